@@ -1,0 +1,1 @@
+"""How long it took, and showing it: measurements, the engine that runs rules, reports and the terminal UI."""

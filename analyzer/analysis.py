@@ -1,0 +1,370 @@
+"""The one document: everything the reports and the terminal UI show, as plain data.
+
+Text, Markdown, HTML, JSON and the UI are functions of an `Analysis` and of nothing else. Integers are nanoseconds or counts,
+shares are 0..1, nothing is rounded. All keys are always present; what is unknown is None or empty, never a sentinel.
+The JSON Schema in `analyzer/report/schema.json` is generated from these classes.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+SCHEMA_VERSION = "1.0"
+
+Cause = Literal[
+    "compute",
+    "communication",
+    "copy",
+    "device_wait",
+    "input",
+    "allocator",
+    "sync",
+    "transfer_call",
+    "optimizer",
+    "compile",
+    "launch",
+    "framework",
+    "python",
+    "unexplained",
+]
+BoundBy = Literal[
+    "input", "sync", "launch", "python", "communication", "copy", "allocator", "compile", "compute", "mixed", "unknown"
+]
+SeverityName = Literal["high", "medium", "low", "info"]
+ConfidenceName = Literal["high", "medium", "low"]
+StateName = Literal["fired", "clear", "not_applicable", "cannot_tell", "suppressed", "disabled", "crashed"]
+UnitName = Literal["ns", "bytes", "ratio", "count", "text"]
+
+
+class Document(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of every part of the document."""
+
+
+class Tool(Document):
+    """The program that wrote the document."""
+
+    name: str
+    version: str
+
+
+class DeviceInfo(Document):
+    """The accelerator of the trace. `kind`: cuda, rocm, xpu, mtia, cpu (no device) or unknown."""
+
+    kind: str
+    name: str | None
+    count: int
+
+
+class Versions(Document):
+    """Versions the trace states."""
+
+    torch: str | None
+    cuda: str | None
+    rocm: str | None
+    python: str | None
+
+
+class ProfilerOptions(Document):
+    """What was recorded besides times."""
+
+    stacks: bool
+    shapes: bool
+    memory: bool
+    flops: bool
+
+
+class ExcludedStep(Document):
+    """A step that is not used for figures, and why."""
+
+    step: int
+    reason: str
+
+
+class Steps(Document):
+    """How steps were found. `source`: `ProfilerStep`, `inferred:<how>` or `whole-trace`."""
+
+    source: str
+    count: int
+    used: int
+    excluded: tuple[ExcludedStep, ...]
+
+
+class TraceInfo(Document):
+    """The input. `name` is a file name without folders; `bytes` its size on disk."""
+
+    name: str
+    sha256: str
+    bytes: int
+    events: int
+    ranks: tuple[int, ...]
+    device: DeviceInfo
+    versions: Versions
+    profiler: ProfilerOptions
+    steps: Steps
+
+
+class Reason(Document):
+    """One reason of the trust verdict, with the code of the rule page that explains it."""
+
+    code: str | None
+    message: str
+    count: int
+
+
+class Trust(Document):
+    """Whether the trace can be believed."""
+
+    verdict: Literal["ok", "caution", "unusable"]
+    reasons: tuple[Reason, ...]
+
+
+class Repair(Document):
+    """Something the reader had to mend, counted."""
+
+    kind: str
+    count: int
+    first_offset: int | None
+    message: str
+
+
+class Verdict(Document):
+    """What the run is bound by. `ratio` is that cause's share of the window."""
+
+    bound_by: BoundBy
+    ratio: float
+    text: str
+
+
+class StepTimes(Document):
+    """Wall time of the used steps, nanoseconds."""
+
+    mean: int
+    median: int
+    p95: int
+    min: int
+    max: int
+
+
+class CauseTime(Document):
+    """What one cause owns of all used steps together: `ns`, and its share of `window_ns`."""
+
+    cause: Cause
+    ns: int
+    ratio: float
+
+
+class DeviceWaterfall(Document):
+    """The waterfall of one device of the process."""
+
+    device: str
+    busy_ratio: float
+    waterfall: tuple[CauseTime, ...]
+
+
+class Counts(Document):
+    """Findings by severity."""
+
+    high: int
+    medium: int
+    low: int
+    info: int
+
+
+class Summary(Document):
+    """The headline figures. The waterfall's `ns` add up to `window_ns` exactly; per step is `ns` / `used_steps`."""
+
+    verdict: Verdict
+    step_ns: StepTimes
+    unprofiled_step_ns: int | None
+    reachable_step_ns: int
+    window_ns: int
+    used_steps: int
+    gpu_busy_ratio: float | None
+    compute_ratio: float
+    launch_lead_ns_median: int | None
+    representative_step: int | None
+    waterfall: tuple[CauseTime, ...]
+    devices: tuple[DeviceWaterfall, ...]
+    counts: Counts
+
+
+class StepRow(Document):
+    """One step: its wall time and what each cause owns of it (adds up to `dur_ns`)."""
+
+    step: int
+    start_ns: int
+    dur_ns: int
+    used: bool
+    reason: str | None
+    causes: tuple[CauseTime, ...]
+
+
+class Span(Document):
+    """A piece of a lane. `cause` colours it; `label` may be empty."""
+
+    start_ns: int
+    dur_ns: int
+    label: str
+    cause: Cause
+
+
+class Lane(Document):
+    """One row of the timeline: the step's thread, another thread, or a device. Spans do not overlap and are in order."""
+
+    name: str
+    kind: Literal["host", "device"]
+    spans: tuple[Span, ...]
+
+
+class Timeline(Document):
+    """The representative step, times relative to its start; each lane is merged to at most 400 spans."""
+
+    step: int | None
+    dur_ns: int
+    lanes: tuple[Lane, ...]
+
+
+class BarItem(Document):
+    """One labelled bar."""
+
+    label: str
+    value: float
+
+
+class BarsEvidence(Document, tag_field="type", tag="bars"):
+    """Quantities side by side."""
+
+    title: str
+    unit: UnitName
+    bars: tuple[BarItem, ...]
+
+
+class SeriesEvidence(Document, tag_field="type", tag="series"):
+    """A quantity over steps or calls."""
+
+    title: str
+    unit: UnitName
+    values: tuple[float, ...]
+
+
+class TableColumn(Document):
+    """A table's column."""
+
+    title: str
+    unit: UnitName
+
+
+class TableEvidence(Document, tag_field="type", tag="table"):
+    """Rows of values."""
+
+    title: str
+    columns: tuple[TableColumn, ...]
+    rows: tuple[tuple[str | float | int | None, ...], ...]
+
+
+class IntervalsEvidence(Document, tag_field="type", tag="intervals"):
+    """Where on the timeline's step the finding's claimed time lies: (start, end) relative to the step, nanoseconds."""
+
+    title: str
+    step: int
+    spans: tuple[tuple[int, int], ...]
+
+
+EvidenceDocument = BarsEvidence | SeriesEvidence | TableEvidence | IntervalsEvidence
+
+
+class SavingDocument(Document):
+    """An upper bound; savings of different findings do not add up. `overlaps_with` names the findings sharing its time."""
+
+    ns_per_step_max: int
+    ratio_max: float
+    basis: str
+    overlaps_with: tuple[str, ...]
+
+
+class SeenSteps(Document):
+    """In how many of the used steps the cause was seen."""
+
+    seen: int
+    of: int
+
+
+class LocationDocument(Document):
+    """A place in the user's own code."""
+
+    file: str
+    line: int | None
+    function: str | None
+
+
+class FixDocument(Document):
+    """One thing to change."""
+
+    language: Literal["diff", "python", "shell", "text"]
+    code: str
+    note: str
+
+
+class FindingDocument(Document):
+    """One finding. `explained_by` names the more specific findings that stand for it on a card; empty for a card of its own."""
+
+    id: str
+    rule: str
+    name: str
+    family: str
+    title: str
+    severity: SeverityName
+    confidence: ConfidenceName
+    saving: SavingDocument
+    steps: SeenSteps
+    rank: int
+    explained_by: tuple[str, ...]
+    location: LocationDocument | None
+    why: str
+    caveats: tuple[str, ...]
+    evidence: tuple[EvidenceDocument, ...]
+    fix: tuple[FixDocument, ...]
+    verify: str
+    references: tuple[str, ...]
+
+
+class CheckDocument(Document):
+    """What became of one rule."""
+
+    rule: str
+    name: str
+    title: str
+    family: str
+    state: StateName
+    reason: str
+
+
+class Analysis(Document):
+    """The whole answer for one trace."""
+
+    schema_version: str
+    tool: Tool
+    trace: TraceInfo
+    trust: Trust
+    repairs: tuple[Repair, ...]
+    summary: Summary
+    findings: tuple[FindingDocument, ...]
+    checks: tuple[CheckDocument, ...]
+    steps: tuple[StepRow, ...]
+    timeline: Timeline
+
+    @property
+    def cards(self) -> tuple[FindingDocument, ...]:
+        """The findings to show as cards: not explained by a more specific one and worth at least 2 % of the step.
+
+        Below 2 % a finding is listed with the checks only (rules.md 2.0).
+        """
+        return tuple(
+            finding for finding in self.findings if not finding.explained_by and finding.saving.ratio_max >= CARD_RATIO
+        )
+
+
+# Findings that save less than this share of the step at most stay off the cards (TraceLens drops below 0.5 % and 2 %).
+CARD_RATIO = 0.02

@@ -1,0 +1,44 @@
+"""Numbers as people read them. JSON keeps full integers; only text rounds, and only here."""
+
+from __future__ import annotations
+
+
+def _significant(value: float) -> str:
+    """Two significant digits below ten, whole numbers above."""
+    if value >= 10:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 1 else f"{value:.2g}"
+
+
+def duration(ns: float) -> str:
+    """A duration in the unit that suits its size: `1.2 s`, `41 ms`, `7.4 ms`, `12 us`, `80 ns`."""
+    sign = "-" if ns < 0 else ""
+    size = abs(ns)
+    for unit, factor in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        # 9.95 and up would show as 10.0; compare after rounding so that 999.6 us becomes 1.0 ms.
+        if size >= factor * 0.9995:
+            return f"{sign}{_significant(size / factor)} {unit}"
+    return f"{sign}{size:.0f} ns"
+
+
+def share(ratio: float) -> str:
+    """A ratio 0..1 as a percentage: `34 %`, `3.4 %`, `<0.1 %`."""
+    percent = ratio * 100
+    if 0 < percent < 0.1:
+        return "<0.1 %"
+    return f"{percent:.0f} %" if percent >= 9.95 or percent == 0 else f"{percent:.1f} %"
+
+
+def size(count_bytes: float) -> str:
+    """Bytes in powers of 1024: `512 B`, `1.5 MiB`."""
+    value = float(count_bytes)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if value < 1024:
+            return f"{value:.0f} B" if unit == "B" else f"{_significant(value)} {unit}"
+        value /= 1024
+    return f"{_significant(value)} TiB"
+
+
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """`1 step`, `6 steps`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
