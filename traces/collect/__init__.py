@@ -1,0 +1,10 @@
+"""The collector: runs the reference training loop under torch.profiler and writes one trace file.
+
+Importing this package costs no torch: the options can be shown and checked at once, torch is
+imported by `collect` when the run starts.
+"""
+
+from traces.collect.config import DEVICES, MODELS, CollectConfig
+from traces.collect.run import CollectResult, Progress, Say, collect
+
+__all__ = ["DEVICES", "MODELS", "CollectConfig", "CollectResult", "Progress", "Say", "collect"]

@@ -1,0 +1,96 @@
+"""What a trace cannot say about its own run: the document at its top-level key "advisor".
+
+No environment, host, user or path goes in; every value below is named one by one.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from typing import Any
+
+import torch
+import torchvision
+from torch.utils.data import DataLoader
+
+from traces.collect.config import CollectConfig
+from traces.collect.record import Recorder
+
+SCHEMA_VERSION = "1.0"
+
+
+def describe(
+    config: CollectConfig, loader: DataLoader[Any], model: torch.nn.Module, device: torch.device, data_name: str
+) -> dict[str, Any]:
+    """The run as JSON-able values; unknown is None. The step times come later, from `describe_timing`."""
+    samples = len(loader.dataset)  # type: ignore[arg-type]  # torch types a data set without its length
+    images, _ = loader.dataset[0]
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "command": list(config.command()),
+        "model": {"name": config.model, "parameters": sum(p.numel() for p in model.parameters())},
+        "optimizer": "Adam",
+        "device": device.type,
+        "non_blocking": config.non_blocking,
+        "batch_size": config.batch_size,
+        "loader": _loader(loader),
+        "dataset": {
+            "name": data_name,
+            "length": samples,
+            "sample_shape": list(images.shape),
+            "sample_bytes": images.element_size() * images.numel(),
+        },
+        "profiler": {"wait": config.wait, "warmup": config.warmup, "active": config.active},
+        "cpu_count": os.cpu_count(),
+        "usable_cores": usable_cores(),
+        "threads": {
+            "intra_op": torch.get_num_threads(),
+            "inter_op": torch.get_num_interop_threads(),
+            "omp_num_threads": os.environ.get("OMP_NUM_THREADS"),
+        },
+        "versions": {
+            "torch": str(torch.__version__),
+            "torchvision": str(torchvision.__version__),
+            "python": platform.python_version(),
+            "cuda": torch.version.cuda,
+            "rocm": torch.version.hip,
+        },
+        "flags": _flags(),
+    }
+
+
+def describe_timing(recorder: Recorder) -> dict[str, Any]:
+    """Step times in ns with the profiler on and off (medians), None where no step was timed."""
+    return {
+        "profiled_step_ns": recorder.profiled_step_ns,
+        "unprofiled_step_ns": recorder.unprofiled_step_ns,
+        "unprofiled_steps": recorder.unprofiled_steps,
+    }
+
+
+def usable_cores() -> int:
+    """Cores this process may run on, which in a container can be fewer than the machine has."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1  # macOS and Windows do not tell
+
+
+def _loader(loader: DataLoader[Any]) -> dict[str, Any]:
+    return {
+        "batch_size": loader.batch_size,
+        "num_workers": loader.num_workers,
+        "pin_memory": loader.pin_memory,
+        "persistent_workers": loader.persistent_workers,
+        "prefetch_factor": loader.prefetch_factor,
+        "shuffle": isinstance(loader.sampler, torch.utils.data.RandomSampler),
+        "drop_last": loader.drop_last,
+    }
+
+
+def _flags() -> dict[str, Any]:
+    return {
+        "float32_matmul_precision": torch.get_float32_matmul_precision(),
+        "cudnn_allow_tf32": torch.backends.cudnn.allow_tf32,
+        "cudnn_benchmark": torch.backends.cudnn.benchmark,
+        "deterministic_algorithms": torch.are_deterministic_algorithms_enabled(),
+    }

@@ -1,0 +1,77 @@
+"""One recording from options to file. Imports torch only when it runs."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from traces.collect.config import CollectConfig
+from traces.collect.output import check_writable
+from traces.errors import UsageError
+
+Progress = Callable[[int, int, str], None]
+"""Told (done, total, label), for a progress bar; silent while steps are measured."""
+
+Say = Callable[[str], None]
+"""Given one line of text for the user, without a line end."""
+
+
+@dataclass(frozen=True)
+class CollectResult:
+    """What was written.
+
+    Attributes:
+        path: the file.
+        events: trace events in it.
+        steps: ProfilerStep marks in it.
+        bytes: its size on disk.
+        profiled_step_ns: median step with the profiler on.
+        unprofiled_step_ns: median step with it off; None when no step was left to time.
+    """
+
+    path: Path
+    events: int
+    steps: int
+    bytes: int
+    profiled_step_ns: int | None
+    unprofiled_step_ns: int | None
+
+
+def collect(config: CollectConfig, progress: Progress | None = None, say: Say | None = None) -> CollectResult:
+    """Train the reference loop, record some of its steps and write the trace.
+
+    Sets torch's global seed. Interrupted, it writes the trace if all steps to record were recorded,
+    else nothing, and lets the KeyboardInterrupt through.
+
+    Args:
+        config: what to train and record.
+        progress: for a progress bar, over the drawing of digits and then the training.
+        say: gets the notes and the line per epoch.
+
+    Raises:
+        UsageError: torch is missing, the output cannot be written, there is no CUDA device, or the
+            steps are too few for the schedule.
+    """
+    check_writable(config.output)
+    for package in ("torch", "torchvision"):
+        if importlib.util.find_spec(package) is None:
+            raise UsageError(
+                what=f"recording needs {package}, which is not installed here",
+                fix="pip install 'trace-advisor[collect]'",
+            )
+    # Without a GPU torch's profiler writes an ERROR line about that to stderr; it reads this once, at import.
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")
+    from traces.collect.session import record_session
+
+    return record_session(config, progress or _ignore_progress, say or _ignore_line)
+
+
+def _ignore_progress(done: int, total: int, label: str) -> None:
+    """Nobody is watching."""
+
+
+def _ignore_line(line: str) -> None:
+    """Nobody is reading."""

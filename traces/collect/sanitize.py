@@ -1,0 +1,109 @@
+"""Make a trace fit to hand around: known top-level keys only, no absolute path in any event.
+
+torch writes the host's name and the path of the file into every trace. Keys are kept by an allow-list
+(rule PG009), so that one a later torch adds is dropped until somebody looked at it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from traces.collect.paths import PathCleaner
+
+_KEEP = frozenset(
+    {
+        "schemaVersion",
+        "record_shapes",
+        "with_stack",
+        "with_flops",
+        "with_modules",
+        "profile_memory",
+        "displayTimeUnit",
+        "baseTimeNanoseconds",
+    }
+)
+_KEEP_DISTRIBUTED = ("backend", "rank", "world_size")
+
+_Document = dict[str, msgspec.Raw]
+_decode_document = msgspec.json.Decoder(_Document).decode
+_decode_events = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+class _Event(msgspec.Struct):
+    """As much of an event as counting needs."""
+
+    name: str = ""
+    cat: str = ""
+
+
+class CleanTrace(msgspec.Struct, frozen=True):
+    """A trace ready to be written.
+
+    Attributes:
+        content: the JSON text, UTF-8.
+        events: how many events it holds.
+        steps: how many of them are ProfilerStep marks of the host.
+    """
+
+    content: bytes
+    events: int
+    steps: int
+
+
+def clean_trace(content: bytes, advisor: dict[str, Any], project: Path) -> CleanTrace:
+    """Rewrite an exported trace with what may be shared, and `advisor` as its metadata.
+
+    Events are kept byte for byte (a decimal time stamp read as a float may lose digits) but for the
+    strings that hold a path.
+
+    Args:
+        content: what `export_chrome_trace` wrote.
+        advisor: the metadata document.
+        project: folder that paths become relative to.
+
+    Raises:
+        msgspec.DecodeError: `content` is not a trace in JSON.
+    """
+    document = _decode_document(content)
+    cleaner = PathCleaner(project)
+    events = [_clean_event(raw, cleaner) for raw in _decode_events(document.pop("traceEvents"))]
+    kept: dict[str, Any] = {}
+    for key, raw in document.items():
+        value = _clean_value(key, raw)
+        if value is not None:
+            kept[key] = value
+    kept["advisor"] = advisor
+    kept["traceEvents"] = events
+    names = msgspec.json.decode(msgspec.json.encode(events), type=list[_Event])
+    steps = sum(event.name.startswith("ProfilerStep#") and event.cat == "user_annotation" for event in names)
+    return CleanTrace(msgspec.json.encode(kept), len(events), steps)
+
+
+def _clean_value(key: str, raw: msgspec.Raw) -> Any:
+    """What to keep of a top-level value; None for nothing."""
+    value = msgspec.json.decode(raw)
+    if key == "deviceProperties":
+        return [_clean_device(device) for device in value]
+    if key == "distributedInfo":
+        return {name: value[name] for name in _KEEP_DISTRIBUTED if name in value}
+    if key in _KEEP or (key.endswith("_version") and isinstance(value, str | int | float)):
+        return raw
+    return None
+
+
+def _clean_device(device: dict[str, Any]) -> dict[str, Any]:
+    """The name and the numbers; serial numbers and bus addresses are text."""
+    return {name: value for name, value in device.items() if name == "name" or isinstance(value, int | float)}
+
+
+def _clean_event(raw: msgspec.Raw, cleaner: PathCleaner) -> msgspec.Raw:
+    if not cleaner.may_hold_path(bytes(raw)):
+        return msgspec.Raw(bytes(raw))
+    event = msgspec.json.decode(raw, type=_Document)
+    for key in ("name", "args"):
+        if key in event:
+            event[key] = msgspec.Raw(msgspec.json.encode(cleaner.clean(msgspec.json.decode(event[key]))))
+    return msgspec.Raw(msgspec.json.encode(event))

@@ -1,0 +1,149 @@
+"""The run itself: data, model and loader, the loop under the recorder, the file."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils.data import DataLoader
+from torchvision import datasets, transforms
+
+from traces.collect.config import CollectConfig
+from traces.collect.data import DataSource, find_data
+from traces.collect.loop import EpochLoss, Training, train
+from traces.collect.metadata import describe, describe_timing, usable_cores
+from traces.collect.models import build_model
+from traces.collect.output import write_atomically
+from traces.collect.record import Recorder
+from traces.collect.run import CollectResult, Progress, Say
+from traces.collect.sanitize import clean_trace
+from traces.errors import UsageError
+
+# Mean and deviation of MNIST's pixels, the numbers everybody uses.
+_NORMALIZE = ((0.1307,), (0.3081,))
+
+
+def record_session(config: CollectConfig, progress: Progress, say: Say) -> CollectResult:
+    """Do what `traces.collect.collect` promises, with torch at hand."""
+    device = _choose_device(config.device)
+    for note in _notes(config, device):
+        say(note)
+    torch.manual_seed(config.seed)
+    source = find_data(config.data_dir, progress)
+    with _expected_warnings():
+        loader = _build_loader(config, source, device)
+        total = config.total_steps(len(loader))
+        training = Training(build_model(config.model), device, config.non_blocking)
+        advisor = describe(config, loader, training.model, device, source.name)
+        with tempfile.TemporaryDirectory(prefix="advisor-") as scratch:
+            raw = Path(scratch) / "raw.json"
+            recorder = _recorder(config, raw, device)
+            try:
+                _train(training, loader, total, recorder, progress, say)
+            except KeyboardInterrupt:
+                if recorder.exported:
+                    _write(config, raw, advisor, recorder)
+                raise
+            return _write(config, raw, advisor, recorder)
+
+
+def _choose_device(name: str) -> torch.device:
+    if name == "cpu":
+        return torch.device("cpu")
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    if name == "cuda":
+        raise UsageError(
+            what="--device cuda, but torch finds no CUDA device",
+            why="no GPU in this machine, no driver, or a torch built for CPU only",
+            fix="use --device auto, or install a torch that matches the driver",
+        )
+    return torch.device("cpu")
+
+
+@contextmanager
+def _expected_warnings() -> Iterator[None]:
+    """Hide the warnings that say what this module says better in a note, or that are no news.
+
+    More workers than cores: that is a legitimate experiment here. Fork beside threads (Python 3.12):
+    it is how torch's own loader starts its workers on Linux. No warm-up: the note is in `_notes`.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="This DataLoader will create", category=UserWarning)
+        warnings.filterwarnings("ignore", message=".*use of fork", category=DeprecationWarning)
+        warnings.filterwarnings("ignore", message="Profiler won't be using warmup", category=UserWarning)
+        yield
+
+
+def _notes(config: CollectConfig, device: torch.device) -> Iterator[str]:
+    """What will not be as the options may suggest."""
+    if config.pin_memory and device.type == "cpu":
+        yield "Note: --pin-memory is off, there is no accelerator to copy to."
+    cores = usable_cores()
+    if config.num_workers > cores:
+        yield f"Note: {config.num_workers} workers share {cores} cores with the training."
+    if config.warmup == 0:
+        yield "Note: without warm-up the first recorded step holds the profiler's own start."
+
+
+def _build_loader(config: CollectConfig, source: DataSource, device: torch.device) -> DataLoader[Any]:
+    transform = transforms.Compose([transforms.ToTensor(), transforms.Normalize(*_NORMALIZE)])
+    return DataLoader(
+        datasets.MNIST(str(source.root), train=True, download=False, transform=transform),
+        batch_size=config.batch_size,
+        shuffle=True,
+        num_workers=config.num_workers,
+        pin_memory=config.pin_memory and device.type != "cpu",
+    )
+
+
+def _recorder(config: CollectConfig, raw: Path, device: torch.device) -> Recorder:
+    return Recorder(
+        raw,
+        device,
+        wait=config.wait,
+        warmup=config.warmup,
+        active=config.active,
+        stacks=config.stacks,
+        shapes=config.shapes,
+    )
+
+
+def _train(
+    training: Training, loader: DataLoader[Any], total: int, recorder: Recorder, progress: Progress, say: Say
+) -> None:
+    def on_step() -> None:
+        recorder.step()
+        if not recorder.measuring:
+            progress(recorder.done, total, "training")
+
+    def on_epoch(epoch: EpochLoss) -> None:
+        partial = "" if epoch.steps == len(loader) else f" ({epoch.steps} of {len(loader)} steps)"
+        say(f"Epoch {epoch.epoch} | Average Loss: {epoch.average_loss:.6f}{partial}")
+
+    with recorder:
+        train(training, loader, total, on_step, on_epoch)
+
+
+def _write(config: CollectConfig, raw: Path, advisor: dict[str, Any], recorder: Recorder) -> CollectResult:
+    """Rewrite what the profiler exported.
+
+    The metadata is added here, not with `prof.add_metadata_json` during the recording: the steps
+    without the profiler are timed only after it.
+    """
+    clean = clean_trace(raw.read_bytes(), advisor | describe_timing(recorder), Path(os.getcwd()))
+    size_bytes = write_atomically(config.output, clean.content)
+    return CollectResult(
+        path=config.output,
+        events=clean.events,
+        steps=clean.steps,
+        bytes=size_bytes,
+        profiled_step_ns=recorder.profiled_step_ns,
+        unprofiled_step_ns=recorder.unprofiled_step_ns,
+    )
