@@ -1,0 +1,1 @@
+"""Bytes to checked frames: `read(path)` is the only entrance."""

@@ -1,0 +1,296 @@
+"""Runs of events to columns: symbols for strings, integer nanoseconds, one growing table per kind of event.
+
+Memory is bounded by the columns kept: a run of events is turned into arrays and dropped before the next is decoded.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from traces.reader.events import Args, Event
+from traces.reader.vocabulary import Kind, event_kind, is_collective_range, is_range_among_ops, step_number
+
+Int64Array = npt.NDArray[np.int64]
+_EVENT_FIELDS = attrgetter("ph", "cat", "name", "pid", "tid", "ts", "dur", "args")
+_NO_ARGS = Args()
+
+
+class Symbols(dict[Any, int]):
+    """Distinct values numbered in order of appearance; a missing key numbers itself (no Python call on a hit)."""
+
+    def __missing__(self, key: Any) -> int:
+        code = len(self)
+        self[key] = code
+        return code
+
+
+# The number of a name, thread or text that an event lacks.
+_ID_MASK = (1 << 64) - 1
+
+
+class Columns:
+    """Grows one list of array pieces per kind and column.
+
+    `names`, `threads` and `texts` are the symbol tables: names of events, (pid, tid) pairs, and JSON texts of shapes and stacks.
+    """
+
+    def __init__(self) -> None:
+        self.names = Symbols()
+        self.threads = Symbols()
+        self.texts = Symbols()
+        self.categories = Symbols()
+        self.events = 0
+        self.unknown: Counter[str] = Counter()
+        self.thread_names: dict[tuple[Any, Any], str] = {}
+        self._kinds: dict[tuple[Any, Any], Kind] = {}
+        self._name_kinds: list[Kind | None] = []
+        self._pieces: dict[Kind, dict[str, list[npt.NDArray[Any]]]] = {}
+
+    def add(self, events: Sequence[Event]) -> None:
+        """Takes one run of events over."""
+        if not events:
+            return
+        self.events += len(events)
+        phase, category, name, pid, tid, ts, dur, args = zip(*map(_EVENT_FIELDS, events), strict=True)
+        kind = self._event_kinds(phase, category, args)
+        kept = np.flatnonzero(kind)
+        kind = kind[kept]
+        picked = kept.tolist()
+
+        def pick(values: Sequence[Any]) -> list[Any]:
+            return [values[i] for i in picked]
+
+        names = _codes(self.names, pick(name))
+        kind = self._refine(kind, names)
+        thread = _codes(self.threads, list(zip(pick(pid), pick(tid), strict=True)))
+        start, duration = nanoseconds(pick(ts)), nanoseconds(pick(dur))
+        category_codes = _codes(self.categories, pick(category))
+        arguments = pick(args)
+        for value in np.unique(kind).tolist():
+            here = np.flatnonzero(kind == value)
+            part = {
+                "name": names[here],
+                "thread": thread[here],
+                "category": category_codes[here],
+                "start": start[0][here],
+                "start_known": start[1][here],
+                "dur": duration[0][here],
+                "dur_known": duration[1][here],
+            }
+            make = _ARGUMENTS.get(Kind(value))
+            if make:
+                part |= make(self, [arguments[i] or _NO_ARGS for i in here.tolist()])
+            self._append(Kind(value), part)
+
+    def table(self, kind: Kind) -> dict[str, npt.NDArray[Any]]:
+        """All columns of one kind, joined; empty where there was no such event."""
+        return {column: np.concatenate(pieces) for column, pieces in self._pieces.get(kind, {}).items()}
+
+    def _append(self, kind: Kind, part: dict[str, npt.NDArray[Any]]) -> None:
+        table = self._pieces.setdefault(kind, {})
+        for column, values in part.items():
+            table.setdefault(column, []).append(values)
+
+    def _event_kinds(self, phase: Sequence[Any], category: Sequence[Any], args: Sequence[Any]) -> npt.NDArray[np.int8]:
+        known = self._kinds
+        pairs = list(zip(phase, category, strict=True))
+        for pair in set(pairs) - known.keys():
+            known[pair] = event_kind(*pair)
+        kind = np.fromiter(map(known.__getitem__, pairs), dtype=np.int8, count=len(pairs))
+        for index in np.flatnonzero(kind == Kind.UNKNOWN).tolist():
+            # An unknown category on a stream is device work of a backend we have not met; anything else is not.
+            arguments = args[index]
+            on_device = arguments is not None and (arguments.stream is not None or arguments.device is not None)
+            kind[index] = Kind.KERNEL if on_device else Kind.SKIP
+            self.unknown[f"{category[index] or '(none)'} read as {'device work' if on_device else 'nothing'}"] += 1
+        return kind
+
+    def _refine(self, kind: npt.NDArray[np.int8], names: Int64Array) -> npt.NDArray[np.int8]:
+        """Moves ranges out of the operators, and collectives and steps out of the ranges; decided once per distinct name."""
+        table = list(self.names)
+        for code in range(len(self._name_kinds), len(table)):
+            self._name_kinds.append(_kind_by_name(str(table[code])))
+        by_name = np.array([0 if k is None else k for k in self._name_kinds], dtype=np.int8)[names]
+        host = (kind == Kind.OP) | (kind == Kind.ANNOTATION)
+        # A step or range name decides for both categories; a collective's op stays an op beside its range.
+        change = host & (by_name != 0)
+        return np.where(change, by_name, kind)
+
+
+def _kind_by_name(name: str) -> Kind | None:
+    if step_number(name) is not None:
+        return Kind.STEP
+    if is_collective_range(name):
+        return Kind.COLLECTIVE
+    return Kind.ANNOTATION if is_range_among_ops(name) else None
+
+
+def _codes(table: Symbols, values: Iterable[Any]) -> Int64Array:
+    values = list(values)
+    return np.fromiter(map(table.__getitem__, values), dtype=np.int64, count=len(values))
+
+
+def nanoseconds(values: Sequence[Any]) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
+    """Microseconds as written (int, float, Decimal or text) to integer nanoseconds, and which of them were numbers.
+
+    The whole and the fractional part are converted apart: their product with 1000 in one float64 would round absolute stamps.
+    """
+    try:
+        micros = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        micros = np.array([_number(value) for value in values], dtype=np.float64)
+    known = np.isfinite(micros)
+    micros = np.where(known, micros, 0.0)
+    # Values no clock can show (beyond 292 years) would overflow int64.
+    sane = np.abs(micros) < 9.0e15
+    known &= sane
+    micros = np.where(sane, micros, 0.0)
+    whole = np.floor(micros)
+    result = whole.astype(np.int64) * 1000 + np.rint((micros - whole) * 1000).astype(np.int64)
+    if any(type(value) not in (int, float, type(None)) for value in values[:256]):
+        exact = [_exact_nanoseconds(value) for value in values]
+        result = np.array([0 if value is None else value for value in exact], dtype=np.int64)
+        known = np.array([value is not None for value in exact], dtype=bool)
+    return result, known
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return float("nan")
+
+
+def _exact_nanoseconds(value: Any) -> int | None:
+    from decimal import Decimal, InvalidOperation
+
+    try:
+        number = value if isinstance(value, Decimal) else Decimal(str(value))
+        return int((number * 1000).to_integral_value()) if number.is_finite() and abs(number) < 9 * 10**15 else None
+    except (InvalidOperation, ValueError):
+        return None
+
+
+def integers(values: Sequence[Any]) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
+    """Ids as written to int64, and which were there.
+
+    Ids up to 64 bits keep their identity: an unsigned one beyond int64 is stored as the int64 of the same bits, so equal ids stay
+    equal and different ones different. Never through float64, which merges neighbours above 2**53.
+    """
+    known = np.fromiter((value is not None for value in values), dtype=bool, count=len(values))
+    try:
+        return np.array([0 if value is None else value for value in values], dtype=np.int64), known
+    except (OverflowError, TypeError, ValueError):
+        parsed = [_integer(value) for value in values]
+        known = np.array([value is not None for value in parsed], dtype=bool)
+        return np.array([0 if value is None else value for value in parsed], dtype=np.int64), known
+
+
+def _integer(value: Any) -> int | None:
+    if isinstance(value, str):
+        try:
+            value = int(value, 0)
+        except ValueError:
+            return None
+    if isinstance(value, float):
+        value = int(value) if np.isfinite(value) else None
+    if value is None:
+        return None
+    wrapped = int(value) & _ID_MASK
+    return wrapped - (1 << 64) if wrapped >= 1 << 63 else wrapped
+
+
+def floats(values: Sequence[Any]) -> npt.NDArray[np.float64]:
+    """Numbers as written to float64; NaN where there is none."""
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.array([_number(value) for value in values], dtype=np.float64)
+
+
+def _ids(args: Sequence[Args], **fields: str) -> dict[str, npt.NDArray[Any]]:
+    part: dict[str, npt.NDArray[Any]] = {}
+    for column, field in fields.items():
+        values, known = integers([getattr(argument, field) for argument in args])
+        part[column], part[column + "_known"] = values, known
+    return part
+
+
+def _external(args: Sequence[Args]) -> dict[str, npt.NDArray[Any]]:
+    values = [a.external_id if a.external_id is not None else a.external_id_legacy for a in args]
+    ids, known = integers(values)
+    return {"external_id": ids, "external_id_known": known}
+
+
+def _texts(columns: Columns, values: Iterable[Any]) -> Int64Array:
+    """Codes of raw JSON texts; -1 where absent or empty (becomes NA in the frame)."""
+    table = columns.texts
+    return np.array([table[bytes(value)] if value else -1 for value in values], dtype=np.int64)
+
+
+def _op(columns: Columns, args: Sequence[Args]) -> dict[str, npt.NDArray[Any]]:
+    part = _external(args) | _ids(args, sequence="sequence")
+    part["input_dims"] = _texts(columns, (bytes(a.input_dims) or bytes(a.input_dims_legacy) for a in args))
+    part["input_types"] = _texts(columns, (bytes(a.input_types) for a in args))
+    part["stack"] = _texts(columns, (a.stack.encode("utf-8", "replace") if a.stack else None for a in args))
+    return part
+
+
+def _runtime(columns: Columns, args: Sequence[Args]) -> dict[str, npt.NDArray[Any]]:
+    return _external(args) | _ids(args, correlation="correlation")
+
+
+def _kernel(columns: Columns, args: Sequence[Args]) -> dict[str, npt.NDArray[Any]]:
+    part = _device(columns, args)
+    part["blocks_per_sm"] = floats([a.blocks_per_sm for a in args])
+    part["occupancy"] = floats([a.occupancy for a in args])
+    return part
+
+
+def _device(columns: Columns, args: Sequence[Args]) -> dict[str, npt.NDArray[Any]]:
+    return _external(args) | _ids(args, correlation="correlation", device="device", stream="stream")
+
+
+def _copy(columns: Columns, args: Sequence[Args]) -> dict[str, npt.NDArray[Any]]:
+    part = _device(columns, args)
+    sizes, known = integers([a.bytes if a.bytes is not None else a.size for a in args])
+    return part | {"size": sizes, "size_known": known}
+
+
+def _python(columns: Columns, args: Sequence[Args]) -> dict[str, npt.NDArray[Any]]:
+    return _ids(args, python_id="python_id", python_parent_id="python_parent_id")
+
+
+def _memory(columns: Columns, args: Sequence[Args]) -> dict[str, npt.NDArray[Any]]:
+    return _ids(
+        args,
+        delta="memory_bytes",
+        allocated="total_allocated",
+        reserved="total_reserved",
+        device_type="device_type",
+        device_id="device_id",
+    )
+
+
+def _thread_name(columns: Columns, args: Sequence[Args]) -> dict[str, npt.NDArray[Any]]:
+    return {"text": _texts(columns, (None if a.name is None else str(a.name).encode("utf-8", "replace") for a in args))}
+
+
+_ARGUMENTS: dict[Kind, Callable[[Columns, Sequence[Args]], dict[str, npt.NDArray[Any]]]] = {
+    Kind.OP: _op,
+    Kind.COLLECTIVE: _op,
+    Kind.RUNTIME: _runtime,
+    Kind.KERNEL: _kernel,
+    Kind.COPY: _copy,
+    Kind.SYNC: _device,
+    Kind.GPU_ANNOTATION: _device,
+    Kind.PYTHON: _python,
+    Kind.MEMORY: _memory,
+    Kind.THREAD_NAME: _thread_name,
+}

@@ -1,0 +1,298 @@
+"""Columns to the declared frames: categoricals over one symbol table, NA for what is missing, times from the earliest event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from traces.reader.columns import Columns
+from traces.reader.vocabulary import (
+    Kind,
+    annotation_kind,
+    copy_direction,
+    copy_host_memory,
+    is_collective_kernel,
+    runtime_kind,
+    step_number,
+)
+from traces.schema import SCHEMA
+
+Table = dict[str, npt.NDArray[Any]]
+
+ANNOTATION_KINDS = ("loader", "optimizer_step", "zero_grad", "compile", "user")
+RUNTIME_KINDS = ("launch", "graph_launch", "memcpy", "memset", "sync", "allocator", "other")
+DIRECTIONS = ("HtoD", "DtoH", "DtoD", "PtoP", "HtoH", "memset", "unknown")
+HOST_MEMORY = ("pageable", "pinned", "unknown")
+
+
+class FrameBuilder:
+    """Makes every frame of one trace from its columns.
+
+    Args:
+        columns: All events of the file.
+    """
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+        self._names = np.array([_text(name) for name in columns.names], dtype=object)
+        self._texts = [text.decode("utf-8", "replace") for text in columns.texts]
+        self._categories = [_text(category) for category in columns.categories]
+        pids = [_text(pid) for pid, _ in columns.threads]
+        processes: dict[str, int] = {}
+        self._process = np.array([processes.setdefault(pid, len(processes)) for pid in pids], dtype=np.int64)
+        self.tables = {kind: columns.table(kind) for kind in Kind}
+        self.origin_ns = self._origin()
+
+    def _origin(self) -> int:
+        starts = [
+            int(table["start"][table["start_known"]].min())
+            for kind, table in self.tables.items()
+            if kind not in (Kind.SKIP, Kind.THREAD_NAME, Kind.MEMORY) and table and table["start_known"].any()
+        ]
+        return min(starts, default=0)
+
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """Every frame named in `traces.schema.SCHEMA`."""
+        made = {
+            "threads": self._threads(),
+            "steps": self._steps(),
+            "ops": self._ops(Kind.OP),
+            "annotations": self._annotations(),
+            "runtime": self._runtime(),
+            "kernels": self._kernels(),
+            "copies": self._copies(),
+            "collectives": self._ops(Kind.COLLECTIVE),
+            "syncs": self._host(Kind.SYNC, self._device),
+            "python": self._host(Kind.PYTHON, self._python),
+            "memory": self._memory(),
+            "gpu_annotations": self._host(Kind.GPU_ANNOTATION, self._device),
+            "overhead": self._host(Kind.OVERHEAD),
+        }
+        return {name: _declared(name, frame) for name, frame in made.items()}
+
+    def _base(self, kind: Kind, keep: npt.NDArray[np.bool_] | None = None) -> tuple[Table, dict[str, Any]]:
+        """The kind's table, sorted by start, and the columns every frame shares.
+
+        Spans without a start or with a negative or missing duration are dropped here; the reader's repair decides about them
+        before.
+        """
+        table = self.tables[kind]
+        if not table:
+            table = {key: np.empty(0, dtype=np.int64) for key in _EVERY_COLUMN}
+        valid = table["start_known"].astype(bool) & (table["dur_known"].astype(bool) | (kind is Kind.MEMORY))
+        valid &= table["dur"] >= 0
+        if keep is not None:
+            valid &= keep
+        order = np.flatnonzero(valid)
+        # Longer first where two start together, so that a parent stands before its child.
+        order = order[np.lexsort((-table["dur"][order], table["start"][order]))]
+        table = {key: values[order] for key, values in table.items()}
+        start = table["start"] - self.origin_ns
+        thread = table["thread"].astype(np.int64)
+        return table, {
+            "name": self._symbols(table["name"]),
+            "process": self._process[thread] if len(thread) else thread,
+            "thread": thread,
+            "start_ns": start,
+            "dur_ns": table["dur"],
+            "end_ns": start + table["dur"],
+        }
+
+    def _symbols(self, codes: npt.NDArray[np.int64]) -> pd.Categorical:
+        used, local = np.unique(codes, return_inverse=True)
+        return _categorical(local, [str(name) for name in self._names[used.astype(np.int64)]])
+
+    def _labels(self, codes: npt.NDArray[np.int64], label: Callable[[str], str], labels: Sequence[str]) -> pd.Categorical:
+        """A vocabulary word per event, looked up once per distinct name."""
+        used, local = np.unique(codes, return_inverse=True)
+        words = np.array([labels.index(label(str(name))) for name in self._names[used.astype(np.int64)]], dtype=np.int64)
+        return pd.Categorical.from_codes(words[local] if len(words) else local, categories=list(labels))
+
+    def _raw(self, codes: npt.NDArray[np.int64]) -> pd.Categorical:
+        known = codes[codes >= 0]
+        used = np.unique(known)
+        local = np.where(codes >= 0, np.searchsorted(used, codes), -1)
+        return _categorical(local, [self._texts[code] for code in used.tolist()])
+
+    def _host(self, kind: Kind, more: Callable[[Table], dict[str, Any]] | None = None) -> pd.DataFrame:
+        table, shared = self._base(kind)
+        return pd.DataFrame(shared | (more(table) if more else {}), copy=False)
+
+    def _ops(self, kind: Kind) -> pd.DataFrame:
+        def more(table: Table) -> dict[str, Any]:
+            empty = np.full(len(table["start"]), -1, dtype=np.int64)
+            return {
+                "external_id": _nullable(table, "external_id"),
+                "sequence": _nullable(table, "sequence"),
+                "input_dims": self._raw(table.get("input_dims", empty)),
+                "input_types": self._raw(table.get("input_types", empty)),
+                "stack": self._raw(table.get("stack", empty)),
+            }
+
+        return self._host(kind, more)
+
+    def _annotations(self) -> pd.DataFrame:
+        return self._host(
+            Kind.ANNOTATION, lambda table: {"kind": self._labels(table["name"], annotation_kind, ANNOTATION_KINDS)}
+        )
+
+    def _runtime(self) -> pd.DataFrame:
+        return self._host(
+            Kind.RUNTIME,
+            lambda table: {
+                "kind": self._labels(table["name"], runtime_kind, RUNTIME_KINDS),
+                "correlation": _nullable(table, "correlation"),
+                "external_id": _nullable(table, "external_id"),
+            },
+        )
+
+    def _device(self, table: Table) -> dict[str, Any]:
+        """Device and stream: from the arguments, else from pid and tid, where kernels of every dialect repeat them."""
+        rows = len(table["start"])
+        pids, tids = self._thread_numbers()
+        thread = table["thread"].astype(np.int64)
+        zeros = np.zeros(rows, dtype=np.int64)
+        device = np.where(
+            table.get("device_known", zeros).astype(bool), table.get("device", zeros), pids[thread] if rows else zeros
+        )
+        stream = np.where(
+            table.get("stream_known", zeros).astype(bool), table.get("stream", zeros), tids[thread] if rows else zeros
+        )
+        return {
+            "device": device,
+            "stream": stream,
+            "correlation": _nullable(table, "correlation"),
+            "external_id": _nullable(table, "external_id"),
+        }
+
+    def _thread_numbers(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Number in each thread's pid and in its tid (`stream 7` -> 7); 0 where there is none."""
+        pairs = list(self._columns.threads)
+        pids = np.array([_trailing_number(pid) for pid, _ in pairs], dtype=np.int64)
+        tids = np.array([_trailing_number(tid) for _, tid in pairs], dtype=np.int64)
+        return pids, tids
+
+    def _kernels(self) -> pd.DataFrame:
+        def more(table: Table) -> dict[str, Any]:
+            rows = len(table["start"])
+            collective = self._labels(
+                table["name"], lambda name: "yes" if is_collective_kernel(name) else "no", ("no", "yes")
+            )
+            unknown = np.full(rows, np.nan)
+            return self._device(table) | {
+                "collective": np.asarray(collective.codes == 1),
+                "blocks_per_sm": table.get("blocks_per_sm", unknown),
+                "occupancy_ratio": table.get("occupancy", unknown) / 100,
+            }
+
+        return self._host(Kind.KERNEL, more)
+
+    def _copies(self) -> pd.DataFrame:
+        def more(table: Table) -> dict[str, Any]:
+            pairs = table["name"] * (len(self._categories) + 1) + table["category"]
+            used, first, local = np.unique(pairs, return_index=True, return_inverse=True)
+            words = [
+                DIRECTIONS.index(
+                    copy_direction(str(self._names[table["name"][i]]), self._categories[int(table["category"][i])])
+                )
+                for i in first.tolist()
+            ]
+            codes = np.array(words, dtype=np.int64)[local] if len(used) else local
+            return self._device(table) | {
+                "direction": pd.Categorical.from_codes(codes, categories=list(DIRECTIONS)),
+                "host_memory": self._labels(table["name"], copy_host_memory, HOST_MEMORY),
+                "size_bytes": _nullable(table, "size"),
+            }
+
+        return self._host(Kind.COPY, more)
+
+    def _python(self, table: Table) -> dict[str, Any]:
+        return {
+            "python_id": _nullable(table, "python_id"),
+            "python_parent_id": _nullable(table, "python_parent_id"),
+        }
+
+    def _memory(self) -> pd.DataFrame:
+        raw = self.tables[Kind.MEMORY]
+        # Other instant events (`Iteration Start`, `Record Window End`) share the phase.
+        keep = (self._names[raw["name"]] == "[memory]") if raw else None
+        table, shared = self._base(Kind.MEMORY, keep)
+        device_id = _nullable(table, "device_id")
+        return pd.DataFrame(
+            shared
+            | {
+                "delta_bytes": _nullable(table, "delta"),
+                "allocated_bytes": _nullable(table, "allocated"),
+                "reserved_bytes": _nullable(table, "reserved"),
+                "device_type": _nullable(table, "device_type"),
+                "device_id": pd.array(np.where(device_id.isna(), -1, device_id), dtype="Int64"),
+            }
+        ).assign(device_id=lambda frame: frame["device_id"].mask(frame["device_id"] < 0))
+
+    def _steps(self) -> pd.DataFrame:
+        """One row per step: of several marks with one number on several threads, the longest counts."""
+        table, shared = self._base(Kind.STEP)
+        numbers = [step_number(str(self._names[code])) for code in table["name"].tolist()]
+        frame = pd.DataFrame(shared | {"number": np.array(numbers, dtype=np.int64)})
+        longest = frame.sort_values(["number", "dur_ns"], ascending=[True, False]).drop_duplicates("number")
+        return longest.sort_values("start_ns").reset_index(drop=True)
+
+    def _threads(self) -> pd.DataFrame:
+        names: dict[int, str] = {}
+        table = self.tables[Kind.THREAD_NAME]
+        if table:
+            wanted = self._names[table["name"]] == "thread_name"
+            for thread, text in zip(table["thread"][wanted].tolist(), table["text"][wanted].tolist(), strict=True):
+                if text >= 0:
+                    names[thread] = self._texts[text]
+        pairs = list(self._columns.threads)
+        return pd.DataFrame(
+            {
+                "process": self._process,
+                "pid": pd.array([_text(pid) for pid, _ in pairs], dtype="str"),
+                "tid": pd.array([_text(tid) for _, tid in pairs], dtype="str"),
+                "name": pd.array([names.get(code) for code in range(len(pairs))], dtype="str"),
+            }
+        )
+
+
+_EVERY_COLUMN = ("name", "thread", "category", "start", "start_known", "dur", "dur_known")
+
+
+def _declared(name: str, frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame's declared columns, in their order."""
+    return frame[list(SCHEMA[name])]
+
+
+def _nullable(table: Table, column: str) -> pd.api.extensions.ExtensionArray:
+    rows = len(table["start"])
+    if column not in table:
+        return pd.array([pd.NA] * rows, dtype="Int64")
+    return pd.arrays.IntegerArray(table[column].astype(np.int64), ~table[column + "_known"].astype(bool))
+
+
+def _categorical(codes: npt.NDArray[np.int64], categories: list[str]) -> pd.Categorical:
+    """A categorical; names that differ as written but read the same (1 and "1") are merged."""
+    if len(set(categories)) == len(categories):
+        return pd.Categorical.from_codes(codes, categories=categories)
+    order: dict[str, int] = {}
+    merged = np.array([order.setdefault(text, len(order)) for text in categories], dtype=np.int64)
+    return pd.Categorical.from_codes(np.where(codes >= 0, merged[codes], -1), categories=list(order))
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _trailing_number(value: Any) -> int:
+    digits = ""
+    for character in reversed(_text(value).strip()):
+        if not character.isdigit():
+            break
+        digits = character + digits
+    # Twenty digits or more are no stream number.
+    return int(digits) if digits and len(digits) < 19 else 0

@@ -1,0 +1,114 @@
+"""Reading one trace file: the whole way from a path to a `Trace`."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from traces.errors import UnreadableTraceError
+from traces.progress import Progress, silent
+from traces.reader.chunks import Chunks
+from traces.reader.columns import Columns
+from traces.reader.frames import FrameBuilder
+from traces.reader.source import Source
+from traces.reader.vocabulary import Kind
+from traces.trace import Capability, Meta, Trace
+
+
+def read(path: Path, progress: Progress = silent) -> Trace:
+    """Reads one Chrome trace as torch.profiler (any version) writes it.
+
+    Args:
+        path: `.json` or gzip of it; the content decides, not the name.
+        progress: Told how far reading is, in bytes on disk; raise from it to cancel.
+
+    Raises:
+        UnreadableTraceError: The file is missing, damaged or something else; the message says what and where.
+    """
+    source = Source(path, progress)
+    columns = Columns()
+    # Events are dropped run by run and hold no cycles; the collector would only scan them again and again.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        chunks = Chunks(source.blocks(), path.name)
+        for events in chunks:
+            columns.add(events)
+    finally:
+        if collecting:
+            gc.enable()
+    if not columns.events:
+        raise UnreadableTraceError(
+            f"{path.name} holds no events",
+            where=str(path),
+            why="the profiler's schedule never reached its active steps, or the export came after they were cleared",
+            fix="record with schedule(wait=..., warmup=..., active=..., repeat=1) and export in on_trace_ready",
+        )
+    builder = FrameBuilder(columns)
+    frames = builder.frames()
+    meta = Meta(
+        name=path.name,
+        sha256=source.sha256,
+        size_bytes=source.size_bytes,
+        events=columns.events,
+        origin_ns=builder.origin_ns,
+        base_ns=_integer(chunks.top.get("baseTimeNanoseconds")),
+        device_kind=_device_kind(chunks.top, frames, list(columns.categories)),
+        top=chunks.top,
+    )
+    notes = tuple(f"category {text} ({count} events)" for text, count in sorted(columns.unknown.items()))
+    if chunks.bare_list:
+        notes += ("the file is a bare list of events: device, rank and versions are not stated",)
+    return Trace(meta=meta, capabilities=_capabilities(frames, builder), repairs=(), notes=notes, **frames)
+
+
+def _integer(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _device_kind(top: dict[str, Any], frames: dict[str, pd.DataFrame], categories: list[Any]) -> str:
+    """The accelerator by what the file states, else by the names of runtime calls (rules.md section 3)."""
+    calls = frames["runtime"]["name"].cat.categories
+    words = {str(category).lower().split("_")[0] for category in categories if category}
+    for kind in ("mtia", "xpu"):
+        if kind in words:
+            return kind
+    if "hip_runtime_version" in top or "roctracer_version" in top or any(name.startswith("hip") for name in calls):
+        return "rocm"
+    if any(name.startswith("cu") for name in calls) or "cuda_runtime_version" in top:
+        return "cuda"
+    devices = top.get("deviceProperties")
+    if isinstance(devices, list) and any(isinstance(item, dict) and "computeMajor" in item for item in devices):
+        return "cuda"
+    has_device_work = len(frames["kernels"]) or len(frames["copies"])
+    return "other" if has_device_work else "cpu"
+
+
+def _capabilities(frames: dict[str, pd.DataFrame], builder: FrameBuilder) -> frozenset[Capability]:
+    found = set()
+    ops, kernels, runtime = frames["ops"], frames["kernels"], frames["runtime"]
+    if len(ops):
+        found.add(Capability.HOST_OPS)
+    if len(kernels) or len(frames["copies"]):
+        found.add(Capability.DEVICE)
+    if len(kernels) and kernels["correlation"].isin(runtime["correlation"].dropna()).any():
+        found.add(Capability.LAUNCHES)
+    if len(frames["steps"]):
+        found.add(Capability.STEPS)
+    if _says_shapes(ops):
+        found.add(Capability.SHAPES)
+    if len(frames["python"]) or ops["stack"].notna().any():
+        found.add(Capability.STACKS)
+    if builder.tables[Kind.MEMORY] and len(frames["memory"]):
+        found.add(Capability.MEMORY)
+    return frozenset(found)
+
+
+def _says_shapes(ops: pd.DataFrame) -> bool:
+    """Whether any op states a shape or a type; torch 1.8 writes empty lists where nothing was recorded."""
+    types = ops["input_types"].cat.categories
+    dims = ops["input_dims"].cat.categories
+    return any(any(c.isalpha() for c in text) for text in types) or any(any(c.isdigit() for c in text) for text in dims)

@@ -1,0 +1,188 @@
+"""One vocabulary for all dialects: what a category and a name mean.
+
+Categories and names of torch 1.8 to now, CUDA, ROCm, XPU, MTIA and CPU-only (rules.md section 3). Everything here works on one
+string and is called once per distinct string, never once per event.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+
+
+class Kind(IntEnum):
+    """Which frame an event belongs to; SKIP for events no measurement needs (flows, process metadata, unknown phases)."""
+
+    SKIP = 0
+    OP = 1
+    ANNOTATION = 2
+    RUNTIME = 3
+    KERNEL = 4
+    COPY = 5
+    SYNC = 6
+    PYTHON = 7
+    MEMORY = 8
+    GPU_ANNOTATION = 9
+    OVERHEAD = 10
+    THREAD_NAME = 11
+    COLLECTIVE = 12
+    STEP = 13
+    UNKNOWN = 14
+
+
+_CATEGORIES = {
+    "operator": Kind.OP,
+    "cpu_op": Kind.OP,
+    "op": Kind.OP,
+    "user_annotation": Kind.ANNOTATION,
+    "runtime": Kind.RUNTIME,
+    "kernel": Kind.KERNEL,
+    "memcpy": Kind.COPY,
+    "memset": Kind.COPY,
+    "gpu_memcpy": Kind.COPY,
+    "gpu_memset": Kind.COPY,
+    "cuda_sync": Kind.SYNC,
+    "python_function": Kind.PYTHON,
+    "cpu_instant_event": Kind.MEMORY,
+    "gpu_user_annotation": Kind.GPU_ANNOTATION,
+    "overhead": Kind.OVERHEAD,
+    "trace": Kind.SKIP,
+    # Hardware counter ranges replayed kernel by kernel: their times say nothing about the program.
+    "cuda_profiler_range": Kind.SKIP,
+    # Events of MTIA's command processor, its device-side work.
+    "mtia_ccp_events": Kind.KERNEL,
+    "concurrent_kernel": Kind.KERNEL,
+    "privateuse1_kernel": Kind.KERNEL,
+}
+
+
+def event_kind(phase: object, category: object) -> Kind:
+    """The frame of an event by its `ph` and `cat`; names refine OP and ANNOTATION afterwards."""
+    if phase == "X":
+        name = category.lower() if isinstance(category, str) else ""
+        known = _CATEGORIES.get(name)
+        if known is not None:
+            return known
+        # cuda_runtime, cuda_driver, xpu_runtime, mtia_runtime, privateuse1_driver, ...
+        return Kind.RUNTIME if name.endswith(("_runtime", "_driver")) else Kind.UNKNOWN
+    if phase == "i":
+        return Kind.MEMORY
+    return Kind.THREAD_NAME if phase == "M" else Kind.SKIP
+
+
+_STEP = re.compile(r"ProfilerStep#(\d+)")
+
+
+def step_number(name: str) -> int | None:
+    """N of `ProfilerStep#N`, else None."""
+    match = _STEP.match(name)
+    return int(match.group(1)) if match else None
+
+
+_COLLECTIVE_RANGE = re.compile(r"(nccl|gloo|mpi|ucc|xccl|hccl|rccl):|c10d::|record_param_comms")
+
+
+def is_collective_range(name: str) -> bool:
+    """Whether a host range stands for a collective."""
+    return _COLLECTIVE_RANGE.match(name) is not None
+
+
+_COLLECTIVE_KERNEL = re.compile(
+    r"(?:void )?(?:nccl(?:Dev)?Kernel|nccl\w*Kernel|rccl|msccl\w*[Kk]ernel|multimem_all_reduce|(?:\w+::)*cross_device_reduce"
+    r"|(?:\w+::)*(?:one|two)_shot_all_reduce|oneccl|xccl)"
+)
+
+
+def is_collective_kernel(name: str) -> bool:
+    """Whether a device kernel belongs to a collective (rules.md, family CO)."""
+    return _COLLECTIVE_KERNEL.match(name) is not None
+
+
+_LOADER = re.compile(
+    r"enumerate\((?:DataLoader|DataPipe|IterDataPipe|MapDataPipe)\)#"
+    r"|.*DataLoaderIter\.__next__"
+    r"|\[pl\].*(?:fetch_next|dataloader_next|_next_data)"
+    r"|\W*(?:wait[_ ]for[_ ]batch|wait[_ ]for[_ ]data|load[_ ]batch|data[_ ]?load(?:ing|er)?|next[_ ]batch|get[_ ]batch|fetch[_ ]batch"
+    r"|batch[_ ]load(?:ing)?|get[_ ]next[_ ]batch)\W*$",
+    re.IGNORECASE,
+)
+_COMPILE = re.compile(r".*\(dynamo_timed\)\s*$|_compile\.compile_inner|fx_codegen_and_compile|.*\bcompile_fx\b|.*entire_frame_compile")
+
+
+def annotation_kind(name: str) -> str:
+    """loader, optimizer_step, zero_grad, compile, or user for anything else."""
+    if name.startswith("Optimizer.step#"):
+        return "optimizer_step"
+    if name.startswith("Optimizer.zero_grad#"):
+        return "zero_grad"
+    if _LOADER.match(name):
+        return "loader"
+    return "compile" if _COMPILE.match(name) else "user"
+
+
+# torch 1.8-1.12 wrote these ranges with the category of operators.
+_RANGES_AMONG_OPS = re.compile(
+    r"ProfilerStep#|enumerate\((?:DataLoader|DataPipe)\)#|Optimizer\.(?:step|zero_grad)#|.*\(dynamo_timed\)\s*$|\[pl\]|##.*##$"
+)
+
+
+def is_range_among_ops(name: str) -> bool:
+    """Whether an event in the operators' category is really a range around operators."""
+    return _RANGES_AMONG_OPS.match(name) is not None
+
+
+_GRAPH_LAUNCH = re.compile(r"(?:cuda|hip|cu)GraphLaunch")
+_LAUNCH = re.compile(
+    r"(?:cuda|cu|hip|hipExt|hipModule|hipExtModule|hipHccModule|musa|mu|ze\w*)Launch(?!HostFunc)\w*"
+    r"|urEnqueueKernelLaunch|zeCommandListAppendLaunchKernel|piEnqueueKernelLaunch|(?:mtia)?[lL]aunch(?:Kernel|Executable)?"
+    r"|cudaLaunch|runFunction|hipExtLaunchMultiKernelMultiDevice"
+)
+_SYNC = re.compile(
+    r"(?:cuda|hip)(?:Device|Stream|Event)Synchronize|cu(?:Ctx|Stream|Event)Synchronize|cudaThreadSynchronize"
+    r"|ur(?:QueueFinish|EventWait)|zeCommandQueueSynchronize|zeEventHostSynchronize|(?:device|stream|event)Synchronize"
+)
+_MEMCPY = re.compile(r"(?:cuda|hip|cu)Memcpy\w*|urEnqueueUSMMemcpy|urEnqueueMemBuffer(?:Read|Write|Copy)|zeCommandListAppendMemoryCopy")
+_MEMSET = re.compile(r"(?:cuda|hip|cu)Memset\w*|urEnqueueUSMFill|zeCommandListAppendMemoryFill")
+_ALLOCATOR = re.compile(
+    r"(?:cuda|hip)(?:Malloc\w*|Free\w*|HostAlloc|HostFree|HostMalloc|ExtMallocWithFlags|HostRegister|HostUnregister)$"
+    r"|(?:cuMem|hipMem)(?:Create|Map|Unmap|Release|AddressReserve|AddressFree|Alloc\w*|Free\w*|SetAccess)$"
+    r"|urUSM(?:Device|Host|Shared)Alloc|urUSMFree"
+)
+
+
+def runtime_kind(name: str) -> str:
+    """launch, graph_launch, memcpy, memset, sync, allocator or other, for a call of the device's runtime or driver."""
+    for kind, pattern in (
+        ("graph_launch", _GRAPH_LAUNCH),
+        ("launch", _LAUNCH),
+        ("sync", _SYNC),
+        ("allocator", _ALLOCATOR),
+        ("memcpy", _MEMCPY),
+        ("memset", _MEMSET),
+    ):
+        if pattern.match(name):
+            return kind
+    return "other"
+
+
+def copy_direction(name: str, category: str) -> str:
+    """HtoD, DtoH, DtoD, PtoP, HtoH, memset or unknown."""
+    lowered = name.lower()
+    if "memset" in lowered or "memset" in category.lower() or "fill" in lowered:
+        return "memset"
+    for pattern, direction in (
+        (r"htod|host -> device|pageable -> device|pinned -> device|m2d|h2d", "HtoD"),
+        (r"dtoh|device -> (?:host|pageable|pinned)|d2m|d2h", "DtoH"),
+        (r"dtod|device -> device|d2d", "DtoD"),
+        (r"ptop|peer|p2p", "PtoP"),
+        (r"htoh|h2h", "HtoH"),
+    ):
+        if re.search(pattern, lowered):
+            return direction
+    return "unknown"
+
+
+def copy_host_memory(name: str) -> str:
+    """pageable, pinned or unknown: the memory on the host's side of a copy."""
+    lowered = name.lower()
+    return "pageable" if "pageable" in lowered else "pinned" if "pinned" in lowered else "unknown"

@@ -1,0 +1,123 @@
+"""The declared columns of every public frame: dtype, unit by suffix, one sentence.
+
+A test compares every frame the reader makes with this table, and a rule may read only what stands here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a frame.
+
+    Args:
+        dtype: pandas dtype: `int64`, `Int64` (may be NA), `float64` (may be NaN), `bool`, `category`.
+        text: What it holds.
+    """
+
+    dtype: str
+    text: str
+
+
+_NAME = {"name": Column("category", "The event's name as recorded.")}
+_TIME = {
+    "start_ns": Column("int64", "Start, from the earliest event of the trace."),
+    "dur_ns": Column("int64", "Duration."),
+    "end_ns": Column("int64", "start_ns + dur_ns."),
+}
+_THREAD = {
+    "process": Column("int64", "Row group of the process: equal for threads of one process."),
+    "thread": Column("int64", "Index into the `threads` frame."),
+}
+_DEVICE = {
+    "device": Column("int64", "Device number within the process."),
+    "stream": Column("int64", "Stream number as recorded; 0 is a real stream on ROCm."),
+}
+_IDS = {
+    "correlation": Column("Int64", "Links a launch call with the device work it launched; NA where absent."),
+    "external_id": Column("Int64", "Links device work and calls with an op; unreliable in torch 1.13-2.2 (rules.md PG007)."),
+}
+
+SCHEMA: dict[str, dict[str, Column]] = {
+    "threads": {
+        "process": Column("int64", "Row group of the process."),
+        "pid": Column("str", "Process id as recorded."),
+        "tid": Column("str", "Thread id as recorded."),
+        "name": Column("str", "Thread name, or NA."),
+    },
+    "steps": {
+        "number": Column("int64", "N of ProfilerStep#N."),
+        **_THREAD,
+        **_TIME,
+    },
+    "ops": {
+        **_NAME,
+        **_THREAD,
+        **_TIME,
+        "external_id": _IDS["external_id"],
+        "sequence": Column("Int64", "Autograd sequence number, shared by a forward op and its backward."),
+        "input_dims": Column("category", "Input shapes as JSON text, NA where not recorded."),
+        "input_types": Column("category", "Input types as JSON text, NA where not recorded."),
+        "stack": Column("category", "`Call stack` of torch <= 2.0: frames separated by `;`, innermost first; else NA."),
+    },
+    "annotations": {
+        **_NAME,
+        "kind": Column("category", "loader, optimizer_step, zero_grad, compile or user."),
+        **_THREAD,
+        **_TIME,
+    },
+    "runtime": {
+        **_NAME,
+        "kind": Column("category", "launch, graph_launch, memcpy, memset, sync, allocator or other."),
+        **_THREAD,
+        **_TIME,
+        **_IDS,
+    },
+    "kernels": {
+        **_NAME,
+        **_DEVICE,
+        **_TIME,
+        **_IDS,
+        "collective": Column("bool", "Whether the kernel belongs to a collective (NCCL, RCCL and kin)."),
+        "blocks_per_sm": Column("float64", "Thread blocks per multiprocessor; NaN on ROCm."),
+        "occupancy_ratio": Column("float64", "Estimated achieved occupancy, 0..1; an estimate, 0 for many kernels."),
+    },
+    "copies": {
+        **_NAME,
+        "direction": Column("category", "HtoD, DtoH, DtoD, PtoP, HtoH, memset or unknown."),
+        "host_memory": Column("category", "pageable, pinned or unknown: the host side of the copy."),
+        **_DEVICE,
+        **_TIME,
+        **_IDS,
+        "size_bytes": Column("Int64", "Bytes moved; NA where not recorded."),
+    },
+    "collectives": {
+        **_NAME,
+        **_THREAD,
+        **_TIME,
+        "external_id": _IDS["external_id"],
+        "input_dims": Column("category", "Input shapes as JSON text, NA where not recorded."),
+        "input_types": Column("category", "Input types as JSON text, NA where not recorded."),
+    },
+    "syncs": {**_NAME, **_DEVICE, **_TIME, **_IDS},
+    "python": {
+        **_NAME,
+        **_THREAD,
+        **_TIME,
+        "python_id": Column("Int64", "Id of the call."),
+        "python_parent_id": Column("Int64", "Id of the caller's call."),
+    },
+    "memory": {
+        "start_ns": _TIME["start_ns"],
+        **_THREAD,
+        "delta_bytes": Column("Int64", "Bytes allocated (positive) or freed (negative)."),
+        "allocated_bytes": Column("Int64", "Allocated in total afterwards; NA before torch 1.10."),
+        "reserved_bytes": Column("Int64", "Reserved by the caching allocator afterwards; NA before torch 1.10."),
+        "device_type": Column("Int64", "0 CPU, 1 CUDA/ROCm, as in c10::DeviceType."),
+        "device_id": Column("Int64", "Device number; -1 in the file for the CPU becomes NA."),
+    },
+    "gpu_annotations": {**_NAME, **_DEVICE, **_TIME},
+    "overhead": {**_NAME, **_THREAD, **_TIME},
+}

@@ -1,0 +1,111 @@
+"""A read trace: frozen frames, what the file says of itself, what it can answer, and what had to be mended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Capability(str, Enum):
+    """Something a trace may hold that a question needs.
+
+    The value is what a reader has to do to get it, in the words of a `cannot_tell`.
+    """
+
+    HOST_OPS = "CPU activity (activities=[ProfilerActivity.CPU, ...])"
+    DEVICE = "device activity (activities=[..., ProfilerActivity.CUDA])"
+    LAUNCHES = "launch calls that match their kernels (CPU and CUDA activity recorded together)"
+    STEPS = "step marks (prof.step() after every iteration, or `advisor collect`)"
+    SHAPES = "record_shapes=True"
+    STACKS = "with_stack=True"
+    MEMORY = "profile_memory=True"
+
+
+@dataclass(frozen=True)
+class Repair:
+    """One kind of defect that was mended while reading.
+
+    Args:
+        kind: Kebab-case name of the defect.
+        count: How often it occurred.
+        first_offset: Byte of the first one in the uncompressed text, where known.
+        message: One sentence for people.
+    """
+
+    kind: str
+    count: int
+    first_offset: int | None
+    message: str
+
+
+@dataclass(frozen=True)
+class Meta:
+    """What the file says of itself.
+
+    Args:
+        name: File name without folders.
+        sha256: Of the bytes on disk.
+        size_bytes: Bytes on disk.
+        events: Events in the file, of whatever kind.
+        origin_ns: Time of the frames' zero on the file's own clock, nanoseconds.
+        base_ns: `baseTimeNanoseconds`: added to `origin_ns` it gives wall-clock time; None where the file states none.
+        device_kind: cuda, rocm, mtia, xpu, other, or cpu where nothing hints at a device.
+        top: Top-level keys other than the events, decoded; untrusted, so reports copy only allow-listed parts.
+    """
+
+    name: str
+    sha256: str
+    size_bytes: int
+    events: int
+    origin_ns: int
+    base_ns: int | None
+    device_kind: str
+    top: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def devices(self) -> list[dict[str, Any]]:
+        """`deviceProperties`, or an empty list."""
+        value = self.top.get("deviceProperties")
+        return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+    @property
+    def distributed(self) -> dict[str, Any]:
+        """`distributedInfo`, or an empty dict."""
+        value = self.top.get("distributedInfo")
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def advisor(self) -> dict[str, Any]:
+        """What `advisor collect` recorded beside the trace, or an empty dict."""
+        value = self.top.get("advisor")
+        return value if isinstance(value, dict) else {}
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """A trace as frames, one per kind of event; columns are declared in `traces.schema`.
+
+    Times are int64 nanoseconds from the earliest event. What an event lacks is NA. Frames must not be changed in place.
+    """
+
+    meta: Meta
+    capabilities: frozenset[Capability]
+    repairs: tuple[Repair, ...]
+    notes: tuple[str, ...]
+    threads: pd.DataFrame
+    steps: pd.DataFrame
+    ops: pd.DataFrame
+    annotations: pd.DataFrame
+    runtime: pd.DataFrame
+    kernels: pd.DataFrame
+    copies: pd.DataFrame
+    collectives: pd.DataFrame
+    syncs: pd.DataFrame
+    python: pd.DataFrame
+    memory: pd.DataFrame
+    gpu_annotations: pd.DataFrame
+    overhead: pd.DataFrame
