@@ -1,0 +1,1 @@
+"""An `Analysis` as text, JSON and other documents: pure functions that measure nothing and print nothing."""

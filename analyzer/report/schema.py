@@ -1,0 +1,36 @@
+"""The JSON Schema of the document, generated from the classes of `analyzer.analysis`.
+
+`schema.json` beside this file is what is shipped; `python -m analyzer.report.schema` writes it anew, and a test fails
+when it is stale.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from analyzer.analysis import SCHEMA_VERSION, Analysis
+
+SHIPPED = Path(__file__).with_name("schema.json")
+
+
+def schema() -> dict[str, Any]:
+    """The schema, draft 2020-12. Objects stay open: a minor version may add fields."""
+    body = msgspec.json.schema(Analysis)
+    head = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"advisor analysis {SCHEMA_VERSION}",
+    }
+    return {**head, **body}
+
+
+def render() -> str:
+    """The schema as the text of `schema.json`."""
+    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    SHIPPED.write_text(render(), encoding="utf-8")

@@ -1,0 +1,92 @@
+"""One finding in full: why, the numbers, what to change, how to see that it worked, when it may be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.analysis import Analysis, FindingDocument, FixDocument
+from analyzer.report import safe
+from analyzer.report.style import Role, Style
+from analyzer.report.text import evidence
+from analyzer.report.text.findings import MARKS, place
+from analyzer.units import count, duration, share
+
+_MOST_CODE_LINES = 30
+_LABEL = 10
+
+
+def lines(finding: FindingDocument, analysis: Analysis, style: Style) -> Iterator[str]:
+    """The card, top to bottom."""
+    yield _title(finding, style)
+    for text in safe.wrap(" · ".join(_facts(finding, analysis)), style.width - 2):
+        yield f"  {style.paint(text, 'dim')}"
+    yield ""
+    yield from (f"  {text}" for text in safe.wrap(finding.why, style.width - 2))
+    shown = [line for one in finding.evidence for line in evidence.lines(one, style)]
+    if shown:
+        yield ""
+        yield from shown
+    for number, fix in enumerate(finding.fix):
+        yield ""
+        yield from _fix(fix, number, style)
+    yield ""
+    yield from _labelled("Check", finding.verify, style)
+    yield from _labelled("Basis", _basis(finding), style)
+    for caveat in finding.caveats:
+        yield from _labelled("Caveat", caveat, style)
+    for reference in finding.references[:2]:
+        yield from _labelled("See", reference, style)
+
+
+def _title(finding: FindingDocument, style: Style) -> str:
+    mark = style.paint(MARKS[finding.severity], finding.severity)
+    head = style.paint(f"{finding.rule} {safe.name(finding.title)}", "strong")
+    worth = f"{duration(finding.saving.ns_per_step_max)} a step ({share(finding.saving.ratio_max)})"
+    return f"{mark} {head}: saves at most {style.paint(worth, finding.severity)}"
+
+
+def _facts(finding: FindingDocument, analysis: Analysis) -> Iterator[str]:
+    yield f"{finding.severity} severity"
+    yield f"{finding.confidence} confidence"
+    yield f"in {finding.steps.seen} of {count(finding.steps.of, 'step')}"
+    if finding.location is not None:
+        function = finding.location.function
+        yield place(finding, analysis) + (f" in {safe.name(function, 60)}" if function else "")
+    merged = [other.rule for other in analysis.findings if finding.id in other.explained_by]
+    if merged:
+        yield f"explains {', '.join(dict.fromkeys(merged))}"
+
+
+def _basis(finding: FindingDocument) -> str:
+    basis = finding.saving.basis.rstrip(".") or "an upper bound"
+    shared = ", ".join(dict.fromkeys(identity.split("-")[0] for identity in finding.saving.overlaps_with))
+    return f"{basis}." + (f" Shares time with {shared}." if shared else "")
+
+
+def _labelled(label: str, text: str, style: Style) -> Iterator[str]:
+    """`Check     text`, wrapped under itself."""
+    for number, line in enumerate(safe.wrap(text, style.width - 2 - _LABEL)):
+        head = f"{label if number == 0 else '':<{_LABEL}}"
+        yield f"  {style.paint(head, 'strong')}{line}"
+
+
+def _fix(fix: FixDocument, number: int, style: Style) -> Iterator[str]:
+    label = "Fix" if number == 0 else "or"
+    if fix.language == "text":
+        yield from _labelled(label, f"{fix.code} {fix.note}".strip(), style)
+        return
+    yield from _labelled(label, fix.note or "Change:", style)
+    code = safe.code(fix.code.rstrip("\n"))
+    for line in code[:_MOST_CODE_LINES]:
+        # A code line keeps its length: it is there to be copied. Only what no screen can hold is cut.
+        yield " " * (2 + _LABEL) + style.paint(safe.middle(line, 400), _code_role(line, fix.language))
+    if len(code) > _MOST_CODE_LINES:
+        yield " " * (2 + _LABEL) + f"… {len(code) - _MOST_CODE_LINES} more lines"
+
+
+def _code_role(line: str, language: str) -> Role:
+    if language == "diff" and line.startswith("+"):
+        return "added"
+    if language == "diff" and line.startswith("-"):
+        return "removed"
+    return "code"

@@ -1,0 +1,123 @@
+"""Where each step goes: the waterfall as bars, and the steps themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from analyzer.analysis import Analysis, CauseTime
+from analyzer.report import safe
+from analyzer.report.style import Style
+from analyzer.report.text import causes
+from analyzer.units import count, duration, share
+
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_HEIGHTS = "▁▂▃▄▅▆▇█"
+_BAR = 20
+# Steps this much longer than the median are named.
+_SLOW = 1.1
+_MOST_STEPS = 60
+
+
+def bar(ratio: float, width: int) -> str:
+    """A bar of `ratio` of `width`, to an eighth of a column; never empty for more than nothing."""
+    eighths = round(min(max(ratio, 0.0), 1.0) * width * 8)
+    if ratio > 0:
+        eighths = max(eighths, 1)
+    full, part = divmod(eighths, 8)
+    return _EIGHTHS[8] * full + (_EIGHTHS[part] if part else "")
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """One character per value, its height the value over the largest."""
+    top = max(values, default=0.0)
+    if top <= 0:
+        return _HEIGHTS[0] * len(values)
+    return "".join(_HEIGHTS[min(int(max(value, 0.0) / top * 8), 7)] for value in values)
+
+
+def lines(analysis: Analysis, style: Style) -> Iterator[str]:
+    """A bar of the mean step with its parts, then a row per cause; the rows add up to the step."""
+    summary = analysis.summary
+    steps = "the whole trace" if analysis.trace.steps.source == "whole-trace" else "each step"
+    mean = duration(summary.step_ns.mean)
+    over = count(summary.used_steps, "used step")
+    yield style.paint(f"Where {steps} goes", "title") + f"  mean of {over}; the parts add up to {mean}"
+    yield ""
+    shown = [part for part in summary.waterfall if part.ns > 0]
+    yield "  " + _stacked(shown, style)
+    yield ""
+    largest = max((part.ratio for part in shown), default=1.0)
+    on_device = summary.gpu_busy_ratio is not None
+    for part in sorted(shown, key=lambda part: -part.ns):
+        yield _row(part, summary.used_steps, largest, on_device, style)
+    yield from _device(analysis)
+
+
+def _row(part: CauseTime, used_steps: int, largest: float, on_device: bool, style: Style) -> str:
+    figures = f"{duration(part.ns / max(used_steps, 1)):>8} {share(part.ratio):>7}"
+    drawn = style.paint(safe.pad(bar(part.ratio / largest, _BAR), _BAR), causes.role(part.cause))
+    row = f"  {causes.label(part.cause):<14}{figures}  {drawn}"
+    room = style.width - 2 - 14 - 16 - 2 - _BAR - 2
+    text = causes.meaning(part.cause, on_device)
+    return f"{row}  {style.paint(safe.pad(text, room).rstrip(), 'dim')}" if room >= 24 else row
+
+
+def _stacked(parts: Sequence[CauseTime], style: Style) -> str:
+    """Every part as wide as its share, in one bar; the labels stand in the rows below."""
+    room = style.width - 4
+    pieces: list[str] = []
+    start = 0
+    passed = 0.0
+    for part in parts:
+        passed += part.ratio
+        end = min(round(passed * room), room)
+        fill = causes.FILLS.get(part.cause, causes.OTHER_FILL)
+        pieces.append(style.paint(_segment(causes.label(part.cause), fill, end - start), causes.role(part.cause)))
+        start = end
+    return "".join(pieces)
+
+
+def _segment(label: str, fill: str, width: int) -> str:
+    """A piece of the stacked bar with its name inside where there is room."""
+    named = f" {label} "
+    if width < len(named) + 2:
+        return fill * width
+    left = (width - len(named)) // 2
+    return fill * left + named + fill * (width - len(named) - left)
+
+
+def _device(analysis: Analysis) -> Iterator[str]:
+    summary = analysis.summary
+    if summary.gpu_busy_ratio is None:
+        return
+    lead = summary.launch_lead_ns_median
+    queued = f", median launch lead {duration(lead)} (how far the host runs ahead)" if lead is not None else ""
+    yield ""
+    yield f"  GPU busy {share(summary.gpu_busy_ratio)}, computing {share(summary.compute_ratio)}{queued}"
+    if len(summary.devices) > 1:
+        others = ", ".join(f"{safe.name(one.device, 30)} {share(one.busy_ratio)}" for one in summary.devices)
+        yield f"  busy on each device: {others}"
+
+
+def step_lines(analysis: Analysis, style: Style) -> Iterator[str]:
+    """Height per step, the slow ones and those left out by number."""
+    rows = analysis.steps
+    if len(rows) < 2 or len(rows) > 10_000:
+        return
+    times = analysis.summary.step_ns
+    shown = rows[:_MOST_STEPS]
+    more = f" and {len(rows) - len(shown)} more" if len(rows) > len(shown) else ""
+    drawn = sparkline([row.dur_ns for row in shown])
+    first, last = shown[0].step, shown[-1].step
+    yield (
+        f"Steps {first}-{last}  {style.paint(drawn, 'useful')}{more}  median {duration(times.median)}, "
+        f"p95 {duration(times.p95)}, {duration(times.min)} to {duration(times.max)}"
+    )
+    slow = [row for row in rows if row.used and row.dur_ns > times.median * _SLOW]
+    if slow:
+        named = ", ".join(f"{row.step} ({duration(row.dur_ns)})" for row in slow[:6])
+        yield style.paint(f"  slow: {named}{' …' if len(slow) > 6 else ''}", "waste")
+    for out in analysis.trace.steps.excluded[:3]:
+        yield style.paint(f"  left out: step {out.step}, {safe.name(out.reason)}", "dim")
+    if len(analysis.trace.steps.excluded) > 3:
+        yield style.paint(f"  left out: {len(analysis.trace.steps.excluded) - 3} more", "dim")

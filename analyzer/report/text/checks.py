@@ -1,0 +1,61 @@
+"""What became of every check: this is what makes an empty list of findings believable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from analyzer.analysis import Analysis, CheckDocument, StateName
+from analyzer.report import safe
+from analyzer.report.style import Role, Style
+
+# State, heading, mark, role; in the order shown. What fired stands above.
+_GROUPS: tuple[tuple[StateName, str, str, Role], ...] = (
+    ("crashed", "crashed", "!", "bad"),
+    ("cannot_tell", "cannot tell", "?", "medium"),
+    ("clear", "passed", "✓", "good"),
+    ("suppressed", "suppressed", "-", "dim"),
+    ("not_applicable", "not applicable", "-", "dim"),
+    ("disabled", "disabled", "-", "dim"),
+)
+_NAMES: dict[StateName, str] = {"fired": "fired", **{state: name for state, name, _, _ in _GROUPS}}
+
+
+def lines(analysis: Analysis, style: Style) -> Iterator[str]:
+    """Counts, then the checks by state: passed ones with what was measured, the others with the reason they share."""
+    if not analysis.checks:
+        return
+    counts = {state: sum(check.state == state for check in analysis.checks) for state in _NAMES}
+    summed = ", ".join(f"{number} {_NAMES[state]}" for state, number in counts.items() if number)
+    yield style.paint("Checks", "title") + f"  {summed}"
+    yield ""
+    for state, _, mark, role in _GROUPS:
+        group = [check for check in analysis.checks if check.state == state]
+        if not group:
+            continue
+        same_reason = [[check] for check in group] if state == "clear" else _by_reason(group)
+        for checks in same_reason:
+            yield from _line(mark, checks, style, role)
+    if counts["crashed"]:
+        yield "  A check that crashed is a bug in advisor: please report it with the line above. The rest stands."
+
+
+def _by_reason(checks: Sequence[CheckDocument]) -> list[list[CheckDocument]]:
+    groups: dict[str, list[CheckDocument]] = {}
+    for check in checks:
+        groups.setdefault(check.reason, []).append(check)
+    return list(groups.values())
+
+
+def _line(mark: str, checks: Sequence[CheckDocument], style: Style, role: Role) -> Iterator[str]:
+    """`✓ OP003 Gradients are zeroed by kernels  zero_grad takes 0.3 % of the step`; codes last if many."""
+    first = checks[0]
+    words = "" if first.state == "clear" else f"{_NAMES[first.state]}: "
+    reason = safe.clean(first.reason) or "no reason given"
+    if len(checks) > 1:
+        codes = " ".join(check.rule for check in checks)
+        for number, text in enumerate(safe.wrap(f"{words}{reason}: {codes}", style.width - 4)):
+            yield f"  {style.paint(mark if number == 0 else ' ', role)} {text}"
+        return
+    head = f"{first.rule} {safe.name(first.title)}"
+    room = max(style.width - safe.columns(head) - len(words) - 6, 20)
+    yield f"  {style.paint(mark, role)} {head}  {style.paint(words + safe.middle(reason, room), 'dim')}"

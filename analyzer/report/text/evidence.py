@@ -1,0 +1,110 @@
+"""The numbers behind a finding: bars, series, small tables, pieces of the timeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.analysis import (
+    BarsEvidence,
+    EvidenceDocument,
+    IntervalsEvidence,
+    SeriesEvidence,
+    TableEvidence,
+    UnitName,
+)
+from analyzer.report import safe
+from analyzer.report.style import Style
+from analyzer.report.text.chart import bar, sparkline
+from analyzer.units import count, duration, share, size
+
+_MOST_ROWS = 6
+_MOST_VALUES = 60
+_BAR = 20
+
+
+def value(number: str | float | int | None, unit: UnitName) -> str:
+    """A number in its unit; text cleaned and shortened; a dash for what is unknown."""
+    if number is None:
+        return "-"
+    if isinstance(number, str):
+        return safe.name(number, 60)
+    formats = {"ns": duration, "bytes": size, "ratio": share}
+    if unit in formats:
+        return formats[unit](number)
+    return f"{number:,.0f}" if number == int(number) else f"{number:,.2f}"
+
+
+def lines(one: EvidenceDocument, style: Style) -> Iterator[str]:
+    """The piece of evidence, indented under its finding."""
+    if isinstance(one, BarsEvidence):
+        yield from _bars(one, style)
+    elif isinstance(one, SeriesEvidence):
+        yield from _series(one, style)
+    elif isinstance(one, TableEvidence):
+        yield from _table(one, style)
+    else:
+        yield _intervals(one)
+
+
+def _heading(title: str) -> str:
+    return f"  {safe.name(title, 80)}"
+
+
+def _bars(one: BarsEvidence, style: Style) -> Iterator[str]:
+    if not one.bars:
+        return
+    yield _heading(one.title)
+    shown = one.bars[:_MOST_ROWS]
+    labels = [safe.name(item.label, 48) for item in shown]
+    room = max(safe.columns(label) for label in labels)
+    top = 1.0 if one.unit == "ratio" else max((item.value for item in shown), default=0.0)
+    for label, item in zip(labels, shown, strict=True):
+        drawn = style.paint(bar(item.value / top if top > 0 else 0.0, _BAR), "useful")
+        yield f"    {safe.pad(label, room)}  {value(item.value, one.unit):>9}  {drawn}"
+    yield from _left_out(len(one.bars) - len(shown))
+
+
+def _series(one: SeriesEvidence, style: Style) -> Iterator[str]:
+    if not one.values:
+        return
+    shown = one.values[:_MOST_VALUES]
+    lowest, highest = value(min(one.values), one.unit), value(max(one.values), one.unit)
+    spread = lowest if lowest == highest else f"{lowest} to {highest}"
+    drawn = style.paint(sparkline(shown), "useful")
+    yield f"{_heading(one.title)}  {drawn}  {spread} ({count(len(one.values), 'value')})"
+
+
+def _table(one: TableEvidence, style: Style) -> Iterator[str]:
+    shown = one.rows[:_MOST_ROWS]
+    cells = [[value(cell, column.unit) for cell, column in zip(row, one.columns, strict=False)] for row in shown]
+    heads = [safe.name(column.title, 40) for column in one.columns]
+    widths = [
+        max(safe.columns(row[number]) for row in [heads, *cells] if number < len(row)) for number in range(len(heads))
+    ]
+    yield _heading(one.title)
+    yield "    " + style.paint(_row(heads, widths, one), "dim")
+    yield from ("    " + _row(row, widths, one) for row in cells)
+    yield from _left_out(len(one.rows) - len(shown))
+
+
+def _row(cells: list[str], widths: list[int], table: TableEvidence) -> str:
+    """Text to the left, numbers to the right."""
+    padded = []
+    for cell, width, column in zip(cells, widths, table.columns, strict=False):
+        gap = " " * (width - safe.columns(cell))
+        padded.append(cell + gap if column.unit == "text" else gap + cell)
+    return "  ".join(padded).rstrip()
+
+
+def _left_out(number: int) -> Iterator[str]:
+    if number > 0:
+        yield f"    … {number} more"
+
+
+def _intervals(one: IntervalsEvidence) -> str:
+    spans = one.spans
+    total = sum(end - start for start, end in spans)
+    longest = sorted(spans, key=lambda span: span[0] - span[1])[:3]
+    where = ", ".join(f"{duration(start)} to {duration(end)}" for start, end in sorted(longest))
+    most = "the longest: " if len(spans) > 3 else ""
+    return f"{_heading(one.title)}  step {one.step}: {duration(total)} in {count(len(spans), 'piece')} ({most}{where})"

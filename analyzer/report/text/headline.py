@@ -1,0 +1,70 @@
+"""The answer in three lines: which trace, what it is bound by, how fast a step could be at best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.analysis import Analysis, TraceInfo
+from analyzer.report import safe
+from analyzer.report.style import Style
+from analyzer.units import count, duration, share
+
+
+def lines(analysis: Analysis, style: Style) -> Iterator[str]:
+    """Trace, verdict and, where the trace can be believed, the headline figures."""
+    origin = safe.wrap(" · ".join(_origin(analysis.trace)), style.width)
+    yield from (style.paint(line, "dim") for line in origin)
+    yield ""
+    if analysis.trust.verdict == "unusable":
+        yield style.paint("This trace cannot be the base of advice.", "bad")
+        return
+    verdict = safe.clean(analysis.summary.verdict.text)
+    sentence = verdict[:1].upper() + verdict[1:].rstrip(".") + "."
+    yield from (style.paint(line, "strong") for line in safe.wrap(sentence, style.width))
+    yield from _figures(analysis, style)
+    if analysis.trust.verdict == "caution":
+        doubts = count(len(analysis.trust.reasons), "reason")
+        yield style.paint(f"Caution: {doubts} to doubt these figures, see Trust below.", "medium")
+
+
+def _origin(trace: TraceInfo) -> Iterator[str]:
+    yield safe.name(trace.name)
+    device = trace.device
+    if device.kind == "cpu":
+        yield "no GPU events"
+    else:
+        many = f"{device.count} x " if device.count > 1 else ""
+        yield many + (safe.name(device.name, 60) if device.name else device.kind)
+    if trace.versions.torch:
+        yield f"torch {safe.name(trace.versions.torch, 40)}"
+    if len(trace.ranks) > 1:
+        yield count(len(trace.ranks), "rank")
+    yield count(trace.events, "event")
+
+
+def _figures(analysis: Analysis, style: Style) -> Iterator[str]:
+    summary = analysis.summary
+    mean, reachable = summary.step_ns.mean, summary.reachable_step_ns
+    noun = "a step" if analysis.trace.steps.source != "whole-trace" else "for the whole trace, taken as one step"
+    # Below the limit of a card there is nothing worth promising.
+    if not analysis.cards or reachable >= mean:
+        yield from safe.wrap(f"{duration(mean)} {noun}.{_unprofiled(analysis)}", style.width)
+        return
+    saved = mean - reachable
+    best = f"{duration(mean)} → {duration(reachable)}"
+    many = len(analysis.cards) > 1
+    bound = "together the findings save" if many else "the finding saves"
+    shared = " Findings share time, so their savings do not add up." if many else ""
+    text = f"{best} {noun} at best: {bound} at most {duration(saved)} ({share(saved / mean)})."
+    first, *others = safe.wrap(text + shared + _unprofiled(analysis), style.width)
+    yield first.replace(best, style.paint(best, "title"), 1)
+    yield from others
+
+
+def _unprofiled(analysis: Analysis) -> str:
+    unprofiled = analysis.summary.unprofiled_step_ns
+    if unprofiled is None:
+        return ""
+    mean = analysis.summary.step_ns.mean
+    cost = f"; the profiler adds {share(mean / unprofiled - 1)}" if mean > unprofiled > 0 else ""
+    return f" Without the profiler a step took {duration(unprofiled)}{cost}."

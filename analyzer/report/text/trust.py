@@ -1,0 +1,71 @@
+"""How far the trace can be believed, what was mended while reading it, and what to record where it is of no use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.analysis import Analysis
+from analyzer.report import safe
+from analyzer.report.style import Style
+from analyzer.units import count
+
+_MOST = 12
+_RECORD_AGAIN = (
+    "with torch.profiler.profile(",
+    "    activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],",
+    "    schedule=torch.profiler.schedule(wait=20, warmup=3, active=6, repeat=1),",
+    "    on_trace_ready=lambda prof: prof.export_chrome_trace('trace.json'),",
+    ") as prof:",
+    "    for batch in loader:",
+    "        train_step(batch)",
+    "        prof.step()    # once per iteration, or there are no steps",
+)
+
+
+def lines(analysis: Analysis, style: Style) -> Iterator[str]:
+    """The reasons of the verdict and the repairs; nothing where all is well."""
+    reasons = analysis.trust.reasons if analysis.trust.verdict != "unusable" else ()
+    if reasons:
+        yield style.paint("Trust", "title") + f"  {analysis.trust.verdict}"
+        yield ""
+        yield from _reasons(analysis, style)
+    if analysis.repairs:
+        if reasons:
+            yield ""
+        yield style.paint("Repairs", "title") + "  what was mended while reading; the rest of the file stands"
+        yield ""
+        for repair in analysis.repairs[:_MOST]:
+            place = f" (first at byte {repair.first_offset:,})" if repair.first_offset is not None else ""
+            yield from _item(f"{repair.count:,} x {repair.message}{place}", style)
+
+
+def unusable_lines(analysis: Analysis, style: Style) -> Iterator[str]:
+    """Why there is no advice, and how to record a trace that allows some."""
+    yield style.paint("Why", "title")
+    yield ""
+    yield from _reasons(analysis, style)
+    yield ""
+    yield style.paint("What to record instead", "title")
+    yield ""
+    yield "  A few warm-up steps, then at least three whole steps, each marked by prof.step():"
+    yield ""
+    yield from (f"    {style.paint(line, 'code')}" for line in _RECORD_AGAIN)
+    yield ""
+    yield "  `advisor collect` records the reference loop this way."
+
+
+def _reasons(analysis: Analysis, style: Style) -> Iterator[str]:
+    reasons = analysis.trust.reasons
+    for reason in reasons[:_MOST]:
+        head = f"{reason.code} " if reason.code else ""
+        yield from _item(f"{head}{reason.message}", style)
+    if len(reasons) > _MOST:
+        yield f"  … {count(len(reasons) - _MOST, 'more reason')}"
+    codes = list(dict.fromkeys(reason.code for reason in reasons if reason.code))
+    if codes:
+        yield style.paint(f"  advisor rule {codes[0]} explains how this is measured.", "dim")
+
+
+def _item(text: str, style: Style) -> Iterator[str]:
+    for number, line in enumerate(safe.wrap(text, style.width - 4)):
+        yield f"  {'·' if number == 0 else ' '} {line}"
