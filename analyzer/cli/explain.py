@@ -1,0 +1,175 @@
+"""`advisor explain`: from a trace to its report, on the screen, on stdout or in a file."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from analyzer.cli import codes, output
+from analyzer.cli.progress import ProgressLine
+from analyzer.cli.terminal import style_for, wants_screen
+from traces.errors import AdvisorError, UntrustedTraceError, UsageError
+
+if TYPE_CHECKING:
+    from analyzer.analysis import Analysis
+    from analyzer.explain import Options
+
+GATE_FAILED = 1
+_SEVERITIES = ("high", "medium", "low")
+
+
+@dataclass(frozen=True)
+class Request:
+    """The options of one call as they were given, but for the trace and the rules."""
+
+    format: str | None
+    target: Path | None
+    plain: bool
+    fail_on: str | None
+
+    @property
+    def on_screen(self) -> bool:
+        """Whether the terminal UI answers: nothing asks for a document, and a person sits at the terminal."""
+        asked = self.format is not None or self.target is not None or self.plain or self.fail_on is not None
+        return not asked and wants_screen()
+
+
+@click.command("explain", short_help="Say where each step's time goes and what to change.")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--format", "stated", type=click.Choice(["text", "json"]), help="Print this instead of opening the UI.")
+@click.option(
+    "-o", "--output", "target", type=click.Path(path_type=Path), metavar="FILE",
+    help="Write to FILE; its ending (.txt, .json) names the format.",
+)  # fmt: skip
+@click.option("--plain", is_flag=True, help="Print text instead of opening the UI.")
+@click.option("--select", metavar="CODES", help="Run only these rules: codes, prefixes or names, as in DL,SY001.")
+@click.option("--ignore", metavar="CODES", help="Leave these rules out.")
+@click.option("--fail-on", type=click.Choice(_SEVERITIES), help="Exit with 1 on a finding of this severity or higher.")
+@click.option("--steps", "span", metavar="A-B", help="Look at these ProfilerStep numbers only, both included.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    path: Path,
+    stated: str | None,
+    target: Path | None,
+    plain: bool,
+    select: str | None,
+    ignore: str | None,
+    fail_on: str | None,
+    span: str | None,
+) -> None:
+    """Say where each step's time goes and what to change.
+
+    PATH is a trace written by torch.profiler (.json or .json.gz). In a terminal the result opens as a screen to walk
+    through; elsewhere, and with any of --plain, --format, -o and --fail-on, it is printed.
+    """
+    request = Request(format=stated, target=target, plain=plain, fail_on=fail_on)
+    # Everything wrong with the call is said before the trace is read.
+    form = output.format_of(target, stated)
+    output.check(target, path)
+    options = _options(select, ignore, span)
+    if request.on_screen:
+        code = _show(path, options)
+        if code is not None:
+            ctx.exit(code)
+    ctx.exit(_report(path, options, request, form))
+
+
+def _options(select: str | None, ignore: str | None, span: str | None) -> Options:
+    """The options of the analysis, codes checked against the rules there are."""
+    from analyzer.explain import Options, load_rules
+
+    steps = parse_steps(span)
+    if select is None and ignore is None:
+        return Options(steps=steps)
+    rules = load_rules()
+    return Options(
+        select=codes.expand(select, rules, "--select"), ignore=codes.expand(ignore, rules, "--ignore"), steps=steps
+    )
+
+
+def parse_steps(text: str | None) -> tuple[int, int] | None:
+    """`3-5` as (3, 5), `4` as (4, 4).
+
+    Raises:
+        UsageError: the text is neither, or ends before it begins.
+    """
+    if text is None:
+        return None
+    first, dash, last = text.strip().partition("-")
+    bounds = (first, last) if dash else (first, first)
+    if not all(bound.isascii() and bound.isdigit() and len(bound) < 10 for bound in bounds):
+        raise UsageError(
+            f"{text[:40]!r} is no range of steps", where="--steps", fix="write it as 3-5, or 4 for one step"
+        )
+    start, end = int(bounds[0]), int(bounds[1])
+    if start > end:
+        raise UsageError(f"the range {text} ends before it begins", where="--steps", fix=f"write --steps {end}-{start}")
+    return start, end
+
+
+def _show(path: Path, options: Options) -> int | None:
+    """Open the terminal UI; None where it cannot be loaded, then the text is printed."""
+    try:
+        from analyzer.tui.app import run
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "textual":
+            raise
+        click.echo("advisor: the terminal UI needs textual, which is not installed; here is the text", err=True)
+        return None
+    return run(path, options)
+
+
+def _report(path: Path, options: Options, request: Request, form: str) -> int:
+    """Analyse, write the report, and say with the exit code what it means."""
+    from analyzer.explain import analyse
+
+    with ProgressLine() as progress:
+        analysis = analyse(path, options, progress)
+    output.write(_rendered(analysis, form, request.target), request.target)
+    if request.target is not None and str(request.target) != "-":
+        click.echo(f"wrote {request.target}", err=True)
+    if analysis.trust.verdict == "unusable":
+        printed = form == "text" and request.target is None
+        return UntrustedTraceError.exit_code if printed else _distrust(analysis, path)
+    return GATE_FAILED if _gate_fails(analysis, request.fail_on) else 0
+
+
+def _rendered(analysis: Analysis, form: str, target: Path | None) -> str:
+    if form == "json":
+        from analyzer.report import json
+
+        return json.render(analysis)
+    from analyzer.report import text
+    from analyzer.report.style import Style
+
+    in_file = target is not None and str(target) != "-"
+    rendered = text.render(analysis, Style() if in_file else style_for(sys.stdout))
+    return rendered if in_file else output.encodable(rendered)
+
+
+def _distrust(analysis: Analysis, path: Path) -> int:
+    """Where the report went elsewhere, say on stderr too why there are no findings.
+
+    Raises:
+        AdvisorError: always; its exit code is that of an untrusted trace.
+    """
+    reasons = "; ".join(reason.message for reason in analysis.trust.reasons[:3])
+    error: AdvisorError = UntrustedTraceError(
+        "the trace was read, but cannot be the base of advice",
+        where=str(path),
+        why=reasons or None,
+        fix="record again; `advisor explain --plain` shows how",
+    )
+    raise error
+
+
+def _gate_fails(analysis: Analysis, fail_on: str | None) -> bool:
+    if fail_on is None:
+        return False
+    failing = _SEVERITIES[: _SEVERITIES.index(fail_on) + 1]
+    return any(finding.severity in failing for finding in analysis.findings)

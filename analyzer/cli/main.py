@@ -1,0 +1,158 @@
+"""`advisor`: finds the command, and turns whatever goes wrong into a message and an exit code.
+
+Each command is imported when it is called: `advisor --help` costs neither pandas nor torch nor Textual.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from analyzer.cli.installation import foreign_package, version
+from traces.errors import AdvisorError
+
+INTERNAL_ERROR = 70
+INTERRUPTED = 130
+# What a shell reports of a program that a closed pipe ended.
+PIPE_CLOSED = 141
+
+# Command, module, the line `advisor --help` shows (a test holds it equal to the command's own).
+COMMANDS: dict[str, tuple[str, str]] = {
+    "collect": ("analyzer.cli.collect", "Record the reference training loop and write trace.json."),
+    "explain": ("analyzer.cli.explain", "Say where each step's time goes and what to change."),
+    "rules": ("analyzer.cli.rules", "List every rule."),
+    "rule": ("analyzer.cli.rule", "Show what a rule finds, why it matters and how to fix it."),
+}
+
+
+class Commands(click.Group):
+    """A group that imports a command's module when the command is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands in the order people need them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command, imported now; None for an unknown one."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = importlib.import_module(COMMANDS[cmd_name][0]).command
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command of these arguments, or an error that names the nearest one.
+
+        Raises:
+            click.UsageError: there is no such command.
+        """
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            from analyzer.cli.codes import nearest
+
+            path = " A trace is read by `advisor explain PATH`." if os.path.exists(name) else ""
+            raise click.UsageError(f"there is no command {name!r}.{nearest(name, COMMANDS)}{path}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The table of commands, without importing one."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; a reader that closes the pipe (`| head`) ends it without complaint."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # Python flushes stdout once more when it exits; give it somewhere to go.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(PIPE_CLOSED)
+        return result
+
+
+def _show_version(ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    """Print the version, which is looked up only now, and stop."""
+    if wanted:
+        click.echo(f"advisor {version()}")
+        ctx.exit()
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option(
+    "-V", "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show the version."
+)
+def advisor() -> None:
+    r"""Read a PyTorch profiler trace: where each step's time goes, what to change, and how much that saves at most.
+
+    \b
+    Begin with:
+      advisor collect                record trace.json from the reference training loop
+      advisor explain trace.json     read it
+
+    Exit codes: 0 done, 1 a gate failed (--fail-on), 2 wrong usage, 3 the input could not be read, 4 the input is not to
+    be trusted for advice, 70 internal error, 130 interrupted.
+    """
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code; the one place where errors are caught."""
+    try:
+        shadowed = foreign_package()
+        if shadowed:
+            return _complain(shadowed, INTERNAL_ERROR)
+        # click returns what `ctx.exit` was given; a command that returns nothing has succeeded.
+        code = advisor.main(args=list(args) if args is not None else None, prog_name="advisor", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except AdvisorError as error:
+        return _complain(str(error), error.exit_code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return error.exit_code
+    except click.ClickException as error:
+        return _complain(_usage(error), error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("advisor: interrupted", err=True)
+        return INTERRUPTED
+    except Exception as error:
+        return _bug(error)
+
+
+def _usage(error: click.ClickException) -> str:
+    """Click's message, with the help that would have answered the question."""
+    message = error.format_message()
+    context = getattr(error, "ctx", None)
+    return f"{message}\n  fix: see `{context.command_path} --help`" if context is not None else message
+
+
+def _complain(message: str, code: int) -> int:
+    """Print an error as `advisor: error: ...`, its text free of control characters, and return its code."""
+    from analyzer.report.safe import clean
+
+    for number, line in enumerate(message.splitlines()):
+        click.echo(f"advisor: error: {clean(line)}" if number == 0 else clean(line), err=True)
+    return code
+
+
+def _bug(error: Exception) -> int:
+    """Say that the program is wrong, not the user, and how to report it."""
+    if os.environ.get("ADVISOR_TRACEBACK"):
+        traceback.print_exception(error)
+    kind = type(error).__name__
+    detail = f": {error}" if str(error) else ""
+    return _complain(
+        f"this is a bug in advisor ({kind}{detail[:300]})\n"
+        "  fix: please report it, with what `ADVISOR_TRACEBACK=1 advisor ...` prints for the same command",
+        INTERNAL_ERROR,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

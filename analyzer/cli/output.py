@@ -1,0 +1,95 @@
+"""Where a report goes: a file written whole or not at all, or stdout."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+from traces.errors import UsageError
+
+_FORMATS = {".json": "json", ".txt": "text", ".text": "text"}
+
+
+def format_of(output: Path | None, stated: str | None) -> str:
+    """The format that was stated, else the one the file's name means, else text.
+
+    Raises:
+        UsageError: the name means none.
+    """
+    if stated is not None:
+        return stated
+    if output is None or str(output) == "-":
+        return "text"
+    known = _FORMATS.get(output.suffix.lower())
+    if known is None:
+        raise UsageError(
+            f"the ending of {output.name!r} names no format",
+            where="-o/--output",
+            fix="end the name in .txt or .json, or add --format text or --format json",
+        )
+    return known
+
+
+def check(output: Path | None, source: Path) -> None:
+    """Refuse, before any work, an output that could not be written or would replace the trace.
+
+    Raises:
+        UsageError: it is such an output.
+    """
+    if output is None or str(output) == "-":
+        return
+    if output.exists() and source.exists() and output.samefile(source):
+        raise UsageError("the report would replace the trace", where=str(output), fix="give -o another name")
+    if output.is_dir():
+        raise UsageError("the report's name is a folder", where=str(output), fix="add a file name")
+    if not output.parent.is_dir():
+        raise UsageError("the folder for the report does not exist", where=str(output.parent), fix="create it first")
+
+
+def write(text: str, output: Path | None) -> None:
+    """Write to stdout, or replace the file in one move so that nobody reads half of it.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    if output is None or str(output) == "-":
+        click.echo(text, nl=False, color=True)
+        return
+    try:
+        _replace(output, text)
+    except OSError as error:
+        raise UsageError(
+            "the report could not be written",
+            where=str(output),
+            why=error.strerror,
+            fix="give -o a place you may write to",
+        ) from error
+
+
+def _replace(output: Path, text: str) -> None:
+    if output.exists() and not output.is_file():
+        # A device or a named pipe (/dev/stdout) is written to, never replaced.
+        output.write_text(text, encoding="utf-8")
+        return
+    handle, name = tempfile.mkstemp(dir=output.parent, prefix=f".{output.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        # mkstemp makes the file private; a report gets the rights any new file has here.
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)
+        os.replace(name, output)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def encodable(text: str) -> str:
+    """The text as stdout can carry it: what its encoding lacks is shown as an escape instead of ending the program."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
