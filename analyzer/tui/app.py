@@ -1,0 +1,140 @@
+"""The app: runs the analysis in a thread, then shows one of the modes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import work
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from analyzer.analysis import Analysis
+from analyzer.tui.job import Job, job_for
+from analyzer.tui.messages import Analysed, Failed, Progressed
+from analyzer.tui.screens.checks import ChecksScreen
+from analyzer.tui.screens.error import ErrorScreen
+from analyzer.tui.screens.findings import FindingsScreen
+from analyzer.tui.screens.help import HelpScreen
+from analyzer.tui.screens.loading import LoadingScreen
+from analyzer.tui.terminal import Look, current_look
+from analyzer.tui.themes import ADVISOR_DARK, THEMES
+from traces.errors import UntrustedTraceError
+
+if TYPE_CHECKING:
+    from analyzer.explain import Options
+
+# As a shell reports a program ended by Ctrl+C.
+CANCELLED = 130
+STYLES = ("base", "findings", "states", "checks", "plain")
+
+
+class AdvisorApp(App[int]):
+    """Ends with the process's exit code.
+
+    Args:
+        name: The trace's name, for titles.
+        job: Reads and analyses.
+        look: How to draw on this terminal.
+    """
+
+    TITLE = "advisor"
+    CSS_PATH: ClassVar[list[str | PurePath]] = [f"styles/{name}.tcss" for name in STYLES]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (17, "-short"), (32, "-tall")]  # noqa: RUF012
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("question_mark,f1", "help", "Help", key_display="?", id="app.help", tooltip="All keys"),
+        Binding("q", "leave", "Quit", id="app.quit", tooltip="Leave"),
+        Binding("ctrl+q", "leave", "Quit", show=False, id="app.quit_too", tooltip="Leave", priority=True),
+        Binding("1", "mode('findings')", "Findings", show=False, id="app.findings", tooltip="What costs time"),
+        Binding("5", "mode('checks')", "Checks", show=False, id="app.checks", tooltip="Every rule and its result"),
+    ]
+
+    def __init__(self, name: str, job: Job, look: Look) -> None:
+        super().__init__(ansi_color=True if look.ansi else None)
+        self._trace_name = name
+        self._job = job
+        self._glyphs = look.glyphs
+        self._exit_code = 0
+        self._analysis: Analysis | None = None
+        self.animation_level = "none"
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = look.theme if look.theme in self.available_themes else ADVISOR_DARK.name
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Our names exist in Textual's own themes too."""
+        return dict(ADVISOR_DARK.variables)
+
+    def on_mount(self) -> None:
+        """Start reading."""
+        self.set_class(not self._glyphs.unicode, "-ascii")
+        self.push_screen(LoadingScreen(self._trace_name, self._glyphs))
+        self._read()
+
+    @work(thread=True, exclusive=True)
+    def _read(self) -> None:
+        self._job.run(self.post_message)
+
+    def on_progressed(self, message: Progressed) -> None:
+        """Show how far it is."""
+        if isinstance(self.screen, LoadingScreen):
+            self.screen.progressed(message)
+
+    def on_analysed(self, message: Analysed) -> None:
+        """Show the answer."""
+        analysis, glyphs = message.analysis, self._glyphs
+        self._analysis = analysis
+        self._exit_code = UntrustedTraceError.exit_code if analysis.trust.verdict == "unusable" else 0
+        self.add_mode("findings", lambda: FindingsScreen(analysis, glyphs))
+        self.add_mode("checks", lambda: ChecksScreen(analysis, glyphs))
+        self.switch_mode("findings")
+
+    def on_failed(self, message: Failed) -> None:
+        """Say what is wrong."""
+        self._exit_code = message.error.exit_code
+        self.switch_screen(ErrorScreen(self._trace_name, message.error))
+
+    def on_stopped(self) -> None:
+        """Leave."""
+        self.exit(CANCELLED)
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """The palette: every finding, then Textual's own."""
+        for finding in self._analysis.findings if self._analysis else ():
+            # The palette shows these as text; `i=` keeps this turn's id.
+            name = f"{finding.rule} {finding.name}"
+            yield SystemCommand(name, f"Go to this finding ({finding.severity})", lambda i=finding.id: self._go_to(i))
+        yield from super().get_system_commands(screen)
+
+    async def _go_to(self, identity: str) -> None:
+        await self.switch_mode("findings")
+        if isinstance(self.screen, FindingsScreen):
+            self.screen.go_to(identity)
+
+    def action_mode(self, mode: str) -> None:
+        """Switch the mode, once there is something to show."""
+        if self._analysis is not None and self.current_mode != mode:
+            self.switch_mode(mode)
+
+    def action_cancel(self) -> None:
+        """Stop the analysis at its next report."""
+        self._job.cancel()
+
+    def action_help(self) -> None:
+        """All keys."""
+        self.push_screen(HelpScreen(self._glyphs))
+
+    def action_leave(self) -> None:
+        """Stop what is running and end with the exit code."""
+        self._job.cancel()
+        self.exit(self._exit_code)
+
+
+def run(path: Path, options: Options) -> int:
+    """Show the trace at `path`; returns the process's exit code."""
+    app = AdvisorApp(path.name, job_for(path, options), current_look())
+    code = app.run()
+    return (app.return_code or 0) if code is None else code

@@ -1,0 +1,95 @@
+"""Evidence: the numbers behind a claim, as bars, columns and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+from textual.content import Content
+
+from analyzer import units
+from analyzer.analysis import BarsEvidence, EvidenceDocument, IntervalsEvidence, SeriesEvidence, TableEvidence
+from analyzer.tui.draw import bars
+from analyzer.tui.glyphs import Glyphs
+from analyzer.tui.plain import line
+from analyzer.tui.wording import value
+
+MOST_ROWS = 12
+
+
+def evidence(item: EvidenceDocument, width: int, glyphs: Glyphs, style: str) -> list[Content]:
+    """The lines of one piece of evidence, each at most `width` cells."""
+    if isinstance(item, BarsEvidence):
+        lines = _bars(item, width, glyphs, style)
+    elif isinstance(item, SeriesEvidence):
+        lines = _series(item, width, glyphs, style)
+    elif isinstance(item, TableEvidence):
+        lines = _table(item, width, glyphs)
+    else:
+        lines = _intervals(item)
+    return [one.truncate(width, ellipsis=True) for one in lines]
+
+
+def _bars(item: BarsEvidence, width: int, glyphs: Glyphs, style: str) -> list[Content]:
+    shown = item.bars[:MOST_ROWS]
+    texts = [value(one.value, item.unit) for one in shown]
+    labels = [line(one.label, 200) for one in shown]
+    name_width = min(max(map(cell_len, labels), default=0), max(8, width * 2 // 5))
+    text_width = max(map(cell_len, texts), default=0)
+    room = max(1, width - name_width - text_width - 2)
+    largest = max((one.value for one in shown), default=0.0)
+    lines = [Content.styled(line(item.title), "$quiet")]
+    for index, (one, label, text) in enumerate(zip(shown, labels, texts, strict=True)):
+        name = Content(label).truncate(name_width, ellipsis=True)
+        pad = " " * (name_width - name.cell_length + 1)
+        colour = style if index == 0 else "$cause-framework"
+        lines.append(
+            Content.assemble(name, pad, bars.bar(one.value, largest, room, colour, glyphs), " ", (text, "bold"))
+        )
+    return lines + _more(len(item.bars))
+
+
+def _series(item: SeriesEvidence, width: int, glyphs: Glyphs, style: str) -> list[Content]:
+    values = item.values[: max(1, width - 2)]
+    wide = max(1, min(3, (width - 2) // max(1, len(values))))
+    cells = [one for one in values for _ in range(wide)]
+    low, high = min(item.values, default=0.0), max(item.values, default=0.0)
+    span = f"{value(low, item.unit)} to {value(high, item.unit)}"
+    title = Content.styled(f"{line(item.title)}, {units.count(len(item.values), 'value')}: {span}", "$quiet")
+    return [title, bars.columns(cells, [style] * len(cells), glyphs)]
+
+
+def _table(item: TableEvidence, width: int, glyphs: Glyphs) -> list[Content]:
+    rows = [
+        [value(cell, column.unit) for cell, column in zip(row, item.columns, strict=False)]
+        for row in item.rows[:MOST_ROWS]
+    ]
+    heads = [line(column.title, 80) for column in item.columns]
+    widths = [max(map(cell_len, cells)) for cells in zip(heads, *rows, strict=False)]
+    # The text columns give way: figures must stay whole.
+    texts = [index for index, column in enumerate(item.columns) if column.unit == "text"]
+    excess = sum(widths) + 2 * (len(widths) - 1) - width
+    if texts and excess > 0:
+        widest = max(texts, key=lambda index: widths[index])
+        widths[widest] = max(8, widths[widest] - excess)
+    lines = [Content.styled(line(item.title), "$quiet"), _row(heads, widths, texts, "bold")]
+    return lines + [_row(row, widths, texts, "") for row in rows] + _more(len(item.rows))
+
+
+def _row(cells: Sequence[str], widths: Sequence[int], texts: Sequence[int], style: str) -> Content:
+    pieces = []
+    for index, (cell, width) in enumerate(zip(cells, widths, strict=False)):
+        short = Content.styled(cell, style).truncate(width, ellipsis=True)
+        free = width - short.cell_length
+        pieces.append(short.pad_right(free) if index in texts else short.pad_left(free))
+    return Content("  ").join(pieces)
+
+
+def _intervals(item: IntervalsEvidence) -> list[Content]:
+    total = sum(end - start for start, end in item.spans)
+    text = f"{line(item.title)}: {units.duration(total)} of step {item.step}, {units.count(len(item.spans), 'place')}"
+    return [Content.styled(text, "$quiet")]
+
+
+def _more(count: int) -> list[Content]:
+    return [Content.styled(f"and {count - MOST_ROWS} more", "$quiet")] if count > MOST_ROWS else []

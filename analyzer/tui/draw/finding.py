@@ -1,0 +1,153 @@
+"""One finding: its row in the list and the parts of its detail."""
+
+from __future__ import annotations
+
+import re
+
+from textual.content import Content
+
+from analyzer import units
+from analyzer.analysis import FindingDocument, FixDocument
+from analyzer.tui import wording
+from analyzer.tui.draw import bars
+from analyzer.tui.draw.evidence import evidence
+from analyzer.tui.glyphs import Glyphs
+from analyzer.tui.plain import clean, line
+
+_CODE = re.compile(r"`([^`]+)`")
+_DIFF_STYLES = {"+": "$good on $block-back", "-": "$bad on $block-back", "@": "$quiet on $block-back"}
+
+
+def row(finding: FindingDocument, width: int, height: int, glyphs: Glyphs, *, card: bool, largest_ns: int) -> Content:
+    """The list's row: one line, or two where there is room."""
+    colour = f"$sev-{finding.severity}"
+    saves = wording.saving(finding)
+    right = Content.styled(f"{glyphs.minus if saves != 'note' else ''}{saves}", f"bold {colour}" if card else "$quiet")
+    mark = Content.assemble((glyphs.severity[finding.severity], colour), " ")
+    weight = "$quiet" if not card else "" if finding.severity == "info" else "bold"
+    title = Content.styled(line(finding.title), weight)
+    if height < 2:
+        code = Content.styled(f"{finding.rule:<7}", "$quiet")
+        return _ends(mark + code + title, right, width)
+    return Content("\n").join([_ends(mark + title, right, width), _second(finding, width, glyphs, card, largest_ns)])
+
+
+def _second(finding: FindingDocument, width: int, glyphs: Glyphs, card: bool, largest_ns: int) -> Content:
+    if finding.explained_by:
+        note = f"explained by {', '.join(identity.partition('-')[0] for identity in finding.explained_by)}"
+    elif not card:
+        note = "below 2 % of the step"
+    else:
+        note = f"{line(finding.family).replace('_', ' ')} {glyphs.dot} {finding.confidence} conf."
+    length = max(4, min(16, width // 4))
+    bar = Content("")
+    if card:
+        bar = bars.bar(finding.saving.ns_per_step_max, largest_ns, length, f"$sev-{finding.severity}", glyphs)
+    left = Content.assemble(
+        (f"  {finding.rule} ", "$quiet"), bar, " " * (length - bar.cell_length + 1), (note, "$quiet")
+    )
+    ratio = units.share(finding.saving.ratio_max) if finding.saving.ns_per_step_max else ""
+    return _ends(left, Content.styled(ratio, "$quiet"), width)
+
+
+def _ends(left: Content, right: Content, width: int) -> Content:
+    """Left and right text on one line; the left one gives way."""
+    room = max(1, width - right.cell_length - 1)
+    short = left.truncate(room, ellipsis=True)
+    return Content.assemble(short, " " * (width - right.cell_length - short.cell_length), right).truncate(width)
+
+
+def head(finding: FindingDocument, glyphs: Glyphs) -> Content:
+    """Title, saving, and how sure we are."""
+    colour = f"$sev-{finding.severity}"
+    saving = finding.saving
+    lines = [Content.assemble((glyphs.severity[finding.severity], colour), " ", (line(finding.title), "bold"))]
+    if saving.ns_per_step_max:
+        lines.append(Content.assemble(
+            ("Saves up to ", "$quiet"), (f"{units.duration(saving.ns_per_step_max)} a step", f"bold {colour}"),
+            (f" ({units.share(saving.ratio_max)})", "$quiet"),
+        ))  # fmt: skip
+    else:
+        lines.append(Content.styled("Saves nothing by itself", "$quiet"))
+    facts = [f"{finding.severity} impact", f"{finding.confidence} confidence"]
+    facts.append(f"{finding.steps.seen}/{finding.steps.of} steps")
+    where = wording.place(finding)
+    parts: list[Content | tuple[str, str]] = [(f" {glyphs.dot} ".join(facts), "$quiet")]
+    if where:
+        parts += [(f" {glyphs.dot} ", "$quiet"), (where, "underline $body")]
+    lines.append(Content.assemble(*parts))
+    return Content("\n").join(lines)
+
+
+def evidence_part(finding: FindingDocument, width: int, glyphs: Glyphs) -> Content:
+    """All evidence, under its heading; empty where a finding has none."""
+    if not finding.evidence:
+        return Content("")
+    lines = [heading("Evidence")]
+    for number, item in enumerate(finding.evidence):
+        lines += [Content("")] if number else []
+        lines += evidence(item, width, glyphs, f"$sev-{finding.severity}")
+    return Content("\n").join(lines)
+
+
+def story(finding: FindingDocument, width: int, glyphs: Glyphs) -> Content:
+    """Why, what may be wrong with it, what to change, how to check that it worked, what the bound rests on."""
+    lines = [heading("Why"), prose(finding.why)]
+    lines += [Content.assemble(("! ", "bold $sev-medium"), prose(caveat)) for caveat in finding.caveats]
+    where = wording.place(finding)
+    lines += [Content(""), heading("Fix") + Content.styled(f"  {where}" if where else "", "$quiet")]
+    for number, fix in enumerate(finding.fix):
+        lines += [Content.styled("or", "$quiet")] if number else []
+        lines += _fix(fix, width)
+    lines += [Content(""), heading("Check that it worked"), *_verify(finding.verify, width)]
+    lines += [Content(""), heading("How the bound was found"), prose(_basis(finding), "$quiet")]
+    lines += [Content(""), Content.assemble(("More: ", "$quiet"), (f"advisor rule {finding.rule}", "$code"))]
+    lines += [Content.styled(line(reference), "$quiet") for reference in finding.references]
+    return Content("\n").join(lines)
+
+
+def _basis(finding: FindingDocument) -> str:
+    basis = finding.saving.basis.strip().rstrip(".")
+    text = f"Upper bound: {basis}." if basis else "No saving is claimed."
+    shared = finding.saving.overlaps_with
+    if shared:
+        names = ", ".join(dict.fromkeys(identity.partition("-")[0] for identity in shared))
+        text += f" It shares its time with {names}: the savings do not add up."
+    return text
+
+
+def heading(text: str) -> Content:
+    """A section's heading."""
+    return Content.styled(text, "bold $heading")
+
+
+def prose(text: str, style: str = "") -> Content:
+    """Plain text, `code` in backticks coloured."""
+    pieces: list[tuple[str, str]] = []
+    for index, piece in enumerate(_CODE.split(clean(text))):
+        pieces.append((piece, "$code on $block-back" if index % 2 else style))
+    return Content.assemble(*pieces)
+
+
+def _fix(fix: FixDocument, width: int) -> list[Content]:
+    lines = [prose(fix.code)] if fix.language == "text" else code_block(fix.code, fix.language, width)
+    return [*lines, prose(fix.note, "$quiet")] if fix.note else lines
+
+
+def _verify(text: str, width: int) -> list[Content]:
+    if text.startswith("advisor ") and "\n" not in text:
+        return code_block(text, "shell", width)
+    return [prose(text)]
+
+
+def code_block(code: str, language: str, width: int) -> list[Content]:
+    """Code on its own background, folded at the width so that nothing is lost; diffs coloured."""
+    prefix = "$ " if language == "shell" else ""
+    lines: list[Content] = []
+    for number, text in enumerate(clean(code).splitlines() or [""]):
+        style = _DIFF_STYLES.get(text[:1], "$body on $block-back") if language == "diff" else "$body on $block-back"
+        whole = Content.styled((prefix if number == 0 else " " * len(prefix)) + text, style)
+        for piece in whole.fold(max(4, width - 2)):
+            free = max(0, width - 1 - piece.cell_length)
+            lines.append(Content.assemble((" ", style), piece, (" " * free, style)))
+    return lines

@@ -1,0 +1,111 @@
+"""The lanes of one step: who was busy when, on a common scale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from rich.cells import cell_len
+from textual.content import Content
+
+from analyzer.analysis import Lane, Span
+from analyzer.tui.draw.bars import segment
+from analyzer.tui.glyphs import Glyphs
+from analyzer.tui.plain import line
+from analyzer.tui.wording import CAUSE_WORDS
+
+_STEPS = (1, 2, 5)
+
+
+def lane(lanes: Sequence[Lane], dur_ns: int, width: int, glyphs: Glyphs) -> Content:
+    """One row of `width` cells; where the first lane has nothing, the next one shows (backward's own thread)."""
+    cells: list[Span | None] = [None] * width
+    for one in lanes:
+        for index, span in enumerate(_cells(one.spans, dur_ns, width)):
+            cells[index] = cells[index] or span
+    pieces = []
+    for _, group in groupby(cells, key=id):
+        run = list(group)
+        span = run[0]
+        pieces.append(_gap(len(run), glyphs) if span is None else _piece(span, len(run), glyphs))
+    return Content("").join(pieces)
+
+
+def _piece(span: Span, width: int, glyphs: Glyphs) -> Content:
+    labels = tuple(text for text in (line(span.label, 200), CAUSE_WORDS[span.cause]) if text)
+    return segment(span.cause, width, labels, glyphs)
+
+
+def _gap(width: int, glyphs: Glyphs) -> Content:
+    return Content.styled(glyphs.gap * width, "$quiet")
+
+
+def _cells(spans: Iterable[Span], dur_ns: int, width: int) -> list[Span | None]:
+    """For each cell the span that covers most of it; nothing where less than half of the cell is covered."""
+    owners: list[Span | None] = [None] * width
+    most, covered = [0.0] * width, [0.0] * width
+    size = max(dur_ns, 1) / max(width, 1)
+    for span in spans:
+        end = span.start_ns + span.dur_ns
+        for index in range(max(0, int(span.start_ns / size)), min(width, int(end / size) + 1)):
+            share = min(end, (index + 1) * size) - max(span.start_ns, index * size)
+            if share <= 0:
+                continue
+            covered[index] += share
+            if share > most[index]:
+                most[index], owners[index] = share, span
+    return [owner if covered[index] * 2 >= size else None for index, owner in enumerate(owners)]
+
+
+def axis(dur_ns: int, width: int) -> Content:
+    """Times along the step, about one every 14 cells, the unit at the first."""
+    unit, factor = next(
+        ((name, size) for name, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)) if dur_ns >= size * 2), ("ns", 1)
+    )
+    stride = _nice(dur_ns / factor / max(1, width / 14))
+    text, tick = "", 0
+    while tick * stride * factor < dur_ns:
+        number = f"{tick * stride:g}"
+        label = f"{number} {unit}" if tick == 0 else number
+        column = round(tick * stride * factor / dur_ns * width)
+        if column + cell_len(label) > width:
+            break
+        text = text.ljust(column) + label
+        tick += 1
+    return Content.styled(text.ljust(width), "$quiet")
+
+
+def _nice(value: float) -> float:
+    """The next of 1, 2, 5 times a power of ten."""
+    power = 1.0
+    while power * 10 <= value:
+        power *= 10
+    while power > value:
+        power /= 10
+    return next((step * power for step in _STEPS if step * power >= value), power * 10)
+
+
+def bracket(
+    spans: Sequence[tuple[int, int]], dur_ns: int, width: int, label: str, glyphs: Glyphs, style: str
+) -> Content:
+    """A brace under each span, the widest one with the label: the part of the step a finding explains."""
+    scale = width / max(dur_ns, 1)
+    ranges = [
+        (max(0, min(width - 1, int(start * scale))), max(1, min(width, round(end * scale)))) for start, end in spans
+    ]
+    left, across, right, single = glyphs.bracket
+    row = [" "] * width
+    for start, end in ranges:
+        if end - start < 2:
+            row[start] = single
+            continue
+        row[start:end] = [left, *[across] * (end - start - 2), right]
+    text = "".join(row)
+    start, end = max(ranges, key=lambda one: one[1] - one[0], default=(0, 0))
+    inner = f" {label} "
+    if end - start >= len(inner) + 4:
+        at = start + (end - start - len(inner)) // 2
+        text = text[:at] + inner + text[at + len(inner) :]
+    elif end + len(inner) <= width and not text[end : end + len(inner)].strip():
+        text = text[:end] + inner + text[end + len(inner) :]
+    return Content.styled(text, style)

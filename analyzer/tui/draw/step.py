@@ -1,0 +1,102 @@
+"""The strip over the findings: where the steps' time goes, the representative step's lanes, and every step's length."""
+
+from __future__ import annotations
+
+from textual.content import Content
+
+from analyzer import units
+from analyzer.analysis import Analysis, FindingDocument, IntervalsEvidence, StepRow
+from analyzer.tui import wording
+from analyzer.tui.draw import bars, lanes
+from analyzer.tui.glyphs import Glyphs
+
+GUTTER = 5
+TALL = 7
+
+
+def strip(analysis: Analysis, finding: FindingDocument | None, width: int, height: int, glyphs: Glyphs) -> Content:
+    """As much of the strip as `height` lines hold: lanes and bracket first."""
+    step = [lanes.axis(analysis.timeline.dur_ns, max(1, width - GUTTER)), *_lanes(analysis, width, glyphs)]
+    rows = [_gutter("", step[0]), *step[1:], _bracket(analysis, finding, width, glyphs)]
+    if height >= TALL:
+        rows = [*waterfall(analysis, width, glyphs), *rows, steps_row(analysis, width, glyphs)]
+    return Content("\n").join(row.truncate(width) for row in rows[:height])
+
+
+def _gutter(name: str, content: Content) -> Content:
+    return Content.styled(name.ljust(GUTTER), "$quiet") + content
+
+
+def _lanes(analysis: Analysis, width: int, glyphs: Glyphs) -> list[Content]:
+    timeline, room = analysis.timeline, max(1, width - GUTTER)
+    hosts = [lane for lane in timeline.lanes if lane.kind == "host"]
+    devices = [lane for lane in timeline.lanes if lane.kind == "device"]
+    rows = [_gutter("CPU", lanes.lane(hosts, timeline.dur_ns, room, glyphs))]
+    if devices:
+        rows.append(_gutter("GPU", lanes.lane(devices, timeline.dur_ns, room, glyphs)))
+    else:
+        rows.append(_gutter("GPU", Content.styled("no GPU events in this trace", "$quiet")))
+    return rows
+
+
+def _bracket(analysis: Analysis, finding: FindingDocument | None, width: int, glyphs: Glyphs) -> Content:
+    step = analysis.timeline.step
+    for evidence in finding.evidence if finding else ():
+        if isinstance(evidence, IntervalsEvidence) and evidence.step == step and finding:
+            room = max(1, width - GUTTER)
+            style = f"bold $sev-{finding.severity}"
+            row = lanes.bracket(evidence.spans, analysis.timeline.dur_ns, room, finding.rule, glyphs, style)
+            return _gutter("", row)
+    return Content("")
+
+
+def waterfall(analysis: Analysis, width: int, glyphs: Glyphs) -> tuple[Content, Content]:
+    """The stacked bar of the mean used step, and a legend for the parts too narrow for a label."""
+    summary = analysis.summary
+    used = max(summary.used_steps, 1)
+    parts = []
+    for owned in summary.waterfall:
+        if owned.ns > 0:
+            word = wording.CAUSE_WORDS[owned.cause]
+            labels = (f"{word} {units.duration(owned.ns / used)}", word)
+            parts.append(bars.Part(owned.cause, owned.ns, labels))
+    parts.sort(key=lambda part: -part.value)
+    inside = bars.shown_inside(parts, width)
+    legend, room = [], width
+    for part, shown in zip(parts, inside, strict=True):
+        share = units.share(part.value / max(summary.window_ns, 1))
+        figures = f" {units.duration(part.value / used)} ({share})  "
+        entry = Content.assemble(bars.swatch(part.cause, glyphs), " ", part.labels[-1], (figures, "$quiet"))
+        if shown or entry.cell_length - 2 > room:
+            continue
+        room -= entry.cell_length
+        legend.append(entry)
+    return bars.stacked(parts, width, glyphs), Content("").join(legend)
+
+
+def steps_row(analysis: Analysis, width: int, glyphs: Glyphs) -> Content:
+    """A column per step, slow ones coloured and named; the most recent ones where they do not all fit."""
+    slow = {row.step for row in wording.slow_steps(analysis)}
+    shown = analysis.summary.representative_step
+    rows = analysis.steps[-max(1, width // 3) :]
+    per_step = 2 if len(rows) * 2 <= width // 3 else 1
+    cells = [row for row in rows for _ in range(per_step)]
+    styles = [_step_style(row, slow, shown) for row in cells]
+    times = analysis.summary.step_ns
+    dot = f" {glyphs.dot} "
+    text = f"   median {units.duration(times.median)}{dot}p95 {units.duration(times.p95)}"
+    named = ", ".join(str(step) for step in sorted(slow)[:6]) + (glyphs.ellipsis if len(slow) > 6 else "")
+    return Content.assemble(
+        _gutter("step", bars.columns([row.dur_ns for row in cells], styles, glyphs)),
+        (text, "$quiet"),
+        (f"{dot}{len(slow)} slow: {named}" if slow else "", "bold $sev-high"),
+        (f"{dot}showing {shown}" if shown is not None else "", "$quiet"),
+    )
+
+
+def _step_style(row: StepRow, slow: set[int], shown: int | None) -> str:
+    if row.step in slow:
+        return "$sev-high"
+    if row.step == shown:
+        return "$good"
+    return "$cause-framework" if row.used else "$quiet"

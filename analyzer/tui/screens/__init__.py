@@ -1,0 +1,1 @@
+"""Screens: they compose widgets and pass messages between them."""

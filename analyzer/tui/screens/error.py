@@ -1,0 +1,25 @@
+"""The trace could not be read: what, where, why, what to do."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.screen import Screen
+from textual.widgets import Footer
+
+from analyzer.tui.plain import line
+from analyzer.tui.widgets.notice import Notice, failed
+from traces.errors import AdvisorError
+
+
+class ErrorScreen(Screen[None]):
+    """One framed message; q leaves with the error's exit code."""
+
+    def __init__(self, name: str, error: AdvisorError) -> None:
+        super().__init__()
+        self._trace_name = name
+        self._error = error
+
+    def compose(self) -> ComposeResult:
+        """The message."""
+        yield Notice(f"Can't read {line(self._trace_name, 60)}", failed(self._error), bad=True)
+        yield Footer(show_command_palette=False)

@@ -1,0 +1,199 @@
+"""The main screen: step strip, findings, detail."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.reactive import reactive
+from textual.screen import Screen
+from textual.widgets import Footer, ListView
+
+from analyzer.analysis import Analysis, FindingDocument
+from analyzer.tui import clipboard, filtering
+from analyzer.tui.glyphs import Glyphs
+from analyzer.tui.widgets.detail import Detail, EvidenceColumn, Pane
+from analyzer.tui.widgets.filter_bar import FilterBar
+from analyzer.tui.widgets.finding_list import FindingList
+from analyzer.tui.widgets.notice import Notice, no_findings, unusable
+from analyzer.tui.widgets.step_strip import StepStrip
+from analyzer.tui.widgets.title_bar import TitleBar
+from analyzer.tui.widgets.verdict import Verdict
+
+
+class FindingsScreen(Screen[None]):
+    """Mode 1. Layout is in styles/findings.tcss only."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "filter", "Filter", key_display="/", id="findings.filter", tooltip="Show only some findings"),
+        Binding("c", "copy_fix", "Copy fix", id="findings.copy_fix", tooltip="Copy the change to make"),
+        Binding("C", "copy_finding", "Copy all", key_display="C", id="findings.copy", tooltip="Copy it as Markdown"),
+        Binding("s", "sort", "Sort", id="findings.sort", tooltip="Sort by rank, saving or rule"),
+        Binding("n", "step(1)", "Next", show=False, id="findings.next", tooltip="The next finding"),
+        Binding("p", "step(-1)", "Previous", show=False, id="findings.previous", tooltip="The previous finding"),
+        Binding("enter", "open", "Open", show=False, id="findings.open", tooltip="Open the finding"),
+        Binding("escape", "back", "Back", show=False, id="findings.back", tooltip="Back to the list, clear the filter"),
+        Binding("z", "zoom", "Zoom", show=False, id="findings.zoom", tooltip="Maximise the pane"),
+    ]
+
+    query_text: reactive[str] = reactive("", init=False)
+    """The filter."""
+
+    order: reactive[str] = reactive(filtering.ORDERS[0], init=False)
+    """The sort order."""
+
+    def __init__(self, analysis: Analysis, glyphs: Glyphs) -> None:
+        super().__init__()
+        self._analysis = analysis
+        self._glyphs = glyphs
+        self._finding: FindingDocument | None = None
+        if not analysis.findings or analysis.trust.verdict == "unusable":
+            self.add_class("-notice")
+
+    def compose(self) -> ComposeResult:
+        """Title, verdict, strip, then list and detail, or one notice where there is nothing to list."""
+        yield TitleBar(self._analysis, "findings", self._glyphs)
+        if self._analysis.trust.verdict == "unusable":
+            yield Notice("No advice from this trace", unusable(self._analysis), bad=True)
+        else:
+            yield Verdict(self._analysis)
+            yield StepStrip(self._analysis, self._glyphs)
+            yield from self._body()
+        yield Footer()
+
+    def _body(self) -> ComposeResult:
+        if not self._analysis.findings:
+            yield Notice("No findings", no_findings(self._analysis, self._glyphs))
+            return
+        with Horizontal(id="body"):
+            with Vertical(id="list-pane"):
+                yield FilterBar()
+                yield FindingList(self._analysis, self._glyphs)
+            yield Detail(self._glyphs)
+            yield EvidenceColumn(self._glyphs)
+
+    async def on_mount(self) -> None:
+        """Fill the list."""
+        if not self.has_class("-notice"):
+            counts = self._analysis.summary.counts
+            words = [f"{getattr(counts, name)} {name}" for name in ("high", "medium", "low") if getattr(counts, name)]
+            pane = self.query_one("#list-pane")
+            pane.border_title = "Findings"
+            pane.border_subtitle = f" {self._glyphs.dot} ".join(words)
+            self.query_one(EvidenceColumn).border_title = "Evidence"
+            await self._fill()
+            self.query_one(FindingList).focus()
+
+    async def _fill(self) -> None:
+        every = self._analysis.findings
+        found = [one for one in every if filtering.matches(one, self.query_text)]
+        rows = self.query_one(FindingList)
+        shown = filtering.arrange(found, self._analysis.cards, self.order)
+        keep = self._finding.id if self._finding else None
+        await rows.show(shown, FindingList.nothing(self.query_text, len(every)), keep)
+
+    async def watch_query_text(self) -> None:
+        """Refill the list."""
+        await self._fill()
+
+    async def watch_order(self) -> None:
+        """Refill the list."""
+        await self._fill()
+        by = "" if self.order == filtering.ORDERS[0] else f" by {self.order}"
+        self.query_one("#list-pane").border_title = f"Findings{by}"
+
+    def on_finding_list_moved(self, message: FindingList.Moved) -> None:
+        """Show the finding under the cursor everywhere."""
+        self._finding = message.finding
+        self.query_one(StepStrip).finding = message.finding
+        for pane in self.query(Pane):
+            pane.show(message.finding)
+        detail = self.query_one(Detail)
+        detail.border_title = Content(message.finding.rule if message.finding else "")
+        detail.border_subtitle = f"{message.position} of {message.total}" if message.total else ""
+
+    def on_list_view_selected(self, event: ListView.Selected) -> None:
+        """Enter or click on a row opens it."""
+        event.stop()
+        self.action_open()
+
+    def on_filter_bar_queried(self, message: FilterBar.Queried) -> None:
+        """Filter while typing."""
+        self.query_text = message.query
+
+    def on_filter_bar_left(self, message: FilterBar.Left) -> None:
+        """Back to the list; the line stays visible while it filters."""
+        if message.cleared or not self.query_text:
+            self.remove_class("-filtering")
+        self.query_one(FindingList).focus()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """No finding keys where there are no findings."""
+        mine = ("filter", "copy_fix", "copy_finding", "sort", "step", "open", "zoom")
+        return not (action in mine and self.has_class("-notice"))
+
+    def action_filter(self) -> None:
+        """Open the filter line."""
+        self.remove_class("-open")
+        self.add_class("-filtering")
+        self.query_one(FilterBar).focus()
+
+    def action_sort(self) -> None:
+        """The next order."""
+        orders = filtering.ORDERS
+        self.order = orders[(orders.index(self.order) + 1) % len(orders)]
+
+    def action_step(self, by: int) -> None:
+        """The next or previous finding, from wherever the focus is."""
+        self.query_one(FindingList).move(by)
+
+    def action_open(self) -> None:
+        """The detail gets the focus, and on narrow screens all the room (styles)."""
+        if self._finding is not None:
+            self.add_class("-open")
+            self.query_one(Detail).focus()
+
+    def action_back(self) -> None:
+        """Close the detail, then clear the filter; never quit."""
+        if self.maximized is not None:
+            self.minimize()
+        elif self.has_class("-open"):
+            self.remove_class("-open")
+            self.query_one(FindingList).focus()
+        elif not self.has_class("-notice"):
+            self.query_one(FilterBar).value = ""
+            self.remove_class("-filtering")
+            self.query_one(FindingList).focus()
+
+    def action_zoom(self) -> None:
+        """Maximise the focused pane, or undo it."""
+        if self.maximized is not None:
+            self.minimize()
+        elif self.focused is not None:
+            pane = self.query_one("#list-pane") if isinstance(self.focused, FindingList) else self.focused
+            self.maximize(pane, container=False)
+
+    def action_copy_fix(self) -> None:
+        """Copy the change."""
+        if self._finding is not None:
+            self._copy(clipboard.fix_text(self._finding), f"fix-{self._finding.rule}.txt", "fix")
+
+    def action_copy_finding(self) -> None:
+        """Copy the finding as Markdown."""
+        if self._finding is not None:
+            self._copy(clipboard.finding_markdown(self._finding), f"finding-{self._finding.rule}.md", "finding")
+
+    def _copy(self, text: str, name: str, what: str) -> None:
+        self.app.copy_to_clipboard(text)
+        try:
+            where = f"Also in {clipboard.write_copy(text, name)}"
+        except OSError as error:
+            where = f"No file written: {error.strerror}"
+        self.notify(where, title=f"Copied the {what}", markup=False)
+
+    def go_to(self, identity: str) -> None:
+        """Put the cursor on a finding."""
+        self.query_one(FindingList).select(identity)

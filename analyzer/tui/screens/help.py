@@ -1,0 +1,79 @@
+"""All keys, in groups; opened by ?."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from analyzer.tui.glyphs import Glyphs
+
+GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
+    ("Move", (
+        ("j k, arrows", "down, up; in the detail: scroll"),
+        ("g G", "first, last"),
+        ("n p", "next, previous finding from anywhere"),
+        ("Enter", "open the finding"),
+        ("Esc", "back; clears the filter; never quits"),
+        ("Tab", "next pane"),
+        ("z", "maximise the pane, and back"),
+    )),
+    ("Find", (
+        ("/", "filter: text, sev:high, rule:DL, cat:input, conf:low"),
+        ("s", "sort by rank, saving, rule"),
+        ("1 5", "findings, checks"),
+    )),
+    ("Take away", (
+        ("c", "copy the fix; a file is written too"),
+        ("C", "copy the finding as Markdown"),
+    )),
+    ("Program", (
+        ("? F1", "this help"),
+        ("ctrl+p", "command palette: go to a finding, change the theme"),
+        ("q", "quit"),
+    )),
+)  # fmt: skip
+
+
+class HelpScreen(ModalScreen[None]):
+    """The list of keys and what the picture means."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,question_mark,f1,q,enter", "dismiss", "Close", id="help.close", tooltip="Close the help"),
+        Binding("j,down", "scroll(1)", "Down", show=False, id="help.down", tooltip="Scroll down"),
+        Binding("k,up", "scroll(-1)", "Up", show=False, id="help.up", tooltip="Scroll up"),
+    ]
+
+    def __init__(self, glyphs: Glyphs) -> None:
+        super().__init__()
+        self._glyphs = glyphs
+
+    def compose(self) -> ComposeResult:
+        """One scrolling text."""
+        with VerticalScroll(classes="modal") as box:
+            box.border_title = "Help"
+            box.border_subtitle = "Esc closes"
+            yield Static(self._text())
+
+    def _text(self) -> Content:
+        lines = []
+        for title, keys in GROUPS:
+            lines.append(Content.styled(title, "bold $heading"))
+            lines += [Content.assemble((f"  {key:<12}", "bold $key"), what) for key, what in keys]
+            lines.append(Content(""))
+        marks = self._glyphs.severity
+        lines.append(Content.styled("Signs", "bold $heading"))
+        limits = {"high": "20 % of the step or more", "medium": "10 %", "low": "5 %", "info": "less"}
+        for name, limit in limits.items():
+            lines.append(Content.assemble("  ", (marks[name], f"$sev-{name}"), f" {name:<10}saves at most {limit}"))
+        lines.append(Content.styled("  Savings are upper bounds and do not add up.", "$quiet"))
+        return Content("\n").join(lines)
+
+    def action_scroll(self, by: int) -> None:
+        """Scroll the text."""
+        self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)

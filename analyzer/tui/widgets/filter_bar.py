@@ -1,0 +1,55 @@
+"""The filter line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.widgets import Input
+
+
+class FilterBar(Input):
+    """Filters while typing; Enter keeps the filter, Esc clears it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "escape", "drop", "Clear filter", show=False, id="filter.clear", tooltip="Clear the filter", priority=True
+        ),
+        Binding("down", "keep", "To the list", show=False, id="filter.keep", tooltip="Keep the filter, go to the list"),
+    ]
+
+    @dataclass
+    class Queried(Message):
+        """The query changed."""
+
+        query: str
+
+    @dataclass
+    class Left(Message):
+        """The reader is done with the filter line; `cleared` says whether the filter was given up."""
+
+        cleared: bool
+
+    def __init__(self) -> None:
+        super().__init__(id="filter", placeholder="text  sev:high  rule:DL  cat:input", compact=True)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Pass on what was typed."""
+        event.stop()
+        self.post_message(self.Queried(event.value))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Keep the filter."""
+        event.stop()
+        self.action_keep()
+
+    def action_keep(self) -> None:
+        """Keep the filter and leave the line."""
+        self.post_message(self.Left(cleared=False))
+
+    def action_drop(self) -> None:
+        """Clear the filter and leave the line."""
+        self.value = ""
+        self.post_message(self.Left(cleared=True))

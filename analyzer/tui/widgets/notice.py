@@ -1,0 +1,73 @@
+"""A framed text in the middle of the screen: for the states in which there is nothing to list."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from analyzer import units
+from analyzer.analysis import Analysis
+from analyzer.tui import wording
+from analyzer.tui.draw.finding import prose
+from analyzer.tui.glyphs import Glyphs
+from analyzer.tui.plain import line
+from traces.errors import AdvisorError
+
+LARGEST_CAUSES = 4
+
+
+class Notice(VerticalScroll):
+    """The text, with the state as title."""
+
+    def __init__(self, title: str, content: Content, *, bad: bool = False) -> None:
+        super().__init__(classes="notice -bad" if bad else "notice")
+        self._content = content
+        self.border_title = Content(title)
+
+    def compose(self) -> ComposeResult:
+        """The text."""
+        yield Static(self._content)
+
+
+def no_findings(analysis: Analysis, glyphs: Glyphs) -> Content:
+    """What was checked, where the time is, what would have to be recorded to check more."""
+    counts, summary = wording.count_states(analysis.checks), analysis.summary
+    unknown = f", {counts['cannot_tell']} could not run" if counts["cannot_tell"] else ""
+    parts: list[Content | str | tuple[str, str]] = [
+        (f"{glyphs.passed} ", "bold $good"), (f"{counts['clear']} checks passed", "bold"), f"{unknown}.\n\n",
+    ]  # fmt: skip
+    if summary.gpu_busy_ratio is not None:
+        parts += ["The GPU was busy for ", (units.share(summary.gpu_busy_ratio), "bold"), " of the step"]
+        parts.append(f" (mean of {units.count(summary.used_steps, 'step')}).\n")
+    parts.append("Where the time of a step is:\n\n")
+    for part in sorted(summary.waterfall, key=lambda one: -one.ns)[:LARGEST_CAUSES]:
+        if part.ns > 0:
+            time = units.duration(part.ns / max(summary.used_steps, 1))
+            parts += [f"  {wording.CAUSE_WORDS[part.cause]:<14}", (f"{time:>8}", "bold")]
+            parts.append((f"  {units.share(part.ratio):>7}\n", "$quiet"))
+    missing = wording.missing_options(analysis.checks)
+    if missing:
+        parts.append(f"\nNot checked: {', '.join(missing)}.\n")
+    parts.append(("\nPress 5 for every check and its reason.", "$quiet"))
+    return Content.assemble(*parts)
+
+
+def unusable(analysis: Analysis) -> Content:
+    """Why no advice may be based on the trace."""
+    parts: list[Content | str | tuple[str, str]] = [("This trace cannot be trusted.", "bold"), "\n\n"]
+    for reason in analysis.trust.reasons:
+        parts += [(f"{reason.code}  " if reason.code else "", "$quiet"), prose(reason.message)]
+        parts.append((f" ({reason.count:,} times)\n" if reason.count > 1 else "\n", "$quiet"))
+    parts.append(("\nRecord it again with advisor collect, or press 5 for what every check says.", "$quiet"))
+    return Content.assemble(*parts)
+
+
+def failed(error: AdvisorError) -> Content:
+    """What went wrong, where, why, what to do."""
+    parts: list[Content | str | tuple[str, str]] = [(line(error.what).rstrip(".") + ".", "bold"), "\n"]
+    for label, text in (("Where", error.where), ("Why", error.why), ("What you can do", error.fix)):
+        if text:
+            parts += ["\n", (f"{label}: ", "$quiet"), prose(text), "\n"]
+    return Content.assemble(*parts)

@@ -1,0 +1,33 @@
+"""The step strip: waterfall, lanes, bracket, step bars."""
+
+from __future__ import annotations
+
+from textual.content import Content
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from analyzer import units
+from analyzer.analysis import Analysis, FindingDocument
+from analyzer.tui import wording
+from analyzer.tui.draw.step import strip
+from analyzer.tui.glyphs import Glyphs
+
+
+class StepStrip(Widget):
+    """Draws as much as its height (set by styles) holds."""
+
+    finding: reactive[FindingDocument | None] = reactive(None)
+    """The selected finding, whose part of the step gets the bracket."""
+
+    def __init__(self, analysis: Analysis, glyphs: Glyphs) -> None:
+        super().__init__(id="strip")
+        self._analysis = analysis
+        self._glyphs = glyphs
+        self.border_title = Content(f" {glyphs.dot} ".join(wording.source(analysis)))
+        step = analysis.summary.representative_step
+        which = f"lanes: step {step} {glyphs.dot} " if step is not None else ""
+        self.border_subtitle = Content(f"{which}mean of {units.count(analysis.summary.used_steps, 'step')}")
+
+    def render(self) -> Content:
+        """The strip for the current size."""
+        return strip(self._analysis, self.finding, self.size.width, self.size.height, self._glyphs)

@@ -1,0 +1,131 @@
+"""The document's figures in words. One place, so that every screen says the same thing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from analyzer import units
+from analyzer.analysis import Analysis, CheckDocument, FindingDocument, StepRow, UnitName
+from analyzer.tui.plain import line
+
+CAUSE_WORDS = {
+    "compute": "compute",
+    "communication": "communication",
+    "copy": "copy",
+    "device_wait": "device wait",
+    "input": "input wait",
+    "allocator": "allocator",
+    "sync": "sync",
+    "transfer_call": "transfer call",
+    "optimizer": "optimizer",
+    "compile": "compile",
+    "launch": "launch",
+    "framework": "framework",
+    "python": "Python",
+    "unexplained": "unexplained",
+}
+STATE_WORDS = {
+    "fired": "found",
+    "clear": "passed",
+    "not_applicable": "not applicable",
+    "cannot_tell": "cannot tell",
+    "suppressed": "suppressed",
+    "disabled": "disabled",
+    "crashed": "error",
+}
+# A step this much longer than the median is named under the step bars.
+SLOW_RATIO = 1.1
+
+
+def value(number: str | float | int | None, unit: UnitName) -> str:
+    """A figure of the evidence in its unit."""
+    if number is None:
+        return "unknown"
+    if isinstance(number, str):
+        return line(number)
+    if unit == "ns":
+        return units.duration(number)
+    if unit == "bytes":
+        return units.size(number)
+    if unit == "ratio":
+        return units.share(number)
+    return f"{number:,}" if isinstance(number, int) or number == int(number) else f"{number:,.2f}"
+
+
+def saving(finding: FindingDocument) -> str:
+    """`148 ms`, or `note` where the finding saves nothing by itself."""
+    ns = finding.saving.ns_per_step_max
+    return units.duration(ns) if ns else "note"
+
+
+def headline(analysis: Analysis) -> tuple[str, str]:
+    """The mean step and what is reachable."""
+    summary = analysis.summary
+    return units.duration(summary.step_ns.mean), units.duration(summary.reachable_step_ns)
+
+
+def unprofiled(analysis: Analysis) -> str | None:
+    """The step time without the profiler, where the recorder measured it."""
+    ns = analysis.summary.unprofiled_step_ns
+    return None if ns is None else f"{units.duration(ns)} unprofiled"
+
+
+def source(analysis: Analysis) -> list[str]:
+    """File, device and version, for the frame's title."""
+    trace = analysis.trace
+    device = trace.device.name or ("CPU only" if trace.device.kind == "cpu" else trace.device.kind)
+    many = f"{trace.device.count} x " if trace.device.count > 1 else ""
+    torch = trace.versions.torch
+    parts = [trace.name, f"{many}{device}", f"torch {torch}" if torch else "torch version unknown"]
+    return [line(part, 60) for part in parts]
+
+
+def has_gpu(analysis: Analysis) -> bool:
+    """Whether the trace has device events."""
+    return analysis.summary.gpu_busy_ratio is not None
+
+
+def banners(analysis: Analysis) -> list[str]:
+    """What the reader must know before believing a figure, the most important first."""
+    steps, lines = analysis.trace.steps, []
+    if steps.source == "whole-trace":
+        lines.append("No steps were marked: the whole trace counts as one step. Call prof.step() in the loop.")
+    elif steps.source != "ProfilerStep":
+        how = line(steps.source.partition(":")[2]) or "repetition"
+        lines.append(f"Steps are guessed from {how}: confidence is lower. Call prof.step() to mark them.")
+    if not has_gpu(analysis):
+        lines.append("This trace has no GPU events. On a GPU, record with ProfilerActivity.CUDA.")
+    if steps.used <= 2 and steps.source != "whole-trace":
+        lines.append(f"{units.count(steps.used, 'step')} only: may be warm-up. Record at least 3 (--active 6).")
+    if analysis.trust.verdict == "caution":
+        lines += [f"{reason.code or ''} {line(reason.message)}".strip() for reason in analysis.trust.reasons]
+    lines += [f"Repaired: {line(repair.message)}" for repair in analysis.repairs]
+    return lines
+
+
+def slow_steps(analysis: Analysis) -> list[StepRow]:
+    """Used steps that took much longer than the median."""
+    limit = analysis.summary.step_ns.median * SLOW_RATIO
+    return [row for row in analysis.steps if row.used and row.dur_ns > limit]
+
+
+def count_states(checks: Iterable[CheckDocument]) -> dict[str, int]:
+    """Checks by state, every state present."""
+    counts = dict.fromkeys(STATE_WORDS, 0)
+    for check in checks:
+        counts[check.state] += 1
+    return counts
+
+
+def missing_options(checks: Iterable[CheckDocument]) -> list[str]:
+    """What would have to be recorded for the checks that could not run, each once."""
+    reasons = (line(check.reason).removeprefix("needs ") for check in checks if check.state == "cannot_tell")
+    return list(dict.fromkeys(reasons))
+
+
+def place(finding: FindingDocument) -> str | None:
+    """`train.py:88`."""
+    where = finding.location
+    if where is None:
+        return None
+    return line(where.file, 200) + (f":{where.line}" if where.line is not None else "")
