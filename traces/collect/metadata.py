@@ -46,7 +46,9 @@ def describe(
         "threads": {
             "intra_op": torch.get_num_threads(),
             "inter_op": torch.get_num_interop_threads(),
+            # These two decide whether idle threads give their core to the loader; no other variable is recorded.
             "omp_num_threads": os.environ.get("OMP_NUM_THREADS"),
+            "omp_wait_policy": os.environ.get("OMP_WAIT_POLICY"),
         },
         "versions": {
             "torch": str(torch.__version__),
