@@ -42,7 +42,7 @@ def _title(finding: FindingDocument, style: Style) -> str:
     mark = style.paint(MARKS[finding.severity], finding.severity)
     head = style.paint(f"{finding.rule} {safe.name(finding.title)}", "strong")
     worth = f"{duration(finding.saving.ns_per_step_max)} a step ({share(finding.saving.ratio_max)})"
-    return f"{mark} {head}: saves at most {style.paint(worth, finding.severity)}"
+    return f"{mark} {head}: at most {style.paint(worth, finding.severity)}"
 
 
 def _facts(finding: FindingDocument, analysis: Analysis) -> Iterator[str]:

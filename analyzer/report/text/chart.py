@@ -15,7 +15,7 @@ _HEIGHTS = "▁▂▃▄▅▆▇█"
 _BAR = 20
 # Steps this much longer than the median are named.
 _SLOW = 1.1
-_MOST_STEPS = 60
+_MOST_STEPS = 48
 
 
 def bar(ratio: float, width: int) -> str:
@@ -41,7 +41,7 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
     steps = "the whole trace" if analysis.trace.steps.source == "whole-trace" else "each step"
     mean = duration(summary.step_ns.mean)
     over = count(summary.used_steps, "used step")
-    yield style.paint(f"Where {steps} goes", "title") + f"  mean of {over}; the parts add up to {mean}"
+    yield f"{style.paint(f'Where {steps} goes', 'title')}  mean of {over}; parts add up to {mean}"
     yield ""
     shown = [part for part in summary.waterfall if part.ns > 0]
     yield "  " + _stacked(shown, style)
@@ -50,7 +50,7 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
     on_device = summary.gpu_busy_ratio is not None
     for part in sorted(shown, key=lambda part: -part.ns):
         yield _row(part, summary.used_steps, largest, on_device, style)
-    yield from _device(analysis)
+    yield from _device(analysis, style)
 
 
 def _row(part: CauseTime, used_steps: int, largest: float, on_device: bool, style: Style) -> str:
@@ -86,17 +86,18 @@ def _segment(label: str, fill: str, width: int) -> str:
     return fill * left + named + fill * (width - len(named) - left)
 
 
-def _device(analysis: Analysis) -> Iterator[str]:
+def _device(analysis: Analysis, style: Style) -> Iterator[str]:
     summary = analysis.summary
     if summary.gpu_busy_ratio is None:
         return
     lead = summary.launch_lead_ns_median
     queued = f", median launch lead {duration(lead)} (how far the host runs ahead)" if lead is not None else ""
     yield ""
-    yield f"  GPU busy {share(summary.gpu_busy_ratio)}, computing {share(summary.compute_ratio)}{queued}"
+    figures = f"GPU busy {share(summary.gpu_busy_ratio)}, computing {share(summary.compute_ratio)}{queued}"
+    yield from (f"  {text}" for text in safe.wrap(figures, style.width - 2))
     if len(summary.devices) > 1:
         others = ", ".join(f"{safe.name(one.device, 30)} {share(one.busy_ratio)}" for one in summary.devices)
-        yield f"  busy on each device: {others}"
+        yield from (f"  {text}" for text in safe.wrap(f"busy on each device: {others}", style.width - 2))
 
 
 def step_lines(analysis: Analysis, style: Style) -> Iterator[str]:
@@ -109,10 +110,9 @@ def step_lines(analysis: Analysis, style: Style) -> Iterator[str]:
     more = f" and {len(rows) - len(shown)} more" if len(rows) > len(shown) else ""
     drawn = sparkline([row.dur_ns for row in shown])
     first, last = shown[0].step, shown[-1].step
-    yield (
-        f"Steps {first}-{last}  {style.paint(drawn, 'useful')}{more}  median {duration(times.median)}, "
-        f"p95 {duration(times.p95)}, {duration(times.min)} to {duration(times.max)}"
-    )
+    spread = f"p95 {duration(times.p95)}, {duration(times.min)} to {duration(times.max)}"
+    yield f"Steps {first}-{last}  {style.paint(drawn, 'useful')}{more}"
+    yield f"  median {duration(times.median)}, {spread}"
     slow = [row for row in rows if row.used and row.dur_ns > times.median * _SLOW]
     if slow:
         named = ", ".join(f"{row.step} ({duration(row.dur_ns)})" for row in slow[:6])

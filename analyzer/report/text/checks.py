@@ -26,7 +26,9 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
         return
     counts = {state: sum(check.state == state for check in analysis.checks) for state in _NAMES}
     summed = ", ".join(f"{number} {_NAMES[state]}" for state, number in counts.items() if number)
-    yield style.paint("Checks", "title") + f"  {summed}"
+    first, *others = safe.wrap(f"Checks: {summed}", style.width)
+    yield style.paint("Checks", "title") + first.removeprefix("Checks")
+    yield from others
     yield ""
     for state, _, mark, role in _GROUPS:
         group = [check for check in analysis.checks if check.state == state]
@@ -36,7 +38,8 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
         for checks in same_reason:
             yield from _line(mark, checks, style, role)
     if counts["crashed"]:
-        yield "  A check that crashed is a bug in advisor: please report it with the line above. The rest stands."
+        bug = "A check that crashed is a bug in advisor: please report it with its line above. The rest stands."
+        yield from (f"  {text}" for text in safe.wrap(bug, style.width - 2))
 
 
 def _by_reason(checks: Sequence[CheckDocument]) -> list[list[CheckDocument]]:
@@ -57,5 +60,8 @@ def _line(mark: str, checks: Sequence[CheckDocument], style: Style, role: Role) 
             yield f"  {style.paint(mark if number == 0 else ' ', role)} {text}"
         return
     head = f"{first.rule} {safe.name(first.title)}"
-    room = max(style.width - safe.columns(head) - len(words) - 6, 20)
-    yield f"  {style.paint(mark, role)} {head}  {style.paint(words + safe.middle(reason, room), 'dim')}"
+    if safe.columns(f"  {mark} {head}  {words}{reason}") <= style.width:
+        yield f"  {style.paint(mark, role)} {head}  {style.paint(words + reason, 'dim')}"
+        return
+    yield f"  {style.paint(mark, role)} {head}"
+    yield from (f"      {style.paint(text, 'dim')}" for text in safe.wrap(words + reason, style.width - 6))

@@ -18,7 +18,7 @@ from analyzer.report.text.chart import bar, sparkline
 from analyzer.units import count, duration, share, size
 
 _MOST_ROWS = 6
-_MOST_VALUES = 60
+_MOST_VALUES = 64
 _BAR = 20
 
 
@@ -43,7 +43,7 @@ def lines(one: EvidenceDocument, style: Style) -> Iterator[str]:
     elif isinstance(one, TableEvidence):
         yield from _table(one, style)
     else:
-        yield _intervals(one)
+        yield from _intervals(one, style)
 
 
 def _heading(title: str) -> str:
@@ -71,7 +71,8 @@ def _series(one: SeriesEvidence, style: Style) -> Iterator[str]:
     lowest, highest = value(min(one.values), one.unit), value(max(one.values), one.unit)
     spread = lowest if lowest == highest else f"{lowest} to {highest}"
     drawn = style.paint(sparkline(shown), "useful")
-    yield f"{_heading(one.title)}  {drawn}  {spread} ({count(len(one.values), 'value')})"
+    yield f"{_heading(one.title)}  {spread} ({count(len(one.values), 'value')})"
+    yield f"    {drawn}"
 
 
 def _table(one: TableEvidence, style: Style) -> Iterator[str]:
@@ -101,10 +102,11 @@ def _left_out(number: int) -> Iterator[str]:
         yield f"    … {number} more"
 
 
-def _intervals(one: IntervalsEvidence) -> str:
+def _intervals(one: IntervalsEvidence, style: Style) -> Iterator[str]:
     spans = one.spans
     total = sum(end - start for start, end in spans)
     longest = sorted(spans, key=lambda span: span[0] - span[1])[:3]
     where = ", ".join(f"{duration(start)} to {duration(end)}" for start, end in sorted(longest))
     most = "the longest: " if len(spans) > 3 else ""
-    return f"{_heading(one.title)}  step {one.step}: {duration(total)} in {count(len(spans), 'piece')} ({most}{where})"
+    yield f"{_heading(one.title)}  {duration(total)} in {count(len(spans), 'piece')} of step {one.step}"
+    yield from (f"    {text}" for text in safe.wrap(most + where, style.width - 4))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from analyzer.analysis import CARD_RATIO, Analysis, FindingDocument
@@ -41,8 +42,8 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
     if not cards:
         yield from _nothing(analysis, style)
         return
-    note = "  each saves at most the time given; do not add them up" if len(cards) > 1 else "  at most the time given"
-    yield style.paint(count(len(cards), "finding"), "title") + note
+    note = "each saves at most the time given; do not add them up" if len(cards) > 1 else "at most the time given"
+    yield f"{style.paint(count(len(cards), 'finding'), 'title')}  {note}"
     yield ""
     yield from (line(finding, analysis, style) for finding in cards)
 
@@ -62,19 +63,19 @@ def rest_lines(analysis: Analysis, style: Style) -> Iterator[str]:
         return
     yield style.paint("Also found", "title")
     yield ""
-    yield style.paint(
-        f"    {'rule':<7}{'finding':<40}{'saves':>8} {'of step':>8}  {'confidence':<11}{'steps':<8}", "dim"
-    )
+    room = min(max(style.width - 48, 20), 40)
+    yield style.paint(f"    {'rule':<7}{'finding':<{room}}{'saves':>8} {'of step':>8}  {'confidence':<11}steps", "dim")
     for finding in rest:
         mark = style.paint(MARKS[finding.severity], finding.severity)
         seen = f"{finding.steps.seen} of {finding.steps.of}"
         saves = duration(finding.saving.ns_per_step_max)
         yield (
-            f"  {mark} {finding.rule:<7}{safe.pad(safe.clean(finding.title), 40)}{saves:>8} "
-            f"{share(finding.saving.ratio_max):>8}  {finding.confidence:<11}{seen:<8}"
+            f"  {mark} {finding.rule:<7}{safe.pad(safe.clean(finding.title), room)}{saves:>8} "
+            f"{share(finding.saving.ratio_max):>8}  {finding.confidence:<11}{seen}"
         )
     codes = ",".join(dict.fromkeys(finding.rule for finding in rest))
-    yield style.paint(f"  In full: advisor explain --select {codes} ...", "dim")
+    trace = shlex.quote(safe.name(analysis.trace.name, 60))
+    yield style.paint(f"  In full: advisor explain {trace} --select {codes}", "dim")
 
 
 def small_lines(analysis: Analysis, style: Style) -> Iterator[str]:
@@ -87,6 +88,7 @@ def small_lines(analysis: Analysis, style: Style) -> Iterator[str]:
     yield ""
     for finding in small:
         worth = f", at most {saving(finding)}" if finding.saving.ns_per_step_max > 0 else ""
-        yield f"  {finding.rule} [{finding.severity}] {safe.name(finding.title)}{worth}"
+        head = f"{finding.rule} [{finding.severity}] {safe.name(finding.title)}{worth}"
+        yield from (f"  {text}" for text in safe.wrap(head, style.width - 2))
         for text in safe.wrap(finding.why, style.width - 4)[:2]:
             yield style.paint(f"    {text}", "dim")

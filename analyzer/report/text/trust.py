@@ -14,7 +14,7 @@ _RECORD_AGAIN = (
     "with torch.profiler.profile(",
     "    activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],",
     "    schedule=torch.profiler.schedule(wait=20, warmup=3, active=6, repeat=1),",
-    "    on_trace_ready=lambda prof: prof.export_chrome_trace('trace.json'),",
+    "    on_trace_ready=lambda p: p.export_chrome_trace('trace.json'),",
     ") as prof:",
     "    for batch in loader:",
     "        train_step(batch)",
@@ -47,7 +47,8 @@ def unusable_lines(analysis: Analysis, style: Style) -> Iterator[str]:
     yield ""
     yield style.paint("What to record instead", "title")
     yield ""
-    yield "  A few warm-up steps, then at least three whole steps, each marked by prof.step():"
+    advice = "A few warm-up steps, then at least three whole steps, each marked by prof.step():"
+    yield from (f"  {text}" for text in safe.wrap(advice, style.width - 2))
     yield ""
     yield from (f"    {style.paint(line, 'code')}" for line in _RECORD_AGAIN)
     yield ""

@@ -1,0 +1,155 @@
+import re
+from pathlib import Path
+
+import analyses
+import msgspec
+import pytest
+
+from analyzer.report import text
+from analyzer.report.safe import columns
+from analyzer.report.style import Style
+from analyzer.report.text import chart
+
+GOLDEN = Path(__file__).with_name("example_100.txt")
+RUFF_SHAPE = re.compile(r"^train\.py:88: DL002 \[high\] DataLoader has no workers \(142 ms/step, 34 %\)$", re.MULTILINE)
+
+
+def test_example_reads_as_before():
+    # To accept a change, delete the golden file and run this twice.
+    rendered = text.render(analyses.example())
+    if not GOLDEN.exists():
+        GOLDEN.write_text(rendered, encoding="utf-8", newline="\n")
+        pytest.fail("wrote the golden file anew: read it, then run again")
+    assert rendered == GOLDEN.read_text(encoding="utf-8")
+
+
+def test_headline_has_verdict_bound_and_unprofiled_time():
+    head = text.render(analyses.example()).split("\n\n")[1]
+    assert "Input-bound: the GPU waits for data in 34 % of the step." in head
+    assert "412 ms → 148 ms a step at best" in head
+    assert "at most 264 ms (64 %)" in head
+    assert "Without the profiler a step took 388 ms" in head
+
+
+def test_finding_line_has_the_shape_editors_parse():
+    assert RUFF_SHAPE.search(text.render(analyses.example()))
+
+
+def test_finding_without_a_place_names_the_trace():
+    assert "\ntrace.json.gz: PR001 [low] " in text.render(analyses.example())
+
+
+def test_explained_finding_is_no_card_but_named_on_its_explanation():
+    rendered = text.render(analyses.example())
+    assert "DL001 [high]" not in rendered
+    assert "explains DL001" in rendered
+
+
+def test_five_cards_then_a_table_then_what_is_minor():
+    rendered = text.render(analyses.example())
+    assert len(re.findall(r"^\S [A-Z]{2}\d{3} .*: at most ", rendered, re.MULTILINE)) == 5
+    assert "Also found" in rendered
+    assert rendered.index("Minor") > rendered.index("Also found")
+    assert "PY001 [info] Garbage collection inside steps, at most 4.0 ms/step, 1.0 %" in rendered
+
+
+def test_every_card_says_where_its_figure_comes_from():
+    assert text.render(analyses.example()).count("  Basis     ") == 5
+
+
+def test_checks_are_counted_and_missing_options_named():
+    rendered = text.render(analyses.example())
+    assert "8 fired, 1 crashed, 2 cannot tell, 3 passed, 1 suppressed, 1 not applicable, 1 disabled" in rendered
+    assert "cannot tell: needs profile_memory=True: ME001 ME002" in rendered
+
+
+def test_healthy_trace_gets_a_positive_answer():
+    rendered = text.render(analyses.healthy())
+    assert "Compute-bound: the model itself is 94 % of the step." in rendered
+    assert "✓ No finding is worth 2 % of the step or more." in rendered
+    assert "→" not in rendered
+
+
+def test_unusable_trace_shows_why_and_what_to_record_and_no_figures():
+    rendered = text.render(analyses.unusable())
+    assert "This trace cannot be the base of advice." in rendered
+    assert "8,120 of 12,431 launches have no kernel." in rendered
+    assert "prof.step()" in rendered
+    assert "412 ms" not in rendered
+
+
+def test_cpu_trace_speaks_of_no_gpu_figures():
+    rendered = text.render(analyses.cpu_only())
+    assert "no GPU events" in rendered
+    assert "GPU busy" not in rendered
+    assert "in an operator" in rendered
+
+
+def test_trace_without_steps_is_called_one_step():
+    assert "taken as one step" in text.render(analyses.no_steps())
+
+
+@pytest.mark.parametrize("style", [Style(), Style(color=True), Style(width=40), Style(unicode=False)])
+def test_hostile_names_send_no_control_character_of_their_own(style):
+    rendered = text.render(analyses.hostile(), style)
+    own = re.sub(r"\x1b\[[\d;]+m", "", rendered)
+    assert all(line.isprintable() for line in own.split("\n"))
+    assert len(rendered) < 60_000
+
+
+def test_hostile_names_stay_readable_and_uninterpreted():
+    rendered = text.render(analyses.hostile())
+    assert "kernel<4>[float][/half]" in rendered
+    assert r"\x1b[31mred\x1b[0m" in rendered
+    assert r"\u202egnp.exe" in rendered
+
+
+def test_no_line_can_be_taken_for_a_command_by_a_ci_runner():
+    rendered = text.render(analyses.hostile())
+    assert not re.search(r"^\s*(::|##\[)", rendered, re.MULTILINE)
+
+
+@pytest.mark.parametrize("build", [analyses.example, analyses.healthy, analyses.cpu_only, analyses.unusable])
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_lines_fit_the_width(build, width):
+    too_wide = [
+        line for line in text.render(build(), Style(width=width)).split("\n")
+        if columns(line) > width and not re.match(r"^\S+: [A-Z]{2}\d{3} ", line) and "profiler.schedule" not in line
+    ]  # fmt: skip
+    assert too_wide == []
+
+
+def test_plain_style_sends_no_escape_and_colour_changes_no_character():
+    plain = text.render(analyses.example())
+    coloured = text.render(analyses.example(), Style(color=True))
+    assert "\x1b" not in plain
+    assert re.sub(r"\x1b\[[\d;]+m", "", coloured) == plain
+
+
+def test_ascii_style_is_ascii():
+    assert text.render(analyses.hostile(), Style(unicode=False)).isascii()
+
+
+def test_stacked_bar_fills_its_width_exactly():
+    rendered = text.render(analyses.example(), Style(width=80)).split("\n")
+    bars = [line for line in rendered if " compute " in line and line.startswith("  █")]
+    assert [columns(line) for line in bars] == [78]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "drawn"), [(0.0, ""), (0.0001, "▏"), (0.5, "█████"), (1.0, "██████████"), (7, "█" * 10)]
+)
+def test_bar_shows_nothing_only_for_nothing(ratio, drawn):
+    assert chart.bar(ratio, 10) == drawn
+
+
+def test_sparkline_survives_zeroes():
+    assert chart.sparkline([0, 0]) == "▁▁"
+    assert chart.sparkline([]) == ""
+    assert chart.sparkline([1, 8]) == "▂█"
+
+
+def test_empty_waterfall_still_renders():
+    base = analyses.healthy()
+    summary = msgspec.structs.replace(base.summary, waterfall=(), used_steps=0, window_ns=0)
+    assert "Where each step goes" in text.render(msgspec.structs.replace(base, summary=summary, steps=()))
