@@ -1,0 +1,152 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import analyzer
+from analyzer.cli import installation
+from analyzer.cli.collect import summary
+from analyzer.cli.main import COMMANDS, advisor, main
+from analyzer.cli.progress import ProgressLine
+
+ROOT = Path(analyzer.__file__).parents[1]
+HEAVY = ("pandas", "numpy", "torch", "textual", "msgspec", "hta")
+
+
+def python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run code in a new process in which the packages are found."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=env, timeout=60, check=False
+    )
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["explain", "--help"]])
+def test_help_imports_nothing_heavy(arguments):
+    done = python(
+        f"import sys; from analyzer.cli.main import main; code = main({arguments!r});"
+        f"print('LOADED', [name for name in {HEAVY!r} if name in sys.modules], code)"
+    )
+    assert done.stdout.splitlines()[-1] == "LOADED [] 0", done.stderr
+
+
+def test_closed_pipe_is_no_error():
+    code = "from analyzer.cli.main import main; import sys; sys.exit(main(['collect', '--help']))"
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = f'{sys.executable} -c "{code}" | true'
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, env=env, timeout=60, check=False)
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_line_is_the_command_s_own(name):
+    command = advisor.get_command(advisor.make_context("advisor", [name]), name)
+    assert command is not None
+    assert command.get_short_help_str(200) == COMMANDS[name][1]
+
+
+def test_unknown_command_names_the_nearest(capsys):
+    assert main(["explian", "x"]) == 2
+    assert "Did you mean explain?" in capsys.readouterr().err
+
+
+def test_a_path_alone_is_led_to_explain(capsys, tmp_path):
+    trace = tmp_path / "trace.json"
+    trace.touch()
+    assert main([str(trace)]) == 2
+    assert "advisor explain PATH" in capsys.readouterr().err
+
+
+def test_rules_lists_the_catalogue(world, capsys):
+    assert main(["rules"]) == 0
+    out = capsys.readouterr().out
+    assert "  DL001  loader bound" in out
+    assert "3 rules." in out
+
+
+def test_rules_as_json(world, capsys):
+    assert main(["rules", "--format", "json"]) == 0
+    first = json.loads(capsys.readouterr().out)[0]
+    assert first["code"] == "DL001"
+    assert first["thresholds"] == [{"name": "share_ratio", "value": 0.1, "unit": "ratio", "why": "measured"}]
+
+
+@pytest.mark.parametrize("word", ["DL001", "dl001", "loader-bound", " Loader-Bound"])
+def test_rule_shows_its_page(world, capsys, word):
+    assert main(["rule", word]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("DL001 loader bound\n")
+    assert "The GPU waits." in out
+
+
+def test_unknown_rule_names_the_nearest(world, capsys):
+    assert main(["rule", "DL01"]) == 2
+    assert "Did you mean DL001" in capsys.readouterr().err
+
+
+def test_collect_reports_every_wrong_option(capsys):
+    assert main(["collect", "--batch-size", "0", "--active", "0"]) == 2
+    error = capsys.readouterr().err
+    assert "--batch-size must be at least 1" in error
+    assert "--active must be at least 1" in error
+
+
+def test_collect_says_what_it_wrote_and_what_comes_next(capsys, monkeypatch, tmp_path):
+    import traces.collect as package
+
+    asked = []
+
+    def record(config, progress, say):
+        asked.append(config)
+        progress(1, 2, "training")
+        say("epoch 1: loss 0.5")
+        return package.CollectResult(
+            path=config.output, events=12_345, steps=6, bytes=1_200_000, profiled_step_ns=1, unprofiled_step_ns=None
+        )
+
+    monkeypatch.setattr(package, "collect", record)
+    assert main(["collect", "-o", "t.json", "--num-workers", "2", "--pin-memory"]) == 0
+    assert capsys.readouterr().out == (
+        "epoch 1: loss 0.5\nwrote t.json: 12,345 events, 6 steps, 1.2 MB\nnext: advisor explain t.json\n"
+    )
+    assert (asked[0].num_workers, asked[0].pin_memory, asked[0].batch_size) == (2, True, 64)
+
+
+def test_summary_of_a_small_file():
+    assert summary(Path("t.json"), 10, 1, 2_000) == "wrote t.json: 10 events, 1 step, 2 kB"
+
+
+def test_foreign_package_is_named(monkeypatch, tmp_path):
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "__init__.py").touch()
+    code = "import sys; from analyzer.cli.main import main; sys.exit(main(['--version']))"
+    done = python(f"import sys; sys.path.insert(0, {str(tmp_path)!r}); {code}")
+    assert done.returncode == 70
+    assert str(tmp_path / "rules") in done.stderr
+    assert "fix:" in done.stderr
+
+
+def test_missing_package_is_named(monkeypatch):
+    monkeypatch.setattr(installation, "_place", lambda name: None)
+    assert "is missing" in (installation.foreign_package() or "")
+
+
+def test_progress_is_silent_where_nobody_looks(capsys):
+    with ProgressLine(patience_s=0) as line:
+        line("reading", 1, 2)
+    assert capsys.readouterr().err == ""
+
+
+def test_progress_is_drawn_late_and_taken_away(capsys, monkeypatch):
+    monkeypatch.setattr("analyzer.cli.progress.is_terminal", lambda stream: True)
+    with ProgressLine(patience_s=60) as line:
+        line("reading", 1, 2)
+    assert capsys.readouterr().err == ""
+    with ProgressLine(patience_s=0) as line:
+        line("reading", 1, 2)
+    drawn = capsys.readouterr().err
+    assert "reading    [############------------]  50%" in drawn
+    assert drawn.endswith("\r")

@@ -1,0 +1,209 @@
+import json
+import os
+import sys
+import types
+
+import analyses
+import pytest
+
+from analyzer.cli import explain
+from analyzer.cli.main import main
+from traces.errors import UnreadableTraceError, UsageError
+
+
+def test_piped_output_is_plain_text(world, capsys):
+    assert main(["explain", "trace.json"]) == 0
+    out = capsys.readouterr().out
+    assert "train.py:88: DL002 [high] DataLoader has no workers" in out
+    assert "\x1b" not in out
+
+
+def test_json_on_stdout_is_the_document_and_nothing_else(world, capsys):
+    assert main(["explain", "trace.json", "--format", "json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["schema_version"] == "1.0"
+    assert captured.err == ""
+
+
+def test_force_color_colours_a_pipe(world, capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    main(["explain", "trace.json"])
+    assert "\x1b[1m" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("name", "begins"), [("r.json", "{"), ("r.txt", "trace.json.gz")])
+def test_output_file_takes_the_format_of_its_ending(world, tmp_path, name, begins):
+    target = tmp_path / name
+    assert main(["explain", "trace.json", "-o", str(target)]) == 0
+    assert target.read_text(encoding="utf-8").startswith(begins)
+    assert os.listdir(tmp_path) == [name]
+
+
+def test_output_file_is_replaced_whole_and_survives_a_failed_run(world, tmp_path):
+    target = tmp_path / "r.txt"
+    target.write_text("before")
+    world.answer = UnreadableTraceError("not a trace")
+    assert main(["explain", "trace.json", "-o", str(target)]) == 3
+    assert target.read_text() == "before"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["-o", "report.html"], "names no format"),
+        (["-o", "nowhere/report.txt"], "does not exist"),
+        (["--steps", "5-3"], "--steps 3-5"),
+        (["--steps", "x"], "no range of steps"),
+        (["--select", "DL009"], "Did you mean DL00"),
+        (["--ignore", "no-worker"], "Did you mean no-workers"),
+        (["--select", ","], "names no rule"),
+        (["--fail-on", "huge"], "huge"),
+        (["--nonsense"], "--nonsense"),
+    ],
+)
+def test_wrong_usage_is_told_before_the_trace_is_read(world, capsys, tmp_path, monkeypatch, arguments, says):
+    monkeypatch.chdir(tmp_path)
+    assert main(["explain", "trace.json", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("advisor: error: ")
+    assert says in captured.err
+    assert captured.out == ""
+    assert world.asked == []
+
+
+def test_report_never_replaces_the_trace(world, capsys, tmp_path):
+    trace = tmp_path / "trace.json"
+    trace.write_text("{}")
+    assert main(["explain", str(trace), "-o", str(trace)]) == 2
+    assert trace.read_text() == "{}"
+
+
+def test_codes_are_prefixes_names_and_any_case(world):
+    main(["explain", "t.json", "--select", "dl,hidden-sync", "--ignore", "DL002", "--steps", "3-5"])
+    options = world.asked[0][1]
+    assert options.select == ("DL001", "DL002", "SY001")
+    assert options.ignore == ("DL002",)
+    assert options.steps == (3, 5)
+
+
+@pytest.mark.parametrize(
+    ("build", "fail_on", "code"),
+    [
+        (analyses.example, None, 0),
+        (analyses.example, "high", 1),
+        (analyses.healthy, "low", 0),
+        (analyses.unusable, None, 4),
+        (analyses.unusable, "high", 4),
+    ],
+)
+def test_exit_code(world, capsys, build, fail_on, code):
+    world.answer = build()
+    gate = ["--fail-on", fail_on] if fail_on else []
+    assert main(["explain", "trace.json", "--plain", *gate]) == code
+    assert capsys.readouterr().out
+
+
+def test_gate_counts_higher_severities_only(world):
+    world.answer = analyses.example(findings=analyses.example().findings[2:3])  # one medium
+    assert main(["explain", "t.json", "--fail-on", "high"]) == 0
+    assert main(["explain", "t.json", "--fail-on", "medium"]) == 1
+    assert main(["explain", "t.json", "--fail-on", "low"]) == 1
+
+
+def test_untrusted_trace_as_json_is_written_and_explained_on_stderr(world, capsys):
+    world.answer = analyses.unusable()
+    assert main(["explain", "trace.json", "--format", "json"]) == 4
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["trust"]["verdict"] == "unusable"
+    assert "launches have no kernel" in captured.err
+
+
+def test_unreadable_trace_is_a_message_without_traceback(world, capsys):
+    world.answer = UnreadableTraceError("not a trace \x1b[31m", where="byte 12", why="it is a PNG", fix="give a trace")
+    assert main(["explain", "trace.json"]) == 3
+    error = capsys.readouterr().err
+    assert error == "advisor: error: not a trace \\x1b[31m\n  where: byte 12\n  why: it is a PNG\n  fix: give a trace\n"
+
+
+def test_a_bug_is_called_one(world, capsys):
+    world.answer = ZeroDivisionError("division by zero")
+    assert main(["explain", "trace.json"]) == 70
+    error = capsys.readouterr().err
+    assert "this is a bug in advisor (ZeroDivisionError: division by zero)" in error
+    assert "ADVISOR_TRACEBACK=1" in error
+    assert "Traceback" not in error
+
+
+def test_traceback_on_demand(world, capsys, monkeypatch):
+    monkeypatch.setenv("ADVISOR_TRACEBACK", "1")
+    world.answer = ZeroDivisionError()
+    assert main(["explain", "trace.json"]) == 70
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_interrupt(world, capsys):
+    world.answer = KeyboardInterrupt()
+    assert main(["explain", "trace.json"]) == 130
+
+
+@pytest.fixture
+def screen(monkeypatch):
+    """A terminal UI that only says it was opened, on a pretended terminal."""
+    opened = []
+    stub = types.ModuleType("analyzer.tui.app")
+    stub.run = lambda path, options: opened.append(path) or 0
+    monkeypatch.setitem(sys.modules, "analyzer.tui.app", stub)
+    monkeypatch.setattr("analyzer.cli.terminal.is_terminal", lambda stream: True)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("CI", raising=False)
+    return opened
+
+
+def test_terminal_opens_the_screen(world, screen):
+    assert main(["explain", "t.json"]) == 0
+    assert len(screen) == 1
+
+
+@pytest.mark.parametrize("arguments", [["--plain"], ["--format", "text"], ["--fail-on", "high"], ["-o", "-"]])
+def test_asking_for_a_document_opens_no_screen(world, screen, arguments):
+    main(["explain", "t.json", *arguments])
+    assert screen == []
+
+
+@pytest.mark.parametrize(("name", "value"), [("TERM", "dumb"), ("CI", "true")])
+def test_no_screen_where_nobody_could_use_it(world, screen, monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    main(["explain", "t.json"])
+    assert screen == []
+
+
+def test_without_textual_the_text_is_printed(world, screen, monkeypatch, capsys):
+    class Missing:
+        def __getattr__(self, name):
+            raise ModuleNotFoundError("No module named 'textual'", name="textual")
+
+    monkeypatch.setitem(sys.modules, "analyzer.tui.app", Missing())
+    assert main(["explain", "t.json"]) == 0
+    captured = capsys.readouterr()
+    assert "DataLoader has no workers" in captured.out
+    assert "needs textual" in captured.err
+
+
+@pytest.mark.parametrize(("text", "span"), [(None, None), ("4", (4, 4)), ("3-5", (3, 5)), (" 0-0 ", (0, 0))])
+def test_steps(text, span):
+    assert explain.parse_steps(text) == span
+
+
+@pytest.mark.parametrize("text", ["", "-", "3-", "-3", "a-b", "1-2-3", "٣", "9" * 30])
+def test_no_steps(text):
+    with pytest.raises(UsageError):
+        explain.parse_steps(text)
+
+
+def test_narrow_encoding_gets_ascii(world, monkeypatch, tmp_path):
+    with open(tmp_path / "out", "w", encoding="latin-1") as stream:
+        monkeypatch.setattr("sys.stdout", stream)
+        assert main(["explain", "t.json"]) == 0
+    text = (tmp_path / "out").read_bytes()
+    assert text.isascii()
+    assert b"412 ms -> 148 ms a step" in text
