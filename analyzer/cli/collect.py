@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def command(**options: Any) -> None:
     with ProgressLine(patience_s=0.3) as line:
         result = collect(config, progress=lambda done, total, label: line(label, done, total), say=line.say)
     click.echo(summary(result.path, result.events, result.steps, result.bytes))
-    click.echo(f"next: advisor explain {result.path}")
+    click.echo(f"next: advisor explain {shlex.quote(str(result.path))}")
 
 
 def summary(path: Path, events: int, steps: int, size: int) -> str:
