@@ -34,7 +34,7 @@ def entry(rule: Rule) -> dict[str, Any]:
         "name": meta.name,
         "family": meta.family,
         "title": meta.title,
-        "needs": sorted(need.value for need in meta.needs),
+        "needs": sorted(need.name.lower() for need in meta.needs),
         "thresholds": [
             {"name": limit.name, "value": limit.value, "unit": limit.unit, "why": limit.why}
             for limit in meta.thresholds

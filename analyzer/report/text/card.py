@@ -31,7 +31,7 @@ def lines(finding: FindingDocument, analysis: Analysis, style: Style) -> Iterato
         yield from _fix(fix, number, style)
     yield ""
     yield from _labelled("Check", finding.verify, style)
-    yield from _labelled("Basis", _basis(finding), style)
+    yield from _labelled("Basis", _basis(finding, analysis), style)
     for caveat in finding.caveats:
         yield from _labelled("Caveat", caveat, style)
     for reference in finding.references[:2]:
@@ -52,14 +52,22 @@ def _facts(finding: FindingDocument, analysis: Analysis) -> Iterator[str]:
     if finding.location is not None:
         function = finding.location.function
         yield place(finding, analysis) + (f" in {safe.name(function, 60)}" if function else "")
-    merged = [other.rule for other in analysis.findings if finding.id in other.explained_by]
+    merged = _merged(finding, analysis)
     if merged:
-        yield f"explains {', '.join(dict.fromkeys(merged))}"
+        yield f"explains {', '.join(dict.fromkeys(merged.values()))}"
 
 
-def _basis(finding: FindingDocument) -> str:
+def _merged(finding: FindingDocument, analysis: Analysis) -> dict[str, str]:
+    """Id and rule of the more general findings that this one stands for."""
+    return {other.id: other.rule for other in analysis.findings if finding.id in other.explained_by}
+
+
+def _basis(finding: FindingDocument, analysis: Analysis) -> str:
+    """Where the figure comes from, and which other cards count some of the same time."""
     basis = finding.saving.basis.rstrip(".") or "an upper bound"
-    shared = ", ".join(dict.fromkeys(identity.split("-")[0] for identity in finding.saving.overlaps_with))
+    merged = _merged(finding, analysis)
+    others = (identity for identity in finding.saving.overlaps_with if identity not in merged)
+    shared = ", ".join(dict.fromkeys(identity.split("-")[0] for identity in others))
     return f"{basis}." + (f" Shares time with {shared}." if shared else "")
 
 
