@@ -40,7 +40,9 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
     summary = analysis.summary
     steps = "the whole trace" if analysis.trace.steps.source == "whole-trace" else "each step"
     mean = duration(summary.step_ns.mean)
-    over = count(summary.used_steps, "used step")
+    source = analysis.trace.steps.source
+    how = f" inferred from {safe.name(source.partition(':')[2], 40)}" if source.startswith("inferred:") else ""
+    over = count(summary.used_steps, "used step") + how
     yield f"{style.paint(f'Where {steps} goes', 'title')}  mean of {over}; parts add up to {mean}"
     yield ""
     shown = [part for part in summary.waterfall if part.ns > 0]

@@ -153,3 +153,9 @@ def test_empty_waterfall_still_renders():
     base = analyses.healthy()
     summary = msgspec.structs.replace(base.summary, waterfall=(), used_steps=0, window_ns=0)
     assert "Where each step goes" in text.render(msgspec.structs.replace(base, summary=summary, steps=()))
+
+
+def test_inferred_steps_are_said_to_be_inferred():
+    steps = msgspec.structs.replace(analyses.trace_info().steps, source="inferred:Optimizer.step")
+    rendered = text.render(analyses.example(trace=analyses.trace_info(steps=steps)))
+    assert "mean of 6 used steps inferred from Optimizer.step" in rendered
