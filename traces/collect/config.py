@@ -109,6 +109,8 @@ class CollectConfig:
             value = getattr(self, name)
             if value is not None and value < least:
                 yield f"--{name.replace('_', '-')} must be at least {least}, not {value}"
+        if self.seed >= 2**63:
+            yield f"--seed must be below 2**63, not {self.seed}"
         if self.steps is not None and self.epochs is not None:
             yield "--steps and --epochs exclude each other"
 

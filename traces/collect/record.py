@@ -11,8 +11,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile, schedule
 
 UNPROFILED_STEPS = 20
-# The profiler stops and writes for some 100 ms, in which worker processes fill their queue: the
-# steps that find it full are not typical.
+# Left out after the recorded steps, for caches and allocator to settle.
 SETTLE_STEPS = 8
 
 
@@ -21,14 +20,35 @@ class Recorder:
 
     Use as a context around the training loop and call `step` at the end of each step. After the last
     active step the trace is exported and the profiler is off; the loop goes on undisturbed.
+
+    Args:
+        path: file to export to, as torch writes it.
+        device: CUDA events are recorded when it is a CUDA device.
+        wait: steps before the warm-up.
+        warmup: steps with the profiler on, its events thrown away.
+        active: steps to record.
+        prefetched: batches that worker processes may have ready. The export takes some 100 ms, in
+            which they fill their queue; the steps that find it full are not timed.
+        stacks: record Python frames.
+        shapes: record the shapes of operator inputs.
     """
 
     def __init__(
-        self, path: Path, device: torch.device, *, wait: int, warmup: int, active: int, stacks: bool, shapes: bool
+        self,
+        path: Path,
+        device: torch.device,
+        *,
+        wait: int,
+        warmup: int,
+        active: int,
+        prefetched: int,
+        stacks: bool,
+        shapes: bool,
     ) -> None:
         self._path = path
         self._first_active = wait + warmup
         self._end_active = wait + warmup + active
+        self._first_timed = self._end_active + max(SETTLE_STEPS, prefetched)
         self._done = 0
         self._started_ns = time.perf_counter_ns()
         self._profiled_ns: list[int] = []
@@ -62,7 +82,7 @@ class Recorder:
         duration_ns = time.perf_counter_ns() - self._started_ns
         if self._first_active <= self._done < self._end_active:
             self._profiled_ns.append(duration_ns)
-        elif self._done >= self._end_active + SETTLE_STEPS and len(self._unprofiled_ns) < UNPROFILED_STEPS:
+        elif self._done >= self._first_timed and len(self._unprofiled_ns) < UNPROFILED_STEPS:
             self._unprofiled_ns.append(duration_ns)
         if self._done < self._end_active:
             self._profiler.step()
@@ -84,7 +104,7 @@ class Recorder:
     @property
     def measuring(self) -> bool:
         """Whether the coming step is measured, so that nothing else should run beside it."""
-        return self._first_active <= self._done < self._end_active + SETTLE_STEPS + UNPROFILED_STEPS
+        return self._first_active <= self._done < self._first_timed + UNPROFILED_STEPS
 
     @property
     def profiled_step_ns(self) -> int | None:

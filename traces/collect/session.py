@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import torch
 from torch.utils.data import DataLoader
 from torchvision import datasets, transforms
@@ -43,7 +43,7 @@ def record_session(config: CollectConfig, progress: Progress, say: Say) -> Colle
         advisor = describe(config, loader, training.model, device, source.name)
         with tempfile.TemporaryDirectory(prefix="advisor-") as scratch:
             raw = Path(scratch) / "raw.json"
-            recorder = _recorder(config, raw, device)
+            recorder = _recorder(config, raw, device, loader)
             try:
                 _train(training, loader, total, recorder, progress, say)
             except KeyboardInterrupt:
@@ -103,13 +103,14 @@ def _build_loader(config: CollectConfig, source: DataSource, device: torch.devic
     )
 
 
-def _recorder(config: CollectConfig, raw: Path, device: torch.device) -> Recorder:
+def _recorder(config: CollectConfig, raw: Path, device: torch.device, loader: DataLoader[Any]) -> Recorder:
     return Recorder(
         raw,
         device,
         wait=config.wait,
         warmup=config.warmup,
         active=config.active,
+        prefetched=loader.num_workers * (loader.prefetch_factor or 0),
         stacks=config.stacks,
         shapes=config.shapes,
     )
@@ -127,8 +128,28 @@ def _train(
         partial = "" if epoch.steps == len(loader) else f" ({epoch.steps} of {len(loader)} steps)"
         say(f"Epoch {epoch.epoch} | Average Loss: {epoch.average_loss:.6f}{partial}")
 
-    with recorder:
-        train(training, loader, total, on_step, on_epoch)
+    try:
+        with recorder:
+            train(training, loader, total, on_step, on_epoch)
+    except RuntimeError as error:  # torch has no narrower type for a lost worker
+        explained = _explain_failure(error)
+        if explained is None:
+            raise
+        raise explained from error
+
+
+def _explain_failure(error: RuntimeError) -> UsageError | None:
+    """A message for the failures whose remedy is an option; None for any other."""
+    first_line = str(error).partition("\n")[0]
+    if isinstance(error, torch.OutOfMemoryError):
+        return UsageError(what=f"the device's memory is full: {first_line}", fix="use a smaller --batch-size")
+    if "DataLoader worker" in first_line:
+        return UsageError(
+            what=first_line,
+            why="the system ended a worker process: too little memory, or a container with a small /dev/shm",
+            fix="use --num-workers 0, or give the container more shared memory",
+        )
+    return None
 
 
 def _write(config: CollectConfig, raw: Path, advisor: dict[str, Any], recorder: Recorder) -> CollectResult:
@@ -137,7 +158,14 @@ def _write(config: CollectConfig, raw: Path, advisor: dict[str, Any], recorder: 
     The metadata is added here, not with `prof.add_metadata_json` during the recording: the steps
     without the profiler are timed only after it.
     """
-    clean = clean_trace(raw.read_bytes(), advisor | describe_timing(recorder), Path(os.getcwd()))
+    try:
+        clean = clean_trace(raw.read_bytes(), advisor | describe_timing(recorder), Path.cwd())
+    except (OSError, msgspec.DecodeError) as error:
+        raise UsageError(
+            what=f"the profiler left no whole trace: {error}",
+            why=f"the folder for temporary files, {tempfile.gettempdir()}, is full",
+            fix="make room there, or set TMPDIR to another folder",
+        ) from error
     size_bytes = write_atomically(config.output, clean.content)
     return CollectResult(
         path=config.output,

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import re
 import socket
 from pathlib import Path
@@ -9,8 +10,10 @@ from typing import Any
 
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 pytest.importorskip("torchvision")
+
+import torch
 
 from traces.collect import CollectConfig, collect
 from traces.errors import UsageError
@@ -59,6 +62,7 @@ def test_a_recording_end_to_end(tmp_path: Path, digits_dir: Path) -> None:
     assert advisor["profiled_step_ns"] == result.profiled_step_ns
     assert advisor["unprofiled_step_ns"] == result.unprofiled_step_ns
     assert advisor["unprofiled_steps"] == 20 - 6 - 8
+    assert result.unprofiled_step_ns is not None
     assert 0 < result.unprofiled_step_ns < 10**9
 
     assert re.fullmatch(r"Epoch 1 \| Average Loss: \d\.\d{6} \(20 of 80 steps\)", said[-1])
@@ -128,6 +132,34 @@ def test_missing_torch_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_cuda_without_a_device_is_told(tmp_path: Path, digits_dir: Path) -> None:
     with pytest.raises(UsageError, match="no CUDA device"):
         collect(_config(tmp_path, digits_dir, device="cuda"))
+
+
+def test_a_worker_that_dies_is_told(tmp_path: Path, digits_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from torchvision import datasets
+
+    monkeypatch.setattr(datasets.MNIST, "__getitem__", _die_in_a_worker(datasets.MNIST.__getitem__))
+    with pytest.raises(UsageError, match="DataLoader worker") as caught:
+        collect(_config(tmp_path, digits_dir, num_workers=1))
+    assert "--num-workers 0" in str(caught.value)
+
+
+def _die_in_a_worker(load: Any) -> Any:
+    def getitem(self: Any, index: int) -> Any:
+        if torch.utils.data.get_worker_info() is not None:
+            os._exit(9)
+        return load(self, index)
+
+    return getitem
+
+
+def test_an_export_cut_short_is_told(tmp_path: Path, digits_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut(self: Any, path: str) -> None:
+        Path(path).write_text('{"traceEvents": [')
+
+    monkeypatch.setattr(torch.profiler.profile, "export_chrome_trace", cut)
+    with pytest.raises(UsageError, match="profiler left no whole trace"):
+        collect(_config(tmp_path, digits_dir))
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(("stop_at", "written"), [(1, False), (3, False), (4, False), (7, True)])

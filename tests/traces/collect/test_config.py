@@ -4,6 +4,7 @@ import subprocess
 import sys
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,9 +29,18 @@ def test_all_problems_are_told_at_once() -> None:
 
 @pytest.mark.parametrize(
     ("option", "bad"),
-    [("device", "tpu"), ("num_workers", -1), ("wait", -1), ("warmup", -1), ("steps", 0), ("epochs", 0), ("seed", -1)],
+    [
+        ("device", "tpu"),
+        ("num_workers", -1),
+        ("wait", -1),
+        ("warmup", -1),
+        ("steps", 0),
+        ("epochs", 0),
+        ("seed", -1),
+        ("seed", 2**64),
+    ],
 )
-def test_an_option_out_of_range_is_named(option: str, bad: object) -> None:
+def test_an_option_out_of_range_is_named(option: str, bad: Any) -> None:
     with pytest.raises(UsageError, match="--" + option.replace("_", "-")):
         CollectConfig(**{option: bad})
 

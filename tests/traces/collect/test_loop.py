@@ -2,8 +2,10 @@
 
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 pytest.importorskip("torchvision")
+
+import torch
 
 from traces.collect.config import MODELS
 from traces.collect.loop import EpochLoss, Training, train

@@ -20,7 +20,7 @@ def test_plain_and_compressed(tmp_path: Path) -> None:
 
 
 def test_a_missing_folder_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot write .*t.json") as caught:
+    with pytest.raises(UsageError, match=r"cannot write .*t\.json") as caught:
         check_writable(tmp_path / "missing" / "t.json")
     assert caught.value.exit_code == 2
 

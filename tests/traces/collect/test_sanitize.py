@@ -47,7 +47,7 @@ def test_distributed_info_keeps_three_values() -> None:
 
 
 def test_time_stamps_keep_every_digit() -> None:
-    event = b'{"ph":"X","cat":"python_function","name":"/home/ann/secret-project/t.py(1): f","ts":1790857026000000.123456789}'
+    event = b'{"ph":"X","name":"/home/ann/secret-project/t.py(1): f","ts":1790857026000000.123456789}'
     cleaned = clean_trace(b'{"traceEvents":[' + event + b"]}", {}, PROJECT).content
     assert b'"ts":1790857026000000.123456789' in cleaned
     assert b'"name":"t.py(1): f"' in cleaned
