@@ -81,9 +81,7 @@ class IntervalSet:
         return list(zip(self.start_ns.tolist(), self.end_ns.tolist(), strict=True))
 
     def __or__(self, other: IntervalSet) -> IntervalSet:
-        return IntervalSet(
-            np.concatenate([self.start_ns, other.start_ns]), np.concatenate([self.end_ns, other.end_ns])
-        )
+        return IntervalSet(np.concatenate([self.start_ns, other.start_ns]), np.concatenate([self.end_ns, other.end_ns]))
 
     def __and__(self, other: IntervalSet) -> IntervalSet:
         if not self or not other:
@@ -124,7 +122,9 @@ class IntervalSet:
         """
         if ratio >= 1:
             return self
-        return IntervalSet(self.start_ns, self.start_ns + ((self.end_ns - self.start_ns) * max(ratio, 0.0)).astype(np.int64))
+        return IntervalSet(
+            self.start_ns, self.start_ns + ((self.end_ns - self.start_ns) * max(ratio, 0.0)).astype(np.int64)
+        )
 
     def overlap_with(self, start_ns: npt.ArrayLike, end_ns: npt.ArrayLike) -> Int64Array:
         """For each given interval (they may overlap each other) the nanoseconds of it that lie in this set.

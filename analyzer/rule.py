@@ -46,6 +46,7 @@ class RuleMeta:
             without calling the rule.
         thresholds: Every limit `check` uses.
         explains: Codes of more general rules whose finding this one replaces on a card.
+        suppressed_by: Codes of hygiene symptoms (PG...) that make this rule's answer meaningless.
         references: Where the method or the numbers come from, as addresses or document names.
     """
 
@@ -56,6 +57,7 @@ class RuleMeta:
     needs: frozenset[Capability] = frozenset()
     thresholds: tuple[Threshold, ...] = ()
     explains: tuple[str, ...] = ()
+    suppressed_by: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
 
 

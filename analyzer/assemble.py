@@ -1,0 +1,305 @@
+"""Facts, trust and rule runs to the one document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, cast
+
+import pandas as pd
+
+from analyzer import analysis as doc
+from analyzer.engine import Judged, RuleRun, reachable_ns
+from analyzer.facts import Facts
+from analyzer.facts.cause_names import CAUSES
+from analyzer.facts.causes import Waterfall
+from analyzer.facts.timeline import lanes, representative_step
+from analyzer.finding import Bars, Evidence, Series, Severity, State, Table
+from analyzer.trust import TrustGrade
+from analyzer.verdict import verdict
+from traces.trace import Capability, Meta
+
+DISTRIBUTION = "trace-advisor"
+# Intervals shown beside a finding: enough to draw a bracket, not a copy of the trace.
+_MAX_INTERVALS = 200
+
+
+def tool_version() -> str:
+    """Version of the installed distribution; `unknown` when run from a bare checkout."""
+    try:
+        return version(DISTRIBUTION)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def assemble(facts: Facts, trust: TrustGrade, runs: Sequence[RuleRun], judged: Sequence[Judged]) -> doc.Analysis:
+    """The document of one trace.
+
+    Args:
+        facts: The measurements.
+        trust: The grade; findings of an unusable trace are left out of the document.
+        runs: What became of each rule.
+        judged: Findings, best first.
+    """
+    shown = () if trust.verdict == "unusable" else tuple(judged)
+    representative = representative_step(facts)
+    return doc.Analysis(
+        schema_version=doc.SCHEMA_VERSION,
+        tool=doc.Tool(name=DISTRIBUTION, version=tool_version()),
+        trace=_trace(facts),
+        trust=doc.Trust(
+            verdict=cast("Any", trust.verdict),
+            reasons=tuple(
+                doc.Reason(code=item.code, message=f"{item.message} Next time: {item.fix}.", count=item.count)
+                for item in trust.symptoms
+            ),
+        ),
+        repairs=tuple(
+            doc.Repair(kind=item.kind, count=item.count, first_offset=item.first_offset, message=item.message)
+            for item in facts.trace.repairs
+        ),
+        summary=_summary(facts, shown, representative),
+        findings=tuple(_finding(facts, item, representative) for item in shown),
+        checks=tuple(_check(run) for run in runs),
+        steps=_steps(facts),
+        timeline=_timeline(facts, representative),
+    )
+
+
+def _trace(facts: Facts) -> doc.TraceInfo:
+    meta = facts.trace.meta
+    found = facts.trace.capabilities
+    frame = facts.steps.frame
+    rank = meta.distributed.get("rank")
+    return doc.TraceInfo(
+        name=meta.name,
+        sha256=meta.sha256,
+        bytes=meta.size_bytes,
+        events=meta.events,
+        ranks=(rank,) if isinstance(rank, int) else (),
+        device=doc.DeviceInfo(kind=meta.device_kind, name=_device_name(meta), count=len(facts.devices)),
+        versions=_versions(meta),
+        profiler=doc.ProfilerOptions(
+            stacks=Capability.STACKS in found,
+            shapes=Capability.SHAPES in found,
+            memory=Capability.MEMORY in found,
+            flops=bool(meta.top.get("with_flops")),
+        ),
+        steps=doc.Steps(
+            source=facts.steps.source,
+            count=len(frame) if facts.steps.source != "whole-trace" else 0,
+            used=facts.used_steps,
+            excluded=tuple(
+                doc.ExcludedStep(step=int(row.number), reason=str(row.reason))
+                for row in frame[frame["reason"].notna() & ~frame["used"]].itertuples()
+            ),
+        ),
+    )
+
+
+def _device_name(meta: Meta) -> str | None:
+    names = [item.get("name") for item in meta.devices]
+    return next((name for name in names if isinstance(name, str)), None)
+
+
+def _versions(meta: Meta) -> doc.Versions:
+    stated = meta.advisor.get("versions")
+    stated = stated if isinstance(stated, dict) else {}
+
+    def text(value: object) -> str | None:
+        return value if isinstance(value, str) else None
+
+    return doc.Versions(
+        torch=text(stated.get("torch")),
+        cuda=text(stated.get("cuda")) or _cuda_version(meta.top.get("cuda_runtime_version")),
+        rocm=_rocm_version(meta.top.get("hip_runtime_version")),
+        python=text(stated.get("python")),
+    )
+
+
+def _cuda_version(number: object) -> str | None:
+    """12060 -> 12.6, as the CUDA runtime counts."""
+    return f"{number // 1000}.{number % 1000 // 10}" if isinstance(number, int) and number > 1000 else None
+
+
+def _rocm_version(number: object) -> str | None:
+    """60342134 -> 6.3, as the HIP runtime counts."""
+    return (
+        f"{number // 10_000_000}.{number // 100_000 % 100}" if isinstance(number, int) and number > 10_000_000 else None
+    )
+
+
+def _summary(facts: Facts, judged: Sequence[Judged], representative: pd.Series[Any] | None) -> doc.Summary:
+    totals = {cause: facts.waterfall.owned(cause).total_ns for cause in CAUSES}
+    durations = facts.steps.used["dur_ns"]
+    unprofiled = facts.trace.meta.advisor.get("unprofiled_step_ns")
+    severities = [item.severity for item in judged]
+    return doc.Summary(
+        verdict=verdict(totals, has_device=facts.device is not None),
+        step_ns=_step_times(durations),
+        unprofiled_step_ns=unprofiled if isinstance(unprofiled, int) else None,
+        reachable_step_ns=reachable_ns(facts, judged),
+        window_ns=facts.window_ns,
+        used_steps=facts.used_steps,
+        gpu_busy_ratio=facts.ratio((facts.window() & facts.device.busy).total_ns) if facts.device else None,
+        compute_ratio=facts.ratio(totals["compute"]),
+        launch_lead_ns_median=facts.lead_ns,
+        representative_step=int(representative["number"]) if representative is not None else None,
+        waterfall=_causes(totals, facts.window_ns),
+        devices=tuple(_device(facts, index) for index in range(len(facts.devices))),
+        counts=doc.Counts(**{severity.value: severities.count(severity) for severity in Severity}),
+    )
+
+
+def _step_times(durations: pd.Series[int]) -> doc.StepTimes:
+    if not len(durations):
+        return doc.StepTimes(mean=0, median=0, p95=0, min=0, max=0)
+    return doc.StepTimes(
+        mean=int(durations.sum()) // len(durations),
+        median=int(durations.median()),
+        p95=int(durations.quantile(0.95)),
+        min=int(durations.min()),
+        max=int(durations.max()),
+    )
+
+
+def _causes(totals: Mapping[str, int], whole_ns: int) -> tuple[doc.CauseTime, ...]:
+    return tuple(
+        doc.CauseTime(
+            cause=cast("Any", cause), ns=int(totals[cause]), ratio=totals[cause] / whole_ns if whole_ns else 0.0
+        )
+        for cause in CAUSES
+    )
+
+
+def _device(facts: Facts, index: int) -> doc.DeviceWaterfall:
+    activity = facts.devices[index]
+    divided: Waterfall = facts.waterfall if index == 0 else facts.waterfall_of(activity, facts.window())
+    totals = {cause: divided.owned(cause).total_ns for cause in CAUSES}
+    return doc.DeviceWaterfall(
+        device=str(activity.device),
+        busy_ratio=facts.ratio((facts.window() & activity.busy).total_ns),
+        waterfall=_causes(totals, facts.window_ns),
+    )
+
+
+def _steps(facts: Facts) -> tuple[doc.StepRow, ...]:
+    frame = facts.steps.frame
+    window = facts.waterfall_of(facts.device, facts.whole) if not frame["used"].all() else facts.waterfall
+    causes = window.per_step(frame)
+    return tuple(
+        doc.StepRow(
+            step=int(row.number),
+            start_ns=int(row.start_ns),
+            dur_ns=int(row.dur_ns),
+            used=bool(row.used),
+            reason=str(row.reason) if isinstance(row.reason, str) else None,
+            causes=_causes(dict(zip(CAUSES, values, strict=True)), int(row.dur_ns)),
+        )
+        for row, values in zip(frame.itertuples(), causes.to_numpy().tolist(), strict=True)
+    )
+
+
+def _timeline(facts: Facts, representative: pd.Series[Any] | None) -> doc.Timeline:
+    if representative is None:
+        return doc.Timeline(step=None, dur_ns=0, lanes=())
+    start, end = int(representative["start_ns"]), int(representative["end_ns"])
+    return doc.Timeline(
+        step=int(representative["number"]),
+        dur_ns=end - start,
+        lanes=tuple(
+            doc.Lane(
+                name=lane.name,
+                kind=cast("Any", lane.kind),
+                spans=tuple(
+                    doc.Span(
+                        start_ns=span.start_ns,
+                        dur_ns=span.end_ns - span.start_ns,
+                        label=span.label,
+                        cause=cast("Any", span.cause),
+                    )
+                    for span in lane.spans
+                ),
+            )
+            for lane in lanes(facts, start, end)
+        ),
+    )
+
+
+def _finding(facts: Facts, item: Judged, representative: pd.Series[Any] | None) -> doc.FindingDocument:
+    finding, meta = item.finding, item.rule.meta
+    place = finding.location
+    return doc.FindingDocument(
+        id=item.identity,
+        rule=meta.code,
+        name=meta.name,
+        family=meta.family,
+        title=finding.title or meta.title,
+        severity=cast("Any", item.severity.value),
+        confidence=cast("Any", item.confidence.value),
+        saving=doc.SavingDocument(
+            ns_per_step_max=item.ns_per_step,
+            ratio_max=item.ratio,
+            basis=finding.saving.basis,
+            overlaps_with=item.overlaps_with,
+        ),
+        steps=doc.SeenSteps(seen=finding.steps_seen, of=facts.used_steps),
+        rank=item.rank,
+        explained_by=item.explained_by,
+        location=doc.LocationDocument(file=place.file, line=place.line, function=place.function) if place else None,
+        why=finding.why,
+        caveats=finding.caveats,
+        evidence=tuple(_evidence(piece) for piece in finding.evidence) + _where(item, representative),
+        fix=tuple(doc.FixDocument(language=fix.language, code=fix.code, note=fix.note) for fix in finding.fix),
+        verify=finding.verify,
+        references=meta.references,
+    )
+
+
+def _evidence(piece: Evidence) -> doc.EvidenceDocument:
+    if isinstance(piece, Bars):
+        return doc.BarsEvidence(
+            title=piece.title,
+            unit=piece.unit,
+            bars=tuple(doc.BarItem(label=bar.label, value=float(bar.value)) for bar in piece.bars),
+        )
+    if isinstance(piece, Series):
+        return doc.SeriesEvidence(
+            title=piece.title, unit=piece.unit, values=tuple(float(value) for value in piece.values)
+        )
+    assert isinstance(piece, Table)
+    return doc.TableEvidence(
+        title=piece.title,
+        columns=tuple(doc.TableColumn(title=column.title, unit=column.unit) for column in piece.columns),
+        rows=piece.rows,
+    )
+
+
+def _where(item: Judged, representative: pd.Series[Any] | None) -> tuple[doc.IntervalsEvidence, ...]:
+    """Where in the drawn step the claimed time lies."""
+    if representative is None:
+        return ()
+    start, end = int(representative["start_ns"]), int(representative["end_ns"])
+    spans = item.finding.saving.claims.clip(start, end)
+    if not spans:
+        return ()
+    longest = sorted(spans.pairs(), key=lambda pair: pair[0] - pair[1])[:_MAX_INTERVALS]
+    return (
+        doc.IntervalsEvidence(
+            title="where in the step",
+            step=int(representative["number"]),
+            spans=tuple((low - start, high - start) for low, high in sorted(longest)),
+        ),
+    )
+
+
+def _check(run: RuleRun) -> doc.CheckDocument:
+    meta = run.rule.meta
+    return doc.CheckDocument(
+        rule=meta.code,
+        name=meta.name,
+        title=meta.title,
+        family=meta.family,
+        state=cast("Any", run.state.value if isinstance(run.state, State) else run.state),
+        reason=run.reason,
+    )

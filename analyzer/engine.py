@@ -1,0 +1,211 @@
+"""Runs rules, catches a crashing one, gates by trust, removes double counting and ranks."""
+
+from __future__ import annotations
+
+import hashlib
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from analyzer.facts import Facts
+from analyzer.finding import Confidence, Finding, Outcome, Severity, State
+from analyzer.intervals import EMPTY, IntervalSet
+from analyzer.rule import Rule
+from analyzer.trust import TrustGrade
+from traces.trace import Capability
+
+# Shares of the step at which a saving becomes high, medium, low (rules.md, "State and severity").
+_SEVERITY_RATIOS = ((0.20, Severity.HIGH), (0.10, Severity.MEDIUM), (0.05, Severity.LOW))
+_SEVERITY_ORDER = (Severity.INFO, Severity.LOW, Severity.MEDIUM, Severity.HIGH)
+_CONFIDENCE_ORDER = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
+_CONFIDENCE_WEIGHT = {Confidence.HIGH: 1.0, Confidence.MEDIUM: 0.7, Confidence.LOW: 0.4}
+# Two findings whose claims share more than this part of the smaller one are said to overlap.
+_OVERLAP_RATIO = 0.1
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A finding with what the engine decided about it.
+
+    Args:
+        rule: The rule.
+        finding: As the rule gave it.
+        identity: Stable id for baselines: rule and a hash of file and function, or of rule and cause.
+        severity: From the saving, capped by the rule and by trust.
+        confidence: The rule's, lowered by doubts about the trace.
+        ns_per_step: Upper bound per step.
+        ratio: The same as a share of the step.
+        explained_by: Ids of more specific findings that stand for this one on a card.
+        overlaps_with: Ids of findings that claim some of the same time.
+        rank: 1 for the most worthwhile.
+    """
+
+    rule: Rule
+    finding: Finding
+    identity: str
+    severity: Severity
+    confidence: Confidence
+    ns_per_step: int
+    ratio: float
+    explained_by: tuple[str, ...] = ()
+    overlaps_with: tuple[str, ...] = ()
+    rank: int = 0
+
+
+@dataclass(frozen=True)
+class RuleRun:
+    """What became of one rule."""
+
+    rule: Rule
+    state: State
+    reason: str
+    findings: tuple[Finding, ...] = ()
+
+
+def run_rules(
+    facts: Facts,
+    rules: Sequence[Rule],
+    trust: TrustGrade,
+    *,
+    disabled: frozenset[str] = frozenset(),
+    limits: Mapping[str, Mapping[str, float]] | None = None,
+) -> tuple[RuleRun, ...]:
+    """Runs every rule; one that crashes is reported and never takes the others down.
+
+    Args:
+        facts: The measurements.
+        rules: The catalogue.
+        trust: The grade; on an unusable trace only the hygiene rules (family `profiling`) are run.
+        disabled: Codes not to run.
+        limits: Thresholds by rule code that replace the defaults.
+    """
+    given = limits or {}
+    return tuple(_run(facts, rule, trust, disabled, {**rule.limits, **given.get(rule.meta.code, {})}) for rule in rules)
+
+
+def _run(facts: Facts, rule: Rule, trust: TrustGrade, disabled: frozenset[str], limits: Mapping[str, float]) -> RuleRun:
+    meta = rule.meta
+    if meta.code in disabled:
+        return RuleRun(rule, State.DISABLED, "switched off by --select or --ignore")
+    if trust.verdict == "unusable" and meta.family != "profiling":
+        return RuleRun(rule, State.SUPPRESSED, "by trust: the trace is unusable")
+    suppressing = [code for code in meta.suppressed_by if code in trust.codes]
+    if suppressing:
+        return RuleRun(rule, State.SUPPRESSED, f"by {', '.join(suppressing)}")
+    lacking = _lacking(facts, rule)
+    if lacking:
+        return lacking
+    try:
+        given = tuple(rule.check(facts, limits))
+    except (
+        Exception
+    ) as error:  # A rule may be anybody's plug-in: whatever it raises becomes its state, and the others run.
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}"
+        return RuleRun(rule, State.CRASHED, f"{type(error).__name__}: {error} ({place})")
+    findings = tuple(item for item in given if isinstance(item, Finding))
+    outcomes = [item for item in given if isinstance(item, Outcome)]
+    if findings:
+        return RuleRun(rule, State.FIRED, findings[0].why, findings)
+    if outcomes:
+        return RuleRun(rule, outcomes[0].state, outcomes[0].reason)
+    return RuleRun(rule, State.CLEAR, "looked at, nothing found")
+
+
+def _lacking(facts: Facts, rule: Rule) -> RuleRun | None:
+    """The run of a rule whose data the trace lacks: not applicable without any device, else cannot tell."""
+    missing = [capability for capability in Capability if capability in rule.meta.needs - facts.trace.capabilities]
+    if not missing:
+        return None
+    of_device = {Capability.DEVICE, Capability.LAUNCHES}
+    if of_device & set(missing) and facts.trace.meta.device_kind == "cpu":
+        return RuleRun(rule, State.NOT_APPLICABLE, "no device in this trace")
+    return RuleRun(rule, State.CANNOT_TELL, "needs " + "; ".join(capability.value for capability in missing))
+
+
+def judge(facts: Facts, runs: Sequence[RuleRun], trust: TrustGrade) -> tuple[Judged, ...]:
+    """Severity, confidence, ids, overlaps and rank of every finding, best first."""
+    judged = [_judge(facts, run.rule, finding, trust) for run in runs for finding in run.findings]
+    judged = _distinct(judged)
+    judged = [replace(item, explained_by=_explained_by(item, judged)) for item in judged]
+    judged = [replace(item, overlaps_with=_overlapping(item, judged)) for item in judged]
+    judged.sort(
+        key=lambda item: (-item.ns_per_step * _CONFIDENCE_WEIGHT[item.confidence], item.rule.meta.code, item.identity)
+    )
+    return tuple(replace(item, rank=rank) for rank, item in enumerate(judged, start=1))
+
+
+def _judge(facts: Facts, rule: Rule, finding: Finding, trust: TrustGrade) -> Judged:
+    # A claim outside the used steps saves nothing in them.
+    claims = finding.saving.claims & facts.window()
+    finding = replace(finding, saving=replace(finding.saving, claims=claims))
+    ratio = min(facts.ratio(finding.saving.total_ns), 1.0)
+    severity = next((name for limit, name in _SEVERITY_RATIOS if ratio >= limit), Severity.INFO)
+    severity = min(severity, finding.severity_cap, trust.severity_cap, key=_SEVERITY_ORDER.index)
+    level = _CONFIDENCE_ORDER.index(finding.confidence) - trust.doubts
+    confidence = Confidence.LOW if not trust.marked else _CONFIDENCE_ORDER[max(level, 0)]
+    return Judged(
+        rule=rule,
+        finding=finding,
+        identity=_identity(rule, finding),
+        severity=severity,
+        confidence=confidence,
+        ns_per_step=int(ratio * facts.window_ns / facts.used_steps) if facts.used_steps else 0,
+        ratio=ratio,
+    )
+
+
+def _identity(rule: Rule, finding: Finding) -> str:
+    """Stable across runs: no numbers and no line in it, or baselines break."""
+    place = finding.location
+    cause = f"{place.file}|{place.function}" if place else f"{rule.meta.name}|{finding.title or ''}"
+    return f"{rule.meta.code}-{hashlib.sha256(cause.encode('utf-8', 'replace')).hexdigest()[:4]}"
+
+
+def _distinct(judged: list[Judged]) -> list[Judged]:
+    """Numbers ids that several findings of one rule share."""
+    seen: dict[str, int] = {}
+    result = []
+    for item in judged:
+        times = seen.get(item.identity, 0)
+        seen[item.identity] = times + 1
+        result.append(replace(item, identity=f"{item.identity}-{times + 1}") if times else item)
+    return result
+
+
+def _explained_by(item: Judged, judged: Sequence[Judged]) -> tuple[str, ...]:
+    return tuple(other.identity for other in judged if item.rule.meta.code in other.rule.meta.explains)
+
+
+def _overlapping(item: Judged, judged: Sequence[Judged]) -> tuple[str, ...]:
+    mine = item.finding.saving.claims
+    result = []
+    for other in judged:
+        theirs = other.finding.saving.claims
+        if other is item or other.identity == item.identity or not mine or not theirs:
+            continue
+        if (mine & theirs).total_ns > _OVERLAP_RATIO * min(mine.total_ns, theirs.total_ns):
+            result.append(other.identity)
+    return tuple(result)
+
+
+def claimed(judged: Sequence[Judged]) -> IntervalSet:
+    """All claimed time, counted once."""
+    union = EMPTY
+    for item in judged:
+        union |= item.finding.saving.claims
+    return union
+
+
+def reachable_ns(facts: Facts, judged: Sequence[Judged]) -> int:
+    """Mean step time left if every finding's saving came true: never below the compute that remains.
+
+    step - |union of claims| - sum of kernel-time savings (architecture.md, "A cost is not a loss").
+    """
+    if not facts.used_steps:
+        return 0
+    compute = facts.waterfall.owned("compute").total_ns
+    # Kernel-time savings of several rules may be of the same kernels: at most half of all compute is believed in.
+    shorter = min(sum(item.finding.saving.kernel_ns for item in judged), compute // 2)
+    left = facts.window_ns - claimed(judged).total_ns - shorter
+    return max(left, compute - shorter) // facts.used_steps

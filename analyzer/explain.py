@@ -1,0 +1,113 @@
+"""From a path to an `Analysis`: the whole main job, without showing anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from analyzer.analysis import Analysis
+from analyzer.assemble import assemble
+from analyzer.engine import judge, run_rules
+from analyzer.facts import Facts
+from analyzer.rule import Rule
+from analyzer.trust import grade
+from traces.errors import AdvisorError, UsageError
+from traces.progress import Progress, silent
+from traces.reader.read import read
+
+RULE_GROUP = "advisor.rules"
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to analyse.
+
+    Args:
+        select: Codes or prefixes of codes to run; empty for all.
+        ignore: Codes or prefixes of codes not to run.
+        steps: First and last ProfilerStep number to use, inclusive.
+    """
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    steps: tuple[int, int] | None = None
+
+
+def load_rules() -> tuple[Rule, ...]:
+    """Every rule of every installed package that registers some in the entry-point group `advisor.rules`, by code.
+
+    Raises:
+        AdvisorError: A registered object is no tuple of rules, or two packages use one code.
+    """
+    found: dict[str, Rule] = {}
+    for point in sorted(entry_points(group=RULE_GROUP), key=lambda point: point.name):
+        for rule in point.load():
+            if not isinstance(rule, Rule):
+                raise AdvisorError(
+                    f"the plug-in {point.name!r} registers something that is no rule",
+                    where=point.value,
+                    fix="let it name a tuple of analyzer.rule.Rule",
+                )
+            if rule.meta.code in found and found[rule.meta.code] is not rule:
+                raise AdvisorError(
+                    f"two packages have a rule {rule.meta.code}", where=point.value, fix="give one of them another code"
+                )
+            found[rule.meta.code] = rule
+    if not found:
+        raise AdvisorError(
+            "no rules are installed",
+            where=f"entry points {RULE_GROUP!r}",
+            why="the package is on the path without being installed",
+            fix="pip install .",
+        )
+    return tuple(found[code] for code in sorted(found))
+
+
+def analyse(path: Path, options: Options = Options(), progress: Progress | None = None) -> Analysis:
+    """Reads a trace and says what it means.
+
+    Args:
+        path: The trace.
+        options: What to run on what.
+        progress: Told (stage, done, total); raise from it to cancel.
+
+    Raises:
+        UnreadableTraceError: The file is no trace or is damaged.
+        UsageError: The steps asked for are not in the trace.
+    """
+    tell: Progress = progress or silent
+    trace = read(path, tell)
+    tell("measuring", 0, 1)
+    facts = Facts(trace, options.steps)
+    _check_steps(facts, options)
+    trust = grade(facts)
+    rules = load_rules()
+    tell("checking", 0, len(rules))
+    disabled = _disabled(rules, options)
+    runs = run_rules(facts, rules, trust, disabled=disabled)
+    judged = judge(facts, runs, trust)
+    tell("checking", len(rules), len(rules))
+    return assemble(facts, trust, runs, judged)
+
+
+def _disabled(rules: tuple[Rule, ...], options: Options) -> frozenset[str]:
+    matches: Callable[[str, tuple[str, ...]], bool] = lambda code, prefixes: code.startswith(prefixes)  # noqa: E731
+    codes = [rule.meta.code for rule in rules]
+    return frozenset(
+        code
+        for code in codes
+        if (options.select and not matches(code, options.select)) or (options.ignore and matches(code, options.ignore))
+    )
+
+
+def _check_steps(facts: Facts, options: Options) -> None:
+    if options.steps is None:
+        return
+    numbers = facts.steps.frame["number"].tolist() if facts.steps.source != "whole-trace" else []
+    if not any(options.steps[0] <= number <= options.steps[1] for number in numbers):
+        has = f"it has steps {min(numbers)} to {max(numbers)}" if numbers else "it has no step marks"
+        raise UsageError(
+            f"no step of {facts.trace.meta.name} is within --steps {options.steps[0]}-{options.steps[1]}", why=has
+        )

@@ -1,0 +1,116 @@
+"""Measurements of one trace: lazy, cached, pure. Rules and reports ask here and measure nothing themselves."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import pandas as pd
+
+from analyzer.facts.causes import Waterfall, device_waterfall, host_waterfall
+from analyzer.facts.devices import DeviceActivity, device_activities
+from analyzer.facts.host import HostActivity, main_thread
+from analyzer.facts.launches import device_work, launches, lead_median_ns
+from analyzer.facts.steps import Steps, find_steps
+from analyzer.intervals import IntervalSet
+from traces.trace import Trace
+
+
+class Facts:
+    """Everything measured on one trace; each figure is computed once, when first asked for.
+
+    Args:
+        trace: The trace.
+        selected_steps: First and last step number to use, inclusive; None for all usable ones.
+    """
+
+    def __init__(self, trace: Trace, selected_steps: tuple[int, int] | None = None) -> None:
+        self.trace = trace
+        self._selected_steps = selected_steps
+
+    @cached_property
+    def work(self) -> pd.DataFrame:
+        """All device work; see `launches.device_work`."""
+        return device_work(self.trace)
+
+    @cached_property
+    def launched(self) -> pd.DataFrame:
+        """Device work with its launch call; see `launches.launches`."""
+        return launches(self.trace, self.work)
+
+    @cached_property
+    def steps(self) -> Steps:
+        """The steps, used and left out."""
+        return find_steps(self.trace, self.launched, self._selected_steps)
+
+    def window(self, *, raw: bool = False) -> IntervalSet:
+        """The used steps (W), or with `raw` everything between the first and the last host step (W0 of rules.md)."""
+        return self.steps.raw_window if raw else self.steps.window
+
+    @cached_property
+    def whole(self) -> IntervalSet:
+        """All steps, used or not."""
+        frame = self.steps.frame
+        return IntervalSet(frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy())
+
+    @cached_property
+    def window_ns(self) -> int:
+        """Length of all used steps together."""
+        return self.window().total_ns
+
+    @cached_property
+    def used_steps(self) -> int:
+        """How many steps figures are made from."""
+        return len(self.steps.used)
+
+    @cached_property
+    def devices(self) -> tuple[DeviceActivity, ...]:
+        """Devices with work, the one that stands for the trace first."""
+        return device_activities(self.work, self.launched)
+
+    @property
+    def device(self) -> DeviceActivity | None:
+        """The device that stands for the trace; None on a CPU-only trace."""
+        return self.devices[0] if self.devices else None
+
+    @cached_property
+    def main_thread(self) -> int | None:
+        """Row in `trace.threads` of the thread that runs the training loop."""
+        return main_thread(self.trace, self.steps.thread)
+
+    @cached_property
+    def host(self) -> HostActivity:
+        """What each host thread does when."""
+        return HostActivity(self.trace, self.launched)
+
+    def waterfall_of(self, device: DeviceActivity | None, window: IntervalSet) -> Waterfall:
+        """The exclusive causes of one device (or of the CPU, for None) over a window."""
+        if device is None:
+            return host_waterfall(self.trace, self.host, self.main_thread, window)
+        return device_waterfall(self.trace, device, self.launched, self.work, self.host, self.main_thread, window)
+
+    @cached_property
+    def waterfall(self) -> Waterfall:
+        """The causes of the device that stands for the trace, over the used steps."""
+        return self.waterfall_of(self.device, self.window())
+
+    @cached_property
+    def step_causes(self) -> pd.DataFrame:
+        """Used step x cause, int64 ns; each row sums to the step's duration."""
+        return self.waterfall.per_step(self.steps.used)
+
+    @cached_property
+    def idle(self) -> IntervalSet:
+        """The part of the used steps in which the device does nothing; on a CPU-only trace, time outside compute."""
+        if self.device is None:
+            return self.window() - self.waterfall.owned("compute")
+        return self.window() - self.device.busy
+
+    @cached_property
+    def lead_ns(self) -> int | None:
+        """Median launch lead over the kernels launched in the used steps; see `launches.lead_median_ns`."""
+        inside = self.window().contains(self.launched["launch_start_ns"].to_numpy())
+        return lead_median_ns(self.launched[inside])
+
+    def ratio(self, ns: float) -> float:
+        """A time as a share of the window; 0 for an empty window."""
+        return ns / self.window_ns if self.window_ns else 0.0

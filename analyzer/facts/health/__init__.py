@@ -1,0 +1,32 @@
+"""Profiling hygiene, measured once: what may make the figures of this trace wrong (codes PG001-PG008 of rules.md).
+
+`analyzer.trust` turns these symptoms into the verdict; the rules under `rules/profiling` turn them into pages and findings.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from analyzer.facts.health import artefacts, correlation, coverage, instrumentation, repairs, steps, warmup
+from analyzer.facts.health.symptom import Gravity, Symptom
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+__all__ = ["Gravity", "Symptom", "symptoms"]
+
+_CHECKS = (
+    coverage.check,
+    repairs.check,
+    steps.check,
+    warmup.check,
+    instrumentation.check,
+    correlation.check,
+    artefacts.check,
+)
+
+
+def symptoms(facts: Facts) -> tuple[Symptom, ...]:
+    """Every symptom of the trace, gravest first."""
+    found = [symptom for check in _CHECKS for symptom in check(facts)]
+    return tuple(sorted(found, key=lambda symptom: -symptom.gravity))

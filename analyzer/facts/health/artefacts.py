@@ -1,0 +1,35 @@
+"""PG008 traces of the profiler itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.intervals import IntervalSet
+from analyzer.units import duration, share
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+# Share of the window from which the profiler's own pauses are worth a word.
+_OVERHEAD_SHARE = 0.01
+
+
+def check(facts: Facts) -> Iterator[Symptom]:
+    """The profiler's own overhead while the device idles; it is booked as `unexplained`, never as a cause."""
+    overhead = facts.trace.overhead
+    time = IntervalSet(overhead["start_ns"].to_numpy(), overhead["end_ns"].to_numpy()) & facts.idle
+    ratio = facts.ratio(time.total_ns)
+    if ratio >= _OVERHEAD_SHARE:
+        yield Symptom(
+            "PG008",
+            Gravity.NOTE,
+            f"The profiler's own work takes {duration(time.total_ns)} ({share(ratio)}) of the window while the device idles.",
+            "record fewer steps or fewer details",
+            len(overhead),
+            ratio,
+        )
+    invalid = int((facts.trace.runtime["name"] == "INVALID").sum())
+    if invalid:
+        yield Symptom("PG008", Gravity.NOTE, f"{invalid:,} runtime calls have no valid name.", "nothing to do", invalid)

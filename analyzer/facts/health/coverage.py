@@ -1,0 +1,88 @@
+"""PG005 device events are missing, all of them or a part; or nothing was recorded at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.units import share
+from traces.trace import Capability
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+# Shares of launches without their kernel from which shares of idle time are doubtful, or worthless.
+_LOST_CAUTION = 0.1
+_LOST_UNUSABLE = 0.5
+# Fewer launches than this say nothing about loss.
+_MIN_LAUNCHES = 20
+
+_FIX_DEVICE = (
+    "record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]; check that no other profiler is attached and that CUPTI "
+    "may be used (NVreg_RestrictProfilingToAdminUsers)"
+)
+
+
+def check(facts: Facts) -> Iterator[Symptom]:
+    """Symptoms that concern what was recorded at all."""
+    trace = facts.trace
+    found = trace.capabilities
+    calls = trace.runtime
+    launches = calls[calls["kind"] == "launch"]
+    has_device = Capability.DEVICE in found
+    if not has_device and not len(trace.ops) and not len(trace.collectives) and not len(trace.python):
+        yield Symptom(
+            "PG005",
+            Gravity.UNUSABLE,
+            "The trace holds neither ops nor device work: its events were cleared before the export.",
+            "use schedule(..., repeat=1) and export in on_trace_ready, not after the loop",
+            trace.meta.events,
+        )
+    elif not has_device and len(launches) >= _MIN_LAUNCHES:
+        yield Symptom(
+            "PG005",
+            Gravity.UNUSABLE,
+            f"{len(launches):,} kernels were launched, none was recorded: the device looks idle, and is not.",
+            _FIX_DEVICE,
+            len(launches),
+        )
+    elif not has_device and trace.meta.device_kind not in ("cpu", "other"):
+        yield Symptom(
+            "PG005",
+            Gravity.CAUTION,
+            f"The machine has a {trace.meta.device_kind} device, but no device work was recorded: only the CPU's side is judged.",
+            _FIX_DEVICE,
+            len(calls),
+        )
+    elif has_device and not len(trace.ops):
+        yield Symptom(
+            "PG005",
+            Gravity.CAUTION,
+            "Only device work was recorded: what the host does while the device idles is unknown.",
+            "record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]",
+            len(trace.kernels),
+        )
+    if has_device:
+        yield from _lost(facts)
+
+
+def _lost(facts: Facts) -> Iterator[Symptom]:
+    """Launches whose kernel is missing, by the launches inside the used steps."""
+    calls = facts.trace.runtime
+    launches = calls[(calls["kind"] == "launch") & calls["correlation"].notna()]
+    # Where no call matches at all, ids are broken (PG007), not kernels lost.
+    known = launches["correlation"].isin(facts.work["correlation"].dropna())
+    inside = facts.window().contains(launches["start_ns"].to_numpy())
+    total = int(inside.sum())
+    lost = int((inside & ~known.to_numpy()).sum())
+    if total >= _MIN_LAUNCHES and known.any() and lost / total >= _LOST_CAUTION:
+        grave = lost / total >= _LOST_UNUSABLE
+        yield Symptom(
+            "PG005",
+            Gravity.UNUSABLE if grave else Gravity.CAUTION,
+            f"{lost:,} of {total:,} launches ({share(lost / total)}) have no kernel: "
+            "device activity was lost, idle time is overstated.",
+            "record fewer steps, or raise the profiler's buffer size; do not run another profiler beside it",
+            lost,
+        )

@@ -1,0 +1,47 @@
+"""PG001 no step marks, PG003 too few steps, PG006 first or last step unlike the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.units import count
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+# Fewer used steps than this allow no "high" (TraceML warns from 2, rules.md PG003).
+ENOUGH_STEPS = 3
+
+
+def check(facts: Facts) -> Iterator[Symptom]:
+    """Symptoms that concern the steps."""
+    steps = facts.steps
+    if not steps.marked:
+        how = "the whole trace is taken as one step" if steps.source == "whole-trace" else f"steps are {steps.source}"
+        yield Symptom(
+            "PG001",
+            Gravity.CAUTION,
+            f"The trace has no step marks: {how}.",
+            "call prof.step() after every iteration with schedule(wait=5, warmup=2, active=6, repeat=1), or use `advisor collect`",
+            1,
+        )
+    elif facts.used_steps < ENOUGH_STEPS:
+        yield Symptom(
+            "PG003",
+            Gravity.CAUTION,
+            f"Only {count(facts.used_steps, 'step')} can be used: one slow step cannot be told from a slow program.",
+            "record at least 3 complete steps, better 6: schedule(wait=5, warmup=2, active=6, repeat=1)",
+            facts.used_steps,
+        )
+    left_out = steps.frame[steps.frame["reason"].notna()]
+    odd = left_out[left_out["reason"].str.startswith(("first step", "cut off"))]
+    if len(odd):
+        yield Symptom(
+            "PG006",
+            Gravity.NOTE,
+            "; ".join(f"step {row.number} is left out: {row.reason}" for row in odd.itertuples()) + ".",
+            "start recording later: schedule(wait=5, warmup=2, active=6, repeat=1)",
+            len(odd),
+        )

@@ -1,0 +1,35 @@
+"""One reason to doubt a trace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Gravity(IntEnum):
+    """How much a symptom weighs: worth knowing, a reason for caution, or the end of all advice."""
+
+    NOTE = 0
+    CAUTION = 1
+    UNUSABLE = 2
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """One reason to doubt a trace.
+
+    Args:
+        code: `PG001` ... `PG008`; None for a reason without a rule of its own (repairs).
+        gravity: What it does to the verdict.
+        message: What was measured, one sentence, with numbers.
+        fix: How to record better next time.
+        count: Events, calls or steps concerned.
+        ratio: Share of the window concerned, where that is a time; else None.
+    """
+
+    code: str | None
+    gravity: Gravity
+    message: str
+    fix: str
+    count: int
+    ratio: float | None = None

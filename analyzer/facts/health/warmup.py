@@ -1,0 +1,79 @@
+"""PG002 warm-up inside the window: start-up work that steady training does not repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.intervals import IntervalSet
+from analyzer.units import duration, share
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+# Calls that create what training then reuses.
+_ONCE = (
+    r"(?:cuda|hip)(?:Malloc|Free|HostAlloc|HostMalloc|StreamCreate|EventCreate|GetDeviceProperties|ModuleLoad|DeviceGetStreamPriority"
+    r"|GetDeviceCount|FuncGetAttributes|GraphInstantiate|StreamBeginCapture|SetDevice|DriverEntryPoint)"
+    r"|cu(?:ModuleLoad|LibraryLoad|Init|GetProcAddress|CtxCreate|DevicePrimaryCtx)"
+)
+# A launch this slow, or this many times the median, while the device idles loads its module; a slow launch beside a busy device
+# waits for a full queue.
+_SLOW_LAUNCH_NS = 50_000_000
+_SLOW_LAUNCH_TIMES = 100
+# Share of the window from which warm-up distorts the other figures (rules.md PG002).
+WARMUP_SHARE = 0.05
+
+
+def warmup_time(facts: Facts) -> tuple[IntervalSet, int]:
+    """Time of start-up calls inside the used steps, and how many there are.
+
+    Calls that occur in more than half of at least three used steps are no warm-up but a habit, and belong to other rules.
+    """
+    calls = facts.trace.runtime
+    once = calls[calls["name"].str.match(_ONCE)]
+    launches = calls[calls["kind"].isin(["launch", "graph_launch"])]
+    limit = min(_SLOW_LAUNCH_NS, _SLOW_LAUNCH_TIMES * float(launches["dur_ns"].median())) if len(launches) else 0.0
+    slow = launches[launches["dur_ns"] >= max(limit, 1)]
+    slow_idle = IntervalSet(slow["start_ns"].to_numpy(), slow["end_ns"].to_numpy()) & facts.idle
+    compiling = facts.trace.annotations[facts.trace.annotations["kind"] == "compile"]
+    lazy = facts.trace.overhead[facts.trace.overhead["name"].str.contains("Lazy Function Loading", regex=False)]
+    total, number = slow_idle, len(slow)
+    for frame in (once, compiling, lazy):
+        frame = _not_habitual(facts, frame)
+        total |= IntervalSet(frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy())
+        number += len(frame)
+    return total & facts.window(), number
+
+
+def _not_habitual(facts: Facts, frame: pd.DataFrame) -> pd.DataFrame:
+    used = facts.steps.used
+    if len(used) < 3 or not len(frame):
+        return frame
+    names = frame["name"].astype("str")
+    keep = []
+    for name in names.unique():
+        rows = frame[names == name]
+        spans = IntervalSet(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy())
+        seen = int((spans.overlap_with(used["start_ns"].to_numpy(), used["end_ns"].to_numpy()) > 0).sum())
+        if seen <= len(used) / 2:
+            keep.append(name)
+    return frame[names.isin(keep)]
+
+
+def check(facts: Facts) -> Iterator[Symptom]:
+    """Warm-up that takes at least 5 % of the window."""
+    time, number = warmup_time(facts)
+    ratio = facts.ratio(time.total_ns)
+    if ratio >= WARMUP_SHARE:
+        yield Symptom(
+            "PG002",
+            Gravity.CAUTION,
+            f"Warm-up is inside the window: {duration(time.total_ns)} ({share(ratio)}) in {number:,} start-up calls.",
+            "record later: schedule(wait=5, warmup=2, active=6, repeat=1)",
+            number,
+            ratio,
+        )

@@ -1,0 +1,78 @@
+"""Device work joined with the call that launched it.
+
+Joined on `correlation`, never on flow events (missing for LaunchKernelExC before kineto PR 788) nor on `External id` (equal to the
+correlation in torch 1.13-2.2). One graph launch has many kernels: they share its call.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from traces.trace import Trace
+
+# Columns of a piece of device work that every caller needs.
+_WORK = ["start_ns", "dur_ns", "end_ns", "device", "stream", "correlation"]
+
+
+def device_work(trace: Trace) -> pd.DataFrame:
+    """All device work of the trace, sorted by start.
+
+    Returns:
+        Columns start_ns, dur_ns, end_ns, device, stream, correlation (Int64), kind (`compute`, `collective`, `memset` or `copy`),
+        source (`kernels` or `copies`) and row (position in that frame).
+    """
+    kernels = trace.kernels[_WORK].assign(
+        kind=np.where(trace.kernels["collective"], "collective", "compute"),
+        source="kernels",
+        row=range(len(trace.kernels)),
+    )
+    copies = trace.copies[_WORK].assign(
+        kind=np.where(trace.copies["direction"] == "memset", "memset", "copy"),
+        source="copies",
+        row=range(len(trace.copies)),
+    )
+    work = pd.concat([kernels, copies], ignore_index=True) if len(copies) else kernels.reset_index(drop=True)
+    return work.sort_values(["start_ns", "end_ns"], kind="stable").reset_index(drop=True)
+
+
+def launches(trace: Trace, work: pd.DataFrame) -> pd.DataFrame:
+    """Device work whose launch call is in the trace.
+
+    Args:
+        trace: The trace.
+        work: From `device_work`.
+
+    Returns:
+        The rows of `work` that have a launch, index kept, with the columns launch_row (row in `trace.runtime`), launch_start_ns,
+        launch_end_ns, launch_thread, launch_kind, shared (several kernels share the call: a graph) and lead_ns: start of the
+        work less end of the call (negative where the call outlasts the start, or clocks are skewed).
+    """
+    calls = trace.runtime[["correlation", "start_ns", "end_ns", "thread", "kind"]].reset_index(names="launch_row")
+    calls = calls[calls["correlation"].notna() & (calls["correlation"] != 0)]
+    # A reused id: keep the launching call, not the query beside it.
+    calls = calls.sort_values("kind", key=lambda kind: kind == "other", kind="stable").drop_duplicates("correlation")
+    calls = calls.rename(
+        columns={
+            "start_ns": "launch_start_ns",
+            "end_ns": "launch_end_ns",
+            "thread": "launch_thread",
+            "kind": "launch_kind",
+        }
+    )
+    joined = work.reset_index(names="work").merge(calls, on="correlation", how="inner")
+    kernels = joined[joined["source"] == "kernels"]
+    sharing = kernels["correlation"].value_counts()
+    shared = joined["correlation"].map(sharing).fillna(1).to_numpy() > 1
+    joined = joined.assign(shared=shared, lead_ns=joined["start_ns"] - joined["launch_end_ns"])
+    return joined.set_index("work").rename_axis(None).sort_index()
+
+
+def lead_median_ns(launched: pd.DataFrame) -> int | None:
+    """Median launch lead of kernels launched one by one, nanoseconds; None where there is none.
+
+    Small (2-5 us on CUDA, 10-18 us on ROCm) means the device waits for each launch; large means a filled queue (rules.md 0.4).
+    Graph launches are left out: their kernels say nothing about the host.
+    """
+    single = launched[(launched["source"] == "kernels") & ~launched["shared"]]
+    return int(single["lead_ns"].median()) if len(single) else None

@@ -1,0 +1,140 @@
+"""One step drawn: what the step's thread and each device do, as few labelled spans."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from analyzer.intervals import EMPTY, IntervalSet
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+# Spans of one label closer than this share of the step are drawn as one: nobody sees the gap.
+_MERGE_RATIO = 0.002
+MAX_SPANS = 400
+
+
+@dataclass(frozen=True)
+class LaneSpan:
+    """A drawn span, times relative to the step's start."""
+
+    start_ns: int
+    end_ns: int
+    label: str
+    cause: str
+
+
+@dataclass(frozen=True)
+class DrawnLane:
+    """A row of the drawing; `kind` is host or device."""
+
+    name: str
+    kind: str
+    spans: tuple[LaneSpan, ...]
+
+
+def representative_step(facts: Facts) -> pd.Series[object] | None:
+    """The used step nearest to the median duration (the earliest of equals)."""
+    used = facts.steps.used
+    if not len(used):
+        return None
+    distance = (used["dur_ns"] - used["dur_ns"].median()).abs()
+    return used.loc[distance.idxmin()]
+
+
+def lanes(facts: Facts, start_ns: int, end_ns: int) -> tuple[DrawnLane, ...]:
+    """The lanes of one step.
+
+    Args:
+        facts: The measurements.
+        start_ns: Start of the step.
+        end_ns: Its end.
+    """
+    drawn = [_host_lane(facts, start_ns, end_ns)] if facts.main_thread is not None else []
+    drawn += [_device_lane(facts, index, start_ns, end_ns) for index in range(min(len(facts.devices), 8))]
+    return tuple(drawn)
+
+
+def _host_lane(facts: Facts, start_ns: int, end_ns: int) -> DrawnLane:
+    host, main = facts.host, facts.main_thread
+    assert main is not None
+    blocking = host.during("blocking", main)
+    backward = _backward(facts)
+    optimizer = facts.trace.annotations
+    zeroing = _spans(optimizer[optimizer["kind"] == "zero_grad"])
+    layers = [
+        ("next(loader)", "input", host.during("input", main)),
+        ("zero_grad", "optimizer", zeroing),
+        ("optimizer", "optimizer", host.during("optimizer", main)),
+        ("wait", "sync", blocking),
+        ("copy in", "transfer_call", host.during("transfer_call", main)),
+        ("backward", "framework", backward),
+        ("compile", "compile", host.during("compile", main)),
+        ("collective", "communication", host.during("collectives", main)),
+        ("forward", "framework", host.during("ops", main) | host.during("calls", main)),
+    ]
+    return DrawnLane("CPU", "host", _draw(layers, start_ns, end_ns))
+
+
+def _device_lane(facts: Facts, index: int, start_ns: int, end_ns: int) -> DrawnLane:
+    device = facts.devices[index]
+    phases = _kernel_phases(facts, device.device)
+    layers = [
+        ("bwd", "compute", phases["bwd"] - phases["fwd"]),
+        ("opt", "compute", phases["opt"] - phases["fwd"]),
+        ("fwd", "compute", phases["fwd"]),
+        ("run", "compute", device.compute),
+        ("comm", "communication", device.collective),
+        ("copy", "copy", device.copy),
+    ]
+    name = "GPU" if len(facts.devices) == 1 else f"GPU {device.device}"
+    return DrawnLane(name, "device", _draw(layers, start_ns, end_ns))
+
+
+def _backward(facts: Facts) -> IntervalSet:
+    """When any thread evaluates a node of the autograd graph."""
+    ops = facts.trace.ops
+    engine = ops["name"].cat.categories.str.startswith("autograd::engine::evaluate_function")
+    return _spans(ops[engine[ops["name"].cat.codes]]) if len(ops) else EMPTY
+
+
+def _kernel_phases(facts: Facts, device: int) -> dict[str, IntervalSet]:
+    """Compute kernels by what launched them: backward, optimizer, or anything else (drawn as forward)."""
+    rows = facts.launched[(facts.launched["device"] == device) & (facts.launched["kind"] == "compute")]
+    at = rows["launch_start_ns"].to_numpy()
+    optimizer = facts.host.anywhere("optimizer").contains(at)
+    backward = _backward(facts).contains(at) & ~optimizer
+    return {
+        "opt": _spans(rows[optimizer]),
+        "bwd": _spans(rows[backward]),
+        "fwd": _spans(rows[~optimizer & ~backward]),
+    }
+
+
+def _spans(frame: pd.DataFrame) -> IntervalSet:
+    return IntervalSet(frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy())
+
+
+def _draw(layers: list[tuple[str, str, IntervalSet]], start_ns: int, end_ns: int) -> tuple[LaneSpan, ...]:
+    """Cuts layers (first one on top) into disjoint spans in order, merging what is too close to tell apart."""
+    gap = int((end_ns - start_ns) * _MERGE_RATIO)
+    taken = EMPTY
+    found: list[LaneSpan] = []
+    for label, cause, spans in layers:
+        near = IntervalSet(spans.start_ns, spans.end_ns + gap).clip(start_ns, end_ns)
+        free = near - taken
+        taken |= near
+        found += [
+            LaneSpan(start - start_ns, end - start_ns, label, cause)
+            for start, end in free.pairs()
+            if end - start > gap or spans.overlap_with([start], [end])[0] > gap
+        ]
+    found.sort(key=lambda span: span.start_ns)
+    if len(found) > MAX_SPANS:
+        longest = np.sort([span.end_ns - span.start_ns for span in found])[-MAX_SPANS]
+        found = [span for span in found if span.end_ns - span.start_ns >= longest][:MAX_SPANS]
+    return tuple(found)
