@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +12,7 @@ import click
 from analyzer.cli import codes
 from analyzer.cli.output import encodable, write
 from analyzer.cli.terminal import style_for
+from analyzer.report import safe
 
 if TYPE_CHECKING:
     from analyzer.report.style import Style
@@ -30,19 +32,29 @@ def command(code: str) -> None:
 
 
 def page(rule: Rule, style: Style) -> str:
-    """The rule's page under its code, title and name; headings stand out where there are colours."""
+    """The rule's page, its paragraphs filled to the width; code, lists and tables stay as they are written."""
     meta = rule.meta
-    head = [
-        style.paint(f"{meta.code} {meta.title}", "title"),
-        style.paint(f"{meta.name} · {meta.family.replace('_', ' ')}", "dim"),
-        "",
-    ]
-    body = [
-        style.paint(line, "strong") if is_heading(line) else line for line in inspect.cleandoc(rule.doc).splitlines()
-    ]
-    return style.encode("\n".join([*head, *body]) + "\n")
+    head, *body = inspect.cleandoc(rule.doc).split("\n")
+    lines = [style.paint(line, "title") for line in safe.wrap(head, style.width)]
+    lines.append(style.paint(f"{meta.title} · {meta.name} · {meta.family.replace('_', ' ')}", "dim"))
+    return style.encode("\n".join([*lines, *_filled(body, style)]) + "\n")
 
 
-def is_heading(line: str) -> bool:
-    """Whether a line of a page is a heading: `## Fix`, or `Fix:` on a line of its own."""
-    return line.startswith("#") or (line[:1].isupper() and line.endswith(":") and len(line) < 40)
+def _filled(lines: list[str], style: Style) -> Iterator[str]:
+    paragraph: list[str] = []
+    in_code = False
+    for line in [*lines, ""]:
+        fence = line.startswith("```")
+        if not in_code and not fence and line[:1] and (line[0].isalpha() or line[0] in "`*("):
+            paragraph.append(line)
+            continue
+        yield from safe.wrap(" ".join(paragraph), style.width)
+        paragraph = []
+        in_code ^= fence
+        yield _painted(line, in_code or fence, style)
+
+
+def _painted(line: str, is_code: bool, style: Style) -> str:
+    if is_code:
+        return style.paint(line, "code")
+    return style.paint(line, "strong") if line.startswith("#") else line

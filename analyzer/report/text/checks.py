@@ -29,7 +29,8 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
     first, *others = safe.wrap(f"Checks: {summed}", style.width)
     yield style.paint("Checks", "title") + first.removeprefix("Checks")
     yield from others
-    yield ""
+    if len(analysis.checks) > counts["fired"]:
+        yield ""
     for state, _, mark, role in _GROUPS:
         group = [check for check in analysis.checks if check.state == state]
         if not group:

@@ -51,7 +51,13 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
 def _nothing(analysis: Analysis, style: Style) -> Iterator[str]:
     passed = sum(check.state == "clear" for check in analysis.checks)
     open_questions = sum(check.state in ("cannot_tell", "crashed") for check in analysis.checks)
-    yield style.paint(f"✓ No finding is worth {_LIMIT} of the step or more.", "good")
+    nothing = f"No finding is worth {_LIMIT} of the step or more"
+    bound_by = analysis.summary.verdict.bound_by
+    if bound_by == "compute":
+        yield style.paint(f"✓ {nothing}.", "good")
+    else:
+        # Not a clean bill: the verdict above names a loss that no rule could pin down.
+        yield from safe.wrap(f"{nothing}: no check names a cause that can be changed.", style.width)
     unknown = f", {open_questions} could not run (see below)" if open_questions else ""
     yield f"  {count(passed, 'check')} passed{unknown}."
 

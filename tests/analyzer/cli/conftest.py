@@ -13,17 +13,25 @@ import pytest
 from analyzer.analysis import Analysis
 from analyzer.rule import Rule, RuleMeta, Threshold
 
-DOC = """What it finds.
+DOC = """{code} {name}: what it is.
 
-Why it costs time:
-    The GPU waits.
+## Why it costs time
+The GPU waits,
+and waits.
+
+```python
+loader =  DataLoader(dataset)
+```
+
+- one
+- two
 """
 
 
 def rule(code: str, name: str, family: str = "data_loading") -> Rule:
     limits = (Threshold(name="share_ratio", value=0.1, unit="ratio", why="measured"),)
     meta = RuleMeta(code=code, name=name, family=family, title=name.replace("-", " "), thresholds=limits)
-    return Rule(meta=meta, check=lambda facts, limits: iter(()), doc=DOC)
+    return Rule(meta=meta, check=lambda facts, limits: iter(()), doc=DOC.format(code=code, name=name))
 
 
 RULES = (rule("DL001", "loader-bound"), rule("DL002", "no-workers"), rule("SY001", "hidden-sync", "sync"))

@@ -78,8 +78,10 @@ def test_rules_as_json(world, capsys):
 def test_rule_shows_its_page(world, capsys, word):
     assert main(["rule", word]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("DL001 loader bound\n")
-    assert "The GPU waits." in out
+    assert out.startswith("DL001 loader-bound: what it is.\nloader bound · loader-bound · data loading\n\n## Why")
+    assert "\nThe GPU waits, and waits.\n" in out
+    assert "\nloader =  DataLoader(dataset)\n" in out
+    assert out.endswith("- one\n- two\n\n")
 
 
 def test_unknown_rule_names_the_nearest(world, capsys):

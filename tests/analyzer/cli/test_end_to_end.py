@@ -34,7 +34,8 @@ def trace(tmp_path_factory):
 def advisor(*arguments: str, after: str = "") -> subprocess.CompletedProcess[str]:
     run = f"from analyzer.cli.main import main; code = main({list(arguments)!r})"
     code = f"import sys; {run}; {after or 'pass'}; sys.exit(code)"
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    found = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    env = {**os.environ, "PYTHONPATH": found}
     return subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=env, timeout=120, check=False
     )

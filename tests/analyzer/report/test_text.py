@@ -159,3 +159,10 @@ def test_inferred_steps_are_said_to_be_inferred():
     steps = msgspec.structs.replace(analyses.trace_info().steps, source="inferred:Optimizer.step")
     rendered = text.render(analyses.example(trace=analyses.trace_info(steps=steps)))
     assert "mean of 6 used steps inferred from Optimizer.step" in rendered
+
+
+def test_no_finding_is_no_clean_bill_where_the_run_is_not_compute_bound():
+    summary = analyses.example().summary
+    rendered = text.render(analyses.healthy(summary=summary))
+    assert "✓ No finding" not in rendered
+    assert "no check names a cause" in rendered
