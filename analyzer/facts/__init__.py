@@ -7,8 +7,10 @@ from functools import cached_property
 import pandas as pd
 
 from analyzer.facts.causes import Waterfall, device_waterfall, host_waterfall
+from analyzer.facts.collected import Collected, collected
 from analyzer.facts.devices import DeviceActivity, device_activities
 from analyzer.facts.host import HostActivity, main_thread
+from analyzer.facts.input_wait import InputWait, input_wait
 from analyzer.facts.launches import device_work, launches, lead_median_ns
 from analyzer.facts.steps import Steps, find_steps
 from analyzer.intervals import IntervalSet
@@ -110,6 +112,20 @@ class Facts:
         """Median launch lead over the kernels launched in the used steps; see `launches.lead_median_ns`."""
         inside = self.window().contains(self.launched["launch_start_ns"].to_numpy())
         return lead_median_ns(self.launched[inside])
+
+    @cached_property
+    def collected(self) -> Collected:
+        """What `advisor collect` recorded beside the events."""
+        return collected(self.trace.meta)
+
+    @cached_property
+    def input_wait(self) -> InputWait:
+        """Waiting for the data loader."""
+        return input_wait(self)
+
+    def per_step(self, ns: float) -> float:
+        """A time over the whole window as a mean per used step; 0 without used steps."""
+        return ns / self.used_steps if self.used_steps else 0.0
 
     def ratio(self, ns: float) -> float:
         """A time as a share of the window; 0 for an empty window."""

@@ -1,0 +1,60 @@
+"""What `advisor collect` recorded beside the events, typed; None where it did not, or the trace comes from elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from traces.trace import Meta
+
+
+@dataclass(frozen=True)
+class Collected:
+    """Facts about the run that no event shows.
+
+    Args:
+        cores: CPU cores the process may use.
+        num_workers: `num_workers` of the loader.
+        pin_memory: `pin_memory` of the loader.
+        batch_size: Samples a batch.
+        dataset_bytes: Samples times bytes of one sample as a tensor.
+        unprofiled_step_ns: Step time with the profiler off.
+        intra_op_threads: torch.get_num_threads().
+        omp_num_threads: OMP_NUM_THREADS as set.
+    """
+
+    cores: int | None
+    num_workers: int | None
+    pin_memory: bool | None
+    batch_size: int | None
+    dataset_bytes: int | None
+    unprofiled_step_ns: int | None
+    intra_op_threads: int | None
+    omp_num_threads: int | None
+
+
+def collected(meta: Meta) -> Collected:
+    """Reads the top-level key `advisor`, believing nothing about its shape."""
+    top = meta.advisor
+    loader, dataset, threads = _dict(top.get("loader")), _dict(top.get("dataset")), _dict(top.get("threads"))
+    length, size = _int(dataset.get("length")), _int(dataset.get("sample_bytes"))
+    return Collected(
+        cores=_int(top.get("usable_cores")) or _int(top.get("cpu_count")),
+        num_workers=_int(loader.get("num_workers")),
+        pin_memory=loader["pin_memory"] if isinstance(loader.get("pin_memory"), bool) else None,
+        batch_size=_int(loader.get("batch_size")) or _int(top.get("batch_size")),
+        dataset_bytes=length * size if length is not None and size is not None else None,
+        unprofiled_step_ns=_int(top.get("unprofiled_step_ns")),
+        intra_op_threads=_int(threads.get("intra_op")),
+        omp_num_threads=_int(threads.get("omp_num_threads")),
+    )
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _int(value: Any) -> int | None:
+    if isinstance(value, str) and value.isdigit() and len(value) < 10:
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -1,0 +1,81 @@
+"""Waiting for data: every `__next__` of the loader on the training thread, and how much of it the device idles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from analyzer.intervals import IntervalSet
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+SINGLE_PROCESS = "_SingleProcessDataLoaderIter"
+MULTI_PROCESS = "_MultiProcessingDataLoaderIter"
+
+
+@dataclass(frozen=True)
+class InputWait:
+    """The loader's calls in the used steps.
+
+    Args:
+        calls: One row per call: name, start_ns, end_ns, dur_ns, idle_ns (device-idle part that input owns), step (number).
+        owned: The part of the window that waiting for input owns (cause `input`).
+        host: Time inside the calls, whether or not the device works meanwhile.
+    """
+
+    calls: pd.DataFrame
+    owned: IntervalSet
+    host: IntervalSet
+
+    @property
+    def single_process(self) -> bool:
+        """Whether batches are made in the training process (`num_workers=0`)."""
+        return bool(self.calls["name"].str.contains(SINGLE_PROCESS, regex=False).any())
+
+    @property
+    def multi_process(self) -> bool:
+        """Whether batches come from worker processes."""
+        return bool(self.calls["name"].str.contains(MULTI_PROCESS, regex=False).any())
+
+    @property
+    def steps_seen(self) -> int:
+        """Used steps in which input owns time."""
+        return int(self.calls.loc[self.calls["idle_ns"] > 0, "step"].nunique())
+
+
+def input_wait(facts: Facts) -> InputWait:
+    """Measures the loader's calls on the main thread."""
+    ranges = facts.trace.annotations
+    rows = ranges[(ranges["kind"] == "loader") & (ranges["thread"] == facts.main_thread)]
+    rows = _outermost(rows)
+    used = facts.steps.used
+    # A call belongs to the step in which it begins.
+    step = np.searchsorted(used["start_ns"].to_numpy(), rows["start_ns"].to_numpy(), side="right") - 1
+    inside = facts.window().contains(rows["start_ns"].to_numpy())
+    rows, step = rows[inside], step[inside]
+    owned = facts.waterfall.owned("input")
+    calls = pd.DataFrame(
+        {
+            "name": rows["name"].astype("str"),
+            "start_ns": rows["start_ns"],
+            "end_ns": rows["end_ns"],
+            "dur_ns": rows["dur_ns"],
+            "idle_ns": owned.overlap_with(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()),
+            "step": used["number"].to_numpy()[step] if len(used) else step,
+        }
+    )
+    host = IntervalSet(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()) & facts.window()
+    return InputWait(calls, owned, host)
+
+
+def _outermost(rows: pd.DataFrame) -> pd.DataFrame:
+    """Calls not inside another one: a loader around a loader waits once."""
+    if not len(rows):
+        return rows
+    rows = rows.sort_values(["start_ns", "dur_ns"], ascending=[True, False])
+    reached = rows["end_ns"].cummax().shift(fill_value=-1)
+    return rows[rows["end_ns"] > reached]

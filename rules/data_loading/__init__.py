@@ -1,0 +1,1 @@
+"""DL: waiting for data."""
