@@ -1,0 +1,5 @@
+"""CO: collectives and ranks."""
+
+from analyzer.rule import Rule
+
+RULES: tuple[Rule, ...] = ()

@@ -1,0 +1,5 @@
+"""CP: runs on the CPU alone."""
+
+from analyzer.rule import Rule
+
+RULES: tuple[Rule, ...] = ()

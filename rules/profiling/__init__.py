@@ -1,0 +1,5 @@
+"""PG: how the trace was recorded."""
+
+from analyzer.rule import Rule
+
+RULES: tuple[Rule, ...] = ()

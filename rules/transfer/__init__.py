@@ -1,0 +1,5 @@
+"""XF: copies between host and device."""
+
+from analyzer.rule import Rule
+
+RULES: tuple[Rule, ...] = ()
