@@ -158,11 +158,12 @@ def _distrust(analysis: Analysis, path: Path) -> int:
     Raises:
         AdvisorError: always; its exit code is that of an untrusted trace.
     """
-    reasons = "; ".join(reason.message for reason in analysis.trust.reasons[:3])
+    first, *others = [reason.message for reason in analysis.trust.reasons] or [""]
+    more = f" ({len(others)} more in the report)" if others else ""
     error: AdvisorError = UntrustedTraceError(
         "the trace was read, but cannot be the base of advice",
         where=str(path),
-        why=reasons or None,
+        why=f"{first}{more}" if first else None,
         fix="record again; `advisor explain --plain` shows how",
     )
     raise error

@@ -43,7 +43,8 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
     source = analysis.trace.steps.source
     how = f" inferred from {safe.name(source.partition(':')[2], 40)}" if source.startswith("inferred:") else ""
     over = count(summary.used_steps, "used step") + how
-    yield f"{style.paint(f'Where {steps} goes', 'title')}  mean of {over}; parts add up to {mean}"
+    mean_of = f"mean of {over}; " if source != "whole-trace" else ""
+    yield f"{style.paint(f'Where {steps} goes', 'title')}  {mean_of}parts add up to {mean}"
     yield ""
     shown = [part for part in summary.waterfall if part.ns > 0]
     yield "  " + _stacked(shown, style)

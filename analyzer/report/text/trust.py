@@ -12,8 +12,7 @@ from analyzer.units import count
 _MOST = 12
 _RECORD_AGAIN = (
     "with torch.profiler.profile(",
-    "    activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],",
-    "    schedule=torch.profiler.schedule(wait=20, warmup=3, active=6, repeat=1),",
+    "    schedule=torch.profiler.schedule(wait=5, warmup=2, active=6, repeat=1),",
     "    on_trace_ready=lambda p: p.export_chrome_trace('trace.json'),",
     ") as prof:",
     "    for batch in loader:",
