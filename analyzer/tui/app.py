@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from analyzer.analysis import Analysis
+from analyzer.tui.ascii import AsciiFilter
 from analyzer.tui.job import Job, job_for
 from analyzer.tui.messages import Analysed, Failed, Progressed
 from analyzer.tui.screens.checks import ChecksScreen
@@ -43,7 +44,7 @@ class AdvisorApp(App[int]):
     TITLE = "advisor"
     CSS_PATH: ClassVar[list[str | PurePath]] = [f"styles/{name}.tcss" for name in STYLES]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]  # noqa: RUF012
-    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (17, "-short"), (32, "-tall")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (17, "-low"), (23, "-short"), (32, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark,f1", "help", "Help", key_display="?", id="app.help", tooltip="All keys"),
         Binding("q", "leave", "Quit", id="app.quit", tooltip="Leave"),
@@ -60,6 +61,9 @@ class AdvisorApp(App[int]):
         self._exit_code = 0
         self._analysis: Analysis | None = None
         self.animation_level = "none"
+        if not look.glyphs.unicode:
+            # Textual has no public way to add a filter.
+            self._filters.append(AsciiFilter())
         for theme in THEMES:
             self.register_theme(theme)
         self.theme = look.theme if look.theme in self.available_themes else ADVISOR_DARK.name

@@ -49,6 +49,17 @@ class Job:
             post(Stopped())
         except AdvisorError as error:
             post(Failed(error))
+        except Exception as error:
+            # The screen must survive a bug of ours; a traceback over it would be unreadable and show the reader's paths.
+            post(Failed(_bug(error)))
+
+
+def _bug(error: Exception) -> AdvisorError:
+    return AdvisorError(
+        "the analysis ended in an error of its own",
+        why=f"{type(error).__name__}: {error}",
+        fix="please report this; `advisor explain --plain` prints where it happened",
+    )
 
 
 def job_for(path: Path, options: Options) -> Job:

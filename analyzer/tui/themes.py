@@ -28,8 +28,8 @@ CAUSES_DARK = {
 }
 CAUSES_LIGHT = {
     "compute": "#1F6FB2",
-    "communication": "#0F766E",
-    "copy": "#2E7393",
+    "communication": "#0B7285",
+    "copy": "#2F7D32",
     "device_wait": "#4A6684",
     "input": "#B5460F",
     "allocator": "#8A5A20",
@@ -74,7 +74,7 @@ DARK = {
     "code": "#F0D48A",
     "tab-text": "#121212",
     "tab-back": "#E4E4E4",
-    "cursor-back": "#3A3A3A",
+    "cursor-back": "#303030",
     "frame": "#585858",
 }
 LIGHT = {
@@ -92,7 +92,7 @@ LIGHT = {
     "code": "#6B4A00",
     "tab-text": "#FFFFFF",
     "tab-back": "#303030",
-    "cursor-back": "#DADADA",
+    "cursor-back": "#E4E4E4",
     "frame": "#9E9E9E",
 }
 ANSI = {

@@ -15,6 +15,7 @@ from analyzer.tui.plain import line
 from analyzer.tui.wording import value
 
 MOST_ROWS = 12
+NARROWEST = 8
 
 
 def evidence(item: EvidenceDocument, width: int, glyphs: Glyphs, style: str) -> list[Content]:
@@ -68,10 +69,9 @@ def _table(item: TableEvidence, width: int, glyphs: Glyphs) -> list[Content]:
     widths = [max(map(cell_len, cells)) for cells in zip(heads, *rows, strict=False)]
     # The text columns give way: figures must stay whole.
     texts = [index for index, column in enumerate(item.columns) if column.unit == "text"]
-    excess = sum(widths) + 2 * (len(widths) - 1) - width
-    if texts and excess > 0:
-        widest = max(texts, key=lambda index: widths[index])
-        widths[widest] = max(8, widths[widest] - excess)
+    for _ in range(max(0, sum(widths) + 2 * (len(widths) - 1) - width)):
+        widest = max(texts or range(len(widths)), key=lambda index: widths[index])
+        widths[widest] = max(NARROWEST, widths[widest] - 1)
     lines = [Content.styled(line(item.title), "$quiet"), _row(heads, widths, texts, "bold")]
     return lines + [_row(row, widths, texts, "") for row in rows] + _more(len(item.rows))
 

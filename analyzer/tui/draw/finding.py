@@ -87,7 +87,7 @@ def evidence_part(finding: FindingDocument, width: int, glyphs: Glyphs) -> Conte
     for number, item in enumerate(finding.evidence):
         lines += [Content("")] if number else []
         lines += evidence(item, width, glyphs, f"$sev-{finding.severity}")
-    return Content("\n").join(lines)
+    return Content("\n").join([*lines, Content("")])
 
 
 def story(finding: FindingDocument, width: int, glyphs: Glyphs) -> Content:

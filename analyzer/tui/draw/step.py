@@ -10,7 +10,7 @@ from analyzer.tui import wording
 from analyzer.tui.draw import bars, lanes
 from analyzer.tui.glyphs import Glyphs
 
-GUTTER = 5
+GUTTER = 6
 TALL = 7
 
 
@@ -87,7 +87,7 @@ def steps_row(analysis: Analysis, width: int, glyphs: Glyphs) -> Content:
     text = f"   median {units.duration(times.median)}{dot}p95 {units.duration(times.p95)}"
     named = ", ".join(str(step) for step in sorted(slow)[:6]) + (glyphs.ellipsis if len(slow) > 6 else "")
     return Content.assemble(
-        _gutter("step", bars.columns([row.dur_ns for row in cells], styles, glyphs)),
+        _gutter("steps", bars.columns([row.dur_ns for row in cells], styles, glyphs)),
         (text, "$quiet"),
         (f"{dot}{len(slow)} slow: {named}" if slow else "", "bold $sev-high"),
         (f"{dot}showing {shown}" if shown is not None else "", "$quiet"),

@@ -6,11 +6,13 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import DataTable, Footer
+from textual.widgets import DataTable, Footer, Static
 
 from analyzer.analysis import Analysis
 from analyzer.tui.glyphs import Glyphs
+from analyzer.tui.plain import line
 from analyzer.tui.screens.rule_page import RulePage
 from analyzer.tui.widgets.check_table import CheckTable
 from analyzer.tui.widgets.title_bar import TitleBar
@@ -20,8 +22,14 @@ class ChecksScreen(Screen[None]):
     """Mode 5: what was found, passed, not checked and why."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "page", "Rule page", key_display="Enter", id="checks.page", tooltip="The rule's page"),
-        Binding("escape", "app.mode('findings')", "Back", show=False, id="checks.back", tooltip="Back to the findings"),
+        Binding(
+            "escape",
+            "app.mode('findings')",
+            "Findings",
+            key_display="Esc",
+            id="checks.back",
+            tooltip="Back to the findings",
+        ),
     ]
 
     def __init__(self, analysis: Analysis, glyphs: Glyphs) -> None:
@@ -33,15 +41,19 @@ class ChecksScreen(Screen[None]):
         """Title and table."""
         yield TitleBar(self._analysis, "checks", self._glyphs)
         yield CheckTable(self._analysis.checks, self._glyphs)
+        yield Static(id="reason")
         yield Footer()
+
+    def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
+        """The whole reason of the check under the cursor, below the table."""
+        event.stop()
+        check = self.query_one(CheckTable).check
+        if check is not None:
+            self.query_one("#reason", Static).update(Content.assemble((f"{check.rule}  ", "bold"), line(check.reason)))
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         """Open the rule's page."""
         event.stop()
-        self.action_page()
-
-    def action_page(self) -> None:
-        """Open the page of the rule under the cursor."""
         check = self.query_one(CheckTable).check
         if check is not None:
             self.app.push_screen(RulePage(check))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from textual.app import ComposeResult
+from textual.containers import Container
 from textual.screen import Screen
 from textual.widgets import Footer
 
@@ -21,5 +22,6 @@ class ErrorScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """The message."""
-        yield Notice(f"Can't read {line(self._trace_name, 60)}", failed(self._error), bad=True)
+        with Container(classes="stage"):
+            yield Notice(f"Can't read {line(self._trace_name, 60)}", failed(self._error), bad=True)
         yield Footer(show_command_palette=False)

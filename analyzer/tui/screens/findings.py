@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Container, Horizontal, Vertical
 from textual.content import Content
 from textual.reactive import reactive
 from textual.screen import Screen
@@ -22,6 +22,12 @@ from analyzer.tui.widgets.notice import Notice, no_findings, unusable
 from analyzer.tui.widgets.step_strip import StepStrip
 from analyzer.tui.widgets.title_bar import TitleBar
 from analyzer.tui.widgets.verdict import Verdict
+
+
+class ListPane(Vertical):
+    """The frame of filter and list; maximised as a whole."""
+
+    ALLOW_MAXIMIZE = True
 
 
 class FindingsScreen(Screen[None]):
@@ -57,7 +63,8 @@ class FindingsScreen(Screen[None]):
         """Title, verdict, strip, then list and detail, or one notice where there is nothing to list."""
         yield TitleBar(self._analysis, "findings", self._glyphs)
         if self._analysis.trust.verdict == "unusable":
-            yield Notice("No advice from this trace", unusable(self._analysis), bad=True)
+            with Container(classes="stage"):
+                yield Notice("No advice from this trace", unusable(self._analysis), bad=True)
         else:
             yield Verdict(self._analysis)
             yield StepStrip(self._analysis, self._glyphs)
@@ -66,10 +73,11 @@ class FindingsScreen(Screen[None]):
 
     def _body(self) -> ComposeResult:
         if not self._analysis.findings:
-            yield Notice("No findings", no_findings(self._analysis, self._glyphs))
+            with Container(classes="stage"):
+                yield Notice("No findings", no_findings(self._analysis, self._glyphs))
             return
         with Horizontal(id="body"):
-            with Vertical(id="list-pane"):
+            with ListPane(id="list-pane"):
                 yield FilterBar()
                 yield FindingList(self._analysis, self._glyphs)
             yield Detail(self._glyphs)

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Container
 from textual.screen import Screen
 from textual.widgets import Footer
 
@@ -33,7 +34,8 @@ class LoadingScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """The progress and its key."""
-        yield Progress(self._trace_name, self._glyphs)
+        with Container(classes="stage"):
+            yield Progress(self._trace_name, self._glyphs)
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:

@@ -26,6 +26,9 @@ class CheckTable(DataTable[Content]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "cursor_down", "Down", show=False, id="checks.down", tooltip="The row below"),
         Binding("k,up", "cursor_up", "Up", show=False, id="checks.up", tooltip="The row above"),
+        Binding(
+            "enter", "select_cursor", "Rule page", key_display="Enter", id="checks.page", tooltip="The rule's page"
+        ),
         Binding("g,home", "scroll_top", "First", show=False, id="checks.first", tooltip="The first row"),
         Binding("G,end", "scroll_bottom", "Last", show=False, id="checks.last", tooltip="The last row"),
     ]
@@ -46,11 +49,17 @@ class CheckTable(DataTable[Content]):
 
     def on_mount(self) -> None:
         """Fill the table; cells are content, never markup."""
-        self.add_columns("", "Rule", "State", "Title", "Reason")
-        for check in self._checks:
-            style = STYLES.get(check.state, "$quiet")
-            cells = (self._mark(check.state), check.rule, wording.STATE_WORDS[check.state], check.title, check.reason)
-            self.add_row(*(Content.styled(line(cell, 300), style if n < 3 else "") for n, cell in enumerate(cells)))
+        rows = [self._cells(check) for check in self._checks]
+        for number, title in enumerate(("", "Rule", "State", "Title", "Reason")):
+            # DataTable cannot measure content.
+            self.add_column(title, width=max([len(title), *(row[number].cell_length for row in rows)]))
+        for row in rows:
+            self.add_row(*row)
+
+    def _cells(self, check: CheckDocument) -> list[Content]:
+        style = STYLES.get(check.state, "$quiet")
+        texts = (self._mark(check.state), check.rule, wording.STATE_WORDS[check.state], check.title, check.reason)
+        return [Content.styled(line(text), style if number < 3 else "") for number, text in enumerate(texts)]
 
     def _mark(self, state: StateName) -> str:
         marks = {"fired": self._glyphs.severity["high"], "clear": self._glyphs.passed, "crashed": "!"}

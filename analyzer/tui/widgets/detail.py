@@ -51,6 +51,8 @@ def _head(finding: FindingDocument, _width: int, glyphs: Glyphs) -> Content:
 class Pane(VerticalScroll):
     """A framed pane that scrolls with the list's keys."""
 
+    ALLOW_MAXIMIZE = True
+
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "scroll_down", "Down", show=False, id="pane.down", tooltip="Scroll down"),
         Binding("k,up", "scroll_up", "Up", show=False, id="pane.up", tooltip="Scroll up"),

@@ -14,10 +14,9 @@ class FilterBar(Input):
     """Filters while typing; Enter keeps the filter, Esc clears it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "escape", "drop", "Clear filter", show=False, id="filter.clear", tooltip="Clear the filter", priority=True
-        ),
-        Binding("down", "keep", "To the list", show=False, id="filter.keep", tooltip="Keep the filter, go to the list"),
+        Binding("escape", "drop", "Clear", id="filter.clear", tooltip="Clear the filter", priority=True),
+        Binding("enter", "submit", "Keep", id="filter.keep", tooltip="Keep the filter, go to the list"),
+        Binding("down", "keep", "To the list", show=False, id="filter.down", tooltip="Keep the filter, go to the list"),
     ]
 
     @dataclass

@@ -66,7 +66,8 @@ def unusable(analysis: Analysis) -> Content:
 
 def failed(error: AdvisorError) -> Content:
     """What went wrong, where, why, what to do."""
-    parts: list[Content | str | tuple[str, str]] = [(line(error.what).rstrip(".") + ".", "bold"), "\n"]
+    what = line(error.what).rstrip(".")
+    parts: list[Content | str | tuple[str, str]] = [(f"{what[:1].upper()}{what[1:]}.", "bold"), "\n"]
     for label, text in (("Where", error.where), ("Why", error.why), ("What you can do", error.fix)):
         if text:
             parts += ["\n", (f"{label}: ", "$quiet"), prose(text), "\n"]

@@ -42,15 +42,15 @@ class TitleBar(Horizontal):
         yield Static("advisor", id="brand")
         for key, mode, word in MODES:
             yield Tab(key, mode, word, active=mode == self._mode)
+        without = wording.unprofiled(self._analysis)
+        yield Static(Content(f"({without})" if without else ""), id="unprofiled")
         yield Static(self._headline(), id="headline")
 
     def _headline(self) -> Content:
         if self._analysis.trust.verdict == "unusable":
             return Content.styled("no advice", "bold $sev-high")
         mean, reachable = wording.headline(self._analysis)
-        without = wording.unprofiled(self._analysis)
         return Content.assemble(
-            (f"({without})  " if without else "", "$quiet"),
             (mean, "bold"),
             (f" {self._glyphs.arrow} ", "$quiet"),
             (reachable, "bold $good"),

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import textual
+
+from analyzer.analysis import Analysis
+from analyzer.tui.app import AdvisorApp
+from analyzer.tui.job import Job
+from analyzer.tui.terminal import Look, look_for
+
+# Snapshots are drawn by exactly this version; others may differ by a pixel.
+SNAPSHOT_TEXTUAL = "8.2.8"
+COLOURED = look_for({}, "utf-8", "truecolor")
+
+
+@pytest.fixture(autouse=True)
+def _terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    """The same terminal everywhere, and copies written to the test's own folder."""
+    for name in ("NO_COLOR", "COLORFGBG", "TEXTUAL_THEME", "COLUMNS", "LINES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+@pytest.fixture
+def app_for() -> Callable[..., AdvisorApp]:
+    def make(analysis: Analysis, look: Look = COLOURED) -> AdvisorApp:
+        return AdvisorApp("trace.json.gz", Job(lambda report: analysis), look)
+
+    return make
+
+
+@pytest.fixture
+def snapshot_guard(request: pytest.FixtureRequest) -> None:
+    """Only the pinned Textual may compare or rewrite snapshots."""
+    if textual.__version__ == SNAPSHOT_TEXTUAL:
+        return
+    if request.config.getoption("--snapshot-update", default=False):
+        pytest.fail(f"snapshots are updated with textual {SNAPSHOT_TEXTUAL} only, this is {textual.__version__}")
+    pytest.skip(f"snapshots are of textual {SNAPSHOT_TEXTUAL}, this is {textual.__version__}")

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import analyses
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analyzer.analysis import Lane, Span
+from analyzer.tui.draw import bars, lanes
+from analyzer.tui.draw.evidence import evidence
+from analyzer.tui.draw.finding import code_block, row
+from analyzer.tui.draw.step import strip
+from analyzer.tui.glyphs import ASCII, UNICODE, choose
+
+PLAIN = choose(unicode=True, coloured=False)
+
+
+@given(st.lists(st.floats(0, 1e12), max_size=20), st.integers(0, 300))
+def test_allocated_cells_are_whole_and_add_up(values: list[float], width: int) -> None:
+    cells = bars.allocate(values, width)
+    assert len(cells) == len(values)
+    assert all(cell >= 0 for cell in cells)
+    assert sum(cells) == (width if sum(values) > 0 else 0)
+
+
+def test_a_stacked_bar_is_as_wide_as_told_and_labels_only_where_they_fit() -> None:
+    parts = [
+        bars.Part("compute", 70, ("compute 70 ms", "compute")),
+        bars.Part("input", 30, ("input wait 30 ms", "input")),
+    ]
+    wide, narrow = bars.stacked(parts, 60, UNICODE), bars.stacked(parts, 20, UNICODE)
+    assert "compute 70 ms" in wide.plain
+    assert "input wait 30 ms" in wide.plain
+    assert wide.cell_length == 60
+    assert narrow.plain.strip() == "compute"
+    assert narrow.cell_length == 20
+
+
+def test_without_colour_each_cause_has_its_own_fill() -> None:
+    assert bars.stacked([bars.Part("compute", 1), bars.Part("input", 1)], 8, PLAIN).plain == "████▓▓▓▓"
+    assert len(set(UNICODE.patterns.values())) == len(UNICODE.patterns) == len(set(ASCII.patterns.values()))
+
+
+def test_a_lane_shows_gaps_and_lets_another_thread_through() -> None:
+    main = Lane(name="main", kind="host", spans=(Span(start_ns=0, dur_ns=40, label="load", cause="input"),))
+    other = Lane(name="other", kind="host", spans=(Span(start_ns=20, dur_ns=60, label="", cause="framework"),))
+    assert lanes.lane([main, other], 100, 10, PLAIN).plain == "▓▓▓▓▄▄▄▄··"
+    assert lanes.lane([main, other], 100, 30, PLAIN).plain.count("load") == 1
+
+
+def test_a_bracket_names_the_widest_span() -> None:
+    content = lanes.bracket([(0, 50), (90, 91)], 100, 40, "DL001", UNICODE, "")
+    assert content.plain == "└───── DL001 ──────┘                ╵   "
+
+
+def test_a_short_bracket_has_its_label_beside_it() -> None:
+    assert "└─┘ DL001" in lanes.bracket([(0, 8)], 100, 40, "DL001", UNICODE, "").plain
+
+
+@pytest.mark.parametrize(
+    ("dur", "first"), [(2_000, "0 us"), (412_000_000, "0 ms"), (9_000_000_000, "0 s"), (0, ""), (3, "0 ns")]
+)
+def test_an_axis_has_its_unit_at_zero(dur: int, first: str) -> None:
+    axis = lanes.axis(dur, 80).plain
+    assert axis.startswith(first)
+    assert len(axis) == 80
+
+
+@given(st.integers(1, 250), st.integers(0, 12))
+def test_the_strip_fits_any_size(width: int, height: int) -> None:
+    analysis = analyses.example()
+    lines = strip(analysis, analysis.cards[0], width, height, UNICODE).split("\n")
+    assert len(lines) <= max(1, height)
+    assert all(line.cell_length <= width for line in lines)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 200))
+def test_evidence_and_rows_fit_any_width(width: int) -> None:
+    for analysis in (analyses.example(), analyses.hostile()):
+        for finding in analysis.findings:
+            for item in finding.evidence:
+                assert all(line.cell_length <= width for line in evidence(item, width, UNICODE, ""))
+            for height in (1, 2):
+                drawn = row(finding, width, height, UNICODE, card=True, largest_ns=1)
+                assert all(line.cell_length <= width for line in drawn.split("\n"))
+
+
+def test_code_is_folded_not_cut() -> None:
+    lines = code_block("+" + "x" * 100, "diff", 40)
+    assert sum(line.plain.count("x") for line in lines) == 100
+    assert all(line.cell_length <= 40 for line in lines)

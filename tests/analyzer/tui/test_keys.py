@@ -1,0 +1,256 @@
+"""Every key does what the help says."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import analyses
+import pytest
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+from analyzer.tui.app import AdvisorApp
+from analyzer.tui.screens.checks import ChecksScreen
+from analyzer.tui.screens.findings import FindingsScreen
+from analyzer.tui.screens.help import GROUPS, HelpScreen
+from analyzer.tui.screens.rule_page import RulePage
+from analyzer.tui.widgets.detail import Detail
+from analyzer.tui.widgets.filter_bar import FilterBar
+from analyzer.tui.widgets.finding_list import FindingList
+from analyzer.tui.widgets.step_strip import StepStrip
+
+MakeApp = Callable[..., AdvisorApp]
+
+
+@asynccontextmanager
+async def running(app: AdvisorApp, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Pilot[int]]:
+    async with app.run_test(size=size) as pilot:
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        await pilot.pause()
+        yield pilot
+
+
+def selected(app: AdvisorApp) -> str | None:
+    finding = app.screen.query_one(FindingList).finding
+    return finding.rule if finding else None
+
+
+def listed(app: AdvisorApp) -> list[str]:
+    return [finding.rule for finding in app.screen.query_one(FindingList)._shown]
+
+
+@pytest.mark.parametrize(
+    ("keys", "rule"),
+    [
+        ([], "DL002"),
+        (["j"], "SY001"),
+        (["down", "down"], "PR001"),
+        (["j", "j", "k"], "SY001"),
+        (["up"], "DL002"),
+        (["G"], "PY001"),
+        (["end", "g"], "DL002"),
+        (["G", "home"], "DL002"),
+        (["n", "n"], "PR001"),
+        (["n", "n", "p"], "SY001"),
+        (["tab", "n"], "SY001"),
+        (["pagedown"], "PY001"),
+        (["pagedown", "pageup"], "DL002"),
+    ],
+)
+async def test_keys_move_the_cursor_and_everything_follows(app_for: MakeApp, keys: list[str], rule: str) -> None:
+    async with running(app_for(analyses.example())) as pilot:
+        await pilot.press(*keys)
+        await pilot.pause()
+        assert selected(pilot.app) == rule
+        assert str(pilot.app.screen.query_one(Detail).border_title) == rule
+        shown = pilot.app.screen.query_one(StepStrip).finding
+        assert shown is not None
+        assert shown.rule == rule
+
+
+async def test_enter_opens_the_detail_over_everything_on_a_narrow_screen_and_escape_returns(app_for: MakeApp) -> None:
+    async with running(app_for(analyses.example()), (80, 24)) as pilot:
+        screen = pilot.app.screen
+        await pilot.press("enter")
+        await pilot.pause()
+        assert isinstance(screen.focused, Detail)
+        assert not screen.query_one("#list-pane").display
+        assert screen.query_one(Detail).size.height > 15
+        await pilot.press("j", "j")
+        assert screen.query_one(Detail).scroll_offset.y == 2
+        await pilot.press("escape")
+        await pilot.pause()
+        assert isinstance(screen.focused, FindingList)
+        assert screen.query_one("#list-pane").display
+
+
+async def test_enter_keeps_the_list_where_there_is_room(app_for: MakeApp) -> None:
+    async with running(app_for(analyses.example())) as pilot:
+        await pilot.press("enter")
+        await pilot.pause()
+        assert isinstance(pilot.app.screen.focused, Detail)
+        assert pilot.app.screen.query_one("#list-pane").display
+        await pilot.press("G")
+        assert pilot.app.screen.query_one(Detail).scroll_offset.y > 0
+        await pilot.press("g")
+        assert pilot.app.screen.query_one(Detail).scroll_offset.y == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "rules"),
+    [
+        ("sev:high", ["DL002", "DL001"]),
+        ("rule:DL", ["DL002", "DL001"]),
+        ("cat:prec", ["PR001"]),
+        ("conf:med rule:s", ["SY001"]),
+        ("pageable", ["XF001"]),
+        ("sev:high cat:x", []),
+    ],
+)
+async def test_filter_narrows_the_list_while_typing(app_for: MakeApp, query: str, rules: list[str]) -> None:
+    async with running(app_for(analyses.example())) as pilot:
+        await pilot.press("slash")
+        pilot.app.screen.query_one(FilterBar).value = query
+        await pilot.pause()
+        await pilot.pause()
+        assert listed(pilot.app) == rules
+        text = pilot.app.export_screenshot(simplify=True)
+        assert ("0&#160;of&#160;8&#160;match" in text) is not bool(rules)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert len(listed(pilot.app)) == 8
+        assert isinstance(pilot.app.screen.focused, FindingList)
+
+
+async def test_enter_keeps_the_filter_and_escape_clears_it_later(app_for: MakeApp) -> None:
+    async with running(app_for(analyses.example())) as pilot:
+        await pilot.press("slash", "f", "p", "3", "2", "enter")
+        await pilot.pause()
+        assert listed(pilot.app) == ["PR001"]
+        assert isinstance(pilot.app.screen.focused, FindingList)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert len(listed(pilot.app)) == 8
+        assert selected(pilot.app) == "PR001"
+
+
+async def test_s_goes_through_the_orders_and_stays_on_the_finding(app_for: MakeApp) -> None:
+    async with running(app_for(analyses.example())) as pilot:
+        await pilot.press("j", "s", "s")
+        await pilot.pause()
+        assert listed(pilot.app) == ["DL002", "ID001", "OP001", "PR001", "SY001", "XF001", "DL001", "PY001"]
+        assert selected(pilot.app) == "SY001"
+        await pilot.press("s")
+        await pilot.pause()
+        assert listed(pilot.app)[:2] == ["DL002", "SY001"]
+
+
+@pytest.mark.parametrize(
+    ("key", "name", "part"),
+    [("c", "fix-DL002.txt", "+    persistent_workers=True,"), ("C", "finding-DL002.md", "### DL002 DataLoader has no workers")],
+)  # fmt: skip
+async def test_copying_fills_the_clipboard_and_a_file(
+    app_for: MakeApp, tmp_path: Path, key: str, name: str, part: str
+) -> None:
+    async with running(app_for(analyses.example())) as pilot:
+        await pilot.press(key)
+        await pilot.pause()
+        written = (tmp_path / "trace-advisor" / name).read_text(encoding="utf-8")
+        assert part in written
+        assert pilot.app.clipboard == written
+        assert any(name in notification.message for notification in pilot.app._notifications)
+
+
+async def test_z_maximises_the_pane_and_back(app_for: MakeApp) -> None:
+    async with running(app_for(analyses.example())) as pilot:
+        await pilot.press("tab", "z")
+        await pilot.pause()
+        assert isinstance(pilot.app.screen.maximized, Detail)
+        await pilot.press("z")
+        assert pilot.app.screen.maximized is None
+        await pilot.press("z", "escape")
+        assert pilot.app.screen.maximized is None
+
+
+async def test_tab_goes_round_the_panes(app_for: MakeApp) -> None:
+    async with running(app_for(analyses.example()), (200, 50)) as pilot:
+        names = []
+        for _ in range(3):
+            await pilot.press("tab")
+            names.append(pilot.app.screen.focused and pilot.app.screen.focused.id)
+        assert names == ["detail", "evidence", "list"]
+        await pilot.press("shift+tab")
+        assert pilot.app.screen.focused is not None
+        assert pilot.app.screen.focused.id == "evidence"
+
+
+@pytest.mark.parametrize("close", ["escape", "question_mark", "q"])
+async def test_help_lists_the_keys_and_closes(app_for: MakeApp, close: str) -> None:
+    async with running(app_for(analyses.example())) as pilot:
+        await pilot.press("question_mark")
+        assert isinstance(pilot.app.screen, HelpScreen)
+        await pilot.press(close)
+        assert isinstance(pilot.app.screen, FindingsScreen)
+
+
+async def test_modes_switch_by_number_and_a_rule_page_opens(app_for: MakeApp) -> None:
+    async with running(app_for(analyses.example())) as pilot:
+        await pilot.press("5")
+        await pilot.pause()
+        assert isinstance(pilot.app.screen, ChecksScreen)
+        await pilot.press("j", "k", "G", "g", "enter")
+        await pilot.pause()
+        assert isinstance(pilot.app.screen, RulePage)
+        await pilot.press("escape", "1")
+        assert isinstance(pilot.app.screen, FindingsScreen)
+        await pilot.click("#tab-checks")
+        assert isinstance(pilot.app.screen, ChecksScreen)
+        await pilot.press("escape")
+        assert isinstance(pilot.app.screen, FindingsScreen)
+
+
+@pytest.mark.parametrize("key", ["q", "ctrl+q"])
+async def test_quit_ends_with_success(app_for: MakeApp, key: str) -> None:
+    app = app_for(analyses.example())
+    async with running(app) as pilot:
+        await pilot.press(key)
+    assert app.return_value == 0
+
+
+async def test_escape_never_quits(app_for: MakeApp) -> None:
+    app = app_for(analyses.example())
+    async with running(app) as pilot:
+        await pilot.press("escape", "escape", "escape")
+        assert app.is_running
+
+
+async def test_every_binding_has_an_id_and_a_tooltip_and_the_footer_at_most_six(app_for: MakeApp) -> None:
+    async with running(app_for(analyses.example()), (80, 24)) as pilot:
+        for keys in ((), ("enter",), ("5",), ("enter",), ("escape",)):
+            await pilot.press(*keys)
+            await pilot.pause()
+            active = [one.binding for one in pilot.app.screen.active_bindings.values()]
+            ours = [one for one in active if one.id]
+            assert all(one.tooltip for one in ours)
+            shown = [one for one in active if one.show and not one.system]
+            assert all(one.id for one in shown)
+            assert len({one.action for one in shown}) <= 6
+
+
+async def test_palette_offers_every_finding(app_for: MakeApp) -> None:
+    app = app_for(analyses.example())
+    async with running(app) as pilot:
+        screen: Screen[object] = app.screen
+        names = {command.title: command.callback for command in app.get_system_commands(screen)}
+        jump = next(title for title in names if title.startswith("PR001"))
+        app.call_later(names[jump])
+        await pilot.pause()
+        assert selected(app) == "PR001"
+
+
+def test_help_names_each_key_once() -> None:
+    keys = [key for _, group in GROUPS for key, _ in group]
+    assert len(keys) == len(set(keys))

@@ -1,0 +1,185 @@
+"""Loading, errors, nothing found, no advice, small terminals, hostile names."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import analyses
+import pytest
+from textual.widgets._footer import FooterKey
+
+from analyzer.analysis import Analysis
+from analyzer.tui.app import CANCELLED, AdvisorApp
+from analyzer.tui.job import Job, Report
+from analyzer.tui.screens.error import ErrorScreen
+from analyzer.tui.screens.findings import FindingsScreen
+from analyzer.tui.screens.loading import LoadingScreen
+from analyzer.tui.terminal import look_for
+from analyzer.tui.widgets.finding_list import FindingList
+from analyzer.tui.widgets.notice import Notice
+from traces.errors import UnreadableTraceError
+
+MakeApp = Callable[..., AdvisorApp]
+LOOK = look_for({}, "utf-8", "truecolor")
+
+
+def text_of(app: AdvisorApp) -> str:
+    return "\n".join(strip.text.rstrip() for strip in app.screen._compositor.render_strips())
+
+
+async def settle(pilot: object, app: AdvisorApp) -> None:
+    await app.workers.wait_for_complete()
+    for _ in range(3):
+        await pilot.pause()  # type: ignore[attr-defined]
+
+
+async def test_loading_is_silent_at_first_then_shows_progress_and_can_be_cancelled() -> None:
+    gate, begun = threading.Event(), threading.Event()
+
+    def analyse(report: Report) -> Analysis:
+        report("reading [/events]", 30, 100)
+        begun.set()
+        gate.wait(10)
+        report("reading [/events]", 40, 100)
+        raise AssertionError("the report above ends the job")
+
+    app = AdvisorApp("trace.json.gz", Job(analyse), LOOK)
+    async with app.run_test(size=(80, 24)) as pilot:
+        begun.wait(10)
+        await pilot.pause()
+        assert isinstance(app.screen, LoadingScreen)
+        assert app.screen.has_class("-silent")
+        await pilot.pause(0.4)
+        assert "reading [/events]" in text_of(app)
+        assert "30%" in text_of(app)
+        await pilot.press("escape")
+        gate.set()
+        while app.return_value is None:
+            await pilot.pause(0.01)
+    assert app.return_value == CANCELLED
+
+
+async def test_an_error_says_what_where_why_and_what_to_do() -> None:
+    def analyse(report: Report) -> Analysis:
+        raise UnreadableTraceError(
+            "the file ends in [/an] event", where="byte 12", why="it was cut", fix="record again"
+        )
+
+    app = AdvisorApp("trace.json.gz", Job(analyse), LOOK)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, app)
+        assert isinstance(app.screen, ErrorScreen)
+        shown = text_of(app)
+        for part in ("The file ends in [/an] event.", "byte 12", "it was cut", "record again", "trace.json.gz"):
+            assert part in shown
+        await pilot.press("q")
+    assert app.return_value == 3
+
+
+async def test_a_bug_of_the_analysis_is_a_message_too() -> None:
+    def analyse(report: Report) -> Analysis:
+        raise KeyError("dur")
+
+    app = AdvisorApp("trace.json.gz", Job(analyse), LOOK)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, app)
+        assert "KeyError" in text_of(app)
+        await pilot.press("q")
+    assert app.return_value == 70
+
+
+async def test_no_findings_says_what_was_checked(app_for: MakeApp) -> None:
+    app = app_for(analyses.healthy())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, app)
+        shown = text_of(app)
+        assert "checks passed" in shown
+        assert "profile_memory=True" in shown
+        await pilot.press("c", "slash", "s", "n", "z", "enter", "escape", "5", "1")
+        assert isinstance(app.screen, FindingsScreen)
+
+
+async def test_an_unusable_trace_gives_reasons_instead_of_advice_and_exit_code_4(app_for: MakeApp) -> None:
+    app = app_for(analyses.unusable())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, app)
+        assert app.screen.query(Notice)
+        assert not app.screen.query(FindingList)
+        assert "PG003" in text_of(app)
+        await pilot.press("q")
+    assert app.return_value == 4
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (analyses.cpu_only, "This trace has no GPU events"),
+        (analyses.no_steps, "the whole trace counts as one step"),
+        (analyses.example, "PG002"),
+    ],
+)
+async def test_banners(app_for: MakeApp, make: Callable[[], Analysis], words: str) -> None:
+    app = app_for(make())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, app)
+        assert words in text_of(app)
+
+
+@pytest.mark.parametrize("size", [(40, 12), (60, 20), (80, 24), (120, 40), (200, 50)])
+async def test_every_size_shows_the_selected_finding_and_nothing_sticks_out(
+    app_for: MakeApp, size: tuple[int, int]
+) -> None:
+    app = app_for(analyses.example())
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, app)
+        shown = text_of(app)
+        assert "DL002" in shown
+        assert "-142 ms" in shown
+        for widget in app.screen.query("*"):
+            # The footer scrolls where its keys do not fit.
+            if (
+                widget.display
+                and not isinstance(widget, FooterKey)
+                and widget.region.area
+                and widget.ancestors_with_self[-2] is app.screen
+            ):
+                assert widget.region.right <= size[0], widget
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
+async def test_hostile_names_are_shown_as_text_on_every_screen(app_for: MakeApp, size: tuple[int, int]) -> None:
+    app = app_for(analyses.hostile())
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, app)
+        total = len(analyses.hostile().findings)
+        for _ in range(total):
+            await pilot.press("n")
+        await pilot.press("C", "c", "enter", "escape", "slash", *"[/x]", "enter", "escape", "5", "enter")
+        await pilot.pause()
+        shown = text_of(app)
+        assert not {char for char in shown if char != "\n" and not char.isprintable()}
+
+
+@pytest.mark.parametrize(("environ", "encoding"), [({"NO_COLOR": "1"}, "utf-8"), ({}, "ascii")])
+async def test_without_unicode_only_ascii_is_drawn_and_without_colour_none_is_sent(
+    monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], encoding: str
+) -> None:
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    app = AdvisorApp("trace.json", Job(lambda report: analyses.example()), look_for(environ, encoding, "truecolor"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, app)
+        if encoding == "ascii":
+            assert text_of(app).isascii(), {char for char in text_of(app) if not char.isascii()}
+        if environ:
+            strips = app.screen._compositor.render_strips()
+            colours = {
+                colour.name
+                for strip in strips
+                for segment in strip
+                if segment.style
+                for colour in (segment.style.color, segment.style.bgcolor)
+                if colour is not None
+            }
+            assert colours <= {"default"}
