@@ -134,7 +134,7 @@ def _usage(error: click.ClickException) -> str:
 
 def _complain(message: str, code: int) -> int:
     """Print an error as `advisor: error: ...`, its text free of control characters, and return its code."""
-    from analyzer.report.safe import clean
+    from analyzer.report.printable import clean
 
     for number, line in enumerate(message.splitlines()):
         click.echo(f"advisor: error: {clean(line)}" if number == 0 else clean(line), err=True)

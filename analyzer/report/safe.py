@@ -10,6 +10,8 @@ import re
 
 from rich.cells import cell_len, chop_cells, set_cell_size
 
+from analyzer.report.printable import clean as clean
+
 # A number stays on the line of its unit.
 _UNIT_GAP = re.compile(r"(?<=\d) (?=(?:%|[mun]?s|[KMGT]iB|B)(?!\w))")
 _NO_BREAK = "\xa0"
@@ -18,22 +20,6 @@ _NO_BREAK = "\xa0"
 NAME_LIMIT = 120
 # The longest paragraph any rule writes is a third of this.
 PROSE_LIMIT = 2_400
-
-
-def clean(text: str) -> str:
-    r"""One line without control, direction or private characters: each is shown as `\x1b`, `\u202e`.
-
-    Line breaks and tabs become spaces.
-    """
-    if text.isprintable():
-        return text
-    return "".join(character if character.isprintable() else _shown(character) for character in text)
-
-
-def _shown(character: str) -> str:
-    if character in "\n\r\t\xa0":
-        return " "
-    return character.encode("unicode_escape").decode("ascii")
 
 
 def name(text: str, limit: int = NAME_LIMIT) -> str:

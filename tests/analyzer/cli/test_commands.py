@@ -152,3 +152,13 @@ def test_progress_is_drawn_late_and_taken_away(capsys, monkeypatch):
     drawn = capsys.readouterr().err
     assert "reading    [############------------]  50%" in drawn
     assert drawn.endswith("\r")
+
+
+def test_missing_dependency_is_a_message():
+    code = (
+        "import sys; sys.modules['rich'] = None; from analyzer.cli.main import main; sys.exit(main(['explain', 'x']))"
+    )
+    done = python(code)
+    assert done.returncode == 70
+    assert done.stderr.startswith("advisor: error: ")
+    assert "Traceback" not in done.stderr
