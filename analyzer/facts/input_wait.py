@@ -25,11 +25,13 @@ class InputWait:
         calls: One row per call: name, start_ns, end_ns, dur_ns, idle_ns (device-idle part that input owns), step (number).
         owned: The part of the window that waiting for input owns (cause `input`).
         host: Time inside the calls, whether or not the device works meanwhile.
+        steps_seen: Used steps in which input owns time.
     """
 
     calls: pd.DataFrame
     owned: IntervalSet
     host: IntervalSet
+    steps_seen: int
 
     @property
     def single_process(self) -> bool:
@@ -41,11 +43,6 @@ class InputWait:
         """Whether batches come from worker processes."""
         return bool(self.calls["name"].str.contains(MULTI_PROCESS, regex=False).any())
 
-    @property
-    def steps_seen(self) -> int:
-        """Used steps in which input owns time."""
-        return int(self.calls.loc[self.calls["idle_ns"] > 0, "step"].nunique())
-
 
 def input_wait(facts: Facts) -> InputWait:
     """Measures the loader's calls on the main thread."""
@@ -53,9 +50,11 @@ def input_wait(facts: Facts) -> InputWait:
     rows = ranges[(ranges["kind"] == "loader") & (ranges["thread"] == facts.main_thread)]
     rows = _outermost(rows)
     used = facts.steps.used
-    # A call belongs to the step in which it begins.
-    step = np.searchsorted(used["start_ns"].to_numpy(), rows["start_ns"].to_numpy(), side="right") - 1
-    inside = facts.window().contains(rows["start_ns"].to_numpy())
+    # A call belongs to the step whose mark it follows: the device may still be busy with the step before.
+    begin, end = used["host_start_ns"].to_numpy(), used["host_end_ns"].to_numpy()
+    at = rows["start_ns"].to_numpy()
+    step = np.searchsorted(begin, at, side="right") - 1
+    inside = (step >= 0) & (at < end[np.maximum(step, 0)]) if len(used) else np.zeros(len(rows), dtype=bool)
     rows, step = rows[inside], step[inside]
     owned = facts.waterfall.owned("input")
     calls = pd.DataFrame(
@@ -69,7 +68,8 @@ def input_wait(facts: Facts) -> InputWait:
         }
     )
     host = IntervalSet(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()) & facts.window()
-    return InputWait(calls, owned, host)
+    seen = int((owned.overlap_with(used["start_ns"].to_numpy(), used["end_ns"].to_numpy()) > 0).sum())
+    return InputWait(calls, owned, host, seen)
 
 
 def _outermost(rows: pd.DataFrame) -> pd.DataFrame:

@@ -47,6 +47,6 @@ def in_memory(facts: Facts) -> Advice:
         "labels = torch.tensor([label for _, label in dataset])\n"
         "for index in torch.randperm(len(images)).split(batch_size):\n"
         "    batch, target = images[index], labels[index]",
-        "Where the data fit in memory: load and transform once, then index whole batches; no per-sample Python is left in the step. "
+        "Where the data fit in memory: load and transform once, then index whole batches; no per-sample Python is left. "
         "Random augmentation then has to run on the batch (torchvision.transforms.v2).",
     )
