@@ -76,7 +76,7 @@ def source(analysis: Analysis) -> list[str]:
     device = trace.device.name or ("CPU only" if trace.device.kind == "cpu" else trace.device.kind)
     many = f"{trace.device.count} x " if trace.device.count > 1 else ""
     torch = trace.versions.torch
-    parts = [trace.name, f"{many}{device}", f"torch {torch}" if torch else "torch version unknown"]
+    parts = [trace.name, f"{many}{device}"] + ([f"torch {torch}"] if torch else [])
     return [line(part, 60) for part in parts]
 
 

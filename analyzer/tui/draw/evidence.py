@@ -35,7 +35,7 @@ def _bars(item: BarsEvidence, width: int, glyphs: Glyphs, style: str) -> list[Co
     shown = item.bars[:MOST_ROWS]
     texts = [value(one.value, item.unit) for one in shown]
     labels = [line(one.label, 200) for one in shown]
-    name_width = min(max(map(cell_len, labels), default=0), max(8, width * 2 // 5))
+    name_width = min(max(map(cell_len, labels), default=0), max(8, width * 9 // 20))
     text_width = max(map(cell_len, texts), default=0)
     room = max(1, width - name_width - text_width - 2)
     largest = max((one.value for one in shown), default=0.0)

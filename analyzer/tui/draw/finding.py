@@ -39,7 +39,7 @@ def _second(finding: FindingDocument, width: int, glyphs: Glyphs, card: bool, la
         note = "below 2 % of the step"
     else:
         note = f"{line(finding.family).replace('_', ' ')} {glyphs.dot} {finding.confidence} conf."
-    length = max(4, min(16, width // 4))
+    length = max(4, min(16, width // 5))
     bar = Content("")
     if card:
         bar = bars.bar(finding.saving.ns_per_step_max, largest_ns, length, f"$sev-{finding.severity}", glyphs)

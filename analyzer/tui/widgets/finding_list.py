@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Label, ListItem, ListView
 
+from analyzer import units
 from analyzer.analysis import Analysis, FindingDocument
 from analyzer.tui import wording
 from analyzer.tui.glyphs import Glyphs
@@ -75,9 +76,10 @@ class FindingList(ListView):
 
     def _tail(self) -> list[ListItem]:
         counts = wording.count_states(self._analysis.checks)
-        lines = [Content.assemble(
-            (f"{self._glyphs.passed} ", "$good"), f"{counts['clear']} checks passed", ("   5 shows them", "$quiet"),
-        )]  # fmt: skip
+        lines = []
+        if counts["clear"]:
+            passed = units.count(counts["clear"], "check passed", "checks passed")
+            lines.append(Content.assemble((f"{self._glyphs.passed} ", "$good"), passed, ("   5 shows them", "$quiet")))
         if counts["cannot_tell"]:
             missing = ", ".join(wording.missing_options(self._analysis.checks))
             unknown = f"{counts['cannot_tell']} not checked"
