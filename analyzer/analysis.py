@@ -42,14 +42,14 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     """Base of every part of the document."""
 
 
-class Tool(Document):
+class Tool(Document, frozen=True, kw_only=True):
     """The program that wrote the document."""
 
     name: str
     version: str
 
 
-class DeviceInfo(Document):
+class DeviceInfo(Document, frozen=True, kw_only=True):
     """The accelerator of the trace. `kind`: cuda, rocm, xpu, mtia, cpu (no device) or unknown."""
 
     kind: str
@@ -57,7 +57,7 @@ class DeviceInfo(Document):
     count: int
 
 
-class Versions(Document):
+class Versions(Document, frozen=True, kw_only=True):
     """Versions the trace states."""
 
     torch: str | None
@@ -66,7 +66,7 @@ class Versions(Document):
     python: str | None
 
 
-class ProfilerOptions(Document):
+class ProfilerOptions(Document, frozen=True, kw_only=True):
     """What was recorded besides times."""
 
     stacks: bool
@@ -75,14 +75,14 @@ class ProfilerOptions(Document):
     flops: bool
 
 
-class ExcludedStep(Document):
+class ExcludedStep(Document, frozen=True, kw_only=True):
     """A step that is not used for figures, and why."""
 
     step: int
     reason: str
 
 
-class Steps(Document):
+class Steps(Document, frozen=True, kw_only=True):
     """How steps were found. `source`: `ProfilerStep`, `inferred:<how>` or `whole-trace`."""
 
     source: str
@@ -91,7 +91,7 @@ class Steps(Document):
     excluded: tuple[ExcludedStep, ...]
 
 
-class TraceInfo(Document):
+class TraceInfo(Document, frozen=True, kw_only=True):
     """The input. `name` is a file name without folders; `bytes` its size on disk."""
 
     name: str
@@ -105,7 +105,7 @@ class TraceInfo(Document):
     steps: Steps
 
 
-class Reason(Document):
+class Reason(Document, frozen=True, kw_only=True):
     """One reason of the trust verdict, with the code of the rule page that explains it."""
 
     code: str | None
@@ -113,14 +113,14 @@ class Reason(Document):
     count: int
 
 
-class Trust(Document):
+class Trust(Document, frozen=True, kw_only=True):
     """Whether the trace can be believed."""
 
     verdict: Literal["ok", "caution", "unusable"]
     reasons: tuple[Reason, ...]
 
 
-class Repair(Document):
+class Repair(Document, frozen=True, kw_only=True):
     """Something the reader had to mend, counted."""
 
     kind: str
@@ -129,7 +129,7 @@ class Repair(Document):
     message: str
 
 
-class Verdict(Document):
+class Verdict(Document, frozen=True, kw_only=True):
     """What the run is bound by. `ratio` is that cause's share of the window."""
 
     bound_by: BoundBy
@@ -137,7 +137,7 @@ class Verdict(Document):
     text: str
 
 
-class StepTimes(Document):
+class StepTimes(Document, frozen=True, kw_only=True):
     """Wall time of the used steps, nanoseconds."""
 
     mean: int
@@ -147,7 +147,7 @@ class StepTimes(Document):
     max: int
 
 
-class CauseTime(Document):
+class CauseTime(Document, frozen=True, kw_only=True):
     """What one cause owns of all used steps together: `ns`, and its share of `window_ns`."""
 
     cause: Cause
@@ -155,7 +155,7 @@ class CauseTime(Document):
     ratio: float
 
 
-class DeviceWaterfall(Document):
+class DeviceWaterfall(Document, frozen=True, kw_only=True):
     """The waterfall of one device of the process."""
 
     device: str
@@ -163,7 +163,7 @@ class DeviceWaterfall(Document):
     waterfall: tuple[CauseTime, ...]
 
 
-class Counts(Document):
+class Counts(Document, frozen=True, kw_only=True):
     """Findings by severity."""
 
     high: int
@@ -172,7 +172,7 @@ class Counts(Document):
     info: int
 
 
-class Summary(Document):
+class Summary(Document, frozen=True, kw_only=True):
     """The headline figures. The waterfall's `ns` add up to `window_ns` exactly; per step is `ns` / `used_steps`."""
 
     verdict: Verdict
@@ -190,7 +190,7 @@ class Summary(Document):
     counts: Counts
 
 
-class StepRow(Document):
+class StepRow(Document, frozen=True, kw_only=True):
     """One step: its wall time and what each cause owns of it (adds up to `dur_ns`)."""
 
     step: int
@@ -201,7 +201,7 @@ class StepRow(Document):
     causes: tuple[CauseTime, ...]
 
 
-class Span(Document):
+class Span(Document, frozen=True, kw_only=True):
     """A piece of a lane. `cause` colours it; `label` may be empty."""
 
     start_ns: int
@@ -210,7 +210,7 @@ class Span(Document):
     cause: Cause
 
 
-class Lane(Document):
+class Lane(Document, frozen=True, kw_only=True):
     """One row of the timeline: the step's thread, another thread, or a device. Spans do not overlap and are in order."""
 
     name: str
@@ -218,7 +218,7 @@ class Lane(Document):
     spans: tuple[Span, ...]
 
 
-class Timeline(Document):
+class Timeline(Document, frozen=True, kw_only=True):
     """The representative step, times relative to its start; each lane is merged to at most 400 spans."""
 
     step: int | None
@@ -226,14 +226,14 @@ class Timeline(Document):
     lanes: tuple[Lane, ...]
 
 
-class BarItem(Document):
+class BarItem(Document, frozen=True, kw_only=True):
     """One labelled bar."""
 
     label: str
     value: float
 
 
-class BarsEvidence(Document, tag_field="type", tag="bars"):
+class BarsEvidence(Document, frozen=True, kw_only=True, tag_field="type", tag="bars"):
     """Quantities side by side."""
 
     title: str
@@ -241,7 +241,7 @@ class BarsEvidence(Document, tag_field="type", tag="bars"):
     bars: tuple[BarItem, ...]
 
 
-class SeriesEvidence(Document, tag_field="type", tag="series"):
+class SeriesEvidence(Document, frozen=True, kw_only=True, tag_field="type", tag="series"):
     """A quantity over steps or calls."""
 
     title: str
@@ -249,14 +249,14 @@ class SeriesEvidence(Document, tag_field="type", tag="series"):
     values: tuple[float, ...]
 
 
-class TableColumn(Document):
+class TableColumn(Document, frozen=True, kw_only=True):
     """A table's column."""
 
     title: str
     unit: UnitName
 
 
-class TableEvidence(Document, tag_field="type", tag="table"):
+class TableEvidence(Document, frozen=True, kw_only=True, tag_field="type", tag="table"):
     """Rows of values."""
 
     title: str
@@ -264,7 +264,7 @@ class TableEvidence(Document, tag_field="type", tag="table"):
     rows: tuple[tuple[str | float | int | None, ...], ...]
 
 
-class IntervalsEvidence(Document, tag_field="type", tag="intervals"):
+class IntervalsEvidence(Document, frozen=True, kw_only=True, tag_field="type", tag="intervals"):
     """Where on the timeline's step the finding's claimed time lies: (start, end) relative to the step, nanoseconds."""
 
     title: str
@@ -275,7 +275,7 @@ class IntervalsEvidence(Document, tag_field="type", tag="intervals"):
 EvidenceDocument = BarsEvidence | SeriesEvidence | TableEvidence | IntervalsEvidence
 
 
-class SavingDocument(Document):
+class SavingDocument(Document, frozen=True, kw_only=True):
     """An upper bound; savings of different findings do not add up. `overlaps_with` names the findings sharing its time."""
 
     ns_per_step_max: int
@@ -284,14 +284,14 @@ class SavingDocument(Document):
     overlaps_with: tuple[str, ...]
 
 
-class SeenSteps(Document):
+class SeenSteps(Document, frozen=True, kw_only=True):
     """In how many of the used steps the cause was seen."""
 
     seen: int
     of: int
 
 
-class LocationDocument(Document):
+class LocationDocument(Document, frozen=True, kw_only=True):
     """A place in the user's own code."""
 
     file: str
@@ -299,7 +299,7 @@ class LocationDocument(Document):
     function: str | None
 
 
-class FixDocument(Document):
+class FixDocument(Document, frozen=True, kw_only=True):
     """One thing to change."""
 
     language: Literal["diff", "python", "shell", "text"]
@@ -307,7 +307,7 @@ class FixDocument(Document):
     note: str
 
 
-class FindingDocument(Document):
+class FindingDocument(Document, frozen=True, kw_only=True):
     """One finding. `explained_by` names the more specific findings that stand for it on a card; empty for a card of its own."""
 
     id: str
@@ -330,7 +330,7 @@ class FindingDocument(Document):
     references: tuple[str, ...]
 
 
-class CheckDocument(Document):
+class CheckDocument(Document, frozen=True, kw_only=True):
     """What became of one rule."""
 
     rule: str
@@ -341,7 +341,7 @@ class CheckDocument(Document):
     reason: str
 
 
-class Analysis(Document):
+class Analysis(Document, frozen=True, kw_only=True):
     """The whole answer for one trace."""
 
     schema_version: str

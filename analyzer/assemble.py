@@ -13,7 +13,7 @@ from analyzer.engine import Judged, RuleRun, reachable_ns
 from analyzer.facts import Facts
 from analyzer.facts.cause_names import CAUSES
 from analyzer.facts.causes import Waterfall
-from analyzer.facts.timeline import lanes, representative_step
+from analyzer.facts.timeline import DrawnStep, lanes, representative_step
 from analyzer.finding import Bars, Evidence, Series, Severity, State, Table
 from analyzer.trust import TrustGrade
 from analyzer.verdict import verdict
@@ -89,11 +89,17 @@ def _trace(facts: Facts) -> doc.TraceInfo:
             source=facts.steps.source,
             count=len(frame) if facts.steps.source != "whole-trace" else 0,
             used=facts.used_steps,
-            excluded=tuple(
-                doc.ExcludedStep(step=int(row.number), reason=str(row.reason))
-                for row in frame[frame["reason"].notna() & ~frame["used"]].itertuples()
-            ),
+            excluded=_excluded(frame),
         ),
+    )
+
+
+def _excluded(frame: pd.DataFrame) -> tuple[doc.ExcludedStep, ...]:
+    """The steps that are left out, with their reasons."""
+    left_out = frame[frame["reason"].notna() & ~frame["used"]]
+    return tuple(
+        doc.ExcludedStep(step=int(number), reason=str(reason))
+        for number, reason in zip(left_out["number"].to_numpy().tolist(), left_out["reason"].tolist(), strict=True)
     )
 
 
@@ -129,7 +135,7 @@ def _rocm_version(number: object) -> str | None:
     )
 
 
-def _summary(facts: Facts, judged: Sequence[Judged], representative: pd.Series[Any] | None) -> doc.Summary:
+def _summary(facts: Facts, judged: Sequence[Judged], representative: DrawnStep | None) -> doc.Summary:
     totals = {cause: facts.waterfall.owned(cause).total_ns for cause in CAUSES}
     durations = facts.steps.used["dur_ns"]
     unprofiled = facts.trace.meta.advisor.get("unprofiled_step_ns")
@@ -144,7 +150,7 @@ def _summary(facts: Facts, judged: Sequence[Judged], representative: pd.Series[A
         gpu_busy_ratio=facts.ratio((facts.window() & facts.device.busy).total_ns) if facts.device else None,
         compute_ratio=facts.ratio(totals["compute"]),
         launch_lead_ns_median=facts.lead_ns,
-        representative_step=int(representative["number"]) if representative is not None else None,
+        representative_step=representative.number if representative is not None else None,
         waterfall=_causes(totals, facts.window_ns),
         devices=tuple(_device(facts, index) for index in range(len(facts.devices))),
         counts=doc.Counts(**{severity.value: severities.count(severity) for severity in Severity}),
@@ -187,25 +193,30 @@ def _steps(facts: Facts) -> tuple[doc.StepRow, ...]:
     frame = facts.steps.frame
     window = facts.waterfall_of(facts.device, facts.whole) if not frame["used"].all() else facts.waterfall
     causes = window.per_step(frame)
+    numbers, starts, durations, used, reasons = (
+        frame[name].to_numpy().tolist() for name in ("number", "start_ns", "dur_ns", "used", "reason")
+    )
     return tuple(
         doc.StepRow(
-            step=int(row.number),
-            start_ns=int(row.start_ns),
-            dur_ns=int(row.dur_ns),
-            used=bool(row.used),
-            reason=str(row.reason) if isinstance(row.reason, str) else None,
-            causes=_causes(dict(zip(CAUSES, values, strict=True)), int(row.dur_ns)),
+            step=number,
+            start_ns=start,
+            dur_ns=duration,
+            used=is_used,
+            reason=reason if isinstance(reason, str) else None,
+            causes=_causes(dict(zip(CAUSES, owned, strict=True)), duration),
         )
-        for row, values in zip(frame.itertuples(), causes.to_numpy().tolist(), strict=True)
+        for number, start, duration, is_used, reason, owned in zip(
+            numbers, starts, durations, used, reasons, causes.to_numpy().tolist(), strict=True
+        )
     )
 
 
-def _timeline(facts: Facts, representative: pd.Series[Any] | None) -> doc.Timeline:
+def _timeline(facts: Facts, representative: DrawnStep | None) -> doc.Timeline:
     if representative is None:
         return doc.Timeline(step=None, dur_ns=0, lanes=())
-    start, end = int(representative["start_ns"]), int(representative["end_ns"])
+    start, end = representative.start_ns, representative.end_ns
     return doc.Timeline(
-        step=int(representative["number"]),
+        step=representative.number,
         dur_ns=end - start,
         lanes=tuple(
             doc.Lane(
@@ -226,7 +237,7 @@ def _timeline(facts: Facts, representative: pd.Series[Any] | None) -> doc.Timeli
     )
 
 
-def _finding(facts: Facts, item: Judged, representative: pd.Series[Any] | None) -> doc.FindingDocument:
+def _finding(facts: Facts, item: Judged, representative: DrawnStep | None) -> doc.FindingDocument:
     finding, meta = item.finding, item.rule.meta
     place = finding.location
     return doc.FindingDocument(
@@ -275,11 +286,11 @@ def _evidence(piece: Evidence) -> doc.EvidenceDocument:
     )
 
 
-def _where(item: Judged, representative: pd.Series[Any] | None) -> tuple[doc.IntervalsEvidence, ...]:
+def _where(item: Judged, representative: DrawnStep | None) -> tuple[doc.IntervalsEvidence, ...]:
     """Where in the drawn step the claimed time lies."""
     if representative is None:
         return ()
-    start, end = int(representative["start_ns"]), int(representative["end_ns"])
+    start, end = representative.start_ns, representative.end_ns
     spans = item.finding.saving.claims.clip(start, end)
     if not spans:
         return ()
@@ -287,7 +298,7 @@ def _where(item: Judged, representative: pd.Series[Any] | None) -> tuple[doc.Int
     return (
         doc.IntervalsEvidence(
             title="where in the step",
-            step=int(representative["number"]),
+            step=representative.number,
             spans=tuple((low - start, high - start) for low, high in sorted(longest)),
         ),
     )

@@ -138,7 +138,8 @@ class IntervalSet:
         """
         start = np.asarray(start_ns, dtype=np.int64)
         end = np.asarray(end_ns, dtype=np.int64)
-        return np.maximum(self._covered_before(end) - self._covered_before(start), 0)
+        overlap: Int64Array = np.maximum(self._covered_before(end) - self._covered_before(start), 0)
+        return overlap
 
     def contains(self, at_ns: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """For each moment, whether it lies in the set. Shape (n,) in, shape (n,) out."""
@@ -146,7 +147,8 @@ class IntervalSet:
         if not self:
             return np.zeros(len(at), dtype=bool)
         index = np.searchsorted(self.start_ns, at, side="right") - 1
-        return (index >= 0) & (at < self.end_ns[np.maximum(index, 0)])
+        inside: npt.NDArray[np.bool_] = (index >= 0) & (at < self.end_ns[np.maximum(index, 0)])
+        return inside
 
     def _covered_before(self, at_ns: Int64Array) -> Int64Array:
         """Nanoseconds of the set that lie before each moment."""

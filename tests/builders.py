@@ -114,7 +114,15 @@ class TraceBuilder:
         return correlation
 
     def kernel(
-        self, name: str, start: float, dur: float, *, stream: int = 7, device: int = 0, correlation: int | None = None, **args: Any
+        self,
+        name: str,
+        start: float,
+        dur: float,
+        *,
+        stream: int = 7,
+        device: int = 0,
+        correlation: int | None = None,
+        **args: Any,
     ) -> TraceBuilder:
         """A kernel on a device."""
         arguments = {"device": device, "stream": stream, **args}

@@ -42,7 +42,8 @@ def device_activities(work: pd.DataFrame, launched: pd.DataFrame) -> tuple[Devic
     """
     per_device = launched["device"].value_counts()
     found = []
-    for device, rows in work.groupby("device", sort=True):
+    for device in sorted(set(work["device"].to_numpy().tolist())):
+        rows = work[work["device"] == device]
         kinds = {kind: part for kind, part in rows.groupby("kind", sort=False)}
         sets = {
             kind: IntervalSet(part["start_ns"].to_numpy(), part["end_ns"].to_numpy()) for kind, part in kinds.items()
@@ -52,7 +53,7 @@ def device_activities(work: pd.DataFrame, launched: pd.DataFrame) -> tuple[Devic
             (
                 len(rows),
                 DeviceActivity(
-                    device=int(device),  # type: ignore[call-overload]
+                    device=device,
                     compute=sets.get("compute", none) | sets.get("memset", none),
                     collective=sets.get("collective", none),
                     copy=sets.get("copy", none),

@@ -26,7 +26,8 @@ class Nesting:
     @property
     def is_root(self) -> npt.NDArray[np.bool_]:
         """Rows without an enclosing span."""
-        return self.parent == np.arange(len(self.parent))
+        own: npt.NDArray[np.bool_] = self.parent == np.arange(len(self.parent))
+        return own
 
 
 def nest(thread: npt.ArrayLike, start_ns: npt.ArrayLike, end_ns: npt.ArrayLike) -> Nesting:

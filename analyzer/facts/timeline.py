@@ -37,13 +37,27 @@ class DrawnLane:
     spans: tuple[LaneSpan, ...]
 
 
-def representative_step(facts: Facts) -> pd.Series[object] | None:
+@dataclass(frozen=True)
+class DrawnStep:
+    """The step that is drawn: its ProfilerStep number and its extent in nanoseconds."""
+
+    number: int
+    start_ns: int
+    end_ns: int
+
+
+def representative_step(facts: Facts) -> DrawnStep | None:
     """The used step nearest to the median duration (the earliest of equals)."""
     used = facts.steps.used
     if not len(used):
         return None
-    distance = (used["dur_ns"] - used["dur_ns"].median()).abs()
-    return used.loc[distance.idxmin()]
+    durations = used["dur_ns"].to_numpy()
+    nearest = int(np.argmin(np.abs(durations - np.median(durations))))
+    return DrawnStep(
+        number=int(used["number"].to_numpy()[nearest]),
+        start_ns=int(used["start_ns"].to_numpy()[nearest]),
+        end_ns=int(used["end_ns"].to_numpy()[nearest]),
+    )
 
 
 def lanes(facts: Facts, start_ns: int, end_ns: int) -> tuple[DrawnLane, ...]:
