@@ -37,7 +37,9 @@ _DEVICE = {
 }
 _IDS = {
     "correlation": Column("Int64", "Links a launch call with the device work it launched; NA where absent."),
-    "external_id": Column("Int64", "Links device work and calls with an op; unreliable in torch 1.13-2.2 (rules.md PG007)."),
+    "external_id": Column(
+        "Int64", "Links device work and calls with an op; unreliable in torch 1.13-2.2 (rules.md PG007)."
+    ),
 }
 
 SCHEMA: dict[str, dict[str, Column]] = {
@@ -120,4 +122,11 @@ SCHEMA: dict[str, dict[str, Column]] = {
     },
     "gpu_annotations": {**_NAME, **_DEVICE, **_TIME},
     "overhead": {**_NAME, **_THREAD, **_TIME},
+    "quarantined": {
+        "kind": Column("category", "The frame the event would have been in."),
+        **_NAME,
+        "start_ns": Column("int64", "Start as recorded, from the earliest sound event."),
+        "dur_ns": Column("int64", "Duration as recorded; absurd, so never part of a sum."),
+        "reason": Column("category", "absurd-duration, absurd-start or negative-duration."),
+    },
 }

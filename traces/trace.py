@@ -34,12 +34,14 @@ class Repair:
         count: How often it occurred.
         first_offset: Byte of the first one in the uncompressed text, where known.
         message: One sentence for people.
+        first_event: Number of the event it was met at, from 0, where known.
     """
 
     kind: str
     count: int
     first_offset: int | None
     message: str
+    first_event: int | None = None
 
 
 @dataclass(frozen=True)
@@ -109,3 +111,4 @@ class Trace:
     memory: pd.DataFrame
     gpu_annotations: pd.DataFrame
     overhead: pd.DataFrame
+    quarantined: pd.DataFrame

@@ -1,28 +1,40 @@
 """Text to runs of events, without ever holding the whole file.
 
-The events' array is cut between two events: at the last `},{` of each block. Such a place may also lie inside an event's
-arguments (a list of objects), so a cut counts only if both sides decode; else an earlier one is tried, and at last the text is
-scanned with its nesting. What stands before and after the array is metadata.
+The events' array is cut between two events: at the last `},{` of each block. Such a place may also lie inside an
+event's arguments (a list of objects), so a cut counts only if what stands before it decodes; else an earlier one is
+tried. Where none decodes, the text is damaged or the array ends inside: `salvage` then finds out which. What stands
+before and after the array is metadata.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from typing import Any
 
 import msgspec
 
 from traces.errors import UnreadableTraceError
+from traces.reader import limits, sniff
 from traces.reader.events import DECODER, EXACT_DECODER, Event
+from traces.reader.mend import mend
+from traces.reader.repairs import Repairs
+from traces.reader.salvage import FAILURES, Salvage
 
 _ARRAY = re.compile(rb'"traceEvents"\s*:\s*\[')
-_ARRAY_END = re.compile(rb'\]\s*(?=,\s*"|\})')
+_ARRAY_END = re.compile(rb'\]\s*(?=,\s*"|\}|\Z)')
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_DURATION = b'"dur":'
+_duration_of = attrgetter("dur")
+# An absolute stamp of microseconds with a fraction: float64 would round it.
+_FINE_STAMP = re.compile(rb'"ts"\s*:\s*"?\d{13,}\.\d*[1-9]')
 # Beyond 2**43 us a float64 no longer tells nanoseconds apart.
 _FLOAT_LIMIT_US = float(1 << 43)
-# A head longer than this holds no trace: metadata of real files stays far below.
-_HEAD_LIMIT = 64 << 20
+# Places tried before a block counts as damaged: each costs one decode up to the defect.
+_CUTS_TRIED = 3
+_SPACE = b" \t\r\n"
 
 
 class Chunks:
@@ -31,42 +43,52 @@ class Chunks:
     Args:
         blocks: The text.
         name: File name, for messages.
+        repairs: Where repairs are counted.
     """
 
-    def __init__(self, blocks: Iterable[bytes], name: str) -> None:
+    def __init__(self, blocks: Iterable[bytes], name: str, repairs: Repairs) -> None:
         self._blocks = iter(blocks)
         self._name = name
+        self._repairs = repairs
         self._exact = False
+        self._watch_doubles = True
         self._offset = 0
+        self._events = 0
         self.top: dict[str, Any] = {}
         self.bare_list = False
+        self.unclosed = False
 
     def __iter__(self) -> Iterator[list[Event]]:
         buffer = self._head()
         ended = False
         for block in self._blocks:
             buffer += block
-            cut, events, ended = self._decode_front(buffer)
+            events, used, ended = self._front(buffer)
             if events:
-                yield events
-            buffer = buffer[cut:]
+                yield from self._given(events)
+            buffer = buffer[used:]
+            self._offset += used
             if ended:
                 break
-        if ended:
-            for block in self._blocks:
-                buffer += block
-        else:
-            events, buffer = self._decode_end(buffer)
+            limits.check_event(self._name, len(buffer), self._offset)
+        if not ended:
+            events, used = self._last(buffer)
             if events:
-                yield events
+                yield from self._given(events)
+            buffer = buffer[used:]
+            self._offset += used
         self._tail(buffer)
+
+    def _given(self, events: list[Event]) -> Iterator[list[Event]]:
+        self._events += len(events)
+        yield events
 
     def _head(self) -> bytes:
         """Reads up to the array's bracket and returns what follows it."""
         buffer = b""
         for block in self._blocks:
             buffer += block
-            text = buffer.lstrip(b"\xef\xbb\xbf \t\r\n")
+            text = buffer.lstrip(_SPACE)
             if text.startswith(b"["):
                 self.bare_list = True
                 self._offset = len(buffer) - len(text) + 1
@@ -76,103 +98,156 @@ class Chunks:
                 self._metadata(buffer[: match.start()].rstrip().rstrip(b",") + b"}")
                 self._offset = match.end()
                 return buffer[match.end() :]
-            if (text and not text.startswith(b"{")) or len(buffer) > _HEAD_LIMIT:
+            if (text and not text.startswith(b"{")) or len(buffer) > limits.MAX_METADATA_BYTES:
                 break
         raise self._not_a_trace(buffer)
 
     def _not_a_trace(self, buffer: bytes) -> UnreadableTraceError:
-        start = buffer.lstrip()[:40]
-        if start.startswith(b"{"):
-            what, why = "has no traceEvents", "it is JSON of another kind, or the export was cut before the first event"
+        start = buffer.lstrip()[:4096]
+        fix = "export it with prof.export_chrome_trace(...), or record one with `advisor collect`"
+        if not start.startswith(b"{"):
+            what = "is not a Chrome trace"
+            why = f"it begins with {start[:40].decode('utf-8', 'replace')!r}"
+        elif known := sniff.other_json(start):
+            what, why, fix = f"is {known[0]}", "it is JSON without traceEvents", known[1]
         else:
-            what, why = "is not a Chrome trace", f"it begins with {start.decode('utf-8', 'replace')!r}"
-        return UnreadableTraceError(
-            f"{self._name} {what}", where="byte 0", why=why,
-            fix="export it with prof.export_chrome_trace(...), or record one with `advisor collect`",
-        )
+            what = "has no traceEvents"
+            why = "it is JSON of another kind, or the export was cut before the first event"
+        return UnreadableTraceError(f"{self._name} {what}", where="byte 0", why=why, fix=fix)
 
     def _metadata(self, text: bytes) -> None:
+        """Keeps the keys of an object; a damaged one costs its keys, not the file."""
         try:
             value = msgspec.json.decode(text)
-        except msgspec.DecodeError:
-            return
+        except FAILURES:
+            value = self._mended_metadata(text)
         if isinstance(value, dict):
             self.top.update(value)
 
-    def _tail(self, text: bytes) -> None:
-        rest = text.strip()
-        if rest.startswith(b","):
-            self._metadata(b"{" + rest[1:])
+    def _mended_metadata(self, text: bytes) -> Any:
+        mended, counts = mend(text)
+        try:
+            value = msgspec.json.decode(mended)
+        except FAILURES:
+            self._repairs.add("damaged-metadata", self._offset)
+            return None
+        for kind, count in counts.items():
+            self._repairs.add(kind, self._offset, count=count)
+        return value
 
-    def _decode_front(self, buffer: bytes) -> tuple[int, list[Event], bool]:
-        """Decodes whole events from the front: (bytes used, events, whether the array ended)."""
+    def _tail(self, buffer: bytes) -> None:
+        """Reads the keys after the array, and looks for what must not follow them."""
+        for block in self._blocks:
+            if len(buffer) <= limits.MAX_METADATA_BYTES:
+                buffer += block
+        rest = buffer.strip(_SPACE + b"\0")
+        if self.bare_list:
+            self._after_end(rest)
+            return
+        if not rest:
+            return
+        end = _object_end(rest)
+        if end is None:
+            self._repairs.add("truncated", self._offset, detail=" (in the keys after the events)")
+            end = len(rest)
+            rest += b"}"
+        inside = rest[: end + 1].lstrip(b"," + _SPACE)
+        if inside != b"}":
+            self._metadata(b"{" + inside)
+        self._after_end(rest[end + 1 :].strip())
+
+    def _after_end(self, rest: bytes) -> None:
+        if not rest:
+            return
+        traces = len(_ARRAY.findall(rest)) or (rest.startswith(b"[") and b'"ph"' in rest[:4096])
+        if traces:
+            self._repairs.add("several-documents", self._offset, detail=" (give every rank its own file)")
+        else:
+            self._repairs.add("trailing-text", self._offset)
+
+    def _front(self, buffer: bytes) -> tuple[list[Event], int, bool]:
+        """Decodes whole events from the front: (events, bytes used, whether the array ended)."""
         for cut in _boundaries(buffer):
             events = self._try(buffer[:cut])
             if events is not None:
-                self._offset += cut + 1
-                return _after_comma(buffer, cut), events, False
-        position, closed = _scan(buffer)
-        if closed or position:
-            events = self._must(buffer[:position])
-            return (position + 1 if closed else _after_comma(buffer, position)), events, closed
-        return 0, [], False
+                return events, cut, False
+        return self._salvaged(buffer, final=False)
 
-    def _decode_end(self, buffer: bytes) -> tuple[list[Event], bytes]:
-        """Decodes the last events: (events, what follows the array)."""
+    def _last(self, buffer: bytes) -> tuple[list[Event], int]:
+        """Decodes the last events: (events, bytes used)."""
         if self.bare_list:
-            end = buffer.rstrip()
-            if end.endswith(b"]"):
-                events = self._try(end[:-1])
-                if events is not None:
-                    return events, b""
+            end = buffer.rstrip(_SPACE + b"\0")
+            events = self._try(end[:-1]) if end.endswith(b"]") else None
+            if events is not None:
+                return events, len(buffer)
         else:
-            for match in reversed(list(_ARRAY_END.finditer(buffer))[-64:]):
+            for match in reversed(list(_ARRAY_END.finditer(buffer))[-_CUTS_TRIED * 4 :]):
                 events = self._try(buffer[: match.start()])
                 if events is not None:
-                    return events, buffer[match.end() :]
-        position, closed = _scan(buffer)
-        if not closed:
-            raise UnreadableTraceError(
-                f"{self._name} ends in the middle",
-                where=f"after byte {self._offset + len(buffer):,}",
-                why="the export was interrupted, the disk was full or a copy was cut",
-                fix="record or copy the trace again",
-            )
-        return self._must(buffer[:position]), buffer[position + 1 :]
+                    return events, match.start() + 1
+        events, used, ended = self._salvaged(buffer, final=True)
+        if not ended:
+            self._unclosed()
+        return events, used
+
+    def _unclosed(self) -> None:
+        """A bare list may stay open by the format's own words; an object that stays open was cut."""
+        self.unclosed = True
+        if not self.bare_list and not self._repairs.count("truncated"):
+            self._repairs.add("truncated", self._offset, detail=" (between two events)")
+
+    def _salvaged(self, buffer: bytes, *, final: bool) -> tuple[list[Event], int, bool]:
+        self._exact = self._exact or _FINE_STAMP.search(buffer) is not None
+        result = Salvage(
+            buffer,
+            offset=self._offset,
+            before=self._events,
+            name=self._name,
+            repairs=self._repairs,
+            exact=self._exact,
+            final=final,
+        ).run()
+        return result.events, result.used, result.ended
 
     def _try(self, text: bytes) -> list[Event] | None:
-        array = b"[" + text.rstrip().rstrip(b",") + b"]"
+        text = text.strip(b"," + _SPACE)
+        array = b"[" + text + b"]"
         decoder: msgspec.json.Decoder[Any] = EXACT_DECODER if self._exact else DECODER
         try:
             events: list[Event] = decoder.decode(array)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except FAILURES:
             return None
-        if not self._exact and _loses_digits(events):
+        if not self._exact and _may_lose_digits(events) and _FINE_STAMP.search(array):
             self._exact = True
-            return EXACT_DECODER.decode(array)  # type: ignore[return-value]
+            return self._try(text)
+        if self._watch_doubles and text.count(_DURATION) > len(events) - list(map(_duration_of, events)).count(None):
+            self._count_doubles(array)
         return events
 
-    def _must(self, text: bytes) -> list[Event]:
-        events = self._try(text)
-        if events is not None:
-            return events
-        try:
-            DECODER.decode(b"[" + text.rstrip().rstrip(b",") + b"]")
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise UnreadableTraceError(
-                f"{self._name} is not valid JSON",
-                where=f"in the events after byte {self._offset:,}: {error}",
-                why="some profilers write names or paths without escaping them",
-                fix="record it again with a newer torch",
-            ) from error
-        raise AssertionError("decoding failed once and then succeeded")
+    def _count_doubles(self, array: bytes) -> None:
+        """Counts events that state a key twice (the last counts, by the decoder's own rule).
+
+        Looked for only where durations outnumber the events that have one: a doubled duration changes results. An
+        argument of that name would have this search the whole file slowly, so that the first false alarm ends it.
+        """
+        doubled = 0
+
+        def count(pairs: list[tuple[str, Any]]) -> None:
+            nonlocal doubled
+            doubled += len({key for key, _ in pairs}) < len(pairs)
+
+        json.loads(array.decode("utf-8", "replace"), object_pairs_hook=count)
+        if doubled:
+            self._repairs.add("duplicate-key", self._offset, count=doubled)
+        else:
+            self._watch_doubles = False
 
 
 def _boundaries(buffer: bytes) -> Iterator[int]:
-    """Places between two events, from the right: just after a `}` that is followed by `,` and `{`. At most four."""
+    """Places between two events, from the right: just after a `}` that is followed by `,` and `{`."""
     end = len(buffer)
     found = 0
-    while found < 4:
+    while found < _CUTS_TRIED:
         brace = buffer.rfind(b"{", 0, end)
         if brace < 0:
             return
@@ -186,31 +261,20 @@ def _boundaries(buffer: bytes) -> Iterator[int]:
             yield max(brace - 64, 0) + len(before)
 
 
-def _after_comma(buffer: bytes, cut: int) -> int:
-    """The place after the comma that follows `cut`, or `cut` where none follows."""
-    comma = buffer.find(b",", cut, cut + 64)
-    return comma + 1 if comma >= 0 else cut
-
-
-def _scan(buffer: bytes) -> tuple[int, bool]:
-    """Walks the nesting: (end of the last whole event, False) or (place of the array's closing bracket, True)."""
+def _object_end(text: bytes) -> int | None:
+    """Place of the bracket that closes the object in whose middle `text` begins."""
     depth = 0
-    last = 0
-    for match in _TOKEN.finditer(buffer):
+    for match in _TOKEN.finditer(text):
         token = match.group()[:1]
         if token in b"{[":
             depth += 1
         elif token in b"}]":
             if depth == 0:
-                return (match.start(), True) if token == b"]" else (last, False)
+                return match.start()
             depth -= 1
-            if depth == 0:
-                last = match.end()
-    return last, False
+    return None
 
 
-def _loses_digits(events: list[Event]) -> bool:
-    """Whether time stamps are so large and so fine that float64 has rounded them; one file writes all of them one way."""
-    return any(
-        type(event.ts) is float and event.ts >= _FLOAT_LIMIT_US and event.ts != int(event.ts) for event in events[:256]
-    )
+def _may_lose_digits(events: list[Event]) -> bool:
+    """Whether stamps with a fraction are so large that float64 rounded them; one file writes all of them one way."""
+    return any(type(event.ts) is float and event.ts >= _FLOAT_LIMIT_US for event in events[:256] + events[256::61])

@@ -14,9 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from traces.reader.events import Args, Event
+from traces.reader.numbers import Int64Array, floats, integers, nanoseconds
+from traces.reader.pairs import Pairs
+from traces.reader.repairs import Repairs
 from traces.reader.vocabulary import Kind, event_kind, is_collective_range, is_range_among_ops, step_number
 
-Int64Array = npt.NDArray[np.int64]
 _EVENT_FIELDS = attrgetter("ph", "cat", "name", "pid", "tid", "ts", "dur", "args")
 _NO_ARGS = Args()
 
@@ -30,22 +32,25 @@ class Symbols(dict[Any, int]):
         return code
 
 
-# The number of a name, thread or text that an event lacks.
-_ID_MASK = (1 << 64) - 1
-
-
 class Columns:
     """Grows one list of array pieces per kind and column.
 
-    `names`, `threads` and `texts` are the symbol tables: names of events, (pid, tid) pairs, and JSON texts of shapes and stacks.
+    `names`, `threads` and `texts` are the symbol tables: names of events, (pid, tid) pairs, and JSON texts of shapes
+    and stacks.
+
+    Args:
+        repairs: Where events that say too little of themselves are counted.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, repairs: Repairs) -> None:
+        self._repairs = repairs
+        self._pairs = Pairs(repairs)
         self.names = Symbols()
         self.threads = Symbols()
         self.texts = Symbols()
         self.categories = Symbols()
         self.events = 0
+        self.size_bytes = 0
         self.unknown: Counter[str] = Counter()
         self.thread_names: dict[tuple[Any, Any], str] = {}
         self._kinds: dict[tuple[Any, Any], Kind] = {}
@@ -59,6 +64,7 @@ class Columns:
         self.events += len(events)
         phase, category, name, pid, tid, ts, dur, args = zip(*map(_EVENT_FIELDS, events), strict=True)
         kind = self._event_kinds(phase, category, args)
+        self._settle(kind, events)
         kept = np.flatnonzero(kind)
         kind = kind[kept]
         picked = kept.tolist()
@@ -88,14 +94,37 @@ class Columns:
                 part |= make(self, [arguments[i] or _NO_ARGS for i in here.tolist()])
             self._append(Kind(value), part)
 
-    def table(self, kind: Kind) -> dict[str, npt.NDArray[Any]]:
-        """All columns of one kind, joined; empty where there was no such event."""
-        return {column: np.concatenate(pieces) for column, pieces in self._pieces.get(kind, {}).items()}
+    def finish(self) -> None:
+        """Takes over the spans whose halves were collected."""
+        events = self.events
+        self.add(self._pairs.joined())
+        self.events = events
+
+    def take(self, kind: Kind) -> dict[str, npt.NDArray[Any]]:
+        """All columns of one kind, joined; empty where there was no such event. The pieces are given up."""
+        pieces = self._pieces.pop(kind, {})
+        return {column: np.concatenate(pieces.pop(column)) for column in list(pieces)}
+
+    def _settle(self, kind: npt.NDArray[np.int8], events: Sequence[Event]) -> None:
+        """Sets halves of spans aside, and finds out what events without a phase are."""
+        for index in np.flatnonzero(kind >= Kind.HALF).tolist():
+            event = events[index]
+            if kind[index] == Kind.HALF:
+                self._pairs.add(event)
+                kind[index] = Kind.SKIP
+            elif event.ts is None and event.name is None:
+                self._repairs.add("empty-event")
+                kind[index] = Kind.SKIP
+            else:
+                self._repairs.add("missing-phase")
+                complete = event_kind("X", event.cat) if event.dur is not None else Kind.SKIP
+                kind[index] = Kind.SKIP if complete == Kind.UNKNOWN else complete
 
     def _append(self, kind: Kind, part: dict[str, npt.NDArray[Any]]) -> None:
         table = self._pieces.setdefault(kind, {})
         for column, values in part.items():
             table.setdefault(column, []).append(values)
+            self.size_bytes += values.nbytes
 
     def _event_kinds(self, phase: Sequence[Any], category: Sequence[Any], args: Sequence[Any]) -> npt.NDArray[np.int8]:
         known = self._kinds
@@ -134,84 +163,6 @@ def _kind_by_name(name: str) -> Kind | None:
 def _codes(table: Symbols, values: Iterable[Any]) -> Int64Array:
     values = list(values)
     return np.fromiter(map(table.__getitem__, values), dtype=np.int64, count=len(values))
-
-
-def nanoseconds(values: Sequence[Any]) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
-    """Microseconds as written (int, float, Decimal or text) to integer nanoseconds, and which of them were numbers.
-
-    The whole and the fractional part are converted apart: their product with 1000 in one float64 would round absolute stamps.
-    """
-    try:
-        micros = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        micros = np.array([_number(value) for value in values], dtype=np.float64)
-    known = np.isfinite(micros)
-    micros = np.where(known, micros, 0.0)
-    # Values no clock can show (beyond 292 years) would overflow int64.
-    sane = np.abs(micros) < 9.0e15
-    known &= sane
-    micros = np.where(sane, micros, 0.0)
-    whole = np.floor(micros)
-    result = whole.astype(np.int64) * 1000 + np.rint((micros - whole) * 1000).astype(np.int64)
-    if any(type(value) not in (int, float, type(None)) for value in values[:256]):
-        exact = [_exact_nanoseconds(value) for value in values]
-        result = np.array([0 if value is None else value for value in exact], dtype=np.int64)
-        known = np.array([value is not None for value in exact], dtype=bool)
-    return result, known
-
-
-def _number(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return float("nan")
-
-
-def _exact_nanoseconds(value: Any) -> int | None:
-    from decimal import Decimal, InvalidOperation
-
-    try:
-        number = value if isinstance(value, Decimal) else Decimal(str(value))
-        return int((number * 1000).to_integral_value()) if number.is_finite() and abs(number) < 9 * 10**15 else None
-    except (InvalidOperation, ValueError):
-        return None
-
-
-def integers(values: Sequence[Any]) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
-    """Ids as written to int64, and which were there.
-
-    Ids up to 64 bits keep their identity: an unsigned one beyond int64 is stored as the int64 of the same bits, so equal ids stay
-    equal and different ones different. Never through float64, which merges neighbours above 2**53.
-    """
-    known = np.fromiter((value is not None for value in values), dtype=bool, count=len(values))
-    try:
-        return np.array([0 if value is None else value for value in values], dtype=np.int64), known
-    except (OverflowError, TypeError, ValueError):
-        parsed = [_integer(value) for value in values]
-        known = np.array([value is not None for value in parsed], dtype=bool)
-        return np.array([0 if value is None else value for value in parsed], dtype=np.int64), known
-
-
-def _integer(value: Any) -> int | None:
-    if isinstance(value, str):
-        try:
-            value = int(value, 0)
-        except ValueError:
-            return None
-    if isinstance(value, float):
-        value = int(value) if np.isfinite(value) else None
-    if value is None:
-        return None
-    wrapped = int(value) & _ID_MASK
-    return wrapped - (1 << 64) if wrapped >= 1 << 63 else wrapped
-
-
-def floats(values: Sequence[Any]) -> npt.NDArray[np.float64]:
-    """Numbers as written to float64; NaN where there is none."""
-    try:
-        return np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        return np.array([_number(value) for value in values], dtype=np.float64)
 
 
 def _ids(args: Sequence[Args], **fields: str) -> dict[str, npt.NDArray[Any]]:

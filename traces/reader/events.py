@@ -1,7 +1,7 @@
 """The typed shape of one Chrome-trace event, as far as any measurement reads it.
 
-msgspec skips keys that are not declared here, which is why reading is several times faster than building dicts. Numbers are
-declared loosely (int, float or str) because traces in the wild quote them; columns coerce them later.
+msgspec skips keys that are not declared here, which is why reading is several times faster than building dicts. Numbers
+are declared loosely (int, float or str) because traces in the wild quote them; columns coerce them later.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ class Event(msgspec.Struct, gc=False):
 class ExactEvent(Event, gc=False):
     """The same with `ts` and `dur` as decimals.
 
-    Absolute microseconds with a fraction (1.7e15 and three decimals) exceed what float64 keeps: its step there is 0.25 us.
+    Absolute microseconds with a fraction (1.7e15 and three decimals) exceed what float64 keeps: its step there is
+    0.25 us.
     """
 
     ts: Decimal | None = None  # type: ignore[assignment]

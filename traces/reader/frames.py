@@ -1,4 +1,4 @@
-"""Columns to the declared frames: categoricals over one symbol table, NA for what is missing, times from the earliest event."""
+"""Columns to the declared frames: categoricals, NA for what is missing, times from the earliest event."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from traces.reader.arrays import Table, categorical, from_codes, nullable, text, trailing_number
+from traces.reader.clean import clean
 from traces.reader.columns import Columns
+from traces.reader.repairs import Repairs
 from traces.reader.vocabulary import (
     Kind,
     annotation_kind,
     copy_direction,
     copy_host_memory,
     is_collective_kernel,
+    restored_path,
     runtime_kind,
     step_number,
 )
 from traces.schema import SCHEMA
-
-Table = dict[str, npt.NDArray[Any]]
 
 ANNOTATION_KINDS = ("loader", "optimizer_step", "zero_grad", "compile", "user")
 RUNTIME_KINDS = ("launch", "graph_launch", "memcpy", "memset", "sync", "allocator", "other")
@@ -34,17 +36,24 @@ class FrameBuilder:
 
     Args:
         columns: All events of the file.
+        repairs: Where what had to be set aside is counted.
     """
 
-    def __init__(self, columns: Columns) -> None:
+    def __init__(self, columns: Columns, repairs: Repairs) -> None:
         self._columns = columns
-        self._names = np.array([_text(name) for name in columns.names], dtype=object)
-        self._texts = [text.decode("utf-8", "replace") for text in columns.texts]
-        self._categories = [_text(category) for category in columns.categories]
-        pids = [_text(pid) for pid, _ in columns.threads]
+        names = [text(name) for name in columns.names]
+        restored = [restored_path(name) for name in names]
+        swallowed = sum(a != b for a, b in zip(names, restored, strict=True))
+        if swallowed:
+            repairs.add("swallowed-escape", count=swallowed)
+        self._names = np.array(restored, dtype=object)
+        self._texts = [raw.decode("utf-8", "replace") for raw in columns.texts]
+        self._categories = [text(category) for category in columns.categories]
+        pids = [text(pid) for pid, _ in columns.threads]
         processes: dict[str, int] = {}
         self._process = np.array([processes.setdefault(pid, len(processes)) for pid in pids], dtype=np.int64)
-        self.tables = {kind: columns.table(kind) for kind in Kind}
+        self.tables = {kind: columns.take(kind) for kind in Kind}
+        self._aside = clean(self.tables, repairs)
         self.origin_ns = self._origin()
 
     def _origin(self) -> int:
@@ -71,14 +80,14 @@ class FrameBuilder:
             "memory": self._memory(),
             "gpu_annotations": self._host(Kind.GPU_ANNOTATION, self._device),
             "overhead": self._host(Kind.OVERHEAD),
+            "quarantined": self._quarantined(),
         }
         return {name: _declared(name, frame) for name, frame in made.items()}
 
     def _base(self, kind: Kind, keep: npt.NDArray[np.bool_] | None = None) -> tuple[Table, dict[str, Any]]:
         """The kind's table, sorted by start, and the columns every frame shares.
 
-        Spans without a start or with a negative or missing duration are dropped here; the reader's repair decides about them
-        before.
+        Spans without a start or with a negative or missing duration were decided about by `clean`; none is left here.
         """
         table = self.tables[kind]
         if not table:
@@ -104,19 +113,21 @@ class FrameBuilder:
 
     def _symbols(self, codes: npt.NDArray[np.int64]) -> pd.Categorical:
         used, local = np.unique(codes, return_inverse=True)
-        return _categorical(local, [str(name) for name in self._names[used.astype(np.int64)]])
+        return categorical(local, [str(name) for name in self._names[used.astype(np.int64)]])
 
-    def _labels(self, codes: npt.NDArray[np.int64], label: Callable[[str], str], labels: Sequence[str]) -> pd.Categorical:
+    def _labels(
+        self, codes: npt.NDArray[np.int64], label: Callable[[str], str], labels: Sequence[str]
+    ) -> pd.Categorical:
         """A vocabulary word per event, looked up once per distinct name."""
         used, local = np.unique(codes, return_inverse=True)
-        words = np.array([labels.index(label(str(name))) for name in self._names[used.astype(np.int64)]], dtype=np.int64)
-        return pd.Categorical.from_codes(words[local] if len(words) else local, categories=list(labels))
+        words = [labels.index(label(str(name))) for name in self._names[used.astype(np.int64)]]
+        return from_codes(np.array(words, dtype=np.int64)[local] if words else local, labels)
 
     def _raw(self, codes: npt.NDArray[np.int64]) -> pd.Categorical:
         known = codes[codes >= 0]
         used = np.unique(known)
         local = np.where(codes >= 0, np.searchsorted(used, codes), -1)
-        return _categorical(local, [self._texts[code] for code in used.tolist()])
+        return categorical(local, [self._texts[code] for code in used.tolist()])
 
     def _host(self, kind: Kind, more: Callable[[Table], dict[str, Any]] | None = None) -> pd.DataFrame:
         table, shared = self._base(kind)
@@ -126,8 +137,8 @@ class FrameBuilder:
         def more(table: Table) -> dict[str, Any]:
             empty = np.full(len(table["start"]), -1, dtype=np.int64)
             return {
-                "external_id": _nullable(table, "external_id"),
-                "sequence": _nullable(table, "sequence"),
+                "external_id": nullable(table, "external_id"),
+                "sequence": nullable(table, "sequence"),
                 "input_dims": self._raw(table.get("input_dims", empty)),
                 "input_types": self._raw(table.get("input_types", empty)),
                 "stack": self._raw(table.get("stack", empty)),
@@ -145,8 +156,8 @@ class FrameBuilder:
             Kind.RUNTIME,
             lambda table: {
                 "kind": self._labels(table["name"], runtime_kind, RUNTIME_KINDS),
-                "correlation": _nullable(table, "correlation"),
-                "external_id": _nullable(table, "external_id"),
+                "correlation": nullable(table, "correlation"),
+                "external_id": nullable(table, "external_id"),
             },
         )
 
@@ -165,15 +176,15 @@ class FrameBuilder:
         return {
             "device": device,
             "stream": stream,
-            "correlation": _nullable(table, "correlation"),
-            "external_id": _nullable(table, "external_id"),
+            "correlation": nullable(table, "correlation"),
+            "external_id": nullable(table, "external_id"),
         }
 
     def _thread_numbers(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Number in each thread's pid and in its tid (`stream 7` -> 7); 0 where there is none."""
         pairs = list(self._columns.threads)
-        pids = np.array([_trailing_number(pid) for pid, _ in pairs], dtype=np.int64)
-        tids = np.array([_trailing_number(tid) for _, tid in pairs], dtype=np.int64)
+        pids = np.array([trailing_number(pid) for pid, _ in pairs], dtype=np.int64)
+        tids = np.array([trailing_number(tid) for _, tid in pairs], dtype=np.int64)
         return pids, tids
 
     def _kernels(self) -> pd.DataFrame:
@@ -203,17 +214,17 @@ class FrameBuilder:
             ]
             codes = np.array(words, dtype=np.int64)[local] if len(used) else local
             return self._device(table) | {
-                "direction": pd.Categorical.from_codes(codes, categories=list(DIRECTIONS)),
+                "direction": from_codes(codes, DIRECTIONS),
                 "host_memory": self._labels(table["name"], copy_host_memory, HOST_MEMORY),
-                "size_bytes": _nullable(table, "size"),
+                "size_bytes": nullable(table, "size"),
             }
 
         return self._host(Kind.COPY, more)
 
     def _python(self, table: Table) -> dict[str, Any]:
         return {
-            "python_id": _nullable(table, "python_id"),
-            "python_parent_id": _nullable(table, "python_parent_id"),
+            "python_id": nullable(table, "python_id"),
+            "python_parent_id": nullable(table, "python_parent_id"),
         }
 
     def _memory(self) -> pd.DataFrame:
@@ -221,15 +232,15 @@ class FrameBuilder:
         # Other instant events (`Iteration Start`, `Record Window End`) share the phase.
         keep = (self._names[raw["name"]] == "[memory]") if raw else None
         table, shared = self._base(Kind.MEMORY, keep)
-        device_id = _nullable(table, "device_id")
+        device_id = nullable(table, "device_id")
         return pd.DataFrame(
             shared
             | {
-                "delta_bytes": _nullable(table, "delta"),
-                "allocated_bytes": _nullable(table, "allocated"),
-                "reserved_bytes": _nullable(table, "reserved"),
-                "device_type": _nullable(table, "device_type"),
-                "device_id": pd.array(np.where(device_id.isna(), -1, device_id), dtype="Int64"),
+                "delta_bytes": nullable(table, "delta"),
+                "allocated_bytes": nullable(table, "allocated"),
+                "reserved_bytes": nullable(table, "reserved"),
+                "device_type": nullable(table, "device_type"),
+                "device_id": device_id,
             }
         ).assign(device_id=lambda frame: frame["device_id"].mask(frame["device_id"] < 0))
 
@@ -241,20 +252,32 @@ class FrameBuilder:
         longest = frame.sort_values(["number", "dur_ns"], ascending=[True, False]).drop_duplicates("number")
         return longest.sort_values("start_ns").reset_index(drop=True)
 
+    def _quarantined(self) -> pd.DataFrame:
+        aside = self._aside
+        return pd.DataFrame(
+            {
+                "kind": pd.Categorical(aside.kinds),
+                "name": self._symbols(np.array(aside.names, dtype=np.int64)),
+                "start_ns": np.array(aside.starts, dtype=np.int64) - self.origin_ns,
+                "dur_ns": np.array(aside.durations, dtype=np.int64),
+                "reason": pd.Categorical(aside.reasons),
+            }
+        )
+
     def _threads(self) -> pd.DataFrame:
         names: dict[int, str] = {}
         table = self.tables[Kind.THREAD_NAME]
         if table:
             wanted = self._names[table["name"]] == "thread_name"
-            for thread, text in zip(table["thread"][wanted].tolist(), table["text"][wanted].tolist(), strict=True):
-                if text >= 0:
-                    names[thread] = self._texts[text]
+            for thread, code in zip(table["thread"][wanted].tolist(), table["text"][wanted].tolist(), strict=True):
+                if code >= 0:
+                    names[thread] = self._texts[code]
         pairs = list(self._columns.threads)
         return pd.DataFrame(
             {
                 "process": self._process,
-                "pid": pd.array([_text(pid) for pid, _ in pairs], dtype="str"),
-                "tid": pd.array([_text(tid) for _, tid in pairs], dtype="str"),
+                "pid": pd.array([text(pid) for pid, _ in pairs], dtype="str"),
+                "tid": pd.array([text(tid) for _, tid in pairs], dtype="str"),
                 "name": pd.array([names.get(code) for code in range(len(pairs))], dtype="str"),
             }
         )
@@ -266,33 +289,3 @@ _EVERY_COLUMN = ("name", "thread", "category", "start", "start_known", "dur", "d
 def _declared(name: str, frame: pd.DataFrame) -> pd.DataFrame:
     """The frame's declared columns, in their order."""
     return frame[list(SCHEMA[name])]
-
-
-def _nullable(table: Table, column: str) -> pd.api.extensions.ExtensionArray:
-    rows = len(table["start"])
-    if column not in table:
-        return pd.array([pd.NA] * rows, dtype="Int64")
-    return pd.arrays.IntegerArray(table[column].astype(np.int64), ~table[column + "_known"].astype(bool))
-
-
-def _categorical(codes: npt.NDArray[np.int64], categories: list[str]) -> pd.Categorical:
-    """A categorical; names that differ as written but read the same (1 and "1") are merged."""
-    if len(set(categories)) == len(categories):
-        return pd.Categorical.from_codes(codes, categories=categories)
-    order: dict[str, int] = {}
-    merged = np.array([order.setdefault(text, len(order)) for text in categories], dtype=np.int64)
-    return pd.Categorical.from_codes(np.where(codes >= 0, merged[codes], -1), categories=list(order))
-
-
-def _text(value: Any) -> str:
-    return "" if value is None else str(value)
-
-
-def _trailing_number(value: Any) -> int:
-    digits = ""
-    for character in reversed(_text(value).strip()):
-        if not character.isdigit():
-            break
-        digits = character + digits
-    # Twenty digits or more are no stream number.
-    return int(digits) if digits and len(digits) < 19 else 0

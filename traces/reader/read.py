@@ -10,47 +10,50 @@ import pandas as pd
 
 from traces.errors import UnreadableTraceError
 from traces.progress import Progress, silent
+from traces.reader import limits
 from traces.reader.chunks import Chunks
 from traces.reader.columns import Columns
+from traces.reader.foreign import not_from_torch
 from traces.reader.frames import FrameBuilder
-from traces.reader.source import Source
-from traces.reader.vocabulary import Kind
+from traces.reader.repairs import Repairs
+from traces.reader.source import STDIN, Source
 from traces.trace import Capability, Meta, Trace
 
+# Frames whose events come from work, not from marks around it.
+_WORK = ("steps", "ops", "runtime", "kernels", "copies", "python")
 
-def read(path: Path, progress: Progress = silent) -> Trace:
+
+def read(path: Path, progress: Progress = silent, *, strict: bool = False) -> Trace:
     """Reads one Chrome trace as torch.profiler (any version) writes it.
 
     Args:
-        path: `.json` or gzip of it; the content decides, not the name.
+        path: `.json`, or that compressed (gzip, zstd, bzip2, xz); the content decides, not the name. `-` is the standard
+            input.
         progress: Told how far reading is, in bytes on disk; raise from it to cancel.
+        strict: Refuse a file that has to be repaired.
 
     Raises:
-        UnreadableTraceError: The file is missing, damaged or something else; the message says what and where.
+        UnreadableTraceError: The file is missing, damaged beyond repair or something else; the message says what and
+            where.
     """
-    source = Source(path, progress)
-    columns = Columns()
-    # Events are dropped run by run and hold no cycles; the collector would only scan them again and again.
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        chunks = Chunks(source.blocks(), path.name)
-        for events in chunks:
-            columns.add(events)
-    finally:
-        if collecting:
-            gc.enable()
+    repairs = Repairs("standard input" if path == STDIN else path.name, strict=strict)
+    source = Source(path, progress, repairs)
+    columns, chunks = _columns(source, repairs)
     if not columns.events:
         raise UnreadableTraceError(
-            f"{path.name} holds no events",
+            f"{source.name} holds no events",
             where=str(path),
             why="the profiler's schedule never reached its active steps, or the export came after they were cleared",
             fix="record with schedule(wait=..., warmup=..., active=..., repeat=1) and export in on_trace_ready",
         )
-    builder = FrameBuilder(columns)
+    builder = FrameBuilder(columns, repairs)
     frames = builder.frames()
+    if not any(len(frame) for name, frame in frames.items() if name != "threads"):
+        raise not_from_torch(source.name, columns)
+    if repairs.count("truncated") or repairs.count("truncated-gzip") or repairs.count("damaged-gzip"):
+        frames["steps"] = _whole_steps(frames, repairs)
     meta = Meta(
-        name=path.name,
+        name=source.name,
         sha256=source.sha256,
         size_bytes=source.size_bytes,
         events=columns.events,
@@ -59,10 +62,40 @@ def read(path: Path, progress: Progress = silent) -> Trace:
         device_kind=_device_kind(chunks.top, frames, list(columns.categories)),
         top=chunks.top,
     )
-    notes = tuple(f"category {text} ({count} events)" for text, count in sorted(columns.unknown.items()))
+    notes = tuple(source.notes)
+    notes += tuple(f"category {text} ({count} events)" for text, count in sorted(columns.unknown.items()))
     if chunks.bare_list:
         notes += ("the file is a bare list of events: device, rank and versions are not stated",)
-    return Trace(meta=meta, capabilities=_capabilities(frames, builder), repairs=(), notes=notes, **frames)
+    return Trace(meta=meta, capabilities=_capabilities(frames), repairs=repairs.listed(), notes=notes, **frames)
+
+
+def _columns(source: Source, repairs: Repairs) -> tuple[Columns, Chunks]:
+    """All events as columns; the decoder keeps what stood beside them."""
+    columns = Columns(repairs)
+    available = limits.available_bytes()
+    # Events are dropped run by run and hold no cycles; the collector would only scan them again and again.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        chunks = Chunks(source.blocks(), source.name, repairs)
+        for events in chunks:
+            columns.add(events)
+            limits.check_memory(source.name, columns.size_bytes, available)
+        columns.finish()
+    finally:
+        if collecting:
+            gc.enable()
+    return columns, chunks
+
+
+def _whole_steps(frames: dict[str, pd.DataFrame], repairs: Repairs) -> pd.DataFrame:
+    """Of a trace that was cut, the steps after which something still began; what the last one did may be lost."""
+    steps = frames["steps"]
+    latest = max((int(frames[name]["start_ns"].max()) for name in _WORK if len(frames[name])), default=0)
+    partial = steps["end_ns"] > latest
+    if partial.any():
+        repairs.add("partial-step", count=int(partial.sum()))
+    return steps[~partial].reset_index(drop=True)
 
 
 def _integer(value: Any) -> int | None:
@@ -87,7 +120,7 @@ def _device_kind(top: dict[str, Any], frames: dict[str, pd.DataFrame], categorie
     return "other" if has_device_work else "cpu"
 
 
-def _capabilities(frames: dict[str, pd.DataFrame], builder: FrameBuilder) -> frozenset[Capability]:
+def _capabilities(frames: dict[str, pd.DataFrame]) -> frozenset[Capability]:
     found = set()
     ops, kernels, runtime = frames["ops"], frames["kernels"], frames["runtime"]
     if len(ops):
@@ -102,7 +135,7 @@ def _capabilities(frames: dict[str, pd.DataFrame], builder: FrameBuilder) -> fro
         found.add(Capability.SHAPES)
     if len(frames["python"]) or ops["stack"].notna().any():
         found.add(Capability.STACKS)
-    if builder.tables[Kind.MEMORY] and len(frames["memory"]):
+    if len(frames["memory"]):
         found.add(Capability.MEMORY)
     return frozenset(found)
 

@@ -1,111 +1,116 @@
-"""What a file is, by its first bytes, and its text in blocks."""
+"""An opened input: its text in blocks, its digest and its size."""
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import zlib
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
 from traces.errors import UnreadableTraceError
 from traces.progress import Progress
-
-try:  # isal decompresses about twice as fast; the standard library does the same work where it has no build.
-    from isal import igzip as _gzip_module
-    from isal import isal_zlib as _zlib_module
-
-    _GZIP_ERRORS: tuple[type[Exception], ...] = (_zlib_module.error, zlib.error, gzip.BadGzipFile, EOFError)
-    _open_gzip = _gzip_module.open
-except ImportError:
-    _GZIP_ERRORS = (zlib.error, gzip.BadGzipFile, EOFError)
-    _open_gzip = gzip.open
+from traces.reader import limits, sniff
+from traces.reader.encoding import to_utf8
+from traces.reader.inflate import inflate, is_compressed
+from traces.reader.repairs import Repairs
 
 BLOCK_BYTES = 8 << 20
-
-# First bytes of files that people give by mistake: what they are, and what reads them.
-_NOT_A_TRACE = (
-    (b"version https://git-lfs", "a Git LFS pointer, not the file itself", "run `git lfs pull` and try again"),
-    (b"<!DOCTYPE", "an HTML page", "download the raw file instead of the page that shows it"),
-    (b"<!doctype", "an HTML page", "download the raw file instead of the page that shows it"),
-    (b"<html", "an HTML page", "download the raw file instead of the page that shows it"),
-    (b"SQLite format 3", "an SQLite database, as Nsight Systems exports", "open it with `nsys stats`"),
-    (b"NVIDIA NSIGHT", "an Nsight report", "open it with Nsight Systems"),
-    (b"PK\x03\x04", "a zip archive (torch.save also writes these)", "unpack it and give the trace inside"),
-    (b"\x80\x02", "a pickle", "never open one you were sent; export the trace with `prof.export_chrome_trace`"),
-    (b"\x80\x04", "a pickle", "never open one you were sent; export the trace with `prof.export_chrome_trace`"),
-    (b"\x80\x05", "a pickle", "never open one you were sent; export the trace with `prof.export_chrome_trace`"),
-)
+STDIN = Path("-")
 
 
 class Source:
     """An opened input: its text as blocks of bytes, its digest and its size.
 
     Args:
-        path: The file.
+        path: The file; `-` is the standard input.
         progress: Told (`reading`, bytes read from disk, bytes on disk) after each block.
+        repairs: Where damage of the container is counted.
     """
 
-    def __init__(self, path: Path, progress: Progress) -> None:
+    def __init__(self, path: Path, progress: Progress, repairs: Repairs) -> None:
+        self.name = "standard input" if path == STDIN else path.name
+        self.notes: list[str] = []
         self._path = path
         self._progress = progress
+        self._repairs = repairs
         self._digest = hashlib.sha256()
+        self._reader: _DigestingReader | None = None
+        self._expected = 0
+        self._file = self._open()
+
+    def _open(self) -> IO[bytes]:
+        if self._path == STDIN:
+            return sys.stdin.buffer
         try:
-            self.size_bytes = path.stat().st_size
-            self._file = path.open("rb")
-        except IsADirectoryError as error:
-            raise _directory(path) from error
-        except OSError as error:
+            if self._path.is_dir():
+                raise UnreadableTraceError(
+                    f"{self.name or self._path} is a folder",
+                    where=str(self._path),
+                    fix="name one trace file in it, such as rank0.json.gz",
+                )
+            self._expected = self._path.stat().st_size
+            return self._path.open("rb")
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else None
             raise UnreadableTraceError(
-                f"cannot open {path.name}", where=str(path), why=error.strerror or str(error), fix="check the path"
+                f"cannot open {self.name}", where=str(self._path), why=reason or str(error), fix="check the path"
             ) from error
-        if path.is_dir():
-            raise _directory(path)
 
     def blocks(self) -> Iterator[bytes]:
-        """The uncompressed text, in order."""
+        """The uncompressed text as UTF-8, in order."""
+        return to_utf8(self._raw_blocks(), self.notes)
+
+    def _raw_blocks(self) -> Iterator[bytes]:
         with self._file as file:
-            reader = _DigestingReader(file, self._digest)
-            head = file.peek(32)[:32]
-            if not head:
+            reader = self._reader = _DigestingReader(file, self._digest)
+            head = reader.peek(sniff.HEAD_BYTES)
+            if not head.strip(b"\xef\xbb\xbf \t\r\n\0"):
                 raise UnreadableTraceError(
-                    f"{self._path.name} is empty", where=str(self._path), why="the export was interrupted or the disk was full",
+                    f"{self.name} is empty",
+                    where=str(self._path),
+                    why="the export was interrupted or the disk was full",
                     fix="record the trace again",
                 )
-            yield from self._read(reader, head)
+            yield from self._checked(reader, head)
             reader.drain()
 
-    def _read(self, reader: _DigestingReader, head: bytes) -> Iterator[bytes]:
-        stream: IO[bytes] = reader
-        if head.startswith(b"\x1f\x8b"):
-            stream = _open_gzip(reader, "rb")
-        else:
-            self._refuse_other_formats(head)
-        while True:
-            try:
-                block = stream.read(BLOCK_BYTES)
-            except _GZIP_ERRORS as error:
-                raise UnreadableTraceError(
-                    f"{self._path.name} is a damaged gzip file",
-                    where=f"after {reader.position:,} of {self.size_bytes:,} bytes",
-                    why=str(error) or "the file was cut",
-                    fix="copy or record the trace again",
-                ) from error
-            if not block:
-                return
-            self._progress("reading", reader.position, self.size_bytes)
+    def _checked(self, reader: _DigestingReader, head: bytes) -> Iterator[bytes]:
+        packed = is_compressed(head)
+        blocks = inflate(self.name, reader, self._repairs) if packed else iter(lambda: reader.read(BLOCK_BYTES), b"")
+        expanded = 0
+        for block in _gathered(blocks):
+            if not expanded:
+                sniff.refuse_other_formats(self.name, block[: sniff.HEAD_BYTES])
+            expanded += len(block)
+            if packed:
+                limits.check_expansion(self.name, reader.position, expanded)
+            self._progress("reading", reader.position, max(self._expected, reader.position))
             yield block
 
-    def _refuse_other_formats(self, head: bytes) -> None:
-        for magic, what, fix in _NOT_A_TRACE:
-            if head.lstrip().startswith(magic):
-                raise UnreadableTraceError(f"{self._path.name} is {what}", where="its first bytes", fix=fix)
+    @property
+    def size_bytes(self) -> int:
+        """Bytes on disk, or what the standard input gave."""
+        return self._expected or (self._reader.position if self._reader else 0)
 
     @property
     def sha256(self) -> str:
         """Digest of the bytes on disk; complete once `blocks` is exhausted."""
         return self._digest.hexdigest()
+
+
+def _gathered(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Blocks of about `BLOCK_BYTES`: decoders give out small ones, and each costs the work at its edges."""
+    pieces: list[bytes] = []
+    size = 0
+    for block in blocks:
+        pieces.append(block)
+        size += len(block)
+        if size >= BLOCK_BYTES:
+            yield b"".join(pieces)
+            pieces, size = [], 0
+    if pieces:
+        yield b"".join(pieces)
 
 
 class _DigestingReader:
@@ -114,50 +119,22 @@ class _DigestingReader:
     def __init__(self, file: IO[bytes], digest: Any) -> None:
         self._file = file
         self._digest = digest
+        self._ahead = b""
         self.position = 0
 
-    def read(self, size: int = -1) -> bytes:
+    def peek(self, size: int) -> bytes:
+        self._ahead += self.read(size)
+        return self._ahead
+
+    def read(self, size: int, /) -> bytes:
+        if self._ahead:
+            data, self._ahead = self._ahead, b""
+            return data
         data = self._file.read(size)
         self._digest.update(data)
         self.position += len(data)
         return data
 
-    def readinto(self, buffer: Any) -> int:
-        data = self.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
     def drain(self) -> None:
         while self.read(BLOCK_BYTES):
             pass
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return False
-
-    def writable(self) -> bool:
-        return False
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        raise OSError("not seekable")
-
-    def tell(self) -> int:
-        return self.position
-
-    def close(self) -> None:
-        pass
-
-    @property
-    def closed(self) -> bool:
-        return False
-
-    def flush(self) -> None:
-        pass
-
-
-def _directory(path: Path) -> UnreadableTraceError:
-    return UnreadableTraceError(
-        f"{path.name or path} is a folder", where=str(path), fix="name one trace file in it, such as rank0.json.gz"
-    )

@@ -1,7 +1,7 @@
 """One vocabulary for all dialects: what a category and a name mean.
 
-Categories and names of torch 1.8 to now, CUDA, ROCm, XPU, MTIA and CPU-only (rules.md section 3). Everything here works on one
-string and is called once per distinct string, never once per event.
+Categories and names of torch 1.8 to now, CUDA, ROCm, XPU, MTIA and CPU-only (rules.md section 3). Everything here works
+on one string and is called once per distinct string, never once per event.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from enum import IntEnum
 
 
 class Kind(IntEnum):
-    """Which frame an event belongs to; SKIP for events no measurement needs (flows, process metadata, unknown phases)."""
+    """Which frame an event belongs to; SKIP for what no measurement needs (flows, process metadata, unknown phases)."""
 
     SKIP = 0
     OP = 1
@@ -28,6 +28,9 @@ class Kind(IntEnum):
     COLLECTIVE = 12
     STEP = 13
     UNKNOWN = 14
+    # Neither is a frame: half a span (B or E), and an event that does not state its phase.
+    HALF = 15
+    UNPHASED = 16
 
 
 _CATEGORIES = {
@@ -67,6 +70,10 @@ def event_kind(phase: object, category: object) -> Kind:
         return Kind.RUNTIME if name.endswith(("_runtime", "_driver")) else Kind.UNKNOWN
     if phase == "i":
         return Kind.MEMORY
+    if phase is None:
+        return Kind.UNPHASED
+    if phase in ("B", "E"):
+        return Kind.HALF
     return Kind.THREAD_NAME if phase == "M" else Kind.SKIP
 
 
@@ -88,8 +95,8 @@ def is_collective_range(name: str) -> bool:
 
 
 _COLLECTIVE_KERNEL = re.compile(
-    r"(?:void )?(?:nccl(?:Dev)?Kernel|nccl\w*Kernel|rccl|msccl\w*[Kk]ernel|multimem_all_reduce|(?:\w+::)*cross_device_reduce"
-    r"|(?:\w+::)*(?:one|two)_shot_all_reduce|oneccl|xccl)"
+    r"(?:void )?(?:nccl(?:Dev)?Kernel|nccl\w*Kernel|rccl|msccl\w*[Kk]ernel|multimem_all_reduce"
+    r"|(?:\w+::)*cross_device_reduce|(?:\w+::)*(?:one|two)_shot_all_reduce|oneccl|xccl)"
 )
 
 
@@ -102,11 +109,13 @@ _LOADER = re.compile(
     r"enumerate\((?:DataLoader|DataPipe|IterDataPipe|MapDataPipe)\)#"
     r"|.*DataLoaderIter\.__next__"
     r"|\[pl\].*(?:fetch_next|dataloader_next|_next_data)"
-    r"|\W*(?:wait[_ ]for[_ ]batch|wait[_ ]for[_ ]data|load[_ ]batch|data[_ ]?load(?:ing|er)?|next[_ ]batch|get[_ ]batch|fetch[_ ]batch"
-    r"|batch[_ ]load(?:ing)?|get[_ ]next[_ ]batch)\W*$",
+    r"|\W*(?:wait[_ ]for[_ ]batch|wait[_ ]for[_ ]data|load[_ ]batch|data[_ ]?load(?:ing|er)?|next[_ ]batch|get[_ ]batch"
+    r"|fetch[_ ]batch|batch[_ ]load(?:ing)?|get[_ ]next[_ ]batch)\W*$",
     re.IGNORECASE,
 )
-_COMPILE = re.compile(r".*\(dynamo_timed\)\s*$|_compile\.compile_inner|fx_codegen_and_compile|.*\bcompile_fx\b|.*entire_frame_compile")
+_COMPILE = re.compile(
+    r".*\(dynamo_timed\)\s*$|_compile\.compile_inner|fx_codegen_and_compile|.*\bcompile_fx\b|.*entire_frame_compile"
+)
 
 
 def annotation_kind(name: str) -> str:
@@ -141,7 +150,9 @@ _SYNC = re.compile(
     r"(?:cuda|hip)(?:Device|Stream|Event)Synchronize|cu(?:Ctx|Stream|Event)Synchronize|cudaThreadSynchronize"
     r"|ur(?:QueueFinish|EventWait)|zeCommandQueueSynchronize|zeEventHostSynchronize|(?:device|stream|event)Synchronize"
 )
-_MEMCPY = re.compile(r"(?:cuda|hip|cu)Memcpy\w*|urEnqueueUSMMemcpy|urEnqueueMemBuffer(?:Read|Write|Copy)|zeCommandListAppendMemoryCopy")
+_MEMCPY = re.compile(
+    r"(?:cuda|hip|cu)Memcpy\w*|urEnqueueUSMMemcpy|urEnqueueMemBuffer(?:Read|Write|Copy)|zeCommandListAppendMemoryCopy"
+)
 _MEMSET = re.compile(r"(?:cuda|hip|cu)Memset\w*|urEnqueueUSMFill|zeCommandListAppendMemoryFill")
 _ALLOCATOR = re.compile(
     r"(?:cuda|hip)(?:Malloc\w*|Free\w*|HostAlloc|HostFree|HostMalloc|ExtMallocWithFlags|HostRegister|HostUnregister)$"
@@ -186,3 +197,17 @@ def copy_host_memory(name: str) -> str:
     """pageable, pinned or unknown: the memory on the host's side of a copy."""
     lowered = name.lower()
     return "pageable" if "pageable" in lowered else "pinned" if "pinned" in lowered else "unknown"
+
+
+_SWALLOWED = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_PATH = re.compile(r"(?:[A-Za-z]:|.*\\|[\w.-]*[\b\f\n\r\t])[^<>]*\.py\b", re.DOTALL)
+
+
+def restored_path(name: str) -> str:
+    r"""A Windows path some of whose backslashes were read as escapes (`torch\nn` as a line break), restored.
+
+    Such a text is valid JSON, so that nothing but the control characters inside a path tells of it.
+    """
+    if not any(character in name for character in _SWALLOWED) or not _PATH.match(name):
+        return name
+    return "".join(_SWALLOWED.get(character, character) for character in name)

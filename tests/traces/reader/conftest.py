@@ -1,0 +1,8 @@
+"""Puts the helpers beside the tests within reach of them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))

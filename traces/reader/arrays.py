@@ -1,0 +1,52 @@
+"""Arrays of codes and of numbers to the extension arrays of pandas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+Table = dict[str, npt.NDArray[Any]]
+
+
+def nullable(table: Table, column: str) -> pd.api.extensions.ExtensionArray:
+    """A column of whole numbers, NA where `<column>_known` is false or the column is absent."""
+    rows = len(table["start"])
+    if column not in table:
+        return pd.array([pd.NA] * rows, dtype="Int64")
+    return pd.arrays.IntegerArray(table[column].astype(np.int64), ~table[column + "_known"].astype(bool))
+
+
+def categorical(codes: npt.NDArray[np.int64], categories: list[str]) -> pd.Categorical:
+    """A categorical; names that differ as written but read the same (1 and "1") are merged."""
+    if len(set(categories)) == len(categories):
+        return from_codes(codes, categories)
+    order: dict[str, int] = {}
+    merged = np.array([order.setdefault(label, len(order)) for label in categories], dtype=np.int64)
+    return from_codes(np.where(codes >= 0, merged[codes], -1), list(order))
+
+
+def from_codes(codes: npt.NDArray[Any], categories: Sequence[str]) -> pd.Categorical:
+    """A categorical from positions in `categories`; -1 is NA."""
+    # pandas' stubs know neither int64 codes nor text categories here.
+    made: pd.Categorical = pd.Categorical.from_codes(codes, categories=list(categories))  # type: ignore[call-overload]
+    return made
+
+
+def text(value: Any) -> str:
+    """A value as text; nothing is an empty one."""
+    return "" if value is None else str(value)
+
+
+def trailing_number(value: Any) -> int:
+    """The number at the end (`stream 7` -> 7), or 0."""
+    digits = ""
+    for character in reversed(text(value).strip()):
+        if not character.isdigit():
+            break
+        digits = character + digits
+    # Twenty digits or more are no stream number.
+    return int(digits) if digits and len(digits) < 19 else 0

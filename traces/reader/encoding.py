@@ -1,0 +1,49 @@
+"""Text in whatever encoding to UTF-8, block by block."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+
+def to_utf8(blocks: Iterable[bytes], notes: list[str]) -> Iterator[bytes]:
+    """The blocks as UTF-8 without a byte order mark.
+
+    Args:
+        blocks: Text in UTF-8, UTF-16 or UTF-32, with or without a mark.
+        notes: Where an unusual encoding is said.
+    """
+    iterator = iter(blocks)
+    first = b""
+    for block in iterator:
+        first += block
+        if len(first) >= 4:
+            break
+    encoding = _encoding(first)
+    if encoding is None:
+        yield first.removeprefix(codecs.BOM_UTF8)
+        yield from iterator
+        return
+    notes.append(f"the file is written in {encoding.upper()}, as a shell's redirection may do")
+    decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
+    for block in chain([first], iterator):
+        yield decoder.decode(block).lstrip("\ufeff").encode("utf-8", "replace")
+    yield decoder.decode(b"", final=True).encode("utf-8", "replace")
+
+
+def _encoding(head: bytes) -> str | None:
+    """utf-16 or utf-32 with its byte order; None is UTF-8."""
+    marks = (
+        (codecs.BOM_UTF32_LE, "utf-32-le"),
+        (codecs.BOM_UTF32_BE, "utf-32-be"),
+        (codecs.BOM_UTF16_LE, "utf-16-le"),
+        (codecs.BOM_UTF16_BE, "utf-16-be"),
+    )
+    for mark, encoding in marks:
+        if head.startswith(mark):
+            return encoding
+    # Without a mark: the first character is a bracket, the other byte of it zero.
+    if head[:1] in (b"{", b"[") and head[1:2] == b"\0":
+        return "utf-16-le"
+    return "utf-16-be" if head[:1] == b"\0" and head[1:2] in (b"{", b"[") else None

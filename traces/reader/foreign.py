@@ -1,0 +1,44 @@
+"""Chrome traces that another program wrote, named for what they are."""
+
+from __future__ import annotations
+
+import re
+
+from traces.errors import UnreadableTraceError
+from traces.reader.columns import Columns
+
+# A word in the names of processes or categories, the program, the tool that reads it.
+_PROGRAMS = (
+    (
+        r"/host:|/device:(?:TPU|GPU|CPU)|XLA|TensorFlow",
+        "JAX or TensorFlow",
+        "XProf or TensorBoard (`pip install xprof`)",
+    ),
+    (r"devtools|blink|v8|cc,|toplevel", "Chrome's own profiler", "Chrome's developer tools"),
+    (r"FEE|viztracer", "VizTracer", "`vizviewer`"),
+)
+
+
+def not_from_torch(name: str, columns: Columns) -> UnreadableTraceError:
+    """The error for a Chrome trace that holds nothing torch.profiler writes.
+
+    Args:
+        name: File name.
+        columns: Its events.
+    """
+    words = [str(category) for category in columns.categories if category]
+    words += [text.decode("utf-8", "replace") for text in columns.texts]
+    hint = " ".join([*words, *columns.unknown])
+    for pattern, program, tool in _PROGRAMS:
+        if re.search(pattern, hint):
+            return UnreadableTraceError(
+                f"{name} is a Chrome trace of {program}, not of torch.profiler",
+                where="the names of its processes and categories",
+                fix=f"open it with {tool}, or at https://ui.perfetto.dev",
+            )
+    listed = ", ".join(sorted({word for word in words if word})[:5])
+    return UnreadableTraceError(
+        f"{name} is a Chrome trace, but nothing in it comes from torch.profiler",
+        where=f"{columns.events:,} events" + (f" of {listed}" if listed else ""),
+        fix="record with torch.profiler, or `advisor collect`; https://ui.perfetto.dev shows this file",
+    )

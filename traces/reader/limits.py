@@ -1,0 +1,86 @@
+"""What a trace may cost to read: a trace is untrusted data, people download them from issues.
+
+Each bound is far above every real trace seen, so that meeting one means the file is hostile or damaged.
+"""
+
+from __future__ import annotations
+
+import os
+
+from traces.errors import UnreadableTraceError
+
+# One event; the longest real ones (a fused op with thousands of tensors) stay below 1 MB.
+MAX_EVENT_BYTES = 64 << 20
+# Keys before or after the events; real metadata stays below 1 MB.
+MAX_METADATA_BYTES = 64 << 20
+# Traces compress 10 to 40 times; gzip's own maximum is 1032.
+MAX_EXPANSION = 400
+# Small files may expand as they like: a few hundred MB are read and thrown away in a second.
+EXPANSION_FREE_BYTES = 512 << 20
+# While frames are made from columns, both exist for a moment, beside the text being read.
+COLUMNS_TO_PEAK = 2.5
+
+
+def available_bytes() -> int | None:
+    """Memory that can be had now; None where the system does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii", errors="replace") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def check_expansion(name: str, compressed: int, expanded: int) -> None:
+    """Refuses a compressed file that grows as no trace does.
+
+    Raises:
+        UnreadableTraceError: It does.
+    """
+    if expanded > EXPANSION_FREE_BYTES and expanded > MAX_EXPANSION * max(compressed, 1):
+        raise UnreadableTraceError(
+            f"{name} expands to more than {MAX_EXPANSION} times its size",
+            where=f"after {compressed:,} compressed bytes gave {expanded:,}",
+            why="no trace compresses so well; the file was made to fill memory or disk",
+            fix="do not open it; ask where it comes from",
+        )
+
+
+def check_event(name: str, size: int, offset: int) -> None:
+    """Refuses a single event, or one of its strings, that is larger than any real one.
+
+    Raises:
+        UnreadableTraceError: It is.
+    """
+    if size > MAX_EVENT_BYTES:
+        raise UnreadableTraceError(
+            f"{name} holds an event of more than {MAX_EVENT_BYTES >> 20} MB",
+            where=f"byte {offset:,}",
+            why="it is nested without end, or a string in it never closes",
+            fix="record the trace again; if it was sent to you, ask where it comes from",
+        )
+
+
+def check_memory(name: str, columns: int, available: int | None) -> None:
+    """Stops before the machine runs out of memory.
+
+    Args:
+        name: File name.
+        columns: Bytes of all columns so far.
+        available: Memory that was there at the start; None is unknown.
+
+    Raises:
+        UnreadableTraceError: What is left would not do.
+    """
+    if available is not None and columns * COLUMNS_TO_PEAK > available:
+        raise UnreadableTraceError(
+            f"{name} needs more memory than this machine has left",
+            where=f"{columns >> 20:,} MB of columns, {available >> 20:,} MB were available",
+            why="the trace holds very many events",
+            fix="cut it first: `advisor slim TRACE -o small.json.gz --steps A-B --no-python`",
+        )

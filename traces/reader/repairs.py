@@ -1,0 +1,112 @@
+"""The log of everything that was mended while reading: by kind, with its count and its first place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from traces.errors import UnreadableTraceError
+from traces.trace import Repair
+
+# Kind -> what happened, for people. A test holds that nothing is counted under another name.
+MESSAGES = {
+    "truncated": "the file ends before its last event: what came after is lost",
+    "truncated-gzip": "the compressed data ends in the middle: what came after is lost",
+    "damaged-gzip": "the compressed data is damaged: what came after the damage is lost",
+    "wrong-checksum": "the checksum of the compressed data is wrong: some bytes may have changed",
+    "trailing-bytes": "bytes after the end of the compressed data were ignored",
+    "trailing-text": "text after the end of the trace was ignored",
+    "several-documents": "the file holds several traces, written one after another; only the first was read",
+    "damaged-metadata": "the keys beside the events could not be read",
+    "lost-event": "an event could not be read and was left out",
+    "missing-bracket": "the list of events was not closed",
+    "stray-text": "text between two events was left out",
+    "trailing-comma": "a comma before a closing bracket was ignored",
+    "not-an-event": "something in the list of events was no event (null, a text, a number) and was left out",
+    "empty-event": "an event without any content was left out",
+    "nested-too-deep": "an event was nested deeper than any real one and was left out",
+    "invalid-escape": "a text held single backslashes, as in Windows paths; they were doubled",
+    "swallowed-escape": "a path held backslashes that read as control characters; they were restored",
+    "control-character": "a text held raw control characters; they were escaped",
+    "invalid-utf8": "bytes that are no UTF-8 were replaced",
+    "invalid-surrogate": "half a surrogate pair in a text was replaced",
+    "invalid-number": "a number was NaN, infinite or beyond any range; it was read as missing",
+    "wrong-type": "a value had another type than the format states; it was converted or read as missing",
+    "duplicate-key": "an event stated a key twice; the last one counts",
+    "missing-phase": "an event did not state its kind (`ph`); with a duration it was read as complete",
+    "missing-start": "an event did not state when it began and was left out",
+    "unfinished": "an event had no end (`dur` missing or -1); it was ended where its surroundings end",
+    "unmatched-end": "the end of an event had no beginning and was left out",
+    "negative-duration": "an event had a negative duration and was set aside",
+    "absurd-duration": "an event lasted longer than the trace allows and was set aside",
+    "absurd-start": "an event lay far outside the recorded window and was set aside",
+    "partial-step": "the last step was cut off and left out",
+}
+
+
+@dataclass
+class _Count:
+    count: int
+    first_offset: int | None
+    first_event: int | None
+    detail: str
+
+
+class Repairs:
+    """Counts repairs; with `strict`, the first one is an error.
+
+    Args:
+        name: File name, for messages.
+        strict: Whether a file that needs mending is unreadable.
+    """
+
+    def __init__(self, name: str, *, strict: bool = False) -> None:
+        self._name = name
+        self._strict = strict
+        self._counts: dict[str, _Count] = {}
+
+    def add(
+        self, kind: str, offset: int | None = None, *, event: int | None = None, count: int = 1, detail: str = ""
+    ) -> None:
+        """Counts `count` repairs of one kind.
+
+        Args:
+            kind: A key of `MESSAGES`.
+            offset: Byte of the (first) one in the uncompressed text.
+            event: Its number in the file, from 0.
+            count: How many.
+            detail: Appended to the message of the first one.
+
+        Raises:
+            UnreadableTraceError: Reading is strict.
+        """
+        message = MESSAGES[kind]
+        if self._strict:
+            raise UnreadableTraceError(
+                f"{self._name} is damaged: {message}{detail}",
+                where=_place(offset, event),
+                why="--strict refuses a trace that has to be repaired",
+                fix="read it without --strict, or write a repaired copy with `advisor repair`",
+            )
+        known = self._counts.get(kind)
+        if known is None:
+            self._counts[kind] = _Count(count, offset, event, detail)
+        else:
+            known.count += count
+
+    def count(self, kind: str) -> int:
+        """How many of one kind so far."""
+        known = self._counts.get(kind)
+        return known.count if known else 0
+
+    def listed(self) -> tuple[Repair, ...]:
+        """All of them, the most frequent first."""
+        return tuple(
+            Repair(kind, c.count, c.first_offset, MESSAGES[kind] + c.detail, c.first_event)
+            for kind, c in sorted(self._counts.items(), key=lambda item: (-item[1].count, item[0]))
+        )
+
+
+def _place(offset: int | None, event: int | None) -> str | None:
+    parts = [f"byte {offset:,}"] if offset is not None else []
+    parts += [f"event {event:,}"] if event is not None else []
+    return ", ".join(parts) or None

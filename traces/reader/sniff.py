@@ -1,0 +1,129 @@
+"""What a file is by its content, and for everything that is no trace: the tool that reads it."""
+
+from __future__ import annotations
+
+import re
+
+from traces.errors import UnreadableTraceError
+
+GZIP = b"\x1f\x8b"
+ZSTD = b"\x28\xb5\x2f\xfd"
+BZIP2 = b"BZh"
+XZ = b"\xfd7zXZ\x00"
+# As much of the beginning as `refuse_other_formats` looks at.
+HEAD_BYTES = 512
+
+_PICKLE = ("a pickle", "never open one you were sent; export the trace with `prof.export_chrome_trace`")
+_HTML = ("an HTML page", "download the raw file instead of the page that shows it")
+_NSYS = ("an Nsight Systems report", "open it with `nsys stats` or the Nsight Systems window")
+_ARCHIVE = "unpack it and give the trace inside, or one file per rank"
+
+# First bytes (lower case) of files that people give by mistake: what they are, and what reads them.
+_MAGIC: tuple[tuple[bytes, tuple[str, str]], ...] = (
+    (b"version https://git-lfs", ("a Git LFS pointer, not the file itself", "run `git lfs pull` and try again")),
+    (b"<!doctype", _HTML),
+    (b"<html", _HTML),
+    (b"<head", _HTML),
+    (b"<?xml", ("an XML document", "download the raw trace instead of what the server answered")),
+    (b"sqlite format 3", ("an SQLite database, as Nsight Systems exports", "open it with `nsys stats`")),
+    (b"nvidia nsight", _NSYS),
+    (b"qdstrm", _NSYS),
+    (b"nvr\x00", ("an Nsight Compute report", "open it with `ncu --import`")),
+    (b"pk\x03\x04", ("a zip archive (torch.save also writes these)", _ARCHIVE)),
+    (b"7z\xbc\xaf\x27\x1c", ("a 7z archive", _ARCHIVE)),
+    (b"rar!", ("a rar archive", _ARCHIVE)),
+    (b"par1", ("a Parquet file", "give the trace it was made from")),
+    (b"\x7felf", ("a program", "give the trace it wrote")),
+    (b"%pdf", ("a PDF document", "give the trace itself")),
+    (b"\x89png", ("a picture", "give the trace itself")),
+    (b"\x80\x02", _PICKLE),
+    (b"\x80\x03", _PICKLE),
+    (b"\x80\x04", _PICKLE),
+    (b"\x80\x05", _PICKLE),
+)
+
+_XPLANE = (
+    "an XPlane protobuf, as JAX and TensorFlow write",
+    "open it with XProf or TensorBoard (`pip install xprof`); advisor reads traces of torch.profiler",
+)
+_PERFETTO = ("a Perfetto protobuf trace", "open it at https://ui.perfetto.dev; advisor reads Chrome trace JSON")
+# Names decide only for binary content that says nothing of itself.
+_ENDINGS: tuple[tuple[str, tuple[str, str]], ...] = (
+    (".nsys-rep", _NSYS),
+    (".qdrep", _NSYS),
+    (".ncu-rep", ("an Nsight Compute report", "open it with `ncu --import`")),
+    (".xplane.pb", _XPLANE),
+    (".pftrace", _PERFETTO),
+    (".perfetto-trace", _PERFETTO),
+    (".pt", _PICKLE),
+    (".prof", ("a cProfile file", "open it with `python -m pstats`")),
+)
+
+# Keys of JSON that is no trace, near its beginning.
+_OTHER_JSON: tuple[tuple[re.Pattern[bytes], tuple[str, str]], ...] = (
+    (
+        re.compile(rb'"\$schema"\s*:\s*"https://www\.speedscope\.app'),
+        ("a speedscope profile", "open it at https://www.speedscope.app"),
+    ),
+    (
+        re.compile(rb'"nodes"\s*:\s*\['),
+        (
+            "an execution trace (ExecutionTraceObserver), which holds no times",
+            "give the profiler's trace of the same run",
+        ),
+    ),
+    (
+        re.compile(rb'"(?:message|error|detail)"\s*:'),
+        ("an error message of a server", "download the file again, signed in"),
+    ),
+    (
+        re.compile(rb'"(?:nodes|segments|device_traces)"\s*:'),
+        ("a memory snapshot", "open it at https://pytorch.org/memory_viz"),
+    ),
+)
+
+
+def refuse_other_formats(name: str, head: bytes) -> None:
+    """Says what the file is where it cannot be a trace.
+
+    Args:
+        name: File name.
+        head: Its first bytes, uncompressed.
+
+    Raises:
+        UnreadableTraceError: It is something known, or binary.
+    """
+    known = _by_magic(head) or _by_binary(name.lower(), head)
+    if known is not None:
+        what, fix = known
+        raise UnreadableTraceError(f"{name} is {what}", where="its first bytes", fix=fix)
+
+
+def other_json(head: bytes) -> tuple[str, str] | None:
+    """What JSON without events is, and what to do; None where it is unknown."""
+    return next((answer for pattern, answer in _OTHER_JSON if pattern.search(head)), None)
+
+
+def _by_magic(head: bytes) -> tuple[str, str] | None:
+    text = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    for magic, answer in _MAGIC:
+        if text.startswith(magic):
+            return answer
+    if head[257:262] == b"ustar":
+        return "a tar archive", _ARCHIVE
+    return None
+
+
+def _by_binary(name: str, head: bytes) -> tuple[str, str] | None:
+    """Protobuf and other binary content: JSON holds no zero bytes outside UTF-16, and begins with a bracket."""
+    if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
+        return None
+    controls = sum(byte < 9 or 13 < byte < 32 or byte == 127 for byte in head)
+    if not controls:
+        return None
+    for ending, answer in _ENDINGS:
+        if name.endswith(ending):
+            return answer
+    if head[:1] == b"\x0a":
+        return _XPLANE if b"/host:" in head or b"/device:" in head else _PERFETTO
+    return "a binary file", "export the trace with `prof.export_chrome_trace`"
