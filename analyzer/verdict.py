@@ -59,8 +59,10 @@ def verdict(waterfall: Mapping[str, int], *, has_device: bool) -> Verdict:
     if not total:
         return Verdict(bound_by="unknown", ratio=0.0, text="Nothing to judge: the window is empty.")
     ratios: dict[BoundBy, float] = {}
+    # Without a device the optimizer is arithmetic on the same cores as the model, not time in which something idles.
+    groups: dict[str, BoundBy] = _GROUPS if has_device else {**_GROUPS, "optimizer": "compute"}
     for cause, ns in waterfall.items():
-        ratios[_GROUPS[cause]] = ratios.get(_GROUPS[cause], 0.0) + ns / total
+        ratios[groups[cause]] = ratios.get(groups[cause], 0.0) + ns / total
     compute = ratios.pop("compute", 0.0)
     largest = max(ratios, key=lambda group: ratios[group], default=None)
     loss = 1.0 - compute

@@ -42,7 +42,7 @@ class Facts:
     @cached_property
     def steps(self) -> Steps:
         """The steps, used and left out."""
-        return find_steps(self.trace, self.launched, self._selected_steps)
+        return find_steps(self.trace, self.work, self.launched, self._selected_steps)
 
     def window(self, *, raw: bool = False) -> IntervalSet:
         """The used steps (W), or with `raw` everything between the first and the last host step (W0 of rules.md)."""

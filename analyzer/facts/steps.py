@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analyzer.facts.inferred_steps import infer_steps
 from analyzer.intervals import IntervalSet
 from traces.trace import Trace
 
@@ -37,11 +38,15 @@ class Steps:
         frame: One row per step: number, start_ns, end_ns, dur_ns, host_start_ns, host_end_ns, device_events, used (bool), reason
             (text for unused ones, else NA).
         thread: Row of the marks' thread in `trace.threads`, or None where steps have no marks.
+        requests: Whether the steps are served requests rather than training steps.
+        recorded: From the first to the last event of the trace, whatever the steps are.
     """
 
     source: str
     frame: pd.DataFrame
     thread: int | None
+    requests: bool
+    recorded: IntervalSet
 
     @property
     def used(self) -> pd.DataFrame:
@@ -56,7 +61,12 @@ class Steps:
 
     @property
     def raw_window(self) -> IntervalSet:
-        """From the first host step's start to the last host step's end, nothing dropped (W0 of rules.md)."""
+        """From the first host step's start to the last host step's end, nothing dropped (W0 of rules.md).
+
+        Without step marks: the whole recording.
+        """
+        if not self.marked:
+            return self.recorded
         return IntervalSet.of([(int(self.frame["host_start_ns"].min()), int(self.frame["host_end_ns"].max()))])
 
     @property
@@ -65,24 +75,47 @@ class Steps:
         return self.source == PROFILER_STEP
 
 
-def find_steps(trace: Trace, launches: pd.DataFrame, selected: tuple[int, int] | None = None) -> Steps:
+def find_steps(
+    trace: Trace, work: pd.DataFrame, launches: pd.DataFrame, selected: tuple[int, int] | None = None
+) -> Steps:
     """The steps of the trace, with those to be left out marked.
 
     Args:
         trace: The trace.
-        launches: Device work with its launch, from `analyzer.facts.launches`.
+        work: All device work, from `analyzer.facts.launches`.
+        launches: Device work with its launch, from there too.
         selected: First and last step number to use, inclusive, as `--steps A-B` gives them.
     """
-    if len(trace.steps) == 0:
-        return _whole_trace(trace)
-    marks = trace.steps
-    host_start = marks["start_ns"].to_numpy()
-    # The gap between two marks belongs to the earlier step.
-    host_end = np.append(host_start[1:], marks["end_ns"].to_numpy()[-1])
+    recorded = _recorded(trace)
+    if len(trace.steps):
+        marks = trace.steps
+        start = marks["start_ns"].to_numpy()
+        # The gap between two marks belongs to the earlier step.
+        end = np.append(start[1:], marks["end_ns"].to_numpy()[-1])
+        frame = _step_frame(trace, marks["number"].to_numpy(), start, end, launches, selected)
+        return Steps(PROFILER_STEP, frame, int(marks["thread"].iloc[0]), False, recorded)
+    inferred = infer_steps(trace, work)
+    if inferred is not None:
+        numbers = np.arange(len(inferred.start_ns))
+        # Steps cut between kernels are the device's own: what a launch in one step does in another moves no border.
+        extending = launches if inferred.thread is not None else launches.assign(launch_start_ns=launches["start_ns"])
+        frame = _step_frame(trace, numbers, inferred.start_ns, inferred.end_ns, extending, selected)
+        return Steps(f"inferred:{inferred.how}", frame, inferred.thread, inferred.requests, recorded)
+    return Steps(WHOLE_TRACE, _whole_frame(trace, recorded), None, False, recorded)
+
+
+def _step_frame(
+    trace: Trace,
+    numbers: Int64Array,
+    host_start: Int64Array,
+    host_end: Int64Array,
+    launches: pd.DataFrame,
+    selected: tuple[int, int] | None,
+) -> pd.DataFrame:
     start, end = _device_extent(host_start, host_end, launches)
     frame = pd.DataFrame(
         {
-            "number": marks["number"].to_numpy(),
+            "number": numbers,
             "start_ns": start,
             "end_ns": end,
             "dur_ns": end - start,
@@ -96,15 +129,20 @@ def find_steps(trace: Trace, launches: pd.DataFrame, selected: tuple[int, int] |
     if not frame["used"].any():
         # Nothing usable: fall back to every step that has an extent, so that there is a window to describe.
         frame["used"] = frame["dur_ns"] > 0
-    return Steps(PROFILER_STEP, frame, int(marks["thread"].iloc[0]))
+    return frame
 
 
-def _whole_trace(trace: Trace) -> Steps:
+def _recorded(trace: Trace) -> IntervalSet:
+    """From the first to the last event of any kind that takes time."""
     frames = (trace.ops, trace.annotations, trace.runtime, trace.kernels, trace.copies, trace.collectives, trace.python)
     starts = [int(frame["start_ns"].min()) for frame in frames if len(frame)]
     ends = [int(frame["end_ns"].max()) for frame in frames if len(frame)]
-    start, end = min(starts, default=0), max(ends, default=0)
-    frame = pd.DataFrame(
+    return IntervalSet.of([(min(starts, default=0), max(ends, default=0))])
+
+
+def _whole_frame(trace: Trace, recorded: IntervalSet) -> pd.DataFrame:
+    start, end = recorded.pairs()[0] if recorded else (0, 0)
+    return pd.DataFrame(
         {
             "number": [0],
             "start_ns": [start],
@@ -117,7 +155,6 @@ def _whole_trace(trace: Trace) -> Steps:
             "used": [True],
         }
     )
-    return Steps(WHOLE_TRACE, frame, None)
 
 
 def _device_extent(

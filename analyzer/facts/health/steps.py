@@ -19,7 +19,11 @@ def check(facts: Facts) -> Iterator[Symptom]:
     """Symptoms that concern the steps."""
     steps = facts.steps
     if not steps.marked:
-        how = "the whole trace is taken as one step" if steps.source == "whole-trace" else f"steps are {steps.source}"
+        how = (
+            "the whole trace is taken as one step"
+            if steps.source == "whole-trace"
+            else f"steps are inferred from {steps.source.split(':', 1)[-1]}"
+        )
         yield Symptom(
             "PG001",
             Gravity.CAUTION,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from analyzer.facts.health.symptom import Gravity, Symptom
-from analyzer.intervals import IntervalSet
+from analyzer.intervals import EMPTY, IntervalSet
 from analyzer.units import duration, share
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ WARMUP_SHARE = 0.05
 
 
 def warmup_time(facts: Facts) -> tuple[IntervalSet, int]:
-    """Time of start-up calls inside the used steps, and how many there are.
+    """Time of start-up calls inside the used steps, and how many there are; without step marks, in the whole recording.
 
     Calls that occur in more than half of at least three used steps are no warm-up but a habit, and belong to other rules.
     """
@@ -38,7 +38,9 @@ def warmup_time(facts: Facts) -> tuple[IntervalSet, int]:
     launches = calls[calls["kind"].isin(["launch", "graph_launch"])]
     limit = min(_SLOW_LAUNCH_NS, _SLOW_LAUNCH_TIMES * float(launches["dur_ns"].median())) if len(launches) else 0.0
     slow = launches[launches["dur_ns"] >= max(limit, 1)]
-    slow_idle = IntervalSet(slow["start_ns"].to_numpy(), slow["end_ns"].to_numpy()) & facts.idle
+    window = facts.window() if facts.steps.marked else facts.window(raw=True)
+    busy = facts.device.busy if facts.device else EMPTY
+    slow_idle = IntervalSet(slow["start_ns"].to_numpy(), slow["end_ns"].to_numpy()) - busy
     compiling = facts.trace.annotations[facts.trace.annotations["kind"] == "compile"]
     lazy = facts.trace.overhead[facts.trace.overhead["name"].str.contains("Lazy Function Loading", regex=False)]
     total, number = slow_idle, len(slow)
@@ -46,11 +48,13 @@ def warmup_time(facts: Facts) -> tuple[IntervalSet, int]:
         frame = _not_habitual(facts, frame)
         total |= IntervalSet(frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy())
         number += len(frame)
-    return total & facts.window(), number
+    return total & window, number
 
 
 def _not_habitual(facts: Facts, frame: pd.DataFrame) -> pd.DataFrame:
     used = facts.steps.used
+    if not facts.steps.marked:
+        return frame
     if len(used) < 3 or not len(frame):
         return frame
     names = frame["name"].astype("str")
@@ -67,12 +71,13 @@ def _not_habitual(facts: Facts, frame: pd.DataFrame) -> pd.DataFrame:
 def check(facts: Facts) -> Iterator[Symptom]:
     """Warm-up that takes at least 5 % of the window."""
     time, number = warmup_time(facts)
-    ratio = facts.ratio(time.total_ns)
+    whole = facts.window(raw=not facts.steps.marked).total_ns
+    ratio = time.total_ns / whole if whole else 0.0
     if ratio >= WARMUP_SHARE:
         yield Symptom(
             "PG002",
             Gravity.CAUTION,
-            f"Warm-up is inside the window: {duration(time.total_ns)} ({share(ratio)}) in {number:,} start-up calls.",
+            f"Warm-up is inside the recording: {duration(time.total_ns)} ({share(ratio)}) in {number:,} start-up calls.",
             "record later: schedule(wait=5, warmup=2, active=6, repeat=1)",
             number,
             ratio,
