@@ -28,8 +28,10 @@ _CANDIDATE_PERIODS = 16
 _CUT_TIMES = 2.0
 
 _ITERATION_RANGES = re.compile(
-    r"execute_context_|execute_model|execute_new_|.*run_training_batch|.*training_step|.*train_step|## *forward *##|forward_step"
-    r"|(?:train|training|inference|decode|prefill|request)[ _]?(?:step|iteration|iter|batch|loop)?\b|(?:iteration|iter|batch|step)\b",
+    r"execute_context_|execute_model|execute_new_|.*run_training_batch|.*training_step|.*train_step"
+    r"|## *forward *##|forward_step"
+    r"|(?:train|training|inference|decode|prefill|request)[ _]?(?:step|iteration|iter|batch|loop)?\b"
+    r"|(?:iteration|iter|batch|step)\b",
     re.IGNORECASE,
 )
 _NUMBERS = re.compile(r"\d+")
@@ -79,7 +81,7 @@ def _from_ranges(trace: Trace, *, requests: bool) -> InferredSteps | None:
     groups = pd.Series(alike[ranges["name"].cat.codes.to_numpy()], index=ranges.index)
     best: InferredSteps | None = None
     covered = 0
-    for (name, thread), rows in ranges.groupby([groups, ranges["thread"]]):
+    for (name, _), rows in ranges.groupby([groups, ranges["thread"]]):
         start, end = rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()
         # Nested or crossing ranges of one name are no iterations.
         if not name or len(rows) < MIN_REPETITIONS or (start[1:] < end[:-1]).any():
@@ -87,7 +89,9 @@ def _from_ranges(trace: Trace, *, requests: bool) -> InferredSteps | None:
         total = int((end - start).sum())
         if total > covered:
             covered = total
-            best = _between_starts(f"annotation {str(name).strip('_# ')}", start, int(end[-1]), int(thread), requests)
+            best = _between_starts(
+                f"annotation {str(name).strip('_# ')}", start, int(end[-1]), int(rows["thread"].iloc[0]), requests
+            )
     return best
 
 

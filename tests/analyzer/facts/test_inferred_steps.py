@@ -1,0 +1,87 @@
+"""Programs that never call prof.step(): steps come from what repeats, and the source says from what."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.facts import Facts
+from builders import TraceBuilder
+
+
+def facts(builder: TraceBuilder) -> Facts:
+    return Facts(builder.trace())
+
+
+def test_ranges_a_serving_engine_writes_are_requests() -> None:
+    builder = TraceBuilder()
+    for number in range(4):
+        at = number * 10_000
+        builder.annotation(f"execute_context_{number}(64)_generation_0(0)", at, 8_000)
+        builder.launch(at + 100, kernel_start=at + 200, kernel_dur=7_000)
+    steps = facts(builder).steps
+    assert steps.source.startswith("inferred:annotation execute_context")
+    assert steps.requests
+    assert steps.frame["dur_ns"].tolist() == [10_000_000] * 3 + [8_000_000]
+
+
+def test_optimizer_steps_end_training_steps() -> None:
+    builder = TraceBuilder(None)
+    for number in range(4):
+        at = number * 10_000
+        builder.op("aten::linear", at, 8_000)
+        builder.optimizer(at + 8_000, 2_000)
+    steps = facts(builder).steps
+    assert steps.source == "inferred:Optimizer.step"
+    assert not steps.requests
+    assert steps.frame["end_ns"].tolist() == [10_000_000, 20_000_000, 30_000_000, 40_000_000]
+
+
+def test_two_repetitions_are_no_rhythm() -> None:
+    builder = TraceBuilder(None)
+    for number in range(2):
+        builder.op("aten::linear", number * 10_000, 8_000)
+        builder.optimizer(number * 10_000 + 8_000, 2_000)
+    assert facts(builder).steps.source == "whole-trace"
+
+
+def kernel_sequence(*, gap: float) -> TraceBuilder:
+    """Five repetitions of ten different kernels, with `gap` us between repetitions and 1 us inside."""
+    builder = TraceBuilder()
+    at = 0.0
+    for _ in range(5):
+        for index in range(10):
+            builder.launch(at, kernel_start=at + 5, kernel_dur=100, name=f"kernel_{index}")
+            at += 101
+        at += gap
+    return builder
+
+
+def test_a_repeating_kernel_sequence_with_gaps_is_a_step() -> None:
+    steps = facts(kernel_sequence(gap=50)).steps
+    assert steps.source == "inferred:kernel sequence of 10"
+    # Between the cuts: ten kernels of 100 us, nine gaps of 1 us and one of 51 us.
+    assert set(steps.frame["dur_ns"]) == {1_060_000}
+
+
+def test_equal_layers_without_a_gap_are_no_steps() -> None:
+    assert facts(kernel_sequence(gap=0)).steps.source == "whole-trace"
+
+
+@pytest.mark.parametrize("name", ["Stage::run", "my_function", "iterate_all", "aten::step_size"])
+def test_other_ranges_are_not_taken_for_steps(name: str) -> None:
+    builder = TraceBuilder(None)
+    for number in range(5):
+        builder.annotation(name, number * 1_000, 900)
+        builder.op("aten::linear", number * 1_000, 800)
+    assert facts(builder).steps.source == "whole-trace"
+
+
+def test_without_marks_the_raw_window_is_the_whole_recording() -> None:
+    builder = TraceBuilder(None)
+    builder.op("aten::empty", 0, 5_000)
+    for number in range(3):
+        builder.annotation("train_step", 5_000 + number * 1_000, 1_000)
+        builder.op("aten::linear", 5_000 + number * 1_000, 900)
+    measured = facts(builder)
+    assert measured.window(raw=True).total_ns == 8_000_000
+    assert measured.window().total_ns == 3_000_000
