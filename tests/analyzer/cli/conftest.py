@@ -7,9 +7,9 @@ import types
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import analyses
 import pytest
 
+import analyses
 from analyzer.analysis import Analysis
 from analyzer.rule import Rule, RuleMeta, Threshold
 

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from builders import TraceBuilder
 
 import analyzer
 from analyzer.report.schema import schema
+from builders import TraceBuilder
 
 ROOT = Path(analyzer.__file__).parents[1]
 FORBIDDEN = ("textual", "torch", "hta", "torchvision")

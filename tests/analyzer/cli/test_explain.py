@@ -3,9 +3,9 @@ import os
 import sys
 import types
 
-import analyses
 import pytest
 
+import analyses
 from analyzer.cli import explain
 from analyzer.cli.main import main
 from traces.errors import UnreadableTraceError, UsageError

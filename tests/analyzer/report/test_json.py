@@ -1,9 +1,9 @@
 import json as stdlib_json
 
-import analyses
 import jsonschema
 import pytest
 
+import analyses
 from analyzer.report import json, schema
 
 EXAMPLES = [

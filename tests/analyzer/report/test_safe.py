@@ -1,6 +1,6 @@
-import analyses
 import pytest
 
+import analyses
 from analyzer.report import safe
 
 

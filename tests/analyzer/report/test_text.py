@@ -1,10 +1,10 @@
 import re
 from pathlib import Path
 
-import analyses
 import msgspec
 import pytest
 
+import analyses
 from analyzer.report import text
 from analyzer.report.safe import columns
 from analyzer.report.style import Style

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import analyses
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import analyses
 from analyzer.analysis import Lane, Span
 from analyzer.tui.draw import bars, lanes
 from analyzer.tui.draw.evidence import evidence

@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import analyses
 import pytest
 from textual.pilot import Pilot
 from textual.screen import Screen
 
+import analyses
 from analyzer.tui.app import AdvisorApp
 from analyzer.tui.screens.checks import ChecksScreen
 from analyzer.tui.screens.findings import FindingsScreen

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import analyses
 import pytest
 
+import analyses
 from analyzer.tui.app import AdvisorApp
 
 MakeApp = Callable[..., AdvisorApp]

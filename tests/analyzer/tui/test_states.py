@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-import analyses
 import pytest
 from textual.widgets._footer import FooterKey
 
+import analyses
 from analyzer.analysis import Analysis
 from analyzer.tui.app import CANCELLED, AdvisorApp
 from analyzer.tui.job import Job, Report
