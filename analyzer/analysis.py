@@ -83,12 +83,13 @@ class ExcludedStep(Document, frozen=True, kw_only=True):
 
 
 class Steps(Document, frozen=True, kw_only=True):
-    """How steps were found. `source`: `ProfilerStep`, `inferred:<how>` or `whole-trace`."""
+    """How steps were found. `source`: `ProfilerStep`, `inferred:<how>` or `whole-trace`; `noun`: what to call one."""
 
     source: str
     count: int
     used: int
     excluded: tuple[ExcludedStep, ...]
+    noun: Literal["step", "request"] = "step"
 
 
 class TraceInfo(Document, frozen=True, kw_only=True):
@@ -308,7 +309,10 @@ class FixDocument(Document, frozen=True, kw_only=True):
 
 
 class FindingDocument(Document, frozen=True, kw_only=True):
-    """One finding. `explained_by` names the more specific findings that stand for it on a card; empty for a card of its own."""
+    """One finding. `explained_by` names the more specific findings that stand for it on a card; empty for a card of its own.
+
+    `accepted` is the reason why the team lives with it (advisor.toml); such a finding fails no gate.
+    """
 
     id: str
     rule: str
@@ -328,6 +332,7 @@ class FindingDocument(Document, frozen=True, kw_only=True):
     fix: tuple[FixDocument, ...]
     verify: str
     references: tuple[str, ...]
+    accepted: str | None = None
 
 
 class CheckDocument(Document, frozen=True, kw_only=True):

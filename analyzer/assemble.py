@@ -32,7 +32,13 @@ def tool_version() -> str:
         return "unknown"
 
 
-def assemble(facts: Facts, trust: TrustGrade, runs: Sequence[RuleRun], judged: Sequence[Judged]) -> doc.Analysis:
+def assemble(
+    facts: Facts,
+    trust: TrustGrade,
+    runs: Sequence[RuleRun],
+    judged: Sequence[Judged],
+    accepted: Mapping[str, str] | None = None,
+) -> doc.Analysis:
     """The document of one trace.
 
     Args:
@@ -40,7 +46,9 @@ def assemble(facts: Facts, trust: TrustGrade, runs: Sequence[RuleRun], judged: S
         trust: The grade; findings of an unusable trace are left out of the document.
         runs: What became of each rule.
         judged: Findings, best first.
+        accepted: Reasons by id of the findings the team lives with.
     """
+    reasons = accepted or {}
     shown = () if trust.verdict == "unusable" else tuple(judged)
     representative = representative_step(facts)
     return doc.Analysis(
@@ -59,7 +67,7 @@ def assemble(facts: Facts, trust: TrustGrade, runs: Sequence[RuleRun], judged: S
             for item in facts.trace.repairs
         ),
         summary=_summary(facts, shown, representative),
-        findings=tuple(_finding(facts, item, representative) for item in shown),
+        findings=tuple(_finding(facts, item, representative, reasons.get(item.identity)) for item in shown),
         checks=tuple(_check(run) for run in runs),
         steps=_steps(facts),
         timeline=_timeline(facts, representative),
@@ -90,6 +98,7 @@ def _trace(facts: Facts) -> doc.TraceInfo:
             count=len(frame) if facts.steps.source != "whole-trace" else 0,
             used=facts.used_steps,
             excluded=_excluded(frame),
+            noun="request" if facts.steps.requests else "step",
         ),
     )
 
@@ -237,7 +246,7 @@ def _timeline(facts: Facts, representative: DrawnStep | None) -> doc.Timeline:
     )
 
 
-def _finding(facts: Facts, item: Judged, representative: DrawnStep | None) -> doc.FindingDocument:
+def _finding(facts: Facts, item: Judged, representative: DrawnStep | None, accepted: str | None) -> doc.FindingDocument:
     finding, meta = item.finding, item.rule.meta
     place = finding.location
     return doc.FindingDocument(
@@ -264,6 +273,7 @@ def _finding(facts: Facts, item: Judged, representative: DrawnStep | None) -> do
         fix=tuple(doc.FixDocument(language=fix.language, code=fix.code, note=fix.note) for fix in finding.fix),
         verify=finding.verify,
         references=meta.references,
+        accepted=accepted,
     )
 
 

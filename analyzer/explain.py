@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -28,11 +28,15 @@ class Options:
         select: Codes or prefixes of codes to run; empty for all.
         ignore: Codes or prefixes of codes not to run.
         steps: First and last ProfilerStep number to use, inclusive.
+        limits: Thresholds by rule code and name that replace the defaults.
+        accepted: Reasons by id of the findings the team lives with.
     """
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     steps: tuple[int, int] | None = None
+    limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    accepted: Mapping[str, str] = field(default_factory=dict)
 
 
 def load_rules() -> tuple[Rule, ...]:
@@ -77,6 +81,13 @@ def analyse(path: Path, options: Options = Options(), progress: Progress | None 
         UnreadableTraceError: The file is no trace or is damaged.
         UsageError: The steps asked for are not in the trace.
     """
+    return analyse_with_facts(path, options, progress)[0]
+
+
+def analyse_with_facts(
+    path: Path, options: Options = Options(), progress: Progress | None = None
+) -> tuple[Analysis, Facts]:
+    """The same, with the measurements for views that show more than the document holds."""
     tell: Progress = progress or silent
     trace = read(path, tell)
     tell("measuring", 0, 1)
@@ -86,10 +97,10 @@ def analyse(path: Path, options: Options = Options(), progress: Progress | None 
     rules = load_rules()
     tell("checking", 0, len(rules))
     disabled = _disabled(rules, options)
-    runs = run_rules(facts, rules, trust, disabled=disabled)
+    runs = run_rules(facts, rules, trust, disabled=disabled, limits=options.limits)
     judged = judge(facts, runs, trust)
     tell("checking", len(rules), len(rules))
-    return assemble(facts, trust, runs, judged)
+    return assemble(facts, trust, runs, judged, options.accepted), facts
 
 
 def _disabled(rules: tuple[Rule, ...], options: Options) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from traces.errors import AdvisorError, UntrustedTraceError, UsageError
 
 if TYPE_CHECKING:
     from analyzer.analysis import Analysis
+    from analyzer.config import Config
     from analyzer.explain import Options
 
 GATE_FAILED = 1
@@ -50,6 +52,11 @@ class Request:
 @click.option("--ignore", metavar="CODES", help="Leave these rules out.")
 @click.option("--fail-on", type=click.Choice(_SEVERITIES), help="Exit with 1 on a finding of this severity or higher.")
 @click.option("--steps", "span", metavar="A-B", help="Look at these ProfilerStep numbers only, both included.")
+@click.option(
+    "--config", "config_file", type=click.Path(path_type=Path), metavar="FILE",
+    help="Read this advisor.toml or pyproject.toml instead of the nearest one.",
+)  # fmt: skip
+@click.option("--isolated", is_flag=True, help="Read no configuration file.")
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -61,17 +68,20 @@ def command(
     ignore: str | None,
     fail_on: str | None,
     span: str | None,
+    config_file: Path | None,
+    isolated: bool,
 ) -> None:
     """Say where each step's time goes and what to change.
 
     PATH is a trace written by torch.profiler (.json or .json.gz). In a terminal the result opens as a screen to walk
     through; elsewhere, and with any of --plain, --format, -o and --fail-on, it is printed.
     """
-    request = Request(format=stated, target=target, plain=plain, fail_on=fail_on)
     # Everything wrong with the call is said before the trace is read.
     form = output.format_of(target, stated)
     output.check(target, path)
-    options = _options(select, ignore, span)
+    config = configured(config_file, isolated=isolated)
+    request = Request(format=stated, target=target, plain=plain, fail_on=fail_on or config.fail_on)
+    options = _options(select, ignore, span, config)
     if request.on_screen:
         code = _show(path, options)
         if code is not None:
@@ -79,16 +89,28 @@ def command(
     ctx.exit(_report(path, options, request, form))
 
 
-def _options(select: str | None, ignore: str | None, span: str | None) -> Options:
-    """The options of the analysis, codes checked against the rules there are."""
+def configured(config_file: Path | None, *, isolated: bool) -> Config:
+    """The configuration of the working folder, or of the file named; empty with `isolated` or where there is none."""
+    from analyzer.config import Config, find_config, load_config
+    from analyzer.explain import load_rules
+
+    path = config_file or (None if isolated else find_config(Path.cwd()))
+    return Config() if path is None else load_config(path, load_rules())
+
+
+def _options(select: str | None, ignore: str | None, span: str | None, config: Config) -> Options:
+    """The options of the analysis, codes checked against the rules there are; the call wins over the file."""
     from analyzer.explain import Options, load_rules
 
     steps = parse_steps(span)
-    if select is None and ignore is None:
-        return Options(steps=steps)
-    rules = load_rules()
+    rules = load_rules() if select is not None or ignore is not None else ()
+    today = datetime.date.today()
     return Options(
-        select=codes.expand(select, rules, "--select"), ignore=codes.expand(ignore, rules, "--ignore"), steps=steps
+        select=config.select if select is None else codes.expand(select, rules, "--select"),
+        ignore=config.ignore if ignore is None else codes.expand(ignore, rules, "--ignore"),
+        steps=steps,
+        limits=config.limits,
+        accepted={item.id: item.reason for item in config.accepted if item.holds(today)},
     )
 
 
@@ -173,4 +195,4 @@ def _gate_fails(analysis: Analysis, fail_on: str | None) -> bool:
     if fail_on is None:
         return False
     failing = _SEVERITIES[: _SEVERITIES.index(fail_on) + 1]
-    return any(finding.severity in failing for finding in analysis.findings)
+    return any(finding.severity in failing and finding.accepted is None for finding in analysis.findings)

@@ -11,6 +11,7 @@ import pytest
 
 import analyses
 from analyzer.analysis import Analysis
+from analyzer.explain import Options
 from analyzer.rule import Rule, RuleMeta, Threshold
 
 DOC = """{code} {name}: what it is.
@@ -49,13 +50,6 @@ class World:
         if isinstance(self.answer, BaseException):
             raise self.answer
         return self.answer
-
-
-@dataclass(frozen=True)
-class Options:
-    select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    steps: tuple[int, int] | None = None
 
 
 @pytest.fixture

@@ -3,11 +3,13 @@ import os
 import sys
 import types
 
+import msgspec
 import pytest
 
 import analyses
 from analyzer.cli import explain
 from analyzer.cli.main import main
+from analyzer.explain import Options
 from traces.errors import UnreadableTraceError, UsageError
 
 
@@ -207,3 +209,29 @@ def test_narrow_encoding_gets_ascii(world, monkeypatch, tmp_path):
     text = (tmp_path / "out").read_bytes()
     assert text.isascii()
     assert b"412 ms -> 148 ms a step" in text
+
+
+def test_the_configuration_of_the_folder_counts(world, tmp_path, monkeypatch):
+    (tmp_path / "advisor.toml").write_text('ignore = ["SY"]\n[rules.DL001]\nshare_ratio = 0.2\n')
+    monkeypatch.chdir(tmp_path)
+    assert main(["explain", "trace.json"]) == 0
+    ((_, options),) = world.asked
+    assert options.ignore == ("SY",)
+    assert options.limits == {"DL001": {"share_ratio": 0.2}}
+    main(["explain", "trace.json", "--isolated"])
+    assert world.asked[-1][1] == Options()
+
+
+def test_a_mistake_in_the_configuration_is_wrong_usage(world, tmp_path, capsys):
+    config = tmp_path / "advisor.toml"
+    config.write_text("selct = []\n")
+    assert main(["explain", "trace.json", "--config", str(config)]) == 2
+    assert "did you mean 'select'?" in capsys.readouterr().err
+    assert world.asked == []
+
+
+def test_an_accepted_finding_fails_no_gate(world):
+    example = analyses.example()
+    findings = tuple(msgspec.structs.replace(finding, accepted="on purpose") for finding in example.findings)
+    world.answer = msgspec.structs.replace(example, findings=findings)
+    assert main(["explain", "trace.json", "--fail-on", "low"]) == 0

@@ -1,0 +1,100 @@
+"""Configuration files: found from below, checked whole, every mistake named with its key and the nearest right word."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import pytest
+
+from analyzer.config import Config, find_config, load_config
+from analyzer.rule import Rule, RuleMeta, Threshold
+from traces.errors import UsageError
+
+RULES = (
+    Rule(
+        RuleMeta("DL001", "input-bound", "data_loading", "t", thresholds=(Threshold("min_ratio", 0.05, "ratio", "w"),)),
+        lambda facts, limits: iter(()),
+        "doc",
+    ),
+    Rule(RuleMeta("SY001", "scalar-read", "sync", "t"), lambda facts, limits: iter(()), "doc"),
+)
+
+
+def load(folder: Path, text: str, name: str = "advisor.toml") -> Config:
+    path = folder / name
+    path.write_text(text)
+    return load_config(path, RULES)
+
+
+def test_everything_a_file_may_say(tmp_path: Path) -> None:
+    config = load(
+        tmp_path,
+        """
+        select = ["DL"]
+        ignore = ["SY001"]
+        fail-on = "high"
+        [rules.DL001]
+        min_ratio = 0.1
+        [[accept]]
+        id = "DL001-6d1f"
+        reason = "on purpose"
+        until = 2027-01-31
+        """,
+    )
+    assert (config.select, config.ignore, config.fail_on) == (("DL",), ("SY001",), "high")
+    assert config.limits == {"DL001": {"min_ratio": 0.1}}
+    (accepted,) = config.accepted
+    assert accepted.holds(datetime.date(2027, 1, 31))
+    assert not accepted.holds(datetime.date(2027, 2, 1))
+
+
+def test_the_table_of_pyproject(tmp_path: Path) -> None:
+    assert load(tmp_path, '[tool.advisor]\nignore = ["SY"]\n', "pyproject.toml").ignore == ("SY",)
+
+
+def test_every_mistake_is_named_at_once(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        load(
+            tmp_path,
+            """
+            selct = ["DL"]
+            ignore = ["XX001"]
+            fail-on = "hihg"
+            [rules.DL001]
+            min_ration = 0.1
+            min_ratio = 5
+            [rules.DL01]
+            [[accept]]
+            id = "nonsense"
+            """,
+        )
+    message = str(caught.value)
+    for part in (
+        "selct: unknown key; did you mean 'select'?",
+        "ignore: no rule begins with 'XX001'",
+        "fail-on: 'hihg' is no severity; did you mean 'high'?",
+        "rules.DL001.min_ration: unknown key; did you mean 'min_ratio'?",
+        "rules.DL001.min_ratio: 5 is a share: write 0.05 for 5 %",
+        "rules.DL01: no such rule; did you mean 'DL001'?",
+        "accept[0].id: 'nonsense' is no id of a finding",
+        "accept[0].reason: say why the finding is accepted",
+    ):
+        assert part in message
+    assert message.startswith("advisor.toml holds 8 mistakes:")
+
+
+@pytest.mark.parametrize("text", ["= nonsense", "select = 3", 'rules = "x"', 'accept = ["x"]', "[rules]\nDL001 = 1"])
+def test_wrong_shapes_are_mistakes_not_crashes(tmp_path: Path, text: str) -> None:
+    with pytest.raises(UsageError):
+        load(tmp_path, text)
+
+
+def test_the_nearest_file_counts(tmp_path: Path) -> None:
+    below = tmp_path / "a" / "b"
+    below.mkdir(parents=True)
+    (tmp_path / "pyproject.toml").write_text("[tool.advisor]\n")
+    (tmp_path / "a" / "pyproject.toml").write_text("[tool.other]\n")
+    assert find_config(below) == tmp_path / "pyproject.toml"
+    (tmp_path / "a" / "advisor.toml").write_text("")
+    assert find_config(below) == tmp_path / "a" / "advisor.toml"
