@@ -12,6 +12,7 @@ from analyzer.facts.devices import DeviceActivity, device_activities
 from analyzer.facts.host import HostActivity, main_thread
 from analyzer.facts.input_wait import InputWait, input_wait
 from analyzer.facts.launches import device_work, launches, lead_median_ns
+from analyzer.facts.loading import Loading, loading
 from analyzer.facts.steps import Steps, find_steps
 from analyzer.intervals import IntervalSet
 from traces.trace import Trace
@@ -122,6 +123,11 @@ class Facts:
     def input_wait(self) -> InputWait:
         """Waiting for the data loader."""
         return input_wait(self)
+
+    @cached_property
+    def loading(self) -> Loading:
+        """What loading a batch in the training process consists of."""
+        return loading(self)
 
     def per_step(self, ns: float) -> float:
         """A time over the whole window as a mean per used step; 0 without used steps."""

@@ -1,6 +1,9 @@
 """DL: waiting for data."""
 
 from analyzer.rule import Rule
-from rules.data_loading import input_bound
+from rules.data_loading import input_bound, single_process_loader
 
-RULES: tuple[Rule, ...] = (input_bound.RULE,)
+RULES: tuple[Rule, ...] = (
+    input_bound.RULE,
+    single_process_loader.RULE,
+)

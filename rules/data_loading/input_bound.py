@@ -55,7 +55,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, Series, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
-from rules.data_loading.advice import in_memory, more_workers, prefers_memory
+from rules.data_loading.advice import feed_workers, ordered
 
 META = RuleMeta(
     code="DL001",
@@ -103,9 +103,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:
-    if prefers_memory(facts):
-        return (in_memory(facts), more_workers(facts))
-    return (more_workers(facts), in_memory(facts))
+    return feed_workers(facts) if facts.input_wait.multi_process else ordered(facts)
 
 
 def _evidence(facts: Facts) -> tuple[Bars, Series]:

@@ -1,0 +1,132 @@
+"""What loading a batch consists of, and what worker processes could hide of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from analyzer.facts.nesting import nest
+from analyzer.intervals import IntervalSet
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+# An op sequence repeated fewer times than this in a batch says nothing about samples.
+_MIN_SAMPLES = 4
+# One op may repeat for any reason; several with one count are the transform of one sample.
+_MIN_SEQUENCE = 3
+
+
+@dataclass(frozen=True)
+class Loading:
+    """One batch made in the training process, as its ops show it.
+
+    Args:
+        samples: Samples in a batch: as many as the same sequence of ops is repeated inside one `__next__`; None where no
+            sequence repeats.
+        sequence: Names of the ops repeated once a sample, the most expensive first.
+        ops_ns: Time inside ops, all calls together.
+        per_sample_ns: Mean host time of one sample; None where the number of samples is unknown.
+    """
+
+    samples: int | None
+    sequence: tuple[str, ...]
+    ops_ns: int
+    per_sample_ns: float | None
+
+    @property
+    def converts_images(self) -> bool:
+        """Whether each sample becomes float and is divided, as torchvision's ToTensor does with bytes."""
+        return {"aten::div", "aten::permute"} <= set(self.sequence)
+
+
+def loading(facts: Facts) -> Loading:
+    """Measures the loader's calls on the main thread; empty where batches come from worker processes."""
+    calls = facts.input_wait.calls
+    ops = facts.trace.ops
+    within = _inside(ops[ops["thread"] == facts.main_thread], calls)
+    busy = IntervalSet(within["start_ns"].to_numpy(), within["end_ns"].to_numpy())
+    samples, sequence = _repeated(within, calls)
+    stated = facts.collected.batch_size
+    if stated and facts.input_wait.single_process:
+        samples = stated
+    host_ns = facts.input_wait.host.total_ns
+    per_sample = (
+        host_ns / len(calls) / samples if samples and len(calls) and not facts.input_wait.multi_process else None
+    )
+    return Loading(samples, sequence, busy.total_ns, per_sample)
+
+
+def _inside(ops: pd.DataFrame, calls: pd.DataFrame) -> pd.DataFrame:
+    """Outermost ops that begin inside a call."""
+    spans = IntervalSet(calls["start_ns"].to_numpy(), calls["end_ns"].to_numpy())
+    ops = ops[spans.contains(ops["start_ns"].to_numpy())]
+    if not len(ops):
+        return ops
+    return ops[nest(ops["thread"], ops["start_ns"], ops["end_ns"]).is_root]
+
+
+def _repeated(ops: pd.DataFrame, calls: pd.DataFrame) -> tuple[int | None, tuple[str, ...]]:
+    """The count that most op names share inside one call, and those names."""
+    if not len(ops):
+        return None, ()
+    starts = np.sort(calls["start_ns"].to_numpy())
+    call = np.searchsorted(starts, ops["start_ns"].to_numpy(), side="right") - 1
+    names = ops["name"].astype("str").to_numpy()
+    counts = pd.DataFrame({"name": names, "call": call, "dur_ns": ops["dur_ns"].to_numpy()})
+    table = counts.groupby(["name", "call"]).size().unstack(fill_value=0)
+    typical = table.median(axis=1).astype(np.int64)
+    shared: pd.Series[int] = typical[typical >= _MIN_SAMPLES].value_counts()
+    shared = shared[shared >= _MIN_SEQUENCE]
+    if not len(shared):
+        return None, ()
+    # Of equally common counts the smaller: an op may be called twice a sample, never half a time.
+    best = min(int(value) for value in shared.index[shared == shared.max()])
+    cost: pd.Series[int] = counts.groupby("name")["dur_ns"].sum()
+    mine = cost[typical[typical == best].index].sort_values(ascending=False)
+    return best, tuple(str(name) for name in mine.index)
+
+
+@dataclass(frozen=True)
+class WorkerBound:
+    """How short a step can become when loading moves to worker processes, means per used step in nanoseconds.
+
+    Args:
+        step_ns: The step now.
+        load_ns: Inside the loader's `__next__`, whatever the device does.
+        rest_ns: The step without waiting for the loader.
+        floor_ns: No step can be shorter: the rest has to be done, and so has the loading, on the cores there are.
+        cores: Cores the process may use; None where nobody recorded it, and the floor is then the rest alone.
+    """
+
+    step_ns: float
+    load_ns: float
+    rest_ns: float
+    floor_ns: float
+    cores: int | None
+
+    @property
+    def saving_ns(self) -> float:
+        """At most this much less a step."""
+        return max(self.step_ns - self.floor_ns, 0.0)
+
+
+def worker_bound(facts: Facts) -> WorkerBound:
+    """What the cores allow.
+
+    On a GPU the cores beside the training process load: no batch can take less than load / (cores - 1). On a CPU-only run the
+    same cores train and load: (rest + load) / cores.
+    """
+    step, cores = facts.per_step(facts.window_ns), facts.collected.cores
+    load = facts.per_step(facts.input_wait.host.total_ns)
+    rest = step - facts.per_step(facts.input_wait.owned.total_ns)
+    if cores is None:
+        floor = rest
+    elif facts.device is None:
+        floor = max(rest, (rest + load) / cores)
+    else:
+        floor = max(rest, load / (cores - 1)) if cores > 1 else step
+    return WorkerBound(step, load, rest, min(floor, step), cores)

@@ -1,0 +1,147 @@
+"""DL002 single-process-loader: batches are made in the training process while the device waits.
+
+## What it finds
+A loader with `num_workers=0` that takes at least 5 % of the step on the training thread.
+
+## Why it costs time
+With no worker processes the training thread itself reads, decodes and collates each batch. While it does, it launches
+nothing; while it trains, nothing is loaded.
+
+## How it is measured
+The class in the event's name, `_SingleProcessDataLoaderIter`, tells that the training process loads. The metric is host
+time inside `__next__` as a share of the used steps. The bound is the device-idle part of it, shortened where the cores do
+not allow more: the step cannot fall below the rest of the step, nor, on a GPU, below `load / (cores - 1)`; on a CPU-only
+run, where loading and training share the cores, not below `(rest + load) / cores`. Cores are those `advisor collect`
+recorded; unknown, the bound is the rest alone.
+
+## Example
+Slow:
+
+```python
+loader = DataLoader(dataset, batch_size=64, shuffle=True)
+```
+
+Faster:
+
+```python
+loader = DataLoader(dataset, batch_size=64, shuffle=True, num_workers=4, persistent_workers=True)
+```
+
+## Fix
+1. With two cores or fewer, or less than 0.2 ms of work a sample: keep the data in memory and index whole batches (DL006).
+2. Otherwise worker processes, never more than cores - 1; start at 2-4 per GPU and tune; `persistent_workers=True`.
+3. Make samples cheaper: decode and resize once, offline.
+
+## Expected gain
+At most the bound above. Four pairs of recordings with 0 and 4 workers: bounds of 20-34 % of the step, 7-20 % came true.
+On 2 cores a 784-128-64-10 network on MNIST became slower with workers (7.4 to 10 ms a step) and eight times faster with
+the data in memory.
+
+## When it is wrong
+Small data sets in memory load faster without workers. Starting workers is slow where processes are spawned (Windows, macOS). A
+dataset that holds CUDA tensors cannot be loaded by workers; an IterableDataset without sharding yields every sample once a worker;
+containers may limit /dev/shm. Worker processes copy every batch, which the bound does not count.
+
+## Thresholds
+- `min_ratio`: share of the used steps inside `__next__` from which the rule fires.
+
+## References
+- torch.profiler `_pattern_matcher.py`, SynchronizedDataLoaderPattern
+- https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.facts.loading import WorkerBound, worker_bound
+from analyzer.finding import Bar, Bars, Confidence, Finding, Outcome, Saving, clear, not_applicable
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import duration, share
+from rules.data_loading.advice import FEW_CORES, ordered
+
+META = RuleMeta(
+    code="DL002",
+    name="single-process-loader",
+    family="data_loading",
+    title="Training process loads the data",
+    thresholds=(
+        Threshold("min_ratio", 0.05, "ratio", "TensorBoard plugin warns from 5 %; below, workers have nothing to hide"),
+    ),
+    explains=("DL001",),
+    references=("https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when a loader without workers holds the training thread for at least `min_ratio` of the used steps."""
+    wait = facts.input_wait
+    if not len(wait.calls):
+        yield not_applicable("no DataLoader call in the used steps")
+        return
+    if not wait.single_process:
+        yield clear(
+            "batches come from worker processes" if wait.multi_process else "no torch DataLoader without workers"
+        )
+        return
+    ratio = facts.ratio(wait.host.total_ns)
+    if ratio < limits["min_ratio"]:
+        yield clear(f"loading takes {share(ratio)} of the step, below {share(limits['min_ratio'])}")
+        return
+    bound = worker_bound(facts)
+    owned = facts.per_step(wait.owned.total_ns)
+    yield Finding(
+        why=f"The training thread spends {duration(bound.load_ns)} of each {duration(bound.step_ns)} step ({share(ratio)}) "
+        f"making batches itself: `num_workers=0`. For {duration(owned)} of it "
+        + ("the GPU idles." if facts.device else "nothing else is computed."),
+        saving=Saving(claims=wait.owned.scaled(bound.saving_ns / owned if owned else 0.0), basis=_basis(bound)),
+        fix=ordered(facts),
+        verify="Record again: DL002 clears once batches come from workers or memory; `advisor compare` then shows DL001's change.",
+        steps_seen=int(wait.calls["step"].nunique()),
+        confidence=_confidence(bound),
+        evidence=(_evidence(bound),),
+        caveats=_caveats(facts, bound),
+    )
+
+
+def _basis(bound: WorkerBound) -> str:
+    if bound.cores is None:
+        return "idle time inside `__next__`, if loading hides fully behind the rest; cores unknown, so they may not allow it"
+    return (
+        f"the step cannot fall below {duration(bound.floor_ns)}: the rest of it takes {duration(bound.rest_ns)}, and "
+        f"{bound.cores} cores have to do both the rest and {duration(bound.load_ns)} of loading"
+    )
+
+
+def _confidence(bound: WorkerBound) -> Confidence:
+    """The class name is direct evidence; whether workers help is not, where cores are few or unknown."""
+    if bound.cores is None:
+        return Confidence.MEDIUM
+    return Confidence.LOW if bound.cores <= FEW_CORES else Confidence.HIGH
+
+
+def _evidence(bound: WorkerBound) -> Bars:
+    return Bars(
+        "mean step",
+        "ns",
+        (
+            Bar("step now", bound.step_ns),
+            Bar("loading in the training process", bound.load_ns),
+            Bar("shortest possible with workers", bound.floor_ns),
+        ),
+    )
+
+
+def _caveats(facts: Facts, bound: WorkerBound) -> tuple[str, ...]:
+    found = []
+    if bound.cores is not None and bound.cores <= FEW_CORES:
+        found.append(f"With {bound.cores} cores workers compete with training: the step may even become longer.")
+    if facts.device is not None and not facts.input_wait.owned:
+        found.append(
+            "The device is busy whenever the loader runs: workers would free the thread, not shorten the step."
+        )
+    return tuple(found)
+
+
+RULE = Rule(META, check, __doc__)

@@ -1,0 +1,130 @@
+"""DL002: batches made in the training process, 40 ms of each 100 ms step."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Confidence, State
+from builders import TraceBuilder
+from rules.data_loading.single_process_loader import RULE
+from worlds import judged, renamed, run, shifted
+
+
+def world(
+    *,
+    load: float = 40_000,
+    workers: int = 0,
+    device: str | None = "cuda",
+    cores: int | None = 16,
+    busy: bool = False,
+    advisor: dict[str, object] | None = None,
+) -> TraceBuilder:
+    """Three steps of 100 ms: load, then one kernel (or op) that fills the rest; `busy` lets the kernel run under the loader."""
+    given = {"usable_cores": cores} if cores is not None else {}
+    builder = TraceBuilder(device, advisor={**given, **(advisor or {})})
+    for number in range(3):
+        at = number * 100_000
+        builder.step(number, at, 100_000).loader(at, load, workers=workers)
+        if device is None:
+            builder.op("aten::linear", at + load, 100_000 - load)
+        elif busy:
+            builder.launch(at + load, kernel_start=at + load + 10, kernel_dur=99_990)
+        else:
+            builder.launch(at + load, kernel_start=at + load + 10, kernel_dur=100_000 - load - 10)
+    return builder
+
+
+def test_fires_with_the_idle_time_as_bound() -> None:
+    found = judged(RULE, world())
+    assert found.ns_per_step == 40_000_000
+    assert found.confidence is Confidence.HIGH
+    assert found.finding.steps_seen == 3
+    assert found.finding.why == (
+        "The training thread spends 40 ms of each 100 ms step (40 %) making batches itself: `num_workers=0`. "
+        "For 40 ms of it the GPU idles."
+    )
+
+
+@pytest.mark.parametrize(
+    ("device", "load", "cores", "expected"),
+    [
+        ("cuda", 40_000, None, 40_000_000),  # nobody recorded the cores
+        ("cuda", 80_000, 2, 20_000_000),  # one worker cannot make a batch in less than 80 ms
+        ("cuda", 80_000, 5, 80_000_000),  # four can, in 20 ms
+        ("cuda", 80_000, 1, 0),  # no core for a worker
+        (None, 40_000, 2, 40_000_000),  # the rest, 60 ms, is longer than half of all work
+        (None, 80_000, 2, 50_000_000),  # two cores do 100 ms of work in 50 ms
+        (None, 80_000, 1, 0),
+    ],
+)
+def test_bound_respects_the_cores(device: str | None, load: float, cores: int | None, expected: int) -> None:
+    found = judged(RULE, world(device=device, load=load, cores=cores))
+    assert found.ns_per_step == pytest.approx(expected, abs=10)
+
+
+def test_quiet_with_workers() -> None:
+    assert run(RULE, world(workers=4)).state is State.CLEAR
+
+
+def test_quiet_when_the_wait_has_another_cause() -> None:
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 100_000
+        builder.step(number, at, 100_000).loader(at, 1_000)
+        builder.op("aten::item", at + 1_000, 40_000)
+        builder.runtime("cudaStreamSynchronize", at + 1_000, 40_000)
+        builder.launch(at + 41_000, kernel_start=at + 41_010, kernel_dur=58_000)
+    assert run(RULE, builder).state is State.CLEAR
+
+
+def test_beside_a_busy_device_it_fires_without_a_saving() -> None:
+    found = judged(RULE, world(busy=True))
+    assert found.ratio < 0.2
+    assert found.finding.saving.claims.total_ns <= 40_000_000 + 30_000  # the first load only: nothing ran before it
+
+
+@pytest.mark.parametrize(("load", "state"), [(4_900, State.CLEAR), (5_100, State.FIRED)])
+def test_boundary(load: float, state: State) -> None:
+    assert run(RULE, world(load=load)).state is state
+
+
+def test_not_applicable_without_a_loader() -> None:
+    builder = TraceBuilder()
+    builder.step(0, 0, 1_000).launch(10, kernel_start=20, kernel_dur=900)
+    assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    ("cores", "confidence"), [(None, Confidence.MEDIUM), (2, Confidence.LOW), (16, Confidence.HIGH)]
+)
+def test_confidence_follows_the_cores(cores: int | None, confidence: Confidence) -> None:
+    assert judged(RULE, world(cores=cores)).confidence is confidence
+
+
+def test_never_more_workers_than_cores_beside_training() -> None:
+    fixes = [judged(RULE, world(cores=cores)).finding.fix for cores in (1, 2, 4, 64)]
+    suggested = [[item.code for item in fix if "num_workers=" in item.code] for fix in fixes]
+    assert suggested[0] == []
+    assert [
+        "num_workers=1" in suggested[1][0],
+        "num_workers=3" in suggested[2][0],
+        "num_workers=8" in suggested[3][0],
+    ] == [True] * 3
+
+
+def test_on_two_cores_memory_comes_first_unless_the_data_are_large() -> None:
+    assert "randperm" in judged(RULE, world(cores=2)).finding.fix[0].code
+    large = {"dataset": {"length": 1_000_000, "sample_bytes": 600_000}}
+    codes = "".join(item.code for item in judged(RULE, world(cores=2, advisor=large)).finding.fix)
+    assert "randperm" not in codes
+    assert "num_workers=1" in codes
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain = judged(RULE, world())
+    other = judged(RULE, renamed(shifted(world(), 1e15), 1_000))
+    assert (other.ns_per_step, other.identity, other.finding.why) == (
+        plain.ns_per_step,
+        plain.identity,
+        plain.finding.why,
+    )
