@@ -14,6 +14,7 @@ from analyzer.facts.input_wait import InputWait, input_wait
 from analyzer.facts.launches import device_work, launches, lead_median_ns
 from analyzer.facts.loading import Loading, loading
 from analyzer.facts.steps import Steps, find_steps
+from analyzer.facts.transfers import Transfers, transfers
 from analyzer.intervals import IntervalSet
 from traces.trace import Trace
 
@@ -128,6 +129,11 @@ class Facts:
     def loading(self) -> Loading:
         """What loading a batch in the training process consists of."""
         return loading(self)
+
+    @cached_property
+    def transfers(self) -> Transfers:
+        """Copies between host and device in the used steps."""
+        return transfers(self)
 
     def per_step(self, ns: float) -> float:
         """A time over the whole window as a mean per used step; 0 without used steps."""

@@ -1,0 +1,88 @@
+"""Fixes several transfer rules share, worded for what was seen: pinned or not, workers or not, the copy's stream."""
+
+from __future__ import annotations
+
+from analyzer.facts import Facts
+from analyzer.finding import Advice
+
+
+def pin_memory(facts: Facts) -> tuple[Advice, ...]:
+    """Pinned batches, copied without waiting."""
+    batch_type = Advice(
+        "python",
+        "class Batch:\n    def pin_memory(self):\n        self.images = self.images.pin_memory()\n        return self",
+        "A batch that is no tensor, list, tuple or dict is pinned only by a method of its own.",
+    )
+    made_in_step = Advice(
+        "text",
+        "Look for tensors made on the host inside the step and moved with .to(device): only the loader's batches are pinned.",
+    )
+    if facts.collected.pin_memory:
+        return (batch_type, made_in_step)
+    workers = "\n+   num_workers=4, persistent_workers=True," if _pins_in_training_thread(facts) else ""
+    return (
+        Advice(
+            "diff",
+            f" loader = DataLoader(\n     dataset, ...,{workers}\n+   pin_memory=True,\n )\n"
+            "-images = images.to(device)\n+images = images.to(device, non_blocking=True)",
+            "Both together: only from pinned memory does `non_blocking=True` return at once. "
+            "Do not call `pin_memory()` in the loop itself.",
+        ),
+        batch_type,
+    )
+
+
+def _pins_in_training_thread(facts: Facts) -> bool:
+    cores = facts.collected.cores
+    return facts.input_wait.single_process and (cores is None or cores > 4)
+
+
+def prefetch(facts: Facts, own_stream: bool) -> tuple[Advice, ...]:
+    """Copy the next batch while this one trains.
+
+    Args:
+        facts: The measurements.
+        own_stream: Whether the copies already run on another stream than the kernels.
+    """
+    if own_stream:
+        return (
+            Advice(
+                "text",
+                "The copies have a stream of their own and still run beside no kernel: start them one batch earlier, before the "
+                "forward pass of the batch in hand, and let the compute stream wait for an event, not the host.",
+            ),
+            fewer_bytes(),
+        )
+    return (
+        fewer_bytes(),
+        Advice(
+            "python",
+            "side = torch.cuda.Stream()\n"
+            "def move(batch):\n"
+            "    with torch.cuda.stream(side):\n"
+            "        return [part.to(device, non_blocking=True) for part in batch]\n\n"
+            "batches = iter(loader)\n"
+            "following = move(next(batches))\n"
+            "for _ in range(len(loader)):\n"
+            "    torch.cuda.current_stream().wait_stream(side)\n"
+            "    batch = following\n"
+            "    for part in batch:\n"
+            "        part.record_stream(torch.cuda.current_stream())\n"
+            "    following = move(next(batches, ()))\n"
+            "    train_step(batch)",
+            "Copies and kernels share a stream here, so they take turns; on a side stream the next batch travels while this one "
+            "trains. Needs pinned batches.",
+        ),
+    )
+
+
+def fewer_bytes() -> Advice:
+    """Send bytes, make floats on the device."""
+    return Advice(
+        "diff",
+        "-transform = ToTensor()                                  # float32 on the host: 4 bytes a value\n"
+        "+transform = v2.PILToTensor()                            # uint8: 1 byte a value\n"
+        " images = images.to(device, non_blocking=True)\n"
+        "+images = images.float().div_(255)                       # on the device",
+        "Images are bytes until they are normalised: do that on the device and a quarter of the bytes has to travel.",
+    )

@@ -1,0 +1,130 @@
+"""XF002 exposed-input-copies: batches travel to the device while no kernel runs.
+
+## What it finds
+Host-to-device copies that run on the device beside no kernel for at least 5 % of the step.
+
+## Why it costs time
+A copy engine works independently of the compute units, so a copy can be free. On the stream of the kernels it is not: the
+kernels that follow wait until the copy is done.
+
+## How it is measured
+`|host-to-device copies and no kernel| / |used steps|`, from device times (the part of the cause `copy` inside these copies).
+The copies' streams are compared with the kernels'.
+
+## Example
+Slow:
+
+```python
+for images, labels in loader:
+    images = images.to(device)
+    train_step(images, labels)
+```
+
+Faster:
+
+```python
+side = torch.cuda.Stream()
+batches = iter(loader)
+with torch.cuda.stream(side):
+    following = next(batches).to(device, non_blocking=True)
+for upcoming in batches:
+    torch.cuda.current_stream().wait_stream(side)
+    batch = following
+    batch.record_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        following = upcoming.to(device, non_blocking=True)
+    train_step(batch)
+```
+
+## Fix
+1. Send fewer bytes: images as uint8, normalised on the device.
+2. Prefetch the next batch on a side stream, from pinned memory.
+3. Keep a small data set on the device.
+
+## Expected gain
+At most the exposed copy time: all of it only if the rest of the step is long enough to hide every copy.
+
+## When it is wrong
+`non_blocking=True` alone does not overlap anything on one stream. Loading the model inside the window looks the same
+(warm-up, PG002). Overlapped copies and kernels share memory bandwidth and both become a little slower.
+
+## Thresholds
+- `min_ratio`: share of the used steps in exposed copies from which the rule fires.
+
+## References
+- TraceLens: exposed memcpy over 5 %; TraceML: 10 and 20 %
+- https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from analyzer.facts import Facts
+from analyzer.facts.transfers import device_time, steps_touched, total_bytes
+from analyzer.finding import Bar, Bars, Finding, Outcome, Saving, clear, not_applicable
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import duration, share, size
+from rules.transfer.advice import prefetch
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="XF002",
+    name="exposed-input-copies",
+    family="transfer",
+    title="Copies of batches delay the kernels",
+    needs=frozenset({Capability.DEVICE}),
+    thresholds=(Threshold("min_ratio", 0.05, "ratio", "TraceLens: exposed memcpy above 5 %; TraceML warns from 10 %"),),
+    suppressed_by=("PG002",),
+    references=("https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when copies to the device run beside no kernel for at least `min_ratio` of the used steps."""
+    to_device = facts.transfers.of("HtoD")
+    if not len(to_device):
+        yield not_applicable("nothing is copied to the device in the used steps")
+        return
+    copying = device_time(to_device)
+    exposed = facts.waterfall.owned("copy") & copying
+    ratio = facts.ratio(exposed.total_ns)
+    if ratio < limits["min_ratio"]:
+        yield clear(
+            f"copies to the device without a kernel beside them: {share(ratio)}, below {share(limits['min_ratio'])}"
+        )
+        return
+    own_stream = _own_stream(facts, to_device)
+    where = "a stream of their own" if own_stream else "the kernels' stream"
+    yield Finding(
+        why=f"Copies to the device run beside no kernel for {duration(facts.per_step(exposed.total_ns))} of each "
+        f"{duration(facts.per_step(facts.window_ns))} step ({share(ratio)}): {size(facts.per_step(total_bytes(to_device)))} "
+        f"a step on {where}.",
+        saving=Saving(exposed, basis="copy time beside no kernel; reached only if every copy hides behind kernels"),
+        fix=prefetch(facts, own_stream),
+        verify="Record again: the copies' stream differs from the kernels' and over 80 % of their time has a kernel beside it.",
+        steps_seen=steps_touched(facts, to_device),
+        evidence=(
+            Bars(
+                "mean step",
+                "ns",
+                (
+                    Bar("copies beside no kernel", facts.per_step(exposed.total_ns)),
+                    Bar(
+                        "copies beside kernels", facts.per_step((copying & facts.window()).total_ns - exposed.total_ns)
+                    ),
+                ),
+            ),
+        ),
+    )
+
+
+def _own_stream(facts: Facts, to_device: pd.DataFrame) -> bool:
+    """Whether most copied bytes travel on a stream that runs no kernel."""
+    apart = to_device[~to_device["stream"].isin(list(facts.transfers.compute_streams)).to_numpy(dtype=bool)]
+    return 2 * total_bytes(apart) > total_bytes(to_device)
+
+
+RULE = Rule(META, check, __doc__)

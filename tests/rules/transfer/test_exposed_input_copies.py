@@ -1,0 +1,75 @@
+"""XF002: a copy of 20 ms beside no kernel in each 100 ms step."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import State
+from builders import TraceBuilder
+from rules.transfer.exposed_input_copies import RULE
+from worlds import judged, renamed, run, shifted
+
+
+def world(*, dur: float = 20_000, beside: bool = False, stream: int = 7, direction: str = "HtoD") -> TraceBuilder:
+    """Three steps: a copy of `dur`, then a kernel up to the step's end; or, with `beside`, a kernel all the time."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 100_000
+        builder.step(number, at, 100_000)
+        builder.copy(direction, at, 10, start=at + 20, dur=dur, size=64 << 20, pinned=True, stream=stream)
+        start = at + 20 if beside else at + 20 + dur
+        builder.launch(at + 12, kernel_start=start, kernel_dur=at + 100_000 - start)
+    return builder
+
+
+def test_fires_with_the_exposed_copy_time_as_bound() -> None:
+    found = judged(RULE, world())
+    assert found.ns_per_step == 20_000_000
+    assert found.finding.steps_seen == 3
+    assert found.finding.why == (
+        "Copies to the device run beside no kernel for 20 ms of each 100 ms step (20 %): 64 MiB a step on the kernels' stream."
+    )
+
+
+def test_quiet_beside_kernels() -> None:
+    assert run(RULE, world(beside=True, stream=20)).state is State.CLEAR
+
+
+def test_quiet_when_the_copies_go_elsewhere() -> None:
+    assert run(RULE, world(direction="DtoH")).state is State.NOT_APPLICABLE
+    assert run(RULE, world(direction="DtoD")).state is State.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(("dur", "state"), [(4_900, State.CLEAR), (5_100, State.FIRED)])
+def test_boundary(dur: float, state: State) -> None:
+    assert run(RULE, world(dur=dur)).state is state
+
+
+def test_advice_follows_the_stream() -> None:
+    shared = "".join(item.code for item in judged(RULE, world()).finding.fix)
+    own = "".join(item.code for item in judged(RULE, world(stream=20)).finding.fix)
+    assert "torch.cuda.Stream()" in shared
+    assert "torch.cuda.Stream()" not in own
+    assert "one batch earlier" in own
+
+
+def test_not_applicable_without_a_device() -> None:
+    builder = TraceBuilder(None)
+    builder.step(0, 0, 1_000).op("aten::linear", 0, 900)
+    assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+def test_suppressed_while_warm_up_is_in_the_window() -> None:
+    builder = world()
+    builder.runtime("cudaMalloc", 30_000, 60_000)
+    assert run(RULE, builder).state is State.SUPPRESSED
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain = judged(RULE, world())
+    other = judged(RULE, renamed(shifted(world(), 1e15), 1_000))
+    assert (other.ns_per_step, other.identity, other.finding.why) == (
+        plain.ns_per_step,
+        plain.identity,
+        plain.finding.why,
+    )

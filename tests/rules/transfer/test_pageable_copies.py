@@ -1,0 +1,141 @@
+"""XF001: a batch of 8 MiB copied from pageable memory in each 100 ms step; the call holds the host for 10 ms."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Confidence, State
+from builders import TraceBuilder
+from rules.transfer.pageable_copies import RULE
+from worlds import judged, renamed, run, shifted
+
+MIB = 1024 * 1024
+
+
+def world(
+    *,
+    call: float = 10_000,
+    size: int = 8 * MIB,
+    pinned: bool = False,
+    busy: bool = False,
+    copies: int = 1,
+    advisor: dict[str, object] | None = None,
+) -> TraceBuilder:
+    """Three steps: a copy whose call lasts `call` and works on the device in its last 2 ms, then a kernel up to the step's end.
+
+    With `busy` the kernel of the step before runs under the call and the copy waits for it.
+    """
+    builder = TraceBuilder(advisor=advisor)
+    for number in range(3):
+        at = number * 100_000
+        builder.step(number, at, 100_000)
+        for index in range(copies):
+            begin = at + index * (call + 10)
+            builder.copy("HtoD", begin, call, start=begin + call - 2_000, dur=2_000, size=size, pinned=pinned)
+        if busy:
+            builder.kernel("before", at, copies * call - 2_000)
+        end = at + copies * (call + 10)
+        builder.launch(end, kernel_start=end + 10, kernel_dur=at + 100_000 - end - 10)
+    return builder
+
+
+def test_fires_with_the_idle_part_of_the_call_as_bound() -> None:
+    found = judged(RULE, world())
+    # 8 ms of the call beside no work; of the 2 ms copy at 4.2 GB/s what a PCIe 5 link (50 GB/s) would save.
+    expected = 8_000_000 + 2_000_000 * (1 - 8 * MIB / 2_000_000 / 50)
+    assert found.ns_per_step == pytest.approx(expected, abs=10)
+    assert (found.confidence, found.finding.steps_seen) == (Confidence.HIGH, 3)
+    assert found.finding.why == (
+        "8.0 MiB a step are copied to the device from pageable memory; the calls hold the host for 10 ms of each 100 ms step "
+        "(10 %), and the device idles for 9.8 % of it because of them."
+    )
+
+
+def test_beside_a_busy_device_there_is_hardly_a_saving() -> None:
+    found = judged(RULE, world(busy=True))
+    assert found.ratio < 0.025
+    assert any("busy during most" in caveat for caveat in found.finding.caveats)
+
+
+def test_quiet_when_pinned() -> None:
+    assert run(RULE, world(pinned=True)).state is State.CLEAR
+
+
+def test_scalars_do_not_count() -> None:
+    assert run(RULE, world(size=60 * 1024, copies=3)).state is State.CLEAR
+
+
+def test_quiet_when_the_gap_has_another_cause() -> None:
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 100_000
+        builder.step(number, at, 100_000).loader(at, 40_000)
+        builder.copy("HtoD", at + 40_000, 500, start=at + 40_100, dur=300, size=100 * 1024)
+        builder.launch(at + 41_000, kernel_start=at + 41_010, kernel_dur=58_000)
+    assert run(RULE, builder).state is State.CLEAR
+
+
+@pytest.mark.parametrize(("call", "state"), [(1_900, State.CLEAR), (2_100, State.FIRED)])
+def test_boundary_of_time(call: float, state: State) -> None:
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 100_000
+        builder.step(number, at, 100_000)
+        builder.copy("HtoD", at, call, start=at + 1_000, dur=500, size=100 * 1024)
+        builder.launch(at + call, kernel_start=at + call + 10, kernel_dur=100_000 - call - 10)
+    assert run(RULE, builder).state is state
+
+
+@pytest.mark.parametrize(("size", "state"), [(MIB - 4096, State.CLEAR), (MIB + 4096, State.FIRED)])
+def test_boundary_of_bytes(size: int, state: State) -> None:
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 100_000
+        builder.step(number, at, 100_000).copy("HtoD", at, 500, start=at + 100, dur=400, size=size)
+        builder.launch(at + 500, kernel_start=at + 510, kernel_dur=99_490)
+    assert run(RULE, builder).state is state
+
+
+def test_on_rocm_it_cannot_tell_unless_the_loader_is_known() -> None:
+    def rocm(advisor: dict[str, object] | None) -> TraceBuilder:
+        builder = TraceBuilder("rocm", advisor=advisor)
+        for number in range(3):
+            at = number * 100_000
+            builder.step(number, at, 100_000)
+            call = builder.runtime("hipMemcpyWithStream", at, 10_000)
+            work = {"device": 0, "stream": 0, "correlation": call, "bytes": 8 * MIB}
+            builder.event("Memcpy HtoD (Host -> Device)", "gpu_memcpy", at + 9_000, 900, pid=0, tid=0, args=work)
+            builder.launch(at + 10_000, kernel_start=at + 10_020, kernel_dur=89_000)
+        return builder
+
+    unknown = run(RULE, rocm(None))
+    assert unknown.state is State.CANNOT_TELL
+    assert "advisor collect" in unknown.reason
+    assert judged(RULE, rocm({"loader": {"pin_memory": False}})).confidence is Confidence.MEDIUM
+    assert run(RULE, rocm({"loader": {"pin_memory": True}})).state is State.CLEAR
+
+
+def test_not_applicable_without_copies_or_device() -> None:
+    builder = TraceBuilder()
+    builder.step(0, 0, 1_000).launch(10, kernel_start=20, kernel_dur=900)
+    assert run(RULE, builder).state is State.NOT_APPLICABLE
+    alone = TraceBuilder(None)
+    alone.step(0, 0, 1_000).op("aten::linear", 0, 900)
+    assert run(RULE, alone).state is State.NOT_APPLICABLE
+
+
+def test_advice_follows_what_is_pinned_already() -> None:
+    plain = judged(RULE, world()).finding.fix[0].code
+    assert "pin_memory=True" in plain
+    known = judged(RULE, world(advisor={"loader": {"pin_memory": True}})).finding.fix[0].code
+    assert "def pin_memory" in known
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain = judged(RULE, world())
+    other = judged(RULE, renamed(shifted(world(), 1e15), 1_000))
+    assert (other.ns_per_step, other.identity, other.finding.why) == (
+        plain.ns_per_step,
+        plain.identity,
+        plain.finding.why,
+    )
