@@ -28,9 +28,9 @@ _FAR_NS = 60 * _SECOND
 _FAR_RATIO = 100
 # A group of starts is stray if it is this small beside the bulk, or all at one instant.
 _STRAY_RATIO = 0.01
-_INSTANT_NS = 1_000_000
+_INSTANT_NS = 1_000
 # Fewer events say nothing about how long the window was.
-_FEW = 50
+_FEW = 20
 # Device work that ends this much later than everything else, beyond as long as everything else lasted.
 _DEVICE_FLOOR_NS = 100_000_000
 # On the host a long last call is common; only what dwarfs the trace is absurd.
@@ -160,12 +160,17 @@ def _beyond_everything(tables: dict[Kind, Table], timed: list[Kind], aside: Quar
     top = np.sort(np.concatenate([np.partition(e, -few)[-few:] if len(e) > few else e for e in ends.values()]))
     # Ends of the last few events, and the one before them.
     top = top[-(few + 1) :]
-    for kind in timed:
-        ratio, floor = (_DEVICE_RATIO, _DEVICE_FLOOR_NS) if kind in _DEVICE else (_HOST_RATIO, _HOST_FLOOR_NS)
+    host_end = 0
+    for kind in sorted(timed, key=_DEVICE.__contains__):
+        device = kind in _DEVICE
+        ratio, floor = (_DEVICE_RATIO, _DEVICE_FLOOR_NS) if device else (_HOST_RATIO, _HOST_FLOOR_NS)
         gaps = np.diff(top) > np.maximum(ratio * (top[:-1] - origin), floor)
         if gaps.any():
-            limit = int(top[int(np.argmax(gaps))])
+            # A call that waited for the work vouches for its length.
+            limit = max(int(top[int(np.argmax(gaps))]), host_end + floor)
             aside.take(tables, kind, ends[kind] > limit, "absurd-duration", repairs)
+        if not device and len(tables[kind]["start"]):
+            host_end = max(host_end, int((tables[kind]["start"] + tables[kind]["dur"]).max()))
 
 
 def _past_successors(table: Table) -> Mask:

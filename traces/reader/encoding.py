@@ -20,7 +20,7 @@ def to_utf8(blocks: Iterable[bytes], notes: list[str]) -> Iterator[bytes]:
         first += block
         if len(first) >= 4:
             break
-    encoding = _encoding(first)
+    encoding = encoding_of(first)
     if encoding is None:
         yield first.removeprefix(codecs.BOM_UTF8)
         yield from iterator
@@ -32,7 +32,7 @@ def to_utf8(blocks: Iterable[bytes], notes: list[str]) -> Iterator[bytes]:
     yield decoder.decode(b"", final=True).encode("utf-8", "replace")
 
 
-def _encoding(head: bytes) -> str | None:
+def encoding_of(head: bytes) -> str | None:
     """utf-16 or utf-32 with its byte order; None is UTF-8."""
     marks = (
         (codecs.BOM_UTF32_LE, "utf-32-le"),

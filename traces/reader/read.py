@@ -37,8 +37,8 @@ def read(path: Path, progress: Progress = silent, *, strict: bool = False) -> Tr
             where.
     """
     repairs = Repairs("standard input" if path == STDIN else path.name, strict=strict)
-    source = Source(path, progress, repairs)
-    columns, chunks = _columns(source, repairs)
+    with Source(path, progress, repairs) as source:
+        columns, chunks = _columns(source, repairs)
     if not columns.events:
         raise UnreadableTraceError(
             f"{source.name} holds no events",
@@ -50,7 +50,7 @@ def read(path: Path, progress: Progress = silent, *, strict: bool = False) -> Tr
     frames = builder.frames()
     if not any(len(frame) for name, frame in frames.items() if name != "threads"):
         raise not_from_torch(source.name, columns)
-    if repairs.count("truncated") or repairs.count("truncated-gzip") or repairs.count("damaged-gzip"):
+    if repairs.count("truncated"):
         frames["steps"] = _whole_steps(frames, repairs)
     meta = Meta(
         name=source.name,

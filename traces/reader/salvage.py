@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -26,7 +27,8 @@ _BEGINNING = re.compile(rb"\{\s*" + _KEYS)
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 _GAP = re.compile(rb"[\s,]*")
 _OTHER = re.compile(rb'"(?:[^"\\]|\\.)*"(?!\s*:)|[-+\w.]+', re.DOTALL)
-_AFTER_ARRAY = re.compile(rb"\s*,\s*(?=\{)")
+# Behind a bracket inside a lost event more events follow, behind that of the list none do.
+_AFTER_ARRAY = re.compile(rb"[\s}]*,\s*(?=\{)")
 _SECOND_DOCUMENT = re.compile(rb'"(?:traceEvents|schemaVersion|deviceProperties|distributedInfo)"\s*:')
 # Sound text is decoded in pieces of this size around a defect.
 _BATCH_BYTES = 64 << 10
@@ -81,6 +83,7 @@ class Salvage:
         self._edges = [match.start() + 1 for match in _EDGE.finditer(text)]
         self._single_until = 0
         self._long_events_left = _LONG_EVENTS
+        self._lost = 0
         self._result = Salvaged()
 
     def run(self) -> Salvaged:
@@ -106,10 +109,11 @@ class Salvage:
         if first == b"{":
             return self._batch(position) or self._single(position)
         if first == b"]":
-            if _AFTER_ARRAY.match(self._text, position + 1):
+            more = _AFTER_ARRAY.match(self._text, position + 1)
+            if more:
                 self._count("stray-text", position)
-            else:
-                self._result.ended = True
+                return more.end()
+            self._result.ended = True
             return position + 1
         return self._other(position, first)
 
@@ -143,8 +147,10 @@ class Salvage:
     def _single(self, position: int) -> int | None:
         """Takes one event, or gives it up; None where more text is needed."""
         after = bisect_right(self._edges, position)
-        edges = self._edges[after : after + _EDGES_TRIED]
-        near = edges[-1] if len(edges) == _EDGES_TRIED else position + _LONG_EVENT
+        # Where event after event is lost, the file is hostile or no trace: no long search for each.
+        tries = _EDGES_TRIED if self._lost < _LONG_EVENTS else 2
+        edges = self._edges[after : after + tries]
+        near = edges[-1] if len(edges) == tries else position + _LONG_EVENT
         nested = self._nested_end(position, near)
         for end in [nested, *edges] if nested else edges:
             if self._one(position, end):
@@ -156,21 +162,29 @@ class Salvage:
                 return nested
         if nested is None and not self._final and len(self._text) - position < _LONG_EVENT:
             return None
-        lost = edges[0] if edges and nested not in edges else nested
-        if lost is None:
-            return self._last(position) if self._final else None
+        if not edges:
+            return self._last(position, nested) if self._final else None
+        lost = self._resumption(after, tries)
         self._lose(position, lost)
         return lost
 
-    def _last(self, position: int) -> int:
+    def _resumption(self, after: int, tries: int) -> int:
+        """Where to go on after a lost event: before the next text that states a phase, as no argument does."""
+        edges = [*self._edges[after : after + tries + 1], len(self._text)]
+        for end, following in pairwise(edges):
+            if b'"ph"' in self._text[end:following]:
+                return end
+        return edges[0]
+
+    def _last(self, position: int, nested: int | None) -> int:
         """The last event of the file: behind an unescaped quote its end may still stand before the list's."""
         rest = self._text[position:]
         for match in list(re.finditer(rb"\}\s*(?=\])", rest))[-_EDGES_TRIED:]:
             if self._one(position, position + match.start() + 1):
                 return position + match.start() + 1
         closing = re.search(rb"\}\s*\]\s*(?:\}|,\s*\"|$)", rest)
-        if closing:
-            end = position + closing.start() + 1
+        if closing or nested:
+            end = position + closing.start() + 1 if closing else nested or len(self._text)
             self._lose(position, end)
             return end
         self._refuse_second_document(rest, position)
@@ -222,6 +236,7 @@ class Salvage:
     def _lose(self, position: int, end: int) -> None:
         piece = self._text[position:end]
         self._refuse_second_document(piece, position)
+        self._lost += 1
         self._count("lost-event", position)
 
     def _refuse_second_document(self, piece: bytes, position: int) -> None:

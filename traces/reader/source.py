@@ -11,12 +11,13 @@ from typing import IO, Any
 from traces.errors import UnreadableTraceError
 from traces.progress import Progress
 from traces.reader import limits, sniff
-from traces.reader.encoding import to_utf8
+from traces.reader.encoding import encoding_of, to_utf8
 from traces.reader.inflate import inflate, is_compressed
 from traces.reader.repairs import Repairs
 
 BLOCK_BYTES = 8 << 20
 STDIN = Path("-")
+_NOTHING = b"\xef\xbb\xbf \t\r\n\0"
 
 
 class Source:
@@ -62,31 +63,42 @@ class Source:
         return to_utf8(self._raw_blocks(), self.notes)
 
     def _raw_blocks(self) -> Iterator[bytes]:
-        with self._file as file:
-            reader = self._reader = _DigestingReader(file, self._digest)
-            head = reader.peek(sniff.HEAD_BYTES)
-            if not head.strip(b"\xef\xbb\xbf \t\r\n\0"):
-                raise UnreadableTraceError(
-                    f"{self.name} is empty",
-                    where=str(self._path),
-                    why="the export was interrupted or the disk was full",
-                    fix="record the trace again",
-                )
-            yield from self._checked(reader, head)
-            reader.drain()
+        reader = self._reader = _DigestingReader(self._file, self._digest)
+        yield from self._checked(reader, reader.peek(sniff.HEAD_BYTES))
+        reader.drain()
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._path != STDIN:
+            self._file.close()
 
     def _checked(self, reader: _DigestingReader, head: bytes) -> Iterator[bytes]:
         packed = is_compressed(head)
+        if not packed and not head.strip(_NOTHING):
+            raise self._empty()
         blocks = inflate(self.name, reader, self._repairs) if packed else iter(lambda: reader.read(BLOCK_BYTES), b"")
         expanded = 0
         for block in _gathered(blocks):
-            if not expanded:
+            if not expanded and encoding_of(block) is None:
                 sniff.refuse_other_formats(self.name, block[: sniff.HEAD_BYTES])
             expanded += len(block)
             if packed:
                 limits.check_expansion(self.name, reader.position, expanded)
             self._progress("reading", reader.position, max(self._expected, reader.position))
             yield block
+
+        if not expanded:
+            raise self._empty()
+
+    def _empty(self) -> UnreadableTraceError:
+        return UnreadableTraceError(
+            f"{self.name} is empty",
+            where=str(self._path),
+            why="the export was interrupted or the disk was full",
+            fix="record the trace again",
+        )
 
     @property
     def size_bytes(self) -> int:

@@ -64,7 +64,8 @@ class _Host:
         self._start = np.concatenate([t["start"] for t in tables]) if tables else np.empty(0, dtype=np.int64)
         self._end = np.concatenate([t["start"] + t["dur"] for t in tables]) if tables else self._start
         self._thread = np.concatenate([t["thread"] for t in tables]) if tables else self._start
-        order = np.lexsort((self._start, self._thread))
+        # Of two that begin together, the shorter stands further in.
+        order = np.lexsort((-self._end, self._start, self._thread))
         self._start, self._end, self._thread = self._start[order], self._end[order], self._thread[order]
 
     def ends(self, table: Table, mask: npt.NDArray[np.bool_], window_end: int) -> npt.NDArray[np.int64]:

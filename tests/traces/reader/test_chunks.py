@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from builders import TraceBuilder
 from trace_files import SHARED, frames, lines, needs_shared, read_text, repaired, sound
 
+from builders import TraceBuilder
 from traces.reader import source
 from traces.reader.read import read
 from traces.trace import Trace

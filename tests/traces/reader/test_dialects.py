@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from builders import TraceBuilder
 from trace_files import SHARED, each_shared, needs_shared, read_text, repaired
 
+from builders import TraceBuilder
 from traces.reader.read import read
 from traces.trace import Capability
 

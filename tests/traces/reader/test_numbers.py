@@ -6,9 +6,9 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from builders import TraceBuilder
 from trace_files import read_text
 
+from builders import TraceBuilder
 from traces.reader.numbers import LIMIT_US, integers, nanoseconds
 from traces.trace import Trace
 

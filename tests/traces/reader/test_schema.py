@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from builders import TraceBuilder
 from trace_files import each_shared, frames, needs_shared, sound
 
+from builders import TraceBuilder
 from traces.reader.read import read
 from traces.schema import SCHEMA
 from traces.trace import Trace

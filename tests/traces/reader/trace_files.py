@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import TraceBuilder
 
+from builders import TraceBuilder
 from traces.reader.read import read
 from traces.trace import Trace
 

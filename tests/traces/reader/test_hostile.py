@@ -1,0 +1,75 @@
+"""Input made to do harm (odd-traces row 50): a clear error or a counted repair, in bounded time and memory."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from pathlib import Path
+
+import pytest
+from trace_files import lines, read_text, repaired, sound
+
+from traces.errors import UnreadableTraceError
+from traces.reader import limits, source
+
+START = b'{"traceEvents":['
+EVENT = b'{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":%d,"dur":1,"args":{"x":%s}}'
+
+
+@pytest.fixture(autouse=True)
+def _small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "BLOCK_BYTES", 256 << 10)
+    monkeypatch.setattr(limits, "MAX_EVENT_BYTES", 1 << 20)
+    monkeypatch.setattr(limits, "MAX_METADATA_BYTES", 1 << 20)
+
+
+@pytest.mark.parametrize("text", [b"[", b'{"a":', b"[{", b'{"traceEvents":'])
+@pytest.mark.parametrize("start", [b"", START, b"["])
+def test_endless_nesting_is_refused(tmp_path: Path, start: bytes, text: bytes) -> None:
+    began = time.perf_counter()
+    with pytest.raises(UnreadableTraceError):
+        read_text(tmp_path, start + text * (3_000_000 // len(text)))
+    assert time.perf_counter() - began < 20
+
+
+def test_an_endless_string_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableTraceError, match="an event of more than"):
+        read_text(tmp_path, START + b'{"name":"' + b"x" * 3_000_000)
+
+
+@pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")])
+def test_deep_arguments_cost_their_event(tmp_path: Path, opening: bytes, closing: bytes) -> None:
+    deep = opening * 50_000 + b"1" + closing * 50_000
+    trace = read_text(tmp_path, START + EVENT % (1, b"2") + b"," + EVENT % (2, deep) + b"," + EVENT % (3, b"3") + b"]}")
+    assert len(trace.ops) == 2
+    assert repaired(trace) == {"nested-too-deep": 1}
+
+
+def test_more_columns_than_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "available_bytes", lambda: 1000)
+    with pytest.raises(UnreadableTraceError, match="needs more memory"):
+        read_text(tmp_path, lines(sound()))
+
+
+def test_available_memory_is_known_here() -> None:
+    available = limits.available_bytes()
+    assert available is None or available > 0
+
+
+@pytest.mark.parametrize(
+    "junk", [b'"' * 1_500_000, b"}{" * 750_000, b",]" * 750_000, b'{"ph":"' * 200_000, b'},{"ph":' * 150_000]
+)
+def test_junk_between_events_is_passed_in_bounded_time(tmp_path: Path, junk: bytes) -> None:
+    began = time.perf_counter()
+    text = START + EVENT % (1, b"2") + b"," + junk + b"," + EVENT % (3, b"3") + b"]}"
+    with contextlib.suppress(UnreadableTraceError):
+        read_text(tmp_path, text)
+    assert time.perf_counter() - began < 30
+
+
+def test_a_file_of_bad_events_is_read_in_linear_time(tmp_path: Path) -> None:
+    bad = EVENT.replace(b'"a"', b'"a"b"') % (1, b"2")
+    began = time.perf_counter()
+    trace = read_text(tmp_path, START + b",".join([bad] * 20_000) + b"," + EVENT % (1, b"2") + b"]}")
+    assert repaired(trace) == {"lost-event": 20_000}
+    assert time.perf_counter() - began < 20

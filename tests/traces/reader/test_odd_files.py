@@ -1,0 +1,253 @@
+"""Files of every kind (odd-traces rows 10-13 and 47): the content decides, and what is no trace is named."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import random
+import sys
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from trace_files import lines, read_text, repaired, sound
+
+from traces.errors import UnreadableTraceError
+from traces.reader import inflate, limits, source
+from traces.reader.read import read
+
+TEXT = lines(sound()).encode()
+EVENTS = len(sound().events)
+
+
+def long_text() -> bytes:
+    """A trace that does not compress to one block."""
+    builder = sound(60)
+    numbers = random.Random(5)
+    for event in builder.events:
+        event.setdefault("args", {})["x"] = f"{numbers.getrandbits(256):x}"
+    return lines(builder).encode()
+
+
+LONG = long_text()
+LONG_EVENTS = EVENTS * 20
+
+
+def refused(folder: Path, content: bytes, name: str = "trace.json") -> str:
+    with pytest.raises(UnreadableTraceError) as caught:
+        read_text(folder, content, name=name)
+    assert caught.value.exit_code == 3
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["trace.json", "trace.json.gz", "trace", "x.html"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress], ids=["plain", "gz", "bz2", "xz"])
+def test_the_content_decides_not_the_name(tmp_path: Path, name: str, pack: Callable[[bytes], bytes]) -> None:
+    trace = read_text(tmp_path, pack(TEXT), name=name, strict=True)
+    assert trace.meta.events == EVENTS
+    assert trace.meta.name == name
+
+
+def zstd() -> Callable[[bytes], bytes]:
+    for name in ("compression.zstd", "backports.zstd", "zstandard"):
+        module = inflate._module(name)
+        if module is not None:
+            compress: Callable[[bytes], bytes] = module.compress
+            return compress
+    pytest.skip("no zstd module is installed")
+
+
+def test_zstd_is_read(tmp_path: Path) -> None:
+    compress = zstd()
+    trace = read_text(tmp_path, compress(TEXT), strict=True)
+    assert trace.meta.events == EVENTS
+    half = len(TEXT) // 2
+    assert read_text(tmp_path, compress(TEXT[:half]) + compress(TEXT[half:]), strict=True).meta.events == EVENTS
+
+
+def test_a_cut_zstd_file_gives_what_is_there(tmp_path: Path) -> None:
+    compress = zstd()
+    half = len(LONG) // 2
+    trace = read_text(tmp_path, (compress(LONG[:half]) + compress(LONG[half:]))[:-5])
+    assert 10 < trace.meta.events < LONG_EVENTS
+    assert repaired(trace)["truncated-gzip"] == 1
+
+
+def test_zstd_without_a_decoder_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inflate, "_module", lambda name: None)
+    message = refused(tmp_path, b"\x28\xb5\x2f\xfd" + bytes(100))
+    assert "zstd" in message
+    assert "pip install" in message
+
+
+def test_gzip_members_follow_each_other(tmp_path: Path) -> None:
+    pieces = [TEXT[at : at + 777] for at in range(0, len(TEXT), 777)]
+    trace = read_text(tmp_path, b"".join(map(gzip.compress, pieces)), strict=True)
+    assert trace.meta.events == EVENTS
+
+
+def test_gzip_headers_of_every_kind_are_skipped(tmp_path: Path) -> None:
+    packed = gzip.compress(TEXT)
+    fields = b"\x03\x00abc" + b"name\0" + b"comment\0" + b"xx"
+    content = packed[:3] + bytes([2 | 4 | 8 | 16]) + packed[4:10] + fields + packed[10:]
+    assert read_text(tmp_path, content, strict=True).meta.events == EVENTS
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+def test_a_cut_gzip_gives_what_is_there(tmp_path: Path, share: float) -> None:
+    packed = gzip.compress(LONG)
+    trace = read_text(tmp_path, packed[: int(len(packed) * share)])
+    assert (share - 0.15) * LONG_EVENTS < trace.meta.events < (share + 0.05) * LONG_EVENTS
+    assert {"truncated", "truncated-gzip"} <= set(repaired(trace))
+
+
+def test_a_gzip_cut_in_its_trailer_loses_nothing(tmp_path: Path) -> None:
+    trace = read_text(tmp_path, gzip.compress(TEXT)[:-3])
+    assert trace.meta.events == EVENTS
+    assert repaired(trace) == {"truncated-gzip": 1}
+
+
+def test_bytes_after_the_gzip_are_ignored(tmp_path: Path) -> None:
+    assert read_text(tmp_path, gzip.compress(TEXT) + bytes(512), strict=True).meta.events == EVENTS
+    trace = read_text(tmp_path, gzip.compress(TEXT) + b"garbage")
+    assert trace.meta.events == EVENTS
+    assert repaired(trace) == {"trailing-bytes": 1}
+
+
+def test_a_wrong_checksum_is_told(tmp_path: Path) -> None:
+    packed = bytearray(gzip.compress(TEXT))
+    packed[-6] ^= 0xFF
+    trace = read_text(tmp_path, bytes(packed))
+    assert trace.meta.events == EVENTS
+    assert repaired(trace) == {"wrong-checksum": 1}
+
+
+def test_damage_inside_a_gzip_keeps_what_stands_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inflate, "_INPUT_BYTES", 256)
+    packed = bytearray(gzip.compress(LONG))
+    middle = len(packed) * 2 // 3
+    packed[middle : middle + 300] = b"\xff" * 300
+    trace = read_text(tmp_path, bytes(packed))
+    assert LONG_EVENTS // 3 < trace.meta.events <= LONG_EVENTS
+    assert {"damaged-gzip", "wrong-checksum", "truncated-gzip"} & set(repaired(trace))
+
+
+@pytest.mark.parametrize("size", [8 << 20, 500])
+def test_of_several_documents_the_first_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr(source, "BLOCK_BYTES", size)
+    for content in (TEXT + TEXT, gzip.compress(TEXT) + gzip.compress(TEXT)):
+        trace = read_text(tmp_path, content)
+        assert trace.meta.events == EVENTS
+        assert repaired(trace) == {"several-documents": 1}
+        assert "one file" in trace.repairs[0].message or "its own file" in trace.repairs[0].message
+    lists = json.dumps(sound().events).encode()
+    assert repaired(read_text(tmp_path, lists + b"\n" + lists)) == {"several-documents": 1}
+
+
+def test_text_after_the_trace_is_ignored(tmp_path: Path) -> None:
+    assert repaired(read_text(tmp_path, TEXT + b"\nDone.\n")) == {"trailing-text": 1}
+
+
+def test_traces_written_into_each_other_are_refused(tmp_path: Path) -> None:
+    third = len(TEXT) // 3
+    message = refused(tmp_path, TEXT[:third] + TEXT[: third * 2] + TEXT[third:])
+    assert "written into each other" in message
+    assert "one file per rank" in message
+
+
+def archive() -> bytes:
+    memory = io.BytesIO()
+    with tarfile.open(fileobj=memory, mode="w:gz") as tar:
+        info = tarfile.TarInfo("rank0.json")
+        info.size = len(TEXT)
+        tar.addfile(info, io.BytesIO(TEXT))
+    return memory.getvalue()
+
+
+def zipped() -> bytes:
+    memory = io.BytesIO()
+    with zipfile.ZipFile(memory, "w") as file:
+        file.writestr("rank0.json", TEXT)
+    return memory.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "expected"),
+    [
+        (b"", "t.json", "is empty"),
+        (b" \n\n", "t.json", "is empty"),
+        (b"\0" * 4096, "t.json", "is empty"),
+        (gzip.compress(b""), "t.json.gz", "is empty"),
+        (b"<!DOCTYPE html><html>", "t.json", "an HTML page"),
+        (b"\n  <HTML><head>", "t.json", "an HTML page"),
+        (gzip.compress(b"<!doctype html>"), "t.json.gz", "an HTML page"),
+        (b"<?xml version='1.0'?><Error>", "t.json", "an XML document"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:1", "t.json", "git lfs pull"),
+        (b"SQLite format 3\0" + bytes(99), "t.sqlite", "nsys stats"),
+        (b"\x01\x02\x03NV" + bytes(99), "t.nsys-rep", "Nsight Systems"),
+        (b"\x0a\x10\x12\x05/host:CPU\x01\x00", "t.xplane.pb", "XPlane"),
+        (b"\x0a\x10\x12\x05\x00\x01\x08\x02", "t.pftrace", "ui.perfetto.dev"),
+        (b"\x0a\x10\x12\x05\x00\x01\x08\x02", "t.json", "ui.perfetto.dev"),
+        (b"\x80\x04\x95\x00", "t.pkl", "a pickle"),
+        (zipped(), "t.json", "a zip archive"),
+        (archive(), "t.tar.gz", "a tar archive"),
+        (b"\x7fELF\x02\x01", "t", "a program"),
+        (b"\x00\x01\x02binary", "t.json", "a binary file"),
+        (b'{"message": "Not Found"}', "t.json", "an error message of a server"),
+        (b'{"$schema": "https://www.speedscope.app/file-format-schema.json"}', "t.json", "speedscope"),
+        (b'{"schema": "1.0.1", "nodes": [{"id": 1}]}', "t.json", "execution trace"),
+        (b'{"a": 1}', "t.json", "has no traceEvents"),
+        (b"hello", "t.json", "is not a Chrome trace"),
+        (b"17", "t.json", "is not a Chrome trace"),
+        (b"[]", "t.json", "holds no events"),
+        (b'{"traceEvents": []}', "t.json", "holds no events"),
+        (b'{"traceEvents": [', "t.json", "holds no events"),
+        (b"[null, 5]", "t.json", "holds no events"),
+    ],
+)
+def test_what_is_no_trace_is_named(tmp_path: Path, content: bytes, name: str, expected: str) -> None:
+    assert expected in refused(tmp_path, content, name)
+
+
+def test_a_folder_and_a_missing_file_are_named(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableTraceError, match="is a folder"):
+        read(tmp_path)
+    with pytest.raises(UnreadableTraceError, match="cannot open"):
+        read(tmp_path / "none.json")
+    with pytest.raises(UnreadableTraceError, match="cannot open"):
+        read(tmp_path / "nul\0.json")
+
+
+@pytest.mark.parametrize(
+    ("process", "expected"), [("/device:TPU:0", "JAX or TensorFlow"), ("renderer", "nothing in it comes from torch")]
+)
+def test_chrome_traces_of_other_programs_are_named(tmp_path: Path, process: str, expected: str) -> None:
+    events = [
+        {"ph": "M", "name": "process_name", "pid": 1, "args": {"name": process}},
+        {"ph": "X", "name": "fusion.3", "pid": 1, "tid": 2, "ts": 5, "dur": 6},
+        {},
+    ]
+    assert expected in refused(tmp_path, json.dumps({"traceEvents": events}).encode())
+
+
+def test_the_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Input:
+        buffer = io.BytesIO(gzip.compress(TEXT))
+
+    size = len(Input.buffer.getvalue())
+    monkeypatch.setattr(sys, "stdin", Input)
+    trace = read(Path("-"))
+    assert trace.meta.events == EVENTS
+    assert trace.meta.name == "standard input"
+    assert trace.meta.size_bytes == size
+
+
+def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "EXPANSION_FREE_BYTES", 1 << 20)
+    packed = gzip.compress(b'{"traceEvents":[' + b" " * (64 << 20))
+    assert "expands to more than" in refused(tmp_path, packed)

@@ -1,0 +1,305 @@
+"""Text that is not quite JSON (odd-traces rows 1-9 and 25-31): what is readable is read, every repair is counted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from trace_files import lines, read_text, repaired, sound
+
+from traces.errors import UnreadableTraceError
+from traces.reader import source
+from traces.reader.repairs import MESSAGES
+
+OPS = 18
+EVENTS = len(sound().events)
+
+
+@pytest.fixture(params=[8 << 20, 700], ids=["one block", "small blocks"], autouse=True)
+def _blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "BLOCK_BYTES", request.param)
+
+
+def with_op(name: str, /, **fields: str) -> str:
+    """The sound trace with one more op, its values put in as they stand."""
+    values = {"ph": '"X"', "cat": '"cpu_op"', "name": f'"{name}"', "pid": "4242", "tid": "4242", "ts": "1000010.5"}
+    values |= {"dur": "7", **fields}
+    event = "{" + ", ".join(f'"{key}": {value}' for key, value in values.items() if value) + "}"
+    return insert(event)
+
+
+def insert(event: str) -> str:
+    text = lines(sound())
+    middle = text.index("},\n{", len(text) // 2) + 2
+    return text[:middle] + "\n" + event + "," + text[middle:]
+
+
+def test_the_sound_trace_needs_no_repair(tmp_path: Path) -> None:
+    trace = read_text(tmp_path, lines(sound()), strict=True)
+    assert trace.repairs == ()
+    assert len(trace.ops) == OPS
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.95])
+def test_a_cut_file_gives_every_whole_event(tmp_path: Path, share: float) -> None:
+    text = lines(sound())
+    cut = text[: int(len(text) * share)]
+    trace = read_text(tmp_path, cut)
+    whole = cut.count('"ph"') - 1
+    assert whole <= trace.meta.events <= whole + 1
+    assert repaired(trace)["truncated"] == 1
+    repair = next(r for r in trace.repairs if r.kind == "truncated")
+    assert repair.first_offset is not None
+    assert 0 < repair.first_offset <= len(cut)
+    assert f"{len(cut):,}" in repair.message
+
+
+def test_a_cut_file_loses_its_last_partial_step(tmp_path: Path) -> None:
+    text = lines(sound())
+    trace = read_text(tmp_path, text[: text.rindex('"Optimizer.step')])
+    assert trace.steps["number"].tolist() == [0, 1]
+    assert repaired(trace) == {"truncated": 1, "partial-step": 1}
+
+
+def test_a_file_cut_between_two_events_is_cut(tmp_path: Path) -> None:
+    text = lines(sound())
+    trace = read_text(tmp_path, text[: text.rindex("},\n{") + 1])
+    assert trace.meta.events == EVENTS - 1
+    assert repaired(trace)["truncated"] == 1
+
+
+def test_a_bare_list_may_stay_open_and_end_in_a_comma(tmp_path: Path) -> None:
+    events = json.dumps(sound().events)
+    for text in (events, events[:-1], events[:-1] + ",", events[:-1] + ",\n]\n"):
+        trace = read_text(tmp_path, text)
+        assert trace.meta.events == EVENTS
+        assert repaired(trace) == {}
+        assert any("bare list" in note for note in trace.notes)
+
+
+def test_a_comma_after_the_last_event_is_accepted(tmp_path: Path) -> None:
+    trace = read_text(tmp_path, lines(sound()).replace("\n]}", ",\n]}"))
+    assert trace.meta.events == EVENTS
+
+
+def test_a_comma_after_the_last_key_is_ignored(tmp_path: Path) -> None:
+    trace = read_text(tmp_path, with_op("a", args='{"x": 1,}'))
+    assert len(trace.ops) == OPS + 1
+    assert repaired(trace) == {"trailing-comma": 1}
+
+
+def test_a_missing_bracket_at_the_end_is_put_in(tmp_path: Path) -> None:
+    trace = read_text(tmp_path, lines(sound()).replace("\n]}", "\n}"))
+    assert trace.meta.events == EVENTS
+    assert set(repaired(trace)) & {"missing-bracket", "truncated"}
+
+
+@pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity", "nan", "-nan", "inf", "1e999"])
+def test_numbers_that_are_none_are_missing(tmp_path: Path, word: str) -> None:
+    trace = read_text(tmp_path, with_op("a", args=f'{{"External id": 3, "Sequence number": {word}}}'))
+    assert len(trace.ops) == OPS + 1
+    odd = trace.ops[trace.ops["name"] == "a"]
+    assert odd["sequence"].isna().all()
+    assert odd["external_id"].tolist() == [3]
+    assert sum(repaired(trace).values()) == 1
+
+
+@pytest.mark.parametrize("word", ["NaN", '"NaN"', "null", '"x"'])
+def test_a_duration_that_is_none_reaches_no_sum(tmp_path: Path, word: str) -> None:
+    trace = read_text(tmp_path, with_op("a", dur=word))
+    assert repaired(trace)["unfinished"] == 1
+    assert int(trace.ops["dur_ns"].max()) < 100_000_000
+
+
+def test_windows_paths_are_kept_and_counted(tmp_path: Path) -> None:
+    text = with_op(r"C:\Users\dev\torch\nn\functional.py(12): relu", args=r'{"Call stack": "C:\code\train.py(3): f"}')
+    trace = read_text(tmp_path, text)
+    odd = trace.ops[trace.ops["name"].str.startswith("C:")]
+    assert odd["name"].tolist() == [r"C:\Users\dev\torch\nn\functional.py(12): relu"]
+    assert odd["stack"].tolist() == [r"C:\code\train.py(3): f"]
+    repair = next(r for r in trace.repairs if r.kind == "invalid-escape")
+    assert repair.count == 7
+    assert repair.first_offset is not None
+    assert repair.first_event is not None
+
+
+def test_a_path_of_valid_escapes_only_is_restored(tmp_path: Path) -> None:
+    trace = read_text(tmp_path, with_op(r"torch\nn\functional.py(12): relu"))
+    assert r"torch\nn\functional.py(12): relu" in set(trace.ops["name"])
+    assert repaired(trace) == {"swallowed-escape": 1}
+
+
+def test_raw_control_characters_are_kept_escaped(tmp_path: Path) -> None:
+    trace = read_text(tmp_path, with_op("a\x01b\nc\x1b[31m"))
+    assert "a\x01b\nc\x1b[31m" in set(trace.ops["name"])
+    assert repaired(trace) == {"control-character": 3}
+
+
+def test_an_unescaped_quote_costs_one_event(tmp_path: Path) -> None:
+    trace = read_text(tmp_path, with_op('operator"" _x'))
+    assert len(trace.ops) == OPS
+    assert len(trace.kernels) == 15
+    assert repaired(trace) == {"lost-event": 1}
+
+
+def test_many_unescaped_quotes_cost_one_event_each(tmp_path: Path) -> None:
+    builder = sound()
+    for number in range(20):
+        builder.op(f"bad{number}Q", 1_000_000 + number, 0.5)
+        builder.op(f"good{number}", 1_000_000 + number, 0.5)
+    trace = read_text(tmp_path, lines(builder).replace('Q"', '"Q"'))
+    assert len(trace.ops) == OPS + 20
+    assert repaired(trace) == {"lost-event": 20}
+
+
+def test_an_unescaped_quote_in_the_last_event_leaves_the_metadata(tmp_path: Path) -> None:
+    builder = sound()
+    builder.op("lastQ", 1_000_000, 5)
+    text = '{"traceEvents":' + json.dumps(builder.events).replace('Q"', '"Q"') + ',"baseTimeNanoseconds":5}'
+    trace = read_text(tmp_path, text)
+    assert repaired(trace) == {"lost-event": 1}
+    assert len(trace.ops) == OPS
+    assert trace.meta.base_ns == 5
+
+
+def test_invalid_utf8_is_replaced(tmp_path: Path) -> None:
+    trace = read_text(tmp_path, with_op("caf\udce9 \udcff"))
+    assert "caf\ufffd \ufffd" in set(trace.ops["name"])
+    assert repaired(trace) == {"invalid-utf8": 2}
+
+
+def test_half_a_surrogate_pair_is_replaced(tmp_path: Path) -> None:
+    trace = read_text(tmp_path, with_op(r"a\ud800b \ud83d\ude00"))
+    assert "a\ufffdb \U0001f600" in set(trace.ops["name"])
+    assert repaired(trace) == {"invalid-surrogate": 1}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_other_encodings_are_read(tmp_path: Path, encoding: str) -> None:
+    trace = read_text(tmp_path, lines(sound()).replace("Adam", "\u00c5dam").encode(encoding))
+    assert trace.meta.events == EVENTS
+    assert repaired(trace) == {}
+    assert "Optimizer.step#\u00c5dam.step" in set(trace.annotations["name"])
+
+
+def test_a_missing_phase_with_a_duration_is_a_span(tmp_path: Path) -> None:
+    trace = read_text(tmp_path, with_op("a", ph=""))
+    assert len(trace.ops) == OPS + 1
+    assert repaired(trace) == {"missing-phase": 1}
+
+
+def test_a_missing_duration_ends_with_what_surrounds_it(tmp_path: Path) -> None:
+    trace = read_text(tmp_path, with_op("a", dur=""))
+    odd = trace.ops[trace.ops["name"] == "a"]
+    loader = trace.annotations[trace.annotations["kind"] == "loader"]
+    assert odd["end_ns"].tolist() == loader["end_ns"].tolist()[:1]
+    assert repaired(trace) == {"unfinished": 1}
+
+
+def test_a_missing_start_costs_the_event(tmp_path: Path) -> None:
+    trace = read_text(tmp_path, with_op("a", ts=""))
+    assert len(trace.ops) == OPS
+    assert repaired(trace) == {"missing-start": 1}
+
+
+def test_stamps_in_quotes_are_numbers(tmp_path: Path) -> None:
+    trace = read_text(tmp_path, with_op("a", ts='"1000010.5"', dur='"7"'))
+    assert trace.ops.loc[trace.ops["name"] == "a", ["start_ns", "dur_ns"]].to_numpy().tolist() == [[10_500, 7000]]
+    assert repaired(trace) == {}
+
+
+@pytest.mark.parametrize("event", ["null", '"text"', "5", "[]", '[{"a": 1}, {"b": 2}]', "true"])
+def test_what_is_no_event_is_left_out(tmp_path: Path, event: str) -> None:
+    trace = read_text(tmp_path, insert(event))
+    assert trace.meta.events == EVENTS
+    assert repaired(trace) == {"not-an-event": 1}
+
+
+def test_an_empty_event_is_left_out(tmp_path: Path) -> None:
+    trace = read_text(tmp_path, insert("{}"))
+    assert len(trace.ops) == OPS
+    assert repaired(trace) == {"empty-event": 1}
+
+
+@pytest.mark.parametrize("args", ["null", ""])
+def test_arguments_may_be_absent(tmp_path: Path, args: str) -> None:
+    trace = read_text(tmp_path, with_op("a", args=args))
+    assert len(trace.ops) == OPS + 1
+    assert repaired(trace) == {}
+
+
+@pytest.mark.parametrize("args", ["[]", '"x"', "5"])
+def test_arguments_of_another_type_are_dropped(tmp_path: Path, args: str) -> None:
+    trace = read_text(tmp_path, with_op("a", args=args))
+    assert len(trace.ops) == OPS + 1
+    assert repaired(trace) == {"wrong-type": 1}
+
+
+def test_values_of_another_type_are_converted(tmp_path: Path) -> None:
+    trace = read_text(tmp_path, with_op("a", name="17", tid="[4]", args='{"External id": [1], "Sequence number": 3}'))
+    assert trace.ops.loc[trace.ops["name"] == "17", "sequence"].tolist() == [3]
+    assert repaired(trace) == {"wrong-type": 3}
+
+
+def test_of_a_doubled_key_the_last_counts(tmp_path: Path) -> None:
+    trace = read_text(tmp_path, with_op("a", dur='9, "dur": 8'))
+    assert trace.ops.loc[trace.ops["name"] == "a", "dur_ns"].tolist() == [8000]
+    assert repaired(trace) == {"duplicate-key": 1}
+
+
+def test_halves_of_spans_are_joined(tmp_path: Path) -> None:
+    def half(phase: str, name: str, time: float, thread: int = 4242) -> dict[str, object]:
+        return {"ph": phase, "cat": "cpu_op", "name": name, "pid": 4242, "tid": thread, "ts": time}
+
+    builder = sound()
+    builder.events += [
+        half("E", "inner", 1_000_030), half("B", "outer", 1_000_010), half("B", "inner", 1_000_020),
+        half("E", "", 1_000_040.5), half("B", "open", 1_200_095), half("E", "nothing", 1_000_050, thread=9),
+    ]  # fmt: skip
+    trace = read_text(tmp_path, lines(builder))
+    spans = trace.ops[trace.ops["name"].isin(["outer", "inner", "open"])]
+    loader_end = int(trace.annotations.loc[trace.annotations["kind"] == "loader", "end_ns"].max())
+    assert spans[["name", "start_ns", "end_ns"]].to_numpy().tolist() == [
+        ["outer", 10_000, 40_500], ["inner", 20_000, 30_000], ["open", 200_095_000, loader_end],
+    ]  # fmt: skip
+    assert repaired(trace) == {"unmatched-end": 1, "unfinished": 1}
+
+
+def test_events_nobody_knows_are_ignored(tmp_path: Path) -> None:
+    builder = sound()
+    for phase in ("C", "s", "f", "t", "N", "O", "D", "b", "e", "n", "I", "R", "P", "?"):
+        builder.event("odd", "cpu_op", 1_000_000, None, ph=phase)
+    trace = read_text(tmp_path, lines(builder))
+    assert len(trace.ops) == OPS
+    assert repaired(trace) == {}
+
+
+def test_damaged_metadata_costs_the_metadata(tmp_path: Path) -> None:
+    text = lines(sound()).replace('{"schemaVersion"', '{"note": "a "quoted" word", "schemaVersion"', 1)
+    trace = read_text(tmp_path, text)
+    assert trace.meta.events == EVENTS
+    assert repaired(trace) == {"damaged-metadata": 1}
+
+
+def test_metadata_with_nan_is_mended(tmp_path: Path) -> None:
+    trace = read_text(tmp_path, lines(sound()).replace('{"schemaVersion"', '{"x": NaN, "schemaVersion"', 1))
+    assert trace.meta.top["x"] is None
+    assert repaired(trace) == {"invalid-number": 1}
+
+
+@pytest.mark.parametrize("defect", [r'"C:\d"', '"a\x01"', "17"])
+def test_strict_refuses_what_has_to_be_repaired(tmp_path: Path, defect: str) -> None:
+    text = with_op("a", name=defect)
+    assert read_text(tmp_path, text).repairs
+    with pytest.raises(UnreadableTraceError, match="is damaged") as caught:
+        read_text(tmp_path, text, strict=True)
+    assert caught.value.exit_code == 3
+    assert "byte" in str(caught.value)
+
+
+def test_every_message_reads_like_a_sentence() -> None:
+    for kind, message in MESSAGES.items():
+        assert kind == kind.lower()
+        assert message[0].islower()
+        assert not message.endswith(".")
