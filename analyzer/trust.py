@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from analyzer.facts import Facts
-from analyzer.facts.health import Gravity, Symptom, symptoms
+from analyzer.facts.health import Gravity, Symptom
 from analyzer.facts.health.steps import ENOUGH_STEPS
 from analyzer.finding import Severity
 
@@ -51,4 +51,4 @@ class TrustGrade:
 
 def grade(facts: Facts) -> TrustGrade:
     """Grades a trace."""
-    return TrustGrade(symptoms(facts), facts.steps.marked, facts.used_steps)
+    return TrustGrade(facts.symptoms, facts.steps.marked, facts.used_steps)

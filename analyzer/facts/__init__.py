@@ -9,6 +9,7 @@ import pandas as pd
 from analyzer.facts.causes import Waterfall, device_waterfall, host_waterfall
 from analyzer.facts.collected import Collected, collected
 from analyzer.facts.devices import DeviceActivity, device_activities
+from analyzer.facts.health import Symptom, symptoms
 from analyzer.facts.host import HostActivity, main_thread
 from analyzer.facts.input_wait import InputWait, input_wait
 from analyzer.facts.launches import device_work, launches, lead_median_ns
@@ -114,6 +115,11 @@ class Facts:
         """Median launch lead over the kernels launched in the used steps; see `launches.lead_median_ns`."""
         inside = self.window().contains(self.launched["launch_start_ns"].to_numpy())
         return lead_median_ns(self.launched[inside])
+
+    @cached_property
+    def symptoms(self) -> tuple[Symptom, ...]:
+        """Reasons to doubt the trace, gravest first; measured once for the verdict and for the hygiene rules."""
+        return symptoms(self)
 
     @cached_property
     def collected(self) -> Collected:

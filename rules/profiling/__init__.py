@@ -1,5 +1,24 @@
 """PG: how the trace was recorded."""
 
 from analyzer.rule import Rule
+from rules.profiling import (
+    broken_correlation,
+    heavy_instrumentation,
+    lost_device_events,
+    missing_step_marks,
+    profiler_artefacts,
+    too_few_steps,
+    unrepresentative_steps,
+    warmup_recorded,
+)
 
-RULES: tuple[Rule, ...] = ()
+RULES: tuple[Rule, ...] = (
+    missing_step_marks.RULE,
+    warmup_recorded.RULE,
+    too_few_steps.RULE,
+    heavy_instrumentation.RULE,
+    lost_device_events.RULE,
+    unrepresentative_steps.RULE,
+    broken_correlation.RULE,
+    profiler_artefacts.RULE,
+)

@@ -1,0 +1,76 @@
+"""PG005 lost-device-events: device activity is missing.
+
+## What it finds
+A recording without device work although there is a device, with a part of it lost, with device work only, or with
+nothing.
+
+## Why it costs time
+Where kernels are missing the device seems to idle. Every share of idle time is then wrong, and so is the advice.
+
+## How it is measured
+Launches of the used steps whose kernel is not in the file: from 10 % caution, from 50 % no advice at all. And which
+kinds of events exist at all.
+
+## Example
+Misleading:
+
+```python
+with profile(activities=[ProfilerActivity.CPU], schedule=schedule(wait=1, warmup=1, active=3)) as prof:
+    train(prof)
+prof.export_chrome_trace("trace.json")
+```
+
+Reliable:
+
+```python
+with profile(
+    activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],
+    schedule=schedule(wait=5, warmup=2, active=6, repeat=1),
+    on_trace_ready=lambda prof: prof.export_chrome_trace("trace.json"),
+) as prof:
+    train(prof)
+```
+
+## Fix
+1. Record CPU and CUDA activity together.
+2. `repeat=1` and export in `on_trace_ready`: after the loop the next cycle has already cleared the events.
+3. No second profiler (Nsight, DCGM) beside it; allow access to CUPTI.
+
+## Expected gain
+None: it makes figures right.
+
+## When it is wrong
+CUDA graphs have one launch for many kernels; they are matched by id and do not count as lost.
+
+## Thresholds
+None to set: 10 and 50 % of the launches, the limits of `analyzer/facts/health/coverage.py`.
+
+## References
+- kineto issue 859
+- https://docs.pytorch.org/docs/stable/profiler.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.finding import Finding, Outcome
+from analyzer.rule import Limits, Rule, RuleMeta
+from rules.profiling.report import SCHEDULE, report
+
+META = RuleMeta(
+    code="PG005",
+    name="lost-device-events",
+    family="profiling",
+    title="Device activity is missing",
+    references=("https://docs.pytorch.org/docs/stable/profiler.html",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires where the symptom PG005 exists."""
+    yield from report(facts, META.code, "what was launched was recorded", (SCHEDULE,))
+
+
+RULE = Rule(META, check, __doc__)

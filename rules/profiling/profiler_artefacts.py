@@ -1,0 +1,66 @@
+"""PG008 profiler-artefacts: the profiler's own work is in the trace.
+
+## What it finds
+Pauses of the profiler itself (buffer requests and flushes) while the device idles, or calls without a valid name.
+
+## Why it costs time
+That time would not exist without the profiler. It is booked as unexplained, never as somebody's loss.
+
+## How it is measured
+Events of category `overhead` inside device-idle time, at least 1 % of the used steps; runtime calls named `INVALID`.
+
+## Example
+Misleading:
+
+```python
+prof = profile(with_stack=True, profile_memory=True, schedule=schedule(wait=1, warmup=1, active=100))
+```
+
+Reliable:
+
+```python
+prof = profile(schedule=schedule(wait=5, warmup=2, active=6, repeat=1))
+```
+
+## Fix
+1. Record fewer steps and fewer details.
+2. A warm-up of two steps lets the profiler allocate its buffers before recording.
+
+## Expected gain
+None: without the profiler it is not there.
+
+## When it is wrong
+`Lazy Function Loading` is listed as overhead but is the program's own warm-up (PG002).
+
+## Thresholds
+None to set: 1 % of the used steps, the limit of `analyzer/facts/health/artefacts.py`.
+
+## References
+- Nsight Systems release notes; TensorBoard profiler plugin
+- https://docs.pytorch.org/docs/stable/profiler.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.finding import Finding, Outcome
+from analyzer.rule import Limits, Rule, RuleMeta
+from rules.profiling.report import PLAIN, report
+
+META = RuleMeta(
+    code="PG008",
+    name="profiler-artefacts",
+    family="profiling",
+    title="The profiler's own work is in the trace",
+    references=("https://docs.pytorch.org/docs/stable/profiler.html",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires where the symptom PG008 exists."""
+    yield from report(facts, META.code, "the profiler's own pauses take next to nothing of the idle time", (PLAIN,))
+
+
+RULE = Rule(META, check, __doc__)

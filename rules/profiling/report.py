@@ -1,0 +1,59 @@
+"""A symptom of `facts.health` as a finding: the measuring and the limits are there, page and fix are here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.finding import Advice, Column, Evidence, Finding, Outcome, Saving, Severity, Table, clear
+
+SCHEDULE = Advice(
+    "python",
+    "with profile(\n"
+    "    activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],\n"
+    "    schedule=schedule(wait=5, warmup=2, active=6, repeat=1),\n"
+    '    on_trace_ready=lambda prof: prof.export_chrome_trace("trace.json"),\n'
+    ") as prof:\n"
+    "    for batch in loader:\n"
+    "        train_step(batch)\n"
+    "        prof.step()",
+    "Waits for five steps, warms up for two, records six, and exports them when they are done.",
+)
+PLAIN = Advice(
+    "shell",
+    "advisor collect -o plain.json            # how much: no stacks, no memory\n"
+    "advisor collect -o where.json --stacks --active 2",
+    "Two recordings: a plain one to measure, a short one with details to find the place.",
+)
+
+
+def report(
+    facts: Facts, code: str, otherwise: str, fix: tuple[Advice, ...], evidence: tuple[Evidence, ...] = ()
+) -> Iterator[Finding | Outcome]:
+    """The symptoms of one code as a finding of its own, without a saving: better recording makes nothing faster.
+
+    Args:
+        facts: The measurements.
+        code: The symptoms' code.
+        otherwise: The measured value, for the case that there is no symptom.
+        fix: How to record better.
+        evidence: Numbers behind the messages.
+    """
+    mine = [symptom for symptom in facts.symptoms if symptom.code == code]
+    if not mine:
+        yield clear(otherwise)
+        return
+    yield Finding(
+        why=" ".join(symptom.message for symptom in mine),
+        saving=Saving(basis="recording better makes nothing faster; it makes the other figures right"),
+        fix=(*fix, *(Advice("text", f"{symptom.fix[:1].upper()}{symptom.fix[1:]}.") for symptom in mine)),
+        verify=f"Record again: {code} should be clear.",
+        steps_seen=facts.used_steps,
+        evidence=evidence,
+        severity_cap=Severity.INFO,
+    )
+
+
+def longest(title: str, rows: list[tuple[str, int, int]]) -> Table:
+    """A table of names with how often they occur and how long they take together, nanoseconds."""
+    return Table(title, (Column("call", "text"), Column("calls", "count"), Column("together", "ns")), tuple(rows))

@@ -1,0 +1,69 @@
+"""PG006 unrepresentative-steps: first or last step is unlike the rest.
+
+## What it finds
+A first step more than 1.2 times as long as the median, or a last one that was cut off: they are left out of all
+figures.
+
+## Why it costs time
+The first recorded step often starts the loader's workers or fills the device's queue; the last one loses the kernels
+that ran after recording stopped. In a mean of six steps one such step moves everything.
+
+## How it is measured
+Step times against their median; device events of the last step against the one before (fewer than 80 %: cut off).
+
+## Example
+Misleading:
+
+```python
+prof = profile(schedule=schedule(wait=0, warmup=0, active=3))
+```
+
+Reliable:
+
+```python
+prof = profile(schedule=schedule(wait=5, warmup=2, active=6, repeat=1))
+```
+
+## Fix
+1. Start later and warm up: `schedule(wait=5, warmup=2, active=6, repeat=1)`.
+2. Record in the middle of an epoch.
+
+## Expected gain
+None: the steps are left out already.
+
+## When it is wrong
+A first step that is slow in every epoch is a real cost of short epochs (DL005).
+
+## Thresholds
+None to set: 1.2 and 80 %, the limits of `analyzer/facts/steps.py`.
+
+## References
+- TensorBoard profiler plugin drops trailing steps below 80 %; HolisticTraceAnalysis drops the last iteration
+- https://docs.pytorch.org/docs/stable/profiler.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.finding import Finding, Outcome
+from analyzer.rule import Limits, Rule, RuleMeta
+from analyzer.units import count
+from rules.profiling.report import SCHEDULE, report
+
+META = RuleMeta(
+    code="PG006",
+    name="unrepresentative-steps",
+    family="profiling",
+    title="First or last step is unlike the rest",
+    references=("https://docs.pytorch.org/docs/stable/profiler.html",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires where the symptom PG006 exists."""
+    yield from report(facts, META.code, f"all of {count(len(facts.steps.frame), 'step')} are alike enough", (SCHEDULE,))
+
+
+RULE = Rule(META, check, __doc__)

@@ -1,0 +1,51 @@
+"""PG004: Python stacks on a busy host, or steps that were timed without the profiler as well."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Severity, State
+from builders import TraceBuilder
+from rules.profiling.heavy_instrumentation import RULE
+from worlds import judged, renamed, run, shifted
+
+
+def stacked(events: int = 600) -> TraceBuilder:
+    """Three steps of 10 ms with `events` Python calls in all."""
+    builder = TraceBuilder(top={"with_stack": 1})
+    for number in range(3):
+        at = number * 10_000
+        builder.step(number, at, 10_000).launch(at, kernel_start=at + 10, kernel_dur=9_990)
+    for number in range(events):
+        builder.python("train.py(8): step", number * 30_000 / events, 1)
+    return builder
+
+
+def timed(unprofiled_ns: int) -> TraceBuilder:
+    builder = TraceBuilder(advisor={"unprofiled_step_ns": unprofiled_ns})
+    for number in range(3):
+        builder.step(number, number * 10_000, 10_000).launch(
+            number * 10_000, kernel_start=number * 10_000 + 10, kernel_dur=9_990
+        )
+    return builder
+
+
+def test_fires_on_stacks_of_a_busy_host() -> None:
+    found = judged(RULE, stacked(700))
+    assert (found.severity, found.ns_per_step) == (Severity.INFO, 0)
+    assert "24 events a millisecond" in found.finding.why or "23 events a millisecond" in found.finding.why
+
+
+@pytest.mark.parametrize(("events", "state"), [(560, State.CLEAR), (640, State.FIRED)])
+def test_boundary_of_events(events: int, state: State) -> None:
+    assert run(RULE, stacked(events)).state is state
+
+
+@pytest.mark.parametrize(("unprofiled", "state"), [(7_800_000, State.CLEAR), (7_600_000, State.FIRED)])
+def test_boundary_of_the_slowdown(unprofiled: int, state: State) -> None:
+    assert run(RULE, timed(unprofiled)).state is state
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain, other = judged(RULE, stacked(700)), judged(RULE, renamed(shifted(stacked(700), 1e15), 1_000))
+    assert (other.identity, other.finding.why) == (plain.identity, plain.finding.why)

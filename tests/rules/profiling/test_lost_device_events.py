@@ -1,0 +1,51 @@
+"""PG005: launches without their kernels."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Severity, State
+from builders import TraceBuilder
+from rules.profiling.lost_device_events import RULE
+from worlds import judged, renamed, run, shifted
+
+
+def losing(lost: int, of: int = 40) -> TraceBuilder:
+    """Marked steps with `of` launches in all, `lost` of which have no kernel."""
+    builder = TraceBuilder()
+    for number in range(4):
+        builder.step(number, number * 10_000, 10_000)
+    for number in range(of):
+        at = number * 40_000 / of
+        if number < lost:
+            builder.runtime("cudaLaunchKernel", at, 5)
+        else:
+            builder.launch(at, kernel_start=at + 10, kernel_dur=500)
+    return builder
+
+
+def test_fires_with_the_number_lost() -> None:
+    found = judged(RULE, losing(10))
+    assert (found.severity, found.ns_per_step) == (Severity.INFO, 0)
+    assert "10 of 40 launches (25 %) have no kernel" in found.finding.why
+    assert "ProfilerActivity.CUDA" in found.finding.fix[0].code
+
+
+@pytest.mark.parametrize(("lost", "state"), [(3, State.CLEAR), (4, State.FIRED)])
+def test_boundary(lost: int, state: State) -> None:
+    assert run(RULE, losing(lost)).state is state
+
+
+def test_it_runs_even_where_nothing_else_is_believed() -> None:
+    assert run(RULE, losing(40)).state is State.FIRED
+
+
+def test_quiet_on_a_machine_without_device() -> None:
+    builder = TraceBuilder(None)
+    builder.step(0, 0, 1_000).op("aten::linear", 0, 900)
+    assert run(RULE, builder).state is State.CLEAR
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain, other = judged(RULE, losing(10)), judged(RULE, renamed(shifted(losing(10), 1e15), 1_000))
+    assert (other.identity, other.finding.why) == (plain.identity, plain.finding.why)

@@ -1,0 +1,40 @@
+"""PG001: a recording without a single ProfilerStep."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Severity, State
+from builders import TraceBuilder
+from rules.profiling.missing_step_marks import RULE
+from worlds import judged, renamed, run, shifted
+
+
+def unmarked() -> TraceBuilder:
+    builder = TraceBuilder()
+    builder.launch(0, kernel_start=10, kernel_dur=900)
+    return builder
+
+
+def test_fires_without_a_saving() -> None:
+    found = judged(RULE, unmarked())
+    assert (found.severity, found.ns_per_step) == (Severity.INFO, 0)
+    assert "no step marks" in found.finding.why
+    assert "prof.step()" in found.finding.fix[0].code
+
+
+@pytest.mark.parametrize("steps", [1, 6])
+def test_quiet_with_marks(steps: int) -> None:
+    builder = TraceBuilder()
+    for number in range(steps):
+        builder.step(number, number * 1_000, 1_000).launch(
+            number * 1_000, kernel_start=number * 1_000 + 10, kernel_dur=900
+        )
+    result = run(RULE, builder)
+    assert result.state is State.CLEAR
+    assert str(steps) in result.reason
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain, other = judged(RULE, unmarked()), judged(RULE, renamed(shifted(unmarked(), 1e15), 1_000))
+    assert (other.identity, other.finding.why) == (plain.identity, plain.finding.why)

@@ -1,0 +1,41 @@
+"""PG003: two steps."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Severity, State
+from builders import TraceBuilder
+from rules.profiling.too_few_steps import RULE
+from worlds import judged, renamed, run, shifted
+
+
+def steady(steps: int = 3, dur: float = 10_000) -> TraceBuilder:
+    """Marked steps, each with one kernel that fills it."""
+    builder = TraceBuilder()
+    for number in range(steps):
+        at = number * dur
+        builder.step(number, at, dur).launch(at, kernel_start=at + 10, kernel_dur=dur - 10)
+    return builder
+
+
+def test_fires_with_the_number() -> None:
+    found = judged(RULE, steady(2))
+    assert (found.severity, found.ns_per_step) == (Severity.INFO, 0)
+    assert "Only 2 steps can be used" in found.finding.why
+
+
+@pytest.mark.parametrize(("steps", "state"), [(2, State.FIRED), (3, State.CLEAR)])
+def test_boundary(steps: int, state: State) -> None:
+    assert run(RULE, steady(steps)).state is state
+
+
+def test_quiet_without_marks_which_is_another_symptom() -> None:
+    builder = TraceBuilder()
+    builder.launch(0, kernel_start=10, kernel_dur=900)
+    assert run(RULE, builder).state is State.CLEAR
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain, other = judged(RULE, steady(2)), judged(RULE, renamed(shifted(steady(2), 1e15), 1_000))
+    assert (other.identity, other.finding.why) == (plain.identity, plain.finding.why)
