@@ -54,7 +54,7 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.facts.health.steps import ENOUGH_STEPS
-from analyzer.finding import Finding, Outcome
+from analyzer.finding import Finding, Outcome, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import count
 from rules.profiling.report import SCHEDULE, report
@@ -70,6 +70,9 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires where the symptom PG003 exists."""
+    if not facts.steps.marked:
+        yield not_applicable("the program marks no steps (PG001)")
+        return
     yield from report(
         facts,
         META.code,

@@ -33,7 +33,7 @@ def test_boundary(steps: int, state: State) -> None:
 def test_quiet_without_marks_which_is_another_symptom() -> None:
     builder = TraceBuilder()
     builder.launch(0, kernel_start=10, kernel_dur=900)
-    assert run(RULE, builder).state is State.CLEAR
+    assert run(RULE, builder).state is State.NOT_APPLICABLE
 
 
 def test_time_and_process_numbers_do_not_matter() -> None:
