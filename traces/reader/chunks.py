@@ -8,57 +8,49 @@ before and after the array is metadata.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
-from operator import attrgetter
-from typing import Any
+from typing import Any, Generic
 
 import msgspec
 
 from traces.errors import UnreadableTraceError
 from traces.reader import limits, sniff
-from traces.reader.events import DECODER, EXACT_DECODER, Event
 from traces.reader.mend import mend
 from traces.reader.repairs import Repairs
-from traces.reader.salvage import FAILURES, Salvage
+from traces.reader.salvage import Salvage
+from traces.reader.shapes import FAILURES, Item, Shape
 
 _ARRAY = re.compile(rb'"traceEvents"\s*:\s*\[')
 _ARRAY_END = re.compile(rb'\]\s*(?=,\s*"|\}|\Z)')
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
-_DURATION = b'"dur":'
-_duration_of = attrgetter("dur")
-# An absolute stamp of microseconds with a fraction: float64 would round it.
-_FINE_STAMP = re.compile(rb'"ts"\s*:\s*"?\d{13,}\.\d*[1-9]')
-# Beyond 2**43 us a float64 no longer tells nanoseconds apart.
-_FLOAT_LIMIT_US = float(1 << 43)
 # Places tried before a block counts as damaged: each costs one decode up to the defect.
 _CUTS_TRIED = 3
 _SPACE = b" \t\r\n"
 
 
-class Chunks:
+class Chunks(Generic[Item]):
     """Decodes blocks of text into lists of events; `top` holds the other top-level keys once iteration ended.
 
     Args:
         blocks: The text.
         name: File name, for messages.
         repairs: Where repairs are counted.
+        shape: What events are decoded into.
     """
 
-    def __init__(self, blocks: Iterable[bytes], name: str, repairs: Repairs) -> None:
+    def __init__(self, blocks: Iterable[bytes], name: str, repairs: Repairs, shape: Shape[Item]) -> None:
         self._blocks = iter(blocks)
         self._name = name
         self._repairs = repairs
-        self._exact = False
-        self._watch_doubles = True
+        self._shape = shape
         self._offset = 0
         self._events = 0
         self.top: dict[str, Any] = {}
         self.bare_list = False
         self.unclosed = False
 
-    def __iter__(self) -> Iterator[list[Event]]:
+    def __iter__(self) -> Iterator[list[Item]]:
         buffer = self._head()
         ended = False
         for block in self._blocks:
@@ -79,7 +71,7 @@ class Chunks:
             self._offset += used
         self._tail(buffer)
 
-    def _given(self, events: list[Event]) -> Iterator[list[Event]]:
+    def _given(self, events: list[Item]) -> Iterator[list[Item]]:
         self._events += len(events)
         yield events
 
@@ -165,7 +157,7 @@ class Chunks:
         else:
             self._repairs.add("trailing-text", self._offset)
 
-    def _front(self, buffer: bytes) -> tuple[list[Event], int, bool]:
+    def _front(self, buffer: bytes) -> tuple[list[Item], int, bool]:
         """Decodes whole events from the front: (events, bytes used, whether the array ended)."""
         for cut in _boundaries(buffer):
             events = self._try(buffer[:cut])
@@ -173,7 +165,7 @@ class Chunks:
                 return events, cut, False
         return self._salvaged(buffer, final=False)
 
-    def _last(self, buffer: bytes) -> tuple[list[Event], int]:
+    def _last(self, buffer: bytes) -> tuple[list[Item], int]:
         """Decodes the last events: (events, bytes used)."""
         if self.bare_list:
             end = buffer.rstrip(_SPACE + b"\0")
@@ -196,51 +188,23 @@ class Chunks:
         if not self.bare_list and not self._repairs.count("truncated"):
             self._repairs.add("truncated", self._offset, detail=" (between two events)")
 
-    def _salvaged(self, buffer: bytes, *, final: bool) -> tuple[list[Event], int, bool]:
-        self._exact = self._exact or _FINE_STAMP.search(buffer) is not None
+    def _salvaged(self, buffer: bytes, *, final: bool) -> tuple[list[Item], int, bool]:
         result = Salvage(
             buffer,
             offset=self._offset,
             before=self._events,
             name=self._name,
             repairs=self._repairs,
-            exact=self._exact,
+            shape=self._shape,
             final=final,
         ).run()
         return result.events, result.used, result.ended
 
-    def _try(self, text: bytes) -> list[Event] | None:
-        text = text.strip(b"," + _SPACE)
-        array = b"[" + text + b"]"
-        decoder: msgspec.json.Decoder[Any] = EXACT_DECODER if self._exact else DECODER
+    def _try(self, text: bytes) -> list[Item] | None:
         try:
-            events: list[Event] = decoder.decode(array)
+            return self._shape.many(b"[" + text.strip(b"," + _SPACE) + b"]", self._offset)
         except FAILURES:
             return None
-        if not self._exact and _may_lose_digits(events) and _FINE_STAMP.search(array):
-            self._exact = True
-            return self._try(text)
-        if self._watch_doubles and text.count(_DURATION) > len(events) - list(map(_duration_of, events)).count(None):
-            self._count_doubles(array)
-        return events
-
-    def _count_doubles(self, array: bytes) -> None:
-        """Counts events that state a key twice (the last counts, by the decoder's own rule).
-
-        Looked for only where durations outnumber the events that have one: a doubled duration changes results. An
-        argument of that name would have this search the whole file slowly, so that the first false alarm ends it.
-        """
-        doubled = 0
-
-        def count(pairs: list[tuple[str, Any]]) -> None:
-            nonlocal doubled
-            doubled += len({key for key, _ in pairs}) < len(pairs)
-
-        json.loads(array.decode("utf-8", "replace"), object_pairs_hook=count)
-        if doubled:
-            self._repairs.add("duplicate-key", self._offset, count=doubled)
-        else:
-            self._watch_doubles = False
 
 
 def _boundaries(buffer: bytes) -> Iterator[int]:
@@ -273,8 +237,3 @@ def _object_end(text: bytes) -> int | None:
                 return match.start()
             depth -= 1
     return None
-
-
-def _may_lose_digits(events: list[Event]) -> bool:
-    """Whether stamps with a fraction are so large that float64 rounded them; one file writes all of them one way."""
-    return any(type(event.ts) is float and event.ts >= _FLOAT_LIMIT_US for event in events[:256] + events[256::61])

@@ -13,9 +13,11 @@ from traces.progress import Progress, silent
 from traces.reader import limits
 from traces.reader.chunks import Chunks
 from traces.reader.columns import Columns
+from traces.reader.events import Event
 from traces.reader.foreign import not_from_torch
 from traces.reader.frames import FrameBuilder
 from traces.reader.repairs import Repairs
+from traces.reader.shapes import TypedEvents
 from traces.reader.source import STDIN, Source
 from traces.trace import Capability, Meta, Trace
 
@@ -69,7 +71,7 @@ def read(path: Path, progress: Progress = silent, *, strict: bool = False) -> Tr
     return Trace(meta=meta, capabilities=_capabilities(frames), repairs=repairs.listed(), notes=notes, **frames)
 
 
-def _columns(source: Source, repairs: Repairs) -> tuple[Columns, Chunks]:
+def _columns(source: Source, repairs: Repairs) -> tuple[Columns, Chunks[Event]]:
     """All events as columns; the decoder keeps what stood beside them."""
     columns = Columns(repairs)
     available = limits.available_bytes()
@@ -77,7 +79,7 @@ def _columns(source: Source, repairs: Repairs) -> tuple[Columns, Chunks]:
     collecting = gc.isenabled()
     gc.disable()
     try:
-        chunks = Chunks(source.blocks(), source.name, repairs)
+        chunks = Chunks(source.blocks(), source.name, repairs, TypedEvents(repairs))
         for events in chunks:
             columns.add(events)
             limits.check_memory(source.name, columns.size_bytes, available)

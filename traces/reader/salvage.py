@@ -11,15 +11,12 @@ from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
-
-import msgspec
+from typing import Generic
 
 from traces.errors import UnreadableTraceError
-from traces.reader.events import DECODER, EXACT_DECODER, Event, ExactEvent
-from traces.reader.loose import decode_loosely
 from traces.reader.mend import mend
 from traces.reader.repairs import Repairs
+from traces.reader.shapes import FAILURES, Item, Shape
 
 _KEYS = rb'"(?:ph|name|cat|pid|tid|ts|dur|args|id)"\s*:'
 _EDGE = re.compile(rb"\}\s*,\s*(?=\{\s*" + _KEYS + rb")")
@@ -38,11 +35,9 @@ _EDGES_TRIED = 8
 _LONG_EVENT = 1 << 20
 _LONG_EVENTS = 100
 
-FAILURES = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-
 
 @dataclass
-class Salvaged:
+class Salvaged(Generic[Item]):
     """What a text gave.
 
     Args:
@@ -51,12 +46,12 @@ class Salvaged:
         ended: Whether the list of events was closed within them.
     """
 
-    events: list[Event] = field(default_factory=list)
+    events: list[Item] = field(default_factory=list)
     used: int = 0
     ended: bool = False
 
 
-class Salvage:
+class Salvage(Generic[Item]):
     """One pass over one text.
 
     Args:
@@ -65,28 +60,28 @@ class Salvage:
         before: Events read before it.
         name: File name.
         repairs: Where every repair is counted.
-        exact: Whether time stamps are decoded as decimals.
+        shape: What events are decoded into.
         final: Whether the file ends with this text.
     """
 
     def __init__(
-        self, text: bytes, *, offset: int, before: int, name: str, repairs: Repairs, exact: bool, final: bool
+        self, text: bytes, *, offset: int, before: int, name: str, repairs: Repairs, shape: Shape[Item], final: bool
     ) -> None:
         self._text = text
         self._offset = offset
         self._before = before
         self._name = name
         self._repairs = repairs
-        self._many: msgspec.json.Decoder[Any] = EXACT_DECODER if exact else DECODER
-        self._shape: type[Event] = ExactEvent if exact else Event
+        self._shape = shape
         self._final = final
         self._edges = [match.start() + 1 for match in _EDGE.finditer(text)]
         self._single_until = 0
         self._long_events_left = _LONG_EVENTS
         self._lost = 0
-        self._result = Salvaged()
+        self._result: Salvaged[Item] = Salvaged()
+        shape.prepare(text)
 
-    def run(self) -> Salvaged:
+    def run(self) -> Salvaged[Item]:
         """Reads as far as whole events go."""
         result = self._result
         position = 0
@@ -137,12 +132,11 @@ class Salvage:
         self._result.events += events
         return end
 
-    def _decode(self, piece: bytes) -> list[Event] | None:
+    def _decode(self, piece: bytes) -> list[Item] | None:
         try:
-            events: list[Event] = self._many.decode(piece)
+            return self._shape.many(piece, self._offset)
         except FAILURES:
             return None
-        return events
 
     def _single(self, position: int) -> int | None:
         """Takes one event, or gives it up; None where more text is needed."""
@@ -209,7 +203,7 @@ class Salvage:
     def _one(self, position: int, end: int) -> bool:
         piece = self._text[position:end]
         try:
-            event, counts = self._loosely(piece)
+            event, counts = self._shape.one(piece)
         except RecursionError:
             self._count("nested-too-deep", position)
             return True
@@ -218,20 +212,6 @@ class Salvage:
         self._count_all(counts, position)
         self._result.events.append(event)
         return True
-
-    def _loosely(self, piece: bytes) -> tuple[Event, Counter[str]]:
-        """Decodes as it stands, else mended, else key by key."""
-        counts: Counter[str] = Counter()
-        try:
-            return msgspec.json.decode(piece, type=self._shape), counts
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            piece, counts = mend(piece)
-        try:
-            return msgspec.json.decode(piece, type=self._shape), counts
-        except msgspec.ValidationError:
-            event, wrong = decode_loosely(self._shape, piece)
-            counts["wrong-type"] += wrong
-            return event, counts
 
     def _lose(self, position: int, end: int) -> None:
         piece = self._text[position:end]
