@@ -6,16 +6,20 @@ from functools import cached_property
 
 import pandas as pd
 
+from analyzer.facts.anomaly import AnomalyChecks, anomaly
 from analyzer.facts.causes import Waterfall, device_waterfall, host_waterfall
 from analyzer.facts.collected import Collected, collected
 from analyzer.facts.devices import DeviceActivity, device_activities
 from analyzer.facts.health import Symptom, symptoms
 from analyzer.facts.host import HostActivity, main_thread
+from analyzer.facts.host_tree import HostTree, host_tree
 from analyzer.facts.input_wait import InputWait, input_wait
-from analyzer.facts.launches import device_work, launches, lead_median_ns
+from analyzer.facts.launches import BlockingLaunches, blocking_launches, device_work, launches, lead_median_ns
 from analyzer.facts.loading import Loading, loading
+from analyzer.facts.stacks import Stacks
 from analyzer.facts.steps import Steps, find_steps
 from analyzer.facts.transfers import Transfers, transfers
+from analyzer.facts.waits import Waits, waits
 from analyzer.intervals import IntervalSet
 from traces.trace import Trace
 
@@ -120,6 +124,32 @@ class Facts:
     def symptoms(self) -> tuple[Symptom, ...]:
         """Reasons to doubt the trace, gravest first; measured once for the verdict and for the hygiene rules."""
         return symptoms(self)
+
+    @cached_property
+    def host_tree(self) -> HostTree:
+        """Ops, ranges and calls of the host, nested."""
+        return host_tree(self.trace)
+
+    @cached_property
+    def stacks(self) -> Stacks:
+        """The user's own lines, where Python stacks were recorded."""
+        return Stacks(self.trace)
+
+    @cached_property
+    def waits(self) -> Waits:
+        """Calls that make the host wait for the device."""
+        return waits(self)
+
+    @cached_property
+    def anomaly(self) -> AnomalyChecks:
+        """NaN checks of autograd's anomaly mode."""
+        return anomaly(self)
+
+    @cached_property
+    def blocking_launches(self) -> BlockingLaunches:
+        """Launches in the used steps that outlast their kernel."""
+        inside = self.window().contains(self.launched["launch_start_ns"].to_numpy())
+        return blocking_launches(self.launched[inside])
 
     @cached_property
     def collected(self) -> Collected:

@@ -6,6 +6,8 @@ correlation in torch 1.13-2.2). One graph launch has many kernels: they share it
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 
@@ -76,3 +78,32 @@ def lead_median_ns(launched: pd.DataFrame) -> int | None:
     """
     single = launched[(launched["source"] == "kernels") & ~launched["shared"]]
     return int(single["lead_ns"].median()) if len(single) else None
+
+
+@dataclass(frozen=True)
+class BlockingLaunches:
+    """How many launches outlast their kernel.
+
+    Args:
+        launches: Launches of single kernels looked at, without those whose kernel seems to start before the call (skewed clocks).
+        outlasting: Those that end no earlier than their kernel.
+    """
+
+    launches: int
+    outlasting: int
+
+    @property
+    def ratio(self) -> float:
+        """Share of launches that outlast their kernel; 0 without launches."""
+        return self.outlasting / self.launches if self.launches else 0.0
+
+
+def blocking_launches(launched: pd.DataFrame) -> BlockingLaunches:
+    """Counts launches that return only after their kernel ended.
+
+    Args:
+        launched: Rows of `launches` to look at.
+    """
+    single = launched[(launched["source"] == "kernels") & ~launched["shared"] & (launched["launch_kind"] == "launch")]
+    single = single[single["start_ns"] >= single["launch_start_ns"]]
+    return BlockingLaunches(len(single), int((single["launch_end_ns"] >= single["end_ns"]).sum()))

@@ -1,0 +1,57 @@
+"""NaN checks of autograd's anomaly mode: directly below the nodes of the backward pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from analyzer.facts.waits import BACKWARD_NODE, anomaly_checks
+from analyzer.intervals import IntervalSet
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+
+@dataclass(frozen=True)
+class AnomalyChecks:
+    """The checks in the used steps.
+
+    Args:
+        nodes: Nodes of the backward pass that compute something (have an op below).
+        checked: Those with a NaN check directly below.
+        host: Time inside the checks.
+        steps_seen: Used steps with a check.
+    """
+
+    nodes: int
+    checked: int
+    host: IntervalSet
+    steps_seen: int
+
+    @property
+    def ratio(self) -> float:
+        """Share of nodes with a check; 0 without nodes."""
+        return self.checked / self.nodes if self.nodes else 0.0
+
+
+def anomaly(facts: Facts) -> AnomalyChecks:
+    """Counts nodes and checks."""
+    tree = facts.host_tree
+    start, end = tree.frame["start_ns"].to_numpy(), tree.frame["end_ns"].to_numpy()
+    inside = facts.window().contains(start)
+    node = tree.matching(BACKWARD_NODE) & inside
+    checks = anomaly_checks(tree) & inside
+    # A test for NaN is what tells the mode; the reads beside it alone do not.
+    tests = checks & tree.named("aten::isnan", "aten::_is_any_true")
+    child = (tree.parent != np.arange(len(tree.parent))) & tree.of_source("ops")
+    computing = np.zeros(len(start), dtype=bool)
+    computing[tree.parent[child]] = True
+    checked = np.unique(tree.parent[tests])
+    used = facts.steps.used
+    spans = IntervalSet(start[checks], end[checks])
+    seen = spans.overlap_with(used["start_ns"].to_numpy(), used["end_ns"].to_numpy()) > 0
+    return AnomalyChecks(
+        int((node & computing).sum()), int(node[checked].sum()), spans & facts.window(), int(seen.sum())
+    )

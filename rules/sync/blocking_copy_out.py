@@ -1,0 +1,122 @@
+"""SY002 blocking-copy-out: copying tensors from the device to the host stops the host until the device is done.
+
+## What it finds
+`.cpu()`, `.numpy()`, `.tolist()`, `.to("cpu")` of tensors inside the step, into memory that is not pinned.
+
+## Why it costs time
+A copy into pageable memory returns only when the device has finished everything before it. The copy itself takes microseconds; the
+wait takes as long as the device's queue is, and afterwards the queue is empty.
+
+## How it is measured
+`|sync owned by device-to-host copies| / |used steps|`: the part of the cause `sync` inside calls that copy more than 64 bytes to
+the host (and the synchronisation beside them), and after them until the next kernel while the host catches up; per copy never more
+than the call lasted. Copies into pinned memory that nothing waits for do not count. Unit: nanoseconds, shown as a share of the
+step.
+
+## Example
+Slow:
+
+```python
+for batch, target in loader:
+    out = model(batch)
+    history.append(out.detach().cpu())
+```
+
+Faster:
+
+```python
+history = torch.empty(len(loader), *shape, device=device)
+for index, (batch, target) in enumerate(loader):
+    out = model(batch)
+    history[index] = out.detach()
+history = history.cpu()
+```
+
+## Fix
+1. Keep metrics and outputs on the device; copy once every N steps, or at the end.
+2. Copy into pinned memory with `non_blocking=True` and look at it later, after an event.
+
+## Expected gain
+At most the idle time that the copies own. On one A100 trace 30 such copies took 80 us of device time and blocked the host for 758
+of 1074 ms: 43 % of the step.
+
+## When it is wrong
+A copy at the very end of a step costs only if the next step's launches come late. ROCm does not tell pinned from pageable memory:
+there an asynchronous copy may be counted for the time its call took.
+
+## Thresholds
+- `min_ratio`: share of the used steps from which the rule fires.
+
+## References
+- https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
+- NVIDIA Nsight Systems, expert rule `cuda_api_sync`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
+from analyzer.rule import Limits, Rule, RuleMeta
+from analyzer.units import duration, share, size
+from rules.sync.judging import MIN_RATIO, finding
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="SY002",
+    name="blocking-copy-out",
+    family="sync",
+    title="Copy to the host blocks training",
+    needs=frozenset({Capability.DEVICE, Capability.LAUNCHES}),
+    thresholds=(MIN_RATIO,),
+    explains=("ID002",),
+    references=("https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when copies to the host own at least `min_ratio` of the used steps."""
+    calls = facts.waits.of("copy_out")
+    if not len(calls):
+        yield not_applicable("no blocking copy from the device to the host in the used steps")
+        return
+    ratio = facts.ratio(facts.waits.owned("copy_out").total_ns)
+    if ratio < limits["min_ratio"]:
+        yield clear(f"copies to the host own {share(ratio)} of the step, below {share(limits['min_ratio'])}")
+        return
+    moved = calls["size_bytes"].sum()
+    device = duration(facts.per_step(calls["device_ns"].sum()))
+    yield finding(
+        facts,
+        calls,
+        "copy_out",
+        f"copying {size(facts.per_step(float(moved)))} a step from the device to the host; the copies themselves take {device}",
+        _fix(),
+        "Record again: fewer `Memcpy DtoH` a step; the share of SY002 should fall below 2 %.",
+    )
+
+
+def _fix() -> tuple[Advice, ...]:
+    return (
+        Advice(
+            "diff",
+            "-    outputs.append(out.detach().cpu())\n+    outputs.append(out.detach())         # stays on the device\n"
+            "...\n+outputs = torch.cat(outputs).cpu()       # once, after the loop",
+            "Copy once instead of every step. Keep only what is used: a mean instead of all values.",
+        ),
+        Advice(
+            "python",
+            "buffer = torch.empty(out.shape, dtype=out.dtype, pin_memory=True)   # once\n"
+            "buffer.copy_(out.detach(), non_blocking=True)\n"
+            "copied = torch.cuda.Event()\n"
+            "copied.record()\n"
+            "# a step later:\n"
+            "copied.synchronize()\n"
+            "use(buffer)",
+            "Where the values are needed every step: copy beside the next step and read one step late.",
+        ),
+    )
+
+
+RULE = Rule(META, check, __doc__)

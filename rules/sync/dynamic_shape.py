@@ -1,0 +1,114 @@
+"""SY004 data-dependent-shape: an op whose result's size depends on values on the device makes the host wait for them.
+
+## What it finds
+`nonzero`, boolean masks as an index, `masked_select`, `unique`, `repeat_interleave` and `bincount` on the device, where it then
+runs dry.
+
+## Why it costs time
+To allocate the result the host must know its size, and only the device can count. So each call waits for everything queued before
+it, and the device idles until the host has launched work again.
+
+## How it is measured
+`|sync owned by these ops| / |used steps|`: the part of the cause `sync` inside blocking calls below these ops and after them until
+the next kernel while the host catches up; per call never more than the call lasted. Unit: nanoseconds, shown as a share of the
+step.
+
+## Example
+Slow:
+
+```python
+loss = losses[mask].mean()
+```
+
+Faster:
+
+```python
+loss = (losses * mask).sum() / mask.sum().clamp(min=1)
+```
+
+## Fix
+1. Multiply by the mask, or `torch.where(mask, x, 0)`, instead of selecting by it.
+2. `torch.nonzero_static(x, size=...)`, `repeat_interleave(..., output_size=...)`, `bincount(..., minlength=...)` on known sizes.
+3. Keep lengths and masks that come from the loader on the CPU as well, and compute sizes there.
+
+## Expected gain
+At most the idle time that the ops own.
+
+## When it is wrong
+On CPU tensors these ops wait for nothing; they have no blocking call below and are not counted. `index` with integer tensors does
+not wait either. Work on padded data may cost more than the wait where most of it is masked out.
+
+## Thresholds
+- `min_ratio`: share of the used steps from which the rule fires.
+
+## References
+- https://docs.pytorch.org/docs/stable/generated/torch.nonzero.html
+- https://docs.pytorch.org/docs/stable/generated/torch.repeat_interleave.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
+from analyzer.rule import Limits, Rule, RuleMeta
+from analyzer.units import share
+from rules.sync.judging import MIN_RATIO, finding
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="SY004",
+    name="data-dependent-shape",
+    family="sync",
+    title="Result sizes only the device knows",
+    needs=frozenset({Capability.HOST_OPS, Capability.DEVICE, Capability.LAUNCHES}),
+    thresholds=(MIN_RATIO,),
+    explains=("ID002",),
+    references=("https://docs.pytorch.org/docs/stable/generated/torch.nonzero.html",),
+)
+
+_MASKED = Advice(
+    "diff",
+    "-    loss = losses[mask].mean()\n+    loss = (losses * mask).sum() / mask.sum().clamp(min=1)",
+    "Multiply by the mask instead of selecting by it: the shape stays known.",
+)
+_FIXES = {
+    "repeat_interleave": Advice(
+        "diff",
+        "-    x = torch.repeat_interleave(x, lengths)\n+    x = torch.repeat_interleave(x, lengths, output_size=total)",
+        "`total` is the sum of the lengths, known where the batch was made.",
+    ),
+    "nonzero": Advice(
+        "diff",
+        "-    index = torch.nonzero(x)\n+    index = torch.nonzero_static(x, size=limit)",
+        "Where an upper limit is known; missing entries are filled with -1.",
+    ),
+}
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when ops with data-dependent shapes own at least `min_ratio` of the used steps."""
+    calls = facts.waits.of("shape")
+    if not len(calls):
+        yield not_applicable("no op in the used steps waits for the size of its result")
+        return
+    ratio = facts.ratio(facts.waits.owned("shape").total_ns)
+    if ratio < limits["min_ratio"]:
+        yield clear(
+            f"ops with data-dependent shapes own {share(ratio)} of the step, below {share(limits['min_ratio'])}"
+        )
+        return
+    name = str(calls.groupby("op")["idle_ns"].sum().idxmax())
+    special = tuple(advice for key, advice in _FIXES.items() if key in name)
+    yield finding(
+        facts,
+        calls,
+        "shape",
+        f"the size of the result of `{name}` depends on values on the device",
+        (*special, _MASKED),
+        "Record again: no device-to-host copy below these ops; the share of SY004 should fall below 2 %.",
+    )
+
+
+RULE = Rule(META, check, __doc__)

@@ -1,0 +1,119 @@
+"""SY003 explicit-synchronize: the program itself waits for the device inside the loop.
+
+## What it finds
+`torch.cuda.synchronize()`, `stream.synchronize()` or `event.synchronize()` inside the steps, where the device then runs dry.
+
+## Why it costs time
+The host waits until the device has finished, and only then launches the next work. Without the call it would have launched that
+work meanwhile, and the device would have gone on without a gap. PyTorch keeps the order of work by itself: no call is needed for
+that.
+
+## How it is measured
+`|sync owned by synchronize calls outside any op| / |used steps|`: the part of the cause `sync` inside these calls and after them
+until the next kernel while the host catches up; per call never more than the call lasted. Calls below an op belong to that op, and
+synchronisations of the whole device after the last launch of the trace are the profiler's own. Unit: nanoseconds, shown as a share
+of the step.
+
+## Example
+Slow:
+
+```python
+start = time.perf_counter()
+loss = train_step(batch)
+torch.cuda.synchronize()
+print(time.perf_counter() - start)
+```
+
+Faster:
+
+```python
+start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+start.record()
+loss = train_step(batch)
+end.record()
+timings.append((start, end))
+```
+
+## Fix
+1. Delete the call.
+2. To time work, record `torch.cuda.Event(enable_timing=True)` and read the events after the loop.
+
+## Expected gain
+At most the idle time that the calls own; nothing where the host would have waited anyway.
+
+## When it is wrong
+A benchmark that synchronises every step on purpose. Another library (a C++ extension, a communication backend) may make the call:
+the stack tells. With one process per device that shares memory with others the wait may be needed.
+
+## Thresholds
+- `min_ratio`: share of the used steps from which the rule fires.
+
+## References
+- https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution
+- NVIDIA Nsight Systems, expert rule `cuda_api_sync`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
+from analyzer.rule import Limits, Rule, RuleMeta
+from analyzer.units import share
+from rules.sync.judging import MIN_RATIO, finding
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="SY003",
+    name="explicit-synchronize",
+    family="sync",
+    title="Explicit synchronize inside the loop",
+    needs=frozenset({Capability.HOST_OPS, Capability.DEVICE, Capability.LAUNCHES}),
+    thresholds=(MIN_RATIO,),
+    explains=("ID002",),
+    references=("https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when synchronize calls of the program own at least `min_ratio` of the used steps."""
+    calls = facts.waits.of("explicit")
+    if not len(calls):
+        own = " (the profiler's own at the end is not counted)" if len(facts.waits.of("profiler")) else ""
+        yield not_applicable(f"no synchronize call outside an op in the used steps{own}")
+        return
+    ratio = facts.ratio(facts.waits.owned("explicit").total_ns)
+    if ratio < limits["min_ratio"]:
+        yield clear(f"synchronize calls own {share(ratio)} of the step, below {share(limits['min_ratio'])}")
+        return
+    name = str(calls.groupby("name")["idle_ns"].sum().idxmax())
+    yield finding(
+        facts,
+        calls,
+        "explicit",
+        f"`{name}` outside any op, as `torch.cuda.synchronize()` calls it",
+        (
+            Advice(
+                "diff",
+                "     loss.backward()\n     optimizer.step()\n-    torch.cuda.synchronize()",
+                "Delete it: work on one stream keeps its order without it.",
+            ),
+            Advice(
+                "python",
+                "start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))\n"
+                "start.record()\n"
+                "loss = train_step(batch)\n"
+                "end.record()\n"
+                "# after the loop: torch.cuda.synchronize(); print(start.elapsed_time(end))",
+                "To time a step without stopping it.",
+            ),
+        ),
+        "Record again: no synchronize call inside the steps; the share of SY003 should fall below 2 %.",
+        ()
+        if facts.stacks.known
+        else ("Without stacks the caller is unknown: it may be a library. Record with `with_stack=True`.",),
+    )
+
+
+RULE = Rule(META, check, __doc__)

@@ -1,0 +1,137 @@
+"""SY001 scalar-read-stalls: reading one value off the device makes the host wait for everything before it.
+
+## What it finds
+`.item()`, `float(t)`, `if t:`, `print(loss)`, `loss.cpu()` of a value on the device, where the device then runs dry.
+
+## Why it costs time
+The host normally runs ahead: it launches kernels faster than the device finishes them. To read a value it has to wait until the
+device has computed it. By then the queue is empty, and the device idles until the host has launched work again.
+
+## How it is measured
+`|sync owned by scalar reads| / |used steps|`: the part of the cause `sync` inside blocking calls below `aten::item`,
+`aten::_local_scalar_dense`, `aten::is_nonzero`, `aten::equal` or of device-to-host copies of at most 64 bytes, and after them
+until the next kernel while the host catches up; per read never more than the read lasted. An `aten::item` without a copy or a
+synchronisation below it reads a CPU tensor and never counts. Unit: nanoseconds, shown as a share of the step.
+
+## Example
+Slow:
+
+```python
+for batch, target in loader:
+    loss = train_step(batch, target)
+    total += loss.item()
+```
+
+Faster:
+
+```python
+total = torch.zeros((), device=device)
+for batch, target in loader:
+    total += train_step(batch, target).detach()
+print(total.item())
+```
+
+## Fix
+1. Accumulate on the device and read every N steps: `total += loss.detach()`.
+2. Choose with `torch.where` instead of `if tensor:`; clamp instead of comparing.
+3. Metrics: update on the device, compute at the end of the epoch.
+4. Where the value is needed each step, read the previous step's: a copy into pinned memory with `non_blocking=True` and an event.
+
+## Expected gain
+At most the idle time that the reads own. A read at the end of a step that the device fills anyway costs nothing and is not
+counted.
+
+## When it is wrong
+With `CUDA_LAUNCH_BLOCKING=1` everything waits (SY005). GradScaler reads its found-inf flag once a step by design: that read is not
+counted. Checks by anomaly mode belong to SY006, ops with data-dependent shapes to SY004. The for-loop Adam reads its CPU `step`
+tensor once per parameter: no wait, not counted.
+
+## Thresholds
+- `min_ratio`: share of the used steps from which the rule fires.
+
+## References
+- https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization
+- Measured: 945 `aten::item` in one trace, 30 device-to-host copies
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
+from analyzer.rule import Limits, Rule, RuleMeta
+from analyzer.units import count, share
+from rules.sync.judging import MIN_RATIO, finding
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="SY001",
+    name="scalar-read-stalls",
+    family="sync",
+    title="Reading one value stalls the device",
+    needs=frozenset({Capability.HOST_OPS, Capability.DEVICE, Capability.LAUNCHES}),
+    thresholds=(MIN_RATIO,),
+    explains=("ID002",),
+    references=(
+        "https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization",
+    ),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when reads of single values own at least `min_ratio` of the used steps."""
+    calls = facts.waits.of("scalar")
+    if not len(calls):
+        yield not_applicable(_none(facts))
+        return
+    ratio = facts.ratio(facts.waits.owned("scalar").total_ns)
+    if ratio < limits["min_ratio"]:
+        yield clear(
+            f"reading single values owns {share(ratio)} of the step, below {share(limits['min_ratio'])} "
+            f"({count(len(calls), 'waiting call')})"
+        )
+        return
+    yield finding(
+        facts,
+        calls,
+        "scalar",
+        "reading single values off the device, as `.item()`, `float()`, `if tensor:` and `print` do",
+        _fix(),
+        "Record again: fewer device-to-host copies a step, and a longer launch lead; the share of SY001 should fall below 2 %.",
+        _caveats(facts),
+    )
+
+
+def _none(facts: Facts) -> str:
+    items = facts.trace.ops
+    inside = facts.window().contains(items["start_ns"].to_numpy())
+    number = int((inside & (items["name"] == "aten::item").to_numpy()).sum())
+    if number:
+        return f"{count(number, '`aten::item`', '`aten::item`')} in the used steps, all of CPU tensors: none waits for the device"
+    return "no single value is read off the device in the used steps"
+
+
+def _fix() -> tuple[Advice, ...]:
+    return (
+        Advice(
+            "diff",
+            "-    total_loss += loss.item()\n+    total_loss += loss.detach()   # stays on the device\n"
+            "+    if step % 100 == 0:\n+        print(total_loss.item() / (step + 1))",
+            "Keep running values on the device and read them every N steps.",
+        ),
+        Advice(
+            "diff",
+            "-    if loss > limit:\n-        loss = loss * 0\n+    loss = torch.where(loss > limit, torch.zeros_like(loss), loss)",
+            "Where a value decides what happens next, let the device decide.",
+        ),
+    )
+
+
+def _caveats(facts: Facts) -> tuple[str, ...]:
+    if len(facts.waits.of("scaler")):
+        return ("GradScaler's own read, once a step by design, is not counted.",)
+    return ()
+
+
+RULE = Rule(META, check, __doc__)

@@ -1,0 +1,79 @@
+"""SY006: autograd's anomaly mode tests every gradient for NaN."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Confidence, State
+from builders import TraceBuilder
+from rules.sync.anomaly_mode import RULE
+from rules.sync.scalar_read import RULE as SCALAR
+from worlds import judged, renamed, run, shifted
+
+STEP = 10_000
+NODES = 8
+
+
+def world(*, checked: int = NODES, device: str | None = None, below: bool = False) -> TraceBuilder:
+    """Steps of 10 ms whose backward pass has 8 nodes of 1 ms, the last 500 us of each the NaN check."""
+    builder = TraceBuilder(device)
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        builder.op("aten::linear", at, 1_000)
+        for index in range(NODES):
+            start = at + 1_000 + index * 1_000
+            builder.op("autograd::engine::evaluate_function: AddmmBackward0", start, 990)
+            builder.op("AddmmBackward0", start + 1, 988 if below else 400)
+            if device:
+                builder.launch(start + 10, kernel_start=start + 20, kernel_dur=300, op="aten::mm")
+            else:
+                builder.op("aten::mm", start + 10, 300)
+            if index < checked:
+                builder.op("aten::isnan", start + 450, 100)
+                builder.op("aten::_is_any_true", start + 550, 100)
+                builder.op("aten::item", start + 650, 300)
+                if device:
+                    builder.copy(
+                        "DtoH", start + 655, 10, start=start + 660, dur=2, size=1, op="aten::_local_scalar_dense"
+                    )
+                    builder.runtime("cudaStreamSynchronize", start + 670, 250)
+    return builder
+
+
+def test_fires_on_the_cpu_with_the_time_of_the_checks() -> None:
+    found = judged(RULE, world())
+    assert found.finding.saving.kernel_ns == 3 * NODES * 500_000
+    assert found.confidence is Confidence.HIGH
+    assert found.finding.why.startswith(
+        "24 of 24 backward nodes test their gradients for NaN, which takes 4.0 ms of each 10 ms step"
+    )
+
+
+def test_fires_on_a_device_and_the_waits_are_not_claimed_twice() -> None:
+    found = judged(RULE, world(device="cuda"))
+    assert found.finding.saving.claims.total_ns > 0
+    assert run(SCALAR, world(device="cuda")).state is State.NOT_APPLICABLE
+
+
+def test_quiet_where_the_users_own_op_tests_for_nan() -> None:
+    # The test is inside the node's own function, not directly below the engine's node.
+    assert run(RULE, world(below=True)).state is State.CLEAR
+
+
+@pytest.mark.parametrize(("checked", "state"), [(3, State.CLEAR), (4, State.FIRED)])
+def test_boundary(checked: int, state: State) -> None:
+    assert run(RULE, world(checked=checked)).state is state
+
+
+def test_not_applicable_without_a_backward_pass() -> None:
+    builder = TraceBuilder(None)
+    builder.step(0, 0, STEP)
+    builder.op("aten::isnan", 0, 100)
+    assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain = judged(RULE, world())
+    other = judged(RULE, renamed(shifted(world(), 1e15), 1_000))
+    assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)

@@ -1,0 +1,76 @@
+"""SY003: a loop that calls torch.cuda.synchronize() after every step."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Confidence, Severity, State
+from builders import TraceBuilder
+from rules.sync.explicit_synchronize import RULE
+from rules.sync.scalar_read import RULE as SCALAR
+from worlds import judged, renamed, run, shifted
+
+STEP = 100_000
+
+
+def world(
+    *, refill: float = 30_000, wait: float = 40_000, in_op: str | None = None, only_last: bool = False
+) -> TraceBuilder:
+    """Steps of 100 ms: `refill` us of dispatch, then a kernel to the end of the step, for which the host waits."""
+    builder = TraceBuilder()
+    for number in range(4):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        builder.op("aten::linear", at, refill + 5)
+        builder.launch(at + refill, kernel_start=at + refill + 5, kernel_dur=STEP - refill - 5, op=None)
+        if only_last and number < 3:
+            continue
+        if in_op:
+            builder.op(in_op, at + STEP - wait, wait)
+        builder.runtime("cudaDeviceSynchronize", at + STEP - wait, wait)
+    return builder
+
+
+def test_fires_with_the_run_ahead_as_bound() -> None:
+    found = judged(RULE, world())
+    # The last call of the trace is the profiler's; the three before it cost the three gaps after them.
+    assert found.finding.saving.claims.total_ns == 3 * 30_005_000
+    assert (found.severity, found.confidence) == (Severity.HIGH, Confidence.HIGH)
+    assert "cudaDeviceSynchronize" in found.finding.why
+    assert found.finding.caveats
+
+
+def test_the_profilers_own_does_not_count() -> None:
+    result = run(RULE, world(only_last=True))
+    assert result.state is State.NOT_APPLICABLE
+    assert "profiler's own" in result.reason
+
+
+def test_a_wait_inside_an_op_is_that_ops_business() -> None:
+    assert run(RULE, world(in_op="aten::cudnn_convolution")).state is State.NOT_APPLICABLE
+    read = world(in_op="aten::item")
+    assert run(RULE, read).state is State.NOT_APPLICABLE
+    assert run(SCALAR, read).state is State.FIRED
+
+
+def test_a_call_that_returns_at_once_costs_nothing() -> None:
+    assert run(RULE, world(wait=20)).state is State.CLEAR
+
+
+# Three of four steps lose refill + 5 us.
+@pytest.mark.parametrize(("refill", "state"), [(2_600, State.CLEAR), (2_700, State.FIRED)])
+def test_boundary(refill: float, state: State) -> None:
+    assert run(RULE, world(refill=refill)).state is state
+
+
+def test_without_a_device_the_question_does_not_arise() -> None:
+    builder = TraceBuilder(None)
+    builder.step(0, 0, STEP)
+    builder.op("aten::linear", 0, STEP)
+    assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain = judged(RULE, world())
+    other = judged(RULE, renamed(shifted(world(), 1e15), 1_000))
+    assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)

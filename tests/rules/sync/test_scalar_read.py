@@ -1,0 +1,134 @@
+"""SY001: a loop that reads its loss off the device in every step, so that the device runs dry until the host has launched again."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.engine import Judged
+from analyzer.finding import Confidence, Severity, State
+from builders import TraceBuilder
+from rules.sync.blocking_copy_out import RULE as COPY_OUT
+from rules.sync.explicit_synchronize import RULE as EXPLICIT
+from rules.sync.scalar_read import RULE
+from worlds import judged, renamed, run, shifted
+
+STEP = 100_000
+
+
+def world(
+    *,
+    refill: float = 20_000,
+    wait: float = 50_000,
+    steps: int = 3,
+    device: str | None = "cuda",
+    read: str = "aten::item",
+) -> TraceBuilder:
+    """Steps of 100 ms: the host waits in a read until the kernel ends, then works `refill` us inside an op before it launches."""
+    builder = TraceBuilder(device)
+    for number in range(steps):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        # A launch of the long kernel, after `refill` us of dispatch during which the device has nothing to do.
+        builder.op("aten::linear", at, refill + 5)
+        builder.launch(at + refill, kernel_start=at + refill + 5, kernel_dur=STEP - refill - 5, op=None)
+        start = at + STEP - wait
+        builder.op(read, start, wait)
+        if read == "aten::item":
+            builder.op("aten::_local_scalar_dense", start, wait)
+        if device is not None:
+            builder.copy("DtoH", start, 5, start=at + STEP - 5, dur=3, size=4, op=None)
+            builder.runtime("cudaStreamSynchronize", start + 6, wait - 6)
+    return builder
+
+
+def test_fires_with_the_run_ahead_as_bound() -> None:
+    found = judged(RULE, world())
+    # From the end of each read to the next kernel: 20.005 ms in the second and third step, nothing before the first.
+    assert found.finding.saving.claims.total_ns == 2 * 20_005_000
+    assert found.ratio == pytest.approx(2 * 20_005 / 300_000)
+    assert (found.severity, found.confidence) == (Severity.MEDIUM, Confidence.HIGH)
+    # The copy and the synchronisation beside it are one read.
+    assert "once a step" in found.finding.why
+    assert "`.item()`" in found.finding.why
+
+
+def test_never_more_than_the_read_lasted() -> None:
+    found = judged(RULE, world(refill=30_000, wait=10_000))
+    # 5 us in the copy call and 9.994 ms in the synchronisation, against a gap of 30 ms.
+    assert found.finding.saving.claims.total_ns == 2 * 9_999_000
+
+
+def test_quiet_where_the_items_are_on_the_cpu() -> None:
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        for index in range(100):
+            builder.op("aten::item", at + index * 100, 90)
+            builder.op("aten::_local_scalar_dense", at + index * 100 + 10, 50)
+        builder.launch(at + 50_000, kernel_start=at + 50_005, kernel_dur=49_000)
+    result = run(RULE, builder)
+    assert result.state is State.NOT_APPLICABLE
+    assert "300 `aten::item`" in result.reason
+    assert "CPU tensors" in result.reason
+
+
+def test_quiet_when_the_device_works_on_meanwhile() -> None:
+    result = run(RULE, world(refill=100))
+    assert result.state is State.CLEAR
+
+
+def test_time_of_a_large_copy_or_a_synchronize_is_not_claimed() -> None:
+    builder = world()
+    for event in builder.events:
+        if event["name"].startswith("Memcpy DtoH"):
+            event["args"]["bytes"] = 1 << 20
+        if event["name"] in ("aten::item", "aten::_local_scalar_dense"):
+            event["name"] = "aten::copy_"
+    assert run(RULE, builder).state is State.NOT_APPLICABLE
+    assert run(COPY_OUT, builder).state is State.FIRED
+    assert run(EXPLICIT, builder).state is not State.FIRED
+    assert run(COPY_OUT, world()).state is State.NOT_APPLICABLE
+
+
+def test_gradscaler_may_read_once_a_step() -> None:
+    builder = world()
+    for number in range(3):
+        builder.op("aten::_amp_foreach_non_finite_check_and_unscale_", number * STEP + 40_000, 10)
+    assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+# Every step loses refill + 5 us but the first one: 2/3 of it on average.
+@pytest.mark.parametrize(("refill", "state"), [(2_900, State.CLEAR), (3_100, State.FIRED)])
+def test_boundary(refill: float, state: State) -> None:
+    assert run(RULE, world(refill=refill)).state is state
+
+
+def test_the_threshold_can_be_set() -> None:
+    assert run(RULE, world(), limits={"min_ratio": 0.5}).state is State.CLEAR
+
+
+def test_without_a_device_the_question_does_not_arise() -> None:
+    builder = TraceBuilder(None)
+    for number in range(3):
+        builder.step(number, number * STEP, STEP)
+        builder.op("aten::item", number * STEP, 50_000)
+    assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+def test_names_the_users_line() -> None:
+    builder = world()
+    for number in range(3):
+        builder.python("/home/someone/project/train.py(31): train", number * STEP, STEP)
+        builder.python("torch/_tensor.py(3): item", number * STEP + 50_000, 50_000)
+        builder.python("/home/someone/project/lib/metrics.py(7): read", number * STEP + 49_990, 50_005)
+    found: Judged = judged(RULE, builder)
+    assert found.finding.location is not None
+    assert (found.finding.location.file, found.finding.location.line) == ("lib/metrics.py", 7)
+    assert "in `read` (lib/metrics.py:7)" in found.finding.why
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain = judged(RULE, world())
+    other = judged(RULE, renamed(shifted(world(), 1e15), 1_000))
+    assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)
