@@ -66,7 +66,7 @@ def assemble(
             doc.Repair(kind=item.kind, count=item.count, first_offset=item.first_offset, message=item.message)
             for item in facts.trace.repairs
         ),
-        summary=_summary(facts, shown, representative),
+        summary=_summary(facts, trust, shown, representative),
         findings=tuple(_finding(facts, item, representative, reasons.get(item.identity)) for item in shown),
         checks=tuple(_check(run) for run in runs),
         steps=_steps(facts),
@@ -144,13 +144,15 @@ def _rocm_version(number: object) -> str | None:
     )
 
 
-def _summary(facts: Facts, judged: Sequence[Judged], representative: DrawnStep | None) -> doc.Summary:
+def _summary(
+    facts: Facts, trust: TrustGrade, judged: Sequence[Judged], representative: DrawnStep | None
+) -> doc.Summary:
     totals = {cause: facts.waterfall.owned(cause).total_ns for cause in CAUSES}
     durations = facts.steps.used["dur_ns"]
     unprofiled = facts.trace.meta.advisor.get("unprofiled_step_ns")
     severities = [item.severity for item in judged]
     return doc.Summary(
-        verdict=verdict(totals, has_device=facts.device is not None),
+        verdict=_verdict(facts, trust, totals),
         step_ns=_step_times(durations),
         unprofiled_step_ns=unprofiled if isinstance(unprofiled, int) else None,
         reachable_step_ns=reachable_ns(facts, judged),
@@ -163,6 +165,14 @@ def _summary(facts: Facts, judged: Sequence[Judged], representative: DrawnStep |
         waterfall=_causes(totals, facts.window_ns),
         devices=tuple(_device(facts, index) for index in range(len(facts.devices))),
         counts=doc.Counts(**{severity.value: severities.count(severity) for severity in Severity}),
+    )
+
+
+def _verdict(facts: Facts, trust: TrustGrade, totals: Mapping[str, int]) -> doc.Verdict:
+    if trust.verdict == "unusable":
+        return doc.Verdict(bound_by="unknown", ratio=0.0, text="Unknown: this trace cannot be the base of advice.")
+    return verdict(
+        totals, has_device=facts.device is not None, lead_ns=facts.lead_ns, warmup_ratio=trust.ratio("PG002")
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +22,8 @@ _CONFIDENCE_ORDER = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
 _CONFIDENCE_WEIGHT = {Confidence.HIGH: 1.0, Confidence.MEDIUM: 0.7, Confidence.LOW: 0.4}
 # Two findings whose claims share more than this part of the smaller one are said to overlap.
 _OVERLAP_RATIO = 0.1
+# More specific findings replace a general one on a card from this share of its saving on.
+_STANDS_FOR_RATIO = 0.5
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,8 @@ def _judge(facts: Facts, rule: Rule, finding: Finding, trust: TrustGrade) -> Jud
 def _identity(rule: Rule, finding: Finding) -> str:
     """Stable across runs: no numbers and no line in it, or baselines break."""
     place = finding.location
-    cause = f"{place.file}|{place.function}" if place else f"{rule.meta.name}|{finding.title or ''}"
+    title = re.sub(r"\d+", "", finding.title or "")
+    cause = f"{place.file}|{place.function}" if place else f"{rule.meta.name}|{title}"
     return f"{rule.meta.code}-{hashlib.sha256(cause.encode('utf-8', 'replace')).hexdigest()[:4]}"
 
 
@@ -174,7 +178,17 @@ def _distinct(judged: list[Judged]) -> list[Judged]:
 
 
 def _explained_by(item: Judged, judged: Sequence[Judged]) -> tuple[str, ...]:
-    return tuple(other.identity for other in judged if item.rule.meta.code in other.rule.meta.explains)
+    """The more specific findings that stand for this one: only where together they account for half of its saving.
+
+    A child that saves a fraction of its parent must not hide it; a parent without a saving of its own is always replaced.
+    """
+    children = [other for other in judged if item.rule.meta.code in other.rule.meta.explains]
+    mine = item.finding.saving
+    shared = (claimed(children) & mine.claims).total_ns
+    kernels = min(sum(other.finding.saving.kernel_ns for other in children), mine.kernel_ns)
+    if shared + kernels < _STANDS_FOR_RATIO * mine.total_ns:
+        return ()
+    return tuple(other.identity for other in children)
 
 
 def _overlapping(item: Judged, judged: Sequence[Judged]) -> tuple[str, ...]:

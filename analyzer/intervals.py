@@ -45,6 +45,8 @@ class IntervalSet:
             last[-1] = True
             last[:-1] = first[1:]
             start, end = start[first], end[last]
+        start.setflags(write=False)
+        end.setflags(write=False)
         self.start_ns = start
         self.end_ns = end
 

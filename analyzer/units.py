@@ -5,9 +5,8 @@ from __future__ import annotations
 
 def _significant(value: float) -> str:
     """Two significant digits below ten, whole numbers above."""
-    if value >= 10:
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if value >= 1 else f"{value:.2g}"
+    # From 9.95 on one decimal would make three digits: 10.0.
+    return f"{value:,.0f}" if value >= 9.95 else f"{value:.1f}"
 
 
 def duration(ns: float) -> str:
@@ -15,7 +14,7 @@ def duration(ns: float) -> str:
     sign = "-" if ns < 0 else ""
     size = abs(ns)
     for unit, factor in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
-        # 9.95 and up would show as 10.0; compare after rounding so that 999.6 us becomes 1.0 ms.
+        # Compared after rounding, so that 999.6 us becomes 1.0 ms.
         if size >= factor * 0.9995:
             return f"{sign}{_significant(size / factor)} {unit}"
     return f"{sign}{size:.0f} ns"

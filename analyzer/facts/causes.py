@@ -89,6 +89,8 @@ def device_waterfall(
     overhead = IntervalSet(trace.overhead["start_ns"].to_numpy(), trace.overhead["end_ns"].to_numpy())
     divider.take("unexplained", overhead)
     kernel_starts = np.sort(trace.kernels["start_ns"].to_numpy()[trace.kernels["device"].to_numpy() == activity.device])
+    # Where no op was recorded, silence on a thread does not mean Python.
+    between_ops = "python" if len(trace.ops) else "unexplained"
     for thread, gaps, waits in _gaps_by_issuer(idle, activity.device, launched, work, main):
         divider.take("device_wait", waits)
         if thread is None:
@@ -98,7 +100,7 @@ def device_waterfall(
         for one in (thread, main):
             if one is not None:
                 _divide_by_thread(divider, host, one, kernel_starts)
-        divider.take("python", gaps)
+        divider.take(between_ops, gaps)
         divider.left = divider.left | left_elsewhere
     divider.take("unexplained", window)
     return Waterfall(divider.owners, window)

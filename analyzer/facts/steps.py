@@ -29,6 +29,9 @@ FIRST_STEP_SLOWDOWN = 1.2
 FIRST_STEP_MIN_STEPS = 4
 
 
+OUTSIDE = "outside --steps"
+
+
 @dataclass(frozen=True)
 class Steps:
     """The steps of a trace.
@@ -127,8 +130,8 @@ def _step_frame(
     frame["reason"] = _reasons(trace, frame, selected)
     frame["used"] = frame["reason"].isna()
     if not frame["used"].any():
-        # Nothing usable: fall back to every step that has an extent, so that there is a window to describe.
-        frame["used"] = frame["dur_ns"] > 0
+        # Nothing usable: fall back to every step asked for that has an extent, so that there is a window to describe.
+        frame["used"] = (frame["dur_ns"] > 0) & (frame["reason"] != OUTSIDE).fillna(True)
     return frame
 
 
@@ -208,6 +211,6 @@ def _reasons(trace: Trace, frame: pd.DataFrame, selected: tuple[int, int] | None
             reasons[index] = (
                 None
                 if inside and not (reasons[index] or "").startswith("empty")
-                else (reasons[index] if inside else "outside --steps")
+                else (reasons[index] if inside else OUTSIDE)
             )
     return pd.Series(reasons, dtype="str")

@@ -39,7 +39,7 @@ def check(facts: Facts) -> Iterator[Symptom]:
             "record at least 3 complete steps, better 6: schedule(wait=5, warmup=2, active=6, repeat=1)",
             facts.used_steps,
         )
-    left_out = steps.frame[steps.frame["reason"].notna()]
+    left_out = steps.frame[steps.frame["reason"].notna() & ~steps.frame["used"]]
     odd = left_out[left_out["reason"].str.startswith(("first step", "cut off"))]
     if len(odd):
         yield Symptom(

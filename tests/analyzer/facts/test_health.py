@@ -1,0 +1,258 @@
+"""Profiling hygiene: each code fires on its own symptom and stays quiet on a sound trace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from builders import TraceBuilder
+
+from analyzer.facts import Facts
+from analyzer.facts.health import Gravity, Symptom, symptoms
+
+
+def sound(steps: int = 6, launches: int = 20, **top: Any) -> TraceBuilder:
+    """Steps of 1 ms, each launch with its op and kernel."""
+    builder = TraceBuilder(**top)
+    for number in range(steps):
+        at = number * 1_000
+        builder.step(number, at, 1_000)
+        for index in range(launches):
+            builder.launch(at + index * 40, kernel_start=at + index * 40 + 8, kernel_dur=30)
+    return builder
+
+
+def found(builder: TraceBuilder) -> dict[str | None, Symptom]:
+    return {symptom.code: symptom for symptom in symptoms(Facts(builder.trace()))}
+
+
+def test_a_sound_trace_has_no_symptom() -> None:
+    assert found(sound()) == {}
+
+
+def test_the_gravest_comes_first() -> None:
+    builder = TraceBuilder()
+    builder.launch(0, kernel_start=10, kernel_dur=5)
+    for index in range(40):
+        builder.runtime("cudaLaunchKernel", 100 + index * 10, 5)
+    gravities = [symptom.gravity for symptom in symptoms(Facts(builder.trace()))]
+    assert gravities == sorted(gravities, reverse=True)
+    assert gravities[0] is Gravity.UNUSABLE
+
+
+# PG001, PG003, PG006: steps
+
+
+def test_pg001_without_step_marks() -> None:
+    builder = TraceBuilder()
+    builder.launch(0, kernel_start=10, kernel_dur=50)
+    assert found(builder)["PG001"].gravity is Gravity.CAUTION
+
+
+@pytest.mark.parametrize(("steps", "fires"), [(2, True), (3, False)])
+def test_pg003_needs_three_steps(steps: int, fires: bool) -> None:
+    assert ("PG003" in found(sound(steps))) is fires
+
+
+def test_pg003_says_nothing_where_pg001_does() -> None:
+    builder = TraceBuilder()
+    builder.launch(0, kernel_start=10, kernel_dur=50)
+    assert "PG003" not in found(builder)
+
+
+def test_pg006_a_slow_first_step() -> None:
+    builder = TraceBuilder()
+    at = 0
+    for number, dur in enumerate([3_000, 1_000, 1_000, 1_000, 1_000]):
+        builder.step(number, at, dur)
+        builder.launch(at, kernel_start=at + 8, kernel_dur=900)
+        at += dur
+    symptom = found(builder)["PG006"]
+    assert symptom.gravity is Gravity.NOTE
+    assert symptom.message == "step 0 is left out: first step is 3.0 times the median (warm-up)."
+
+
+def test_pg006_says_nothing_of_steps_used_after_all() -> None:
+    builder = TraceBuilder().step(0, 0, 1_000).step(1, 1_000, 1_000)
+    assert "PG006" not in found(builder)
+
+
+# PG002: warm-up
+
+
+@pytest.mark.parametrize(
+    "name", ["cudaMalloc", "cudaStreamCreateWithPriority", "hipModuleLoadData", "cudaGraphInstantiate"]
+)
+def test_pg002_start_up_calls_in_a_few_steps(name: str) -> None:
+    builder = sound()
+    builder.runtime(name, 100, 400)
+    symptom = found(builder)["PG002"]
+    assert symptom.gravity is Gravity.CAUTION
+    # 400 us of six steps of 1 ms.
+    assert symptom.ratio == pytest.approx(400 / 6_000, rel=0.01)
+
+
+def test_pg002_a_habit_is_no_warm_up() -> None:
+    builder = sound()
+    for number in range(6):
+        builder.runtime("cudaMalloc", number * 1_000 + 100, 400)
+    assert "PG002" not in found(builder)
+
+
+@pytest.mark.parametrize(("dur", "fires"), [(250, False), (350, True)])
+def test_pg002_from_5_percent_of_the_window(dur: float, fires: bool) -> None:
+    builder = sound()
+    builder.runtime("cudaFree", 100, dur)
+    assert ("PG002" in found(builder)) is fires
+
+
+def test_pg002_compiling() -> None:
+    builder = sound().annotation("CUDAGraphNode.record (dynamo_timed)", 100, 600)
+    assert "PG002" in found(builder)
+
+
+def test_pg002_a_launch_that_loads_its_module() -> None:
+    builder = sound(launches=5)
+    builder.launch(250, kernel_start=960, kernel_dur=10, call_dur=700)
+    assert "PG002" in found(builder)
+
+
+def test_pg002_a_slow_launch_beside_a_busy_device_waits_for_the_queue() -> None:
+    builder = sound(launches=1)
+    builder.launch(30, kernel_start=50, kernel_dur=940)
+    builder.launch(60, kernel_start=990, kernel_dur=5, call_dur=900)
+    assert "PG002" not in found(builder)
+
+
+# PG004: the profiler slows the host down
+
+
+def test_pg004_stacks_on_a_busy_host() -> None:
+    builder = sound(launches=24)
+    assert "PG004" not in found(builder)
+    builder.python("train.py(88): step", 0, 900)
+    assert "PG004" in found(builder)
+
+
+def test_pg004_stacks_on_a_quiet_host() -> None:
+    assert "PG004" not in found(sound(launches=2).python("train.py(88): step", 0, 900))
+
+
+@pytest.mark.parametrize(("unprofiled", "fires"), [(700_000, True), (900_000, False), (0, False), ("x", False)])
+def test_pg004_a_measured_slowdown(unprofiled: object, fires: bool) -> None:
+    assert ("PG004" in found(sound(advisor={"unprofiled_step_ns": unprofiled}))) is fires
+
+
+# PG005: what was not recorded
+
+
+def test_pg005_nothing_but_marks() -> None:
+    symptom = found(TraceBuilder(None).step(0, 0, 100))["PG005"]
+    assert symptom.gravity is Gravity.UNUSABLE
+    assert "repeat=1" in symptom.fix
+
+
+def test_pg005_launches_without_any_kernel() -> None:
+    builder = TraceBuilder().step(0, 0, 1_000)
+    for index in range(20):
+        builder.op("aten::add", index * 10, 5)
+        builder.runtime("cudaLaunchKernel", index * 10, 5)
+    assert found(builder)["PG005"].gravity is Gravity.UNUSABLE
+
+
+def test_pg005_a_device_of_which_nothing_was_recorded() -> None:
+    builder = TraceBuilder().step(0, 0, 1_000)
+    builder.op("aten::add", 0, 5)
+    assert found(builder)["PG005"].gravity is Gravity.CAUTION
+
+
+def test_pg005_a_cpu_only_trace_lacks_nothing() -> None:
+    builder = TraceBuilder(None)
+    for number in range(3):
+        builder.step(number, number * 100, 100)
+        builder.op("aten::mm", number * 100, 90)
+    assert found(builder) == {}
+
+
+def test_pg005_device_work_alone() -> None:
+    builder = TraceBuilder()
+    for number in range(3):
+        builder.step(number, number * 100, 100)
+        builder.kernel("k", number * 100, 90)
+    assert found(builder)["PG005"].gravity is Gravity.CAUTION
+
+
+@pytest.mark.parametrize(
+    ("lost", "gravity"), [(1, None), (3, Gravity.CAUTION), (20, Gravity.UNUSABLE)], ids=["few", "some", "half"]
+)
+def test_pg005_lost_kernels(lost: int, gravity: Gravity | None) -> None:
+    builder = sound(steps=1, launches=20)
+    for index in range(lost):
+        builder.runtime("cudaLaunchKernel", 820 + index, 1)
+    symptom = found(builder).get("PG005")
+    assert (symptom.gravity if symptom else None) is gravity
+
+
+def test_pg005_launches_outside_the_used_steps_do_not_count() -> None:
+    builder = sound(launches=20)
+    for index in range(200):
+        builder.runtime("cudaLaunchKernel", 10_000 + index * 2, 1)
+    assert "PG005" not in found(builder)
+
+
+# PG007: ids
+
+
+def test_pg007_external_ids_that_repeat_the_correlation() -> None:
+    builder = TraceBuilder()
+    for number in range(3):
+        builder.step(number, number * 1_000, 1_000)
+        for index in range(20):
+            at = number * 1_000 + index * 40
+            builder.op("aten::add", at, 5)
+            correlation = builder.runtime("cudaLaunchKernel", at, 5)
+            builder.kernel("k", at + 10, 20, correlation=correlation, **{"External id": correlation})
+    assert found(builder)["PG007"].gravity is Gravity.NOTE
+
+
+@pytest.mark.parametrize(("orphans", "fires"), [(25, False), (35, True)])
+def test_pg007_kernels_without_a_launch(orphans: int, fires: bool) -> None:
+    builder = sound(launches=20)
+    for index in range(orphans):
+        builder.kernel("k", 5_800 + index, 1, stream=9)
+    assert ("PG007" in found(builder)) is fires
+
+
+# PG008: traces of the profiler
+
+
+@pytest.mark.parametrize(("dur", "fires"), [(50, False), (100, True)])
+def test_pg008_overhead_while_the_device_idles(dur: float, fires: bool) -> None:
+    builder = sound(launches=10)
+    builder.event("Buffer Flush", "overhead", 5_500, dur)
+    assert ("PG008" in found(builder)) is fires
+
+
+def test_pg008_overhead_beside_a_busy_device_is_free() -> None:
+    builder = sound(steps=3, launches=1)
+    builder.launch(100, kernel_start=110, kernel_dur=2_800, stream=9)
+    builder.event("Buffer Flush", "overhead", 200, 2_000)
+    assert "PG008" not in found(builder)
+
+
+def test_pg008_calls_without_a_name() -> None:
+    builder = sound()
+    builder.runtime("INVALID", 100, 5)
+    assert found(builder)["PG008"].count == 1
+
+
+def test_repairs_are_a_reason_without_a_code() -> None:
+    import dataclasses
+
+    from traces.trace import Repair
+
+    trace = sound().trace()
+    mended = dataclasses.replace(trace, repairs=(Repair("bad-number", 3, 17, "..."),))
+    (symptom,) = symptoms(Facts(mended))
+    assert (symptom.code, symptom.gravity, symptom.count) == (None, Gravity.CAUTION, 3)
+    assert "bad-number (3)" in symptom.message

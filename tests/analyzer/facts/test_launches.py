@@ -1,0 +1,107 @@
+"""Device work and the calls that launched it."""
+
+from __future__ import annotations
+
+from builders import AUTOGRAD, TraceBuilder
+
+from analyzer.facts import Facts
+from analyzer.facts.launches import lead_median_ns
+
+
+def test_each_kernel_finds_its_call() -> None:
+    builder = TraceBuilder()
+    builder.launch(100, kernel_start=120, kernel_dur=10, thread=AUTOGRAD)
+    builder.launch(0, kernel_start=30, kernel_dur=10)
+    facts = Facts(builder.trace())
+    assert facts.launched["launch_start_ns"].tolist() == [0, 100_000]
+    assert facts.launched["lead_ns"].tolist() == [25_000, 15_000]
+    tids = facts.trace.threads["tid"].iloc[facts.launched["launch_thread"]].tolist()
+    assert tids == ["4242", str(AUTOGRAD)]
+
+
+def test_kernels_of_one_graph_share_its_call_and_say_nothing_of_the_lead() -> None:
+    builder = TraceBuilder()
+    graph = builder.runtime("cudaGraphLaunch", 0, 10)
+    for index in range(4):
+        builder.kernel("k", 500 + index * 10, 10, correlation=graph)
+    builder.launch(100, kernel_start=107, kernel_dur=3)
+    facts = Facts(builder.trace())
+    assert facts.launched["shared"].tolist() == [False, True, True, True, True]
+    assert set(facts.launched["launch_kind"]) == {"launch", "graph_launch"}
+    assert facts.lead_ns == 2_000
+
+
+def test_a_lead_needs_a_kernel_launched_alone() -> None:
+    builder = TraceBuilder()
+    graph = builder.runtime("cudaGraphLaunch", 0, 10)
+    for index in range(2):
+        builder.kernel("k", 500 + index * 10, 10, correlation=graph)
+    facts = Facts(builder.trace())
+    assert facts.lead_ns is None
+    assert lead_median_ns(facts.launched.iloc[:0]) is None
+
+
+def test_of_calls_with_one_id_the_launch_counts() -> None:
+    builder = TraceBuilder()
+    builder.runtime("cudaStreamIsCapturing", 0, 5, correlation=77)
+    builder.runtime("cudaLaunchKernel", 10, 5, correlation=77)
+    builder.runtime("cudaFuncGetAttributes", 20, 5, correlation=77)
+    builder.kernel("k", 30, 5, correlation=77)
+    facts = Facts(builder.trace())
+    assert facts.launched["launch_start_ns"].tolist() == [10_000]
+
+
+def test_orphans_are_work_without_a_launch() -> None:
+    builder = TraceBuilder()
+    builder.launch(0, kernel_start=10, kernel_dur=5)
+    builder.kernel("k", 20, 5)
+    builder.kernel("k", 30, 5, correlation=0)
+    builder.kernel("k", 40, 5, correlation=999)
+    facts = Facts(builder.trace())
+    assert (len(facts.work), len(facts.launched)) == (4, 1)
+
+
+def test_kinds_of_work() -> None:
+    builder = TraceBuilder()
+    builder.launch(0, kernel_start=10, kernel_dur=5)
+    builder.launch(10, kernel_start=20, kernel_dur=5, name="ncclDevKernel_AllReduce_Sum_f32_RING_LL")
+    builder.copy("HtoD", 20, 5, start=30, dur=5)
+    builder.event("Memset (Device)", "gpu_memset", 40, 5, pid=0, tid=7, args={"device": 0, "stream": 7})
+    assert Facts(builder.trace()).work["kind"].tolist() == ["compute", "collective", "copy", "memset"]
+
+
+def test_the_lead_is_that_of_the_used_steps() -> None:
+    builder = TraceBuilder()
+    builder.launch(0, kernel_start=2_000, kernel_dur=5)
+    for number in range(3):
+        at = 10_000 + number * 1_000
+        builder.step(number, at, 1_000)
+        builder.launch(at + 10, kernel_start=at + 18, kernel_dur=5)
+    assert Facts(builder.trace()).lead_ns == 3_000
+
+
+def test_the_device_with_the_most_launches_stands_for_the_trace() -> None:
+    builder = TraceBuilder()
+    builder.launch(0, kernel_start=10, kernel_dur=500, device=0)
+    builder.launch(10, kernel_start=20, kernel_dur=5, device=1)
+    builder.launch(20, kernel_start=30, kernel_dur=5, device=1)
+    facts = Facts(builder.trace())
+    assert [device.device for device in facts.devices] == [1, 0]
+    assert facts.device is not None
+    assert facts.device.busy.total_ns == 10_000
+
+
+def test_streams_that_overlap_count_once() -> None:
+    builder = TraceBuilder()
+    builder.launch(0, kernel_start=10, kernel_dur=100, stream=7)
+    builder.launch(5, kernel_start=60, kernel_dur=100, stream=8)
+    device = Facts(builder.trace()).device
+    assert device is not None
+    assert device.busy.pairs() == [(10_000, 160_000)]
+
+
+def test_no_device_at_all() -> None:
+    builder = TraceBuilder(None)
+    builder.op("aten::mm", 0, 10)
+    facts = Facts(builder.trace())
+    assert (facts.devices, facts.device, facts.lead_ns) == ((), None, None)

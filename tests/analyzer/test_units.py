@@ -1,0 +1,62 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.units import count, duration, share, size
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [
+        (0, "0 ns"),
+        (80, "80 ns"),
+        (999, "999 ns"),
+        (1_000, "1.0 us"),
+        (12_000, "12 us"),
+        (999_600, "1.0 ms"),
+        (9_960_000, "10 ms"),
+        (7_400_000, "7.4 ms"),
+        (41_200_000, "41 ms"),
+        (412_000_000, "412 ms"),
+        (1_234_000_000, "1.2 s"),
+        (5_000_000_000_000, "5,000 s"),
+        (-7_400_000, "-7.4 ms"),
+    ],
+)
+def test_duration(ns: float, text: str) -> None:
+    assert duration(ns) == text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [
+        (0, "0 %"),
+        (0.0001, "<0.1 %"),
+        (0.001, "0.1 %"),
+        (0.034, "3.4 %"),
+        (0.0995, "10 %"),
+        (0.341, "34 %"),
+        (1, "100 %"),
+    ],
+)
+def test_share(ratio: float, text: str) -> None:
+    assert share(ratio) == text
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [(0, "0 B"), (512, "512 B"), (1536, "1.5 MiB"), (3 << 30, "3.0 GiB"), (5 << 40, "5.0 TiB"), (20 << 20, "20 MiB")],
+)
+def test_size(amount: float, text: str) -> None:
+    assert size(amount * 1024 if amount == 1536 else amount) == text
+
+
+def test_count() -> None:
+    assert [count(1, "step"), count(6, "step"), count(0, "step"), count(1_200, "query", "queries")] == [
+        "1 step",
+        "6 steps",
+        "0 steps",
+        "1,200 queries",
+    ]

@@ -1,0 +1,93 @@
+"""The verdict sentence: every kind of run gets one, healthy ones included."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.facts.cause_names import CAUSES
+from analyzer.verdict import verdict
+
+
+@pytest.mark.parametrize(
+    ("parts", "bound"),
+    [
+        ({"compute": 90, "input": 10}, "compute"),
+        ({"compute": 70, "input": 30}, "compute"),
+        ({"compute": 55, "input": 15, "python": 15, "sync": 15}, "compute"),
+        ({"compute": 60, "input": 40}, "input"),
+        ({"compute": 60, "sync": 40}, "sync"),
+        ({"compute": 60, "python": 40}, "python"),
+        ({"compute": 30, "communication": 70}, "communication"),
+        ({"compute": 60, "copy": 20, "transfer_call": 20}, "copy"),
+        ({"compute": 60, "allocator": 40}, "allocator"),
+        ({"compute": 60, "compile": 40}, "compile"),
+        ({"compute": 20, "launch": 20, "framework": 40, "optimizer": 20}, "launch"),
+        ({"compute": 40, "unexplained": 60}, "unknown"),
+        ({"compute": 40, "input": 20, "sync": 20, "python": 20}, "mixed"),
+        ({"compute": 45, "input": 19, "sync": 18, "python": 18}, "mixed"),
+    ],
+)
+def test_bound_by(parts: dict[str, int], bound: str) -> None:
+    found = verdict(parts, has_device=True)
+    assert found.bound_by == bound
+    assert 0 < found.ratio <= 1
+
+
+def test_the_share_is_that_of_the_whole_group() -> None:
+    found = verdict({"compute": 20, "launch": 20, "framework": 40, "optimizer": 20}, has_device=True, lead_ns=3_000)
+    assert found.ratio == pytest.approx(0.8)
+    assert found.text == "Launch-bound: for 80 % of the step the device idles while the host dispatches its next work."
+
+
+def test_compute_bound_is_an_answer() -> None:
+    assert verdict({"compute": 90, "input": 10}, has_device=True).text == (
+        "Compute-bound: the model itself is 90 % of the step."
+    )
+
+
+def test_a_filled_queue_is_not_launch_bound() -> None:
+    parts = {"compute": 50, "framework": 30, "input": 20}
+    assert verdict(parts, has_device=True, lead_ns=3_000).bound_by == "launch"
+    queued = verdict(parts, has_device=True, lead_ns=4_000_000)
+    assert queued.bound_by == "mixed"
+    assert queued.text == (
+        "Mixed: no single cause stands out; the largest loss is dispatching work with 30 % of the step, "
+        "then waiting for data with 20 %."
+    )
+
+
+def test_work_that_waits_on_the_device_is_not_launch_bound_either() -> None:
+    found = verdict({"compute": 56, "device_wait": 41, "python": 3}, has_device=True, lead_ns=16_000_000)
+    assert found.bound_by == "unknown"
+
+
+@pytest.mark.parametrize(("warmup", "bound"), [(0.4, "unknown"), (0.25, "sync"), (0.0, "sync")])
+def test_warm_up_comes_before_any_other_answer(warmup: float, bound: str) -> None:
+    found = verdict({"compute": 40, "sync": 60}, has_device=True, warmup_ratio=warmup)
+    assert found.bound_by == bound
+    assert found.text.startswith("Warm-up") is (bound == "unknown")
+
+
+def test_cpu_only_the_optimizer_computes() -> None:
+    found = verdict({"compute": 60, "optimizer": 30, "python": 10}, has_device=False)
+    assert found.bound_by == "compute"
+    assert found.text == "Compute-bound: the model and its optimizer are 90 % of the step."
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+@pytest.mark.parametrize("has_device", [True, False])
+def test_a_sentence_for_every_cause(cause: str, has_device: bool) -> None:
+    found = verdict({cause: 100}, has_device=has_device)
+    assert found.ratio == 1
+    assert "{" not in found.text
+    assert ("GPU" not in found.text) or has_device
+
+
+def test_python_on_the_cpu() -> None:
+    assert verdict({"python": 100}, has_device=False).text == (
+        "Python-bound: for 100 % of the step training is in Python code outside any op."
+    )
+
+
+def test_nothing_to_judge() -> None:
+    assert verdict(dict.fromkeys(CAUSES, 0), has_device=True).bound_by == "unknown"
