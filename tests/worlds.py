@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from builders import TraceBuilder
-
 from analyzer.engine import Judged, RuleRun, judge, run_rules
 from analyzer.facts import Facts
 from analyzer.rule import Rule
 from analyzer.trust import grade
+from builders import TraceBuilder
 
 
 def run(rule: Rule, builder: TraceBuilder, limits: Mapping[str, float] | None = None) -> RuleRun:

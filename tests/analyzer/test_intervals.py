@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -23,7 +25,7 @@ def moments(intervals: IntervalSet) -> set[int]:
 
 def is_normal(intervals: IntervalSet) -> bool:
     pairs = intervals.pairs()
-    apart = all(left[1] < right[0] for left, right in zip(pairs, pairs[1:], strict=False))
+    apart = all(left[1] < right[0] for left, right in itertools.pairwise(pairs))
     return apart and all(start < end for start, end in pairs)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from builders import TraceBuilder
 
 from analyzer.facts import Facts
 from analyzer.facts.health import Gravity, Symptom
 from analyzer.finding import Severity
 from analyzer.trust import TrustGrade, grade
+from builders import TraceBuilder
 
 
 def symptom(gravity: Gravity, code: str | None = "PG004", ratio: float | None = None) -> Symptom:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from builders import AUTOGRAD, TraceBuilder
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analyzer.facts import Facts
 from analyzer.facts.cause_names import CAUSES, DEVICE_CAUSES, IDLE_CAUSES
 from analyzer.intervals import EMPTY
+from builders import AUTOGRAD, TraceBuilder
 
 STEP = 1_000
 
@@ -249,8 +249,40 @@ def test_idle_is_what_the_device_causes_leave() -> None:
     assert set(DEVICE_CAUSES) | set(IDLE_CAUSES) == set(CAUSES)
 
 
-TIMES = st.tuples(st.integers(0, 900), st.integers(0, 300))
-THREADS = st.sampled_from([4242, AUTOGRAD])
+KINDS = ("launch", "orphan", "copy", "loader", "op", "sync", "malloc", "optimizer", "compile", "collective", "overhead")
+
+
+def add(builder: TraceBuilder, kind: str, start: int, dur: int, thread: int, draw: st.DrawFn) -> None:
+    """One event, or a call with its device work, of a kind; device kinds are left out without a device."""
+    on_host = {
+        "op": lambda: builder.op("aten::add", start, dur, thread=thread),
+        "loader": lambda: builder.loader(start, dur),
+        "optimizer": lambda: builder.optimizer(start, dur),
+        "compile": lambda: builder.annotation("x (dynamo_timed)", start, dur, thread=thread),
+        "collective": lambda: builder.annotation("gloo:all_reduce", start, dur, thread=thread),
+        "overhead": lambda: builder.event("Buffer Flush", "overhead", start, dur),
+    }
+    on_device = {
+        "launch": lambda: builder.launch(
+            start,
+            kernel_start=max(start + draw(st.integers(-50, 200)), 0),
+            kernel_dur=dur,
+            name=draw(st.sampled_from(["k", "ncclDevKernel_AllReduce_Sum"])),
+            thread=thread,
+            stream=draw(st.sampled_from([7, 8])),
+            device=draw(st.sampled_from([0, 0, 1])),
+        ),
+        "orphan": lambda: builder.kernel("k", start, dur),
+        "copy": lambda: builder.copy(
+            draw(st.sampled_from(["HtoD", "DtoH", "DtoD"])), start, dur, start=start + 5, dur=20, thread=thread
+        ),
+        "sync": lambda: builder.runtime("cudaStreamSynchronize", start, dur, thread=thread),
+        "malloc": lambda: builder.runtime("cudaMalloc", start, dur, thread=thread),
+    }
+    if kind in on_host:
+        on_host[kind]()
+    elif builder.device is not None:
+        on_device[kind]()
 
 
 @st.composite
@@ -259,52 +291,9 @@ def random_traces(draw: st.DrawFn) -> TraceBuilder:
     builder = TraceBuilder(draw(st.sampled_from(["cuda", "rocm", None])))
     for number in range(draw(st.integers(0, 3))):
         builder.step(number, number * 300, draw(st.integers(0, 300)))
-    for kind in draw(
-        st.lists(
-            st.sampled_from(
-                ["launch", "orphan", "copy", "loader", "op", "sync", "malloc", "opt", "compile", "comm", "over"]
-            ),
-            max_size=12,
-        )
-    ):
-        start, dur = draw(TIMES)
-        thread = draw(THREADS)
-        if kind == "op":
-            builder.op("aten::add", start, dur, thread=thread)
-        elif kind == "loader":
-            builder.loader(start, dur)
-        elif kind == "opt":
-            builder.optimizer(start, dur)
-        elif kind == "compile":
-            builder.annotation("x (dynamo_timed)", start, dur, thread=thread)
-        elif kind == "comm":
-            builder.annotation("gloo:all_reduce", start, dur, thread=thread)
-        elif kind == "over":
-            builder.event("Buffer Flush", "overhead", start, dur)
-        elif builder.device is None:
-            continue
-        elif kind == "launch":
-            later = draw(st.integers(-50, 200))
-            name = draw(st.sampled_from(["k", "ncclDevKernel_AllReduce_Sum"]))
-            builder.launch(
-                start,
-                kernel_start=max(start + later, 0),
-                kernel_dur=dur,
-                name=name,
-                thread=thread,
-                stream=draw(st.sampled_from([7, 8])),
-                device=draw(st.sampled_from([0, 0, 1])),
-            )
-        elif kind == "orphan":
-            builder.kernel("k", start, dur)
-        elif kind == "copy":
-            builder.copy(
-                draw(st.sampled_from(["HtoD", "DtoH", "DtoD"])), start, dur, start=start + 5, dur=20, thread=thread
-            )
-        elif kind == "sync":
-            builder.runtime("cudaStreamSynchronize", start, dur, thread=thread)
-        else:
-            builder.runtime("cudaMalloc", start, dur, thread=thread)
+    for kind in draw(st.lists(st.sampled_from(KINDS), max_size=12)):
+        start, dur = draw(st.integers(0, 900)), draw(st.integers(0, 300))
+        add(builder, kind, start, dur, draw(st.sampled_from([4242, AUTOGRAD])), draw)
     # A trace needs an event.
     builder.op("aten::relu", 0, 1)
     return builder

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from builders import TraceBuilder
 
 from analyzer.facts import Facts
 from analyzer.facts.health import Gravity, Symptom, symptoms
+from builders import TraceBuilder
 
 
 def sound(steps: int = 6, launches: int = 20, **top: Any) -> TraceBuilder:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from builders import AUTOGRAD, TraceBuilder
-
 from analyzer.facts import Facts
 from analyzer.facts.launches import lead_median_ns
+from builders import AUTOGRAD, TraceBuilder
 
 
 def test_each_kernel_finds_its_call() -> None:

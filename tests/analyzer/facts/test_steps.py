@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from builders import TraceBuilder
 
 from analyzer.facts import Facts
 from analyzer.facts.steps import Steps
+from builders import TraceBuilder
 
 
 def steps(builder: TraceBuilder, selected: tuple[int, int] | None = None) -> Steps:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from builders import TraceBuilder
-from worlds import judged, renamed, run, shifted
 
 from analyzer.finding import Confidence, Severity, State
+from builders import TraceBuilder
 from rules.data_loading.input_bound import RULE
+from worlds import judged, renamed, run, shifted
 
 
 def world(
