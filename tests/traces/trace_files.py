@@ -12,7 +12,7 @@ from builders import TraceBuilder
 from traces.reader.read import read
 from traces.trace import Trace
 
-SHARED = Path(__file__).parents[3].parent / "shared" / "traces"
+SHARED = Path(__file__).parents[2].parent / "shared" / "traces"
 SHARED_FILES = sorted(SHARED.glob("*.json.gz")) if SHARED.is_dir() else []
 
 needs_shared = pytest.mark.skipif(not SHARED_FILES, reason="the recorded traces (../shared/traces) are not here")

@@ -1,4 +1,4 @@
-"""Puts the helpers beside the tests within reach of them."""
+"""Puts the helpers in this folder within reach of the tests below it."""
 
 from __future__ import annotations
 

@@ -1,0 +1,44 @@
+"""`advisor repair`: a damaged trace to one that every viewer opens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from analyzer.cli.progress import ProgressLine
+from analyzer.report.safe import clean
+
+if TYPE_CHECKING:
+    from traces.rewrite.mended import Rewritten
+
+
+@click.command("repair", short_help="Write a repaired copy of a damaged trace.")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Write here; .gz compresses."
+)
+def command(path: Path, output: Path) -> None:
+    """Write a repaired copy of a damaged trace.
+
+    Reads what is readable of PATH (- is the standard input), in whatever compression and encoding, and writes it as
+    valid JSON that Perfetto and other tools open. Every readable event is kept as it was written.
+    """
+    from traces.rewrite.mended import write_mended
+
+    with ProgressLine() as progress:
+        result = write_mended(path, output, progress)
+    for repair in result.repairs:
+        where = f", first at byte {repair.first_offset:,}" if repair.first_offset is not None else ""
+        click.echo(f"repaired: {repair.kind} x{repair.count:,}{where}: {clean(repair.message)}")
+    if not result.repairs:
+        click.echo("nothing had to be repaired")
+    click.echo(summary(output, result))
+
+
+def summary(output: Path, result: Rewritten) -> str:
+    """`wrote small.json.gz: 12,345 events, 1.2 MB`."""
+    size = result.size_bytes
+    megabytes = f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size / 1e3:.0f} kB"
+    return f"wrote {clean(str(output))}: {result.events:,} events, {megabytes}"

@@ -1,0 +1,182 @@
+"""Rewritten traces are valid, keep what they should, and never stand half-written under their name."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from trace_files import SHARED, each_shared, frames, lines, needs_shared, sound
+
+from analyzer.cli.repair import command as repair
+from analyzer.cli.slim import command as slim
+from builders import TraceBuilder
+from traces.errors import UnreadableTraceError, UsageError
+from traces.reader.read import read
+from traces.rewrite.mended import write_mended
+from traces.rewrite.slim import write_slim
+
+
+def document(path: Path) -> dict[str, Any]:
+    raw = path.read_bytes()
+
+    def refuse(word: str) -> float:
+        raise AssertionError(f"{word} is no JSON")
+
+    text = gzip.decompress(raw) if path.suffix == ".gz" else raw
+    found: dict[str, Any] = json.loads(text.decode(), parse_constant=refuse)
+    return found
+
+
+def write(folder: Path, text: str | bytes) -> Path:
+    path = folder / "in.json"
+    path.write_bytes(text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text)
+    return path
+
+
+def same_frames(left: Path, right: Path) -> None:
+    first, second = read(left), read(right)
+    for name, frame in frames(first).items():
+        pd.testing.assert_frame_equal(frame, frames(second)[name], obj=name)
+    assert second.meta.top == first.meta.top
+    assert second.meta.events == first.meta.events
+
+
+@pytest.mark.parametrize("name", ["out.json", "out.json.gz"])
+def test_a_sound_trace_keeps_every_event_as_it_was(tmp_path: Path, name: str) -> None:
+    builder = sound()
+    result = write_mended(write(tmp_path, lines(builder)), tmp_path / name)
+    assert result.repairs == ()
+    assert result.size_bytes == (tmp_path / name).stat().st_size
+    found = document(tmp_path / name)
+    assert found["traceEvents"] == builder.events
+    assert found | {"traceEvents": None} == builder.top | {"traceEvents": None}
+
+
+@needs_shared
+@each_shared
+def test_a_recorded_trace_is_the_same_after_repair(tmp_path: Path, path: Path) -> None:
+    if path.stat().st_size > 800_000:
+        pytest.skip("small traces say the same, faster")
+    write_mended(path, tmp_path / "out.json.gz")
+    same_frames(path, tmp_path / "out.json.gz")
+
+
+def test_damage_of_many_kinds_is_repaired(tmp_path: Path) -> None:
+    builder = sound()
+    builder.op('quoteQ"', 1_000_003, 1)
+    builder.op(r"C:\dev\torch PATH", 1_000_001, 1)
+    builder.op("loud \x01", 1_000_002, 1, loss=float("nan"))
+    text = lines(builder).replace(r"C:\\dev\\torch", r"C:\dev\torch").replace(r"\u0001", "\x01").replace('Q\\"', 'Q"')
+    text = text.replace('"traceEvents": [', '"traceEvents": [null, {}, "x",')[:-20] + "\udcff"
+    result = write_mended(write(tmp_path, text), tmp_path / "out.json.gz")
+    kinds = {r.kind for r in result.repairs}
+    assert {"invalid-escape", "control-character", "invalid-number", "lost-event", "not-an-event"} <= kinds
+    found = document(tmp_path / "out.json.gz")
+    names = [event.get("name") for event in found["traceEvents"]]
+    assert r"C:\dev\torch PATH" in names
+    assert "loud \x01" in names
+    assert result.events == len(names)
+    assert read(tmp_path / "out.json.gz", strict=False).meta.events == result.events
+
+
+def test_a_cut_gzip_is_repaired(tmp_path: Path) -> None:
+    packed = gzip.compress(lines(sound(50)).encode())
+    result = write_mended(write(tmp_path, packed[: len(packed) // 2]), tmp_path / "out.json")
+    assert {r.kind for r in result.repairs} >= {"truncated-gzip", "truncated"}
+    assert len(document(tmp_path / "out.json")["traceEvents"]) == result.events > 100
+    assert read(tmp_path / "out.json").repairs == ()
+
+
+def test_nothing_is_left_behind_when_reading_fails(tmp_path: Path) -> None:
+    (tmp_path / "out.json").write_text("before")
+    for content in (b"hello", b"[]"):
+        with pytest.raises(UnreadableTraceError):
+            write_mended(write(tmp_path, content), tmp_path / "out.json")
+    assert (tmp_path / "out.json").read_text() == "before"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.json", "out.json"]
+
+
+def test_nothing_is_left_behind_when_interrupted(tmp_path: Path) -> None:
+    def interrupt(stage: str, done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_mended(write(tmp_path, lines(sound())), tmp_path / "out.json.gz", interrupt)
+    assert [p.name for p in tmp_path.iterdir()] == ["in.json"]
+
+
+def test_an_output_that_cannot_be_written_is_refused_first(tmp_path: Path) -> None:
+    path = write(tmp_path, lines(sound()))
+    for output in (tmp_path, path, tmp_path / "none" / "out.json"):
+        with pytest.raises(UsageError):
+            write_mended(path, output)
+
+
+def test_slim_keeps_the_steps_and_what_was_launched_in_them(tmp_path: Path) -> None:
+    builder = sound(5)
+    # Launched at the very end of step 2, run in step 4.
+    builder.launch(1_299_000, kernel_start=1_450_000, kernel_dur=10, name="late")
+    # Launched before, still running when step 1 begins.
+    builder.launch(1_090_000, kernel_start=1_095_000, kernel_dur=9000, name="spill")
+    builder.launch(1_090_500, kernel_start=1_150_000, kernel_dur=10, name="inside")
+    builder.launch(1_050_000, kernel_start=1_060_000, kernel_dur=10, name="before")
+    path = write(tmp_path, lines(builder))
+    result = write_slim(path, tmp_path / "out.json.gz", steps=(1, 2))
+    trace = read(tmp_path / "out.json.gz", strict=True)
+    assert trace.steps["number"].tolist() == [1, 2]
+    assert trace.meta.events == result.events
+    names = set(trace.kernels["name"])
+    assert {"late", "spill", "inside"} <= names
+    assert "before" not in names
+    whole = read(path)
+    inside = whole.runtime["start_ns"].between(100_000_000, 300_000_000, inclusive="left")
+    assert len(trace.runtime) == int(inside.sum())
+    assert trace.meta.devices == whole.meta.devices
+
+
+def test_slim_leaves_out_python_and_shapes(tmp_path: Path) -> None:
+    builder = sound(2).python("train.py(3): f", 1_000_000, 10)
+    builder.op("aten::mm", 1_000_000, 5, **{"Input Dims": [[2, 3]], "Input type": ["float"], "Sequence number": 4})
+    path = write(tmp_path, lines(builder))
+    write_slim(path, tmp_path / "out.json", python=False, shapes=False)
+    trace = read(tmp_path / "out.json", strict=True)
+    assert len(trace.python) == 0
+    assert trace.ops["input_dims"].isna().all()
+    assert trace.ops["sequence"].dropna().tolist() == [4]
+    assert trace.meta.events == len(builder.events) - 1
+
+
+def test_slim_of_missing_steps_says_which_there_are(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no such steps") as caught:
+        write_slim(write(tmp_path, lines(sound())), tmp_path / "out.json", steps=(7, 9))
+    assert "0-2" in str(caught.value)
+    plain = TraceBuilder()
+    plain.op("a", 1, 2)
+    with pytest.raises(UsageError, match="no step marks"):
+        write_slim(write(tmp_path, lines(plain)), tmp_path / "out.json", steps=(7, 9))
+
+
+@needs_shared
+def test_slim_of_a_recorded_trace_is_small(tmp_path: Path) -> None:
+    path = SHARED / "hta_a100_ddp_resnet.json.gz"
+    numbers = read(path).steps["number"].tolist()
+    write_slim(path, tmp_path / "out.json.gz", steps=(numbers[0], numbers[0]), python=False, shapes=False)
+    trace = read(tmp_path / "out.json.gz", strict=True)
+    assert numbers[0] in trace.steps["number"].tolist()
+    assert len(trace.kernels) > 0
+
+
+def test_the_commands_say_what_they_did(tmp_path: Path) -> None:
+    path = write(tmp_path, lines(sound())[:-200])
+    said = CliRunner().invoke(repair, [str(path), "-o", str(tmp_path / "out.json.gz")])
+    assert said.exit_code == 0
+    assert "repaired: truncated x1, first at byte" in said.output
+    assert "events" in said.output.splitlines()[-1]
+    said = CliRunner().invoke(slim, [str(tmp_path / "out.json.gz"), "-o", str(tmp_path / "s.json"), "--steps", "1"])
+    assert said.exit_code == 0
+    assert read(tmp_path / "s.json").steps["number"].tolist() == [1]

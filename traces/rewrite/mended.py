@@ -1,0 +1,57 @@
+"""A damaged trace to a sound one: every readable event as it was written, valid JSON that any viewer opens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from traces.errors import UnreadableTraceError
+from traces.progress import Progress, silent
+from traces.reader.chunks import Chunks
+from traces.reader.repairs import Repairs
+from traces.reader.shapes import RawEvents
+from traces.reader.source import STDIN, Source
+from traces.rewrite.writer import check_output, trace_writer
+from traces.trace import Repair
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """What was written.
+
+    Args:
+        events: Events in the new file.
+        size_bytes: Bytes of the new file.
+        repairs: What had to be mended.
+    """
+
+    events: int
+    size_bytes: int
+    repairs: tuple[Repair, ...]
+
+
+def write_mended(path: Path, output: Path, progress: Progress = silent) -> Rewritten:
+    """Writes a repaired copy of a trace.
+
+    Args:
+        path: The trace; `-` is the standard input.
+        output: The copy; compressed when its name ends in .gz.
+        progress: Told how far reading is.
+
+    Raises:
+        UnreadableTraceError: The trace cannot be read at all, or holds no events.
+        UsageError: The copy cannot be written.
+    """
+    check_output(output, path)
+    repairs = Repairs("standard input" if path == STDIN else path.name)
+    with Source(path, progress, repairs) as source:
+        chunks = Chunks(source.blocks(), source.name, repairs, RawEvents())
+        with trace_writer(output) as writer:
+            for events in chunks:
+                writer.write(events)
+            if not writer.events:
+                raise UnreadableTraceError(
+                    f"{source.name} holds no events", where=str(path), fix="record the trace again"
+                )
+            writer.finish(chunks.top)
+    return Rewritten(writer.events, output.stat().st_size, repairs.listed())
