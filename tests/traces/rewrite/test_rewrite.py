@@ -71,6 +71,7 @@ def test_damage_of_many_kinds_is_repaired(tmp_path: Path) -> None:
     builder.op('quoteQ"', 1_000_003, 1)
     builder.op(r"C:\dev\torch PATH", 1_000_001, 1)
     builder.op("loud \x01", 1_000_002, 1, loss=float("nan"))
+    builder.op("cut off", 1_000_004, 1)
     text = lines(builder).replace(r"C:\\dev\\torch", r"C:\dev\torch").replace(r"\u0001", "\x01").replace('Q\\"', 'Q"')
     text = text.replace('"traceEvents": [', '"traceEvents": [null, {}, "x",')[:-20] + "\udcff"
     result = write_mended(write(tmp_path, text), tmp_path / "out.json.gz")
