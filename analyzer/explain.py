@@ -11,6 +11,7 @@ from analyzer.analysis import Analysis
 from analyzer.assemble import assemble
 from analyzer.engine import judge, run_rules
 from analyzer.facts import Facts
+from analyzer.intervals import IntervalSet
 from analyzer.rule import Rule
 from analyzer.trust import grade
 from traces.errors import AdvisorError, UsageError
@@ -37,6 +38,21 @@ class Options:
     steps: tuple[int, int] | None = None
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     accepted: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Explained:
+    """The document and what it was made from.
+
+    Args:
+        analysis: The document.
+        facts: The measurements; None where only the document is there (a report that is opened again).
+        claims: For each finding of its own the time it explains, best finding first.
+    """
+
+    analysis: Analysis
+    facts: Facts | None = None
+    claims: Mapping[str, IntervalSet] = field(default_factory=dict)
 
 
 def load_rules() -> tuple[Rule, ...]:
@@ -81,13 +97,11 @@ def analyse(path: Path, options: Options = Options(), progress: Progress | None 
         UnreadableTraceError: The file is no trace or is damaged.
         UsageError: The steps asked for are not in the trace.
     """
-    return analyse_with_facts(path, options, progress)[0]
+    return analyse_with_facts(path, options, progress).analysis
 
 
-def analyse_with_facts(
-    path: Path, options: Options = Options(), progress: Progress | None = None
-) -> tuple[Analysis, Facts]:
-    """The same, with the measurements for views that show more than the document holds."""
+def analyse_with_facts(path: Path, options: Options = Options(), progress: Progress | None = None) -> Explained:
+    """As `analyse`, with the measurements kept, for views that show more than the document holds."""
     tell: Progress = progress or silent
     trace = read(path, tell)
     tell("measuring", 0, 1)
@@ -100,7 +114,9 @@ def analyse_with_facts(
     runs = run_rules(facts, rules, trust, disabled=disabled, limits=options.limits)
     judged = judge(facts, runs, trust)
     tell("checking", len(rules), len(rules))
-    return assemble(facts, trust, runs, judged, options.accepted), facts
+    analysis = assemble(facts, trust, runs, judged, options.accepted)
+    claims = {item.identity: item.finding.saving.claims for item in judged if not item.explained_by}
+    return Explained(analysis, facts, claims if analysis.findings else {})
 
 
 def _disabled(rules: tuple[Rule, ...], options: Options) -> frozenset[str]:

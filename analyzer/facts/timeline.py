@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # Spans of one label closer than this share of the step are drawn as one: nobody sees the gap.
 _MERGE_RATIO = 0.002
 MAX_SPANS = 400
+_BACKWARD = r"autograd::engine::evaluate_function|torch::autograd::|\w+Backward\d*$"
 
 
 @dataclass(frozen=True)
@@ -110,9 +111,9 @@ def _device_lane(facts: Facts, index: int, start_ns: int, end_ns: int) -> DrawnL
 
 
 def _backward(facts: Facts) -> IntervalSet:
-    """When any thread evaluates a node of the autograd graph."""
+    """When any thread evaluates a node of the autograd graph; before torch 1.10 only the nodes themselves are named."""
     ops = facts.trace.ops
-    engine = ops["name"].cat.categories.str.startswith("autograd::engine::evaluate_function")
+    engine = ops["name"].cat.categories.str.match(_BACKWARD)
     return _spans(ops[engine[ops["name"].cat.codes]]) if len(ops) else EMPTY
 
 

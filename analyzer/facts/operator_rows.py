@@ -1,0 +1,66 @@
+"""What the tables of operators hold: plain data, nanoseconds per step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Group = Literal["op", "shape", "kernel", "module"]
+GROUPS: tuple[Group, ...] = ("op", "shape", "kernel", "module")
+
+
+@dataclass(frozen=True)
+class OperatorRow:
+    """One line of the table; times are nanoseconds per step.
+
+    Args:
+        name: Of the op, kernel or module.
+        shape: Input shapes as recorded, for the group `shape`; else empty.
+        calls: Per step.
+        self_host_ns: Host time outside the ops it calls; None for kernels.
+        host_ns: Host time; None for kernels.
+        self_device_ns: Device time of what it launches itself.
+        device_ns: Device time of what is launched inside.
+        share: Of all device time (its own part); on a trace without device work of all host time.
+        tensor_core_ratio: Share of its matrix kernels' time on tensor cores; None where no name says.
+    """
+
+    name: str
+    shape: str
+    calls: float
+    self_host_ns: int | None
+    host_ns: int | None
+    self_device_ns: int
+    device_ns: int
+    share: float
+    tensor_core_ratio: float | None
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A caller or a callee with the calls between the two, per step."""
+
+    name: str
+    calls: float
+    host_ns: int
+    device_ns: int
+
+
+@dataclass(frozen=True)
+class Example:
+    """One call: the step it is in, its start in that step, its length, and its shapes or stream."""
+
+    step: int
+    start_ns: int
+    dur_ns: int
+    detail: str
+
+
+@dataclass(frozen=True)
+class OperatorDetail:
+    """Around one row of the table."""
+
+    row: OperatorRow
+    callers: tuple[Neighbour, ...]
+    callees: tuple[Neighbour, ...]
+    examples: tuple[Example, ...]
