@@ -9,19 +9,29 @@ import pandas as pd
 from analyzer.facts.anomaly import AnomalyChecks, anomaly
 from analyzer.facts.causes import Waterfall, device_waterfall, host_waterfall
 from analyzer.facts.collected import Collected, collected
+from analyzer.facts.collectives import Collectives, collectives
 from analyzer.facts.devices import DeviceActivity, device_activities
 from analyzer.facts.health import Symptom, symptoms
 from analyzer.facts.host import HostActivity, main_thread
 from analyzer.facts.host_tree import HostTree, host_tree
 from analyzer.facts.input_wait import InputWait, input_wait
+from analyzer.facts.kernels import Kernels, kernels
 from analyzer.facts.launches import BlockingLaunches, blocking_launches, device_work, launches, lead_median_ns
 from analyzer.facts.loading import Loading, loading
+from analyzer.facts.op_tree import OpTree
+from analyzer.facts.precision import MatrixWork, matrix_work
 from analyzer.facts.stacks import Stacks
 from analyzer.facts.steps import Steps, find_steps
 from analyzer.facts.transfers import Transfers, transfers
 from analyzer.facts.waits import Waits, waits
 from analyzer.intervals import IntervalSet
 from traces.trace import Trace
+
+# Below this median launch lead the device waits for each launch (rules.md 0.4: 2-5 us measured on CUDA, 10-18 us on ROCm).
+_LAUNCH_BOUND_LEAD_NS = 10_000
+_LAUNCH_BOUND_LEAD_ROCM_NS = 25_000
+# A device this busy is not starved, however short the lead.
+_LAUNCH_BOUND_IDLE_RATIO = 0.15
 
 
 class Facts:
@@ -150,6 +160,40 @@ class Facts:
         """Launches in the used steps that outlast their kernel."""
         inside = self.window().contains(self.launched["launch_start_ns"].to_numpy())
         return blocking_launches(self.launched[inside])
+
+    @cached_property
+    def launch_bound(self) -> bool:
+        """Whether the device idles because it waits for each launch: a faster kernel then changes nothing."""
+        limit = _LAUNCH_BOUND_LEAD_ROCM_NS if self.trace.meta.device_kind == "rocm" else _LAUNCH_BOUND_LEAD_NS
+        lead = self.lead_ns
+        return lead is not None and lead < limit and self.ratio(self.idle.total_ns) >= _LAUNCH_BOUND_IDLE_RATIO
+
+    @cached_property
+    def op_tree(self) -> OpTree:
+        """Which op encloses which."""
+        return OpTree(self.trace.ops)
+
+    @cached_property
+    def kernels(self) -> Kernels:
+        """Kernels of the device that stands for the trace, with what their names say and the op that launched them."""
+        return kernels(self)
+
+    @cached_property
+    def matrix_work(self) -> MatrixWork:
+        """GEMMs and convolutions, their number formats, and whether tensor cores do them."""
+        return matrix_work(self)
+
+    @cached_property
+    def collectives(self) -> Collectives:
+        """Collectives: when they run, and what of it nothing hides."""
+        return collectives(self)
+
+    def kernel_gain_ns(self, kernel_ns: float) -> int:
+        """What shortening kernels by `kernel_ns` in total can save on the clock: only where the device is what the step waits for.
+
+        Kernel time x (1 - idle share), 0 when the trace is launch-bound (rules.md 2.0).
+        """
+        return 0 if self.launch_bound else int(kernel_ns * (1 - min(1.0, self.ratio(self.idle.total_ns))))
 
     @cached_property
     def collected(self) -> Collected:

@@ -1,5 +1,6 @@
 """PR: number formats and tensor cores."""
 
 from analyzer.rule import Rule
+from rules.precision import no_tensor_cores, tf32_off
 
-RULES: tuple[Rule, ...] = ()
+RULES: tuple[Rule, ...] = (no_tensor_cores.RULE, tf32_off.RULE)

@@ -1,0 +1,126 @@
+"""Collectives: when they run, what of it nothing hides, how many there are and how large."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from analyzer.facts.precision import tensor_dims
+from analyzer.intervals import IntervalSet
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+# Ranges by which one collective is counted, the most direct that the trace has: each collective leaves up to one of every kind.
+_COUNTED = (
+    re.compile(r"(?:nccl|gloo|mpi|ucc|xccl|hccl|rccl):"),
+    re.compile(r"record_param_comms"),
+    re.compile(r"c10d::"),
+)
+_BYTES = {"double": 8, "long": 8, "long int": 8, "int": 4, "float": 4, "short": 2, "c10::Half": 2, "c10::BFloat16": 2}
+
+
+@dataclass(frozen=True)
+class Collectives:
+    """The collectives of the used steps.
+
+    Args:
+        running: When a collective runs on the device (on a CPU-only trace: inside a collective's range on any thread).
+        exposed: The part of it that owns the step's time: nothing else runs beside it (cause `communication`).
+        calls: One row per collective by its host range: kind (`all_reduce`, ...), start_ns, end_ns, size_bytes (float64, NaN where
+            shapes were not recorded).
+        kernels: Number of collective kernels on the device.
+        data_parallel: Whether a DistributedDataParallel module is used.
+        sharded: Whether parameters are gathered and gradients scattered (FSDP, ZeRO).
+        exposed_ns: Exposed time by kind of collective, the largest first; empty where no range tells the kind.
+    """
+
+    running: IntervalSet
+    exposed: IntervalSet
+    calls: pd.DataFrame
+    kernels: int
+    data_parallel: bool
+    sharded: bool
+    exposed_ns: dict[str, int]
+
+    @property
+    def main_kind(self) -> str | None:
+        """The kind with the most exposed time; None where it is unknown."""
+        return next(iter(self.exposed_ns), None)
+
+    @property
+    def hidden_ratio(self) -> float:
+        """Share of the collectives' time that compute runs beside; 1 where there is none."""
+        return 1 - self.exposed.total_ns / self.running.total_ns if self.running else 1.0
+
+
+def collectives(facts: Facts) -> Collectives:
+    """Measures the collectives; all empty in a run of one process."""
+    window = facts.window()
+    ranges = facts.trace.collectives
+    ranges = ranges[window.contains(ranges["start_ns"].to_numpy())]
+    names = ranges["name"].astype("str")
+    counted = next((pattern for pattern in _COUNTED if names.str.match(pattern).any()), None)
+    rows = ranges[names.str.match(counted)] if counted else ranges
+    calls = pd.DataFrame(
+        {
+            "kind": rows["name"].astype("str").str.replace(r"^\w+(?::+|$)_*", "", regex=True).to_numpy(),
+            "start_ns": rows["start_ns"].to_numpy(),
+            "end_ns": rows["end_ns"].to_numpy(),
+            "size_bytes": _sizes(rows),
+        }
+    )
+    running = (facts.device.collective & window) if facts.device else (facts.host.anywhere("collectives") & window)
+    kinds = set(calls["kind"])
+    exposed = facts.waterfall.owned("communication")
+    by_kind = {kind: (exposed & call_spans(facts, calls[calls["kind"] == kind])).total_ns for kind in sorted(kinds)}
+    return Collectives(
+        running=running,
+        exposed=exposed,
+        exposed_ns={kind: ns for kind, ns in sorted(by_kind.items(), key=lambda item: -item[1]) if ns},
+        calls=calls,
+        kernels=int(facts.kernels.frame["collective"].sum()) if facts.device else 0,
+        data_parallel=_has_range(facts, r"DistributedDataParallel\.forward|torch\.distributed\.ddp"),
+        sharded=_has_range(facts, r"FullyShardedDataParallel|FSDP::")
+        or (any("reduce_scatter" in kind for kind in kinds) and any("gather" in kind for kind in kinds)),
+    )
+
+
+def call_spans(facts: Facts, rows: pd.DataFrame) -> IntervalSet:
+    """When the device runs the collectives launched inside the given calls; on a CPU-only trace the calls themselves."""
+    calls = IntervalSet(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy())
+    if facts.device is None:
+        return calls
+    found = facts.kernels
+    launched = np.nan_to_num(found.frame["launch_start_ns"].to_numpy(), nan=-1).astype(np.int64)
+    return found.spans(found.frame["collective"].to_numpy() & calls.contains(launched))
+
+
+def _has_range(facts: Facts, pattern: str) -> bool:
+    wanted = re.compile(pattern)
+    return any(
+        wanted.match(str(name))
+        for frame in (facts.trace.annotations, facts.trace.ops)
+        for name in frame["name"].cat.categories
+    )
+
+
+def _sizes(rows: pd.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Bytes of the first tensor of each collective, decoded once per distinct pair of shape and type."""
+    if not len(rows):
+        return np.empty(0)
+    dims, types = rows["input_dims"].astype("object"), rows["input_types"].astype("object")
+    pairs = pd.MultiIndex.from_arrays([dims.fillna(""), types.fillna("")])
+    codes, distinct = pd.factorize(pairs)
+    known = np.array([_size(str(shape), str(kind)) for shape, kind in distinct], dtype=np.float64)
+    return known[codes]
+
+
+def _size(dims: str, types: str) -> float:
+    shapes = [shape for shape in tensor_dims(dims) if shape]
+    width = next((size for name, size in _BYTES.items() if f'"{name}"' in types), 1 if '"' in types else None)
+    return float(np.prod(shapes[0], dtype=np.float64)) * width if shapes and width else float("nan")

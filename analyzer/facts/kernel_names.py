@@ -1,0 +1,219 @@
+"""What a device kernel's name says: what it computes, in which number format, on tensor cores or not, how aligned.
+
+Names were read from traces of torch 1.8 to now on V100, A100, H100, B200 and MI210 to MI300X. Everything works on one string and
+is called once per distinct name. What a name does not say stays None: it is never guessed, and no name says which card it ran on
+(kernels built for an older generation run on a newer one).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from traces.reader.vocabulary import is_collective_kernel
+
+# Number formats for which there are tensor cores (AMD: matrix cores) fast enough to matter in training.
+SHORT_FORMATS = ("fp16", "bf16", "fp8")
+MATRIX_FAMILIES = ("gemm", "conv", "attention")
+# One pass over memory and little arithmetic: what a compiler fuses into its neighbours.
+POINTWISE_FAMILIES = ("elementwise", "copy", "cat", "reduce", "softmax", "norm")
+
+
+@dataclass(frozen=True)
+class KernelName:
+    """What one name says.
+
+    Args:
+        family: gemm, gemv (one vector: memory decides, not tensor cores), conv, attention, layout (transposes around
+            convolutions), elementwise, copy, cat, reduce, softmax, norm, gather (index, embedding, sort), multi_tensor (foreach
+            and fused optimizers), triton, collective or other.
+        number_format: fp64, fp32, tf32, fp16, bf16, fp8, int8, complex or None; of the inputs, where they differ from the result.
+        tensor_core: Whether tensor or matrix cores do the work; None where the name does not say.
+        alignment: Elements that a GEMM's operands are aligned to (CUTLASS `_alignN`), or None.
+        min_compute_major: The oldest NVIDIA generation that can run the kernel, by the one it was built for; or None.
+    """
+
+    family: str
+    number_format: str | None
+    tensor_core: bool | None
+    alignment: int | None
+    min_compute_major: int | None
+
+
+# First match wins; the order is part of the meaning (`reshape_and_cache_flash` is no attention, `indexed_tf32f32` no gather).
+_FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (family, re.compile(pattern))
+    for family, pattern in (
+        (
+            "attention",
+            r"flash_(?:fwd|bwd|attn|attention)|pytorch_flash|fmha|Fmha|[Aa]ttention|mem_eff|attn_(?:fwd|bwd)|_attn_|sdpa",
+        ),
+        ("triton", r"^triton_"),
+        ("multi_tensor", r"multi_tensor_apply|[Ff]used_?[Aa]dam|[Ff]used_?[Ss]gd"),
+        (
+            "layout",
+            r"nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|NCHW2NHWC|NHWC2NCHW|NCHW2CNHW|CNHW2NCHW|^batched_transpose_\d",
+        ),
+        (
+            "norm",
+            r"batch_?norm|BatchNorm|\bbn_[fb]w|layer_?norm|LayerNorm|group_?norm|GroupNorm|rms_?norm|Rmsnorm"
+            r"|RowwiseMoments|GammaBeta",
+        ),
+        ("softmax", r"[Ss]oft_?[Mm]ax"),
+        (
+            "conv",
+            r"convolve|scudnn|hcudnn|winograd|Winograd|wgrad|dgrad|fprop|[Cc]onv(?:olution|\d?d|_depthwise|2D)|_conv_|\bconv\b|4conv6"
+            r"|conv_(?:fwd|bwd)|bwd_weight|igemm_(?:fwd|bwd|wrw)|im2col|col2im|Im2Col|fft[12]d_(?:r2c|c2r)|pointwise_mult_and_sum_complex",
+        ),
+        ("gemv", r"gemv|gemmk1"),
+        (
+            "gemm",
+            r"gemm|GEMM|Gemm|^Cijk_|nvjet|cutlass|_matmul|matmul_|^bmm_|splitK|xdlops|_dot_kernel|\bdot_kernel",
+        ),
+        (
+            "gather",
+            r"(?<!rotary_)embedding|radix_?sort|RadixSort|[Mm]ergeSort|bitonicSort|sort(?:ed)?_?[Kk]|searchsorted|unique|segment|index(?:Select|Func|Add|Copy|Fill)"
+            r"|index_(?:elementwise|kernel|put|copy|fill|add|select)|gpu_index_kernel|[Gg]ather(?!Reduce)|[Ss]catter|masked_s|permute_pooled"
+            r"|permute_(?:1|2)D|ReduceByKey",
+        ),
+        ("cat", r"CatArray"),
+        ("copy", r"direct_copy_kernel|(?:b?float(?:16|8\w*)|half)_copy_kernel|\bcopy_kernel|copy_device_to_device"),
+        ("elementwise", r"rotary_embedding|elementwise_kernel|pointwise|dropout_kernel|_elementwise_"),
+        ("reduce", r"reduce_kernel|DeviceReduceKernel|DeviceReduceSingleTile"),
+    )
+)
+
+_CASTS = re.compile(r"(?:b?float(?:16|8\w*)|half)_copy_kernel|LoadWithCast|StoreWithCast")
+# No tensor core has ever computed these: one channel at a time leaves no matrix to multiply.
+_DEPTHWISE = re.compile(r"depthwise|grouped_direct")
+
+_ALIGN = re.compile(r"_align(\d+)")
+_CIJK = re.compile(r"^Cijk_\w+?_([A-Z0-9]+?)_")
+_CIJK_FORMATS = {
+    "S": "fp32",
+    "D": "fp64",
+    "B": "bf16",
+    "H": "fp16",
+    "C": "complex",
+    "Z": "complex",
+    "F": "fp8",
+    "I": "int8",
+    "4": "int8",
+}
+_NVJET = re.compile(r"nvjet_(?:sm\d+_)?([a-z])[a-z]{2}_")
+_NVJET_FORMATS = {"h": "fp16", "t": "bf16", "q": "fp8", "o": "fp8"}
+
+# Number formats of libraries' names, where the formats are words and not C++ types; first match wins.
+_WORDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (number_format, re.compile(pattern))
+    for number_format, pattern in (
+        ("complex", r"_g?[cz]gemm|float2\b.*_complex|c10::complex"),
+        ("tf32", r"tf32|TF32|tensorop_s(?:1688|161616|16816|1684)gemm_\d|s1688(?:fprop|dgrad|wgrad)_optimized_\d"),
+        ("fp8", r"e4m3|e5m2|E4M3|E5M2|[Ff]p8|FP8"),
+        ("bf16", r"bf16|bfloat16|BFloat16|DF16b"),
+        ("fp16", r"(?<!b)f(?:p)?16|fp16|_half\b|c10::Half|__half|h884|h1688|h16816|\bhgemm|_hgemm|hcudnn|half_t|DF16_"),
+        ("int8", r"i8816|i16832|_int8|s8_s8|i8i8"),
+        ("fp64", r"dgemm|d884gemm|dcudnn|f64f64"),
+        ("fp32", r"sgemm|scudnn|f32f32_f32f32|_fp32|convolve_sgemm|fp32_fp32"),
+    )
+)
+_TENSOR_CORE = re.compile(
+    r"tensorop|xmma|h884|s884|d884|h1688|s1688|s16816|h16816|161616|hmma|wgmma|gmma|i8816|nvjet|fmha|Fmha|flash_(?:fwd|bwd)"
+    r"|bmm_\w*_sm100|sm(?:90|100)_|xdlops|_xdl_|_mfma|gtcx|ck_tile|MI\d+x\d+x\d+"
+)
+_SIMT = re.compile(
+    r"simt|(?:volta|turing|maxwell|pascal|ampere)_(?:sgemm|dgemm|scudnn|cgemm|gcgemm|zgemm)|scudnn|convolve_sgemm|sgemm_largek|magma_sgemm"
+    r"|[wd]grad\w*_engine|wgrad_alg\d|dgrad2d_alg|gemmSN|explicit_convolve"
+)
+_GENERATIONS: tuple[tuple[int, re.Pattern[str]], ...] = tuple(
+    (major, re.compile(pattern))
+    for major, pattern in (
+        (10, r"sm100"),
+        (9, r"sm90|wgmma"),
+        (8, r"ampere_|sm8[0-9]|cutlass_8\d_|tf32"),
+        (7, r"volta_|turing_|sm7[05]|cutlass_7\d_"),
+    )
+)
+# The C++ types a kernel is instantiated for, at the start of its template arguments.
+_TYPES: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("bf16", re.compile(r"BFloat16|__nv_bfloat16|__hip_bfloat16")),
+    ("fp16", re.compile(r"c10::Half|__half|\bhalf\b")),
+    ("complex", re.compile(r"c10::complex|\bfloat2\b(?!,)|cuComplex")),
+    ("fp32", re.compile(r"\bfloat\b")),
+    ("fp64", re.compile(r"\bdouble\b")),
+)
+# `double` as a plain argument (an epsilon, a probability) says nothing; as the type of the functor, or of its operands, it does.
+_FP64_TYPE = re.compile(r"\{lambda\(double[,)]|Functor\w*<double\b|ReduceOp<double\b|kernel\w*<double\b|Functor<double")
+_INTEGER_TYPE = re.compile(
+    r"\{lambda\((?:long|bool|unsigned char|signed char|short)[,)]|Functor\w*<(?:int|long|bool)\b"
+)
+
+
+@lru_cache(maxsize=65_536)
+def describe(name: str) -> KernelName:
+    """What a kernel's name says.
+
+    Args:
+        name: As recorded, demangled or not.
+    """
+    family = family_of(name)
+    number_format = _number_format(name, family)
+    alignment = _ALIGN.search(name)
+    matrix = family in MATRIX_FAMILIES
+    return KernelName(
+        family=family,
+        number_format=number_format,
+        tensor_core=_tensor_core(name, number_format) if matrix else None,
+        alignment=int(alignment.group(1)) if alignment and len(alignment.group(1)) < 4 else None,
+        min_compute_major=next((major for major, pattern in _GENERATIONS if pattern.search(name)), None)
+        if matrix
+        else None,
+    )
+
+
+def family_of(name: str) -> str:
+    """What a kernel computes; `other` where its name does not say."""
+    if is_collective_kernel(name):
+        return "collective"
+    # The library of embeddings has `gemm` in its own name.
+    name = name.replace("fbgemm", "")
+    return next((family for family, pattern in _FAMILIES if pattern.search(name)), "other")
+
+
+def is_cast(name: str) -> bool:
+    """Whether a kernel converts between number formats, as far as its name tells."""
+    return _CASTS.search(name) is not None
+
+
+def is_depthwise(name: str) -> bool:
+    """Whether a convolution works channel by channel, which no tensor core does."""
+    return _DEPTHWISE.search(name) is not None
+
+
+def _number_format(name: str, family: str) -> str | None:
+    if family in MATRIX_FAMILIES:
+        for pattern, formats in ((_CIJK, _CIJK_FORMATS), (_NVJET, _NVJET_FORMATS)):
+            match = pattern.search(name)
+            if match:
+                return formats.get(match.group(1)[0])
+        word = next((word for word, pattern in _WORDS if pattern.search(name)), None)
+        if word:
+            return word
+    if _FP64_TYPE.search(name):
+        return "fp64"
+    if _INTEGER_TYPE.search(name):
+        return None
+    found = next((kind for kind, pattern in _TYPES if pattern.search(name)), None)
+    # A lone `double` may be any scalar argument.
+    return None if found == "fp64" else found
+
+
+def _tensor_core(name: str, number_format: str | None) -> bool | None:
+    if _SIMT.search(name):
+        return False
+    if _TENSOR_CORE.search(name):
+        return True
+    if number_format == "tf32":
+        return True
+    return None

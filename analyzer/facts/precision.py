@@ -1,0 +1,112 @@
+"""Matrix work in single precision beside the tensor cores, and how we know."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from analyzer.facts.kernel_names import MATRIX_FAMILIES, SHORT_FORMATS
+from analyzer.facts.op_tree import NONE, BoolArray, category_mask, pick, pick_row
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+_MATRIX_OP = re.compile(
+    r"aten::_*(?:mm|addmm|bmm|baddbmm|linear|matmul|addbmm|einsum|\w*convolution\w*|conv(?:_transpose)?[123]d"
+    r"|scaled_dot_product\w*)$"
+)
+_CONV_OP = re.compile(r"aten::\w*conv", re.IGNORECASE)
+# Types of arguments that are no tensors: lists of sizes, flags, absent ones.
+_SCALARS = frozenset(
+    ("", "Int", "Bool", "Double", "Scalar", "ScalarList", "GenericList", "TensorList", "None", "Device", "Layout")
+)
+
+
+@dataclass(frozen=True)
+class MatrixWork:
+    """GEMMs and convolutions of the used steps.
+
+    Args:
+        single: Kernels (rows of `Kernels.frame`) that compute in single precision without tensor cores; shape (kernels,).
+        convolution: Kernels that belong to a convolution; shape (kernels,).
+        by_types: Whether the number formats of most of `single` come from recorded input types; else from kernel names alone.
+        tensor_core_ratio: Share of all matrix time on tensor cores; 0 without matrix work.
+        matrix_ns: Device time of all matrix kernels.
+        compute_major: Compute capability of the card; of the oldest card that could have run the kernels where the trace does not
+            name it; None where nothing says so.
+        card_known: Whether the trace names the card.
+    """
+
+    single: BoolArray
+    convolution: BoolArray
+    by_types: bool
+    tensor_core_ratio: float
+    matrix_ns: int
+    compute_major: int | None
+    card_known: bool
+
+
+def matrix_work(facts: Facts) -> MatrixWork:
+    """Finds the matrix kernels and their number formats."""
+    found = facts.kernels
+    matrix = found.is_family(*MATRIX_FAMILIES)
+    op = pick_row(facts.op_tree.nearest(_named(facts, _MATRIX_OP)), found.frame["op"].to_numpy())
+    types = facts.trace.ops["input_types"]
+    typed = pick(category_mask(types, lambda text: first_tensor_type(text) is not None), op)
+    as_float = pick(category_mask(types, lambda text: first_tensor_type(text) == "float"), op)
+    fast = matrix & (found.on_tensor_cores() | found.is_format("tf32", *SHORT_FORMATS))
+    # A name that says nothing of tensor cores is believed only where the op is known to have been given floats.
+    plain = found.off_tensor_cores() & found.is_format("fp32", "complex")
+    single = matrix & ~found.is_family("attention") & ~found.frame["depthwise"].to_numpy() & ~fast
+    single &= np.where(typed, as_float, plain & ~found.is_format("complex"))
+    convolution = np.where(op == NONE, found.is_family("conv"), pick(_named(facts, _CONV_OP), op))
+    matrix_ns = found.time_ns(matrix)
+    major = _card_major(facts)
+    return MatrixWork(
+        single=single,
+        convolution=convolution.astype(bool),
+        by_types=found.time_ns(single & typed) > found.time_ns(single & ~typed),
+        tensor_core_ratio=found.time_ns(fast) / matrix_ns if matrix_ns else 0.0,
+        matrix_ns=matrix_ns,
+        compute_major=found.min_compute_major if major is None else major,
+        card_known=major is not None,
+    )
+
+
+def first_tensor_type(types: str) -> str | None:
+    """The type of an op's first tensor argument, as the profiler writes it; None where there is none."""
+    return next((kind for kind in _decoded(types) if isinstance(kind, str) and kind not in _SCALARS), None)
+
+
+def _decoded(text: str) -> list[object]:
+    try:
+        value = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return []
+    return value if isinstance(value, list) else []
+
+
+def tensor_dims(dims: str) -> list[list[int]]:
+    """The shapes of an op's arguments in order; an argument that is no tensor has an empty one."""
+    shapes = []
+    for item in _decoded(dims):
+        flat = isinstance(item, list) and all(isinstance(size, int) for size in item)
+        shapes.append([int(size) for size in item] if flat and isinstance(item, list) else [])
+    return shapes
+
+
+def _named(facts: Facts, pattern: re.Pattern[str]) -> BoolArray:
+    return facts.op_tree.named(lambda name: pattern.match(name) is not None)
+
+
+def _card_major(facts: Facts) -> int | None:
+    """Compute capability of the device that stands for the trace."""
+    listed = facts.trace.meta.devices
+    number = facts.device.device if facts.device else 0
+    named = [item for item in listed if item.get("id") == number] or listed
+    major = named[0].get("computeMajor") if named else None
+    return major if isinstance(major, int) else None

@@ -1,0 +1,97 @@
+"""Fixes several communication rules share, worded for what the trace shows: plain DDP, sharded parameters, or neither."""
+
+from __future__ import annotations
+
+from analyzer.facts import Facts
+from analyzer.finding import Advice
+
+
+def look_at_all_ranks(facts: Facts) -> Advice:
+    """Waiting or transferring? Only all ranks together can tell."""
+    size = facts.trace.meta.distributed.get("world_size")
+    ranks = f"all {size} ranks" if isinstance(size, int) and not isinstance(size, bool) and size > 1 else "all ranks"
+    return Advice(
+        "text",
+        f"Record {ranks} over the same steps and compare how long each spends in the same collective.",
+        "The rank with the shortest time arrived last: it is the one to speed up, and the others then stop waiting.",
+    )
+
+
+def move_less(facts: Facts) -> tuple[Advice, ...]:
+    """Fewer bytes, or the same bytes less often."""
+    if "all_to_all" in (facts.collectives.main_kind or ""):
+        return (
+            Advice(
+                "python",
+                "from torchrec.distributed.fbgemm_qcomm_codec import CommType, QCommsConfig, get_qcomm_codecs_registry\n"
+                "config = QCommsConfig(forward_precision=CommType.BF16, backward_precision=CommType.BF16)\n"
+                "codecs = get_qcomm_codecs_registry(config)",
+                "Exchange embeddings or tokens in 16 bits, and balance their shards: all-to-all waits for the fullest rank.",
+            ),
+        )
+    if facts.collectives.sharded:
+        return (
+            Advice(
+                "python",
+                "policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.bfloat16)\n"
+                "fully_shard(block, mp_policy=policy)",
+                "Parameters are gathered and gradients scattered in 16 bits: half the bytes.",
+            ),
+        )
+    if facts.collectives.data_parallel:
+        return (
+            Advice(
+                "python",
+                "from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import bf16_compress_hook\n"
+                "model.register_comm_hook(state=None, hook=bf16_compress_hook)",
+                "Halves the bytes of float32 gradients; of no use where they are 16-bit already.",
+            ),
+            Advice(
+                "python",
+                "with model.no_sync() if (index + 1) % 4 else nullcontext():\n    loss.backward()",
+                "With gradient accumulation, reduce once per optimizer step. A larger batch per rank has the same effect.",
+            ),
+        )
+    return (
+        Advice(
+            "text",
+            "Communicate less often (gradient accumulation, a larger batch per rank) or in a narrower number format.",
+            "The trace shows no DistributedDataParallel or FSDP module, so the change belongs where the collectives are called.",
+        ),
+    )
+
+
+def hide_more(facts: Facts) -> tuple[Advice, ...]:
+    """Let compute run beside what has to be sent."""
+    if "all_to_all" in (facts.collectives.main_kind or ""):
+        return (
+            Advice(
+                "python",
+                "pipeline = torchrec.distributed.TrainPipelineSparseDist(model, optimizer, device)\nfor _ in range(steps):\n"
+                "    pipeline.progress(batches)",
+                "Exchanges the next batch's indices while this batch computes; else all_to_all_single(..., async_op=True).",
+            ),
+        )
+    if facts.collectives.sharded:
+        return (
+            Advice(
+                "python",
+                "model = FullyShardedDataParallel(model, backward_prefetch=BackwardPrefetch.BACKWARD_PRE, forward_prefetch=True)",
+                "Gathers the next layer's parameters while this one computes.",
+            ),
+        )
+    if facts.collectives.data_parallel:
+        return (
+            Advice(
+                "diff",
+                " model = DistributedDataParallel(\n     model,\n+    bucket_cap_mb=50,\n+    gradient_as_bucket_view=True,\n )",
+                "Try 10, 25 (the default), 50 and 100: small buckets start earlier, large ones transfer better.",
+            ),
+        )
+    return (
+        Advice(
+            "python",
+            "work = torch.distributed.all_reduce(tensor, async_op=True)\nother_compute()\nwork.wait()",
+            "Start the collective as soon as its input is ready and wait as late as possible.",
+        ),
+    )

@@ -1,0 +1,141 @@
+"""CO001 exposed-communication: collectives run while nothing else does.
+
+## What it finds
+Time of the step in which the device (on a CPU-only trace, the process) is only inside collectives: no compute runs beside them.
+
+## Why it costs time
+A collective that runs beside the backward pass is nearly free. One with nothing beside it stretches the step by its whole length,
+and that length holds two things: moving the data, and waiting until the slowest rank arrives.
+
+## How it is measured
+`|collective kernels - other kernels| / |used steps|` on the device (the cause `communication` of the waterfall). On a CPU-only
+trace: ranges such as `gloo:all_reduce` on any thread of the process while the step's thread is in no other op. A busy device is no
+proof of work: waiting inside a collective counts as busy everywhere else.
+
+## Example
+Slow:
+
+```python
+model = DistributedDataParallel(model)
+for index, batch in enumerate(loader):
+    loss_of(model, batch).backward()
+```
+
+Faster:
+
+```python
+model = DistributedDataParallel(model, gradient_as_bucket_view=True, bucket_cap_mb=50)
+for index, batch in enumerate(loader):
+    with model.no_sync() if (index + 1) % 4 else nullcontext():
+        loss_of(model, batch).backward()
+```
+
+## Fix
+1. Look at all ranks first: if one arrives late, the others wait for it, and no setting of the collectives helps.
+2. Move less: 16-bit gradients (`bf16_compress_hook`), gradient accumulation under `no_sync()`, a larger batch per rank.
+3. Hide more: bucket size, order of the layers, prefetching of sharded parameters (CO002).
+
+## Expected gain
+At most the exposed time. The part that is waiting for other ranks shrinks only when those get faster.
+
+## When it is wrong
+From one rank's trace waiting and transferring cannot be told apart: a straggler elsewhere looks like slow communication here. The
+first collectives of a run also hold the set-up of the connections.
+
+## Thresholds
+- `min_ratio`: share of the used steps from which the rule fires.
+
+## References
+- TraceLens: 5 %; TensorBoard plugin: 10 %; XProf: 3, 15 and 30 %; gpuprof: 20 and 40 %
+- https://docs.pytorch.org/docs/stable/notes/ddp.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.finding import Bar, Bars, Column, Confidence, Finding, Outcome, Saving, Table, clear, not_applicable
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import duration, share
+from rules.communication.advice import hide_more, look_at_all_ranks, move_less
+
+META = RuleMeta(
+    code="CO001",
+    name="exposed-communication",
+    family="communication",
+    title="Collectives with no compute beside",
+    thresholds=(
+        Threshold("min_ratio", 0.05, "ratio", "TraceLens warns from 5 %; XProf and TensorBoard from 3 and 10 %"),
+    ),
+    references=("https://docs.pytorch.org/docs/stable/notes/ddp.html",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when exposed communication owns at least `min_ratio` of the used steps."""
+    found = facts.collectives
+    if not found.running and not len(found.calls):
+        yield not_applicable("no collective in the used steps")
+        return
+    ratio = facts.ratio(found.exposed.total_ns)
+    if ratio < limits["min_ratio"]:
+        yield clear(f"exposed communication is {share(ratio)} of the step, below {share(limits['min_ratio'])}")
+        return
+    exposed, step = duration(facts.per_step(found.exposed.total_ns)), duration(facts.per_step(facts.window_ns))
+    who = "the GPU" if facts.device else "training"
+    yield Finding(
+        why=f"For {exposed} of each {step} step ({share(ratio)}) {who} is only inside collectives: compute hides "
+        f"{share(found.hidden_ratio)} of their time. One rank's trace cannot tell waiting for another rank from transferring.",
+        saving=Saving(
+            claims=found.exposed,
+            basis="collectives with nothing beside them; waiting for a slower rank shrinks only when that rank gets faster",
+        ),
+        fix=(look_at_all_ranks(facts), *move_less(facts), *hide_more(facts)),
+        verify="Record every rank again with the same schedule: the share of CO001 should fall on all of them.",
+        steps_seen=_steps_seen(facts),
+        confidence=Confidence.HIGH,
+        evidence=_evidence(facts),
+        caveats=("At most: how much of it is waiting for slower ranks needs the traces of all ranks (CO003).",),
+    )
+
+
+def _steps_seen(facts: Facts) -> int:
+    used = facts.steps.used
+    inside = facts.collectives.exposed.overlap_with(used["start_ns"].to_numpy(), used["end_ns"].to_numpy())
+    return int((inside > 0).sum())
+
+
+def _evidence(facts: Facts) -> tuple[Bars | Table, ...]:
+    found = facts.collectives
+    compute = facts.waterfall.owned("compute").total_ns
+    bars = Bars(
+        "mean step",
+        "ns",
+        (
+            Bar("collectives alone", facts.per_step(found.exposed.total_ns)),
+            Bar("collectives beside compute", facts.per_step(max(found.running.total_ns - found.exposed.total_ns, 0))),
+            Bar("compute", facts.per_step(compute)),
+        ),
+    )
+    groups = found.calls.groupby("kind", sort=True)["size_bytes"].agg(["size", "median"])
+    steps = max(facts.used_steps, 1)
+    rows = tuple(
+        (
+            str(kind)[:60],
+            round(int(number) / steps, 1),
+            None if size != size else float(size),
+            facts.per_step(found.exposed_ns.get(str(kind), 0)),
+        )
+        for kind, number, size in zip(groups.index, groups["size"].to_numpy(), groups["median"].to_numpy(), strict=True)
+    )
+    columns = (
+        Column("collective", "text"),
+        Column("calls a step", "count"),
+        Column("median size", "bytes"),
+        Column("exposed a step", "ns"),
+    )
+    return (bars, Table("collectives by kind", columns, rows)) if rows else (bars,)
+
+
+RULE = Rule(META, check, __doc__)

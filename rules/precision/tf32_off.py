@@ -1,0 +1,142 @@
+"""PR002 tf32-off: single-precision matrix work on a card that could use TF32.
+
+## What it finds
+GEMMs or convolutions with 32-bit inputs that run on the ordinary units of an Ampere or newer card.
+
+## Why it costs time
+Since Ampere, tensor cores also take 32-bit inputs, rounding them to TF32 (10 bits of mantissa, the range of float32). For matrix
+products PyTorch leaves this off unless asked; the ordinary units are several times slower.
+
+## How it is measured
+`|single-precision matrix kernels without tensor cores| / |device busy|`, kind by kind: where any GEMM (any convolution)
+already runs in TF32, its switch is on and kernels of that kind do not count. Formats come from input types where recorded, else
+from kernel names.
+
+## Example
+Slow:
+
+```python
+model = build_model().cuda()
+```
+
+Faster:
+
+```python
+torch.set_float32_matmul_precision("high")
+model = build_model().cuda()
+```
+
+## Fix
+1. `torch.set_float32_matmul_precision("high")` once, before training.
+2. Convolutions: remove `torch.backends.cudnn.allow_tf32 = False`, if some line sets it; it is on by default.
+3. More: 16-bit autocast (PR001).
+
+## Expected gain
+Half of these kernels' time (two to four times as fast has been measured), times the share of the step in which the device is busy;
+nothing where the run is launch-bound.
+
+## When it is wrong
+Models that need the full mantissa: second-order methods, some physics. Recent torch also offers the switch as
+`torch.backends.cuda.matmul.fp32_precision`.
+
+## Thresholds
+- `min_busy_ratio`: share of the device's busy time from which the rule fires.
+
+## References
+- torch `_pattern_matcher.py`, FP32MatMulPattern (on live profiles; the switch itself is not in a saved trace)
+- https://docs.pytorch.org/docs/stable/notes/cuda.html#tensorfloat-32-tf32-on-ampere-and-later-devices
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.finding import Advice, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import share
+from rules.precision.common import AMPERE, GAIN_RATIO, doubts, kernel_table, steps_with, tf32_unused
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="PR002",
+    name="tf32-off",
+    family="precision",
+    title="FP32 matrix work without TF32",
+    needs=frozenset({Capability.DEVICE}),
+    thresholds=(
+        Threshold(
+            "min_busy_ratio", 0.10, "ratio", "rules.md PR002; below, halving it saves less than a step in twenty"
+        ),
+    ),
+    references=("https://docs.pytorch.org/docs/stable/notes/cuda.html",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when matrix work that TF32 would serve owns `min_busy_ratio` of the busy time."""
+    outcome = _not_asked(facts)
+    if outcome is not None:
+        yield outcome
+        return
+    rows = tf32_unused(facts)
+    ratio = facts.kernels.busy_ratio(rows)
+    if ratio < limits["min_busy_ratio"]:
+        floor = share(limits["min_busy_ratio"])
+        yield clear(f"matrix work that TF32 would serve is {share(ratio)} of the busy time, below {floor}")
+        return
+    work = facts.matrix_work
+    how = "recorded input types" if work.by_types else "kernel names"
+    confidence, caveats = doubts(facts)
+    yield Finding(
+        why=f"{share(ratio)} of the GPU's busy time is matrix work in full single precision, by {how}; none of its kind uses TF32.",
+        saving=Saving(
+            kernel_ns=facts.kernel_gain_ns(GAIN_RATIO * facts.kernels.time_ns(rows)),
+            basis="half of these kernels' time, of which the part that keeps the step waiting",
+        ),
+        fix=_fix(facts),
+        verify="Record again: kernel names should hold `tf32` or `s1688`; compare the loss curve with the old one.",
+        steps_seen=steps_with(facts, rows),
+        confidence=confidence,
+        evidence=(kernel_table(facts, rows, f"longest kernels in full single precision (formats from {how})"),),
+        caveats=caveats,
+    )
+
+
+def _not_asked(facts: Facts) -> Outcome | None:
+    work = facts.matrix_work
+    if facts.trace.meta.device_kind != "cuda":
+        return not_applicable("TF32 is a format of NVIDIA cards")
+    if not work.matrix_ns:
+        return not_applicable("no GEMM and no convolution in the used steps")
+    if work.compute_major is None:
+        return cannot_tell(
+            "which card this ran on: the trace has no deviceProperties; record it with torch 1.9 or newer"
+        )
+    if work.card_known and work.compute_major < AMPERE:
+        return not_applicable("this card is older than Ampere and has no TF32")
+    if work.compute_major < AMPERE:
+        return cannot_tell(
+            "whether this card has TF32: the trace has no deviceProperties; record it with torch 1.9 or newer"
+        )
+    return None
+
+
+def _fix(facts: Facts) -> tuple[Advice, ...]:
+    rows, work = tf32_unused(facts), facts.matrix_work
+    products = Advice(
+        "python",
+        'torch.set_float32_matmul_precision("high")   # once, before training',
+        "Rounds the inputs of float32 matrix products to TF32 and adds up in float32.",
+    )
+    convolutions = Advice(
+        "python",
+        "torch.backends.cudnn.allow_tf32 = True   # the default: look for the line that switches it off",
+        "The same for convolutions.",
+    )
+    found = facts.kernels
+    of_products = found.time_ns(rows & ~work.convolution) >= found.time_ns(rows & work.convolution)
+    return (products, convolutions) if of_products else (convolutions, products)
+
+
+RULE = Rule(META, check, __doc__)

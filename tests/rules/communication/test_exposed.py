@@ -1,0 +1,79 @@
+"""CO001: a data-parallel loop whose all-reduce runs 30 ms of each 100 ms step with no compute beside it."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Confidence, Severity, State
+from builders import AUTOGRAD, TraceBuilder
+from rules.communication.exposed import RULE
+from worlds import judged, renamed, run, shifted
+
+ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+
+
+def world(*, alone: float = 30_000, beside: float = 20_000, range_name: str = "nccl:all_reduce") -> TraceBuilder:
+    """Three steps of 100 ms: compute, the collective beside its end and then alone, the rest idle."""
+    builder = TraceBuilder(top={"distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 8}})
+    for number in range(3):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        builder.annotation("DistributedDataParallel.forward", at, 40)
+        builder.launch(at + 50, kernel_start=at + 100, kernel_dur=60_000)
+        args = {"Input Dims": [[25_000_000]], "Input type": ["float"]}
+        builder.event(range_name, "user_annotation", at + 100, 20, args=args)
+        builder.launch(
+            at + 105, kernel_start=at + 60_100 - beside, kernel_dur=beside + alone, name=ALL_REDUCE, stream=20, op=None
+        )
+    return builder
+
+
+def test_fires_with_the_exposed_time_as_bound() -> None:
+    found = judged(RULE, world())
+    assert found.ns_per_step == 30_000_000
+    assert (found.severity, found.confidence) == (Severity.HIGH, Confidence.HIGH)
+    assert found.finding.why == (
+        "For 30 ms of each 100 ms step (30 %) the GPU is only inside collectives: compute hides 40 % of their time. "
+        "One rank's trace cannot tell waiting for another rank from transferring."
+    )
+    assert "all 8 ranks" in found.finding.fix[0].code
+    assert any("bf16_compress_hook" in advice.code for advice in found.finding.fix)
+    table = found.finding.evidence[1]
+    assert table.rows == (("all_reduce", 1.0, 100_000_000.0, 30_000_000.0),)  # type: ignore[union-attr]
+
+
+def test_quiet_when_compute_runs_beside() -> None:
+    assert run(RULE, world(alone=0, beside=50_000)).state is State.CLEAR
+
+
+@pytest.mark.parametrize(("alone", "state"), [(4_900, State.CLEAR), (5_100, State.FIRED)])
+def test_boundary(alone: float, state: State) -> None:
+    assert run(RULE, world(alone=alone)).state is state
+
+
+def test_not_applicable_in_a_single_process() -> None:
+    builder = TraceBuilder().step(0, 0, 100)
+    builder.launch(0, kernel_start=10, kernel_dur=80)
+    assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+def test_all_to_all_gets_other_advice_than_gradients() -> None:
+    fix = judged(RULE, world(range_name="nccl:all_to_all")).finding.fix
+    assert not any("DistributedDataParallel" in advice.code or "compress_hook" in advice.code for advice in fix)
+
+
+def test_gloo_on_another_thread_counts_while_the_loop_waits() -> None:
+    builder = TraceBuilder(None)
+    for number in range(3):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        builder.op("aten::linear", at, 50_000)
+        builder.annotation("gloo:all_reduce", at + 40_000, 50_000, thread=AUTOGRAD)
+    found = judged(RULE, builder)
+    assert found.ratio == pytest.approx(0.4)
+    assert "training is only inside collectives" in found.finding.why
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain, other = judged(RULE, world()), judged(RULE, renamed(shifted(world(), 1e12), 1_000))
+    assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)

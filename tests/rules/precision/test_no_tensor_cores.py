@@ -1,0 +1,127 @@
+"""PR001: a loop whose device spends 60 of 90 busy milliseconds in float GEMMs without tensor cores."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Confidence, Severity, State
+from builders import CUDA_DEVICE, TraceBuilder
+from rules.precision.no_tensor_cores import RULE
+from worlds import judged, renamed, run, shifted
+
+V100 = {**CUDA_DEVICE, "name": "Tesla V100", "computeMajor": 7}
+POINTWISE = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>(p)"
+
+
+def world(
+    *,
+    matrix: float = 60_000,
+    other: float = 30_000,
+    kernel: str = "volta_sgemm_64x64_nt",
+    types: list[str] | None = None,
+    device: dict[str, object] | None = V100,
+    fast: float = 0,
+    lead: float = 2_000,
+) -> TraceBuilder:
+    """Three steps of 100 ms: a GEMM, then pointwise work, then (with `fast`) a GEMM on tensor cores."""
+    builder = TraceBuilder(top={"deviceProperties": [device] if device else []})
+    args = {} if types is None else {"Input type": types, "Input Dims": [[64, 64], [64, 64]]}
+    for number in range(3):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        builder.op("aten::mm", at, 50, **args)
+        builder.launch(at, kernel_start=at + lead, kernel_dur=matrix, name=kernel, op=None)
+        if other:
+            builder.launch(at + 100, kernel_start=at + lead + matrix, kernel_dur=other, name=POINTWISE)
+        if fast:
+            name = "volta_h884gemm_64x64_ldg8_nn"
+            builder.launch(at + 200, kernel_start=at + lead + matrix + other, kernel_dur=fast, name=name, op="aten::mm")
+    return builder
+
+
+def test_fires_with_half_of_the_kernel_time_that_keeps_the_step_waiting() -> None:
+    found = judged(RULE, world(types=["float", "float"]))
+    # 60 ms of GEMMs, half of them, times a device that is busy 90 % of the step.
+    assert found.ns_per_step == pytest.approx(60e6 * 0.5 * 0.9, abs=10)
+    assert (found.severity, found.confidence) == (Severity.HIGH, Confidence.HIGH)
+    assert found.finding.why == (
+        "67 % of the GPU's busy time is matrix work in single precision, by recorded input types; "
+        "tensor cores do 0 % of the matrix work."
+    )
+
+
+def test_from_names_alone_it_is_less_sure() -> None:
+    found = judged(RULE, world())
+    assert found.confidence is Confidence.MEDIUM
+    assert "by kernel names" in found.finding.why
+
+
+def test_without_the_cards_properties_it_is_a_guess() -> None:
+    found = judged(RULE, world(device=None, types=["float", "float"]))
+    assert found.confidence is Confidence.LOW
+    assert "does not name the card" in found.finding.caveats[0]
+
+
+def test_cannot_tell_which_card() -> None:
+    # This kernel runs on every card ever made.
+    name = "void implicit_convolve_sgemm<float, float, 1024, 6, 7, 3, 3, 5, 1, false, true, true>(p)"
+    result = run(RULE, world(device=None, kernel=name))
+    assert result.state is State.CANNOT_TELL
+    assert "deviceProperties" in result.reason
+
+
+def test_quiet_when_the_op_was_given_short_floats() -> None:
+    # A name that says nothing, under autocast: the op inside the cast has 16-bit inputs.
+    assert run(RULE, world(kernel="void some::gemm_kernel(p)", types=["c10::Half", "c10::Half"])).state is State.CLEAR
+
+
+def test_quiet_when_tensor_cores_do_part_of_the_work() -> None:
+    assert run(RULE, world(fast=7_000)).state is State.CLEAR
+
+
+@pytest.mark.parametrize(
+    ("device", "reason"), [({**V100, "computeMajor": 6}, "no tensor cores"), (None, "no device")], ids=["pascal", "cpu"]
+)
+def test_not_applicable(device: dict[str, object] | None, reason: str) -> None:
+    builder = world(device=device) if device else TraceBuilder(None).step(0, 0, 10)
+    if not device:
+        builder.op("aten::mm", 0, 5)
+    result = run(RULE, builder)
+    assert result.state is State.NOT_APPLICABLE
+    assert reason in result.reason
+
+
+def test_not_applicable_on_rocm() -> None:
+    builder = TraceBuilder("rocm")
+    builder.step(0, 0, 100)
+    builder.launch(0, kernel_start=10, kernel_dur=80, name="Cijk_Ailk_Bjlk_SB_MT64x16x16_MI16x16x1_SN", op="aten::mm")
+    assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(("matrix", "state"), [(9_900, State.CLEAR), (10_100, State.FIRED)])
+def test_boundary(matrix: float, state: State) -> None:
+    assert run(RULE, world(matrix=matrix, other=100_000 - 10_000, lead=0)).state is state
+
+
+@pytest.mark.parametrize(("fast", "state"), [(3_000, State.FIRED), (3_300, State.CLEAR)])
+def test_boundary_of_tensor_cores(fast: float, state: State) -> None:
+    # 3.0 of 63.0 and 3.3 of 63.3 ms on tensor cores.
+    assert run(RULE, world(fast=fast)).state is state
+
+
+def test_nothing_to_save_when_launch_bound() -> None:
+    found = judged(RULE, world(matrix=40_000, other=0, lead=7))
+    assert (found.ns_per_step, found.severity) == (0, Severity.INFO)
+
+
+def test_the_fix_fits_the_generation() -> None:
+    assert "GradScaler" in judged(RULE, world()).finding.fix[0].code
+    ampere = judged(RULE, world(device=CUDA_DEVICE)).finding
+    assert "bfloat16" in ampere.fix[0].code
+    # TF32 alone takes half of it; this is what autocast adds.
+    assert "PR002" in ampere.saving.basis
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain, other = judged(RULE, world()), judged(RULE, renamed(shifted(world(), 1e12), 1_000))
+    assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)
