@@ -8,8 +8,9 @@ import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from analyzer.analysis import CARD_RATIO
 from analyzer.facts import Facts
-from analyzer.finding import Confidence, Finding, Outcome, Severity, State
+from analyzer.finding import Confidence, Finding, Outcome, Saving, Severity, State
 from analyzer.intervals import EMPTY, IntervalSet
 from analyzer.rule import Rule
 from analyzer.trust import TrustGrade
@@ -99,7 +100,7 @@ def _run(facts: Facts, rule: Rule, trust: TrustGrade, disabled: frozenset[str], 
     if lacking:
         return lacking
     try:
-        given = tuple(rule.check(facts, limits))
+        given = tuple(_checked(item, facts) for item in rule.check(facts, limits))
     except (
         Exception
     ) as error:  # A rule may be anybody's plug-in: whatever it raises becomes its state, and the others run.
@@ -113,6 +114,19 @@ def _run(facts: Facts, rule: Rule, trust: TrustGrade, disabled: frozenset[str], 
     if outcomes:
         return RuleRun(rule, outcomes[0].state, outcomes[0].reason)
     return RuleRun(rule, State.CLEAR, "looked at, nothing found")
+
+
+def _checked(item: object, facts: Facts) -> Finding | Outcome:
+    """What a rule gave, its claims cut to the used steps: outside them nothing is saved in them.
+
+    Raises:
+        TypeError: It is neither a finding nor an outcome, or its saving is no saving.
+    """
+    if isinstance(item, Outcome):
+        return item
+    if not isinstance(item, Finding) or not isinstance(item.saving, Saving):
+        raise TypeError(f"the rule gave a {type(item).__name__} that is no finding")
+    return replace(item, saving=replace(item.saving, claims=item.saving.claims & facts.window()))
 
 
 def _lacking(facts: Facts, rule: Rule) -> RuleRun | None:
@@ -139,9 +153,6 @@ def judge(facts: Facts, runs: Sequence[RuleRun], trust: TrustGrade) -> tuple[Jud
 
 
 def _judge(facts: Facts, rule: Rule, finding: Finding, trust: TrustGrade) -> Judged:
-    # A claim outside the used steps saves nothing in them.
-    claims = finding.saving.claims & facts.window()
-    finding = replace(finding, saving=replace(finding.saving, claims=claims))
     ratio = min(facts.ratio(finding.saving.total_ns), 1.0)
     severity = next((name for limit, name in _SEVERITY_RATIOS if ratio >= limit), Severity.INFO)
     severity = min(severity, finding.severity_cap, trust.severity_cap, key=_SEVERITY_ORDER.index)
@@ -183,6 +194,9 @@ def _explained_by(item: Judged, judged: Sequence[Judged]) -> tuple[str, ...]:
     A child that saves a fraction of its parent must not hide it; a parent without a saving of its own is always replaced.
     """
     children = [other for other in judged if item.rule.meta.code in other.rule.meta.explains]
+    if item.ratio >= CARD_RATIO:
+        # One that gets no card of its own cannot stand on one for another.
+        children = [other for other in children if other.ratio >= CARD_RATIO]
     mine = item.finding.saving
     shared = (claimed(children) & mine.claims).total_ns
     kernels = min(sum(other.finding.saving.kernel_ns for other in children), mine.kernel_ns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from analyzer.analysis import Analysis
@@ -63,7 +63,7 @@ def load_rules() -> tuple[Rule, ...]:
     """
     found: dict[str, Rule] = {}
     for point in sorted(entry_points(group=RULE_GROUP), key=lambda point: point.name):
-        for rule in point.load():
+        for rule in _registered(point):
             if not isinstance(rule, Rule):
                 raise AdvisorError(
                     f"the plug-in {point.name!r} registers something that is no rule",
@@ -83,6 +83,19 @@ def load_rules() -> tuple[Rule, ...]:
             fix="pip install .",
         )
     return tuple(found[code] for code in sorted(found))
+
+
+def _registered(point: EntryPoint) -> tuple[object, ...]:
+    try:
+        found = point.load()
+    except (ImportError, AttributeError) as error:
+        raise AdvisorError(
+            f"the plug-in {point.name!r} cannot be loaded: {error}",
+            where=point.value,
+            fix="repair or uninstall the package that registers it",
+        ) from error
+    # Anything but a tuple or list counts as something that is no rule.
+    return tuple(found) if isinstance(found, tuple | list) else (None,)
 
 
 def analyse(path: Path, options: Options = Options(), progress: Progress | None = None) -> Analysis:

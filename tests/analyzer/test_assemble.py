@@ -1,0 +1,185 @@
+"""From facts and findings to the one document: exact sums, complete keys, nothing that is not on the allow-list."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+
+from analyzer.analysis import Analysis
+from analyzer.assemble import assemble
+from analyzer.engine import judge, run_rules
+from analyzer.facts import Facts
+from analyzer.facts.cause_names import CAUSES
+from analyzer.finding import Bar, Bars, Column, Location, Saving, Series, Table, clear
+from analyzer.report.json import render
+from analyzer.report.schema import schema
+from analyzer.trust import grade
+from builders import TraceBuilder
+from made_rules import claim, finding, rule
+from traces.trace import Repair, Trace
+
+
+def world(**changes: Any) -> TraceBuilder:
+    """Five steps, the first slow: loader, wait, kernel; no duration is a round number."""
+    builder = TraceBuilder(**changes)
+    at = 0.0
+    for number, dur in enumerate([300.017, 100.003, 101.011, 99.019, 100.007], start=7):
+        builder.step(number, at, dur)
+        builder.loader(at, 40.333)
+        builder.launch(at + 50, kernel_start=at + 50.77, kernel_dur=dur - 55.555)
+        at += dur
+    return builder
+
+
+def evidence() -> tuple[Bars, Series, Table]:
+    return (
+        Bars("bars", "ns", (Bar("a", 1), Bar("b", 2.5))),
+        Series("series", "ratio", (0.1, 0.2)),
+        Table("table", (Column("name", "text"), Column("n", "count")), (("x", 1), (None, 2))),
+    )
+
+
+def document(trace: Trace | TraceBuilder, *savings: Saving, accepted: dict[str, str] | None = None) -> Analysis:
+    facts = Facts(trace.trace() if isinstance(trace, TraceBuilder) else trace)
+    rules = [
+        rule(f"AA{n:03}", finding(saving, evidence=evidence(), location=Location("train.py", n, None)))
+        for n, saving in enumerate(savings)
+    ]
+    rules.append(rule("ZZ001", clear("ok")))
+    trust = grade(facts)
+    runs = run_rules(facts, rules, trust)
+    return assemble(facts, trust, runs, judge(facts, runs, trust), accepted)
+
+
+def valid(analysis: Analysis) -> dict[str, Any]:
+    made: dict[str, Any] = json.loads(render(analysis))
+    jsonschema.Draft202012Validator(schema()).validate(made)
+    return made
+
+
+def test_the_waterfall_adds_up_exactly() -> None:
+    summary = document(world()).summary
+    assert sum(part.ns for part in summary.waterfall) == summary.window_ns
+    assert [part.cause for part in summary.waterfall] == list(CAUSES)
+    assert sum(part.ratio for part in summary.waterfall) == pytest.approx(1)
+    assert summary.step_ns.mean == summary.window_ns // summary.used_steps
+
+
+def test_each_step_adds_up_exactly_used_or_not() -> None:
+    steps = document(world()).steps
+    assert [row.used for row in steps] == [False, True, True, True, True]
+    assert all(sum(part.ns for part in row.causes) == row.dur_ns for row in steps)
+    assert "warm-up" in (steps[0].reason or "")
+
+
+def test_each_device_adds_up_exactly() -> None:
+    builder = world()
+    builder.launch(410, kernel_start=420, kernel_dur=30, device=1)
+    made = document(builder)
+    assert [device.device for device in made.summary.devices] == ["0", "1"]
+    for device in made.summary.devices:
+        assert sum(part.ns for part in device.waterfall) == made.summary.window_ns
+    assert made.summary.devices[0].waterfall == made.summary.waterfall
+
+
+def test_the_document_follows_the_schema_and_survives_json() -> None:
+    trace = dataclasses.replace(
+        world(advisor={"unprofiled_step_ns": 90_000, "versions": {"torch": "2.13.0", "python": "3.11.7"}}).trace(),
+        repairs=(Repair("bad-number", 2, None, "two numbers"),),
+    )
+    made = valid(document(trace, claim((310, 340)), Saving()))
+    assert made["summary"]["unprofiled_step_ns"] == 90_000
+    assert made["trace"]["versions"] == {"torch": "2.13.0", "cuda": "12.6", "rocm": None, "python": "3.11.7"}
+    assert made["trace"]["device"] == {"kind": "cuda", "name": "NVIDIA H100 80GB HBM3", "count": 1}
+    assert made["trace"]["steps"]["excluded"][0]["step"] == 7
+    assert made["repairs"] == [{"kind": "bad-number", "count": 2, "first_offset": None, "message": "two numbers"}]
+    assert [check["state"] for check in made["checks"]] == ["fired", "fired", "clear"]
+
+
+def test_a_finding_carries_everything_the_rule_said() -> None:
+    (found,) = document(world(), claim((310, 340))).findings
+    assert (found.rule, found.rank, found.steps.seen, found.steps.of) == ("AA000", 1, 4, 4)
+    assert (found.location.file, found.location.line, found.location.function) == ("train.py", 0, None)
+    assert [type(piece).__name__ for piece in found.evidence][:3] == ["BarsEvidence", "SeriesEvidence", "TableEvidence"]
+    assert found.saving.ns_per_step_max == 7_500
+
+
+def test_claims_in_the_drawn_step_are_shown_relative_to_it() -> None:
+    made = document(world())
+    drawn = next(row for row in made.steps if row.step == made.timeline.step)
+    start = drawn.start_ns // 1_000
+    (found,) = document(world(), claim((start + 10, start + 20))).findings
+    where = found.evidence[-1]
+    assert (where.title, where.step) == ("where in the step", made.timeline.step)
+    (span,) = where.spans
+    assert span[1] - span[0] == 10_000
+    assert 9_000 <= span[0] <= 10_000
+
+
+def test_reachable_is_the_step_less_what_is_claimed() -> None:
+    summary = document(world(), claim((310, 330)), claim((320, 350))).summary
+    assert summary.reachable_step_ns == (summary.window_ns - 40_000) // 4
+
+
+def test_a_cpu_only_trace() -> None:
+    builder = TraceBuilder(None)
+    for number in range(3):
+        builder.step(number, number * 100, 100)
+        builder.op("aten::mm", number * 100, 75)
+    made = document(builder)
+    summary = valid(made)["summary"]
+    assert (summary["gpu_busy_ratio"], summary["compute_ratio"], summary["devices"]) == (None, 0.75, [])
+    assert made.trace.device.kind == "cpu"
+    assert summary["verdict"]["bound_by"] == "compute"
+
+
+def test_a_trace_without_marks() -> None:
+    builder = TraceBuilder()
+    builder.launch(0, kernel_start=10, kernel_dur=90)
+    made = valid(document(builder))
+    assert (made["trace"]["steps"]["source"], made["trace"]["steps"]["count"]) == ("whole-trace", 0)
+    assert made["trust"]["reasons"][0]["code"] == "PG001"
+
+
+def test_an_unusable_trace_gets_reasons_and_no_findings() -> None:
+    builder = TraceBuilder().step(0, 0, 1_000)
+    for index in range(30):
+        builder.op("aten::add", index * 10, 5)
+        builder.runtime("cudaLaunchKernel", index * 10, 5)
+    made = valid(document(builder, claim((0, 500))))
+    assert (made["trust"]["verdict"], made["findings"], made["summary"]["verdict"]["bound_by"]) == (
+        "unusable",
+        [],
+        "unknown",
+    )
+    assert made["summary"]["reachable_step_ns"] == made["summary"]["step_ns"]["mean"]
+
+
+def test_an_empty_window() -> None:
+    made = valid(document(TraceBuilder().step(0, 0, 0)))
+    assert (made["summary"]["window_ns"], made["timeline"]["lanes"]) == (0, [])
+
+
+def test_nothing_of_the_file_but_what_is_allowed_is_copied() -> None:
+    secret = {"host_name": "secret-host", "metadata": {"TOKEN": "secret-token"}, "traceName": "/home/secret/trace.json"}
+    made = render(document(world(top=secret | {"distributedInfo": {"rank": 3, "pg_config": "secret-group"}})))
+    assert "secret" not in made
+    assert json.loads(made)["trace"]["ranks"] == [3]
+
+
+@pytest.mark.parametrize(
+    ("top", "versions"),
+    [
+        ({"cuda_runtime_version": 12060}, ("12.6", None)),
+        ({"cuda_runtime_version": "12.6"}, (None, None)),
+        ({"cuda_runtime_version": None, "hip_runtime_version": 60342134}, (None, "6.3")),
+        ({"cuda_runtime_version": 0, "hip_runtime_version": 60_300}, (None, None)),
+    ],
+)
+def test_versions_as_the_runtimes_count(top: dict[str, Any], versions: tuple[str | None, str | None]) -> None:
+    found = document(world(top=top)).trace.versions
+    assert (found.cuda, found.rocm) == versions

@@ -1,0 +1,342 @@
+"""The engine: states, isolation, the gate, severity and confidence, ids, overlaps, ranks, and what is reachable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from analyzer.engine import Judged, RuleRun, claimed, judge, reachable_ns, run_rules
+from analyzer.facts import Facts
+from analyzer.facts.health import Gravity, Symptom
+from analyzer.finding import (
+    Confidence,
+    Finding,
+    Location,
+    Outcome,
+    Saving,
+    Severity,
+    State,
+    cannot_tell,
+    clear,
+    not_applicable,
+)
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.trust import TrustGrade
+from builders import TraceBuilder
+from made_rules import claim, finding, rule
+from traces.trace import Capability
+
+TRUSTED = TrustGrade((), True, 4)
+
+
+def steps(device: str | None = "cuda") -> Facts:
+    """Four steps of 1 ms, half of each busy."""
+    builder = TraceBuilder(device)
+    for number in range(4):
+        at = number * 1_000
+        builder.step(number, at, 1_000)
+        if device is None:
+            builder.op("aten::mm", at, 500)
+        else:
+            builder.launch(at, kernel_start=at + 500, kernel_dur=500, call_dur=10)
+    return Facts(builder.trace())
+
+
+def run(one: Rule, facts: Facts | None = None, trust: TrustGrade = TRUSTED, **options: Any) -> RuleRun:
+    (result,) = run_rules(facts or steps(), (one,), trust, **options)
+    return result
+
+
+def judged(*rules: Rule, trust: TrustGrade = TRUSTED) -> tuple[Judged, ...]:
+    facts = steps()
+    return judge(facts, run_rules(facts, rules, trust), trust)
+
+
+# States
+
+
+@pytest.mark.parametrize(
+    ("given", "state"),
+    [
+        (finding(), State.FIRED),
+        (clear("fine: 2 %"), State.CLEAR),
+        (not_applicable("no loader"), State.NOT_APPLICABLE),
+        (cannot_tell("needs shapes"), State.CANNOT_TELL),
+    ],
+)
+def test_what_a_rule_says_is_its_state(given: Finding | Outcome, state: State) -> None:
+    result = run(rule("SY001", given))
+    assert result.state is state
+    assert result.reason in ("because", "fine: 2 %", "no loader", "needs shapes")
+
+
+def test_silence_is_clear() -> None:
+    assert run(rule("SY001")).state is State.CLEAR
+
+
+def test_disabled() -> None:
+    assert run(rule("SY001", finding()), disabled=frozenset({"SY001"})).state is State.DISABLED
+
+
+def test_suppressed_by_a_symptom() -> None:
+    trust = TrustGrade((Symptom("PG002", Gravity.CAUTION, "m", "f", 1),), True, 4)
+    result = run(rule("ME001", finding(), suppressed_by=("PG002", "PG006")), trust=trust)
+    assert (result.state, result.reason) == (State.SUPPRESSED, "by PG002")
+
+
+@pytest.mark.parametrize(("family", "state"), [("sync", State.SUPPRESSED), ("profiling", State.FIRED)])
+def test_an_unusable_trace_gets_hygiene_only(family: str, state: State) -> None:
+    trust = TrustGrade((Symptom("PG005", Gravity.UNUSABLE, "m", "f", 1),), True, 4)
+    assert run(rule("XX001", finding(), family=family), trust=trust).state is state
+
+
+def test_what_the_trace_lacks_is_named() -> None:
+    result = run(rule("PR001", finding(), needs=frozenset({Capability.SHAPES, Capability.STACKS, Capability.STEPS})))
+    assert result.state is State.CANNOT_TELL
+    assert result.reason == "needs record_shapes=True; with_stack=True"
+
+
+def test_without_any_device_a_device_rule_does_not_apply() -> None:
+    needs = frozenset({Capability.DEVICE, Capability.SHAPES})
+    assert run(rule("PR001", finding(), needs=needs), steps(None)).state is State.NOT_APPLICABLE
+
+
+def test_a_device_that_was_not_recorded_leaves_the_question_open() -> None:
+    builder = TraceBuilder("cuda").step(0, 0, 100)
+    builder.op("aten::mm", 0, 50)
+    needs = frozenset({Capability.DEVICE})
+    assert run(rule("PR001", finding(), needs=needs), Facts(builder.trace())).state is State.CANNOT_TELL
+
+
+def crashing(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    raise ZeroDivisionError("by nothing")
+    yield
+
+
+def returning_text(facts: Facts, limits: Limits) -> Any:
+    return ["a finding, honestly"]
+
+
+def with_a_broken_saving(facts: Facts, limits: Limits) -> Any:
+    return [finding(saving=17)]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("check", "says"),
+    [(crashing, "ZeroDivisionError: by nothing"), (returning_text, "str"), (with_a_broken_saving, "TypeError")],
+)
+def test_a_crash_is_a_state_and_the_others_run(check: Any, says: str) -> None:
+    facts = steps()
+    broken = Rule(RuleMeta(code="AA001", name="a", family="sync", title="A"), check, "page")
+    runs = run_rules(facts, (broken, rule("SY001", finding(claim((0, 400))))), TRUSTED)
+    assert [one.state for one in runs] == [State.CRASHED, State.FIRED]
+    assert says in runs[0].reason
+    assert ".py:" in runs[0].reason
+    assert len(judge(facts, runs, TRUSTED)) == 1
+
+
+def test_an_interrupt_is_not_swallowed() -> None:
+    def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+        raise KeyboardInterrupt
+        yield
+
+    with pytest.raises(KeyboardInterrupt):
+        run(Rule(RuleMeta(code="AA001", name="a", family="sync", title="A"), check, "page"))
+
+
+def test_thresholds_are_the_defaults_unless_given() -> None:
+    seen: list[dict[str, float]] = []
+
+    def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+        seen.append(dict(limits))
+        yield clear("fine")
+
+    limits = (Threshold("a_ratio", 0.1, "ratio", "why"), Threshold("b_ns", 5, "ns", "why"))
+    one = Rule(RuleMeta(code="AA001", name="a", family="sync", title="A", thresholds=limits), check, "page")
+    run(one)
+    run(one, limits={"AA001": {"b_ns": 7}, "SY001": {"a_ratio": 1}})
+    assert seen == [{"a_ratio": 0.1, "b_ns": 5}, {"a_ratio": 0.1, "b_ns": 7}]
+
+
+# Severity, confidence
+
+
+@pytest.mark.parametrize(
+    ("us_per_step", "severity"),
+    [
+        (200, Severity.HIGH),
+        (199, Severity.MEDIUM),
+        (100, Severity.MEDIUM),
+        (99, Severity.LOW),
+        (50, Severity.LOW),
+        (49, Severity.INFO),
+        (0, Severity.INFO),
+    ],
+)
+def test_severity_follows_the_saving(us_per_step: int, severity: Severity) -> None:
+    (found,) = judged(rule("SY001", finding(claim(*((at, at + us_per_step) for at in range(0, 4_000, 1_000))))))
+    assert (found.severity, found.ns_per_step) == (severity, us_per_step * 1_000)
+    assert found.ratio == pytest.approx(us_per_step / 1_000)
+
+
+def test_kernel_time_counts_like_claims() -> None:
+    (found,) = judged(rule("PR001", finding(claim((0, 400), kernel_us=400))))
+    assert found.ns_per_step == 200_000
+
+
+def test_only_claims_inside_the_used_steps_count() -> None:
+    (found,) = judged(rule("SY001", finding(claim((-500, 400), (3_900, 9_000)))))
+    assert found.ns_per_step == 125_000
+
+
+def test_a_saving_never_exceeds_the_step() -> None:
+    (found,) = judged(rule("SY001", finding(claim((0, 4_000), kernel_us=4_000))))
+    assert (found.ratio, found.ns_per_step) == (1.0, 1_000_000)
+
+
+def test_a_rule_may_cap_its_severity() -> None:
+    (found,) = judged(rule("SY001", finding(claim((0, 4_000)), severity_cap=Severity.LOW)))
+    assert found.severity is Severity.LOW
+
+
+@pytest.mark.parametrize(
+    ("trust", "severity", "confidence"),
+    [
+        (TRUSTED, Severity.HIGH, Confidence.HIGH),
+        (TrustGrade((Symptom(None, Gravity.CAUTION, "m", "f", 1),), True, 4), Severity.HIGH, Confidence.MEDIUM),
+        (TrustGrade((Symptom("PG003", Gravity.CAUTION, "m", "f", 1),), True, 2), Severity.MEDIUM, Confidence.LOW),
+        (TrustGrade((Symptom("PG001", Gravity.CAUTION, "m", "f", 1),), False, 1), Severity.LOW, Confidence.LOW),
+    ],
+    ids=["sound", "repaired", "two steps", "no marks"],
+)
+def test_trust_lowers_severity_and_confidence(trust: TrustGrade, severity: Severity, confidence: Confidence) -> None:
+    (found,) = judged(rule("SY001", finding(claim((0, 4_000)))), trust=trust)
+    assert (found.severity, found.confidence) == (severity, confidence)
+
+
+def test_confidence_is_never_raised() -> None:
+    (found,) = judged(rule("SY001", finding(confidence=Confidence.LOW)))
+    assert found.confidence is Confidence.LOW
+
+
+# Ids
+
+
+def identity(**changes: Any) -> str:
+    return judged(rule("SY001", finding(**changes)))[0].identity
+
+
+def test_ids_hold_no_number_of_this_run() -> None:
+    assert identity() == identity(why="other", saving=claim((0, 700)), steps_seen=2)
+    assert identity(title="3 waits in each step") == identity(title="17 waits in each step")
+    here = Location("train.py", 88, "step")
+    assert identity(location=here) == identity(location=Location("train.py", 91, "step"), title="else")
+    assert len({identity(), identity(location=here), identity(location=Location("train.py", 88, "other"))}) == 3
+    assert identity().startswith("SY001-")
+
+
+def test_findings_of_one_rule_have_different_ids() -> None:
+    found = judged(rule("SY001", finding(claim((0, 400))), finding(claim((0, 300))), finding(claim((0, 200)))))
+    assert len({item.identity for item in found}) == 3
+
+
+# Order, overlaps, parents and children
+
+
+def test_rank_is_saving_times_confidence() -> None:
+    found = judged(
+        rule("AA001", finding(claim((0, 500)), confidence=Confidence.LOW)),
+        rule("BB001", finding(claim((0, 250)), confidence=Confidence.HIGH)),
+        rule("CC001", finding(claim((0, 400)), confidence=Confidence.MEDIUM)),
+        rule("DD001", finding()),
+    )
+    assert [(item.rank, item.rule.meta.code) for item in found] == [
+        (1, "CC001"),
+        (2, "BB001"),
+        (3, "AA001"),
+        (4, "DD001"),
+    ]
+
+
+def test_findings_that_share_time_name_each_other() -> None:
+    found = {
+        item.rule.meta.code: item
+        for item in judged(
+            rule("AA001", finding(claim((0, 400)))),
+            rule("BB001", finding(claim((300, 500)))),
+            rule("CC001", finding(claim((490, 900)))),
+        )
+    }
+    assert found["AA001"].overlaps_with == (found["BB001"].identity,)
+    # 10 of 200 us is less than a tenth of the smaller.
+    assert found["BB001"].overlaps_with == (found["AA001"].identity,)
+    assert found["CC001"].overlaps_with == ()
+
+
+def explained(parent: Saving, *children: Saving) -> bool:
+    rules = [rule(f"BB{n:03}", finding(saving), explains=("AA001",)) for n, saving in enumerate(children)]
+    found = judged(rule("AA001", finding(parent)), *rules)
+    return bool(next(item for item in found if item.rule.meta.code == "AA001").explained_by)
+
+
+def test_a_child_stands_for_its_parent() -> None:
+    assert explained(claim((0, 400)), claim((0, 400)))
+    assert explained(claim((0, 400)), claim((0, 200)), claim((200, 400)))
+    assert explained(Saving(), claim((0, 400)))
+    assert explained(claim((0, 20)), Saving(), claim((0, 20)))
+
+
+def test_a_small_child_does_not_hide_its_parent() -> None:
+    assert not explained(claim((0, 400)))
+    assert not explained(claim((0, 400)), claim((0, 100)))
+    assert not explained(claim((0, 400)), claim((500, 900)))
+    assert not explained(claim((0, 400)), Saving())
+    # Together they cover it, but none is worth a card.
+    assert not explained(claim((0, 120)), claim((0, 60)), claim((60, 120)))
+
+
+# What is reachable
+
+
+def reachable(*savings: Saving) -> int:
+    """Microseconds a step."""
+    facts = steps()
+    rules = tuple(rule(f"AA{n:03}", finding(saving)) for n, saving in enumerate(savings))
+    return reachable_ns(facts, judge(facts, run_rules(facts, rules, TRUSTED), TRUSTED)) // 1_000
+
+
+IDLE = tuple((at, at + 500) for at in range(0, 4_000, 1_000))
+
+
+def test_without_findings_the_step_stays() -> None:
+    assert reachable() == 1_000
+
+
+def test_time_claimed_twice_is_saved_once() -> None:
+    assert reachable(claim(*IDLE), claim(*IDLE)) == 500
+    assert reachable(claim((0, 400)), claim((200, 500))) == 875
+
+
+def test_claims_are_united() -> None:
+    facts = steps()
+    rules = (rule("AA001", finding(claim((0, 400)))), rule("BB001", finding(claim((200, 500)))))
+    union = claimed(judge(facts, run_rules(facts, rules, TRUSTED), TRUSTED))
+    assert union.pairs() == [(0, 500_000)]
+
+
+def test_faster_kernels_are_added_once_per_rule_up_to_half_of_compute() -> None:
+    assert reachable(claim(kernel_us=400)) == 900
+    assert reachable(claim(*IDLE, kernel_us=400)) == 400
+    assert reachable(claim(kernel_us=1_500), claim(kernel_us=1_500)) == 750
+
+
+def test_never_below_the_compute_that_remains() -> None:
+    assert reachable(claim((0, 4_000))) == 500
+    assert reachable(claim((0, 4_000), kernel_us=400)) == 400
+
+
+def test_an_empty_window_reaches_nothing() -> None:
+    facts = Facts(TraceBuilder().step(0, 0, 0).trace())
+    assert reachable_ns(facts, ()) == 0
