@@ -153,7 +153,8 @@ def judge(facts: Facts, runs: Sequence[RuleRun], trust: TrustGrade) -> tuple[Jud
 
 
 def _judge(facts: Facts, rule: Rule, finding: Finding, trust: TrustGrade) -> Judged:
-    ratio = min(facts.ratio(finding.saving.total_ns), 1.0)
+    saved = min(finding.saving.total_ns, facts.window_ns)
+    ratio = facts.ratio(saved)
     severity = next((name for limit, name in _SEVERITY_RATIOS if ratio >= limit), Severity.INFO)
     severity = min(severity, finding.severity_cap, trust.severity_cap, key=_SEVERITY_ORDER.index)
     level = _CONFIDENCE_ORDER.index(finding.confidence) - trust.doubts
@@ -164,7 +165,7 @@ def _judge(facts: Facts, rule: Rule, finding: Finding, trust: TrustGrade) -> Jud
         identity=_identity(rule, finding),
         severity=severity,
         confidence=confidence,
-        ns_per_step=int(ratio * facts.window_ns / facts.used_steps) if facts.used_steps else 0,
+        ns_per_step=saved // facts.used_steps if facts.used_steps else 0,
         ratio=ratio,
     )
 
