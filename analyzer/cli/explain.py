@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import datetime
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from analyzer.cli import codes, output
+from analyzer.cli import codes, documents
+from analyzer.cli.documents import Document
+from analyzer.cli.output import FORMATS
 from analyzer.cli.progress import ProgressLine
-from analyzer.cli.terminal import style_for, wants_screen
+from analyzer.cli.terminal import wants_screen
 from traces.errors import AdvisorError, UntrustedTraceError, UsageError
 
 if TYPE_CHECKING:
@@ -26,26 +27,25 @@ _SEVERITIES = ("high", "medium", "low")
 
 @dataclass(frozen=True)
 class Request:
-    """The options of one call as they were given, but for the trace and the rules."""
+    """What one call asks for, but for the trace and the rules."""
 
-    format: str | None
-    target: Path | None
-    plain: bool
+    documents: tuple[Document, ...]
+    asked: bool
     fail_on: str | None
+    redacted: bool
 
     @property
     def on_screen(self) -> bool:
         """Whether the terminal UI answers: nothing asks for a document, and a person sits at the terminal."""
-        asked = self.format is not None or self.target is not None or self.plain or self.fail_on is not None
-        return not asked and wants_screen()
+        return not self.asked and self.fail_on is None and wants_screen()
 
 
 @click.command("explain", short_help="Say where each step's time goes and what to change.")
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--format", "stated", type=click.Choice(["text", "json"]), help="Print this instead of opening the UI.")
+@click.option("--format", "stated", type=click.Choice(FORMATS), help="Print this instead of opening the UI.")
 @click.option(
-    "-o", "--output", "target", type=click.Path(path_type=Path), metavar="FILE",
-    help="Write to FILE; its ending (.txt, .json) names the format.",
+    "-o", "--output", "targets", type=click.Path(path_type=Path), metavar="FILE", multiple=True,
+    help="Write to FILE; its ending (.md, .html, .json, .sarif, .svg, .txt) names the format. May be repeated.",
 )  # fmt: skip
 @click.option("--plain", is_flag=True, help="Print text instead of opening the UI.")
 @click.option("--select", metavar="CODES", help="Run only these rules: codes, prefixes or names, as in DL,SY001.")
@@ -57,12 +57,13 @@ class Request:
     help="Read this advisor.toml or pyproject.toml instead of the nearest one.",
 )  # fmt: skip
 @click.option("--isolated", is_flag=True, help="Read no configuration file.")
+@click.option("--no-redact", is_flag=True, help="Keep full paths, names of machines and users, and what looks secret.")
 @click.pass_context
 def command(
     ctx: click.Context,
     path: Path,
     stated: str | None,
-    target: Path | None,
+    targets: tuple[Path, ...],
     plain: bool,
     select: str | None,
     ignore: str | None,
@@ -70,23 +71,46 @@ def command(
     span: str | None,
     config_file: Path | None,
     isolated: bool,
+    no_redact: bool,
 ) -> None:
     """Say where each step's time goes and what to change.
 
-    PATH is a trace written by torch.profiler (.json or .json.gz). In a terminal the result opens as a screen to walk
-    through; elsewhere, and with any of --plain, --format, -o and --fail-on, it is printed.
+    PATH is a trace written by torch.profiler (.json or .json.gz), or a report that was written as .html or .json. In a
+    terminal the result opens as a screen to walk through; elsewhere, and with any of --plain, --format, -o and
+    --fail-on, it is printed. Reports show paths relative to the project and leave out names and secrets.
     """
     # Everything wrong with the call is said before the trace is read.
-    form = output.format_of(target, stated)
-    output.check(target, path)
+    planned = documents.plan(stated, targets, path)
+    _check_saved(path, given=any(option is not None for option in (select, ignore, span)))
     config = configured(config_file, isolated=isolated)
-    request = Request(format=stated, target=target, plain=plain, fail_on=fail_on or config.fail_on)
+    request = Request(
+        documents=planned,
+        asked=stated is not None or bool(targets) or plain,
+        fail_on=fail_on or config.fail_on,
+        redacted=not no_redact,
+    )
     options = _options(select, ignore, span, config)
     if request.on_screen:
         code = _show(path, options)
         if code is not None:
             ctx.exit(code)
-    ctx.exit(_report(path, options, request, form))
+    ctx.exit(_report(path, options, request))
+
+
+def _check_saved(path: Path, *, given: bool) -> None:
+    """Refuse options that need the trace where the path is a report.
+
+    Raises:
+        UsageError: it is, and such an option was given.
+    """
+    from analyzer.report.load import is_report
+
+    if given and is_report(path):
+        raise UsageError(
+            f"{path.name} is a report: its steps and rules were chosen when it was written",
+            where="--steps, --select, --ignore",
+            fix="give the trace instead of the report",
+        )
 
 
 def configured(config_file: Path | None, *, isolated: bool) -> Config:
@@ -146,32 +170,17 @@ def _show(path: Path, options: Options) -> int | None:
     return run(path, options)
 
 
-def _report(path: Path, options: Options, request: Request, form: str) -> int:
-    """Analyse, write the report, and say with the exit code what it means."""
-    from analyzer.explain import analyse
+def _report(path: Path, options: Options, request: Request) -> int:
+    """Analyse, write the reports, and say with the exit code what it means."""
+    from analyzer.report.load import analyse
 
     with ProgressLine() as progress:
         analysis = analyse(path, options, progress)
-    output.write(_rendered(analysis, form, request.target), request.target)
-    if request.target is not None and str(request.target) != "-":
-        click.echo(f"wrote {request.target}", err=True)
+    documents.write(analysis, request.documents, redacted=request.redacted)
     if analysis.trust.verdict == "unusable":
-        printed = form == "text" and request.target is None
+        printed = any(document.printed and document.form == "text" for document in request.documents)
         return UntrustedTraceError.exit_code if printed else _distrust(analysis, path)
     return GATE_FAILED if _gate_fails(analysis, request.fail_on) else 0
-
-
-def _rendered(analysis: Analysis, form: str, target: Path | None) -> str:
-    if form == "json":
-        from analyzer.report import json
-
-        return json.render(analysis)
-    from analyzer.report import text
-    from analyzer.report.style import Style
-
-    in_file = target is not None and str(target) != "-"
-    rendered = text.render(analysis, Style() if in_file else style_for(sys.stdout))
-    return rendered if in_file else output.encodable(rendered)
 
 
 def _distrust(analysis: Analysis, path: Path) -> int:

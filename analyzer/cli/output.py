@@ -11,7 +11,7 @@ import click
 
 from traces.errors import UsageError
 
-_FORMATS = {".json": "json", ".txt": "text", ".text": "text"}
+FORMATS = ("text", "markdown", "json")
 
 
 def format_of(output: Path | None, stated: str | None) -> str:
@@ -24,12 +24,14 @@ def format_of(output: Path | None, stated: str | None) -> str:
         return stated
     if output is None or str(output) == "-":
         return "text"
-    known = _FORMATS.get(output.suffix.lower())
+    from analyzer.report import formats
+
+    known = formats.of(output.name)
     if known is None:
         raise UsageError(
             f"the ending of {output.name!r} names no format",
             where="-o/--output",
-            fix="end the name in .txt or .json, or add --format text or --format json",
+            fix="end the name in .md, .html, .json, .sarif, .svg or .txt, or add --format",
         )
     return known
 

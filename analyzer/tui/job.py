@@ -67,7 +67,7 @@ def job_for(path: Path, options: Options) -> Job:
 
     def analyse(report: Report) -> Analysis:
         # pandas and the readers take a quarter of a second to import: inside the thread, behind the first screen.
-        from analyzer.explain import analyse as explain
+        from analyzer.report.load import analyse as explain
 
         return explain(path, options, report)
 

@@ -10,7 +10,7 @@ from analyzer.report.style import Style
 from analyzer.units import count
 
 _MOST = 12
-_RECORD_AGAIN = (
+RECORD_AGAIN = (
     "with torch.profiler.profile(",
     "    schedule=torch.profiler.schedule(wait=5, warmup=2, active=6, repeat=1),",
     "    on_trace_ready=lambda p: p.export_chrome_trace('trace.json'),",
@@ -49,7 +49,7 @@ def unusable_lines(analysis: Analysis, style: Style) -> Iterator[str]:
     advice = "A few warm-up steps, then at least three whole steps, each marked by prof.step():"
     yield from (f"  {text}" for text in safe.wrap(advice, style.width - 2))
     yield ""
-    yield from (f"    {style.paint(line, 'code')}" for line in _RECORD_AGAIN)
+    yield from (f"    {style.paint(line, 'code')}" for line in RECORD_AGAIN)
     yield ""
     yield "  `advisor collect` records the reference loop this way."
 

@@ -52,7 +52,7 @@ def test_output_file_is_replaced_whole_and_survives_a_failed_run(world, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["-o", "report.html"], "names no format"),
+        (["-o", "report.pdf"], "names no format"),
         (["-o", "nowhere/report.txt"], "does not exist"),
         (["--steps", "5-3"], "--steps 3-5"),
         (["--steps", "x"], "no range of steps"),

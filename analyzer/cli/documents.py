@@ -1,0 +1,121 @@
+"""The documents of one call of `advisor explain`: which, where to, redacted or not."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from analyzer.cli import output
+from analyzer.cli.terminal import is_terminal, style_for
+from traces.errors import UsageError
+
+if TYPE_CHECKING:
+    from analyzer.analysis import Analysis
+    from analyzer.report.redact import Project
+
+
+@dataclass(frozen=True)
+class Document:
+    """One document: its format, and its file or None for stdout."""
+
+    form: str
+    target: Path | None
+
+    @property
+    def printed(self) -> bool:
+        """Whether it goes to stdout."""
+        return self.target is None or str(self.target) == "-"
+
+
+def plan(stated: str | None, targets: Sequence[Path], source: Path) -> tuple[Document, ...]:
+    """The documents a call asks for, everything wrong with them told before any work.
+
+    Raises:
+        UsageError: a file could not be written, its name means no format, or one format is stated for several files.
+    """
+    if stated is not None and len(targets) > 1:
+        raise UsageError(
+            "one --format cannot be that of several files",
+            where="--format",
+            fix="leave it out: the endings of the files name their formats",
+        )
+    places: Sequence[Path | None] = targets or [None]
+    documents = tuple(Document(output.format_of(place, stated), place) for place in places)
+    for document in documents:
+        output.check(document.target, source)
+    names = [os.path.abspath(document.target) for document in documents if document.target and not document.printed]
+    if len(names) != len(set(names)) or sum(document.printed for document in documents) > 1:
+        raise UsageError("two reports would be written to one place", where="-o/--output", fix="give each its own name")
+    return documents
+
+
+def write(analysis: Analysis, documents: Sequence[Document], *, redacted: bool) -> None:
+    """Write every document; the screen shows names and paths as they are, everything else only what anybody may see."""
+    shown = analysis
+    if redacted:
+        from analyzer.report.redact import redact
+
+        shown = redact(analysis, project())
+    for document in documents:
+        on_screen = document.printed and document.form == "text" and is_terminal(sys.stdout)
+        output.write(_rendered(analysis if on_screen else shown, document, redacted), document.target)
+        if not document.printed:
+            click.echo(f"wrote {document.target}", err=True)
+        if document.form == "github":
+            _append_summary(shown)
+
+
+def _rendered(analysis: Analysis, document: Document, redacted: bool) -> str:
+    if document.form == "text":
+        from analyzer.report import text
+        from analyzer.report.style import Style
+
+        rendered = text.render(analysis, style_for(sys.stdout) if document.printed else Style())
+    elif document.form == "markdown":
+        from analyzer.report import markdown
+
+        rendered = markdown.render(analysis, redacted=redacted)
+    else:
+        from analyzer.report import formats
+
+        rendered = formats.render(analysis, document.form)
+    return output.encodable(rendered) if document.printed else rendered
+
+
+def _append_summary(analysis: Analysis) -> None:
+    """The report on the page of a GitHub job, where there is one.
+
+    Raises:
+        UsageError: the job names a file that cannot be written.
+    """
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not summary:
+        return
+    from analyzer.report import markdown
+
+    try:
+        with open(summary, "a", encoding="utf-8", newline="\n") as file:
+            file.write(markdown.render(analysis) + "\n")
+    except OSError as error:
+        raise UsageError(
+            "the step summary could not be written", where="GITHUB_STEP_SUMMARY", why=error.strerror
+        ) from error
+
+
+def project() -> Project:
+    """Where we are, and who and what machine we are, so that reports do not tell."""
+    from analyzer.report.redact import Project
+
+    here = os.getcwd()
+    home = os.path.expanduser("~")
+    names = {os.environ.get("USER"), os.environ.get("LOGNAME"), os.environ.get("USERNAME"), os.path.basename(home)}
+    host = socket.gethostname()
+    roots = (here,) if here not in ("/", home) else ()
+    return Project(roots=roots, names=tuple(sorted(filter(None, {*names, host, host.partition(".")[0]}))))

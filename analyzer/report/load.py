@@ -1,0 +1,89 @@
+"""A written report opened again: `advisor explain report.html` and `report.json` show what they hold, without the trace."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from analyzer.analysis import SCHEMA_VERSION, Analysis
+from traces.errors import UnreadableTraceError
+from traces.progress import Progress
+
+if TYPE_CHECKING:
+    from analyzer.explain import Options
+
+# Where the HTML report holds its document.
+ELEMENT_ID = "advisor-analysis"
+_HEAD_BYTES = 4_096
+# A report is some hundred kilobytes; a file far beyond that is none of ours.
+_LIMIT_BYTES = 64 << 20
+_JSON_HEAD = re.compile(rb'^(?:\xef\xbb\xbf)?\s*\{\s*"schema_version"\s*:')
+_HTML_HEAD = re.compile(
+    rb"^(?:\xef\xbb\xbf)?\s*<!doctype html>.*<meta name=\"generator\" content=\"advisor", re.DOTALL | re.I
+)
+_EMBEDDED = re.compile(rf'<script type="application/json" id="{ELEMENT_ID}">(.*?)</script>'.encode(), re.DOTALL)
+
+
+def analyse(path: Path, options: Options, progress: Progress) -> Analysis:
+    """The analysis that a report at `path` holds, or that of the trace there.
+
+    Raises:
+        UnreadableTraceError: the file is neither, or damaged.
+    """
+    saved = load(path)
+    if saved is not None:
+        return saved
+    from analyzer.explain import analyse as analyse_trace
+
+    return analyse_trace(path, options, progress)
+
+
+def is_report(path: Path) -> bool:
+    """Whether the file begins like a report of ours."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+    except (OSError, ValueError):
+        return False
+    return bool(_JSON_HEAD.match(head) or _HTML_HEAD.match(head))
+
+
+def load(path: Path) -> Analysis | None:
+    """The document of a report written as JSON or HTML; None for anything else.
+
+    Raises:
+        UnreadableTraceError: it is such a report, but holds no document that can be read.
+    """
+    if not is_report(path):
+        # The reader of traces says what is wrong with the path.
+        return None
+    with path.open("rb") as file:
+        text = file.read(_LIMIT_BYTES)
+    return _decoded(text if _JSON_HEAD.match(text) else _embedded(text, path), path)
+
+
+def _embedded(page: bytes, path: Path) -> bytes:
+    match = _EMBEDDED.search(page)
+    if match is None:
+        raise UnreadableTraceError(
+            f"{path.name} is a report without its data",
+            where=str(path),
+            why="it was too large to hold them, or was cut",
+            fix="open it in a browser, or write it again from the trace with -o report.json",
+        )
+    return match.group(1)
+
+
+def _decoded(text: bytes, path: Path) -> Analysis:
+    try:
+        return msgspec.json.decode(text, type=Analysis)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise UnreadableTraceError(
+            f"{path.name} is not a complete report",
+            where=str(error)[:200],
+            why=f"it was cut, changed or written by a version that does not speak schema {SCHEMA_VERSION}",
+            fix="write it again from the trace: advisor explain trace.json -o report.json",
+        ) from error

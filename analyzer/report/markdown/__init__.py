@@ -1,0 +1,105 @@
+"""An `Analysis` as Markdown to paste into an issue or a pull request.
+
+The order is that of a reader in a hurry: two numbers, two sentences, a picture, a table; all else is folded. A report that
+would be too long for GitHub loses detail in a stated order and says so; it is never cut.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from analyzer.analysis import Analysis, FindingDocument
+from analyzer.report import wording
+from analyzer.report.markdown import checks
+from analyzer.report.markdown.chart import chart
+from analyzer.report.markdown.detail import BUDGET, LEVELS, Detail
+from analyzer.report.markdown.escape import cell, code, figure, prose
+from analyzer.report.markdown.evidence import table
+from analyzer.report.markdown.finding import place, section
+from analyzer.report.text.findings import IN_FULL, MARKS
+from analyzer.report.text.trust import RECORD_AGAIN
+from analyzer.units import duration, share
+
+__all__ = ["render"]
+
+
+def render(analysis: Analysis, *, redacted: bool = True, budget: int = BUDGET) -> str:
+    """The whole report, ending in a newline, at the most detail that fits into `budget` characters."""
+    text = ""
+    for detail in LEVELS:
+        text = "\n\n".join(block for block in _blocks(analysis, detail, redacted) if block) + "\n"
+        if len(text) <= budget:
+            break
+    return text
+
+
+def _blocks(analysis: Analysis, detail: Detail, redacted: bool) -> Iterator[str]:
+    yield f"{_marker(analysis)}\n### {prose(wording.title(analysis))}"
+    if analysis.trust.verdict == "unusable":
+        yield from _unusable(analysis)
+    else:
+        yield " ".join([f"**{prose(wording.verdict(analysis), 400)}**", *wording.outlook(analysis)])
+        yield chart(analysis)
+        yield from _findings(analysis, detail)
+    yield checks.checks(analysis, detail)
+    yield checks.trust(analysis)
+    yield checks.environment(analysis, redacted)
+    yield from checks.footer(analysis, detail)
+
+
+def _marker(analysis: Analysis) -> str:
+    """A comment by which a program finds its own report again and sees whether anything changed."""
+    rules = ",".join(dict.fromkeys(_plain(finding.rule) for finding in analysis.cards[:50]))
+    fields = {
+        "schema": _plain(analysis.schema_version),
+        "tool": _plain(analysis.tool.version),
+        "trace-sha256": _plain(analysis.trace.sha256),
+        "rules": rules or "none",
+    }
+    return f"<!-- advisor-report {' '.join(f'{name}={value}' for name, value in fields.items())} -->"
+
+
+def _plain(text: str) -> str:
+    """Letters, digits and points only, so that nothing ends the comment."""
+    return re.sub(r"[^A-Za-z0-9.]", "", text)[:64] or "unknown"
+
+
+def _findings(analysis: Analysis, detail: Detail) -> Iterator[str]:
+    cards = [one for one in analysis.cards if detail.small_findings or one.severity in ("high", "medium")]
+    cards = cards or list(analysis.cards[:IN_FULL])
+    if not cards:
+        return
+    yield _table(cards, detail)
+    hidden = len(analysis.cards) - min(len(cards), detail.rows)
+    if hidden > 0:
+        yield f"{hidden:,} more findings are not listed here."
+    for number, finding in enumerate(cards[:IN_FULL]):
+        yield section(finding, analysis, detail, opened=number == 0)
+    small = len(analysis.findings) - len(analysis.cards) - sum(bool(one.explained_by) for one in analysis.findings)
+    if small > 0:
+        verb = "findings save" if small > 1 else "finding saves"
+        yield f"{small} smaller {verb} less than 2 % of the step: see the full report."
+
+
+def _table(cards: list[FindingDocument], detail: Detail) -> str:
+    heads = ["", "Finding", "Saves at most", "Of the step", "Confidence", "Where"]
+    rows = [
+        [
+            f"{MARKS[one.severity]}&nbsp;{wording.SEVERITY_WORDS[one.severity]}",
+            cell(f"{code(one.rule, 12)} {prose(one.title, 80)}"),
+            figure(duration(one.saving.ns_per_step_max)) if one.saving.ns_per_step_max > 0 else "-",
+            figure(share(one.saving.ratio_max)) if one.saving.ns_per_step_max > 0 else "-",
+            one.confidence,
+            cell(place(one) or "-"),
+        ]
+        for one in cards[: detail.rows]
+    ]
+    return table(heads, "llrrll", rows)
+
+
+def _unusable(analysis: Analysis) -> Iterator[str]:
+    yield "**The trace was read, but no advice can rest on it.**"
+    yield "\n".join(f"- {prose(reason.message, 400)}" for reason in analysis.trust.reasons[:12])
+    yield "Record a few warm-up steps, then at least three whole steps, each marked by `prof.step()`:"
+    yield "\n".join(["```python", *RECORD_AGAIN, "```"])

@@ -1,0 +1,75 @@
+"""What leaves the machine without names of people, machines and folders, and without secrets (rule PG009).
+
+The document already holds allow-listed figures only. What is left are strings of the trace: kernel names, ranges, stacks, file
+names. Every one of them passes here, whatever its key, before a report is drawn from it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from analyzer.analysis import Analysis
+from analyzer.report.redact.paths import Project, inside_packages, is_absolute, relative
+from analyzer.report.redact.secrets import without_secrets
+
+__all__ = ["Project", "redact"]
+
+# torch's tensorboard_trace_handler names its files `<host>_<pid>.<time>.pt.trace.json`.
+_HANDLER_NAME = re.compile(r"^.+_(\d+\.\d+\.pt\.trace\.json(?:\.gz)?)$")
+# Words made of letters and digits that are no secret: digests and ids the program wrote itself.
+_OWN_KEYS = frozenset({"sha256", "id", "schema_version", "explained_by", "overlaps_with"})
+
+
+def redact(analysis: Analysis, project: Project) -> Analysis:
+    """The same document with every string made fit to be shown to anybody.
+
+    Args:
+        analysis: The document.
+        project: Where the user's own code lies and what must not be told of this machine.
+    """
+    project = project.with_root(_common_folder(analysis))
+    shown_name = _file_name(analysis.trace.name)
+    seen: dict[str, str] = {}
+
+    def text(value: str) -> str:
+        if value not in seen:
+            renamed = value.replace(analysis.trace.name, shown_name) if shown_name != analysis.trace.name else value
+            seen[value] = project.without_names(without_secrets(relative(renamed, project)))
+        return seen[value]
+
+    document = _mapped(msgspec.to_builtins(analysis), text, lambda path: text(_whole_path(path, project)))
+    return msgspec.convert(document, Analysis)
+
+
+def _mapped(value: Any, text: Callable[[str], str], path: Callable[[str], str], key: str = "") -> Any:
+    """The value with every string replaced; what stands under `file` is a path as a whole, blanks and all."""
+    if isinstance(value, str):
+        if key in _OWN_KEYS:
+            return value
+        return path(value) if key == "file" else text(value)
+    if isinstance(value, dict):
+        return {name: _mapped(item, text, path, name) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_mapped(item, text, path, key) for item in value]
+    return value
+
+
+def _whole_path(path: str, project: Project) -> str:
+    return project.shown(path) if is_absolute(path) or ".." in re.split(r"[\\/]", path) else path
+
+
+def _file_name(name: str) -> str:
+    match = _HANDLER_NAME.match(name)
+    return f"worker_{match.group(1)}" if match else name
+
+
+def _common_folder(analysis: Analysis) -> str | None:
+    """The folder that holds all the user's own files named by findings: the project, where we are not in it."""
+    files = [finding.location.file for finding in analysis.findings if finding.location is not None]
+    own = [file for file in files if file.startswith("/") and not inside_packages(file)]
+    return os.path.commonpath([os.path.dirname(file) for file in own]) if own else None

@@ -1,0 +1,116 @@
+"""The headline in words, the same in every document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.analysis import Analysis, FindingDocument
+from analyzer.units import count, duration, share
+
+SEVERITY_WORDS = {"high": "High", "medium": "Medium", "low": "Low", "info": "Info"}
+# The trace's name is a file name; a command that names it must survive being copied into a shell.
+EXAMPLE_TRACE = "trace.json"
+
+
+def promises(analysis: Analysis) -> bool:
+    """Whether there is a saving worth naming: the trace can be believed and a card says how."""
+    summary = analysis.summary
+    believed = analysis.trust.verdict != "unusable"
+    return believed and bool(analysis.cards) and 0 < summary.reachable_step_ns < summary.step_ns.mean
+
+
+def title(analysis: Analysis) -> str:
+    """`PyTorch performance report: 412 ms a step, 148 ms looks reachable`."""
+    what = "PyTorch performance report"
+    if analysis.trust.verdict == "unusable":
+        return f"{what}: this trace cannot be the base of advice"
+    summary = analysis.summary
+    noun = "a step" if analysis.trace.steps.source != "whole-trace" else "in all"
+    head = f"{what}: {duration(summary.step_ns.mean)} {noun}"
+    return f"{head}, {duration(summary.reachable_step_ns)} looks reachable" if promises(analysis) else head
+
+
+def verdict(analysis: Analysis) -> str:
+    """What the run is bound by, as a sentence."""
+    text = analysis.summary.verdict.text.rstrip(".")
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def outlook(analysis: Analysis) -> Iterator[str]:
+    """What the findings save together, what the profiler costs, how far to believe it: a sentence each."""
+    summary = analysis.summary
+    mean, reachable = summary.step_ns.mean, summary.reachable_step_ns
+    if promises(analysis):
+        cards = len(analysis.cards)
+        who = f"Together the {cards} findings save" if cards > 1 else "The finding saves"
+        saved = f"{duration(mean - reachable)} ({share((mean - reachable) / mean)})"
+        times = f"{mean / reachable:.1f} times as fast"
+        step = "a step" if analysis.trace.steps.source != "whole-trace" else "in all"
+        yield f"{who} at most {saved}: from {duration(mean)} to {duration(reachable)} {step}, {times}."
+        if cards > 1:
+            yield "They share time, so their savings do not add up."
+    elif not analysis.cards:
+        yield "No finding is worth 2 % of the step or more."
+    unprofiled = summary.unprofiled_step_ns
+    if unprofiled is not None and unprofiled > 0:
+        cost = f"; the profiler adds {share(mean / unprofiled - 1)}" if mean > unprofiled else ""
+        yield f"Without the profiler a step took {duration(unprofiled)}{cost}."
+    if analysis.trust.verdict == "caution":
+        yield f"{count(len(analysis.trust.reasons), 'reason')} to doubt these figures: see the notes on trust."
+
+
+def worth(finding: FindingDocument) -> str:
+    """`saves at most 142 ms a step`, or that it saves nothing by itself."""
+    ns = finding.saving.ns_per_step_max
+    return f"saves at most {duration(ns)} a step" if ns > 0 else "no saving of its own"
+
+
+def steps(analysis: Analysis) -> str:
+    """`6 of 7 steps, marked by ProfilerStep`."""
+    found = analysis.trace.steps
+    if found.source == "whole-trace":
+        return "no steps are marked; the whole trace is taken as one"
+    how = (
+        "marked by prof.step()" if found.source == "ProfilerStep" else f"inferred from {found.source.partition(':')[2]}"
+    )
+    return f"{found.used} of {count(found.count, 'step')} used, {how}"
+
+
+def excluded(analysis: Analysis, most: int = 4) -> list[str]:
+    """`step 2: first recorded step`, for each step left out, the last line counting those not named."""
+    left_out = analysis.trace.steps.excluded
+    lines = [f"step {one.step} left out: {one.reason}" for one in left_out[:most]]
+    more = len(left_out) - most
+    return [*lines, f"{more} more left out"] if more > 0 else lines
+
+
+def device(analysis: Analysis) -> str | None:
+    """`2 x NVIDIA H100 80GB HBM3`; None where the trace has no device."""
+    found = analysis.trace.device
+    if found.kind == "cpu":
+        return None
+    many = f"{found.count} x " if found.count > 1 else ""
+    return many + (found.name or found.kind)
+
+
+def environment(analysis: Analysis) -> Iterator[tuple[str, str]]:
+    """What was measured and how: a label and a text each."""
+    trace, summary = analysis.trace, analysis.summary
+    versions = trace.versions
+    named = (("torch", versions.torch), ("CUDA", versions.cuda), ("ROCm", versions.rocm), ("Python", versions.python))
+    found = ", ".join(f"{name} {value}" for name, value in named if value)
+    yield "Device", device(analysis) or "none: the trace has no GPU events"
+    yield "Versions", found or "not stated in the trace"
+    yield "Trace", f"{trace.name}, {trace.bytes / 1e6:,.1f} MB, {trace.events:,} events"
+    yield "Steps", "; ".join([steps(analysis), *excluded(analysis)])
+    recorded = (("Python stacks", trace.profiler.stacks), ("input shapes", trace.profiler.shapes),
+                ("memory", trace.profiler.memory), ("FLOPs", trace.profiler.flops))  # fmt: skip
+    yield "Recorded", "times" + "".join(f", {what}" for what, is_there in recorded if is_there)
+    unprofiled = summary.unprofiled_step_ns
+    if unprofiled:
+        yield "Profiler", f"a step takes {duration(summary.step_ns.mean)} with it, {duration(unprofiled)} without"
+    if summary.launch_lead_ns_median is not None:
+        yield "Launch lead", f"{duration(summary.launch_lead_ns_median)} in the median: how far the host runs ahead"
+    if len(trace.ranks) > 1:
+        yield "Ranks", str(len(trace.ranks))
+    yield "Digest", f"sha256 {trace.sha256}"

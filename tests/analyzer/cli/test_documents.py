@@ -1,0 +1,80 @@
+"""Several reports of one call, redacted or not, and reports read again."""
+
+import json
+
+import msgspec
+import pytest
+
+import analyses
+from analyzer.cli.main import main
+
+
+def secretive():
+    """The example with a path and a token in it."""
+    base = analyses.example()
+    why = "reads /home/bob/data/train.bin with ghp_0123456789abcdefABCDEF"
+    findings = tuple(msgspec.structs.replace(one, why=why) for one in base.findings)
+    return msgspec.structs.replace(base, findings=findings)
+
+
+def test_several_formats_in_one_run(world, tmp_path, capsys):
+    names = ["r.md", "r.json", "r.txt"]
+    arguments = [part for name in names for part in ("-o", str(tmp_path / name))]
+    assert main(["explain", "trace.json", *arguments]) == 0
+    starts = [(tmp_path / name).read_text(encoding="utf-8")[:4] for name in names]
+    assert starts == ["<!--", "{\n  ", "trac"]
+    assert len(world.asked) == 1
+    assert capsys.readouterr().err.count("wrote ") == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["-o", "a.md", "-o", "./a.md"], "one place"),
+        (["--format", "json", "-o", "a.md", "-o", "b.md"], "several files"),
+        (["-o", "a.md", "-o", "b.pdf"], "names no format"),
+    ],
+)
+def test_impossible_outputs_are_told_before_the_trace_is_read(world, capsys, tmp_path, monkeypatch, arguments, says):
+    monkeypatch.chdir(tmp_path)
+    assert main(["explain", "trace.json", *arguments]) == 2
+    assert says in capsys.readouterr().err
+    assert world.asked == []
+
+
+@pytest.mark.parametrize("form", ["markdown", "json", "text"])
+def test_reports_are_redacted_unless_asked(world, capsys, form):
+    world.answer = secretive()
+    assert main(["explain", "t.json", "--format", form]) == 0
+    shown = capsys.readouterr().out
+    assert "bob" not in shown
+    assert "ghp_" not in shown
+    assert "train.bin" in shown
+    assert main(["explain", "t.json", "--format", form, "--no-redact"]) == 0
+    shown = capsys.readouterr().out
+    assert "/home/bob/data" in shown
+    assert "ghp_" in shown
+
+
+def test_a_written_report_is_shown_again(world, capsys, tmp_path):
+    path = tmp_path / "report.json"
+    main(["explain", "trace.json", "-o", str(path)])
+    world.answer = AssertionError("the trace must not be needed")
+    assert main(["explain", str(path)]) == 0
+    assert "DL002 [high] DataLoader has no workers" in capsys.readouterr().out
+    assert main(["explain", str(path), "--format", "markdown"]) == 0
+    assert "### PyTorch performance report" in capsys.readouterr().out
+
+
+def test_a_written_report_cannot_be_analysed_anew(world, capsys, tmp_path):
+    path = tmp_path / "report.json"
+    main(["explain", "trace.json", "-o", str(path)])
+    assert main(["explain", str(path), "--steps", "3-4"]) == 2
+    assert "give the trace" in capsys.readouterr().err
+
+
+def test_a_damaged_report_is_a_message(world, capsys, tmp_path):
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps({"schema_version": "1.0"}))
+    assert main(["explain", str(path)]) == 3
+    assert "not a complete report" in capsys.readouterr().err

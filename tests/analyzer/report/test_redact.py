@@ -1,0 +1,148 @@
+"""PG009: what leaves the machine names nobody and opens nothing."""
+
+import msgspec
+import pytest
+
+import analyses
+from analyzer.report import json, redact
+from analyzer.report.redact.paths import relative
+from analyzer.report.redact.secrets import without_secrets
+
+PROJECT = redact.Project(roots=("/home/alice/proj",), names=("alicesmith", "gpu-box-17"))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("/home/alice/proj/src/train.py", "src/train.py"),
+        ("at /home/alice/proj/train.py(88): main", "at train.py(88): main"),
+        ("/home/alice/other/secret.py", "…/secret.py"),
+        ("/home/bob", "…"),
+        ("/scratch/bob/", "…"),
+        ("C:\\Users\\bob\\x\\train.py", "…/train.py"),
+        ("\\\\server\\share\\train.py", "…/train.py"),
+        ("/opt/v/lib/python3.11/site-packages/torch/nn/linear.py", "torch/nn/linear.py"),
+        ("/usr/lib/python3.11/threading.py", "threading.py"),
+        ("file:///home/bob/a/b.py", "…/b.py"),
+        ("PATH=/home/bob/a.sh:/home/carol/b.sh", "PATH=…/a.sh:…/b.sh"),
+        ("../../home/bob/x.py", "…/x.py"),
+        ("~bob/code/x.py", "…/x.py"),
+        ("./data/train.py", "./data/train.py"),
+        ("64 ms/step, 3/4", "64 ms/step, 3/4"),
+        ("kernel<4>[float][/half]", "kernel<4>[float][/half]"),
+        ("torch/nn/modules/linear.py(116): forward", "torch/nn/modules/linear.py(116): forward"),
+        ("use /dev/shm/x", "use /dev/shm/x"),
+        ("https://pytorch.org/docs/stable/data.html", "https://pytorch.org/docs/stable/data.html"),
+        ("https://wandb.corp.example/alice/run", "https://[redacted]"),
+        ("s3://customer-bucket/data", "s3://[redacted]"),
+        ("https://bob:pw@github.com.evil.example/x", "https://[redacted]"),
+    ],
+)
+def test_paths(text, shown):
+    assert relative(text, PROJECT) == shown
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "ghp_" + "a1B2" * 9, "hf_" + "abCD" * 6, "sk-" + "a1b2" * 8, "AKIA" + "ABCD" * 4, "glpat-" + "x1y2" * 5,
+        "xoxb-123456789012-abcdef", "eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0dXJl", "0123456789abcdef" * 3,
+        "bob@corp.example", "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bD1fG", "192.168.1.20:29500",
+    ],
+)  # fmt: skip
+def test_secrets_by_their_shape(secret):
+    assert secret.partition(":")[0] not in without_secrets(f"kernel with {secret} inside")
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("WANDB_API_KEY=abc123 python", "abc123"), ("--api-key abc123", "abc123"), ("password: 'a b'", "a b"),
+        ("AWS_SECRET_ACCESS_KEY=xyz", "xyz"), ("HOSTNAME=node7", "node7"), ("Authorization: Bearer abcdefgh1", "abcdefgh1"),
+        ("hf_token=abc", "abc"),
+    ],
+)  # fmt: skip
+def test_secrets_by_their_name(text, hidden):
+    shown = without_secrets(text)
+    assert hidden not in shown
+    assert "[redacted]" in shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "OMP_NUM_THREADS=8 python train.py", "tokenizer = AutoTokenizer()", "64 tokens a second",
+        "_ZN2at6native18elementwise_kernelILi128ELi4EZNS0_22gpu_kernel_impl_nocastIZZZNS0_23direct_copy_kernel",
+        "sm90_xmma_gemm_f16f16_f16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_off_kernel",
+        "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1ul> >",
+        "triton_poi_fused__to_copy_add_native_batch_norm_relu_12d3d4d5d6de", "cuDNN 9.1.0.70", "@torch.compile",
+        "_SingleProcessDataLoaderIter.__next__", "DL002-6d1f", "Memcpy HtoD (Pageable -> Device)",
+        "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+    ],
+)  # fmt: skip
+def test_names_of_kernels_and_settings_stay(text):
+    assert relative(without_secrets(text), PROJECT) == text
+
+
+def spoilt(text):
+    """The example with a text in every place where a trace can put one."""
+    base = analyses.example()
+    replace = msgspec.structs.replace
+    finding = replace(
+        base.findings[1], why=f"why {text}", caveats=(text,), verify=text, title=text,
+        location=replace(base.findings[1].location, file=text, function=text),
+        fix=(replace(base.findings[1].fix[0], code=text, note=text),),
+        evidence=(analyses.bars(text, "ns", **{text: 1.0}),),
+    )  # fmt: skip
+    lanes = tuple(
+        replace(lane, name=text, spans=tuple(replace(span, label=text) for span in lane.spans))
+        for lane in base.timeline.lanes
+    )
+    checks = tuple(replace(check, reason=text) for check in base.checks)
+    trace = replace(base.trace, name="gpu-box-17_4711.1700000000.pt.trace.json.gz")
+    return replace(base, findings=(finding,), checks=checks, trace=trace, timeline=replace(base.timeline, lanes=lanes))
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("/home/alice/elsewhere/train.py", "alice"), ("by alicesmith", "alicesmith"), ("on gpu-box-17", "gpu-box-17"),
+        ("ghp_" + "a1B2" * 9, "ghp_"), ("/home/al ice/my project/train.py", "ice/my"),
+    ],
+)  # fmt: skip
+def test_every_string_of_the_document_is_looked_at(text, hidden):
+    shown = json.render(redact.redact(spoilt(text), PROJECT))
+    assert hidden not in shown or text.startswith("/home/al ice")
+    assert "gpu-box-17" not in shown
+    assert "worker_4711.1700000000.pt.trace.json.gz" in shown
+
+
+def test_a_path_with_blanks_is_one_path_where_it_stands_alone():
+    shown = redact.redact(spoilt("/home/al ice/my project/train.py"), redact.Project())
+    assert shown.findings[0].location.file == "train.py"
+
+
+def test_the_folder_of_the_findings_is_the_project_where_we_are_elsewhere():
+    base = analyses.example()
+    files = ("/data/bob/proj/train.py", "/data/bob/proj/models/net.py")
+    findings = tuple(
+        msgspec.structs.replace(one, location=msgspec.structs.replace(base.findings[1].location, file=file))
+        for one, file in zip(base.findings[1:3], files, strict=True)
+    )
+    shown = redact.redact(msgspec.structs.replace(base, findings=findings), redact.Project())
+    assert [one.location.file for one in shown.findings] == ["train.py", "models/net.py"]
+
+
+def test_nothing_else_changes():
+    base = analyses.example()
+    assert redact.redact(base, redact.Project(roots=("/work",), names=("main", "train"))) == base
+
+
+def test_redacting_twice_changes_nothing_more():
+    once = redact.redact(spoilt("/home/bob/x/train.py HF_TOKEN=abc"), PROJECT)
+    assert redact.redact(once, PROJECT) == once
+
+
+def test_long_strings_take_no_long_time():
+    for text in ("x" * 200_000, "/" * 200_000, "a/" * 100_000, "a@" * 100_000, "key" * 60_000, "-" * 200_000):
+        assert relative(without_secrets(text), PROJECT)
