@@ -25,6 +25,8 @@ PIPE_CLOSED = 141
 COMMANDS: dict[str, tuple[str, str]] = {
     "collect": ("analyzer.cli.collect", "Record the reference training loop and write trace.json."),
     "explain": ("analyzer.cli.explain", "Say where each step's time goes and what to change."),
+    "compare": ("analyzer.cli.compare", "Say whether a change helped, beyond noise."),
+    "baseline": ("analyzer.cli.baseline", "Keep a run under a name, to compare later ones with."),
     "repair": ("analyzer.cli.repair", "Write a repaired copy of a damaged trace."),
     "slim": ("analyzer.cli.slim", "Write a small copy of a trace: some steps, less detail."),
     "rules": ("analyzer.cli.rules", "List every rule."),

@@ -1,0 +1,1 @@
+"""Did my change help? Two sets of runs, judged against their own noise."""

@@ -1,0 +1,69 @@
+"""PG010: whether two sets of runs may be compared at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from analyzer.compare.snapshot import Conditions, Snapshot
+
+MIN_STEPS = 3
+# Differences that make any verdict on the step time meaningless; the others are named beside it.
+_BLOCKING = {
+    "device": "another device",
+    "world_size": "another number of ranks",
+    "batch": "another batch size",
+    "steps_from": "steps found another way",
+}
+_NOTED = {
+    "number_formats": "another number format",
+    "torch": "another torch",
+    "cuda": "another CUDA",
+    "stacks": "stacks recorded on one side only",
+    "memory": "memory recorded on one side only",
+    "shapes": "shapes recorded on one side only",
+}
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """One condition that differs; a blocking one forbids a verdict."""
+
+    what: str
+    before: str
+    after: str
+    blocking: bool
+
+
+def differences(before: Sequence[Snapshot], after: Sequence[Snapshot]) -> tuple[Difference, ...]:
+    """What differs between the sides, and within a side, blocking ones first."""
+    found = []
+    for field, blocking in [(name, True) for name in _BLOCKING] + [(name, False) for name in _NOTED]:
+        mine, theirs = _values(before, field), _values(after, field)
+        # What a trace does not say cannot differ.
+        if mine and theirs and mine != theirs:
+            text = _BLOCKING.get(field) or _NOTED[field]
+            found.append(Difference(what=text, before=", ".join(mine), after=", ".join(theirs), blocking=blocking))
+    for side, runs in (("before", before), ("after", after)):
+        few = [run for run in runs if len(run.steps_ns) < MIN_STEPS]
+        if few:
+            steps = ", ".join(str(len(run.steps_ns)) for run in few)
+            found.append(
+                _one_sided(side, "too few steps to compare", f"{steps} used steps, at least {MIN_STEPS} needed")
+            )
+        if any(run.trust == "unusable" for run in runs):
+            found.append(_one_sided(side, "a trace that cannot be trusted", "unusable"))
+    return tuple(found)
+
+
+def _one_sided(side: str, what: str, text: str) -> Difference:
+    return Difference(
+        what=what, before=text if side == "before" else "", after=text if side == "after" else "", blocking=True
+    )
+
+
+def _values(runs: Sequence[Snapshot], field: str) -> list[str]:
+    assert field in Conditions.__struct_fields__
+    values = [getattr(run.conditions, field) for run in runs]
+    texts = {" ".join(value) if isinstance(value, tuple) else str(value) for value in values if value is not None}
+    return sorted(texts)

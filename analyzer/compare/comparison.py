@@ -1,0 +1,200 @@
+"""The document of a comparison: everything its reports show, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from analyzer.compare.comparable import Difference, differences
+from analyzer.compare.noise import Change, judge_change
+from analyzer.compare.snapshot import Snapshot, mean_of
+from analyzer.facts.cause_names import CAUSES
+
+COMPARISON_VERSION = "1.0"
+# Rows shown of kernels and ops.
+_CHANGED_ROWS = 10
+# A saving counts as come true from this share of what vanished from the rule's cost, as partly true from the second.
+_CONFIRMED = 0.5
+_PARTLY = 0.1
+
+RuleState = Literal["fixed", "new", "still", "not checked"]
+Outcome = Literal["confirmed", "partly", "refuted"]
+
+
+class Side(msgspec.Struct, frozen=True, kw_only=True):
+    """One side: its traces and its step times over all of them, in ns."""
+
+    names: tuple[str, ...]
+    runs: int
+    steps: int
+    mean_ns: int
+    median_ns: int
+    min_ns: int
+    max_ns: int
+
+
+class CauseChange(msgspec.Struct, frozen=True, kw_only=True):
+    """Mean nanoseconds a step that a cause owns, on each side."""
+
+    cause: str
+    before_ns: int
+    after_ns: int
+
+
+class RuleChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a rule's finding.
+
+    Args:
+        rule: Code.
+        title: Of the finding.
+        state: fixed, new, still (both sides), or not checked after (the rule could not tell).
+        predicted_ns: Upper bound a step that was promised before.
+        left_ns: Upper bound a step that is promised now.
+        realised_ns: How much less the step takes now; None where the rule was not fixed or reduced.
+        outcome: Whether the promise came true; None where nothing was fixed or no verdict is possible.
+    """
+
+    rule: str
+    title: str
+    state: RuleState
+    predicted_ns: int
+    left_ns: int
+    realised_ns: int | None
+    outcome: Outcome | None
+
+
+class NameChange(msgspec.Struct, frozen=True, kw_only=True):
+    """Mean nanoseconds a step of one kernel (on the device) or op (host self time)."""
+
+    name: str
+    before_ns: int
+    after_ns: int
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole answer for two sides; `change` is None where they are not comparable."""
+
+    schema_version: str
+    before: Side
+    after: Side
+    comparable: bool
+    differences: tuple[Difference, ...]
+    change: Change | None
+    waterfall: tuple[CauseChange, ...]
+    rules: tuple[RuleChange, ...]
+    kernels: tuple[NameChange, ...]
+    ops: tuple[NameChange, ...]
+
+
+def compare(before: Sequence[Snapshot], after: Sequence[Snapshot]) -> Comparison:
+    """Compares two sides.
+
+    Args:
+        before: One snapshot per run (repeats of one configuration).
+        after: The same of the other side.
+    """
+    found = differences(before, after)
+    comparable = not any(item.blocking for item in found)
+    has_steps = all(run.steps_ns for run in (*before, *after))
+    change = None
+    if comparable and has_steps:
+        change = judge_change([run.steps_ns for run in before], [run.steps_ns for run in after])
+    return Comparison(
+        schema_version=COMPARISON_VERSION,
+        before=_side(before),
+        after=_side(after),
+        comparable=comparable,
+        differences=found,
+        change=change,
+        waterfall=_waterfall(before, after),
+        rules=_rules(before, after, change),
+        kernels=_changed([run.kernels_ns for run in before], [run.kernels_ns for run in after]),
+        ops=_changed([run.ops_ns for run in before], [run.ops_ns for run in after]),
+    )
+
+
+def _side(runs: Sequence[Snapshot]) -> Side:
+    steps = sorted(step for run in runs for step in run.steps_ns)
+    count = len(steps)
+    return Side(
+        names=tuple(run.name for run in runs),
+        runs=len(runs),
+        steps=count,
+        mean_ns=sum(steps) // count if count else 0,
+        median_ns=(steps[(count - 1) // 2] + steps[count // 2]) // 2 if count else 0,
+        min_ns=steps[0] if count else 0,
+        max_ns=steps[-1] if count else 0,
+    )
+
+
+def _waterfall(before: Sequence[Snapshot], after: Sequence[Snapshot]) -> tuple[CauseChange, ...]:
+    first, second = mean_of([run.waterfall_ns for run in before]), mean_of([run.waterfall_ns for run in after])
+    return tuple(
+        CauseChange(cause=cause, before_ns=round(first.get(cause, 0)), after_ns=round(second.get(cause, 0)))
+        for cause in CAUSES
+        if first.get(cause) or second.get(cause)
+    )
+
+
+def _rules(before: Sequence[Snapshot], after: Sequence[Snapshot], change: Change | None) -> tuple[RuleChange, ...]:
+    first, second = _per_rule(before), _per_rule(after)
+    looked = {code for run in after for code in run.quiet}
+    faster = _side(before).mean_ns - _side(after).mean_ns
+    result = []
+    for code in sorted(first.keys() | second.keys()):
+        predicted, title = first.get(code, (0, ""))
+        left, title_after = second.get(code, (0, ""))
+        state = _state(code, first, second, looked)
+        shrunk = predicted - left if state in ("fixed", "still") else 0
+        judged = shrunk > _PARTLY * predicted and predicted > 0
+        result.append(
+            RuleChange(
+                rule=code,
+                title=title or title_after,
+                state=state,
+                predicted_ns=predicted,
+                left_ns=left,
+                realised_ns=faster if judged and change is not None else None,
+                outcome=_outcome(shrunk, faster, change) if judged else None,
+            )
+        )
+    return tuple(sorted(result, key=lambda item: (-max(item.predicted_ns, item.left_ns), item.rule)))
+
+
+def _per_rule(runs: Sequence[Snapshot]) -> dict[str, tuple[int, str]]:
+    """Mean bound a step and title by rule; a run without the finding counts as 0."""
+    totals: dict[str, tuple[int, str]] = {}
+    for run in runs:
+        for finding in run.findings:
+            total, title = totals.get(finding.rule, (0, finding.title))
+            totals[finding.rule] = (total + finding.ns_per_step_max, title)
+    return {code: (total // len(runs), title) for code, (total, title) in totals.items()}
+
+
+def _state(
+    code: str, first: dict[str, tuple[int, str]], second: dict[str, tuple[int, str]], looked: set[str]
+) -> RuleState:
+    if code in second:
+        return "still" if code in first else "new"
+    return "fixed" if code in looked else "not checked"
+
+
+def _outcome(shrunk: int, faster: int, change: Change | None) -> Outcome | None:
+    """Whether the step became faster by what vanished from the rule's cost. None where noise allows no answer."""
+    if change is None or change.kind == "inconclusive":
+        return None
+    if change.kind != "faster":
+        return "refuted"
+    return "confirmed" if faster >= _CONFIRMED * shrunk else "partly" if faster >= _PARTLY * shrunk else "refuted"
+
+
+def _changed(before: list[dict[str, float]], after: list[dict[str, float]]) -> tuple[NameChange, ...]:
+    first, second = mean_of(list(before)), mean_of(list(after))
+    rows = [
+        NameChange(name=name, before_ns=round(first.get(name, 0.0)), after_ns=round(second.get(name, 0.0)))
+        for name in {**first, **second}
+    ]
+    rows.sort(key=lambda row: (-abs(row.after_ns - row.before_ns), row.name))
+    return tuple(row for row in rows[:_CHANGED_ROWS] if row.after_ns != row.before_ns)

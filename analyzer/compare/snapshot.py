@@ -1,0 +1,186 @@
+"""What a comparison needs of one run: small enough to live in a repository as a baseline."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+import numpy as np
+import pandas as pd
+
+from analyzer.analysis import Analysis
+from analyzer.facts import Facts
+from analyzer.facts.nesting import nest
+from traces.trace import Trace
+
+SNAPSHOT_VERSION = "1.0"
+# Rows kept of kernels and ops: what changed most is among what takes most.
+_TOP_ROWS = 200
+
+
+class FindingState(msgspec.Struct, frozen=True, kw_only=True):
+    """A finding as far as a comparison needs it; `ns_per_step_max` is the predicted bound."""
+
+    id: str
+    rule: str
+    title: str
+    severity: str
+    ns_per_step_max: int
+
+
+class Conditions(msgspec.Struct, frozen=True, kw_only=True):
+    """What must be equal for two runs to be comparable (PG010); None where the trace does not say.
+
+    Args:
+        device: Name of the accelerator, or `cpu`.
+        world_size: Ranks of the job.
+        number_formats: Types of the inputs of matrix products and convolutions, sorted.
+        batch: First dimension of the inputs of the first linear or convolution op.
+        torch: Version.
+        cuda: Version.
+        stacks: Whether stacks were recorded.
+        memory: Whether memory was recorded.
+        shapes: Whether shapes were recorded.
+        steps_from: How steps were found.
+    """
+
+    device: str | None
+    world_size: int | None
+    number_formats: tuple[str, ...] | None
+    batch: int | None
+    torch: str | None
+    cuda: str | None
+    stacks: bool
+    memory: bool
+    shapes: bool
+    steps_from: str
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """One run.
+
+    Args:
+        version: Of this format.
+        name: File name of the trace.
+        sha256: Of the trace.
+        trust: Verdict on the trace.
+        conditions: What must be equal.
+        steps_ns: Wall time of each used step, in order.
+        waterfall_ns: Mean nanoseconds a step by cause.
+        findings: What fired.
+        quiet: Codes of the rules that looked and found nothing, or whose question does not arise (any more).
+        kernels_ns: Device nanoseconds a step by kernel name, the longest first.
+        ops_ns: Host self nanoseconds a step by op name, the longest first.
+    """
+
+    version: str
+    name: str
+    sha256: str
+    trust: str
+    conditions: Conditions
+    steps_ns: tuple[int, ...]
+    waterfall_ns: dict[str, float]
+    findings: tuple[FindingState, ...]
+    quiet: tuple[str, ...]
+    kernels_ns: dict[str, float]
+    ops_ns: dict[str, float]
+
+
+def snapshot(analysis: Analysis, facts: Facts) -> Snapshot:
+    """Takes down one analysed run."""
+    summary = analysis.summary
+    used = max(summary.used_steps, 1)
+    return Snapshot(
+        version=SNAPSHOT_VERSION,
+        name=analysis.trace.name,
+        sha256=analysis.trace.sha256,
+        trust=analysis.trust.verdict,
+        conditions=_conditions(analysis, facts.trace),
+        steps_ns=tuple(facts.steps.used["dur_ns"].to_numpy().tolist()),
+        waterfall_ns={item.cause: item.ns / used for item in summary.waterfall},
+        findings=tuple(
+            FindingState(
+                id=item.id,
+                rule=item.rule,
+                title=item.title,
+                severity=item.severity,
+                ns_per_step_max=item.saving.ns_per_step_max,
+            )
+            for item in analysis.findings
+        ),
+        quiet=tuple(check.rule for check in analysis.checks if check.state in ("clear", "not_applicable")),
+        kernels_ns=_kernel_times(facts),
+        ops_ns=_op_self_times(facts),
+    )
+
+
+def _conditions(analysis: Analysis, trace: Trace) -> Conditions:
+    device = analysis.trace.device
+    world_size = trace.meta.distributed.get("world_size")
+    return Conditions(
+        device=device.name or (device.kind if device.kind == "cpu" else None),
+        world_size=world_size if isinstance(world_size, int) else None,
+        number_formats=_number_formats(trace),
+        batch=_batch(trace),
+        torch=analysis.trace.versions.torch,
+        cuda=analysis.trace.versions.cuda,
+        stacks=analysis.trace.profiler.stacks,
+        memory=analysis.trace.profiler.memory,
+        shapes=analysis.trace.profiler.shapes,
+        steps_from=analysis.trace.steps.source.partition(":")[0],
+    )
+
+
+_HEAVY_OPS = re.compile(r"aten::(?:mm|addmm|bmm|baddbmm|linear|conv\dd|convolution|_convolution|cudnn_convolution)$")
+_TYPES = re.compile(r'"(float|double|c10::Half|c10::BFloat16|c10::Float8\w*)"')
+
+
+def _heavy_ops(trace: Trace) -> pd.DataFrame:
+    names = trace.ops["name"].cat.categories
+    heavy = np.array([_HEAVY_OPS.match(name) is not None for name in names] + [False])
+    return trace.ops[heavy[trace.ops["name"].cat.codes.to_numpy()]]
+
+
+def _number_formats(trace: Trace) -> tuple[str, ...] | None:
+    texts = _heavy_ops(trace)["input_types"].dropna().astype("str").unique()
+    found = {kind for text in texts for kind in _TYPES.findall(text)}
+    return tuple(sorted(found)) or None
+
+
+def _batch(trace: Trace) -> int | None:
+    for text in _heavy_ops(trace)["input_dims"].dropna().astype("str").head(20):
+        match = re.search(r"\[\[?(\d+),", text)
+        if match:
+            return int(match.group(1))
+    return None
+
+
+def _kernel_times(facts: Facts) -> dict[str, float]:
+    kernels = facts.trace.kernels
+    inside = facts.window().contains(kernels["start_ns"].to_numpy())
+    return _totals(kernels["name"].astype("str").to_numpy()[inside], kernels["dur_ns"].to_numpy()[inside], facts)
+
+
+def _op_self_times(facts: Facts) -> dict[str, float]:
+    """Time inside an op and outside the ops and runtime calls below it."""
+    ops = facts.trace.ops
+    tree = nest(ops["thread"].to_numpy(), ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy())
+    duration = ops["dur_ns"].to_numpy().astype(np.float64)
+    below = np.zeros(len(ops))
+    inner = ~tree.is_root
+    np.add.at(below, tree.parent[inner], duration[inner])
+    inside = facts.window().contains(ops["start_ns"].to_numpy())
+    return _totals(ops["name"].astype("str").to_numpy()[inside], np.maximum(duration - below, 0)[inside], facts)
+
+
+def _totals(names: object, duration: object, facts: Facts) -> dict[str, float]:
+    per_name = pd.DataFrame({"name": names, "ns": duration}).groupby("name", sort=True)["ns"].sum()
+    longest = per_name.sort_values(ascending=False, kind="stable").head(_TOP_ROWS)
+    return {str(name): facts.per_step(float(ns)) for name, ns in longest.items()}
+
+
+def mean_of(parts: list[Mapping[str, float]]) -> dict[str, float]:
+    """Mean by key over several runs; a key a run lacks counts as 0 there."""
+    keys = {key: None for part in parts for key in part}
+    return {key: sum(part.get(key, 0.0) for part in parts) / len(parts) for key in keys}

@@ -1,0 +1,1 @@
+"""A `Comparison` as text, Markdown and JSON: pure functions of the document."""

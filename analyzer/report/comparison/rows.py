@@ -1,0 +1,107 @@
+"""The rows every report of a comparison shows, as plain cells."""
+
+from __future__ import annotations
+
+from analyzer.compare.comparison import Comparison, RuleChange
+from analyzer.report import safe
+from analyzer.units import count, duration
+
+# A cause that moved by less than this share of the step is noise in the table.
+_SHOWN_RATIO = 0.002
+_NAME_COLUMNS = 56
+
+
+def headline(comparison: Comparison) -> str:
+    """`178 ms -> 133 ms a step (mean of 6 and 5 steps)`."""
+    before, after = comparison.before, comparison.after
+    return (
+        f"{duration(before.mean_ns)} -> {duration(after.mean_ns)} a step "
+        f"(mean of {before.steps:,} and {count(after.steps, 'step')})"
+    )
+
+
+def answer(comparison: Comparison) -> str:
+    """The verdict in one sentence."""
+    if comparison.change is not None:
+        return comparison.change.text[0].upper() + comparison.change.text[1:]
+    blocking = ", ".join(item.what for item in comparison.differences if item.blocking)
+    return f"Not comparable: {blocking or 'no steps'}. No verdict is given."
+
+
+def differing(comparison: Comparison) -> list[tuple[str, str, str, str]]:
+    """What, before, after, and whether it forbids a verdict."""
+    return [
+        (item.what, safe.name(item.before), safe.name(item.after), "no verdict possible" if item.blocking else "noted")
+        for item in comparison.differences
+    ]
+
+
+def causes(comparison: Comparison) -> list[tuple[str, str, str, str]]:
+    """Cause, before, after, difference; the largest change first."""
+    least = _SHOWN_RATIO * max(comparison.before.mean_ns, 1)
+    rows = sorted(comparison.waterfall, key=lambda row: -abs(row.after_ns - row.before_ns))
+    return [
+        (row.cause, duration(row.before_ns), duration(row.after_ns), signed(row.after_ns - row.before_ns))
+        for row in rows
+        if max(row.before_ns, row.after_ns) >= least
+    ]
+
+
+def rules(comparison: Comparison) -> list[tuple[str, str, str, str, str]]:
+    """State, code and title, bound before, bound after, what came true; findings without a saving stay in the JSON."""
+    return [
+        (
+            row.state,
+            f"{row.rule} {safe.name(row.title)}",
+            duration(row.predicted_ns),
+            duration(row.left_ns),
+            _came_true(row),
+        )
+        for row in comparison.rules
+        if row.predicted_ns or row.left_ns
+    ]
+
+
+def _came_true(row: RuleChange) -> str:
+    if row.realised_ns is None:
+        return ""
+    faster = f"{duration(abs(row.realised_ns))} {'faster' if row.realised_ns >= 0 else 'slower'}"
+    return f"{row.outcome}: {faster}" if row.outcome else faster
+
+
+def names(comparison: Comparison, what: str) -> list[tuple[str, str, str, str]]:
+    """Name, before, after, difference of the kernels or ops that changed most."""
+    rows = comparison.kernels if what == "kernels" else comparison.ops
+    return [
+        (
+            safe.name(row.name, _NAME_COLUMNS),
+            duration(row.before_ns),
+            duration(row.after_ns),
+            signed(row.after_ns - row.before_ns),
+        )
+        for row in rows
+    ]
+
+
+def signed(ns: int) -> str:
+    """A difference with its sign."""
+    return f"{'+' if ns > 0 else '-' if ns < 0 else ''}{duration(abs(ns))}"
+
+
+TABLES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("Where each step goes", ("cause", "before", "after", "difference")),
+    ("Findings", ("state", "rule", "bound before", "bound after", "came true")),
+    ("Kernels that changed most", ("kernel", "before", "after", "difference")),
+    ("Ops that changed most (host self time)", ("op", "before", "after", "difference")),
+)
+
+
+def tables(comparison: Comparison) -> list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
+    """Every table with at least one row: title, headings, rows."""
+    bodies: list[list[tuple[str, ...]]] = [
+        list(causes(comparison)),
+        list(rules(comparison)),
+        list(names(comparison, "kernels")),
+        list(names(comparison, "ops")),
+    ]
+    return [(title, heads, body) for (title, heads), body in zip(TABLES, bodies, strict=True) if body]

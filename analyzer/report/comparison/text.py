@@ -1,0 +1,66 @@
+"""A comparison as plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from analyzer.compare.comparison import Comparison
+from analyzer.compare.gate import GateResult
+from analyzer.report import safe
+from analyzer.report.comparison import rows
+from analyzer.report.style import Style
+
+
+def render(comparison: Comparison, gate: GateResult | None = None, style: Style | None = None) -> str:
+    """The whole report, ending in a newline."""
+    style = style or Style()
+    blocks = [_head(comparison, style)]
+    if comparison.differences:
+        blocks.append(_differences(comparison, style))
+    blocks += [_table(title, heads, body, style) for title, heads, body in rows.tables(comparison)]
+    if gate is not None:
+        mark = style.paint("gate kept", "good") if gate.passed else style.paint("gate FAILED", "bad")
+        blocks.append([mark, *(f"  {safe.clean(line)}" for line in gate.lines)])
+    return style.encode("\n\n".join("\n".join(line.rstrip() for line in block) for block in blocks) + "\n")
+
+
+def _head(comparison: Comparison, style: Style) -> list[str]:
+    before = ", ".join(safe.name(name) for name in comparison.before.names)
+    after = ", ".join(safe.name(name) for name in comparison.after.names)
+    kind = comparison.change.kind if comparison.change else "inconclusive"
+    role = {"faster": "good", "slower": "bad"}.get(kind, "strong")
+    answer = safe.wrap(rows.answer(comparison), style.width)
+    return [
+        f"{before} → {after}",
+        "",
+        *(style.paint(line, "good" if role == "good" else "bad" if role == "bad" else "strong") for line in answer),
+        rows.headline(comparison).replace("->", "→"),
+    ]
+
+
+def _differences(comparison: Comparison, style: Style) -> list[str]:
+    lines = [style.paint("What differs between the sides", "title")]
+    for what, before, after, effect in rows.differing(comparison):
+        sides = f"{before} → {after}" if before and after else before or after
+        lines.append(f"  {what} ({effect}): {sides}")
+    return lines
+
+
+def _table(title: str, heads: Sequence[str], body: list[tuple[str, ...]], style: Style) -> list[str]:
+    widths = [max(safe.columns(row[column]) for row in [tuple(heads), *body]) for column in range(len(heads))]
+    # Names get what the other columns leave; figures are never cut.
+    name = 1 if heads[0] == "state" else 0
+    others = sum(width for column, width in enumerate(widths) if column != name) + 2 * len(widths)
+    widths[name] = min(widths[name], max(style.width - others - 2, 16))
+    lines = [style.paint(title, "title"), "  " + style.paint(_line(heads, widths, name), "dim")]
+    return lines + ["  " + _line(row, widths, name) for row in body]
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], name: int) -> str:
+    parts = []
+    for column, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+        short = safe.middle(cell, width)
+        filled = safe.pad(short, width)
+        is_text = column in (name, 0) or (column == len(widths) - 1 and len(widths) == 5)
+        parts.append(filled if is_text else filled[len(short.rstrip()) :] + short)
+    return "  ".join(parts)

@@ -1,0 +1,88 @@
+"""What a comparison says of findings, causes and conditions."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from analyzer.compare.comparison import compare
+from snapshots import CONDITIONS, finding, snapshot
+
+
+def test_a_fixed_finding_whose_saving_came_true_is_confirmed() -> None:
+    before = snapshot(10_000_000, findings=(finding("DL001", 4_000_000),))
+    after = snapshot(7_000_000)
+    (row,) = compare([before], [after]).rules
+    assert (row.state, row.predicted_ns, row.left_ns, row.outcome) == ("fixed", 4_000_000, 0, "confirmed")
+    assert row.realised_ns == pytest.approx(3_000_000, rel=0.01)
+
+
+def test_a_fixed_finding_without_a_faster_step_is_refuted() -> None:
+    before = snapshot(findings=(finding("DL001", 4_000_000),))
+    (row,) = compare([before], [snapshot()]).rules
+    assert (row.state, row.outcome) == ("fixed", "refuted")
+
+
+def test_a_small_part_of_the_promise_is_partly_true() -> None:
+    before = snapshot(10_000_000, findings=(finding("DL001", 6_000_000),))
+    (row,) = compare([before], [snapshot(9_000_000)]).rules
+    assert row.outcome == "partly"
+
+
+def test_with_too_few_steps_no_promise_is_judged() -> None:
+    before = snapshot(count=5, findings=(finding("DL001", 4_000_000),))
+    (row,) = compare([before], [snapshot(9_500_000, count=5)]).rules
+    assert (row.state, row.outcome) == ("fixed", None)
+
+
+def test_new_and_remaining_findings_are_told_apart() -> None:
+    before = snapshot(findings=(finding("DL001", 4_000_000),))
+    after = snapshot(findings=(finding("DL001", 4_000_000), finding("SY001", 1_000_000)))
+    states = {row.rule: (row.state, row.outcome) for row in compare([before], [after]).rules}
+    assert states == {"DL001": ("still", None), "SY001": ("new", None)}
+
+
+def test_a_rule_that_could_not_look_is_not_called_fixed() -> None:
+    before = snapshot(findings=(finding("ME002", 4_000_000),))
+    (row,) = compare([before], [snapshot()]).rules
+    assert (row.state, row.outcome) == ("not checked", None)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("device", "A100"), ("world_size", 8), ("batch", 128), ("steps_from", "inferred")]
+)
+def test_other_conditions_forbid_a_verdict(field: str, value: object) -> None:
+    other = snapshot(5_000_000, conditions=msgspec.structs.replace(CONDITIONS, **{field: value}))
+    found = compare([snapshot()], [other])
+    assert not found.comparable
+    assert found.change is None
+    assert any(item.blocking for item in found.differences)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("torch", "2.8"), ("stacks", True), ("number_formats", ("c10::BFloat16",))]
+)
+def test_lesser_differences_are_named_beside_the_verdict(field: str, value: object) -> None:
+    other = snapshot(5_000_000, conditions=msgspec.structs.replace(CONDITIONS, **{field: value}))
+    found = compare([snapshot()], [other])
+    assert found.change is not None
+    assert [item.blocking for item in found.differences] == [False]
+
+
+def test_what_a_trace_does_not_say_cannot_differ() -> None:
+    silent = snapshot(conditions=msgspec.structs.replace(CONDITIONS, device=None, torch=None))
+    assert compare([snapshot()], [silent]).differences == ()
+
+
+def test_fewer_than_three_steps_are_refused() -> None:
+    found = compare([snapshot(count=2)], [snapshot()])
+    assert not found.comparable
+    assert "too few steps" in found.differences[0].what
+
+
+def test_an_unusable_trace_is_refused() -> None:
+    assert not compare([snapshot()], [snapshot(trust="unusable")]).comparable
+
+
+def test_no_steps_at_all_is_no_crash() -> None:
+    assert compare([snapshot(count=0)], [snapshot(count=0)]).change is None

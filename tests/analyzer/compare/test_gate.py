@@ -1,0 +1,56 @@
+"""The gate fails on a real regression beyond its limit and on nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analyzer.compare.comparison import compare
+from analyzer.compare.gate import Limit, apply_gate, parse_gate
+from snapshots import snapshot
+from traces.errors import UsageError
+
+
+@pytest.mark.parametrize(("after_ns", "passed"), [(10_000_000, True), (11_000_000, False), (9_000_000, True)])
+def test_step_time(after_ns: int, passed: bool) -> None:
+    comparison = compare([snapshot(10_000_000)], [snapshot(after_ns)])
+    assert apply_gate(comparison, parse_gate("step_ns<=+3%")).passed is passed
+
+
+def test_a_regression_within_the_limit_is_kept() -> None:
+    comparison = compare([snapshot(10_000_000)], [snapshot(11_000_000)])
+    assert apply_gate(comparison, parse_gate("step_ns<=+15%")).passed
+
+
+def test_few_steps_never_fail() -> None:
+    comparison = compare([snapshot(count=6)], [snapshot(11_000_000, count=6)])
+    result = apply_gate(comparison, parse_gate("step_ns<=+3%"))
+    assert result.passed
+    assert "Inconclusive" in result.lines[0]
+
+
+def test_sides_that_cannot_be_compared_never_fail() -> None:
+    result = apply_gate(compare([snapshot(count=2)], [snapshot()]), parse_gate("step_ns<=+3%"))
+    assert result.passed
+    assert "not comparable" in result.lines[0]
+
+
+def test_a_cause_is_judged_as_a_share_of_the_step() -> None:
+    before = snapshot(10_000_000, waterfall_ns={"compute": 9e6, "input": 1e6})
+    after = snapshot(11_000_000, waterfall_ns={"compute": 9e6, "input": 2e6})
+    comparison = compare([before], [after])
+    assert not apply_gate(comparison, parse_gate("input_ns<=+5%")).passed
+    assert apply_gate(comparison, parse_gate("input_ns<=+15%")).passed
+
+
+def test_a_file_of_limits(tmp_path: Path) -> None:
+    path = tmp_path / "gate.txt"
+    path.write_text("# ours\nstep_ns <= +3%\n\ninput_ns<=5%  # loading\n")
+    assert parse_gate(str(path)) == (Limit("step_ns", 0.03), Limit("input_ns", 0.05))
+
+
+@pytest.mark.parametrize("text", ["step_ns<=3", "stepns<=+3%", "step_ns<=+3%,nonsense<=1%", "no-such-file", "<=%"])
+def test_what_is_no_limit_is_wrong_usage(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_gate(text)

@@ -1,0 +1,78 @@
+"""Two sides of step times: noise stays quiet, a planted slowdown is caught, too few steps are said to be too few.
+
+Steps are drawn with neighbours alike (autocorrelation 0.5), 3 % spread and an occasional step of 1.8 times the length, as
+measured steps of small training loops look.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from analyzer.compare.noise import ENOUGH_STEPS, judge_change
+
+REPEATS = 20
+
+
+def steps(random: np.random.Generator, count: int, base_ns: float = 10e6, spread: float = 0.03) -> list[int]:
+    level, values = 0.0, []
+    for _ in range(count):
+        level = 0.5 * level + random.normal(0, spread * np.sqrt(1 - 0.25))
+        values.append(base_ns * (1 + level) * (1.8 if random.random() < 0.03 else 1))
+    return [int(value) for value in values]
+
+
+@pytest.mark.parametrize("count", [20, 40, 100])
+def test_two_runs_of_one_script_are_not_called_slower(count: int) -> None:
+    random = np.random.default_rng(7)
+    kinds = [judge_change([steps(random, count)], [steps(random, count)]).kind for _ in range(REPEATS)]
+    assert kinds.count("slower") <= 1
+
+
+def test_two_halves_of_one_run_are_not_called_slower() -> None:
+    random = np.random.default_rng(8)
+    kinds = []
+    for _ in range(REPEATS):
+        run = steps(random, 60)
+        kinds.append(judge_change([run[:30]], [run[30:]]).kind)
+    assert kinds.count("slower") <= 1
+
+
+@pytest.mark.parametrize("count", [20, 40, 100])
+def test_a_planted_slowdown_of_a_tenth_is_caught(count: int) -> None:
+    random = np.random.default_rng(9)
+    kinds = [judge_change([steps(random, count)], [steps(random, count, 11e6)]).kind for _ in range(REPEATS)]
+    assert kinds.count("slower") >= REPEATS - 1
+
+
+def test_with_few_steps_a_tenth_is_inconclusive_and_the_steps_needed_are_named() -> None:
+    random = np.random.default_rng(10)
+    change = judge_change([steps(random, 6)], [steps(random, 6, 11e6)])
+    assert change.kind == "inconclusive"
+    assert change.needed_steps is not None
+    assert change.needed_steps >= ENOUGH_STEPS
+    assert f"at least {change.needed_steps} steps" in change.text
+
+
+def test_with_few_steps_a_large_change_without_overlap_is_believed() -> None:
+    random = np.random.default_rng(11)
+    assert judge_change([steps(random, 6)], [steps(random, 6, 5e6)]).kind == "faster"
+
+
+def test_the_same_steps_are_unchanged() -> None:
+    run = steps(np.random.default_rng(12), 40)
+    change = judge_change([run], [run])
+    assert (change.kind, change.ratio, change.slower_probability) == ("unchanged", 0.0, 0.5)
+
+
+def test_runs_that_differ_from_each_other_raise_the_floor() -> None:
+    random = np.random.default_rng(13)
+    unrest = [steps(random, 30, base) for base in (8e6, 10e6, 12e6)]
+    calm = [steps(random, 30, 10e6) for _ in range(3)]
+    assert judge_change(unrest, calm).floor_ratio > 2 * judge_change(calm, calm).floor_ratio
+
+
+def test_one_input_has_one_answer() -> None:
+    random = np.random.default_rng(14)
+    before, after = [steps(random, 25)], [steps(random, 25, 10.3e6)]
+    assert judge_change(before, after) == judge_change(before, after)
