@@ -36,5 +36,8 @@ def snapshots_of(paths: list[Path]) -> list[Snapshot]:
     taken = []
     for path in paths:
         with ProgressLine() as progress:
-            taken.append(snapshot(*analyse_with_facts(path, Options(), progress)))
+            explained = analyse_with_facts(path, Options(), progress)
+        if explained.facts is None:
+            raise UsageError(f"{path} is a report, not a trace", where=str(path), fix="compare the traces themselves")
+        taken.append(snapshot(explained.analysis, explained.facts))
     return taken
