@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import compress
 from operator import attrgetter
 from typing import Any
 
@@ -14,12 +15,18 @@ import numpy as np
 import numpy.typing as npt
 
 from traces.reader.events import Args, Event
-from traces.reader.numbers import Int64Array, floats, integers, nanoseconds
+from traces.reader.numbers import floats, integers, nanoseconds
 from traces.reader.pairs import Pairs
 from traces.reader.repairs import Repairs
 from traces.reader.vocabulary import Kind, event_kind, is_collective_range, is_range_among_ops, step_number
 
-_EVENT_FIELDS = attrgetter("ph", "cat", "name", "pid", "tid", "ts", "dur", "args")
+Int32Array = npt.NDArray[np.int32]
+# Run in C, once per event: what Python does per event is most of the time that reading takes.
+_PHASE_AND_CATEGORY = attrgetter("ph", "cat")
+_NAME = attrgetter("name")
+_THREAD = attrgetter("pid", "tid")
+_START = attrgetter("ts")
+_DURATION = attrgetter("dur")
 _NO_ARGS = Args()
 
 
@@ -48,7 +55,7 @@ class Columns:
         self.names = Symbols()
         self.threads = Symbols()
         self.texts = Symbols()
-        self.categories = Symbols()
+        self.categories = Symbols()  # of copies
         self.events = 0
         self.size_bytes = 0
         self.unknown: Counter[str] = Counter()
@@ -62,36 +69,32 @@ class Columns:
         if not events:
             return
         self.events += len(events)
-        phase, category, name, pid, tid, ts, dur, args = zip(*map(_EVENT_FIELDS, events), strict=True)
-        kind = self._event_kinds(phase, category, args)
+        kind = self._event_kinds(events)
         self._settle(kind, events)
-        kept = np.flatnonzero(kind)
-        kind = kind[kept]
-        picked = kept.tolist()
-
-        def pick(values: Sequence[Any]) -> list[Any]:
-            return [values[i] for i in picked]
-
-        names = _codes(self.names, pick(name))
+        # Flows and process metadata are a third of many files: they end here.
+        events = list(compress(events, kind.tolist()))
+        if not events:
+            return
+        kind = kind[kind != 0]
+        names = _codes(self.names, map(_NAME, events), len(events))
         kind = self._refine(kind, names)
-        thread = _codes(self.threads, list(zip(pick(pid), pick(tid), strict=True)))
-        start, duration = nanoseconds(pick(ts)), nanoseconds(pick(dur))
-        category_codes = _codes(self.categories, pick(category))
-        arguments = pick(args)
+        thread = _codes(self.threads, map(_THREAD, events), len(events))
+        start, start_known = nanoseconds(list(map(_START, events)))
+        dur, dur_known = nanoseconds(list(map(_DURATION, events)))
+        shared: dict[str, npt.NDArray[Any]] = {
+            "name": names,
+            "thread": thread,
+            "start": start,
+            "start_known": start_known,
+            "dur": dur,
+            "dur_known": dur_known,
+        }
         for value in np.unique(kind).tolist():
-            here = np.flatnonzero(kind == value)
-            part = {
-                "name": names[here],
-                "thread": thread[here],
-                "category": category_codes[here],
-                "start": start[0][here],
-                "start_known": start[1][here],
-                "dur": duration[0][here],
-                "dur_known": duration[1][here],
-            }
+            mask = kind == value
+            part = {column: values[mask] for column, values in shared.items()}
             make = _ARGUMENTS.get(Kind(value))
             if make:
-                part |= make(self, [arguments[i] or _NO_ARGS for i in here.tolist()])
+                part |= make(self, list(compress(events, mask.tolist())))
             self._append(Kind(value), part)
 
     def finish(self) -> None:
@@ -120,27 +123,36 @@ class Columns:
                 complete = event_kind("X", event.cat) if event.dur is not None else Kind.SKIP
                 kind[index] = Kind.SKIP if complete == Kind.UNKNOWN else complete
 
+    @property
+    def seen_categories(self) -> list[str]:
+        """Every category in the file."""
+        return sorted({str(category) for _, category in self._kinds if category})
+
+    def decoded_texts(self) -> list[str]:
+        """Every text, by its code."""
+        return [value.decode("utf-8", "replace") if isinstance(value, bytes) else value or "" for value in self.texts]
+
     def _append(self, kind: Kind, part: dict[str, npt.NDArray[Any]]) -> None:
         table = self._pieces.setdefault(kind, {})
         for column, values in part.items():
             table.setdefault(column, []).append(values)
             self.size_bytes += values.nbytes
 
-    def _event_kinds(self, phase: Sequence[Any], category: Sequence[Any], args: Sequence[Any]) -> npt.NDArray[np.int8]:
+    def _event_kinds(self, events: Sequence[Event]) -> npt.NDArray[np.int8]:
         known = self._kinds
-        pairs = list(zip(phase, category, strict=True))
+        pairs: list[tuple[Any, Any]] = list(map(_PHASE_AND_CATEGORY, events))
         for pair in set(pairs) - known.keys():
             known[pair] = event_kind(*pair)
         kind = np.fromiter(map(known.__getitem__, pairs), dtype=np.int8, count=len(pairs))
         for index in np.flatnonzero(kind == Kind.UNKNOWN).tolist():
             # An unknown category on a stream is device work of a backend we have not met; anything else is not.
-            arguments = args[index]
+            arguments = events[index].args
             on_device = arguments is not None and (arguments.stream is not None or arguments.device is not None)
             kind[index] = Kind.KERNEL if on_device else Kind.SKIP
-            self.unknown[f"{category[index] or '(none)'} read as {'device work' if on_device else 'nothing'}"] += 1
+            self.unknown[f"{events[index].cat or '(none)'} read as {'device work' if on_device else 'nothing'}"] += 1
         return kind
 
-    def _refine(self, kind: npt.NDArray[np.int8], names: Int64Array) -> npt.NDArray[np.int8]:
+    def _refine(self, kind: npt.NDArray[np.int8], names: Int32Array) -> npt.NDArray[np.int8]:
         """Moves ranges out of the operators, and collectives and steps out of the ranges; decided once per distinct name."""
         table = list(self.names)
         for code in range(len(self._name_kinds), len(table)):
@@ -160,67 +172,88 @@ def _kind_by_name(name: str) -> Kind | None:
     return Kind.ANNOTATION if is_range_among_ops(name) else None
 
 
-def _codes(table: Symbols, values: Iterable[Any]) -> Int64Array:
-    values = list(values)
-    return np.fromiter(map(table.__getitem__, values), dtype=np.int64, count=len(values))
+def _codes(table: Symbols, values: Iterable[Any], count: int) -> Int32Array:
+    return np.fromiter(map(table.__getitem__, values), dtype=np.int32, count=count)
 
 
 def _ids(args: Sequence[Args], **fields: str) -> dict[str, npt.NDArray[Any]]:
     part: dict[str, npt.NDArray[Any]] = {}
     for column, field in fields.items():
-        values, known = integers([getattr(argument, field) for argument in args])
+        values, known = integers(list(map(attrgetter(field), args)))
         part[column], part[column + "_known"] = values, known
     return part
 
 
 def _external(args: Sequence[Args]) -> dict[str, npt.NDArray[Any]]:
-    values = [a.external_id if a.external_id is not None else a.external_id_legacy for a in args]
+    values = list(map(attrgetter("external_id"), args))
+    if None in values:
+        values = [a.external_id if a.external_id is not None else a.external_id_legacy for a in args]
     ids, known = integers(values)
     return {"external_id": ids, "external_id_known": known}
 
 
-def _texts(columns: Columns, values: Iterable[Any]) -> Int64Array:
-    """Codes of raw JSON texts; -1 where absent or empty (becomes NA in the frame)."""
-    table = columns.texts
-    return np.array([table[bytes(value)] if value else -1 for value in values], dtype=np.int64)
+def _texts(columns: Columns, values: Sequence[Any]) -> Int32Array:
+    """Codes of texts, raw JSON among them; -1 where absent or empty (becomes NA in the frame)."""
+    codes = _codes(columns.texts, values, len(values))
+    for nothing in (None, "", b""):
+        empty = columns.texts.get(nothing)
+        if empty is not None:
+            codes[codes == empty] = -1
+    return codes
 
 
-def _op(columns: Columns, args: Sequence[Args]) -> dict[str, npt.NDArray[Any]]:
+def _raw(args: Sequence[Args], field: str) -> list[bytes]:
+    return list(map(bytes, map(attrgetter(field), args)))
+
+
+def _args(events: Sequence[Event]) -> list[Args]:
+    return [event.args or _NO_ARGS for event in events]
+
+
+def _op(columns: Columns, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
+    args = _args(events)
     part = _external(args) | _ids(args, sequence="sequence")
-    part["input_dims"] = _texts(columns, (bytes(a.input_dims) or bytes(a.input_dims_legacy) for a in args))
-    part["input_types"] = _texts(columns, (bytes(a.input_types) for a in args))
-    part["stack"] = _texts(columns, (a.stack.encode("utf-8", "replace") if a.stack else None for a in args))
+    dims = _raw(args, "input_dims")
+    if b"" in dims:
+        dims = [new or old for new, old in zip(dims, _raw(args, "input_dims_legacy"), strict=True)]
+    part["input_dims"] = _texts(columns, dims)
+    part["input_types"] = _texts(columns, _raw(args, "input_types"))
+    part["stack"] = _texts(columns, list(map(attrgetter("stack"), args)))
     return part
 
 
-def _runtime(columns: Columns, args: Sequence[Args]) -> dict[str, npt.NDArray[Any]]:
+def _runtime(columns: Columns, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
+    args = _args(events)
     return _external(args) | _ids(args, correlation="correlation")
 
 
-def _kernel(columns: Columns, args: Sequence[Args]) -> dict[str, npt.NDArray[Any]]:
-    part = _device(columns, args)
+def _kernel(columns: Columns, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
+    args = _args(events)
+    part = _device(columns, events)
     part["blocks_per_sm"] = floats([a.blocks_per_sm for a in args])
     part["occupancy"] = floats([a.occupancy for a in args])
     return part
 
 
-def _device(columns: Columns, args: Sequence[Args]) -> dict[str, npt.NDArray[Any]]:
+def _device(columns: Columns, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
+    args = _args(events)
     return _external(args) | _ids(args, correlation="correlation", device="device", stream="stream")
 
 
-def _copy(columns: Columns, args: Sequence[Args]) -> dict[str, npt.NDArray[Any]]:
-    part = _device(columns, args)
-    sizes, known = integers([a.bytes if a.bytes is not None else a.size for a in args])
-    return part | {"size": sizes, "size_known": known}
+def _copy(columns: Columns, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
+    part = _device(columns, events)
+    sizes, known = integers([a.bytes if a.bytes is not None else a.size for a in _args(events)])
+    category = _codes(columns.categories, [event.cat for event in events], len(events))
+    return part | {"size": sizes, "size_known": known, "category": category}
 
 
-def _python(columns: Columns, args: Sequence[Args]) -> dict[str, npt.NDArray[Any]]:
-    return _ids(args, python_id="python_id", python_parent_id="python_parent_id")
+def _python(columns: Columns, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
+    return _ids(_args(events), python_id="python_id", python_parent_id="python_parent_id")
 
 
-def _memory(columns: Columns, args: Sequence[Args]) -> dict[str, npt.NDArray[Any]]:
+def _memory(columns: Columns, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
     return _ids(
-        args,
+        _args(events),
         delta="memory_bytes",
         allocated="total_allocated",
         reserved="total_reserved",
@@ -229,11 +262,11 @@ def _memory(columns: Columns, args: Sequence[Args]) -> dict[str, npt.NDArray[Any
     )
 
 
-def _thread_name(columns: Columns, args: Sequence[Args]) -> dict[str, npt.NDArray[Any]]:
-    return {"text": _texts(columns, (None if a.name is None else str(a.name).encode("utf-8", "replace") for a in args))}
+def _thread_name(columns: Columns, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
+    return {"text": _texts(columns, [None if a.name is None else str(a.name) for a in _args(events)])}
 
 
-_ARGUMENTS: dict[Kind, Callable[[Columns, Sequence[Args]], dict[str, npt.NDArray[Any]]]] = {
+_ARGUMENTS: dict[Kind, Callable[[Columns, Sequence[Event]], dict[str, npt.NDArray[Any]]]] = {
     Kind.OP: _op,
     Kind.COLLECTIVE: _op,
     Kind.RUNTIME: _runtime,

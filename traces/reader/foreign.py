@@ -26,8 +26,8 @@ def not_from_torch(name: str, columns: Columns) -> UnreadableTraceError:
         name: File name.
         columns: Its events.
     """
-    words = [str(category) for category in columns.categories if category]
-    words += [text.decode("utf-8", "replace") for text in columns.texts]
+    words = list(columns.seen_categories)
+    words += columns.decoded_texts()
     hint = " ".join([*words, *columns.unknown])
     for pattern, program, tool in _PROGRAMS:
         if re.search(pattern, hint):

@@ -47,7 +47,7 @@ class FrameBuilder:
         if swallowed:
             repairs.add("swallowed-escape", count=swallowed)
         self._names = np.array(restored, dtype=object)
-        self._texts = [raw.decode("utf-8", "replace") for raw in columns.texts]
+        self._texts = columns.decoded_texts()
         self._categories = [text(category) for category in columns.categories]
         pids = [text(pid) for pid, _ in columns.threads]
         processes: dict[str, int] = {}
@@ -100,6 +100,8 @@ class FrameBuilder:
         # Longer first where two start together, so that a parent stands before its child.
         order = order[np.lexsort((-table["dur"][order], table["start"][order]))]
         table = {key: values[order] for key, values in table.items()}
+        # Each kind is asked for once; the unsorted columns would only take memory while frames are made.
+        self.tables[kind] = {}
         start = table["start"] - self.origin_ns
         thread = table["thread"].astype(np.int64)
         return table, {
@@ -204,7 +206,7 @@ class FrameBuilder:
 
     def _copies(self) -> pd.DataFrame:
         def more(table: Table) -> dict[str, Any]:
-            pairs = table["name"] * (len(self._categories) + 1) + table["category"]
+            pairs = table["name"].astype(np.int64) * (len(self._categories) + 1) + table.get("category", table["name"])
             used, first, local = np.unique(pairs, return_index=True, return_inverse=True)
             words = [
                 DIRECTIONS.index(
@@ -283,7 +285,7 @@ class FrameBuilder:
         )
 
 
-_EVERY_COLUMN = ("name", "thread", "category", "start", "start_known", "dur", "dur_known")
+_EVERY_COLUMN = ("name", "thread", "start", "start_known", "dur", "dur_known")
 
 
 def _declared(name: str, frame: pd.DataFrame) -> pd.DataFrame:

@@ -27,8 +27,8 @@ else:
     # Its stub declares the class as an instance.
     _ZLIB_ERRORS = (zlib.error, cast(type[Exception], isal_zlib.error))
 
-_INPUT_BYTES = 256 << 10
-_OUTPUT_BYTES = 8 << 20
+_INPUT_BYTES = 64 << 10
+_OUTPUT_BYTES = 2 << 20
 # gzip's header flags.
 _HEADER_CRC, _EXTRA, _NAME, _COMMENT = 2, 4, 8, 16
 

@@ -64,9 +64,16 @@ def integers(values: Sequence[Any]) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
     Ids up to 64 bits keep their identity: an unsigned one beyond int64 is stored as the int64 of the same bits, so
     equal ids stay equal and different ones different. Never through float64, which merges neighbours above 2**53.
     """
-    known = np.fromiter((value is not None for value in values), dtype=bool, count=len(values))
+    missing = values.count(None)
+    if missing == len(values):
+        return np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=bool)
+    if missing:
+        known = np.array([value is not None for value in values], dtype=bool)
+        filled: Sequence[Any] = [0 if value is None else value for value in values]
+    else:
+        known, filled = np.ones(len(values), dtype=bool), values
     try:
-        return np.array([0 if value is None else value for value in values], dtype=np.int64), known
+        return np.array(filled, dtype=np.int64), known
     except (OverflowError, TypeError, ValueError):
         parsed = [_integer(value) for value in values]
         known = np.array([value is not None for value in parsed], dtype=bool)

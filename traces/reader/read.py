@@ -61,7 +61,7 @@ def read(path: Path, progress: Progress = silent, *, strict: bool = False) -> Tr
         events=columns.events,
         origin_ns=builder.origin_ns,
         base_ns=_integer(chunks.top.get("baseTimeNanoseconds")),
-        device_kind=_device_kind(chunks.top, frames, list(columns.categories)),
+        device_kind=_device_kind(chunks.top, frames, columns.seen_categories),
         top=chunks.top,
     )
     notes = tuple(source.notes)

@@ -15,7 +15,7 @@ from traces.reader.encoding import encoding_of, to_utf8
 from traces.reader.inflate import inflate, is_compressed
 from traces.reader.repairs import Repairs
 
-BLOCK_BYTES = 8 << 20
+BLOCK_BYTES = 4 << 20
 STDIN = Path("-")
 _NOTHING = b"\xef\xbb\xbf \t\r\n\0"
 
