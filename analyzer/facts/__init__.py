@@ -23,6 +23,7 @@ from analyzer.facts.precision import MatrixWork, matrix_work
 from analyzer.facts.stacks import Stacks
 from analyzer.facts.steps import Steps, find_steps
 from analyzer.facts.transfers import Transfers, transfers
+from analyzer.facts.wait_pattern import WaitPattern, wait_pattern
 from analyzer.facts.waits import Waits, waits
 from analyzer.intervals import IntervalSet
 from traces.trace import Trace
@@ -204,6 +205,11 @@ class Facts:
     def input_wait(self) -> InputWait:
         """Waiting for the data loader."""
         return input_wait(self)
+
+    @cached_property
+    def wait_pattern(self) -> WaitPattern:
+        """How waiting for batches is spread over the loader's calls."""
+        return wait_pattern(self)
 
     @cached_property
     def loading(self) -> Loading:

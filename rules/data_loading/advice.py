@@ -11,7 +11,7 @@ FEW_CORES = 2
 _DEFAULT_WORKERS = 4
 _MAX_WORKERS = 8
 # Less work a sample than this is mostly overhead, which a worker process repeats (rules.md DL002).
-_CHEAP_SAMPLE_NS = 200_000
+CHEAP_SAMPLE_NS = 200_000
 # A quarter of the memory of a machine with 8 GiB: what a training process may keep for its data without asking.
 MEMORY_BYTES = 2 * 1024**3
 
@@ -21,7 +21,7 @@ def prefers_memory(facts: Facts) -> bool:
     if not may_fit(facts):
         return False
     cores, per_sample = facts.collected.cores, facts.loading.per_sample_ns
-    return (cores is not None and cores <= FEW_CORES) or (per_sample is not None and per_sample < _CHEAP_SAMPLE_NS)
+    return (cores is not None and cores <= FEW_CORES) or (per_sample is not None and per_sample < CHEAP_SAMPLE_NS)
 
 
 def may_fit(facts: Facts) -> bool:
@@ -113,6 +113,19 @@ def in_memory(facts: Facts) -> Advice:
         "    batch, target = images[index], labels[index]",
         f"{where}: load and transform once, then index whole batches; no per-sample Python is left in the step. "
         "Random augmentation then has to run on the batch (torchvision.transforms.v2; it draws once per batch).",
+    )
+
+
+def whole_batches() -> Advice:
+    """Keep the loader, fetch a batch at a time."""
+    return Advice(
+        "python",
+        "class Images(Dataset):\n"
+        "    def __getitem__(self, index):        # a list of indices: one batch\n"
+        "        return self.images[index], self.labels[index]\n\n"
+        "sampler = BatchSampler(RandomSampler(dataset), batch_size=64, drop_last=True)\n"
+        "loader = DataLoader(dataset, sampler=sampler, batch_size=None)",
+        "Keeps the DataLoader and hands it whole batches; transforms then run on the batch.",
     )
 
 

@@ -1,0 +1,90 @@
+"""How waiting for batches is spread over the calls of the loader: steadily, in bursts, or once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from analyzer.intervals import IntervalSet
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+Int64Array = npt.NDArray[np.int64]
+
+# A call shorter than this hands over a batch that is ready: the residual in healthy recordings with workers is 1.3 ms at most,
+# and mostly 0.1 (rules.md DL003).
+WAITING_NS = 1_000_000
+# The part of the calls that may hold all of a bursty wait.
+_TOP_RATIO = 0.2
+
+
+@dataclass(frozen=True)
+class WaitPattern:
+    """The loader's calls in the used steps, in order.
+
+    Args:
+        start_ns: Starts.
+        end_ns: Ends.
+        dur_ns: Durations, host time.
+    """
+
+    start_ns: Int64Array
+    end_ns: Int64Array
+    dur_ns: Int64Array
+
+    @property
+    def median_ns(self) -> float:
+        """Median call; 0 without calls."""
+        return float(np.median(self.dur_ns)) if len(self.dur_ns) else 0.0
+
+    @property
+    def p95_ns(self) -> float:
+        """95th percentile; 0 without calls."""
+        return float(np.percentile(self.dur_ns, 95)) if len(self.dur_ns) else 0.0
+
+    @property
+    def waiting_ratio(self) -> float:
+        """Share of the calls that wait over a millisecond."""
+        return float((self.dur_ns > WAITING_NS).mean()) if len(self.dur_ns) else 0.0
+
+    @property
+    def top_ratio(self) -> float:
+        """Share of all waiting that the longest fifth of the calls holds (at least one call)."""
+        total = int(self.dur_ns.sum())
+        number = max(1, int(len(self.dur_ns) * _TOP_RATIO))
+        return float(np.sort(self.dur_ns)[-number:].sum() / total) if total else 0.0
+
+    @property
+    def spread(self) -> float:
+        """p95 as a multiple of the median; 0 without calls."""
+        return self.p95_ns / max(self.median_ns, 1.0) if len(self.dur_ns) else 0.0
+
+    def longer_than(self, times: float) -> npt.NDArray[np.int64]:
+        """Positions of calls at least `times` as long as the median of the others."""
+        found = [
+            index
+            for index in np.flatnonzero(self.dur_ns >= times * max(self.median_ns, 1.0)).tolist()
+            if self.dur_ns[index] >= times * max(float(np.median(np.delete(self.dur_ns, index))), 1.0)
+        ]
+        return np.array(found, dtype=np.int64)
+
+    def beyond(self, positions: Int64Array, ns: float) -> IntervalSet:
+        """Of these calls the part after their first `ns` nanoseconds."""
+        return IntervalSet(self.start_ns[positions] + int(ns), self.end_ns[positions])
+
+    def period(self, positions: Int64Array) -> int | None:
+        """Every how many calls these occur; None for fewer than three, or without regularity."""
+        gaps = np.unique(np.diff(positions))
+        return int(gaps[0]) if len(positions) >= 3 and len(gaps) == 1 else None
+
+
+def wait_pattern(facts: Facts) -> WaitPattern:
+    """The pattern of the loader's calls."""
+    calls = facts.input_wait.calls.sort_values("start_ns")
+    return WaitPattern(
+        calls["start_ns"].to_numpy(np.int64), calls["end_ns"].to_numpy(np.int64), calls["dur_ns"].to_numpy(np.int64)
+    )

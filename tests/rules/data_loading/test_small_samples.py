@@ -1,0 +1,115 @@
+"""DL006: 8 samples of 1 ms each (or far less), made one by one in the training process."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Confidence, State
+from builders import TraceBuilder
+from rules.data_loading.input_bound import RULE as INPUT_BOUND
+from rules.data_loading.single_process_loader import RULE as SINGLE_PROCESS
+from rules.data_loading.small_samples import RULE
+from worlds import judged, renamed, run, shifted
+
+SMALL = {"loader": {"batch_size": 8}, "dataset": {"length": 60_000, "sample_bytes": 3_136}, "usable_cores": 2}
+
+
+def world(
+    *,
+    sample: float = 100,
+    samples: int = 8,
+    step: float = 2_000,
+    op_share: float = 0.3,
+    workers: int = 0,
+    device: str | None = None,
+    advisor: dict[str, object] | None = None,
+) -> TraceBuilder:
+    """Three steps: a batch of `samples` samples with three ops each, then one op (or kernel) for the rest of the step."""
+    builder = TraceBuilder(device, advisor=advisor)
+    for number in range(3):
+        at = number * step
+        load = sample * samples
+        builder.step(number, at, step).loader(at, load, workers=workers)
+        for index in range(0 if workers else samples):
+            for place, name in enumerate(("aten::permute", "aten::contiguous", "aten::div")):
+                builder.op(name, at + index * sample + place * sample / 3, sample / 3 * op_share)
+        if device is None:
+            builder.op("aten::linear", at + load, step - load)
+        else:
+            builder.launch(at + load, kernel_start=at + load + 1, kernel_dur=step - load - 1)
+    return builder
+
+
+def test_fires_with_the_loaders_time_as_bound() -> None:
+    found = judged(RULE, world())
+    assert found.ns_per_step == 800_000
+    assert found.confidence is Confidence.MEDIUM
+    assert found.finding.why == (
+        "Each batch is made of 8 samples, one by one, the same 3 ops for each of them: 100 us a sample, "
+        "800 us of each 2.0 ms step (40 %)."
+    )
+
+
+def test_surer_where_the_size_of_the_data_is_known() -> None:
+    found = judged(RULE, world(advisor=SMALL))
+    assert found.confidence is Confidence.HIGH
+    assert "179 MiB" in found.finding.why
+    assert "randperm" in found.finding.fix[0].code
+
+
+def test_on_a_gpu_only_idle_time_counts() -> None:
+    found = judged(RULE, world(device="cuda"))
+    assert found.ns_per_step == 800_000
+
+
+@pytest.mark.parametrize(("sample", "state"), [(190, State.FIRED), (210, State.CLEAR)])
+def test_boundary_of_a_sample(sample: float, state: State) -> None:
+    assert run(RULE, world(sample=sample, step=10_000)).state is state
+
+
+@pytest.mark.parametrize(("share", "state"), [(0.55, State.CLEAR), (0.65, State.FIRED)])
+def test_boundary_of_ops(share: float, state: State) -> None:
+    assert run(RULE, world(sample=500, step=10_000, op_share=share)).state is state
+
+
+@pytest.mark.parametrize(("step", "state"), [(16_300, State.CLEAR), (15_700, State.FIRED)])
+def test_boundary_of_the_step(step: float, state: State) -> None:
+    assert run(RULE, world(step=step)).state is state
+
+
+def test_large_data_do_not_fit() -> None:
+    large = {"loader": {"batch_size": 8}, "dataset": {"length": 1_000_000, "sample_bytes": 600_000}}
+    assert run(RULE, world(advisor=large)).state is State.NOT_APPLICABLE
+
+
+def test_cannot_tell_what_workers_do() -> None:
+    result = run(RULE, world(workers=2))
+    assert result.state is State.CANNOT_TELL
+    assert "num_workers=0" in result.reason
+
+
+def test_cannot_tell_without_repeated_ops() -> None:
+    builder = TraceBuilder(None)
+    for number in range(3):
+        at = number * 1_000
+        builder.step(number, at, 1_000).loader(at, 500)
+        builder.op("aten::linear", at + 500, 500)
+    assert run(RULE, builder).state is State.CANNOT_TELL
+
+
+def test_quiet_when_the_time_goes_elsewhere() -> None:
+    assert run(RULE, world(step=100_000)).state is State.CLEAR
+
+
+def test_it_stands_for_the_more_general_findings() -> None:
+    assert {INPUT_BOUND.meta.code, SINGLE_PROCESS.meta.code} <= set(RULE.meta.explains)
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain = judged(RULE, world())
+    other = judged(RULE, renamed(shifted(world(), 1e15), 1_000))
+    assert (other.ns_per_step, other.identity, other.finding.why) == (
+        plain.ns_per_step,
+        plain.identity,
+        plain.finding.why,
+    )
