@@ -17,6 +17,7 @@ class Collected:
         num_workers: `num_workers` of the loader.
         pin_memory: `pin_memory` of the loader.
         batch_size: Samples a batch.
+        dataset_length: Samples in the data set.
         dataset_bytes: Samples times bytes of one sample as a tensor.
         unprofiled_step_ns: Step time with the profiler off.
         intra_op_threads: torch.get_num_threads().
@@ -27,6 +28,7 @@ class Collected:
     num_workers: int | None
     pin_memory: bool | None
     batch_size: int | None
+    dataset_length: int | None
     dataset_bytes: int | None
     unprofiled_step_ns: int | None
     intra_op_threads: int | None
@@ -43,6 +45,7 @@ def collected(meta: Meta) -> Collected:
         num_workers=_int(loader.get("num_workers")),
         pin_memory=loader["pin_memory"] if isinstance(loader.get("pin_memory"), bool) else None,
         batch_size=_int(loader.get("batch_size")) or _int(top.get("batch_size")),
+        dataset_length=length,
         dataset_bytes=length * size if length is not None and size is not None else None,
         unprofiled_step_ns=_int(top.get("unprofiled_step_ns")),
         intra_op_threads=_int(threads.get("intra_op")),

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analyzer.facts.nesting import nest
+from analyzer.facts.wait_pattern import WaitPattern
 from analyzer.intervals import IntervalSet
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 _MIN_SAMPLES = 4
 # One op may repeat for any reason; several with one count are the transform of one sample.
 _MIN_SEQUENCE = 3
+# Waiting in bursts: 95th percentile over median, and the part of all waiting in the longest quarter of the calls.
+_BURSTY_SPREAD = 5.0
+_BURSTY_TOP_RATIO = 0.8
 
 
 @dataclass(frozen=True)
@@ -130,3 +134,26 @@ def worker_bound(facts: Facts) -> WorkerBound:
     else:
         floor = max(rest, load / (cores - 1)) if cores > 1 else step
     return WorkerBound(step, load, rest, min(floor, step), cores)
+
+
+def is_bursty(pattern: WaitPattern) -> bool:
+    """Whether nearly all waiting is in few calls (the definition of rules.md DL004)."""
+    return pattern.spread >= _BURSTY_SPREAD and pattern.top_ratio >= _BURSTY_TOP_RATIO
+
+
+def steps_per_epoch(facts: Facts) -> int | None:
+    """Steps of one pass over the data; None where `advisor collect` did not record it."""
+    batch, length = facts.collected.batch_size, facts.collected.dataset_length
+    return max(1, length // batch) if batch and length else None
+
+
+def restart_seen(facts: Facts) -> bool:
+    """Whether a recorded stack shows the loader's iterator being made inside the used steps."""
+    python = facts.trace.python
+    if not len(python):
+        return False
+    # The iterator's constructor starts the workers.
+    names = python["name"].cat.categories
+    making = names[names.str.contains(r"dataloader\.py\(\d+\): (?:_get_iterator|_reset)", regex=True)]
+    rows = python[python["name"].isin(making)]
+    return bool(facts.window().contains(rows["start_ns"].to_numpy()).any())

@@ -1,0 +1,141 @@
+"""DL004 bursty-waits: a few batches keep training waiting, the others come at once.
+
+## What it finds
+A loader whose waiting is concentrated in a few calls: every so many batches, or now and then.
+
+## Why it costs time
+A queue of prefetched batches evens out slow samples only as far as it is deep. A rare slow file, or all workers finishing
+at the same moment, empties it, and training stands still until the next batch is made.
+
+## How it is measured
+Durations of the loader's `__next__`: 95th percentile at least 5 times the median, and the longest quarter of the calls holds at
+least 80 % of all waiting, while waiting owns at least 5 % of the step. Equal distances between the long calls mean that the
+prefetch queue is too shallow; unequal ones slow samples or storage.
+
+## Example
+Slow:
+
+```python
+loader = DataLoader(dataset, batch_size=64, num_workers=4)
+```
+
+Faster:
+
+```python
+loader = DataLoader(dataset, batch_size=64, num_workers=4, prefetch_factor=8, persistent_workers=True)
+```
+
+## Fix
+1. `prefetch_factor=4` to `8`: a deeper queue bridges longer pauses.
+2. Where samples differ in cost: convert or remove the slow ones.
+3. `in_order=False` (torch 2.7 and newer) where the order of batches does not matter.
+
+## Expected gain
+At most the waiting beyond the median call: the burst goes, the usual wait stays.
+
+## When it is wrong
+A recording of six steps holds one burst or none: the rule needs at least twice as many calls as workers and at least ten.
+The start of an epoch is one long wait as well (DL005).
+
+## Thresholds
+- `min_ratio`: share of the used steps that waiting owns from which the rule looks at all.
+- `min_spread`: 95th percentile as a multiple of the median.
+- `min_top_ratio`: share of all waiting in the longest quarter of the calls.
+- `min_calls`: fewer calls cannot show a pattern.
+
+## References
+- gpuprof, prefetch_queue_starved
+- https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from analyzer.facts import Facts
+from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, Series, cannot_tell, clear, not_applicable
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import count, duration, share
+
+META = RuleMeta(
+    code="DL004",
+    name="bursty-waits",
+    family="data_loading",
+    title="A few batches come very late",
+    thresholds=(
+        Threshold("min_ratio", 0.05, "ratio", "as DL001: below, the loader is not what limits the step"),
+        Threshold("min_spread", 5.0, "count", "rules.md DL004; a steady loader stays below 2"),
+        Threshold("min_top_ratio", 0.8, "ratio", "rules.md DL004: nearly all waiting is in few calls"),
+        Threshold(
+            "min_calls", 10, "count", "a quarter of the calls has to be more than two, or one accident is a pattern"
+        ),
+    ),
+    explains=("DL001",),
+    references=("https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires where the longest quarter of the loader's calls holds nearly all waiting."""
+    wait, pattern = facts.input_wait, facts.wait_pattern
+    if not len(wait.calls):
+        yield not_applicable("no DataLoader call in the used steps")
+        return
+    ratio = facts.ratio(wait.owned.total_ns)
+    if ratio < limits["min_ratio"]:
+        yield clear(f"waiting for data owns {share(ratio)} of the step, below {share(limits['min_ratio'])}")
+        return
+    workers = facts.collected.num_workers or 0
+    needed = int(max(limits["min_calls"], 2 * workers))
+    longest = float(pattern.dur_ns.max()) / max(pattern.median_ns, 1.0)
+    if longest >= limits["min_spread"] and len(pattern.dur_ns) < needed:
+        yield cannot_tell(
+            f"{count(len(pattern.dur_ns), 'batch', 'batches')} recorded; bursts need {needed}: `active={needed}`"
+        )
+        return
+    if pattern.spread < limits["min_spread"] or pattern.top_ratio < limits["min_top_ratio"]:
+        yield clear(
+            f"the longest of {count(len(pattern.dur_ns), 'call')} is {longest:.1f} times the median, the longest quarter "
+            f"holds {share(pattern.top_ratio)} of the waiting: no bursts"
+        )
+        return
+    late = np.flatnonzero(pattern.dur_ns >= limits["min_spread"] * max(pattern.median_ns, 1.0))
+    period = pattern.period(late)
+    claims = wait.owned & pattern.beyond(late, pattern.median_ns)
+    rhythm = f"every {period} batches" if period else "at no regular distance"
+    yield Finding(
+        why=f"{count(len(late), 'batch', 'batches')} of {len(pattern.dur_ns)} come late, {rhythm}: a wait of "
+        f"{duration(float(pattern.dur_ns[late].mean()))} against a median of {duration(pattern.median_ns)}; "
+        f"the device idles for {share(facts.ratio(claims.total_ns))} of the steps in them.",
+        saving=Saving(claims, basis="idle time in the late calls beyond a median call"),
+        fix=_fix(period, workers),
+        verify="Record at least as many steps again: the 95th percentile of `__next__` should come near its median.",
+        steps_seen=len(late),
+        confidence=Confidence.HIGH if period else Confidence.MEDIUM,
+        evidence=(Series("each call of the loader", "ns", tuple(pattern.dur_ns.tolist())),),
+    )
+
+
+def _fix(period: int | None, workers: int) -> tuple[Advice, ...]:
+    deeper = Advice(
+        "diff",
+        " loader = DataLoader(\n     dataset, ...,\n+   prefetch_factor=8,\n+   persistent_workers=True,\n )",
+        "A deeper queue bridges longer pauses; it costs memory: workers x prefetch_factor batches.",
+    )
+    slow = Advice(
+        "python",
+        "for index in range(len(dataset)):\n    begin = time.perf_counter()\n    dataset[index]\n"
+        "    spent = time.perf_counter() - begin\n    if spent > 10 * usual:\n        print(index, spent)",
+        "Find the samples that take long, and convert or drop them.",
+    )
+    unordered = Advice(
+        "diff",
+        " loader = DataLoader(\n     dataset, ...,\n+   in_order=False,\n )",
+        "torch 2.7 and newer: a slow batch no longer holds up the ones behind it; their order then changes from run to run.",
+    )
+    return (deeper, slow, unordered) if period is not None and period == workers else (slow, deeper, unordered)
+
+
+RULE = Rule(META, check, __doc__)

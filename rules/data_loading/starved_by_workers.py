@@ -1,0 +1,113 @@
+"""DL003 starved-by-workers: worker processes deliver batches more slowly than training takes them.
+
+## What it finds
+A loader with worker processes for which training still waits, over a millisecond in at least half of the steps.
+
+## Why it costs time
+Workers load ahead, but only so far: when all of them together need longer for a batch than training does, the queue runs
+empty and every step waits for the next batch.
+
+## How it is measured
+Calls of `_MultiProcessingDataLoaderIter.__next__` without the first one: median wait, share of calls over 1 ms, and the
+device-idle time inside them. A wait that comes in bursts is DL004, a single long one DL005.
+
+## Example
+Slow:
+
+```python
+loader = DataLoader(dataset, batch_size=64, num_workers=2)
+```
+
+Faster:
+
+```python
+loader = DataLoader(dataset, batch_size=64, num_workers=8, prefetch_factor=4, persistent_workers=True)
+```
+
+## Fix
+1. More workers, as long as cores are idle: never more than cores - 1.
+2. One thread a worker: libraries that start their own (OpenCV) make workers fight for cores.
+3. Cheaper samples: decode and resize once, offline.
+4. Augment and decode on the device.
+
+## Expected gain
+At most the idle time inside the calls. With W workers a batch costs about W x (step + wait) of one core.
+
+## When it is wrong
+About a millisecond a step is the handing over of a batch, pinned or not, and no starvation. Whether the workers wait for
+the processor or for the disk cannot be seen in a trace: their work happens in other processes.
+
+## Thresholds
+- `min_ratio`: share of the used steps that waiting owns from which the rule fires.
+- `min_wait_ns`: median wait from which a step is starved.
+- `min_waiting_ratio`: share of the calls that wait over a millisecond.
+
+## References
+- SageMaker Debugger CPUBottleneck and IOBottleneck; gpuprof: over 30 ms in 20 % of the steps
+- https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.facts.loading import is_bursty
+from analyzer.facts.wait_pattern import WAITING_NS
+from analyzer.finding import Finding, Outcome, Saving, Series, clear, not_applicable
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import count, duration, share
+from rules.data_loading.advice import feed_workers
+
+META = RuleMeta(
+    code="DL003",
+    name="starved-by-workers",
+    family="data_loading",
+    title="Loader workers cannot keep up",
+    thresholds=(
+        Threshold("min_ratio", 0.05, "ratio", "as DL001: below, the loader is not what limits the step"),
+        Threshold("min_wait_ns", WAITING_NS, "ns", "handing a batch over takes up to 1.3 ms in healthy recordings"),
+        Threshold("min_waiting_ratio", 0.5, "ratio", "rarer waits come in bursts (DL004); gpuprof asks for 20 %"),
+    ),
+    explains=("DL001",),
+    references=("https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires where most steps wait for worker processes."""
+    wait = facts.input_wait
+    if not wait.multi_process:
+        yield not_applicable("no batches from worker processes in the used steps")
+        return
+    later = facts.wait_pattern.after_first()
+    owned = wait.owned & later.spans
+    ratio = facts.ratio(owned.total_ns)
+    if ratio < limits["min_ratio"]:
+        yield clear(f"waiting for workers owns {share(ratio)} of the step, below {share(limits['min_ratio'])}")
+        return
+    if later.median_ns < limits["min_wait_ns"] or later.waiting_ratio < limits["min_waiting_ratio"] or is_bursty(later):
+        yield clear(
+            f"the median wait is {duration(later.median_ns)} and {share(later.waiting_ratio)} of the calls wait over 1 ms: "
+            "no steady starvation"
+        )
+        return
+    workers = facts.collected.num_workers
+    yield Finding(
+        why=f"{'The GPU' if facts.device else 'Training'} waits {duration(later.median_ns)} (median) for a batch in "
+        f"{share(later.waiting_ratio)} of the steps although worker processes load"
+        + (f" ({count(workers, 'worker')})" if workers else "")
+        + f": {share(ratio)} of the step."
+        + (f" A batch costs about {duration(workers * later.pace_ns)} of one core." if workers else ""),
+        saving=Saving(
+            owned, basis="idle time inside the loader's `__next__`; reached only if workers always stay ahead"
+        ),
+        fix=feed_workers(facts),
+        verify="Record again: the median `__next__` should fall below 1 ms; then run `advisor compare`.",
+        steps_seen=wait.steps_seen,
+        evidence=(Series("each call of the loader", "ns", tuple(wait.calls["dur_ns"].tolist())),),
+        caveats=("A trace does not show whether the workers wait for the processor or for the disk: look at both.",),
+    )
+
+
+RULE = Rule(META, check, __doc__)

@@ -1,0 +1,145 @@
+"""DL007 too-few-cores: loading needs more processor time than the cores can give.
+
+## What it finds
+A loader that no number of workers can hide: all cores beside the training process together make batches more slowly than
+training takes them.
+
+## Why it costs time
+Decoding, resizing and augmenting run on processor cores. When a batch costs more core time than the cores have while one
+step trains, training waits, whatever `num_workers` says.
+
+## How it is measured
+Without workers: `load / (cores - 1)` against the rest of the step. With workers: as many workers as cores - 1, and training
+still waits over 1 ms in most steps. Cores are those `advisor collect` recorded. The bound is the idle time inside `__next__`.
+
+## Example
+Slow:
+
+```python
+transform = Compose([Resize(256), RandomCrop(224), ColorJitter(0.4), ToTensor(), Normalize(mean, std)])
+loader = DataLoader(ImageFolder(root, transform), batch_size=64, num_workers=8)
+```
+
+Faster:
+
+```python
+loader = DataLoader(Resized(root), batch_size=64, num_workers=8)
+augment = Compose([RandomCrop(224), ColorJitter(0.4), ToDtype(torch.float32, scale=True), Normalize(mean, std)])
+for images, labels in loader:
+    images = augment(images.to(device, non_blocking=True))
+```
+
+## Fix
+1. Do once, offline, what every epoch repeats: decoding, resizing, tokenising.
+2. Move the rest to the device: torchvision.transforms.v2, `decode_jpeg(device="cuda")`, DALI.
+3. More cores per GPU: hardware, not software, is the limit then.
+
+## Expected gain
+At most the idle time inside the loader; what moves to the device takes device time, which the bound does not know.
+
+## When it is wrong
+Workers that wait for storage need no cores: more of them would help, and so would faster storage. A trace does not show
+which of the two it is.
+
+## Thresholds
+- `min_ratio`: share of the used steps that waiting owns from which the rule fires.
+
+## References
+- SageMaker Debugger CPUBottleneck
+- https://docs.pytorch.org/vision/stable/transforms.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.facts.loading import worker_bound
+from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import count, duration, share
+from rules.data_loading.advice import decode_on_device, more_workers, prepare_offline, suggested_workers
+
+META = RuleMeta(
+    code="DL007",
+    name="too-few-cores",
+    family="data_loading",
+    title="Loading needs more cores than exist",
+    thresholds=(Threshold("min_ratio", 0.05, "ratio", "as DL001: below, the loader is not what limits the step"),),
+    explains=("DL001", "DL002", "DL003"),
+    references=("https://docs.pytorch.org/vision/stable/transforms.html",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires where the cores beside training cannot make batches as fast as training takes them."""
+    wait, cores = facts.input_wait, facts.collected.cores
+    if not len(wait.calls):
+        yield not_applicable("no DataLoader call in the used steps")
+        return
+    ratio = facts.ratio(wait.owned.total_ns)
+    if ratio < limits["min_ratio"]:
+        yield clear(f"waiting for data owns {share(ratio)} of the step, below {share(limits['min_ratio'])}")
+        return
+    if cores is None:
+        yield cannot_tell("the number of cores is not in the trace; `advisor collect` records it")
+        return
+    core_ns, known = _core_time(facts)
+    rest = worker_bound(facts).rest_ns
+    if core_ns is None:
+        yield cannot_tell("the number of workers is not in the trace; `advisor collect` records it")
+        return
+    if not known:
+        yield clear(
+            f"{count(facts.collected.num_workers or 0, 'worker')} on {count(cores, 'core')}: there is room for more workers"
+        )
+        return
+    fastest = core_ns / max(cores - 1, 1)
+    if fastest <= rest:
+        yield clear(
+            f"{count(max(cores - 1, 1), 'worker')} could make a batch in {duration(fastest)}; the rest takes {duration(rest)}"
+        )
+        return
+    yield Finding(
+        why=f"A batch costs about {duration(core_ns)} of one core. {count(max(cores - 1, 1), 'core')} beside training can make "
+        f"one every {duration(fastest)} at best, but the rest of the step takes only {duration(rest)}: "
+        f"{share(ratio)} of the step is waiting.",
+        saving=Saving(
+            wait.owned, basis="idle time inside `__next__`; work moved to the device then costs device time instead"
+        ),
+        fix=_fix(facts),
+        verify="Record again: the wait inside `__next__` should fall without more workers.",
+        steps_seen=wait.steps_seen,
+        confidence=Confidence.HIGH if wait.single_process else Confidence.MEDIUM,
+        evidence=(
+            Bars(
+                "one batch",
+                "ns",
+                (Bar("time of one core", core_ns), Bar("all cores, at best", fastest), Bar("rest of the step", rest)),
+            ),
+        ),
+        caveats=(
+            "Time that loading spends waiting for storage looks like core time here: more workers would then help.",
+        ),
+    )
+
+
+def _core_time(facts: Facts) -> tuple[float | None, bool]:
+    """Core time of a batch, and whether it says anything: with workers only when all cores have one."""
+    wait, cores, workers = facts.input_wait, facts.collected.cores or 1, facts.collected.num_workers
+    if wait.single_process:
+        return facts.per_step(wait.host.total_ns), True
+    if workers is None:
+        return None, False
+    starved = facts.wait_pattern.after_first().waiting_ratio >= 0.5
+    busy = min(workers, max(cores - 1, 1))
+    return busy * facts.per_step(facts.window_ns), workers >= cores - 1 and starved
+
+
+def _fix(facts: Facts) -> tuple[Advice, ...]:
+    device = (decode_on_device(),) if facts.device is not None else ()
+    workers = (more_workers(facts),) if facts.input_wait.single_process and suggested_workers(facts) else ()
+    return (prepare_offline(), *device, *workers)
+
+
+RULE = Rule(META, check, __doc__)

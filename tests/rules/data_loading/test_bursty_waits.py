@@ -1,0 +1,82 @@
+"""DL004: every fourth of twelve batches keeps training waiting for 50 ms, the others come at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from analyzer.finding import Confidence, State
+from builders import TraceBuilder
+from rules.data_loading.bursty_waits import RULE
+from worlds import judged, renamed, run, shifted
+
+
+def world(
+    late: Sequence[int] = (3, 7, 11),
+    *,
+    wait: float = 50_000,
+    usual: float = 200,
+    steps: int = 12,
+    workers: int | None = None,
+) -> TraceBuilder:
+    """Steps of 100 ms; those named wait, the others hardly."""
+    builder = TraceBuilder(advisor={"loader": {"num_workers": workers}} if workers else None)
+    for number in range(steps):
+        at = number * 100_000
+        spent = wait if number in late else usual
+        builder.step(number, at, 100_000).loader(at, spent, workers=4)
+        builder.launch(at + spent, kernel_start=at + spent + 10, kernel_dur=100_000 - spent - 10)
+    return builder
+
+
+def test_fires_with_the_waiting_beyond_a_usual_call() -> None:
+    found = judged(RULE, world(workers=4))
+    assert found.ns_per_step == pytest.approx(3 * 49_800_000 / 12, abs=2)
+    assert found.confidence is Confidence.HIGH
+    assert "3 batches of 12 come late, every 4 batches" in found.finding.why
+    assert "prefetch_factor=8" in found.finding.fix[0].code
+
+
+def test_irregular_bursts_point_at_samples() -> None:
+    found = judged(RULE, world((2, 3, 9)))
+    assert found.confidence is Confidence.MEDIUM
+    assert "perf_counter" in found.finding.fix[0].code
+
+
+def test_quiet_when_every_batch_is_late() -> None:
+    assert run(RULE, world(range(12))).state is State.CLEAR
+
+
+@pytest.mark.parametrize(("usual", "state"), [(9_000, State.FIRED), (11_000, State.CLEAR)])
+def test_boundary_of_the_spread(usual: float, state: State) -> None:
+    # The median is the usual call; at most 2 of 12 calls are late, so the 95th percentile is theirs.
+    result = run(RULE, world((3, 7), wait=50_000, usual=usual), limits={"min_top_ratio": 0.1})
+    assert result.state is state
+
+
+@pytest.mark.parametrize(("wait", "state"), [(28_000, State.CLEAR), (31_000, State.FIRED)])
+def test_boundary_of_the_share(wait: float, state: State) -> None:
+    assert run(RULE, world((3, 7), wait=wait, usual=10), limits={"min_top_ratio": 0.1}).state is state
+
+
+def test_too_few_batches() -> None:
+    result = run(RULE, world((2, 4), steps=6))
+    assert result.state is State.CANNOT_TELL
+    assert "active=10" in result.reason
+
+
+def test_not_applicable_without_a_loader() -> None:
+    builder = TraceBuilder()
+    builder.step(0, 0, 1_000).launch(10, kernel_start=20, kernel_dur=900)
+    assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain = judged(RULE, world())
+    other = judged(RULE, renamed(shifted(world(), 1e15), 1_000))
+    assert (other.ns_per_step, other.identity, other.finding.why) == (
+        plain.ns_per_step,
+        plain.identity,
+        plain.finding.why,
+    )

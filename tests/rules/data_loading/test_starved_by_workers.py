@@ -1,0 +1,81 @@
+"""DL003: two workers, and still 20 ms of each 100 ms step are spent waiting for a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from analyzer.finding import State
+from builders import TraceBuilder
+from rules.data_loading.starved_by_workers import RULE
+from worlds import judged, renamed, run, shifted
+
+STARVED = (20_000.0,) * 6
+
+
+def world(
+    waits: Sequence[float] = STARVED,
+    *,
+    workers: int = 2,
+    advisor: dict[str, object] | None = None,
+    step: float = 100_000,
+) -> TraceBuilder:
+    """Steps of equal length that wait as long as given, then compute."""
+    builder = TraceBuilder(advisor=advisor)
+    for number, wait in enumerate(waits):
+        at = number * step
+        builder.step(number, at, step).loader(at, wait, workers=workers)
+        builder.launch(at + wait, kernel_start=at + wait + 10, kernel_dur=step - wait - 10)
+    return builder
+
+
+def test_fires_without_the_first_wait() -> None:
+    found = judged(RULE, world())
+    # Five of six waits of 20 ms: the first may hold the start of the workers.
+    assert found.ns_per_step == pytest.approx(5 * 20_000_000 / 6, abs=2)
+    assert found.finding.why == (
+        "The GPU waits 20 ms (median) for a batch in 100 % of the steps although worker processes load: 17 % of the step."
+    )
+
+
+def test_states_what_a_batch_costs_where_the_workers_are_known() -> None:
+    found = judged(RULE, world(advisor={"loader": {"num_workers": 2}, "usable_cores": 16}))
+    assert "(2 workers)" in found.finding.why
+    assert "200 ms of one core" in found.finding.why
+    assert "num_workers=4" in found.finding.fix[0].code
+
+
+def test_no_more_workers_where_no_core_is_left() -> None:
+    found = judged(RULE, world(advisor={"loader": {"num_workers": 2}, "usable_cores": 2}))
+    assert all("+   num_workers" not in item.code for item in found.finding.fix)
+
+
+@pytest.mark.parametrize(("wait", "state"), [(5_900, State.CLEAR), (6_100, State.FIRED)])
+def test_boundary_of_the_share(wait: float, state: State) -> None:
+    assert run(RULE, world((wait,) * 6)).state is state
+
+
+@pytest.mark.parametrize(("wait", "state"), [(900, State.CLEAR), (1_100, State.FIRED)])
+def test_boundary_of_a_wait(wait: float, state: State) -> None:
+    assert run(RULE, world((wait,) * 6, step=10_000)).state is state
+
+
+def test_bursts_are_another_rule() -> None:
+    waits = [100.0] * 12
+    waits[5] = waits[9] = 80_000.0
+    assert run(RULE, world(waits)).state is State.CLEAR
+
+
+def test_not_applicable_without_workers() -> None:
+    assert run(RULE, world(workers=0)).state is State.NOT_APPLICABLE
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain = judged(RULE, world())
+    other = judged(RULE, renamed(shifted(world(), 1e15), 1_000))
+    assert (other.ns_per_step, other.identity, other.finding.why) == (
+        plain.ns_per_step,
+        plain.identity,
+        plain.finding.why,
+    )

@@ -1,0 +1,87 @@
+"""DL007: a batch takes 60 ms of one core, the rest of the step 20 ms, and there are two or four cores."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Confidence, State
+from builders import TraceBuilder
+from rules.data_loading.too_few_cores import RULE
+from worlds import judged, renamed, run, shifted
+
+
+def world(
+    *, load: float = 60_000, rest: float = 20_000, workers: int = 0, cores: int | None = 2, device: str | None = "cuda"
+) -> TraceBuilder:
+    """Four steps: load (or wait), then compute."""
+    known = {"loader": {"num_workers": workers}} | ({"usable_cores": cores} if cores else {})
+    builder = TraceBuilder(device, advisor=known)
+    for number in range(4):
+        at = number * (load + rest)
+        builder.step(number, at, load + rest).loader(at, load, workers=workers)
+        if device is None:
+            builder.op("aten::linear", at + load, rest)
+        else:
+            builder.launch(at + load, kernel_start=at + load + 10, kernel_dur=rest - 10)
+    return builder
+
+
+def test_fires_with_the_idle_time_as_bound() -> None:
+    found = judged(RULE, world())
+    assert found.ns_per_step == 60_000_000
+    assert found.confidence is Confidence.HIGH
+    assert found.finding.why == (
+        "A batch costs about 60 ms of one core. 1 core beside training can make one every 60 ms at best, "
+        "but the rest of the step takes only 20 ms: 75 % of the step is waiting."
+    )
+    assert any("decode_jpeg" in item.code for item in found.finding.fix)
+
+
+@pytest.mark.parametrize(("load", "state"), [(59_000, State.CLEAR), (61_000, State.FIRED)])
+def test_boundary_of_the_cores(load: float, state: State) -> None:
+    # Three workers on four cores make a batch in a third of the time.
+    assert run(RULE, world(load=load, cores=4)).state is state
+
+
+@pytest.mark.parametrize(("rest", "state"), [(99_000, State.CLEAR), (90_000, State.FIRED)])
+def test_boundary_of_the_share(rest: float, state: State) -> None:
+    builder = world(load=5_000, rest=rest, workers=1, cores=2)
+    assert run(RULE, builder).state is state
+
+
+def test_fires_where_every_core_has_a_worker_and_training_still_waits() -> None:
+    found = judged(RULE, world(workers=3, cores=4))
+    assert found.confidence is Confidence.MEDIUM
+    assert "240 ms of one core" in found.finding.why
+
+
+def test_quiet_while_there_is_room_for_workers() -> None:
+    result = run(RULE, world(workers=2, cores=16))
+    assert result.state is State.CLEAR
+    assert "room for more" in result.reason
+
+
+def test_no_device_no_decoding_on_it() -> None:
+    assert all("decode_jpeg" not in item.code for item in judged(RULE, world(device=None)).finding.fix)
+
+
+def test_cannot_tell_without_the_cores() -> None:
+    result = run(RULE, world(cores=None))
+    assert result.state is State.CANNOT_TELL
+    assert "advisor collect" in result.reason
+
+
+def test_not_applicable_without_a_loader() -> None:
+    builder = TraceBuilder()
+    builder.step(0, 0, 1_000).launch(10, kernel_start=20, kernel_dur=900)
+    assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain = judged(RULE, world())
+    other = judged(RULE, renamed(shifted(world(), 1e15), 1_000))
+    assert (other.ns_per_step, other.identity, other.finding.why) == (
+        plain.ns_per_step,
+        plain.identity,
+        plain.finding.why,
+    )
