@@ -53,7 +53,7 @@ META = RuleMeta(
     code="PG008",
     name="profiler-artefacts",
     family="profiling",
-    title="The profiler's own work is in the trace",
+    title="The profiler's own work is recorded",
     references=("https://docs.pytorch.org/docs/stable/profiler.html",),
 )
 

@@ -92,7 +92,7 @@ META = RuleMeta(
     code="XF001",
     name="pageable-copies",
     family="transfer",
-    title="Batches are copied from unpinned memory",
+    title="Batches are sent from unpinned memory",
     needs=frozenset({Capability.DEVICE, Capability.LAUNCHES}),
     thresholds=(
         Threshold("min_host_ratio", 0.02, "ratio", "findings below 2 % of the window are noise (rules.md, section 1)"),
