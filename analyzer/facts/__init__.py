@@ -20,6 +20,7 @@ from analyzer.facts.launches import BlockingLaunches, blocking_launches, device_
 from analyzer.facts.loading import Loading, loading
 from analyzer.facts.op_tree import OpTree
 from analyzer.facts.precision import MatrixWork, matrix_work
+from analyzer.facts.ranks import RankSkew, rank_skew
 from analyzer.facts.stacks import Stacks
 from analyzer.facts.steps import Steps, find_steps
 from analyzer.facts.transfers import Transfers, transfers
@@ -41,11 +42,15 @@ class Facts:
     Args:
         trace: The trace.
         selected_steps: First and last step number to use, inclusive; None for all usable ones.
+        peers: The other ranks of the same job.
     """
 
-    def __init__(self, trace: Trace, selected_steps: tuple[int, int] | None = None) -> None:
+    def __init__(
+        self, trace: Trace, selected_steps: tuple[int, int] | None = None, peers: tuple[Facts, ...] = ()
+    ) -> None:
         self.trace = trace
         self._selected_steps = selected_steps
+        self.peers = peers
 
     @cached_property
     def work(self) -> pd.DataFrame:
@@ -195,6 +200,11 @@ class Facts:
         Kernel time x (1 - idle share), 0 when the trace is launch-bound (rules.md 2.0).
         """
         return 0 if self.launch_bound else int(kernel_ns * (1 - min(1.0, self.ratio(self.idle.total_ns))))
+
+    @cached_property
+    def rank_skew(self) -> RankSkew | None:
+        """This rank and its peers held against each other; None without peers or common steps."""
+        return rank_skew((self, *self.peers))
 
     @cached_property
     def collected(self) -> Collected:

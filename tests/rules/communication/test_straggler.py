@@ -1,0 +1,89 @@
+"""CO003: two ranks of one job; rank 1 computes longer, rank 0 waits for it inside the all-reduce."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.engine import RuleRun, judge, run_rules
+from analyzer.facts import Facts
+from analyzer.finding import State
+from analyzer.trust import grade
+from builders import TraceBuilder
+from rules.communication.straggler import RULE
+
+ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+
+
+def rank(number: int, compute_us: float, *, steps: int = 4, collective: str = ALL_REDUCE, clock_us: float = 0) -> Facts:
+    """Steps of 10 ms: compute, then an all-reduce that ends with the step on every rank."""
+    builder = TraceBuilder(top={"distributedInfo": {"rank": number, "world_size": 2, "backend": "nccl"}})
+    for index in range(steps):
+        at = clock_us + index * 10_000
+        builder.step(index, at, 10_000)
+        builder.launch(at, kernel_start=at + 10, kernel_dur=compute_us - 10, name="gemm")
+        builder.launch(
+            at + 20, kernel_start=at + compute_us, kernel_dur=10_000 - compute_us, name=collective, stream=20
+        )
+    return Facts(builder.trace())
+
+
+def run(first: Facts, *others: Facts) -> RuleRun:
+    facts = Facts(first.trace, peers=others)
+    (result,) = run_rules(facts, (RULE,), grade(facts))
+    return result
+
+
+def test_the_waiting_rank_names_the_late_one_and_bounds_its_own_wait() -> None:
+    facts = Facts(rank(0, 5_000).trace, peers=(rank(1, 8_000, clock_us=1e9),))
+    trust = grade(facts)
+    (found,) = judge(facts, run_rules(facts, (RULE,), trust), trust)
+    assert found.ns_per_step == pytest.approx(3_000_000, rel=0.001)
+    assert found.finding.why == (
+        "Rank 1 arrives last in 100 % of 4 matched steps; the others wait 3.0 ms a step for it (30 %). "
+        "It spends 3.0 ms more a step computing. This rank waits for it."
+    )
+
+
+def test_on_the_late_rank_itself_nothing_is_promised() -> None:
+    result = run(rank(1, 8_000), rank(0, 5_000))
+    assert result.state is State.FIRED
+    assert result.findings[0].saving.total_ns == 0
+    assert "This is that rank." in result.findings[0].why
+
+
+@pytest.mark.parametrize(("compute_us", "state"), [(5_900, State.CLEAR), (6_100, State.FIRED)])
+def test_boundary(compute_us: float, state: State) -> None:
+    assert run(rank(0, 5_000), rank(1, compute_us)).state is state
+
+
+def test_a_rank_that_is_late_by_chance_is_none() -> None:
+    def alternating(number: int) -> Facts:
+        builder = TraceBuilder(top={"distributedInfo": {"rank": number}})
+        for index in range(4):
+            at, compute = index * 10_000, 8_000 if index % 2 == number else 5_000
+            builder.step(index, at, 10_000)
+            builder.launch(at, kernel_start=at + 10, kernel_dur=compute - 10, name="gemm")
+            builder.launch(at + 20, kernel_start=at + compute, kernel_dur=10_000 - compute, name=ALL_REDUCE, stream=20)
+        return Facts(builder.trace())
+
+    result = run(alternating(0), alternating(1))
+    assert result.state is State.CLEAR
+    assert "no rank is late in most steps" in result.reason
+
+
+def test_one_rank_alone_cannot_tell() -> None:
+    result = run(rank(0, 5_000))
+    assert result.state is State.CANNOT_TELL
+    assert "advisor explain FOLDER" in result.reason
+
+
+def test_other_collectives_cannot_be_matched() -> None:
+    other = rank(1, 8_000, collective=ALL_REDUCE.replace("AllReduce", "AllGather"))
+    assert run(rank(0, 5_000), other).state is State.CANNOT_TELL
+
+
+def test_not_applicable_without_collectives() -> None:
+    builder = TraceBuilder()
+    builder.step(0, 0, 1_000)
+    builder.launch(0, kernel_start=10, kernel_dur=900)
+    assert run(Facts(builder.trace())).state is State.NOT_APPLICABLE
