@@ -10,8 +10,8 @@ communication in its own trace and is none.
 ## How it is measured
 Needs the traces of several ranks (`advisor explain FOLDER`). Steps in which all ranks run the same sequence of collectives
 are matched; per step, the time inside collectives is compared between ranks. No clock is compared across machines. The rank with
-the least such time arrived last. Metric: (longest - shortest) / step, and in how many steps it is the same rank. The waterfall then says
-in which cause that rank spends more than the median of the others.
+the least such time arrived last. Metric: (longest - shortest) / step, and in how many steps it is the same rank. The waterfall then
+says in which cause that rank spends more than the median of the others.
 
 ## Example
 Slow:
