@@ -189,11 +189,10 @@ def _msgspec() -> Callable[[Path], int]:
 def _hta() -> Callable[[Path], int]:
     import warnings
 
-    from hta.common.trace_parser import parse_trace_dataframe
-    from hta.configs.parser_config import ParserConfig
+    from hta.common.trace import parse_trace_file
 
     warnings.simplefilter("ignore")
-    return lambda path: len(parse_trace_dataframe(str(path), ParserConfig.get_default_cfg())[1])
+    return lambda path: len(parse_trace_file(str(path))[1])
 
 
 def _tracelens() -> Callable[[Path], int]:

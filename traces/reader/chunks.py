@@ -27,6 +27,8 @@ _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 # Places tried before a block counts as damaged: each costs one decode up to the defect.
 _CUTS_TRIED = 3
 _SPACE = b" \t\r\n"
+_GAP = re.compile(rb"[\s,]*")
+_GAP_BYTES = b", \t\r\n"
 
 
 class Chunks(Generic[Item]):
@@ -160,7 +162,7 @@ class Chunks(Generic[Item]):
     def _front(self, buffer: bytes) -> tuple[list[Item], int, bool]:
         """Decodes whole events from the front: (events, bytes used, whether the array ended)."""
         for cut in _boundaries(buffer):
-            events = self._try(buffer[:cut])
+            events = self._try(buffer, cut)
             if events is not None:
                 return events, cut, False
         return self._salvaged(buffer, final=False)
@@ -169,12 +171,12 @@ class Chunks(Generic[Item]):
         """Decodes the last events: (events, bytes used)."""
         if self.bare_list:
             end = buffer.rstrip(_SPACE + b"\0")
-            events = self._try(end[:-1]) if end.endswith(b"]") else None
+            events = self._try(end, len(end) - 1) if end.endswith(b"]") else None
             if events is not None:
                 return events, len(buffer)
         else:
             for match in reversed(list(_ARRAY_END.finditer(buffer))[-_CUTS_TRIED * 4 :]):
-                events = self._try(buffer[: match.start()])
+                events = self._try(buffer, match.start())
                 if events is not None:
                     return events, match.start() + 1
         events, used, ended = self._salvaged(buffer, final=True)
@@ -200,9 +202,15 @@ class Chunks(Generic[Item]):
         ).run()
         return result.events, result.used, result.ended
 
-    def _try(self, text: bytes) -> list[Item] | None:
+    def _try(self, text: bytes, end: int) -> list[Item] | None:
+        gap = _GAP.match(text, 0, end)
+        start = gap.end() if gap else 0
+        while end > start and text[end - 1] in _GAP_BYTES:
+            end -= 1
+        # One copy instead of three: the text is megabytes.
+        array = b"".join((b"[", memoryview(text)[start:end], b"]"))
         try:
-            return self._shape.many(b"[" + text.strip(b"," + _SPACE) + b"]", self._offset)
+            return self._shape.many(array, self._offset)
         except FAILURES:
             return None
 

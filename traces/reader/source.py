@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any
 
@@ -39,6 +40,8 @@ class Source:
         self._reader: _DigestingReader | None = None
         self._expected = 0
         self._file = self._open()
+        # Reading, hashing and inflating release the interpreter's lock: they run one block ahead, on another core.
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="trace-source")
 
     def _open(self) -> IO[bytes]:
         if self._path == STDIN:
@@ -60,7 +63,15 @@ class Source:
 
     def blocks(self) -> Iterator[bytes]:
         """The uncompressed text as UTF-8, in order."""
-        return to_utf8(self._raw_blocks(), self.notes)
+        return to_utf8(self._ahead(self._raw_blocks()), self.notes)
+
+    def _ahead(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
+        following = self._pool.submit(next, blocks, None)
+        while (block := following.result()) is not None:
+            position = self._reader.position if self._reader else 0
+            following = self._pool.submit(next, blocks, None)
+            self._progress("reading", position, max(self._expected, position))
+            yield block
 
     def _raw_blocks(self) -> Iterator[bytes]:
         reader = self._reader = _DigestingReader(self._file, self._digest)
@@ -71,6 +82,7 @@ class Source:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
         if self._path != STDIN:
             self._file.close()
 
@@ -86,7 +98,6 @@ class Source:
             expanded += len(block)
             if packed:
                 limits.check_expansion(self.name, reader.position, expanded)
-            self._progress("reading", reader.position, max(self._expected, reader.position))
             yield block
 
         if not expanded:
