@@ -1,0 +1,231 @@
+"""Loops of the program over tensors: the same few ops again and again under one parent.
+
+What runs below the loader, the optimizer or a compiler is left out (other rules know it), and so is what repeats inside one op or
+one node of the backward pass: that loop is not the program's.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from analyzer.facts.host_tree import BoolArray, HostTree, Int64Array
+from analyzer.facts.repeats import canonical, repeated_runs
+from analyzer.facts.waits import BACKWARD_NODE
+from analyzer.intervals import EMPTY, IntervalSet
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+# Repetitions from which a run is a loop (torch's ForLoopIndexingPattern).
+MIN_REPEATS = 10
+# Ops that take one element or a part of a tensor, and those that write one.
+_INDEXING = re.compile(r"aten::(?:select|slice|narrow|index|index_select|index_put_?|_index_put_impl_|unbind|split|take|gather)$")
+_SPLITTING = re.compile(r"aten::(?:unbind|split|split_with_sizes|chunk|tensor_split)$")
+# Ops that make up layers: where a unit holds one, it is a layer of the model or a step in time, each of which needs the one before.
+LAYER = re.compile(
+    r"aten::(?:linear|addmm|mm|bmm|matmul|baddbmm|addmv|mv|einsum|bilinear|tensordot|conv\w*|_convolution|cudnn_\w+|miopen_\w+|mkldnn_\w+"
+    r"|lstm\w*|gru\w*|rnn_\w+|_thnn_fused\w+|scaled_dot_product\w*|_scaled_dot\w*|_native_multi_head\w*|\w*layer_norm|\w*batch_norm"
+    r"|\w*group_norm|\w*rms_norm|embedding\w*)$"
+)
+# An op of the backward pass under the engine.
+_ENGINE = re.compile(r"autograd::")
+_BACKWARD_FUNCTION = re.compile(r"\w*Backward\d*$")
+
+
+@dataclass(frozen=True)
+class Loop:
+    """One repeated unit of ops, over all used steps.
+
+    Args:
+        unit: Names of its ops, in order.
+        indexed: Whether it takes or writes elements of a tensor.
+        of_layers: Whether it holds an op of a layer: repeated layers and recurrences are the model's own.
+        phase: `loss` (between the model's last layer and the backward pass), `forward`, `after` (behind the backward pass) or
+            `step` (no backward pass).
+        repeats: Repetitions in all used steps.
+        runs: Runs of repetitions in all used steps.
+        steps_seen: Used steps with such a run.
+        thread: Row in `trace.threads`.
+        starts_ns: Start of each run.
+        forward: Time of the runs themselves.
+        backward: Time of the backward pass that belongs to them (by sequence numbers).
+        ops: Ops directly in the runs.
+        op_ns: Time inside these ops.
+    """
+
+    unit: tuple[str, ...]
+    indexed: bool
+    of_layers: bool
+    phase: str
+    repeats: int
+    runs: int
+    steps_seen: int
+    thread: int
+    starts_ns: tuple[int, ...]
+    forward: IntervalSet
+    backward: IntervalSet
+    ops: int
+    op_ns: int
+
+    @property
+    def spans(self) -> IntervalSet:
+        """All time of the loop on the host."""
+        return self.forward | self.backward
+
+    @property
+    def avoidable_ratio(self) -> float:
+        """The part that one batched call instead of n makes unnecessary: 1 - 1/n."""
+        return 1.0 - self.runs / self.repeats if self.repeats else 0.0
+
+    @property
+    def mean_op_ns(self) -> float:
+        """Mean time of one op."""
+        return self.op_ns / self.ops if self.ops else 0.0
+
+
+def find_loops(facts: Facts) -> tuple[Loop, ...]:
+    """All loops in the used steps, longest first."""
+    tree = facts.host_tree
+    rows, group, step = _sequence(facts, tree)
+    if not len(rows):
+        return ()
+    codes = tree.frame["name"].cat.codes.to_numpy().astype(np.int64)[rows]
+    names = tree.frame["name"].cat.categories.astype(str).tolist()
+    runs = repeated_runs(codes, group, min_repeats=MIN_REPEATS)
+    units = [
+        canonical(tuple(codes[first : first + period].tolist()))
+        for first, period in zip(runs["first"].tolist(), runs["period"].tolist(), strict=True)
+    ]
+    runs = runs.assign(unit=pd.Series(units, dtype=object), step=step[runs["first"].to_numpy()])
+    backward = _BackwardTimes(facts, tree)
+    loops = []
+    for unit, mine in runs.groupby("unit", sort=False):
+        texts = tuple(names[code] for code in _as_written(codes, mine))
+        if not any(_ENGINE.match(text) for text in texts):
+            loops.append(_loop(facts, tree, rows, mine, texts, backward, names, codes))
+        del unit
+    return tuple(sorted(loops, key=lambda loop: (-loop.spans.total_ns, loop.unit)))
+
+
+def _as_written(codes: Int64Array, runs: pd.DataFrame) -> list[int]:
+    """The unit in the order in which its first run has it."""
+    first, period = int(runs["first"].iloc[0]), int(runs["period"].iloc[0])
+    return codes[first : first + period].tolist()
+
+
+def _sequence(facts: Facts, tree: HostTree) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """Ops that the program itself calls, in order, each with its group (thread, parent and step) and its step."""
+    frame = tree.frame
+    others = ["loader", "optimizer_step", "zero_grad", "compile"]
+    excluded = tree.under(frame["kind"].isin(others).to_numpy(dtype=bool) & tree.of_source("annotations"))
+    ops = tree.of_source("ops")
+    names = frame["name"].cat.categories
+    # Only ops of the framework hide their loops; a range, or a function of the user's own, shows the program's.
+    hiding = np.array(["::" in name or _BACKWARD_FUNCTION.match(name) is not None for name in names], dtype=bool)
+    root = tree.parent == np.arange(len(tree.parent))
+    above_hides = ops[tree.parent] & hiding[frame["name"].cat.codes.to_numpy()[tree.parent]] & ~root
+    start = frame["start_ns"].to_numpy()
+    wanted = ops & ~excluded & ~above_hides & facts.window().contains(start)
+    rows = np.flatnonzero(wanted)
+    parent = np.where(root[rows], -1, tree.parent[rows])
+    used = facts.steps.used["start_ns"].to_numpy()
+    step = np.searchsorted(used, start[rows], side="right") - 1
+    thread = frame["thread"].to_numpy()[rows]
+    order = np.lexsort((start[rows], parent, step, thread))
+    keys = np.stack([thread, step, parent])[:, order]
+    changed = np.any(keys[:, 1:] != keys[:, :-1], axis=0)
+    group = np.concatenate([[0], np.cumsum(changed)]) if len(order) else np.empty(0, dtype=np.int64)
+    return rows[order], group, step[order]
+
+
+class _BackwardTimes:
+    """Nodes of the backward pass by the sequence number of the op they belong to."""
+
+    def __init__(self, facts: Facts, tree: HostTree) -> None:
+        ops = facts.trace.ops
+        nodes = ops[_matching(ops, BACKWARD_NODE)]
+        nodes = nodes[nodes["sequence"].notna() & facts.window().contains(nodes["start_ns"].to_numpy())]
+        self._nodes = nodes
+        self._sequence = nodes["sequence"].to_numpy(dtype=np.int64)
+        self.starts = np.sort(nodes["start_ns"].to_numpy())
+        self._ops = ops["sequence"]
+        self._tree = tree
+
+    def of(self, rows: Int64Array, run: Int64Array) -> IntervalSet:
+        """Time of the nodes that belong to ops of these runs.
+
+        Args:
+            rows: Rows of the tree, all of them ops.
+            run: Number of the run of each.
+        """
+        numbers = self._ops.iloc[self._tree.frame["row"].to_numpy()[rows]]
+        known = numbers.notna().to_numpy(dtype=bool)
+        if not known.any() or not len(self._nodes):
+            return EMPTY
+        values = pd.Series(numbers.to_numpy(dtype=np.float64, na_value=-1)[known]).groupby(run[known])
+        # The number of an op without gradient is that of the next one with: the last op's may belong to what follows the loop.
+        ranges = IntervalSet(values.min().to_numpy().astype(np.int64), values.max().to_numpy().astype(np.int64))
+        mine = self._nodes[ranges.contains(self._sequence)]
+        return IntervalSet(mine["start_ns"].to_numpy(), mine["end_ns"].to_numpy())
+
+
+def _matching(frame: pd.DataFrame, pattern: str) -> BoolArray:
+    names = frame["name"]
+    matches = np.asarray(names.cat.categories.str.match(pattern), dtype=bool)
+    return matches[names.cat.codes.to_numpy()] if len(matches) else np.zeros(len(frame), dtype=bool)
+
+
+def _loop(
+    facts: Facts,
+    tree: HostTree,
+    rows: Int64Array,
+    runs: pd.DataFrame,
+    unit: tuple[str, ...],
+    backward: _BackwardTimes,
+    names: list[str],
+    codes: Int64Array,
+) -> Loop:
+    first = runs["first"].to_numpy()
+    length = (runs["period"] * runs["repeats"]).to_numpy()
+    run = np.repeat(np.arange(len(first)), length)
+    position = np.repeat(first - np.cumsum(length) + length, length) + np.arange(int(length.sum()))
+    members = rows[position]
+    start, end = tree.frame["start_ns"].to_numpy(), tree.frame["end_ns"].to_numpy()
+    starts, ends = start[rows[first]], end[rows[first + length - 1]]
+    split = [names[codes[at - 1]] for at in first.tolist() if at > 0]
+    return Loop(
+        unit=unit,
+        indexed=any(_INDEXING.match(text) for text in unit) or any(_SPLITTING.match(text) for text in split),
+        of_layers=any(LAYER.match(text) for text in unit),
+        phase=_phase(facts, backward.starts, int(starts[0]), int(ends[0])),
+        repeats=int(runs["repeats"].sum()),
+        runs=len(runs),
+        steps_seen=int(runs["step"].nunique()),
+        thread=int(tree.frame["thread"].to_numpy()[rows[first[0]]]),
+        starts_ns=tuple(starts.tolist()),
+        forward=IntervalSet(starts, ends) & facts.window(),
+        backward=backward.of(members, run),
+        ops=len(members),
+        op_ns=int((end[members] - start[members]).sum()),
+    )
+
+
+def _phase(facts: Facts, backward_starts: Int64Array, start_ns: int, end_ns: int) -> str:
+    """Where in its step a run lies."""
+    used = facts.steps.used
+    index = int(np.searchsorted(used["start_ns"].to_numpy(), start_ns, side="right")) - 1
+    begin, stop = int(used["start_ns"].iloc[max(index, 0)]), int(used["end_ns"].iloc[max(index, 0)])
+    nodes = backward_starts[(backward_starts >= begin) & (backward_starts < stop)]
+    if not len(nodes):
+        return "step"
+    if start_ns >= nodes[0]:
+        return "after"
+    ops = facts.trace.ops
+    layers = ops["start_ns"].to_numpy()[_matching(ops, LAYER.pattern)]
+    layers = layers[(layers >= begin) & (layers < nodes[0])]
+    return "loss" if len(layers) and start_ns >= layers.max() and end_ns <= nodes[0] else "forward"
