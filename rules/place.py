@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from analyzer.facts import Facts
 from analyzer.facts.stacks import CodeLine
 from analyzer.finding import Location
+from analyzer.intervals import IntervalSet
 
 
 def location(line: CodeLine | None) -> Location | None:
@@ -14,3 +16,12 @@ def location(line: CodeLine | None) -> Location | None:
 def named(line: CodeLine | None) -> str:
     """Words to put behind a cause: ` in `step` (train.py:88)`; empty where the line is unknown."""
     return "" if line is None else f" in `{line.function}` ({line.file}:{line.line})"
+
+
+def line_of(facts: Facts, time: IntervalSet) -> CodeLine | None:
+    """The user's line on the main thread that holds most of a time."""
+    main = facts.main_thread
+    if main is None or not time:
+        return None
+    weight = time.end_ns - time.start_ns
+    return facts.stacks.commonest([main] * len(time), time.start_ns, main, weight, until_ns=time.end_ns)

@@ -18,7 +18,9 @@ from analyzer.facts.input_wait import InputWait, input_wait
 from analyzer.facts.kernels import Kernels, kernels
 from analyzer.facts.launches import BlockingLaunches, blocking_launches, device_work, launches, lead_median_ns
 from analyzer.facts.loading import Loading, loading
+from analyzer.facts.loops import Loop, find_loops
 from analyzer.facts.op_tree import OpTree
+from analyzer.facts.optimizing import Optimizing, optimizing
 from analyzer.facts.precision import MatrixWork, matrix_work
 from analyzer.facts.ranks import RankSkew, rank_skew
 from analyzer.facts.stacks import Stacks
@@ -155,6 +157,16 @@ class Facts:
     def waits(self) -> Waits:
         """Calls that make the host wait for the device."""
         return waits(self)
+
+    @cached_property
+    def loops(self) -> tuple[Loop, ...]:
+        """Loops of the program over tensors, longest first."""
+        return find_loops(self)
+
+    @cached_property
+    def optimizing(self) -> Optimizing:
+        """How the optimizer updates and zeroes, and what that costs."""
+        return optimizing(self)
 
     @cached_property
     def anomaly(self) -> AnomalyChecks:

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 # Repetitions from which a run is a loop (torch's ForLoopIndexingPattern).
 MIN_REPEATS = 10
 # Ops that take one element or a part of a tensor, and those that write one.
-_INDEXING = re.compile(r"aten::(?:select|slice|narrow|index|index_select|index_put_?|_index_put_impl_|unbind|split|take|gather)$")
+_INDEXING = re.compile(
+    r"aten::(?:select|slice|narrow|index|index_select|index_put_?|_index_put_impl_|unbind|split|take|gather)$"
+)
 _SPLITTING = re.compile(r"aten::(?:unbind|split|split_with_sizes|chunk|tensor_split)$")
 # Ops that make up layers: where a unit holds one, it is a layer of the model or a step in time, each of which needs the one before.
 LAYER = re.compile(
@@ -115,7 +117,7 @@ def find_loops(facts: Facts) -> tuple[Loop, ...]:
 def _as_written(codes: Int64Array, runs: pd.DataFrame) -> list[int]:
     """The unit in the order in which its first run has it."""
     first, period = int(runs["first"].iloc[0]), int(runs["period"].iloc[0])
-    return codes[first : first + period].tolist()
+    return [int(code) for code in codes[first : first + period]]
 
 
 def _sequence(facts: Facts, tree: HostTree) -> tuple[Int64Array, Int64Array, Int64Array]:

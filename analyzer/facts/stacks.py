@@ -165,7 +165,20 @@ class Stacks:
         names = np.append(frame["name"].to_numpy(dtype=object), "")
         return names[np.minimum(above, len(frame))][place]
 
-    def at(self, threads: npt.ArrayLike, at_ns: npt.ArrayLike, main: int | None) -> npt.NDArray[np.object_]:
+    def _from(self, thread: int, at_ns: Int64Array, until_ns: Int64Array) -> npt.NDArray[np.object_]:
+        """As `nearest`; where no op with a stack is open, the first one that starts before `until_ns`."""
+        names = self.nearest(thread, at_ns)
+        ops = self._of_ops[self._of_ops["thread"] == thread].sort_values("start_ns", kind="stable")
+        if len(self.frames) or not len(ops):
+            return names
+        index = np.searchsorted(ops["start_ns"].to_numpy(), at_ns, side="left")
+        place = np.minimum(index, len(ops) - 1)
+        soon = (index < len(ops)) & (ops["start_ns"].to_numpy()[place] < until_ns)
+        return np.where((names == "") & soon, ops["name"].to_numpy(dtype=object)[place], names)
+
+    def at(
+        self, threads: npt.ArrayLike, at_ns: npt.ArrayLike, main: int | None, until_ns: npt.ArrayLike | None = None
+    ) -> npt.NDArray[np.object_]:
         """As `nearest`, for moments on several threads; the main thread answers for threads without a frame of the user.
 
         The backward pass runs on a thread of its own that has no Python: what called it stands on the main thread.
@@ -174,19 +187,26 @@ class Stacks:
             threads: Row in `trace.threads` for each moment, shape (n,).
             at_ns: Moments, shape (n,).
             main: The main thread.
+            until_ns: Ends, where the moments are starts of spans: ranges have no stack themselves, but the ops inside do.
         """
         thread, at = np.asarray(threads, dtype=np.int64), np.asarray(at_ns, dtype=np.int64)
+        until = at if until_ns is None else np.asarray(until_ns, dtype=np.int64)
         names = np.full(len(at), "", dtype=object)
         for one in np.unique(thread).tolist():
             mine = thread == one
-            names[mine] = self.nearest(one, at[mine])
+            names[mine] = self._from(one, at[mine], until[mine])
         if main is not None:
             missing = names == ""
-            names[missing] = self.nearest(main, at[missing])
+            names[missing] = self._from(main, at[missing], until[missing])
         return names
 
     def commonest(
-        self, threads: npt.ArrayLike, at_ns: npt.ArrayLike, main: int | None, weight: npt.ArrayLike | None = None
+        self,
+        threads: npt.ArrayLike,
+        at_ns: npt.ArrayLike,
+        main: int | None,
+        weight: npt.ArrayLike | None = None,
+        until_ns: npt.ArrayLike | None = None,
     ) -> CodeLine | None:
         """The user's place that was open at most of the moments (or holds most of their weight); None where no frame is known.
 
@@ -195,10 +215,11 @@ class Stacks:
             at_ns: Moments, shape (n,).
             main: The main thread, for threads without Python.
             weight: Weight of each, shape (n,); each counts one by default.
+            until_ns: Ends, where the moments are starts of spans; see `at`.
         """
         if not self.known:
             return None
-        names = self.at(threads, at_ns, main)
+        names = self.at(threads, at_ns, main, until_ns)
         found = names != ""
         if not found.any():
             return None

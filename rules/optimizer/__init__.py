@@ -1,5 +1,11 @@
-"""OP: the optimizer's step."""
+"""OP: the optimizer."""
 
 from analyzer.rule import Rule
+from rules.optimizer import gradients_zeroed, per_parameter_norms, per_parameter_updates, unfused_foreach
 
-RULES: tuple[Rule, ...] = ()
+RULES: tuple[Rule, ...] = (
+    per_parameter_updates.RULE,
+    unfused_foreach.RULE,
+    gradients_zeroed.RULE,
+    per_parameter_norms.RULE,
+)

@@ -1,0 +1,54 @@
+"""What host work costs: device-idle time in it, or on a CPU-only trace its own time; one meaning for several rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from analyzer.intervals import EMPTY, IntervalSet
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+# Causes that own device-idle time in which the host prepares work by itself; waiting has causes of its own.
+HOST_CAUSES = ("framework", "launch", "python", "device_wait")
+# Ops shorter than this on the CPU are mostly dispatch (a profiled `aten::add` of one element takes 2-10 us): batching saves them.
+DISPATCH_BOUND_OP_NS = 20_000
+
+
+@dataclass(frozen=True)
+class HostLoss:
+    """Time lost to host work.
+
+    Args:
+        claims: Device-idle time in it; on a CPU-only trace the time outside any op.
+        op_ns: On a CPU-only trace the time inside its ops, which a batched call makes shorter; else 0.
+    """
+
+    claims: IntervalSet
+    op_ns: int
+
+    @property
+    def total_ns(self) -> int:
+        """Both together."""
+        return self.claims.total_ns + self.op_ns
+
+    def scaled(self, ratio: float) -> HostLoss:
+        """The part that can be saved."""
+        return HostLoss(self.claims.scaled(ratio), int(self.op_ns * ratio))
+
+
+def host_loss(facts: Facts, spans: IntervalSet, *, dispatch_bound: bool = True) -> HostLoss:
+    """What host work in these spans costs.
+
+    Args:
+        facts: The measurements.
+        spans: Where the host does it.
+        dispatch_bound: Whether its ops are so short that batching saves them; else their time is not counted on the CPU.
+    """
+    causes = ("python",) if facts.device is None else HOST_CAUSES
+    idle = EMPTY
+    for cause in causes:
+        idle |= facts.waterfall.owned(cause)
+    op_ns = (spans & facts.waterfall.owned("compute")).total_ns if facts.device is None and dispatch_bound else 0
+    return HostLoss(spans & idle, op_ns)

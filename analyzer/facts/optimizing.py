@@ -1,0 +1,232 @@
+"""The optimizer's spans: how it updates (one parameter at a time, many at once, fused), what that costs, what zero_grad does."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from analyzer.facts.host_tree import BoolArray, Int64Array
+from analyzer.facts.repeats import repeated_runs
+from analyzer.intervals import EMPTY, IntervalSet
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+_FUSED_CLASS = re.compile(r"fused|apex|8bit|lion8|deepspeed|zero", re.IGNORECASE)
+_FUSED_OP = r"(?:aten::)?_fused_\w+"
+_FOREACH_OP = r"aten::_foreach_\w+"
+_MULTI_TENSOR_KERNEL = r"multi_tensor_apply_kernel|FusedAdam|fused_adam"
+_SPAN_CLASS = re.compile(r"Optimizer\.(?:step|zero_grad)#([^.]+)")
+# Fewer parameters updated alike than this may be chance: three additions in a row belong to one parameter of SGD.
+_MIN_REPEATS = 4
+# The repeated part must be most of what the span does, or the span is not a loop over parameters.
+_LOOP_PART = 0.6
+# Where every parameter is one op (plain SGD) only an update in place is evidence; `add_` alone may also count steps.
+_IN_PLACE = re.compile(r"aten::(?:\w+)_$")
+
+
+@dataclass(frozen=True)
+class Optimizing:
+    """The optimizer in the used steps.
+
+    Args:
+        spans: Innermost `Optimizer.step` spans: name, thread, start_ns, end_ns, dur_ns.
+        style: `for-loop`, `foreach`, `fused` or `unknown` (compiled, or nothing recorded inside).
+        parameters: Parameters updated per step, estimated from what repeats; 0 where nothing does.
+        ops_per_parameter: Ops of one update; 0 where nothing repeats.
+        launches: Kernels launched inside the spans, over all used steps.
+        foreach_kinds: Distinct `_foreach_` ops inside.
+        step_time: Time inside the spans.
+        kernel_ns: Device time of the kernels launched inside.
+        zero_time: Time inside `Optimizer.zero_grad` spans.
+        fills: Fills of gradients with zero inside them, over all used steps.
+        fill_kernel_ns: Device time of these fills.
+        clipping: Time of runs of norms, one per gradient, outside the spans.
+        norms: How many norms are in those runs, over all used steps.
+        zero_runs: Fills of gradients in a row outside any zero_grad span (`model.zero_grad()` leaves no range).
+    """
+
+    spans: pd.DataFrame
+    style: str
+    parameters: int
+    ops_per_parameter: float
+    launches: int
+    foreach_kinds: int
+    step_time: IntervalSet
+    kernel_ns: int
+    zero_time: IntervalSet
+    fills: int
+    fill_kernel_ns: int
+    clipping: IntervalSet
+    norms: int
+    zero_runs: IntervalSet
+
+    @property
+    def class_name(self) -> str:
+        """The optimizer's class: `AdamW`; `the optimizer` where unknown."""
+        if not len(self.spans):
+            return "the optimizer"
+        longest = self.spans.groupby(self.spans["name"].astype("str"), sort=True)["dur_ns"].sum().idxmax()
+        match = _SPAN_CLASS.match(str(longest))
+        return match[1] if match else "the optimizer"
+
+
+class _Measuring:
+    """Intermediate figures, each made once."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.tree = facts.host_tree
+        frame = self.tree.frame
+        self.start = frame["start_ns"].to_numpy()
+        self.end = frame["end_ns"].to_numpy()
+        self.inside = facts.window().contains(self.start)
+        self.ops = self.tree.of_source("ops")
+        self.ranges = self.tree.of_source("annotations")
+
+    def range_of(self, kind: str) -> BoolArray:
+        return self.ranges & (self.tree.frame["kind"] == kind).to_numpy(dtype=bool) & self.inside
+
+    @cached_property
+    def innermost_steps(self) -> BoolArray:
+        """Step spans without another step span inside: a wrapper around an optimizer is not counted beside it."""
+        steps = self.range_of("optimizer_step")
+        above = self.tree.parent[steps & (self.tree.parent != np.arange(len(steps)))]
+        wrapping = np.zeros(len(steps), dtype=bool)
+        current = above
+        while len(current):
+            wrapping[current] = True
+            following = self.tree.parent[current]
+            current = np.unique(following[following != current])
+        return steps & ~wrapping
+
+    def direct_ops(self, spans: BoolArray) -> BoolArray:
+        """Ops under these spans with no other op between."""
+        found: BoolArray = self.ops & ~self.ops[self.tree.parent] & self.tree.under(spans)
+        return found
+
+    def work_of(self, spans: BoolArray) -> pd.DataFrame:
+        """Device work launched inside these spans."""
+        calls = np.flatnonzero(self.tree.of_source("runtime"))
+        mine = np.flatnonzero(self.tree.under(spans)[calls])
+        launched = self.facts.launched
+        return launched[launched["launch_row"].isin(mine)]
+
+    def runs(self, rows: Int64Array, min_repeats: int) -> pd.DataFrame:
+        """Runs of the same names among these rows in time order, per thread and parent."""
+        frame = self.tree.frame
+        codes = frame["name"].cat.codes.to_numpy().astype(np.int64)[rows]
+        parent = self.tree.parent[rows]
+        group = np.where(parent == rows, -1 - frame["thread"].to_numpy()[rows], parent)
+        return repeated_runs(codes, group, min_repeats=min_repeats)
+
+
+def optimizing(facts: Facts) -> Optimizing:
+    """Measures the optimizer."""
+    measure = _Measuring(facts)
+    steps = measure.innermost_steps
+    spans = measure.tree.frame[steps][["name", "thread", "start_ns", "end_ns", "dur_ns"]].reset_index(drop=True)
+    zero = measure.range_of("zero_grad")
+    fills = measure.tree.named("aten::zero_", "aten::fill_") & measure.direct_ops(zero)
+    fills |= measure.tree.matching(r"aten::_foreach_zero_$") & measure.tree.under(zero)
+    zero_work = measure.work_of(fills)
+    work = measure.work_of(steps)
+    parameters, per_parameter = _parameters(measure, steps, len(spans))
+    clipping, norms = _norms(measure, steps)
+    return Optimizing(
+        spans=spans,
+        style=_style(measure, steps, work, per_parameter, str(spans["name"].iloc[0]) if len(spans) else ""),
+        parameters=parameters,
+        ops_per_parameter=per_parameter,
+        launches=int((work["source"] == "kernels").sum()),
+        foreach_kinds=int(
+            measure.tree.frame["name"][measure.tree.matching(_FOREACH_OP) & measure.tree.under(steps)].nunique()
+        ),
+        step_time=_time(measure, steps),
+        kernel_ns=int(work["dur_ns"].sum()),
+        zero_time=_time(measure, zero),
+        fills=int(fills.sum()),
+        fill_kernel_ns=int(zero_work["dur_ns"].sum()),
+        clipping=clipping,
+        norms=norms,
+        zero_runs=_zero_runs(measure, zero | steps),
+    )
+
+
+def _time(measure: _Measuring, mask: BoolArray) -> IntervalSet:
+    return IntervalSet(measure.start[mask], measure.end[mask]) & measure.facts.window()
+
+
+def _style(measure: _Measuring, steps: BoolArray, work: pd.DataFrame, per_parameter: float, name: str) -> str:
+    """How the optimizer updates; `unknown` unless there is evidence."""
+    inside = measure.tree.under(steps)
+    kernels = measure.facts.trace.kernels["name"].iloc[work.loc[work["source"] == "kernels", "row"].to_numpy()]
+    multi = bool(kernels.astype("str").str.contains(_MULTI_TENSOR_KERNEL).any())
+    if (measure.tree.matching(_FUSED_OP) & inside).any():
+        return "fused"
+    if (measure.tree.matching(_FOREACH_OP) & inside).any() or (multi and not _FUSED_CLASS.search(name)):
+        return "foreach"
+    if _FUSED_CLASS.search(name) or multi:
+        return "fused"
+    return "for-loop" if per_parameter else "unknown"
+
+
+def _parameters(measure: _Measuring, steps: BoolArray, spans: int) -> tuple[int, float]:
+    """Parameters per step and ops per update, from what repeats directly inside the spans; (0, 0) where little does."""
+    rows = np.flatnonzero(measure.direct_ops(steps))
+    rows = rows[np.lexsort((measure.start[rows], measure.tree.frame["thread"].to_numpy()[rows]))]
+    runs = measure.runs(rows, _MIN_REPEATS)
+    names = (
+        measure.tree.frame["name"].astype(str).to_numpy(dtype=object)[rows] if len(rows) else np.empty(0, dtype=object)
+    )
+    updates = np.array([_IN_PLACE.match(name) is not None for name in names], dtype=bool)
+    updating = np.array(
+        [updates[first : first + period].any() for first, period in zip(runs["first"], runs["period"], strict=True)],
+        dtype=bool,
+    )
+    runs = runs[updating] if len(runs) else runs
+    covered = int((runs["period"] * runs["repeats"]).sum())
+    repeats = int(runs["repeats"].sum())
+    if not spans or not repeats or covered < _LOOP_PART * len(rows):
+        return 0, 0.0
+    return round(repeats / spans), covered / repeats
+
+
+def _norms(measure: _Measuring, steps: BoolArray) -> tuple[IntervalSet, int]:
+    """Runs of norms, one per gradient, between the backward pass and the update: `clip_grad_norm_` without foreach."""
+    norms = measure.tree.matching(r"aten::(?:linalg_vector_norm|norm|linalg_norm)$") & measure.ops & measure.inside
+    hidden = measure.tree.under(steps | measure.range_of("loader"))
+    rows = np.flatnonzero(
+        norms & ~measure.ops[measure.tree.parent] | (norms & (measure.tree.parent == np.arange(len(norms))))
+    )
+    rows = rows[~hidden[rows]]
+    siblings = np.flatnonzero(measure.ops & measure.inside & ~hidden)
+    siblings = siblings[np.lexsort((measure.start[siblings], measure.tree.frame["thread"].to_numpy()[siblings]))]
+    top = siblings[(measure.tree.parent[siblings] == siblings) | ~measure.ops[measure.tree.parent[siblings]]]
+    runs = measure.runs(top, 4)
+    if not len(rows) or not len(runs):
+        return EMPTY, 0
+    first, length = runs["first"].to_numpy(), (runs["period"] * runs["repeats"]).to_numpy()
+    before = np.concatenate([[0], np.cumsum(np.isin(top, rows))])
+    mine = before[first + length] - before[first] >= runs["repeats"].to_numpy()
+    first, length = first[mine], length[mine]
+    spans = IntervalSet(measure.start[top[first]], measure.end[top[first + length - 1]]) & measure.facts.window()
+    return spans, int((spans.contains(measure.start[rows])).sum())
+
+
+def _zero_runs(measure: _Measuring, known: BoolArray) -> IntervalSet:
+    """Ten or more `aten::zero_` in a row outside the optimizer's ranges."""
+    top = measure.ops & measure.inside & ~measure.tree.under(known)
+    top &= ~measure.ops[measure.tree.parent] | (measure.tree.parent == np.arange(len(top)))
+    rows = np.flatnonzero(top)
+    rows = rows[np.lexsort((measure.start[rows], measure.tree.frame["thread"].to_numpy()[rows]))]
+    runs = measure.runs(rows, 10)
+    zero = measure.tree.named("aten::zero_")[rows]
+    runs = runs[(runs["period"] <= 2).to_numpy() & zero[runs["first"].to_numpy()]] if len(runs) else runs
+    first, length = runs["first"].to_numpy(), (runs["period"] * runs["repeats"]).to_numpy()
+    return IntervalSet(measure.start[rows[first]], measure.end[rows[first + length - 1]]) & measure.facts.window()

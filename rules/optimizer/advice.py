@@ -1,0 +1,39 @@
+"""Fixes of the optimizer's rules, worded for the class in use."""
+
+from __future__ import annotations
+
+from analyzer.finding import Advice
+
+# Classes of torch.optim with a fused implementation.
+FUSED_CLASSES = frozenset({"Adam", "AdamW", "SGD", "Adagrad"})
+# Classes of torch.optim with a foreach implementation.
+FOREACH_CLASSES = FUSED_CLASSES | {"Adadelta", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop"}
+
+
+def fused(name: str) -> Advice:
+    """One kernel for all parameters."""
+    return Advice(
+        "diff",
+        f"-optimizer = torch.optim.{name}(model.parameters(), lr=lr)\n"
+        f"+optimizer = torch.optim.{name}(model.parameters(), lr=lr, fused=True)",
+        "Same mathematics in one pass. Needs floating-point parameters; not with sparse gradients or `differentiable=True`.",
+    )
+
+
+def foreach(name: str) -> Advice:
+    """One launch per kind of op for many parameters."""
+    return Advice(
+        "diff",
+        f"-optimizer = torch.optim.{name}(model.parameters(), lr=lr)\n"
+        f"+optimizer = torch.optim.{name}(model.parameters(), lr=lr, foreach=True)",
+        "The default on a GPU since torch 2.0. Needs extra memory of about the size of the parameters.",
+    )
+
+
+def by_hand() -> Advice:
+    """For optimizers outside torch.optim."""
+    return Advice(
+        "python",
+        "torch._foreach_mul_(momenta, beta)\ntorch._foreach_add_(momenta, grads)\ntorch._foreach_add_(params, momenta, alpha=-lr)",
+        "An optimizer of your own: update lists of tensors instead of one tensor after the other.",
+    )

@@ -1,0 +1,125 @@
+"""OP004 per-parameter-norms: the norm of every gradient is computed by an op of its own.
+
+## What it finds
+Gradient clipping or logging that computes one norm per parameter, in a row, outside the optimizer.
+
+## Why it costs time
+Hundreds of tiny ops are dispatched for one number. The device waits for the host between them.
+
+## How it is measured
+Runs of at least four repetitions of a short sequence with `aten::linalg_vector_norm` or `aten::norm` in it, outside loader and
+optimizer. The cost is the device-idle time inside the runs; on a CPU-only trace their time. The saving is that times `1 - 1/n` for
+n norms a step. Unit: nanoseconds.
+
+## Example
+Slow:
+
+```python
+total = sum(p.grad.norm() ** 2 for p in model.parameters()) ** 0.5
+```
+
+Faster:
+
+```python
+total = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm, foreach=True)
+```
+
+## Fix
+1. `torch.nn.utils.clip_grad_norm_(parameters, max_norm, foreach=True)` without `error_if_nonfinite`; keep the result on the device.
+2. For logging: `torch._foreach_norm(grads)`, once every N steps.
+
+## Expected gain
+At most the idle time inside the runs.
+
+## When it is wrong
+Norms of something else than gradients, such as a weight norm per layer inside the model.
+
+## Thresholds
+- `min_ratio`: share of the used steps that the runs cost from which the rule fires.
+
+## References
+- https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_norm_.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.facts.host_loss import HostLoss, host_loss
+from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, clear, not_applicable
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import count, duration, share
+from rules.place import line_of, location
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="OP004",
+    name="per-parameter-norms",
+    family="optimizer",
+    title="Gradient norms one by one",
+    needs=frozenset({Capability.HOST_OPS}),
+    thresholds=(Threshold("min_ratio", 0.02, "ratio", "below 2 % of the step a finding goes on no card"),),
+    explains=("ID001",),
+    references=("https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_norm_.html",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when runs of norms cost at least `min_ratio` of the used steps."""
+    work = facts.optimizing
+    if not work.norms:
+        yield not_applicable("no row of norms in the used steps")
+        return
+    loss = host_loss(facts, work.clipping)
+    ratio = facts.ratio(loss.total_ns)
+    if ratio < limits["min_ratio"]:
+        yield clear(f"rows of norms cost {share(ratio)} of the step, below {share(limits['min_ratio'])}")
+        return
+    yield _finding(facts, loss, ratio)
+
+
+def _finding(facts: Facts, loss: HostLoss, ratio: float) -> Finding:
+    work = facts.optimizing
+    per_step = max(1, round(facts.per_step(work.norms)))
+    step = duration(facts.per_step(facts.window_ns))
+    saved = loss.scaled(1 - 1 / per_step)
+    who = "The GPU idles" if facts.device is not None else "The step spends"
+    line = line_of(facts, work.clipping)
+    return Finding(
+        why=(
+            f"{who} {duration(facts.per_step(loss.total_ns))} of each {step} step ({share(ratio)}) "
+            f"while {count(per_step, 'norm')} are computed one by one."
+        ),
+        saving=Saving(claims=saved.claims, kernel_ns=saved.op_ns, basis="the cost of all norms but one"),
+        fix=(
+            Advice(
+                "diff",
+                "-for p in model.parameters():\n-    total += p.grad.norm() ** 2\n"
+                "+total = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm, foreach=True)",
+                "Without `error_if_nonfinite`, and keeping the norm on the device: reading it stalls the step.",
+            ),
+            Advice(
+                "python",
+                "norms = torch._foreach_norm([p.grad for p in model.parameters()])",
+                "Only to log them, every N steps.",
+            ),
+        ),
+        verify="Record again: one `aten::_foreach_norm` instead of many norms.",
+        steps_seen=facts.used_steps,
+        confidence=Confidence.MEDIUM,
+        evidence=(
+            Bars(
+                "mean step",
+                "ns",
+                (
+                    Bar("norms", facts.per_step(work.clipping.total_ns)),
+                    Bar("rest", facts.per_step(facts.window_ns - work.clipping.total_ns)),
+                ),
+            ),
+        ),
+        location=location(line),
+    )
+
+
+RULE = Rule(META, check, __doc__)

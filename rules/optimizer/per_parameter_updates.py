@@ -1,0 +1,165 @@
+"""OP001 per-parameter-updates: the optimizer updates one parameter after the other.
+
+## What it finds
+An `optimizer.step()` that runs its few ops once per parameter instead of once for all of them.
+
+## Why it costs time
+A network with 160 parameters then needs some 500 launches for an update that one launch can do. Each op is tiny, so the time goes
+to dispatching them, and the device waits for the host.
+
+## How it is measured
+Inside the innermost `Optimizer.step#...` spans: no `aten::_foreach_*`, no `aten::_fused_*` and no multi-tensor kernel, and the ops
+directly inside repeat the same short sequence for at least four parameters and 60 % of all ops. The saving is the device-idle time
+inside the spans; on a CPU-only trace the spans' time times `1 - 1 / ops per parameter`. Unit: nanoseconds.
+
+## Example
+Slow:
+
+```python
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, foreach=False)
+```
+
+Faster:
+
+```python
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
+```
+
+## Fix
+1. `fused=True` (Adam, AdamW, SGD, Adagrad): one pass over all parameters, on the GPU and on the CPU.
+2. `foreach=True` for the others; the default on a GPU since torch 2.0.
+3. An optimizer of your own: `torch._foreach_*` on lists of tensors.
+
+## Expected gain
+At most the idle time inside the spans. On two CPU cores the step of AdamW took 230 us for a network of 6 parameters and 80 us
+fused; SGD gains nothing there, so on the CPU the rule speaks up only where an update takes at least `min_cpu_ops` ops.
+
+## When it is wrong
+Sparse gradients and `differentiable=True` need the loop; foreach needs memory of about the size of the parameters. A span of
+another optimizer around this one is not counted twice. One flat parameter (FSDP1) has nothing to repeat. A compiled optimizer
+cannot be told.
+
+## Thresholds
+- `min_ratio`: share of the used steps inside the spans from which the rule fires.
+- `min_cpu_ops`: ops of one update from which fusing them helps on the CPU.
+
+## References
+- https://docs.pytorch.org/docs/stable/optim.html
+- torch `_pattern_matcher.py`, OptimizerSingleTensorPattern
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import count, duration, share
+from rules.optimizer.advice import FOREACH_CLASSES, FUSED_CLASSES, by_hand, foreach, fused
+from rules.place import location
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="OP001",
+    name="per-parameter-updates",
+    family="optimizer",
+    title="Optimizer updates one by one",
+    needs=frozenset({Capability.HOST_OPS}),
+    thresholds=(
+        Threshold("min_ratio", 0.05, "ratio", "below 5 % of the step the update is not what limits it"),
+        Threshold(
+            "min_cpu_ops", 4, "count", "fusing 9 ops of Adam gains a factor of 3 on two cores, fusing 2 of SGD nothing"
+        ),
+    ),
+    explains=("ID001",),
+    references=("https://docs.pytorch.org/docs/stable/optim.html",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when a for-loop optimizer takes at least `min_ratio` of the used steps."""
+    work = facts.optimizing
+    quiet = _quiet(facts, limits)
+    if quiet is not None:
+        yield quiet
+        return
+    spans = work.spans
+    line = facts.stacks.commonest(spans["thread"], spans["start_ns"], facts.main_thread, until_ns=spans["end_ns"])
+    yield Finding(
+        why=_why(facts),
+        saving=_saving(facts),
+        fix=_fix(work.class_name, on_cpu=facts.device is None),
+        verify="Record again: `aten::_fused_*` or `aten::_foreach_*` inside the optimizer's span, and a shorter span.",
+        steps_seen=facts.used_steps,
+        confidence=Confidence.HIGH if work.class_name in FOREACH_CLASSES else Confidence.MEDIUM,
+        evidence=(
+            Bars(
+                "mean step",
+                "ns",
+                (
+                    Bar("inside optimizer.step()", facts.per_step(work.step_time.total_ns)),
+                    Bar("rest of the step", facts.per_step(facts.window_ns - work.step_time.total_ns)),
+                ),
+            ),
+        ),
+        location=location(line),
+    )
+
+
+def _quiet(facts: Facts, limits: Limits) -> Outcome | None:
+    work = facts.optimizing
+    if not len(work.spans):
+        return not_applicable("no Optimizer.step span in the used steps")
+    if work.style == "unknown":
+        return cannot_tell(
+            f"nothing inside {work.class_name}.step shows how it updates (compiled, or not from torch.optim): needs with_stack=True"
+        )
+    if work.style != "for-loop":
+        return clear(f"{work.class_name} updates with {work.style} ops")
+    ratio = facts.ratio(work.step_time.total_ns)
+    if ratio < limits["min_ratio"]:
+        return clear(f"{work.class_name}.step takes {share(ratio)} of the step, below {share(limits['min_ratio'])}")
+    if facts.device is None and work.ops_per_parameter < limits["min_cpu_ops"]:
+        return clear(
+            f"{work.class_name} needs {work.ops_per_parameter:.0f} ops a parameter: fusing so few gains nothing on the CPU"
+        )
+    return None
+
+
+def _why(facts: Facts) -> str:
+    work = facts.optimizing
+    step = duration(facts.per_step(facts.window_ns))
+    takes = duration(facts.per_step(work.step_time.total_ns))
+    each = f"{work.class_name}.step updates {count(work.parameters, 'parameter')} one by one"
+    if facts.device is None:
+        ratio = share(facts.ratio(work.step_time.total_ns))
+        return f"{each} ({work.ops_per_parameter:.0f} ops each), which takes {takes} of each {step} step ({ratio})."
+    idle = _saving(facts).claims.total_ns
+    return (
+        f"{each}: {facts.per_step(work.launches):,.0f} launches and {takes} on the host in each {step} step, "
+        f"for {duration(facts.per_step(idle))} of which ({share(facts.ratio(idle))}) the GPU idles."
+    )
+
+
+def _saving(facts: Facts) -> Saving:
+    work = facts.optimizing
+    owned = facts.waterfall.owned("optimizer") & work.step_time
+    if facts.device is not None:
+        return Saving(
+            claims=owned,
+            basis="device-idle time inside the optimizer's span; a fused update still needs a launch or two",
+        )
+    kept = 1 - 1 / work.ops_per_parameter
+    return Saving(
+        claims=owned.scaled(kept), basis="time inside the optimizer's span, if one pass replaces all ops of an update"
+    )
+
+
+def _fix(name: str, *, on_cpu: bool) -> tuple[Advice, ...]:
+    if name in FUSED_CLASSES:
+        return (fused(name),) if on_cpu else (fused(name), foreach(name))
+    return (foreach(name),) if name in FOREACH_CLASSES else (by_hand(),)
+
+
+RULE = Rule(META, check, __doc__)

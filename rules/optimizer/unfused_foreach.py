@@ -1,0 +1,116 @@
+"""OP002 unfused-foreach: the optimizer reads and writes every parameter several times.
+
+## What it finds
+An optimizer that updates with several `aten::_foreach_*` ops where a fused kernel exists.
+
+## Why it costs time
+Each foreach op is a pass over all parameters: Adam makes about ten of them. A fused kernel reads parameter, gradient and state
+once and writes them once. The passes are limited by memory bandwidth, so fewer of them is what counts.
+
+## How it is measured
+Device time of the kernels launched inside the `Optimizer.step` spans as a share of the device's busy time in the used steps, where
+at least `min_kinds` different `aten::_foreach_*` ops and no `aten::_fused_*` op are inside. The saving is half of it times `1 -
+idle share`, nothing where launches limit the step. Unit: nanoseconds.
+
+## Example
+Slow:
+
+```python
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+```
+
+Faster:
+
+```python
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
+```
+
+## Fix
+1. `fused=True` (Adam, AdamW, SGD, Adagrad).
+
+## Expected gain
+At most half of the update's device time, and only where the device is what the step waits for.
+
+## When it is wrong
+Fused needs floating-point parameters on one device; with sparse gradients or `differentiable=True` it does not exist. Under FSDP
+with CPU offload the update is not on this device.
+
+## Thresholds
+- `min_ratio`: the update's share of the device's busy time from which the rule fires.
+- `min_kinds`: different foreach ops from which an update makes several passes.
+
+## References
+- https://docs.pytorch.org/docs/stable/optim.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.finding import Bar, Bars, Confidence, Finding, Outcome, Saving, clear, not_applicable
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import duration, share
+from rules.optimizer.advice import FUSED_CLASSES, fused
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="OP002",
+    name="unfused-foreach",
+    family="optimizer",
+    title="Optimizer makes many passes",
+    needs=frozenset({Capability.HOST_OPS, Capability.DEVICE, Capability.LAUNCHES}),
+    thresholds=(
+        Threshold(
+            "min_ratio", 0.05, "ratio", "half of less than 5 % is below the 2 % from which a finding goes on a card"
+        ),
+        Threshold("min_kinds", 3, "count", "SGD without momentum makes two passes; a fused kernel cannot halve that"),
+    ),
+    references=("https://docs.pytorch.org/docs/stable/optim.html",),
+)
+# A fused update still has to read and write everything once: about half of what three or more passes move.
+_SAVED_PART = 0.5
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when a foreach update takes at least `min_ratio` of the device's busy time."""
+    work = facts.optimizing
+    device = facts.device
+    if not len(work.spans) or device is None:
+        yield not_applicable("no Optimizer.step span in the used steps")
+        return
+    if work.style != "foreach" or work.foreach_kinds < limits["min_kinds"] or work.class_name not in FUSED_CLASSES:
+        yield not_applicable(f"{work.class_name} updates with {work.style} ops, or has no fused form")
+        return
+    busy = (device.busy & facts.window()).total_ns
+    ratio = work.kernel_ns / busy if busy else 0.0
+    if ratio < limits["min_ratio"]:
+        yield clear(f"the update takes {share(ratio)} of the GPU's busy time, below {share(limits['min_ratio'])}")
+        return
+    saved = facts.kernel_gain_ns(work.kernel_ns * _SAVED_PART)
+    yield Finding(
+        why=(
+            f"{work.class_name}.step keeps the GPU busy for {duration(facts.per_step(work.kernel_ns))} a step "
+            f"({share(ratio)} of its busy time) with {work.foreach_kinds} kinds of `_foreach_` op, each a pass over all parameters."
+        ),
+        saving=Saving(
+            kernel_ns=saved, basis="half the update's kernel time, where the device is what the step waits for"
+        ),
+        fix=(fused(work.class_name),),
+        verify="Record again: one `aten::_fused_*` op inside the optimizer's span, and less kernel time in it.",
+        steps_seen=facts.used_steps,
+        confidence=Confidence.MEDIUM,
+        evidence=(
+            Bars(
+                "GPU busy, mean step",
+                "ns",
+                (
+                    Bar("optimizer", facts.per_step(work.kernel_ns)),
+                    Bar("everything else", facts.per_step(busy - work.kernel_ns)),
+                ),
+            ),
+        ),
+    )
+
+
+RULE = Rule(META, check, __doc__)

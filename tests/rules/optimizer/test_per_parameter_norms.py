@@ -1,0 +1,61 @@
+"""OP004: gradient clipping that computes twenty norms one by one."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Confidence, Severity, State
+from builders import TraceBuilder
+from rules.optimizer.per_parameter_norms import RULE
+from worlds import judged, renamed, run, shifted
+
+STEP = 100_000
+NORMS = 20
+
+
+def world(
+    *, run_us: float = 10_000, device: str | None = "cuda", busy: bool = False, norms: int = NORMS
+) -> TraceBuilder:
+    """Steps of 100 ms that begin with a row of norms, in which the device idles unless `busy`."""
+    builder = TraceBuilder(device)
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        for index in range(norms):
+            builder.op("aten::linalg_vector_norm", at + index * run_us / norms, run_us / norms)
+        start = at + (0 if busy else run_us)
+        if device is None:
+            builder.op("aten::linear", at + run_us, STEP - run_us)
+        else:
+            builder.launch(start, kernel_start=start + 5, kernel_dur=STEP - (start - at) - 5)
+    return builder
+
+
+def test_fires_with_the_cost_of_all_norms_but_one() -> None:
+    found = judged(RULE, world())
+    assert found.ratio == pytest.approx(0.1 * (1 - 1 / NORMS), abs=1e-6)
+    assert (found.severity, found.confidence) == (Severity.LOW, Confidence.MEDIUM)
+    assert "20 norms" in found.finding.why
+
+
+def test_fires_on_the_cpu_with_the_time_of_the_norms() -> None:
+    assert judged(RULE, world(device=None)).finding.saving.kernel_ns == int(3 * 10_000_000 * (1 - 1 / NORMS))
+
+
+def test_quiet_beside_a_busy_device() -> None:
+    assert run(RULE, world(busy=True)).state is State.CLEAR
+
+
+@pytest.mark.parametrize(("run_us", "state"), [(1_900, State.CLEAR), (2_100, State.FIRED)])
+def test_boundary(run_us: float, state: State) -> None:
+    assert run(RULE, world(run_us=run_us)).state is state
+
+
+def test_not_applicable_without_a_row_of_norms() -> None:
+    assert run(RULE, world(norms=3)).state is State.NOT_APPLICABLE
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain = judged(RULE, world())
+    other = judged(RULE, renamed(shifted(world(), 1e12), 1_000))
+    assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)

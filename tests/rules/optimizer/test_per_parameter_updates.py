@@ -1,0 +1,124 @@
+"""OP001: an optimizer that updates ten parameters one after the other, ten ops each."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Confidence, Severity, State
+from builders import TraceBuilder
+from rules.optimizer.gradients_zeroed import RULE as ZEROED
+from rules.optimizer.per_parameter_updates import RULE
+from worlds import judged, renamed, run, shifted
+
+STEP = 100_000
+UPDATE = ("aten::_to_copy", "aten::mul_", "aten::lerp_", "aten::addcmul_", "aten::addcdiv_")
+
+
+def world(
+    *,
+    span: float = 20_000,
+    device: str | None = "cuda",
+    name: str = "Adam",
+    ops: tuple[str, ...] = UPDATE,
+    busy: bool = False,
+    parameters: int = 10,
+) -> TraceBuilder:
+    """Steps of 100 ms that end with the optimizer's span; the device idles in it unless `busy`."""
+    builder = TraceBuilder(device)
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        work = STEP if busy else STEP - span
+        if device is None:
+            builder.op("aten::linear", at, STEP - span)
+        else:
+            builder.launch(at, kernel_start=at + 5, kernel_dur=work - 10)
+        start = at + STEP - span
+        builder.optimizer(start, span, name)
+        each = span / (parameters * len(ops))
+        for index in range(parameters * len(ops)):
+            when = start + index * each
+            if device is None:
+                builder.op(ops[index % len(ops)], when, each * 0.9)
+            else:
+                kernel = at + work if not busy else at + STEP
+                builder.launch(when, kernel_start=kernel, kernel_dur=0, op=ops[index % len(ops)], call_dur=each * 0.9)
+    return builder
+
+
+def test_fires_with_the_idle_time_in_the_span() -> None:
+    found = judged(RULE, world())
+    # 5 us more in each step: the first kernel of the step starts when its launch has returned (device_wait), not in the span.
+    assert found.finding.saving.claims.total_ns == 3 * 20_000_000
+    assert (found.severity, found.confidence) == (Severity.HIGH, Confidence.HIGH)
+    assert found.finding.why.startswith("Adam.step updates 10 parameters one by one: 50 launches and 20 ms on the host")
+    assert "fused=True" in found.finding.fix[0].code
+
+
+def test_on_the_cpu_all_but_one_op_of_each_update_can_go() -> None:
+    found = judged(RULE, world(device=None))
+    assert found.ratio == pytest.approx(0.2 * (1 - 1 / len(UPDATE)), abs=1e-4)
+    assert len(found.finding.fix) == 1
+
+
+def test_sgd_gains_nothing_on_the_cpu() -> None:
+    result = run(RULE, world(device=None, name="SGD", ops=("aten::mul_", "aten::add_")))
+    assert result.state is State.CLEAR
+    assert "gains nothing on the CPU" in result.reason
+
+
+def test_the_device_that_is_busy_meanwhile_loses_nothing() -> None:
+    found = judged(RULE, world(busy=True))
+    assert found.severity is Severity.INFO
+    # Only the 5 us at the end of a step in which the device has finished.
+    assert found.ratio < 0.001
+
+
+@pytest.mark.parametrize("op", ["aten::_foreach_addcdiv_", "aten::_fused_adam_"])
+def test_quiet_where_all_parameters_are_updated_at_once(op: str) -> None:
+    builder = world()
+    for number in range(3):
+        builder.op(op, number * STEP + 80_001, 100)
+    assert run(RULE, builder).state is State.CLEAR
+
+
+def test_counting_steps_one_by_one_is_no_update() -> None:
+    assert run(RULE, world(name="FusedAdam", ops=("aten::add_",))).state is State.CLEAR
+
+
+def test_zeroing_is_the_business_of_op003() -> None:
+    builder = world()
+    for event in builder.events:
+        event["name"] = event["name"].replace("Optimizer.step#Adam.step", "Optimizer.zero_grad#Adam.zero_grad")
+        if event["cat"] == "cpu_op" and event["ts"] % STEP >= 80_000:
+            event["name"] = "aten::zero_"
+    assert run(RULE, builder).state is State.NOT_APPLICABLE
+    assert run(ZEROED, builder).state is State.FIRED
+
+
+@pytest.mark.parametrize(("span", "state"), [(4_900, State.CLEAR), (5_100, State.FIRED)])
+def test_boundary(span: float, state: State) -> None:
+    assert run(RULE, world(span=span)).state is state
+
+
+def test_cannot_tell_what_is_not_recorded() -> None:
+    builder = TraceBuilder(None)
+    for number in range(3):
+        builder.step(number, number * STEP, STEP).optimizer(number * STEP, STEP)
+        builder.op("aten::_compiled", number * STEP, STEP)
+    result = run(RULE, builder)
+    assert result.state is State.CANNOT_TELL
+    assert "with_stack" in result.reason
+
+
+def test_not_applicable_without_an_optimizer() -> None:
+    builder = TraceBuilder(None)
+    builder.step(0, 0, STEP)
+    builder.op("aten::linear", 0, STEP)
+    assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain = judged(RULE, world())
+    other = judged(RULE, renamed(shifted(world(), 1e12), 1_000))
+    assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)

@@ -1,0 +1,63 @@
+"""OP002: a foreach Adam whose passes take a fifth of the device's time."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Confidence, Severity, State
+from builders import TraceBuilder
+from rules.optimizer.unfused_foreach import RULE
+from worlds import judged, renamed, run, shifted
+
+STEP = 100_000
+PASSES = ("aten::_foreach_lerp_", "aten::_foreach_mul_", "aten::_foreach_addcmul_", "aten::_foreach_addcdiv_")
+
+
+def world(
+    *, update: float = 20_000, passes: tuple[str, ...] = PASSES, name: str = "Adam", device: str | None = "cuda"
+) -> TraceBuilder:
+    """Steps of 100 ms that the device fills, `update` us of it with the optimizer's passes; launched well ahead."""
+    builder = TraceBuilder(device)
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        builder.optimizer(at + 100, 500, name)
+        if device is None:
+            builder.op("aten::_foreach_mul_", at + 100, 400)
+            continue
+        builder.launch(at, kernel_start=at + 5, kernel_dur=STEP - update - 5)
+        for index, op in enumerate(passes):
+            each = update / len(passes)
+            builder.launch(
+                at + 110 + index * 50, kernel_start=at + STEP - update + index * each, kernel_dur=each, op=op
+            )
+    return builder
+
+
+def test_fires_with_half_the_kernel_time() -> None:
+    found = judged(RULE, world())
+    # Half of 20 ms, less the share in which the device idles (5 us of each step).
+    assert found.ns_per_step == pytest.approx(10_000_000, rel=1e-3)
+    assert (found.severity, found.confidence) == (Severity.LOW, Confidence.MEDIUM)
+    assert "4 kinds of `_foreach_` op" in found.finding.why
+
+
+def test_quiet_when_fused_or_without_a_fused_form() -> None:
+    assert run(RULE, world(passes=("aten::_fused_adam_",))).state is State.NOT_APPLICABLE
+    assert run(RULE, world(name="RMSprop")).state is State.NOT_APPLICABLE
+    assert run(RULE, world(passes=PASSES[:2])).state is State.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(("update", "state"), [(4_900, State.CLEAR), (5_100, State.FIRED)])
+def test_boundary(update: float, state: State) -> None:
+    assert run(RULE, world(update=update)).state is state
+
+
+def test_not_applicable_on_the_cpu() -> None:
+    assert run(RULE, world(device=None)).state is State.NOT_APPLICABLE
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain = judged(RULE, world())
+    other = judged(RULE, renamed(shifted(world(), 1e12), 1_000))
+    assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)
