@@ -106,3 +106,43 @@ def steps_touched(facts: Facts, copies: pd.DataFrame) -> int:
     used = facts.steps.used
     first = np.searchsorted(starts, used["start_ns"].to_numpy(), side="left")
     return int((np.searchsorted(starts, used["end_ns"].to_numpy(), side="left") > first).sum())
+
+
+@dataclass(frozen=True)
+class BlockedAfter:
+    """Waiting that copies to the device cause after their call: `.to()` without `non_blocking=True` synchronises the stream.
+
+    Args:
+        host: Host time inside the waits.
+        owned: Device-idle time the waits own.
+        number: How many of the copies are waited for.
+    """
+
+    host: IntervalSet
+    owned: IntervalSet
+    number: int
+
+
+def blocked_after(facts: Facts, copies: pd.DataFrame) -> BlockedAfter:
+    """The waits that follow these copies in the same op; each wait belongs to the last copy to the device before it."""
+    waits = facts.waits
+    mine = (waits.calls["reason"] == "copy_in").to_numpy()
+    calls = waits.calls[mine]
+    until = waits.territory_end_ns[mine]
+    every = facts.transfers.of("HtoD")
+    every = every[every["call_end_ns"].notna().to_numpy()]
+    wanted = every.index.isin(copies.index)
+    chosen = np.zeros(len(calls), dtype=bool)
+    threads = every["call_thread"].to_numpy(np.int64)
+    for thread in np.unique(threads).tolist():
+        rows = np.flatnonzero(threads == thread)
+        ends = every["call_end_ns"].to_numpy(np.int64)[rows]
+        order = np.argsort(ends, kind="stable")
+        here = np.flatnonzero((calls["thread"] == thread).to_numpy())
+        before = np.searchsorted(ends[order], calls["start_ns"].to_numpy()[here], side="right") - 1
+        found = before >= 0
+        chosen[here[found]] = wanted[rows[order[before[found]]]]
+    start, end = calls["start_ns"].to_numpy()[chosen], calls["end_ns"].to_numpy()[chosen]
+    return BlockedAfter(
+        IntervalSet(start, end) & facts.window(), waits.sync & IntervalSet(start, until[chosen]), int(chosen.sum())
+    )

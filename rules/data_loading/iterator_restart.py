@@ -86,6 +86,8 @@ META = RuleMeta(
 )
 
 _FEW_CALLS = 3
+_SPREAD = "spread over the steps of an epoch"
+_NOT_SPREAD = "as if every recording of this length had one: an epoch is longer"
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -101,35 +103,38 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     claims = wait.owned & pattern.beyond(late, pattern.median_ns)
     ratio = facts.ratio(claims.total_ns)
     if len(late) != 1 or ratio < limits["min_ratio"]:
+        longest = duration(float(pattern.dur_ns.max()))
         yield clear(
-            f"the longest call takes {duration(float(pattern.dur_ns.max()))}, the median {duration(pattern.median_ns)}"
-            + (f"; it owns {share(ratio)} of the steps" if len(late) == 1 else "")
+            f"the longest call takes {longest}, the median {duration(pattern.median_ns)}: {share(ratio)} of the steps"
         )
         return
     epoch = steps_per_epoch(facts)
     once = min(1.0, facts.used_steps / epoch) if epoch else 1.0
-    seen = restart_seen(facts)
     yield Finding(
         why=f"One call of the loader takes {duration(float(pattern.dur_ns[late[0]]))}, the others {duration(pattern.median_ns)}: "
         "workers are started and the first batch is made. It costs once an epoch"
         + (f" of {epoch:,} steps." if epoch else "; how long an epoch is was not recorded."),
         saving=Saving(
             claims.scaled(once),
-            basis="idle time in that call beyond a median one, "
-            + (
-                "spread over the steps of an epoch"
-                if epoch
-                else "as if every recording of this length had one: an epoch is longer"
-            ),
+            basis=f"idle time in that call beyond a median one, {_SPREAD if epoch else _NOT_SPREAD}",
         ),
         fix=_FIX,
         verify="Record across the end of an epoch again: no call should stand out.",
         steps_seen=1,
-        confidence=Confidence.HIGH if seen else Confidence.MEDIUM if late[0] == 0 else Confidence.LOW,
+        confidence=_confidence(facts, int(late[0])),
         evidence=(Series("each call of the loader", "ns", tuple(pattern.dur_ns.tolist())),),
         severity_cap=Severity.HIGH if epoch else Severity.LOW,
-        caveats=() if seen else ("A single slow sample looks the same; with stacks the restart itself would be seen.",),
+        caveats=()
+        if restart_seen(facts)
+        else ("A single slow sample looks the same; with stacks the restart itself would be seen.",),
     )
+
+
+def _confidence(facts: Facts, position: int) -> Confidence:
+    """Seen in a stack it is sure; at the recording's start likely; elsewhere a slow sample is as likely."""
+    if restart_seen(facts):
+        return Confidence.HIGH
+    return Confidence.MEDIUM if position == 0 else Confidence.LOW
 
 
 _FIX = (

@@ -70,6 +70,9 @@ META = RuleMeta(
     references=("https://docs.pytorch.org/vision/stable/transforms.html",),
 )
 
+# As DL003: in at least half of the steps training waits.
+_STARVED_RATIO = 0.5
+
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires where the cores beside training cannot make batches as fast as training takes them."""
@@ -81,59 +84,49 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if ratio < limits["min_ratio"]:
         yield clear(f"waiting for data owns {share(ratio)} of the step, below {share(limits['min_ratio'])}")
         return
-    if cores is None:
-        yield cannot_tell("the number of cores is not in the trace; `advisor collect` records it")
+    if cores is None or (wait.multi_process and facts.collected.num_workers is None):
+        yield cannot_tell("cores and workers are not in the trace; `advisor collect` records them")
         return
-    core_ns, known = _core_time(facts)
-    rest = worker_bound(facts).rest_ns
+    core_ns = _core_time(facts, cores)
     if core_ns is None:
-        yield cannot_tell("the number of workers is not in the trace; `advisor collect` records it")
+        workers = count(facts.collected.num_workers or 0, "worker")
+        yield clear(f"{workers} on {count(cores, 'core')}: there is room for more")
         return
-    if not known:
-        yield clear(
-            f"{count(facts.collected.num_workers or 0, 'worker')} on {count(cores, 'core')}: there is room for more workers"
-        )
-        return
-    fastest = core_ns / max(cores - 1, 1)
+    room, rest = max(cores - 1, 1), worker_bound(facts).rest_ns
+    fastest = core_ns / room
     if fastest <= rest:
         yield clear(
-            f"{count(max(cores - 1, 1), 'worker')} could make a batch in {duration(fastest)}; the rest takes {duration(rest)}"
+            f"{count(room, 'worker')} could make a batch in {duration(fastest)}; the rest takes {duration(rest)}"
         )
         return
     yield Finding(
-        why=f"A batch costs about {duration(core_ns)} of one core. {count(max(cores - 1, 1), 'core')} beside training can make "
+        why=f"A batch costs about {duration(core_ns)} of one core. {count(room, 'core')} beside training can make "
         f"one every {duration(fastest)} at best, but the rest of the step takes only {duration(rest)}: "
         f"{share(ratio)} of the step is waiting.",
-        saving=Saving(
-            wait.owned, basis="idle time inside `__next__`; work moved to the device then costs device time instead"
-        ),
+        saving=Saving(wait.owned, basis="idle time inside `__next__`; work moved to the device then costs device time"),
         fix=_fix(facts),
         verify="Record again: the wait inside `__next__` should fall without more workers.",
         steps_seen=wait.steps_seen,
         confidence=Confidence.HIGH if wait.single_process else Confidence.MEDIUM,
-        evidence=(
-            Bars(
-                "one batch",
-                "ns",
-                (Bar("time of one core", core_ns), Bar("all cores, at best", fastest), Bar("rest of the step", rest)),
-            ),
-        ),
-        caveats=(
-            "Time that loading spends waiting for storage looks like core time here: more workers would then help.",
-        ),
+        evidence=(_evidence(core_ns, fastest, rest),),
+        caveats=("Time that loading waits for storage looks like core time here: more workers would then help.",),
     )
 
 
-def _core_time(facts: Facts) -> tuple[float | None, bool]:
-    """Core time of a batch, and whether it says anything: with workers only when all cores have one."""
-    wait, cores, workers = facts.input_wait, facts.collected.cores or 1, facts.collected.num_workers
+def _evidence(core_ns: float, fastest: float, rest: float) -> Bars:
+    bars = (Bar("time of one core", core_ns), Bar("all cores, at best", fastest), Bar("rest of the step", rest))
+    return Bars("one batch", "ns", bars)
+
+
+def _core_time(facts: Facts, cores: int) -> float | None:
+    """Core time of a batch; None where workers could still be added, so that it is not known to be the limit."""
+    wait, workers = facts.input_wait, facts.collected.num_workers or 0
     if wait.single_process:
-        return facts.per_step(wait.host.total_ns), True
-    if workers is None:
-        return None, False
-    starved = facts.wait_pattern.after_first().waiting_ratio >= 0.5
-    busy = min(workers, max(cores - 1, 1))
-    return busy * facts.per_step(facts.window_ns), workers >= cores - 1 and starved
+        return facts.per_step(wait.host.total_ns)
+    starved = facts.wait_pattern.after_first().waiting_ratio >= _STARVED_RATIO
+    if workers < cores - 1 or not starved:
+        return None
+    return min(workers, max(cores - 1, 1)) * facts.per_step(facts.window_ns)
 
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:

@@ -10,10 +10,10 @@ buffer of its own, piece by piece, while the calling thread waits, often behind 
 slower and the host launches nothing meanwhile, whatever `non_blocking=True` says.
 
 ## How it is measured
-Copies named `Memcpy HtoD (Pageable -> Device)`, joined with their calls. The metric is host time inside the calls as a share
-of the used steps. That is a cost, not the loss: the bound counts only device-idle time inside the calls (cause
-`transfer_call`), and of copy time beside no kernel the part a pinned copy would save, by the bandwidth of pinned copies in
-the same trace, else 12, 24 or 50 GB/s for PCIe 3, 4 or 5.
+Copies named `Memcpy HtoD (Pageable -> Device)`, joined with their calls and with the synchronisation that `.to()` adds.
+The metric is host time inside both as a share of the used steps. That is a cost, not the loss: the bound counts only the
+device-idle time these own (causes `transfer_call` and `sync`), and of copy time beside no kernel the part a pinned copy
+would save, by the bandwidth of pinned copies in the same trace, else 12, 24 or 50 GB/s for PCIe 3, 4 or 5.
 
 ## Example
 Slow:
@@ -66,6 +66,7 @@ from analyzer.facts import Facts
 from analyzer.facts.transfers import (
     SMALL_BYTES,
     bandwidth,
+    blocked_after,
     call_time,
     device_time,
     pinned_bandwidth,
@@ -86,6 +87,7 @@ from analyzer.finding import (
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share, size
 from rules.transfer.advice import pin_memory
+from rules.transfer.place import location
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -114,7 +116,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if pageable is None:
         yield cannot_tell("this trace does not say which copies are pinned; `advisor collect` records `pin_memory`")
         return
-    calls = call_time(pageable) & facts.window()
+    blocked = blocked_after(facts, pageable)
+    calls = (call_time(pageable) & facts.window()) | blocked.host
     host, step_bytes = facts.ratio(calls.total_ns), facts.per_step(total_bytes(pageable))
     if host < limits["min_host_ratio"] and step_bytes < limits["min_step_bytes"]:
         yield clear(
@@ -125,9 +128,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     speed, source = pinned_bandwidth(facts)
     now = bandwidth(pageable)
     shorter = max(0.0, 1 - now / speed) if now is not None else 0.0
-    claims = (facts.waterfall.owned("transfer_call") & calls) | (
-        facts.waterfall.owned("copy") & device_time(pageable)
-    ).scaled(shorter)
+    exposed = facts.waterfall.owned("copy") & device_time(pageable)
+    claims = (facts.waterfall.owned("transfer_call") & calls) | blocked.owned | exposed.scaled(shorter)
     yield Finding(
         why=f"{size(step_bytes)} a step are copied to the device from pageable memory; the calls hold the host for "
         f"{duration(facts.per_step(calls.total_ns))} of each {duration(facts.per_step(facts.window_ns))} step "
@@ -137,7 +139,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         verify="Record again: the copies should be named `Pinned -> Device`, their calls take about 10 us.",
         steps_seen=steps_touched(facts, pageable),
         confidence=Confidence.MEDIUM if inferred else Confidence.HIGH,
-        evidence=(_evidence(facts, pageable, now, speed),),
+        evidence=(_evidence(facts, pageable, calls.total_ns, now, speed),),
+        location=location(facts, pageable),
         caveats=_caveats(facts, calls.total_ns, claims.total_ns, inferred),
     )
 
@@ -152,13 +155,13 @@ def _pageable(facts: Facts, to_device: pd.DataFrame, small: float) -> tuple[pd.D
     return (large.iloc[:0] if facts.collected.pin_memory else large), True
 
 
-def _evidence(facts: Facts, pageable: pd.DataFrame, now: float | None, speed: float) -> Bars:
+def _evidence(facts: Facts, pageable: pd.DataFrame, host_ns: int, now: float | None, speed: float) -> Bars:
     copying = facts.per_step(int(pageable["dur_ns"].sum()))
     return Bars(
         "mean step",
         "ns",
         (
-            Bar("host inside the calls", facts.per_step((call_time(pageable) & facts.window()).total_ns)),
+            Bar("host inside the calls", facts.per_step(host_ns)),
             Bar("copying on the device", copying),
             Bar("the same pinned, at best", copying * min(1.0, now / speed) if now is not None else copying),
         ),

@@ -1,0 +1,123 @@
+"""XF007 blocking-copies: batches are pinned, and the host waits for each copy all the same.
+
+## What it finds
+Host-to-device copies from pinned memory after which the host waits for the stream.
+
+## Why it costs time
+`.to(device)` without `non_blocking=True` synchronises the stream after the copy. The copy waits for every kernel queued before
+it, so the host loses all of its lead in each step, and then has to launch into an empty queue.
+
+## How it is measured
+Synchronisations inside the op that copies, matched with the last copy to the device before them. The metric is their host time
+as a share of the used steps; the bound is the device-idle time they own (cause `sync`): inside the wait, and after it until
+the next kernel starts.
+
+## Example
+Slow:
+
+```python
+loader = DataLoader(dataset, batch_size=64, num_workers=4, pin_memory=True)
+for images, labels in loader:
+    images = images.to(device)
+```
+
+Faster:
+
+```python
+loader = DataLoader(dataset, batch_size=64, num_workers=4, pin_memory=True)
+for images, labels in loader:
+    images = images.to(device, non_blocking=True)
+```
+
+## Fix
+1. `non_blocking=True` in every `.to()` and `.cuda()` of a pinned batch.
+
+## Expected gain
+At most the idle time the waits own. A device with enough queued work does not notice them.
+
+## When it is wrong
+A program that changes the host's tensor right after the copy needs the wait: pinned memory must stay as it is until the copy
+is done.
+
+## Thresholds
+- `min_host_ratio`: share of the used steps inside the waits from which the rule fires.
+
+## References
+- https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from analyzer.facts import Facts
+from analyzer.facts.transfers import BlockedAfter, blocked_after, steps_touched
+from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, clear, not_applicable
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import count, duration, share
+from rules.transfer.place import location
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="XF007",
+    name="blocking-copies",
+    family="transfer",
+    title="Pinned copies still block the host",
+    needs=frozenset({Capability.DEVICE, Capability.LAUNCHES}),
+    thresholds=(
+        Threshold("min_host_ratio", 0.02, "ratio", "findings below 2 % of the window are noise (rules.md, section 1)"),
+    ),
+    suppressed_by=("PG002",),
+    references=("https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when waits after pinned copies hold the host for at least `min_host_ratio` of the used steps."""
+    to_device = facts.transfers.of("HtoD")
+    pinned = to_device[(to_device["host_memory"] == "pinned").to_numpy()]
+    if not len(pinned):
+        yield not_applicable("nothing is copied to the device from pinned memory in the used steps")
+        return
+    blocked = blocked_after(facts, pinned)
+    step = duration(facts.per_step(facts.window_ns))
+    host = facts.ratio(blocked.host.total_ns)
+    if host < limits["min_host_ratio"]:
+        yield clear(
+            f"waits after pinned copies hold the host for {share(host)} of the step, below {share(limits['min_host_ratio'])}"
+        )
+        return
+    yield Finding(
+        why=f"The host waits for {count(blocked.number, 'copy', 'copies')} from pinned memory: "
+        f"{duration(facts.per_step(blocked.host.total_ns))} of each {step} step ({share(host)}). The device idles for "
+        f"{share(facts.ratio(blocked.owned.total_ns))} of the step because of it.",
+        saving=Saving(blocked.owned, basis="device-idle time in the waits and until the next kernel starts"),
+        fix=(
+            Advice(
+                "diff",
+                "-images = images.to(device)\n+images = images.to(device, non_blocking=True)",
+                "The batch is pinned already; only the wait is left to remove. Kernels that use it are ordered behind the copy.",
+            ),
+        ),
+        verify="Record again: no cudaStreamSynchronize should follow the copies.",
+        steps_seen=steps_touched(facts, pinned),
+        evidence=(_evidence(facts, pinned, blocked),),
+        location=location(facts, pinned),
+    )
+
+
+def _evidence(facts: Facts, pinned: pd.DataFrame, blocked: BlockedAfter) -> Bars:
+    return Bars(
+        "mean step",
+        "ns",
+        (
+            Bar("waiting for copies", facts.per_step(blocked.host.total_ns)),
+            Bar("device idle because of it", facts.per_step(blocked.owned.total_ns)),
+            Bar("the copies themselves", facts.per_step(int(pinned["dur_ns"].sum()))),
+        ),
+    )
+
+
+RULE = Rule(META, check, __doc__)

@@ -1,0 +1,153 @@
+"""XF005 layout-churn: the device spends its time copying and re-laying data instead of computing.
+
+## What it finds
+Copies within the device and kernels of `contiguous`, `clone`, `copy_`, `_to_copy` and `cat` that take at least 10 % of the
+device's busy time.
+
+## Why it costs time
+Such kernels read and write every value and compute nothing. They come from `.contiguous()` after `permute`, from layers that
+want another memory format, from concatenating what could have been written in place.
+
+## How it is measured
+Kernels of the used steps whose launch is inside one of these ops, and copies from device to device, where nothing else
+runs beside them, as a share of the time the device works. Casts of the number format and copies by the optimizer are left
+out. The saving is that time times the device's busy share, and nothing where the device waits for launches.
+
+## Example
+Slow:
+
+```python
+def forward(self, x):
+    return self.conv(x.permute(0, 3, 1, 2).contiguous())
+```
+
+Faster:
+
+```python
+model = model.to(memory_format=torch.channels_last)
+images = images.to(memory_format=torch.channels_last)
+```
+
+## Fix
+1. Remove `.contiguous()` and `.clone()` that nothing needs.
+2. One memory format for the whole model (`channels_last` for convolutions).
+3. `torch.compile` fuses copies into their neighbours.
+4. Write into a tensor made once instead of concatenating.
+
+## Expected gain
+At most the time of these copies; some are needed.
+
+## When it is wrong
+BatchNorm's running statistics make hundreds of copies of 256 bytes, which cost the device nothing (and the host about 9 us
+each: that shows up as launch overhead). Copies that exchange data with another device or a ring buffer are the program's work.
+
+## Thresholds
+- `min_busy_ratio`: share of the device's busy time from which the rule fires.
+
+## References
+- TraceLens, device-to-device copies
+- https://docs.pytorch.org/tutorials/intermediate/memory_format_tutorial.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.facts.layout_work import LayoutWork, layout_work
+from analyzer.finding import (
+    Advice,
+    Column,
+    Confidence,
+    Finding,
+    Location,
+    Outcome,
+    Saving,
+    Table,
+    clear,
+    not_applicable,
+)
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import duration, share
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="XF005",
+    name="layout-churn",
+    family="transfer",
+    title="Device copies and re-lays data",
+    needs=frozenset({Capability.DEVICE, Capability.HOST_OPS}),
+    thresholds=(
+        Threshold(
+            "min_busy_ratio", 0.10, "ratio", "rules.md XF005: counts are huge and normal, a tenth of the time is not"
+        ),
+    ),
+    suppressed_by=("PG002",),
+    references=("https://docs.pytorch.org/tutorials/intermediate/memory_format_tutorial.html",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when moving data within the device takes at least `min_busy_ratio` of its busy time."""
+    busy = facts.kernels.busy.total_ns
+    if not busy:
+        yield not_applicable("the device does nothing in the used steps")
+        return
+    work = layout_work(facts)
+    ratio = work.time.total_ns / busy
+    if ratio < limits["min_busy_ratio"]:
+        yield clear(
+            f"copying within the device takes {share(ratio)} of its busy time, below {share(limits['min_busy_ratio'])}"
+        )
+        return
+    name, pieces, _ = work.by_op[0]
+    yield Finding(
+        why=f"Copying and re-laying data takes {duration(facts.per_step(work.time.total_ns))} a step, {share(ratio)} of the "
+        f"time the device works; most of it for `{name}` ({facts.per_step(pieces):.0f} times a step).",
+        saving=Saving(
+            kernel_ns=facts.kernel_gain_ns(work.time.total_ns),
+            basis="device time of these copies times the device's busy share"
+            + ("; nothing, because the device waits for launches" if facts.launch_bound else ""),
+        ),
+        fix=_fix(work),
+        verify="Record again: the device time of these ops should fall; then run `advisor compare`.",
+        steps_seen=facts.used_steps,
+        confidence=Confidence.MEDIUM,
+        evidence=(
+            Table(
+                "device time by op",
+                (Column("op", "text"), Column("pieces", "count"), Column("together", "ns")),
+                work.by_op[:5],
+            ),
+        ),
+        location=_location(facts, work),
+        caveats=("Some of these copies are needed: the bound is their whole time.",),
+    )
+
+
+def _location(facts: Facts, work: LayoutWork) -> Location | None:
+    known = work.thread >= 0
+    line = facts.stacks.commonest(work.thread[known], work.at_ns[known], facts.main_thread, work.dur_ns[known])
+    return None if line is None else Location(line.file, line.line, line.function)
+
+
+def _fix(work: LayoutWork) -> tuple[Advice, ...]:
+    """What suits the op that takes most of the time comes first."""
+    layout = Advice(
+        "diff",
+        "+model = model.to(memory_format=torch.channels_last)\n+images = images.to(memory_format=torch.channels_last)\n"
+        "-x = x.permute(0, 3, 1, 2).contiguous()\n+x = x.permute(0, 3, 1, 2)",
+        "Convolutions in one memory format throughout need no re-laying; most ops take strided inputs as they are.",
+    )
+    place = Advice(
+        "diff",
+        "-out = torch.cat([old, new])\n+out = buffer[: len(old) + len(new)]      # made once\n+out[len(old) :].copy_(new)",
+        "Concatenating copies everything already there; write into a tensor made once.",
+    )
+    compiled = Advice(
+        "python", "model = torch.compile(model)", "Fuses element-wise work and copies into their neighbours."
+    )
+    return (place, compiled, layout) if work.by_op[0][0] == "aten::cat" else (layout, compiled, place)
+
+
+RULE = Rule(META, check, __doc__)

@@ -1,0 +1,145 @@
+"""XF003 many-small-copies: values travel between host and device one by one.
+
+## What it finds
+At least 20 copies a step between host and device, most of them below 64 KiB; those to the device hold the host for 2 % of
+the step or more.
+
+## Why it costs time
+A copy of four bytes costs the host as much as one of four kilobytes: about ten microseconds for the call, and from pageable
+memory a wait besides. Twenty of them are more than most layers.
+
+## How it is measured
+Copies to the device and back in the used steps: their number a step and their median size; host time in the calls of the
+small ones to the device and in the waits after them. The bound is the device-idle time these own. What copies to the host
+cost is a wait and belongs to SY001 and SY002.
+
+## Example
+Slow:
+
+```python
+for name, value in batch.items():
+    scalars[name] = torch.tensor(value, device=device)
+```
+
+Faster:
+
+```python
+values = torch.tensor(list(batch.values())).to(device, non_blocking=True)
+scalars = dict(zip(batch, values.unbind()))
+```
+
+## Fix
+1. Stack values on the host and copy once.
+2. Make indices and masks on the device (`torch.arange(..., device=device)`).
+3. `torch.as_tensor(array)` once for a whole numpy batch.
+
+## Expected gain
+At most the device-idle time inside the calls.
+
+## When it is wrong
+Copies inside captured graphs have no call and cost the host nothing. Copies from device to device do not count here.
+
+## Thresholds
+- `min_copies`: copies a step from which the rule looks at all.
+- `max_median_bytes`: median size below which copies are small.
+- `min_host_ratio`: share of the used steps inside the calls from which the rule fires.
+
+## References
+- TraceLens flags over 10 copies; XProf DataTransferBound
+- https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from analyzer.facts import Facts
+from analyzer.facts.transfers import SMALL_BYTES, blocked_after, call_time, steps_touched
+from analyzer.finding import Advice, Column, Finding, Outcome, Saving, Table, clear, not_applicable
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import duration, share, size
+from rules.transfer.place import location
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="XF003",
+    name="many-small-copies",
+    family="transfer",
+    title="Many small copies each step",
+    needs=frozenset({Capability.DEVICE, Capability.LAUNCHES}),
+    thresholds=(
+        Threshold("min_copies", 20, "count", "TraceLens flags 10, which plain loops with a few labels reach"),
+        Threshold("max_median_bytes", SMALL_BYTES, "bytes", "below 64 KiB the call costs more than the copy"),
+        Threshold("min_host_ratio", 0.02, "ratio", "findings below 2 % of the window are noise (rules.md, section 1)"),
+    ),
+    suppressed_by=("PG002",),
+    references=("https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires on many small copies a step whose calls cost host time."""
+    frame = facts.transfers.frame
+    frame = frame[frame["direction"].isin(["HtoD", "DtoH"]).to_numpy()]
+    if not len(frame):
+        yield not_applicable("nothing is copied between host and device in the used steps")
+        return
+    number = facts.per_step(len(frame))
+    median = float(frame["size_bytes"].fillna(0).median())
+    small = frame[(frame["size_bytes"].fillna(0) < limits["max_median_bytes"]).to_numpy(dtype=bool)]
+    inward = small[(small["direction"] == "HtoD").to_numpy()]
+    blocked = blocked_after(facts, inward)
+    calls = (call_time(inward) & facts.window()) | blocked.host
+    host = facts.ratio(calls.total_ns)
+    if number < limits["min_copies"] or median >= limits["max_median_bytes"] or host < limits["min_host_ratio"]:
+        holding = f"small ones to the device hold the host for {share(host)} of it"
+        yield clear(f"{number:.0f} copies a step, {size(median)} in the median; {holding}")
+        return
+    claims = (facts.waterfall.owned("transfer_call") & call_time(inward)) | blocked.owned
+    yield Finding(
+        why=f"{number:.0f} copies a step between host and device, {size(median)} in the median: "
+        f"{facts.per_step(len(inward)):.0f} small ones to the device hold the host for "
+        f"{duration(facts.per_step(calls.total_ns))} of each "
+        f"{duration(facts.per_step(facts.window_ns))} step ({share(host)}).",
+        saving=Saving(
+            claims, basis="device-idle time inside the calls of small copies to the device and the waits after them"
+        ),
+        fix=_FIX,
+        verify="Record again: fewer copies a step; the share of XF003 should fall below 2 %.",
+        steps_seen=steps_touched(facts, small),
+        evidence=(_table(facts, frame),),
+        location=location(facts, small),
+    )
+
+
+def _table(facts: Facts, frame: pd.DataFrame) -> Table:
+    rows = []
+    for direction, part in frame.groupby("direction", sort=True):
+        bytes_each = float(part["size_bytes"].fillna(0).median())
+        rows.append((str(direction), facts.per_step(len(part)), bytes_each, facts.per_step(call_time(part).total_ns)))
+    columns = (
+        Column("direction", "text"),
+        Column("a step", "count"),
+        Column("median size", "bytes"),
+        Column("calls a step", "ns"),
+    )
+    return Table("copies", columns, tuple(rows))
+
+
+_FIX = (
+    Advice(
+        "diff",
+        "-lengths = torch.tensor(n, device=device)         # for each n\n"
+        "+lengths = torch.tensor(all_n).to(device)         # once\n",
+        "Gather values on the host, copy them together, split on the device.",
+    ),
+    Advice(
+        "diff",
+        "-index = torch.arange(n).to(device)\n+index = torch.arange(n, device=device)",
+        "What can be computed from a number need not travel.",
+    ),
+)
+
+RULE = Rule(META, check, __doc__)

@@ -1,0 +1,68 @@
+"""XF007: a pinned batch is copied in each 100 ms step, and the host waits 10 ms for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import State
+from builders import TraceBuilder
+from rules.transfer.blocking_copies import RULE
+from rules.transfer.pageable_copies import RULE as PAGEABLE
+from worlds import judged, renamed, run, shifted
+
+
+def world(*, wait: float = 10_000, pinned: bool = True, waiting: bool = True) -> TraceBuilder:
+    """Four steps: the copy's call, the synchronisation in the same op, 1 ms of dispatch, then a kernel."""
+    builder = TraceBuilder()
+    for number in range(4):
+        at = number * 100_000
+        builder.step(number, at, 100_000)
+        builder.op("aten::copy_", at, 20 + wait)
+        builder.copy("HtoD", at + 5, 10, start=at + 20, dur=500, size=8 << 20, pinned=pinned, op=None)
+        if waiting:
+            builder.runtime("cudaStreamSynchronize", at + 16, wait)
+        begin = at + 20 + wait
+        builder.op("aten::linear", begin, 1_000)
+        builder.launch(begin + 990, kernel_start=begin + 1_000, kernel_dur=at + 100_000 - begin - 1_000)
+    return builder
+
+
+def test_fires_with_the_idle_time_the_wait_owns() -> None:
+    found = judged(RULE, world())
+    # 10 ms of waiting less 0.5 ms of copying, and what the host has to launch again: at most as long as the wait.
+    assert 9_400_000 <= found.ns_per_step <= 10_600_000
+    assert found.finding.why.startswith(
+        "The host waits for 4 copies from pinned memory: 10 ms of each 100 ms step (10 %)."
+    )
+    assert "non_blocking=True" in found.finding.fix[0].code
+
+
+def test_from_pageable_memory_the_wait_belongs_to_the_other_rule() -> None:
+    assert run(RULE, world(pinned=False)).state is State.NOT_APPLICABLE
+    found = judged(PAGEABLE, world(pinned=False))
+    assert found.ns_per_step >= 9_400_000
+
+
+def test_quiet_without_the_wait() -> None:
+    assert run(RULE, world(waiting=False)).state is State.CLEAR
+
+
+@pytest.mark.parametrize(("wait", "state"), [(1_900, State.CLEAR), (2_100, State.FIRED)])
+def test_boundary(wait: float, state: State) -> None:
+    assert run(RULE, world(wait=wait)).state is state
+
+
+def test_not_applicable_without_a_device() -> None:
+    builder = TraceBuilder(None)
+    builder.step(0, 0, 1_000).op("aten::linear", 0, 900)
+    assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain = judged(RULE, world())
+    other = judged(RULE, renamed(shifted(world(), 1e15), 1_000))
+    assert (other.ns_per_step, other.identity, other.finding.why) == (
+        plain.ns_per_step,
+        plain.identity,
+        plain.finding.why,
+    )

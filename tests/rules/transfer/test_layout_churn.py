@@ -1,0 +1,90 @@
+"""XF005: a fifth of the device's time goes into making tensors contiguous."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Confidence, State
+from builders import TraceBuilder
+from rules.transfer.layout_churn import RULE
+from worlds import judged, renamed, run, shifted
+
+
+def world(
+    *, moving: float = 2_000, op: str = "aten::contiguous", lead: float = 1_000, beside: bool = False
+) -> TraceBuilder:
+    """Four steps of 10 ms whose kernels were launched long before: one of `op`, then one of a convolution.
+
+    With `beside` another stream computes under the first kernel.
+    """
+    builder = TraceBuilder()
+    for number in range(4):
+        at = number * 10_000
+        builder.step(number, at, 10_000)
+        builder.op("aten::contiguous" if op == "aten::contiguous" else "aten::mul", at, 40)
+        builder.launch(at + 5, kernel_start=at + lead, kernel_dur=moving, op=op, name="elementwise_copy")
+        if beside:
+            builder.launch(at + 60, kernel_start=at + lead, kernel_dur=moving, op="aten::mm", stream=20, name="gemm")
+        rest = 10_000 - moving
+        builder.launch(at + 100, kernel_start=at + lead + moving, kernel_dur=rest, op="aten::conv2d", name="conv")
+    return builder
+
+
+def test_fires_with_the_device_time_as_bound() -> None:
+    found = judged(RULE, world())
+    assert found.ns_per_step == pytest.approx(2_000_000, rel=0.05)
+    assert found.confidence is Confidence.MEDIUM
+    assert "`aten::contiguous` (1 times a step)" in found.finding.why
+
+
+def test_no_saving_where_the_device_waits_for_launches() -> None:
+    builder = TraceBuilder()
+    for number in range(4):
+        at = number * 1_000
+        builder.step(number, at, 1_000)
+        for index in range(10):
+            begin = at + index * 100
+            builder.launch(begin, kernel_start=begin + 8, kernel_dur=20, op="aten::contiguous")
+    found = judged(RULE, builder)
+    assert found.ns_per_step == 0
+    assert "waits for launches" in found.finding.saving.basis
+
+
+@pytest.mark.parametrize(("moving", "state"), [(950, State.CLEAR), (1_050, State.FIRED)])
+def test_boundary(moving: float, state: State) -> None:
+    assert run(RULE, world(moving=moving)).state is state
+
+
+def test_quiet_when_the_time_is_computing() -> None:
+    assert run(RULE, world(op="aten::mul")).state is State.CLEAR
+
+
+def test_quiet_beside_other_kernels() -> None:
+    assert run(RULE, world(beside=True)).state is State.CLEAR
+
+
+def test_copies_within_the_device_count() -> None:
+    builder = TraceBuilder()
+    for number in range(4):
+        at = number * 10_000
+        builder.step(number, at, 10_000)
+        builder.copy("DtoD", at, 5, start=at + 1_000, dur=3_000)
+        builder.launch(at + 100, kernel_start=at + 4_000, kernel_dur=7_000, op="aten::conv2d", name="conv")
+    assert run(RULE, builder).state is State.FIRED
+
+
+def test_cannot_tell_without_ops() -> None:
+    builder = TraceBuilder()
+    builder.step(0, 0, 10_000)
+    builder.launch(0, kernel_start=10, kernel_dur=9_000, op=None)
+    assert run(RULE, builder).state is State.CANNOT_TELL
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain = judged(RULE, world())
+    other = judged(RULE, renamed(shifted(world(), 1e15), 1_000))
+    assert (other.ns_per_step, other.identity, other.finding.why) == (
+        plain.ns_per_step,
+        plain.identity,
+        plain.finding.why,
+    )
