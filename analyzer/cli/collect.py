@@ -1,15 +1,21 @@
-"""`advisor collect`: run the reference training loop under torch.profiler and write the trace."""
+"""`advisor collect`: record the reference training loop, or a script as it is, and see that the trace is worth reading."""
 
 from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from analyzer.cli.progress import ProgressLine
 from traces.collect.config import DEVICES, MODELS, CollectConfig, default_of, help_for
+from traces.errors import UntrustedTraceError, UsageError
+
+if TYPE_CHECKING:
+    from analyzer.trust import TrustGrade
+    from traces.collect.script import Recording, ScriptConfig, Verdict
 
 _TYPES: dict[str, Any] = {
     "output": click.Path(path_type=Path),
@@ -18,6 +24,9 @@ _TYPES: dict[str, Any] = {
     "model": click.Choice(MODELS),
 }
 _NAMES = {"output": ("-o", "--output")}
+# What means the same for a script; the other options shape the reference loop.
+_SHARED = ("output", "wait", "warmup", "active", "stacks", "shapes")
+_FOR_SCRIPTS = {"module": "-m", "python": "--python", "stop": "--stop", "evidence": "--evidence"}
 
 
 def _option(field: str) -> Any:
@@ -37,22 +46,120 @@ def _all_options(function: Any) -> Any:
     return function
 
 
-@click.command("collect", short_help="Record the reference training loop and write trace.json.")
+@click.command("collect", short_help="Record the reference training loop, or a script, and write trace.json.")
+@click.argument("words", nargs=-1, metavar="[SCRIPT] [-- ARGS]...", type=click.UNPROCESSED)
+@click.option("-m", "module", metavar="MODULE", help="Run a module instead of a script, as `python -m` does.")
+@click.option(
+    "--python", type=click.Path(path_type=Path), help="Interpreter of the script's environment; needs torch only."
+)
+@click.option("--stop", is_flag=True, help="End the script once everything is recorded.")
+@click.option("--evidence", is_flag=True, help="Record two more steps with stacks, to name lines of your code.")
 @_all_options
-def command(**options: Any) -> None:
-    """Record the reference training loop and write trace.json.
+@click.pass_context
+def command(ctx: click.Context, /, words: tuple[str, ...], **options: Any) -> None:
+    """Record the reference training loop, or a script as it is, and write trace.json.
 
-    Trains a small network on MNIST, or on digits it draws itself where torchvision's MNIST is not at hand, and records
-    some steps in the middle. The defaults are the usual beginner's loop: no worker processes, no pinned memory,
+    Without SCRIPT: trains a small network on MNIST, or on digits it draws itself where torchvision's MNIST is not at hand,
+    and records some steps in the middle. The defaults are the usual beginner's loop: no worker processes, no pinned memory,
     loss.item() in every step.
+
+    With SCRIPT (or -m MODULE): runs it unchanged in a process of its own, finds its steps from the optimizer, else from the
+    DataLoader, skips the warm-up (--wait is then 10 by default), records and lets it go on. Its exit status is kept.
     """
-    config = CollectConfig(**options)
+    extras = {name: options.pop(name) for name in _FOR_SCRIPTS}
+    given = [name for name in options if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE]
+    if words or extras["module"]:
+        ctx.exit(_collect_script(_script_config(words, extras, options, given)))
+    for name, option in _FOR_SCRIPTS.items():
+        if extras[name]:
+            raise UsageError(f"{option} needs a script", fix="name one: `advisor collect train.py -- ARGS`")
+    _collect_reference(CollectConfig(**options))
+
+
+def _collect_reference(config: CollectConfig) -> None:
     from traces.collect import collect
 
     with ProgressLine(patience_s=0.3) as line:
         result = collect(config, progress=lambda done, total, label: line(label, done, total), say=line.say)
     click.echo(summary(result.path, result.events, result.steps, result.bytes))
+    verdict = judge(result.path)
+    if not verdict.usable:
+        raise UntrustedTraceError(f"{result.path} is of no use: {verdict.message}")
     click.echo(f"next: advisor explain {shlex.quote(str(result.path))}")
+
+
+def _script_config(
+    words: tuple[str, ...], extras: dict[str, Any], options: dict[str, Any], given: list[str]
+) -> ScriptConfig:
+    from traces.collect.script import ScriptConfig
+
+    foreign = [f"--{name.replace('_', '-')}" for name in given if name not in _SHARED]
+    if foreign:
+        raise UsageError(
+            f"{', '.join(foreign)} shapes the reference loop, not a script",
+            fix="arguments of the script go after `--`: advisor collect train.py -- --epochs 3",
+        )
+    module = extras.pop("module")
+    target, arguments = (module, words) if module else (words[0], words[1:])
+    shared = {name: options[name] for name in given}
+    return ScriptConfig(target=target, module=bool(module), arguments=arguments, **extras, **shared)
+
+
+def _collect_script(config: ScriptConfig) -> int:
+    """Run it, say on stderr what was written, and return the exit code."""
+    from traces.collect.script import collect_script
+
+    result = collect_script(config, judge)
+    for recording in result.recordings:
+        _tell(recording)
+    if not result.recordings:
+        if result.status == 0:
+            raise UntrustedTraceError(f"nothing was recorded: {result.problem}", fix=result.fix or None)
+        click.echo(f"advisor: nothing was recorded: {result.problem}\n  fix: {result.fix}", err=True)
+    elif result.status == 0 and not all(recording.verdict.usable for recording in result.recordings):
+        return UntrustedTraceError.exit_code
+    return result.status
+
+
+def _tell(recording: Recording) -> None:
+    """Say what was written, and how far to trust it; on stderr, stdout belongs to the script."""
+    click.echo("advisor: " + summary(recording.path, recording.events, recording.steps, recording.bytes), err=True)
+    if recording.source != "optimizer":
+        how = "the DataLoader's batches" if recording.source == "loader" else "the clock: no step was seen"
+        click.echo(f"advisor: note: no optimizer stepped, steps are taken from {how}", err=True)
+    with_, without = recording.profiled_step_ns, recording.unprofiled_step_ns
+    if with_ and without:
+        times = f"{with_ / 1e6:.2f} ms with the profiler, {without / 1e6:.2f} ms without"
+        slower = f" ({with_ / without:.1f} times as long)" if with_ > without else ""
+        click.echo(f"advisor: a step took {times}{slower}", err=True)
+    if not recording.verdict.usable:
+        click.echo(f"advisor: {recording.path} is of no use: {recording.verdict.message}", err=True)
+    elif recording.verdict.message:
+        click.echo(f"advisor: note: {recording.verdict.message}", err=True)
+    click.echo(f"advisor: next: advisor explain {shlex.quote(str(recording.path))}", err=True)
+
+
+def judge(path: Path) -> Verdict:
+    """Read a written trace back and grade it, before anybody bases advice on it."""
+    from analyzer.facts import Facts
+    from analyzer.trust import grade
+    from traces.collect.script import Verdict
+    from traces.errors import UnreadableTraceError
+    from traces.reader.read import read
+
+    try:
+        trust = grade(Facts(read(path)))
+    except UnreadableTraceError as error:
+        return Verdict(usable=False, message=str(error), again=True)
+    usable = trust.verdict != "unusable"
+    return Verdict(usable, _first_reason(trust), again=not usable or "PG002" in trust.codes)
+
+
+def _first_reason(trust: TrustGrade) -> str:
+    if trust.verdict == "ok" or not trust.symptoms:
+        return ""
+    worst = trust.symptoms[0]
+    return f"{worst.message} Fix: {worst.fix}"
 
 
 def summary(path: Path, events: int, steps: int, size: int) -> str:

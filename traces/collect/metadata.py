@@ -14,6 +14,7 @@ import torchvision
 from torch.utils.data import DataLoader
 
 from traces.collect.config import CollectConfig
+from traces.collect.cores import core_counts
 from traces.collect.record import Recorder
 
 SCHEMA_VERSION = "1.0"
@@ -41,8 +42,7 @@ def describe(
             "sample_bytes": images.element_size() * images.numel(),
         },
         "profiler": {"wait": config.wait, "warmup": config.warmup, "active": config.active},
-        "cpu_count": os.cpu_count(),
-        "usable_cores": usable_cores(),
+        **core_counts(),
         "threads": {
             "intra_op": torch.get_num_threads(),
             "inter_op": torch.get_num_interop_threads(),
@@ -68,13 +68,6 @@ def describe_timing(recorder: Recorder) -> dict[str, Any]:
         "unprofiled_step_ns": recorder.unprofiled_step_ns,
         "unprofiled_steps": recorder.unprofiled_steps,
     }
-
-
-def usable_cores() -> int:
-    """Cores this process may run on, which in a container can be fewer than the machine has."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1  # macOS and Windows do not tell
 
 
 def _loader(loader: DataLoader[Any]) -> dict[str, Any]:

@@ -15,9 +15,10 @@ from torch.utils.data import DataLoader
 from torchvision import datasets, transforms
 
 from traces.collect.config import CollectConfig
+from traces.collect.cores import usable_cores
 from traces.collect.data import DataSource, find_data
 from traces.collect.loop import EpochLoss, Training, train
-from traces.collect.metadata import describe, describe_timing, usable_cores
+from traces.collect.metadata import describe, describe_timing
 from traces.collect.models import build_model
 from traces.collect.output import write_atomically
 from traces.collect.record import Recorder

@@ -98,6 +98,7 @@ def test_collect_reports_every_wrong_option(capsys):
 
 def test_collect_says_what_it_wrote_and_what_comes_next(capsys, monkeypatch, tmp_path):
     import traces.collect as package
+    from traces.collect.script import Verdict
 
     asked = []
 
@@ -110,6 +111,7 @@ def test_collect_says_what_it_wrote_and_what_comes_next(capsys, monkeypatch, tmp
         )
 
     monkeypatch.setattr(package, "collect", record)
+    monkeypatch.setattr("analyzer.cli.collect.judge", lambda path: Verdict(usable=True))
     assert main(["collect", "-o", "t.json", "--num-workers", "2", "--pin-memory"]) == 0
     assert capsys.readouterr().out == (
         "epoch 1: loss 0.5\nwrote t.json: 12,345 events, 6 steps, 1.2 MB\nnext: advisor explain t.json\n"
@@ -162,3 +164,54 @@ def test_missing_dependency_is_a_message():
     assert done.returncode == 70
     assert done.stderr.startswith("advisor: error: ")
     assert "Traceback" not in done.stderr
+
+
+def test_a_script_keeps_its_status_and_its_output(capsys, monkeypatch):
+    from traces.collect.script import Recording, ScriptConfig, ScriptResult, Verdict
+
+    asked: list[ScriptConfig] = []
+    good = Recording(Path("t.json"), 9, 6, 100, "loader", 3_000_000, 2_000_000, Verdict(usable=True))
+
+    def run(config, judge):
+        asked.append(config)
+        return ScriptResult(status=7, recordings=[good])
+
+    monkeypatch.setattr("traces.collect.script.collect_script", run)
+    assert main(["collect", "--active", "4", "train.py", "--", "--epochs", "3"]) == 7
+    assert asked == [ScriptConfig(target="train.py", arguments=("--epochs", "3"), active=4)]
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.splitlines() == [
+        "advisor: wrote t.json: 9 events, 6 steps, 0 kB",
+        "advisor: note: no optimizer stepped, steps are taken from the DataLoader's batches",
+        "advisor: a step took 3.00 ms with the profiler, 2.00 ms without (1.5 times as long)",
+        "advisor: next: advisor explain t.json",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["train.py"], 4, "nothing was recorded: no steps\n  fix: more"),
+        (["-m", "train", "--batch-size", "3"], 2, "--batch-size shapes the reference loop"),
+        (["--stop"], 2, "--stop needs a script"),
+    ],
+)
+def test_a_script_that_cannot_be_recorded(capsys, monkeypatch, arguments, code, message):
+    from traces.collect.script import ScriptResult
+
+    monkeypatch.setattr(
+        "traces.collect.script.collect_script", lambda config, judge: ScriptResult(problem="no steps", fix="more")
+    )
+    assert main(["collect", *arguments]) == code
+    assert message in capsys.readouterr().err
+
+
+def test_what_was_written_is_read_back_and_graded(tmp_path):
+    from analyzer.cli.collect import judge
+
+    broken = tmp_path / "t.json"
+    broken.write_text("{}")
+    verdict = judge(broken)
+    assert (verdict.usable, verdict.again) == (False, True)
+    assert verdict.message

@@ -1,0 +1,20 @@
+"""Starts a profiler of its own while ours is on."""
+
+import torch
+
+torch.set_num_threads(1)
+weight = torch.nn.Parameter(torch.ones(3))
+optimizer = torch.optim.SGD([weight], lr=0.1)
+
+
+def train(steps):
+    for _ in range(steps):
+        weight.sum().backward()
+        optimizer.step()
+
+
+train(15)
+with torch.profiler.profile() as profiler:
+    train(5)
+assert any(event.name.startswith("Optimizer.step") for event in profiler.events())
+train(60)

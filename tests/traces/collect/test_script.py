@@ -1,0 +1,189 @@
+"""Real scripts, run for real: one tiny script per behaviour, unchanged by us.
+
+Importing torch with an optimizer takes 6 s of CPU in each, so the rarer behaviours run with `pytest -m scripts` only.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+
+from traces.collect.script import ScriptConfig, ScriptResult, Verdict, collect_script
+from traces.errors import UsageError
+
+SCRIPTS = Path(__file__).parent / "scripts"
+GOOD = Verdict(usable=True)
+
+
+def _collect(
+    tmp_path: Path, script: str, *arguments: str, judge: Any = lambda path: GOOD, **options: Any
+) -> ScriptResult:
+    target = script if options.get("module") else str(SCRIPTS / script)
+    return collect_script(
+        ScriptConfig(target=target, arguments=arguments, output=tmp_path / "t.json", **options), judge
+    )
+
+
+def _trace(path: Path) -> tuple[list[str], dict[str, Any]]:
+    trace = json.loads(path.read_bytes())
+    return [event["name"] for event in trace["traceEvents"]], trace["advisor"]
+
+
+def test_a_script_is_recorded_and_not_disturbed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    result = _collect(tmp_path, "plain.py", "60", "7", "--token=hush", evidence=True)
+    assert result.status == 7
+    said = capfd.readouterr()
+    assert said.out == "trained 60 __main__ True ['60', '7', '--token=hush']\n"
+    assert said.err == ""
+    (recording,) = result.recordings
+    assert (recording.source, recording.steps, recording.path) == ("optimizer", 6, tmp_path / "t.json")
+    names, advisor = _trace(recording.path)
+    assert sum(name == "Optimizer.step#Adam.step" for name in names) == 6
+    assert sum(name.startswith("enumerate(DataLoader)") for name in names) == 6
+    assert advisor["loader"]["num_workers"] == 0
+    assert advisor["dataset"] == {"name": "TensorDataset", "length": 480, "sample_bytes": 80}
+    assert advisor["steps"] == {"source": "optimizer", "batches_per_step": 1.0}
+    assert (advisor["batch_size"], advisor["optimizer"], advisor["model"]["parameters"]) == (8, "Adam", 42)
+    assert advisor["unprofiled_steps"] == 20
+    assert advisor["samples"]["resident_bytes"] > 1_000_000
+    assert advisor["command"] == ["advisor", "collect", "--evidence", "plain.py", "--", "..."]
+    text = recording.path.read_text()
+    assert "hush" not in text
+    assert str(Path.home()) not in text
+    assert str(tmp_path) not in text
+    places = {(row["op"], row["file"].rpartition("/")[2]) for row in advisor["where"]}
+    assert ("aten::linear", "plain.py") in places
+    assert not any("trace_advisor_hook" in row["file"] for row in advisor["where"])
+
+
+def test_gradient_accumulation_and_two_optimizers_make_one_step(tmp_path: Path) -> None:
+    (recording,) = _collect(tmp_path, "accumulate.py").recordings
+    names, advisor = _trace(recording.path)
+    assert recording.steps == 6
+    assert advisor["steps"] == {"source": "optimizer", "batches_per_step": 4.0}
+    assert sum(name.startswith("Optimizer.step#SGD") for name in names) in (12, 13)
+
+
+def test_without_optimizer_batches_are_steps(tmp_path: Path) -> None:
+    (recording,) = _collect(tmp_path, "evaluate.py").recordings
+    _, advisor = _trace(recording.path)
+    assert (recording.source, recording.steps, advisor["loader"]["num_workers"]) == ("loader", 6, 1)
+    assert len(advisor["samples"]["worker_cpu_ratio"]) == 1
+
+
+@pytest.mark.scripts
+def test_without_steps_a_time_is_recorded(tmp_path: Path) -> None:
+    (recording,) = _collect(tmp_path, "stepless.py", patience_s=0.5, window_s=0.3).recordings
+    assert (recording.source, recording.steps) == ("time", 0)
+    assert "aten::tanh" in _trace(recording.path)[0]
+
+
+@pytest.mark.scripts
+def test_few_steps_are_skipped_where_an_epoch_is_short(tmp_path: Path) -> None:
+    (recording,) = _collect(tmp_path, "plain.py", "13").recordings
+    assert recording.steps == 6
+
+
+@pytest.mark.scripts
+def test_a_script_that_ends_early_keeps_what_there_is(tmp_path: Path) -> None:
+    (recording,) = _collect(tmp_path, "plain.py", "8").recordings
+    assert 1 <= recording.steps < 6
+    assert recording.unprofiled_step_ns is None
+
+
+def test_ctrl_c_writes_what_was_recorded(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    result = _collect(tmp_path, "interrupted.py")
+    assert result.status == 130
+    (recording,) = result.recordings
+    assert 1 <= recording.steps < 6
+    assert "KeyboardInterrupt" in capfd.readouterr().err
+
+
+def test_a_poor_recording_is_made_once_more_and_stop_ends_the_script(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[Path] = []
+
+    def judge(path: Path) -> Verdict:
+        asked.append(path)
+        return Verdict(usable=False, message="warm-up", again=True)
+
+    result = _collect(tmp_path, "plain.py", "100000", stop=True, judge=judge)
+    assert len(asked) == 2
+    assert [(recording.verdict.usable, recording.steps) for recording in result.recordings] == [(False, 6)]
+    assert (result.status, capfd.readouterr().out) == (0, "")
+
+
+def test_a_failing_script_shows_its_own_traceback(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    result = _collect(tmp_path, "raises.py")
+    assert (result.status, result.recordings) == (1, [])
+    assert "ended with status 1 after 0 steps" in result.problem
+    error = capfd.readouterr().err
+    assert error.startswith("Traceback")
+    assert error.endswith("ValueError: no such column: price\n")
+    assert "trace_advisor_hook" not in error
+
+
+@pytest.mark.parametrize(
+    ("script", "problem"),
+    [
+        ("no_loop.py", "no training loop was found"),
+        ("no_torch.py", "never imported torch"),
+        pytest.param("profiles.py", "runs a profiler of its own", marks=pytest.mark.scripts),
+        pytest.param("small_files.py", "the profiler left no whole trace", marks=pytest.mark.scripts),
+    ],
+)
+def test_nothing_to_record_is_told(tmp_path: Path, script: str, problem: str) -> None:
+    result = _collect(tmp_path, script)
+    assert (result.status, result.recordings) == (0, [])
+    assert problem in result.problem
+    assert result.fix
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.scripts
+def test_another_profiler_goes_first(tmp_path: Path) -> None:
+    result = _collect(tmp_path, "profiles_late.py")
+    assert (result.status, result.recordings[0].steps) == (0, 6)
+
+
+@pytest.mark.parametrize("how", ["fork", pytest.param("spawn", marks=pytest.mark.scripts)])
+def test_training_in_a_child_process(tmp_path: Path, how: str) -> None:
+    (recording,) = _collect(tmp_path, "forks.py", how).recordings
+    assert recording.steps == 6
+
+
+@pytest.mark.scripts
+def test_one_file_per_rank(tmp_path: Path) -> None:
+    launch = ("--nproc-per-node", "2", "--master-port", "29533", str(SCRIPTS / "distributed.py"))
+    result = _collect(tmp_path, "torch.distributed.run", *launch, module=True)
+    assert result.status == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["t.rank0.json", "t.rank1.json"]
+    assert [recording.steps for recording in result.recordings] == [6, 6]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"target": "none.py"}, "the script none.py does not exist"),
+        ({"target": "."}, r"the script \. is a folder"),
+        ({"target": "a.py", "output": Path("no/t.json")}, "cannot write no/t.json"),
+        ({"target": __file__, "python": Path("no-python")}, "--python no-python is no program"),
+        ({"target": __file__, "active": 0}, "--active must be at least 1"),
+    ],
+)
+def test_what_cannot_work_is_told_before_the_script_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=message):
+        collect_script(ScriptConfig(**options), lambda path: GOOD)
+
+
+@pytest.mark.scripts
+def test_another_interpreter(tmp_path: Path) -> None:
+    assert _collect(tmp_path, "plain.py", "40", python=Path(sys.executable)).recordings[0].steps == 6

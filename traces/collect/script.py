@@ -1,0 +1,224 @@
+"""Record any training script, unchanged: start it through the hook file, take what that leaves, grade it meanwhile."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from traces.collect.cores import core_counts
+from traces.collect.evidence import where_table
+from traces.collect.output import check_writable, write_atomically
+from traces.collect.sanitize import clean_trace
+from traces.collect.script_config import Recording, ScriptConfig, ScriptResult, Verdict
+from traces.errors import UsageError
+
+HOOK = Path(__file__).with_name("trace_advisor_hook.py")
+_SCHEMA_VERSION = "1.0"
+_POLL_S = 0.1
+
+__all__ = ["Judge", "Recording", "ScriptConfig", "ScriptResult", "Verdict", "collect_script"]
+
+Judge = Callable[[Path], Verdict]
+
+
+def collect_script(config: ScriptConfig, judge: Judge) -> ScriptResult:
+    """Run the script to its end and record some of its steps on the way.
+
+    Args:
+        config: What to run and record.
+        judge: Grades a written file; asked while the script goes on, so that a poor recording can be made again.
+
+    Raises:
+        UsageError: The script, the interpreter or the output cannot be used.
+    """
+    python = _check(config)
+    with tempfile.TemporaryDirectory(prefix="advisor-") as scratch:
+        run = _Run(config, judge, Path(scratch))
+        settings = Path(scratch) / "settings.json"
+        names = ("wait", "warmup", "active", "stacks", "shapes", "stop", "evidence", "timed", "patience_s", "window_s")
+        settings.write_text(json.dumps({name: getattr(config, name) for name in names} | {"folder": scratch}))
+        words = [*(["-m"] if config.module else []), config.target, *config.arguments]
+        with _left_to_the_script() as started:
+            process = subprocess.Popen([python, str(HOOK), str(settings), *words])
+            started.append(process)
+            while True:
+                try:
+                    process.wait(_POLL_S)
+                    break
+                except subprocess.TimeoutExpired:
+                    run.take(complete=True)
+            run.take(complete=False)
+        return run.result(process.returncode)
+
+
+def _check(config: ScriptConfig) -> str:
+    """The interpreter; raises UsageError for what can be known before anything runs."""
+    check_writable(config.output)
+    for name, least in (("wait", 0), ("warmup", 0), ("active", 1)):
+        if getattr(config, name) < least:
+            raise UsageError(f"--{name} must be at least {least}, not {getattr(config, name)}")
+    if not config.module and not Path(config.target).is_file():
+        what = "is a folder, not a script" if Path(config.target).is_dir() else "does not exist"
+        raise UsageError(
+            f"the script {config.target} {what}",
+            fix="name a Python file, or a module: advisor collect -m package.train",
+        )
+    if config.python is not None:
+        found = shutil.which(str(config.python))
+        if found is None:
+            raise UsageError(
+                f"--python {config.python} is no program", fix="name an interpreter, such as env/bin/python"
+            )
+        return found
+    if importlib.util.find_spec("torch") is None:
+        raise UsageError(
+            "torch is not installed beside advisor",
+            fix="name the interpreter of the script's environment with --python, or pip install 'trace-advisor[collect]'",
+        )
+    return sys.executable
+
+
+@contextmanager
+def _left_to_the_script() -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Ctrl-C reaches the script from the terminal, so we only wait for it; a request to end is passed on."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def pass_on(number: int, _: Any) -> None:
+        for process in started:
+            process.send_signal(number)
+
+    before = {
+        signal.SIGINT: signal.signal(signal.SIGINT, lambda number, frame: None),
+        signal.SIGTERM: signal.signal(signal.SIGTERM, pass_on),
+    }
+    try:
+        yield started
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class _Run:
+    """One run of a script: its processes' status files become recordings."""
+
+    def __init__(self, config: ScriptConfig, judge: Judge, folder: Path) -> None:
+        self.config = config
+        self.judge = judge
+        self.folder = folder
+        self.taken: dict[tuple[int, int, str], Recording | None] = {}
+        self.names: dict[int, Path] = {}
+        self.broken = ""
+
+    def statuses(self) -> list[dict[str, Any]]:
+        """What each process said last, by rank."""
+        found = [json.loads(path.read_bytes()) for path in self.folder.glob("status-*.json")]
+        return sorted(found, key=lambda status: (status["rank"] or 0, status["pid"]))
+
+    def take(self, complete: bool) -> None:
+        """Write and grade what is recorded; only what is complete, while the script still runs."""
+        for status in self.statuses():
+            key = (status["pid"], status["retries"], status["source"])
+            if not status["recorded"] or (complete and not status["complete"]) or key in self.taken:
+                continue
+            recording = self.write(status)
+            self.taken[key] = recording
+            again = recording is not None and recording.verdict.again
+            (self.folder / f"verdict-{status['pid']}.json").write_text("again" if again else "good")
+
+    def write(self, status: dict[str, Any]) -> Recording | None:
+        """Rewrite what a process exported, and grade it; None where the export is broken."""
+        advisor = {"schema_version": _SCHEMA_VERSION, "command": self.config.command(), **status["advisor"]}
+        profiler = {name: getattr(self.config, name) for name in ("wait", "warmup", "active")}
+        advisor |= {"profiler": profiler, "non_blocking": None, **core_counts()}
+        if status["evidence"]:
+            advisor["where"] = where_table(self.folder / f"evidence-{status['pid']}.json", self.roots())
+        try:
+            clean = clean_trace((self.folder / status["recorded"]).read_bytes(), advisor, Path.cwd())
+        except (OSError, msgspec.DecodeError) as error:
+            self.broken = (
+                f"the profiler left no whole trace ({error}): the disk may be full, or a limit on file sizes be set"
+            )
+            return None
+        path = self.name(status)
+        size = write_atomically(path, clean.content)
+        timing = status["advisor"]
+        return Recording(
+            path, clean.events, clean.steps, size, status["source"],
+            timing["profiled_step_ns"], timing["unprofiled_step_ns"], self.judge(path),
+        )  # fmt: skip
+
+    def roots(self) -> tuple[Path, ...]:
+        """Folders of the user's own code."""
+        return (Path.cwd(),) if self.config.module else (Path.cwd(), Path(self.config.target).resolve().parent)
+
+    def name(self, status: dict[str, Any]) -> Path:
+        """The file of a process: with its rank, or a number where several processes have none."""
+        output = self.config.output
+        if status["rank"] is not None and status["world_size"] > 1:
+            path = _insert(output, f"rank{status['rank']}")
+        else:
+            others = set(self.names) - {status["pid"]}
+            path = _insert(output, str(len(others) + 1)) if others else output
+        return self.names.setdefault(status["pid"], path)
+
+    def result(self, returncode: int) -> ScriptResult:
+        """Everything, now that the script is over."""
+        latest: dict[Path, Recording] = {}
+        for recording in self.taken.values():
+            if recording is not None:
+                latest[recording.path] = recording
+        result = ScriptResult(returncode if returncode >= 0 else 128 - returncode, list(latest.values()))
+        if not latest:
+            result.problem, result.fix = self.explain(result.status)
+        return result
+
+    def explain(self, status: int) -> tuple[str, str]:
+        """Why nothing was recorded, and what to do."""
+        said = self.statuses()
+        needed = self.config.wait + self.config.warmup + self.config.active
+        steps = max((max(one["counts"].values()) for one in said), default=0)
+        problem = self.broken or next((one["problem"] for one in said if one["problem"]), "")
+        if problem:
+            fix = (
+                "take the profiler out of the script, or run it without one" if "profiler of its own" in problem else ""
+            )
+            return problem, fix or "make room, set TMPDIR to another folder, and try again"
+        if not said:
+            return "the script ended without a word from its process", "run it alone first and see whether it ends well"
+        if status:
+            return (
+                f"the script ended with status {status} after {steps} steps, before enough were recorded",
+                "see above why",
+            )
+        if not any(one["torch"] for one in said):
+            return (
+                "the script never imported torch",
+                "name the script that trains, not one that starts it by other means",
+            )
+        if not steps:
+            return (
+                "no training loop was found: no optimizer stepped and no DataLoader gave a batch",
+                "mark the steps in the script: `with traces.collect.record('trace.json') as recorder:` and `recorder.step()`",
+            )
+        return (
+            f"the script ended after {steps} steps; a recording needs {needed} "
+            f"(wait {self.config.wait} + warmup {self.config.warmup} + active {self.config.active})",
+            "let it run longer, or use a smaller --wait, --warmup or --active",
+        )
+
+
+def _insert(path: Path, part: str) -> Path:
+    """`a/trace.json.gz` and `rank0` -> `a/trace.rank0.json.gz`."""
+    stem, dot, suffixes = path.name.partition(".")
+    return path.with_name(f"{stem}.{part}{dot}{suffixes}")
