@@ -9,6 +9,7 @@ from pathlib import Path
 
 from analyzer.analysis import Analysis
 from analyzer.assemble import assemble
+from analyzer.deepen import deepen
 from analyzer.engine import judge, run_rules
 from analyzer.facts import Facts
 from analyzer.intervals import IntervalSet
@@ -31,6 +32,7 @@ class Options:
         steps: First and last ProfilerStep number to use, inclusive.
         limits: Thresholds by rule code and name that replace the defaults.
         accepted: Reasons by id of the findings the team lives with.
+        deep: Whether to add what HolisticTraceAnalysis says; takes seconds.
     """
 
     select: tuple[str, ...] = ()
@@ -38,6 +40,7 @@ class Options:
     steps: tuple[int, int] | None = None
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     accepted: Mapping[str, str] = field(default_factory=dict)
+    deep: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,9 @@ def analyse_with_facts(path: Path, options: Options = Options(), progress: Progr
     judged = judge(facts, runs, trust)
     tell("checking", len(rules), len(rules))
     analysis = assemble(facts, trust, runs, judged, options.accepted)
+    if options.deep:
+        tell("looking deeper", 0, 1)
+        analysis = deepen(analysis, trace)
     claims = {item.identity: item.finding.saving.claims for item in judged if not item.explained_by}
     return Explained(analysis, facts, claims if analysis.findings else {})
 

@@ -1,0 +1,292 @@
+"""Our frames as HolisticTraceAnalysis sees a trace: its analyses without a second parse.
+
+HTA (the extra `hta`) brings Plotly and JupyterLab and takes over a second to import, so it is imported when one of these functions
+is called and never before. Times are handed over in nanoseconds: HTA's arithmetic does not care, and the results come back in our
+unit without the rounding to microseconds its own parser does.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from traces.errors import UsageError
+from traces.trace import Trace
+
+# Launches a CUDA stream queues before the launching thread is blocked (HTA, CUDA_MAX_LAUNCH_QUEUE_PER_STREAM).
+QUEUE_LIMIT = 1024
+# HTA's word for "no value" in its integer columns.
+_NONE = -1
+_RANK = 0
+
+
+def missing() -> str | None:
+    """Why HTA cannot be used here, or None."""
+    return (
+        None
+        if find_spec("hta") is not None
+        else "HolisticTraceAnalysis is not installed: pip install 'trace-advisor[hta]'"
+    )
+
+
+@dataclass(frozen=True)
+class TemporalBreakdown:
+    """HTA's split of the time between the first and the last kernel, nanoseconds."""
+
+    idle_ns: int
+    compute_ns: int
+    non_compute_ns: int
+    kernel_ns: int
+
+
+def temporal_breakdown(trace: Trace) -> TemporalBreakdown:
+    """`TraceAnalysis.get_temporal_breakdown`."""
+    with _quiet():
+        from hta.analyzers.breakdown_analysis import BreakdownAnalysis
+
+        row = BreakdownAnalysis.get_temporal_breakdown(as_hta(trace), visualize=False).iloc[0]
+    return TemporalBreakdown(
+        int(row["idle_time(us)"]),
+        int(row["compute_time(us)"]),
+        int(row["non_compute_time(us)"]),
+        int(row["kernel_time(us)"]),
+    )
+
+
+def idle_time_by_category(trace: Trace, consecutive_ns: int = 30) -> pd.DataFrame:
+    """`TraceAnalysis.get_idle_time_breakdown`: idle time of each stream by host_wait, kernel_wait and other.
+
+    Args:
+        trace: The trace.
+        consecutive_ns: Gaps up to this length are the hardware's own delay between two kernels.
+
+    Returns:
+        Columns stream, idle_category, idle_time (ns), idle_time_ratio.
+    """
+    with _quiet():
+        from hta.analyzers.breakdown_analysis import BreakdownAnalysis
+
+        found: pd.DataFrame
+        found, _ = BreakdownAnalysis.get_idle_time_breakdown(as_hta(trace), consecutive_ns, rank=_RANK, visualize=False)
+    return found[["stream", "idle_category", "idle_time", "idle_time_ratio"]]
+
+
+def overlap_ratio(trace: Trace) -> float | None:
+    """`TraceAnalysis.get_comm_comp_overlap`: share of the collectives' time with compute beside it; None without collectives."""
+    if not trace.kernels["collective"].any():
+        return None
+    with _quiet():
+        from hta.analyzers.communication_analysis import CommunicationAnalysis
+
+        found = CommunicationAnalysis.get_comm_comp_overlap(as_hta(trace), visualize=False)
+    percent = float(found["comp_comm_overlap_pctg"].iloc[0])
+    return percent / 100 if np.isfinite(percent) else None
+
+
+@dataclass(frozen=True)
+class QueueLength:
+    """How many launched pieces of work wait on a stream.
+
+    Args:
+        stream: Stream number.
+        mean: Mean over the changes of the queue.
+        median: Median over them.
+        longest: Longest queue.
+        blocked_ns: Time the queue was full, in which the launching thread waits.
+    """
+
+    stream: int
+    mean: float
+    median: float
+    longest: int
+    blocked_ns: int
+
+
+def queue_lengths(trace: Trace) -> tuple[QueueLength, ...]:
+    """`TraceAnalysis.get_queue_length_summary` and `get_time_spent_blocked_on_full_queue`, the busiest stream first."""
+    with _quiet():
+        from hta.analyzers.trace_counters import TraceCounters
+
+        handed = as_hta(trace)
+        try:
+            series = TraceCounters.get_queue_length_time_series(handed, [_RANK])
+        except AssertionError:
+            # HTA asserts that every launch has one piece of work; graph launches have many.
+            return ()
+        if not series:
+            return ()
+        summary = TraceCounters.get_queue_length_summary_from_time_series(series)
+        blocked = TraceCounters.get_time_spent_blocked_on_full_queue(handed, series, QUEUE_LIMIT)
+    full = {} if blocked is None else dict(zip(blocked["stream"], blocked["duration_at_max_queue_length"], strict=True))
+    rows = [
+        QueueLength(
+            stream=int(stream),
+            mean=float(row[("queue_length", "mean")]),
+            median=float(row[("queue_length", "50%")]),
+            longest=int(row[("queue_length", "max")]),
+            blocked_ns=int(full.get(stream, 0)),
+        )
+        for (_, stream), row in zip(summary.index, summary.to_dict("records"), strict=True)
+    ]
+    return tuple(sorted(rows, key=lambda item: (-item.longest, item.stream)))
+
+
+@dataclass(frozen=True)
+class LaunchStatistics:
+    """`TraceAnalysis.get_cuda_kernel_launch_stats` in a line: medians over all launches, and how many are out of proportion.
+
+    Args:
+        launches: Launches with their work.
+        host_ns: Median duration of the call.
+        device_ns: Median duration of the work.
+        delay_ns: Median time from the end of the call to the start of the work, negative ones counted as 0.
+        longer_on_host: Launches whose call takes longer than their work.
+    """
+
+    launches: int
+    host_ns: int
+    device_ns: int
+    delay_ns: int
+    longer_on_host: int
+
+
+def launch_statistics(trace: Trace) -> LaunchStatistics | None:
+    """Launch statistics; None where no launch has its work in the trace (HTA knows CUDA's and MTIA's calls, not HIP's)."""
+    with _quiet():
+        from hta.analyzers.cuda_kernel_analysis import CudaKernelAnalysis
+
+        found = CudaKernelAnalysis.cuda_kernel_launch_stats(as_hta(trace), [_RANK], visualize=False)[_RANK]
+    if not len(found):
+        return None
+    return LaunchStatistics(
+        launches=len(found),
+        host_ns=int(found["cpu_duration"].median()),
+        device_ns=int(found["gpu_duration"].median()),
+        delay_ns=int(found["launch_delay"].median()),
+        longer_on_host=int((found["cpu_duration"] > found["gpu_duration"]).sum()),
+    )
+
+
+def as_hta(trace: Trace) -> Any:
+    """The trace as an `hta.common.trace.Trace` of one rank, made without reading a file.
+
+    Raises:
+        UsageError: HTA is not installed.
+    """
+    reason = missing()
+    if reason is not None:
+        raise UsageError(reason)
+    with _quiet():
+        from hta.common.trace import Trace as HtaTrace
+        from hta.common.trace import add_iteration
+        from hta.common.trace_symbol_table import TraceSymbolTable
+
+        symbols = TraceSymbolTable()
+        frame = _events(trace)
+        symbols.add_symbols([*frame["cat"].unique(), *frame["name"].unique()])
+        index = symbols.get_sym_id_map()
+        frame["cat"] = frame["cat"].map(index).astype(np.int64)
+        frame["name"] = frame["name"].map(index).astype(np.int64)
+        frame["index_correlation"] = _partners(frame)
+        add_iteration(frame, symbols)
+        handed = HtaTrace(trace_files={}, trace_dir=".")
+        handed.traces = {_RANK: frame}
+        handed.symbol_table = symbols
+        handed.meta_data = {_RANK: {}}
+        handed.is_parsed = True
+    return handed
+
+
+# Our frames and the categories HTA knows their events by.
+_HOST_FRAMES = (
+    ("steps", "user_annotation"),
+    ("annotations", "user_annotation"),
+    ("ops", "cpu_op"),
+    ("runtime", "cuda_runtime"),
+)
+_DEVICE_FRAMES = (("kernels", "kernel"), ("copies", "gpu_memcpy"))
+
+
+def _events(trace: Trace) -> pd.DataFrame:
+    """All events in HTA's columns, times in ns, sorted by start; rows are numbered from 1, for HTA takes 0 for "none"."""
+    parts = [_host_events(trace, name, category) for name, category in _HOST_FRAMES]
+    parts += [_device_events(trace, name, category) for name, category in _DEVICE_FRAMES]
+    frame = pd.concat([part for part in parts if len(part)], ignore_index=True)
+    frame = frame.sort_values("ts", kind="stable", ignore_index=True)
+    frame.index = pd.RangeIndex(1, len(frame) + 1)
+    frame["index"] = frame.index
+    frame["end"] = frame["ts"] + frame["dur"]
+    frame["iteration"] = _NONE
+    return frame
+
+
+def _host_events(trace: Trace, name: str, category: str) -> pd.DataFrame:
+    source: pd.DataFrame = getattr(trace, name)
+    if name == "steps":
+        names = np.array([f"ProfilerStep#{number}" for number in source["number"].to_numpy().tolist()], dtype=object)
+    else:
+        names = source["name"].astype("str").to_numpy()
+    return _shared(source, names, category).assign(
+        pid=source["process"].to_numpy(),
+        tid=source["thread"].to_numpy(),
+        stream=_NONE,
+        correlation=_numbers(source, "correlation"),
+    )
+
+
+def _device_events(trace: Trace, name: str, category: str) -> pd.DataFrame:
+    source: pd.DataFrame = getattr(trace, name)
+    return _shared(source, source["name"].astype("str").to_numpy(), category).assign(
+        pid=source["device"].to_numpy(),
+        tid=source["stream"].to_numpy(),
+        stream=source["stream"].to_numpy(),
+        correlation=_numbers(source, "correlation"),
+    )
+
+
+def _shared(source: pd.DataFrame, names: npt.NDArray[Any], category: str) -> pd.DataFrame:
+    return pd.DataFrame(
+        {"cat": category, "name": names, "ts": source["start_ns"].to_numpy(), "dur": source["dur_ns"].to_numpy()}
+    )
+
+
+def _numbers(source: pd.DataFrame, column: str) -> npt.NDArray[np.int64]:
+    if column not in source:
+        return np.full(len(source), _NONE, dtype=np.int64)
+    return source[column].fillna(_NONE).to_numpy(dtype=np.int64)
+
+
+def _partners(frame: pd.DataFrame) -> npt.NDArray[np.int64]:
+    """For each event the row of its call or of its (first) work by correlation, -1 without one."""
+    on_host = frame[(frame["stream"] == _NONE) & (frame["correlation"] > 0)].drop_duplicates("correlation")
+    on_device = frame[(frame["stream"] != _NONE) & (frame["correlation"] > 0)].drop_duplicates("correlation")
+    calls = pd.Series(on_host["index"].to_numpy(), index=on_host["correlation"].to_numpy())
+    work = pd.Series(on_device["index"].to_numpy(), index=on_device["correlation"].to_numpy())
+    is_call = (frame["stream"] == _NONE).to_numpy()
+    partner = np.where(
+        is_call, work.reindex(frame["correlation"]).to_numpy(), calls.reindex(frame["correlation"]).to_numpy()
+    )
+    return np.nan_to_num(partner, nan=_NONE).astype(np.int64)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """HTA logs to the terminal and trips over pandas' deprecations; neither is for the reader of our report."""
+    logger = logging.getLogger("hta")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(before)

@@ -1,0 +1,159 @@
+"""HolisticTraceAnalysis as an oracle: handed our frames, and reading the same file itself, it agrees with our figures.
+
+Known differences, each checked where it occurs: HTA rounds to microseconds when it reads (starts up, ends down); it takes kernels
+it has no name for ("OTHER": MTIA's events) for neither compute nor communication; its queue lengths need one kernel per launch.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+from analyzer import hta
+from analyzer.analysis import TableEvidence
+from analyzer.deepen import deepen
+from analyzer.explain import Options, analyse
+from analyzer.facts import Facts
+from analyzer.intervals import IntervalSet
+from builders import TraceBuilder
+from traces.reader.read import read
+from traces.trace import Trace
+
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "traces"
+WITH_KERNELS = (
+    "hta_a100_ddp_resnet",
+    "hta_alexnet_cuda_sync",
+    "hta_mi250_minitoy",
+    "hta_two_ranks_0",
+    "hta_v100_resnet_ns",
+    "tracelens_mi300x_ddp_resnet",
+)
+
+pytest.importorskip("hta", reason="the extra `hta` is not installed")
+
+
+def shared(name: str) -> Path:
+    path = SHARED / f"{name}.json.gz"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not beside this checkout")
+    return path
+
+
+def our_times(trace: Trace) -> tuple[int, int, int]:
+    """(idle, compute, total) between the first and the last piece of device work, ns."""
+    work = Facts(trace).work
+    start, end = work["start_ns"].to_numpy(), work["end_ns"].to_numpy()
+    busy = IntervalSet(start, end)
+    is_compute = (work["kind"] == "compute").to_numpy()
+    total = int(end.max() - start.min())
+    return total - busy.total_ns, IntervalSet(start[is_compute], end[is_compute]).total_ns, total
+
+
+@pytest.mark.parametrize("name", WITH_KERNELS)
+def test_the_temporal_breakdown_of_our_frames_is_ours_to_the_nanosecond(name: str) -> None:
+    trace = read(shared(name))
+    found = hta.temporal_breakdown(trace)
+    assert (found.idle_ns, found.compute_ns, found.kernel_ns) == our_times(trace)
+
+
+# With pandas 3 HTA 0.5.0 cannot read the others itself (an int16 column is given larger row numbers).
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["hta_a100_ddp_resnet", "hta_alexnet_cuda_sync", "hta_mi250_minitoy", "hta_two_ranks_0"]
+)
+def test_hta_reading_the_file_itself_agrees_within_a_hundredth(name: str) -> None:
+    path = shared(name)
+    with warnings.catch_warnings():
+        # pandas' own deprecations inside HTA.
+        warnings.simplefilter("ignore")
+        from hta.analyzers.breakdown_analysis import BreakdownAnalysis
+        from hta.common.trace import Trace as HtaTrace
+
+        parsed = HtaTrace(trace_files={0: str(path)}, trace_dir=str(path.parent))
+        parsed.parse_traces(use_multiprocessing=False)
+        parsed.decode_symbol_ids()
+        row = BreakdownAnalysis.get_temporal_breakdown(parsed, visualize=False).iloc[0]
+    idle, compute, total = our_times(read(path))
+    assert row["kernel_time(us)"] * 1000 == pytest.approx(total, rel=0.01)
+    assert row["idle_time(us)"] * 1000 == pytest.approx(idle, abs=0.01 * total)
+    # Rounding starts up and ends down shortens every kernel by up to 2 us; ours are exact.
+    assert row["compute_time(us)"] * 1000 == pytest.approx(compute, abs=0.01 * total)
+
+
+@pytest.mark.parametrize("name", ["hta_a100_ddp_resnet", "hta_two_ranks_0", "tracelens_mi300x_ddp_resnet"])
+def test_overlap_of_communication_and_compute_agrees(name: str) -> None:
+    trace = read(shared(name))
+    work = Facts(trace).work
+    sets = {kind: IntervalSet(part["start_ns"], part["end_ns"]) for kind, part in work.groupby("kind")}
+    ours = (sets["collective"] & sets["compute"]).total_ns / sets["collective"].total_ns
+    assert hta.overlap_ratio(trace) == pytest.approx(ours, abs=1e-4)
+
+
+def launch_bound() -> TraceBuilder:
+    """Every kernel starts 3 us after its launch: nothing ever waits in the queue but the one just launched."""
+    builder = TraceBuilder()
+    for step in range(4):
+        at = step * 10_000
+        builder.step(step, at, 10_000)
+        for index in range(40):
+            begin = at + index * 250
+            builder.launch(begin, kernel_start=begin + 8, kernel_dur=100)
+    return builder
+
+
+def test_queue_and_launches_of_a_launch_bound_loop() -> None:
+    trace = launch_bound().trace()
+    (queue,) = hta.queue_lengths(trace)
+    assert (queue.stream, queue.longest, queue.blocked_ns) == (7, 1, 0)
+    launches = hta.launch_statistics(trace)
+    assert launches is not None
+    assert (launches.launches, launches.host_ns, launches.delay_ns, launches.device_ns) == (160, 5_000, 3_000, 100_000)
+
+
+def test_a_graph_launch_has_no_queue_length() -> None:
+    builder = TraceBuilder()
+    correlation = builder.runtime("cudaGraphLaunch", 0, 10)
+    for index in range(3):
+        builder.kernel("gemm", 20 + index * 10, 9, correlation=correlation)
+    assert hta.queue_lengths(builder.trace()) == ()
+
+
+def test_idle_time_of_a_stream_adds_up() -> None:
+    trace = launch_bound().trace()
+    found = hta.idle_time_by_category(trace)
+    idle, _, _ = our_times(trace)
+    assert found["idle_time"].sum() == pytest.approx(idle)
+
+
+def test_deeper_evidence_is_added_on_request_only(tmp_path: Path) -> None:
+    path = launch_bound().write(tmp_path / "trace.json")
+    plain, deep = analyse(path), analyse(path, Options(deep=True))
+    titles = [
+        piece.title for finding in deep.findings for piece in finding.evidence if isinstance(piece, TableEvidence)
+    ]
+    concerned = {finding.rule for finding in plain.findings} & {"ID001", "ID002"}
+    assert any("(HTA)" in title for title in titles) is bool(concerned)
+    assert not any("(HTA)" in piece.title for finding in plain.findings for piece in finding.evidence)
+
+
+def test_without_hta_the_findings_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        hta, "missing", lambda: "HolisticTraceAnalysis is not installed: pip install 'trace-advisor[hta]'"
+    )
+    path = launch_bound().write(tmp_path / "trace.json")
+    plain = analyse(path)
+    deep = deepen(plain, read(path))
+    for before, after in zip(plain.findings, deep.findings, strict=True):
+        said = any("trace-advisor[hta]" in caveat for caveat in after.caveats)
+        assert said is (before.rule in ("ID001", "ID002", "CO001", "CO002"))
+
+
+def test_hta_is_imported_only_when_used() -> None:
+    assert "analyzer.hta" in sys.modules
+    import subprocess
+
+    code = "import analyzer.explain, sys; raise SystemExit(any(name.split('.')[0] == 'hta' for name in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
