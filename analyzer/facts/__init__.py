@@ -6,11 +6,15 @@ from functools import cached_property
 
 import pandas as pd
 
+from analyzer.facts.alignment import Alignment, alignment
 from analyzer.facts.anomaly import AnomalyChecks, anomaly
+from analyzer.facts.attention import Attention, attention
 from analyzer.facts.causes import Waterfall, device_waterfall, host_waterfall
 from analyzer.facts.collected import Collected, collected
 from analyzer.facts.collectives import Collectives, collectives
+from analyzer.facts.compiled import Compiled, compiled
 from analyzer.facts.devices import DeviceActivity, device_activities
+from analyzer.facts.fusion import Fusion, fusion
 from analyzer.facts.health import Symptom, symptoms
 from analyzer.facts.host import HostActivity, main_thread
 from analyzer.facts.host_tree import HostTree, host_tree
@@ -19,6 +23,7 @@ from analyzer.facts.kernels import Kernels, kernels
 from analyzer.facts.launches import BlockingLaunches, blocking_launches, device_work, launches, lead_median_ns
 from analyzer.facts.loading import Loading, loading
 from analyzer.facts.loops import Loop, find_loops
+from analyzer.facts.memory import Allocations, DeviceMemory, allocations, device_memory
 from analyzer.facts.op_tree import OpTree
 from analyzer.facts.optimizing import Optimizing, optimizing
 from analyzer.facts.precision import MatrixWork, matrix_work
@@ -205,6 +210,36 @@ class Facts:
     def collectives(self) -> Collectives:
         """Collectives: when they run, and what of it nothing hides."""
         return collectives(self)
+
+    @cached_property
+    def alignment(self) -> Alignment:
+        """GEMMs with operands that tensor cores cannot load at full width."""
+        return alignment(self)
+
+    @cached_property
+    def fusion(self) -> Fusion:
+        """Pointwise kernels that follow one another on the same data."""
+        return fusion(self)
+
+    @cached_property
+    def compiled(self) -> Compiled:
+        """Compiled regions, guards, and compiling itself."""
+        return compiled(self)
+
+    @cached_property
+    def attention(self) -> Attention:
+        """Attention written out, and fused attention."""
+        return attention(self)
+
+    @cached_property
+    def allocations(self) -> Allocations:
+        """Allocator calls in steady steps."""
+        return allocations(self)
+
+    @cached_property
+    def device_memory(self) -> DeviceMemory:
+        """How full the device's memory gets."""
+        return device_memory(self)
 
     def kernel_gain_ns(self, kernel_ns: float) -> int:
         """What shortening kernels by `kernel_ns` in total can save on the clock: only where the device is what the step waits for.

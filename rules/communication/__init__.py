@@ -1,6 +1,6 @@
 """CO: collectives and ranks."""
 
 from analyzer.rule import Rule
-from rules.communication import exposed, straggler
+from rules.communication import data_parallel, exposed, straggler
 
-RULES: tuple[Rule, ...] = (exposed.RULE, straggler.RULE)
+RULES: tuple[Rule, ...] = (exposed.RULE, straggler.RULE, data_parallel.RULE)

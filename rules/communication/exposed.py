@@ -9,8 +9,8 @@ and that length holds two things: moving the data, and waiting until the slowest
 
 ## How it is measured
 `|collective kernels - other kernels| / |used steps|` on the device (the cause `communication` of the waterfall). On a CPU-only
-trace: ranges such as `gloo:all_reduce` on any thread of the process while the step's thread is in no other op. A busy device is no
-proof of work: waiting inside a collective counts as busy everywhere else.
+trace: ranges such as `gloo:all_reduce` on any thread of the process while the step's thread is in no other op. A busy device is
+no proof of work: waiting inside a collective counts as busy everywhere else.
 
 ## Example
 Slow:
@@ -59,6 +59,7 @@ from analyzer.finding import Bar, Bars, Column, Confidence, Finding, Outcome, Sa
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
 from rules.communication.advice import hide_more, look_at_all_ranks, move_less
+from rules.evidence import steps_touched
 
 META = RuleMeta(
     code="CO001",
@@ -93,17 +94,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         ),
         fix=(look_at_all_ranks(facts), *move_less(facts), *hide_more(facts)),
         verify="Record every rank again with the same schedule: the share of CO001 should fall on all of them.",
-        steps_seen=_steps_seen(facts),
+        steps_seen=steps_touched(facts, found.exposed),
         confidence=Confidence.HIGH,
         evidence=_evidence(facts),
         caveats=("At most: how much of it is waiting for slower ranks needs the traces of all ranks (CO003).",),
     )
-
-
-def _steps_seen(facts: Facts) -> int:
-    used = facts.steps.used
-    inside = facts.collectives.exposed.overlap_with(used["start_ns"].to_numpy(), used["end_ns"].to_numpy())
-    return int((inside > 0).sum())
 
 
 def _evidence(facts: Facts) -> tuple[Bars | Table, ...]:

@@ -1,5 +1,9 @@
 """KE: kernels that fit the device badly."""
 
 from analyzer.rule import Rule
+from rules.kernels import layout_transposes, small_grid
 
-RULES: tuple[Rule, ...] = ()
+RULES: tuple[Rule, ...] = (
+    small_grid.RULE,
+    layout_transposes.RULE,
+)

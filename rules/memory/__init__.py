@@ -1,5 +1,9 @@
 """ME: device memory and its allocator."""
 
 from analyzer.rule import Rule
+from rules.memory import allocation_in_steps, near_capacity
 
-RULES: tuple[Rule, ...] = ()
+RULES: tuple[Rule, ...] = (
+    allocation_in_steps.RULE,
+    near_capacity.RULE,
+)

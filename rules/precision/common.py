@@ -1,4 +1,4 @@
-"""What the rules on number formats share: generations, doubts, and the table of kernels behind a finding."""
+"""What the rules on number formats share: generations and doubts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from analyzer.facts import Facts
 from analyzer.facts.op_tree import BoolArray
-from analyzer.finding import Column, Confidence, Table
+from analyzer.finding import Confidence
 
 VOLTA = 7
 AMPERE = 8
@@ -44,22 +44,3 @@ def doubts(facts: Facts) -> tuple[Confidence, tuple[str, ...]]:
     if not work.by_types:
         return Confidence.MEDIUM, ("Number formats were read from kernel names; record_shapes=True would prove them.",)
     return Confidence.HIGH, ()
-
-
-def kernel_table(facts: Facts, rows: BoolArray, title: str) -> Table:
-    """The kernels that take most of the time of the given ones."""
-    steps = max(facts.used_steps, 1)
-    return Table(
-        title,
-        (Column("kernel", "text"), Column("calls a step", "count"), Column("time a step", "ns")),
-        tuple(
-            (name[:100], round(number / steps, 1), total / steps) for name, number, total in facts.kernels.longest(rows)
-        ),
-    )
-
-
-def steps_with(facts: Facts, rows: BoolArray) -> int:
-    """Used steps in which any of the given kernels runs."""
-    used = facts.steps.used
-    spans = facts.kernels.spans(rows)
-    return int((spans.overlap_with(used["start_ns"].to_numpy(), used["end_ns"].to_numpy()) > 0).sum())

@@ -60,7 +60,8 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
-from rules.precision.common import AMPERE, GAIN_RATIO, VOLTA, doubts, kernel_table, steps_with, tf32_unused
+from rules.evidence import kernel_table, steps_with
+from rules.precision.common import AMPERE, GAIN_RATIO, VOLTA, doubts, tf32_unused
 from traces.trace import Capability
 
 META = RuleMeta(

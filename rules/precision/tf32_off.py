@@ -32,8 +32,8 @@ model = build_model().cuda()
 3. More: 16-bit autocast (PR001).
 
 ## Expected gain
-Half of these kernels' time (two to four times as fast has been measured), times the share of the step in which the device is busy;
-nothing where the run is launch-bound.
+Half of these kernels' time (two to four times as fast has been measured), times the share of the step in which the device is
+busy; nothing where the run is launch-bound.
 
 ## When it is wrong
 Models that need the full mantissa: second-order methods, some physics. Recent torch also offers the switch as
@@ -55,7 +55,8 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
-from rules.precision.common import AMPERE, GAIN_RATIO, doubts, kernel_table, steps_with, tf32_unused
+from rules.evidence import kernel_table, steps_with
+from rules.precision.common import AMPERE, GAIN_RATIO, doubts, tf32_unused
 from traces.trace import Capability
 
 META = RuleMeta(

@@ -1,0 +1,111 @@
+"""What torch.compile leaves in a trace: compiled regions, guards, what runs between them, and compiling itself."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from analyzer.facts.host import per_thread
+from analyzer.intervals import EMPTY, IntervalSet
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+_REGION = re.compile(r"Torch-Compiled Region(?:: (\d+)/(\d+))?")
+_GUARDS = re.compile(r"TorchDynamo Cache Lookup|Pregraph bytecode")
+_BACKWARD = re.compile(r"CompiledFunctionBackward|autograd::engine::evaluate_function")
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """Compiled code in the used steps.
+
+    Args:
+        regions: Calls of compiled regions that start in the used steps.
+        frames_per_step: Distinct frames (functions, or pieces of one after a graph break) called per step, at most.
+        guards: Checking guards and looking up compiled code.
+        between: From the first to the last region of a step on their thread, what is inside neither a region nor a guard nor the
+            backward pass.
+        eager: The part of `between` that ops own.
+        compiling: Ranges of compilation in the used steps.
+        compiling_steps: Used steps that hold any of it.
+        versions: The largest number of compiled versions of one frame: above 1, it was compiled again.
+    """
+
+    regions: int
+    frames_per_step: int
+    guards: IntervalSet
+    between: IntervalSet
+    eager: IntervalSet
+    compiling: IntervalSet
+    compiling_steps: int
+    versions: int
+
+
+def compiled(facts: Facts) -> Compiled:
+    """Measures compiled regions; all zero where nothing was compiled."""
+    window = facts.window()
+    ops = facts.trace.ops
+    region_rows = facts.op_tree.outermost(_named(facts, _REGION))
+    regions = ops[region_rows]
+    regions = regions[window.contains(regions["start_ns"].to_numpy())]
+    ranges = facts.trace.annotations
+    compiling = ranges[ranges["kind"] == "compile"]
+    spans = IntervalSet(compiling["start_ns"].to_numpy(), compiling["end_ns"].to_numpy()) & window
+    used = facts.steps.used
+    touched = spans.overlap_with(used["start_ns"].to_numpy(), used["end_ns"].to_numpy()) > 0
+    names = [str(name) for name in regions["name"].unique()]
+    guards = _union(ops[_named(facts, _GUARDS)]) & window
+    between, frames = _between(facts, regions)
+    between = between - _union(ops[_named(facts, _BACKWARD)]) - guards
+    thread = int(regions["thread"].mode().iloc[0]) if len(regions) else -1
+    return Compiled(
+        regions=len(regions),
+        frames_per_step=frames,
+        guards=guards,
+        between=between,
+        eager=between & per_thread(ops[~region_rows]).get(thread, EMPTY),
+        compiling=spans,
+        compiling_steps=int(touched.sum()),
+        versions=_versions(names),
+    )
+
+
+def _named(facts: Facts, pattern: re.Pattern[str]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    return facts.op_tree.named(lambda name: pattern.match(name) is not None)
+
+
+def _union(frame: pd.DataFrame) -> IntervalSet:
+    return IntervalSet(frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy())
+
+
+def _between(facts: Facts, regions: pd.DataFrame) -> tuple[IntervalSet, int]:
+    """Time between the regions of each step, and how many distinct frames a step calls at most."""
+    inside = _union(regions)
+    gaps, frames = EMPTY, 0
+    starts = regions["start_ns"].to_numpy()
+    used = facts.steps.used
+    for start, end in zip(used["start_ns"].tolist(), used["end_ns"].tolist(), strict=True):
+        mine = regions[(starts >= start) & (starts < end)]
+        if len(mine):
+            frames = max(frames, len({_frame(str(name)) for name in mine["name"].unique()}))
+            gaps |= inside.complement(int(mine["start_ns"].min()), int(mine["end_ns"].max()))
+    return gaps & facts.window(), frames
+
+
+def _frame(name: str) -> str:
+    match = _REGION.match(name)
+    return (match.group(1) if match else None) or name
+
+
+def _versions(names: list[str]) -> int:
+    versions: dict[str, set[str]] = {}
+    for name in names:
+        match = _REGION.match(name)
+        if match and match.group(1):
+            versions.setdefault(match.group(1), set()).add(match.group(2))
+    return max((len(found) for found in versions.values()), default=0)

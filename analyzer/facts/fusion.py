@@ -1,0 +1,85 @@
+"""Pointwise work that follows pointwise work on the same data: what a compiler would do in one pass over memory."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from analyzer.facts.kernel_names import POINTWISE_FAMILIES
+from analyzer.facts.op_tree import NONE, BoolArray, Int64Array
+from analyzer.facts.precision import tensor_dims
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+_COMPILED = re.compile(r"Torch-Compiled Region|CompiledFunction|## Call CompiledFxGraph|CompiledFxGraph")
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """Pointwise kernels of the used steps, the optimizer's left out (its own rules judge those).
+
+    Args:
+        pointwise: Elementwise, copy, cat, reduce, softmax and norm kernels; shape (kernels,).
+        chained: Those that directly follow, or are followed by, another one of the same shape on their stream; shape (kernels,).
+        shapes_known: Whether the shapes of most chained kernels were recorded; where they were not, only the order is known.
+        compiled: Whether a compiler already fuses here: Triton kernels, or regions of torch.compile.
+        longest_chain: Kernels in the longest run.
+    """
+
+    pointwise: BoolArray
+    chained: BoolArray
+    shapes_known: bool
+    compiled: bool
+    longest_chain: int
+
+
+def fusion(facts: Facts) -> Fusion:
+    """Finds runs of pointwise kernels."""
+    found = facts.kernels
+    frame = found.frame
+    pointwise = found.is_family(*POINTWISE_FAMILIES) & ~frame["in_optimizer"].to_numpy()
+    if facts.trace.annotations["kind"].isin(["optimizer_step", "zero_grad"]).any():
+        # Without its launch a kernel may as well be the optimizer's.
+        pointwise &= frame["launch_start_ns"].notna().to_numpy()
+    size = _elements(facts)
+    order = np.lexsort((frame["start_ns"].to_numpy(), frame["stream"].to_numpy()))
+    stream, able, elements = frame["stream"].to_numpy()[order], pointwise[order], size[order]
+    same = (elements[1:] == elements[:-1]) | (elements[1:] == NONE) | (elements[:-1] == NONE)
+    joined = able[1:] & able[:-1] & (stream[1:] == stream[:-1]) & same
+    chained = np.zeros(len(frame), dtype=bool)
+    chained[order[1:][joined]] = True
+    chained[order[:-1][joined]] = True
+    names = [str(name) for part in (facts.trace.ops, facts.trace.annotations) for name in part["name"].cat.categories]
+    return Fusion(
+        pointwise=pointwise,
+        chained=chained,
+        shapes_known=found.time_ns(chained & (size != NONE)) * 2 > found.time_ns(chained),
+        compiled=bool(found.is_family("triton").any()) or any(_COMPILED.match(name) for name in names),
+        longest_chain=_longest_run(joined) + 1 if joined.any() else 0,
+    )
+
+
+def _elements(facts: Facts) -> Int64Array:
+    """Elements of the first tensor of each kernel's op; -1 where shapes are unknown. Decoded once per distinct shape."""
+    dims = facts.trace.ops["input_dims"]
+    known = np.array([_first_size(str(text)) for text in dims.cat.categories] + [NONE], dtype=np.int64)
+    by_op = np.append(known[dims.cat.codes.to_numpy().astype(np.int64)], NONE)
+    result: Int64Array = by_op[facts.kernels.frame["op"].to_numpy()]
+    return result
+
+
+def _first_size(dims: str) -> int:
+    shape = next((shape for shape in tensor_dims(dims) if shape), None)
+    # Sizes come from a file: a product that does not fit is no size.
+    size = float(np.prod(shape, dtype=np.float64)) if shape else -1.0
+    return int(size) if 0 <= size < 2**62 else NONE
+
+
+def _longest_run(flags: BoolArray) -> int:
+    """Length of the longest run of True."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))
+    return int((edges[1::2] - edges[::2]).max()) if len(edges) else 0

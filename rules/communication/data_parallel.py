@@ -1,0 +1,124 @@
+"""CO004 data-parallel: nn.DataParallel drives several devices from one process.
+
+## What it finds
+`torch.nn.DataParallel`: one Python process that splits each batch, copies the model to every device and collects the results.
+
+## Why it costs time
+One interpreter launches the kernels of all devices in turn. Every step copies the parameters to all devices and gathers outputs
+and gradients on the first, which also does more work than the others.
+
+## How it is measured
+A range or call named `DataParallel.forward` (not `DistributedDataParallel.forward`) and work on more than one device. The
+evidence is how busy each device is. How much a change saves cannot be read from this trace.
+
+## Example
+Slow:
+
+```python
+model = torch.nn.DataParallel(model)
+```
+
+Faster:
+
+```python
+torch.distributed.init_process_group("nccl")
+model = torch.nn.parallel.DistributedDataParallel(model, device_ids=[local_rank])
+```
+
+## Fix
+1. One process per device: `torchrun --nproc_per_node=N train.py` and `DistributedDataParallel`.
+
+## Expected gain
+Not measured here; compare the busy shares of the devices with that of a run on one device.
+
+## When it is wrong
+A module of another kind with this name. Several devices in one process without DataParallel (pipelines, model parallelism) do
+not fire.
+
+## Thresholds
+- `min_devices`: devices with work from which the rule fires.
+
+## References
+- https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html
+- TensorBoard profiler plugin: recommends DistributedDataParallel
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pandas as pd
+
+from analyzer.facts import Facts
+from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, clear, not_applicable
+from analyzer.intervals import IntervalSet
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import share
+from rules.evidence import steps_touched
+from traces.trace import Capability
+
+_FORWARD = re.compile(
+    r"DataParallel\.forward|nn\.Module: DataParallel_\d+|.*torch/nn/parallel/data_parallel\.py\(\d+\): forward"
+)
+
+META = RuleMeta(
+    code="CO004",
+    name="data-parallel",
+    family="communication",
+    title="nn.DataParallel instead of DDP",
+    needs=frozenset({Capability.DEVICE}),
+    thresholds=(Threshold("min_devices", 2, "count", "on one device the wrapper does nothing"),),
+    references=("https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when DataParallel runs over at least `min_devices` devices."""
+    forward = _forward(facts)
+    if not len(forward):
+        yield not_applicable("no DataParallel module in the trace")
+        return
+    devices = len(facts.devices)
+    if devices < limits["min_devices"]:
+        yield clear(f"DataParallel runs on {devices} device: the wrapper does nothing there")
+        return
+    busy = [(item.device, facts.ratio((item.busy & facts.window()).total_ns)) for item in facts.devices]
+    lowest, highest = min(ratio for _, ratio in busy), max(ratio for _, ratio in busy)
+    yield Finding(
+        why=f"One process drives {devices} devices through `DataParallel`; "
+        f"they are busy {share(lowest)} to {share(highest)} of the step.",
+        saving=Saving(basis="not to be read from this trace: a run with DistributedDataParallel must be compared"),
+        fix=(
+            Advice(
+                "diff",
+                '-model = torch.nn.DataParallel(model)\n+torch.distributed.init_process_group("nccl")\n'
+                '+rank = int(os.environ["LOCAL_RANK"])\n+torch.cuda.set_device(rank)\n'
+                "+model = torch.nn.parallel.DistributedDataParallel(model.to(rank), device_ids=[rank])",
+                f"Start with `torchrun --nproc_per_node={devices} train.py`; DistributedSampler gives each process its part.",
+            ),
+        ),
+        verify="Record every rank of the DistributedDataParallel run: each device should be busier, and the step shorter.",
+        steps_seen=steps_touched(facts, _spans(forward)),
+        evidence=(
+            Bars(
+                "busy share by device", "ratio", tuple(Bar(f"device {device}", ratio) for device, ratio in sorted(busy))
+            ),
+        ),
+    )
+
+
+def _forward(facts: Facts) -> pd.DataFrame:
+    parts = []
+    for frame in (facts.trace.annotations, facts.trace.ops, facts.trace.python):
+        wanted = [name for name in frame["name"].cat.categories if _FORWARD.match(str(name))]
+        if wanted:
+            parts.append(frame.loc[frame["name"].isin(wanted), ["start_ns", "end_ns"]])
+    return pd.concat(parts) if parts else pd.DataFrame({"start_ns": [], "end_ns": []}, dtype="int64")
+
+
+def _spans(frame: pd.DataFrame) -> IntervalSet:
+    return IntervalSet(frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy())
+
+
+RULE = Rule(META, check, __doc__)

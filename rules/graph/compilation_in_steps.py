@@ -1,0 +1,130 @@
+"""GR003 compilation-in-steps: the model is compiled while it should be training.
+
+## What it finds
+Compiling inside the recorded steps, and whether it is the first time or happens again and again.
+
+## Why it costs time
+Compiling one graph takes seconds. Once, that is the price of `torch.compile`; but every input shape, flag or Python value that
+differs from what the compiled code was specialised for starts it again, and training stands still meanwhile.
+
+## How it is measured
+Ranges of the compiler, such as `... (dynamo_timed)`, as a share of the used steps. It is a recompilation where more than one
+used step holds such a range, or where several versions of one frame (`Torch-Compiled Region: 0/0`, `0/1`) were called; only
+then there is something to save: the time the waterfall gives to the cause `compile`. A single compilation only spoils the
+recording (PG002).
+
+## Example
+Slow:
+
+```python
+model = torch.compile(model)
+for batch in loader:  # every batch has another length
+    model(batch)
+```
+
+Faster:
+
+```python
+model = torch.compile(model, dynamic=True)
+for batch in loader:
+    model(batch)
+```
+
+## Fix
+1. Once: start recording later, `schedule(wait=5, warmup=2, active=6, repeat=1)`.
+2. Again and again: `TORCH_LOGS=recompiles python train.py` names the guard that failed.
+3. Sizes that change: `dynamic=True`, `torch._dynamo.mark_dynamic`, or pad to a few fixed lengths.
+
+## Expected gain
+At most the time that compiling owns in the steps.
+
+## When it is wrong
+Capturing CUDA graphs (`mode="reduce-overhead"`) happens in the second and third call and looks like compiling.
+
+## Thresholds
+- `min_ratio`: share of the used steps spent compiling.
+
+## References
+- https://docs.pytorch.org/docs/stable/torch.compiler_troubleshooting.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, clear, not_applicable
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import count, duration, share
+
+META = RuleMeta(
+    code="GR003",
+    name="compilation-in-steps",
+    family="graph",
+    title="Compiling inside the steps",
+    thresholds=(Threshold("min_ratio", 0.01, "ratio", "rules.md GR003: steady training compiles nothing at all"),),
+    references=("https://docs.pytorch.org/docs/stable/torch.compiler_troubleshooting.html",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when compiling takes `min_ratio` of the used steps."""
+    found = facts.compiled
+    if not found.compiling and not found.regions:
+        yield not_applicable("nothing is compiled in the used steps")
+        return
+    ratio = facts.ratio(found.compiling.total_ns)
+    if ratio < limits["min_ratio"]:
+        yield clear(f"compiling takes {share(ratio)} of the steps, below {share(limits['min_ratio'])}")
+        return
+    again = found.compiling_steps > 1 or found.versions > 1
+    owned = facts.waterfall.owned("compile")
+    versions = f"; one frame has {found.versions} versions" if found.versions > 1 else ""
+    yield Finding(
+        why=f"Compiling takes {duration(facts.per_step(found.compiling.total_ns))} of each step on average ({share(ratio)}), in "
+        f"{count(found.compiling_steps, 'step')} of {facts.used_steps}{versions}.",
+        saving=Saving(claims=owned, basis="time that compiling owns in the steps")
+        if again
+        else Saving(basis="a single compilation is paid once: it spoils the recording, not the training"),
+        fix=_fix(again=again),
+        verify="Record again after the warm-up: no step should hold a range that ends in `(dynamo_timed)`.",
+        steps_seen=found.compiling_steps,
+        confidence=Confidence.HIGH if again else Confidence.MEDIUM,
+        evidence=(
+            Bars(
+                "mean step",
+                "ns",
+                (
+                    Bar("compiling", facts.per_step(found.compiling.total_ns)),
+                    Bar("while the device idles", facts.per_step(owned.total_ns)),
+                ),
+            ),
+        ),
+        title="Compiled again and again" if again else None,
+    )
+
+
+def _fix(*, again: bool) -> tuple[Advice, ...]:
+    later = Advice(
+        "python",
+        "prof_schedule = torch.profiler.schedule(wait=5, warmup=2, active=6, repeat=1)",
+        "Let the steps before the recording compile.",
+    )
+    if not again:
+        return (later,)
+    return (
+        Advice(
+            "shell",
+            "TORCH_LOGS=recompiles python train.py",
+            "Names the guard that failed: which input changed, and how.",
+        ),
+        Advice(
+            "python",
+            "model = torch.compile(model, dynamic=True)",
+            "Where sizes change; or pad them to a few fixed lengths.",
+        ),
+        later,
+    )
+
+
+RULE = Rule(META, check, __doc__)

@@ -1,0 +1,142 @@
+"""GR002 graph-breaks: a compiled model falls apart into several regions with uncompiled code between them.
+
+## What it finds
+Steps that call two or more compiled regions with eager operators between them, or that spend noticeable time checking guards.
+
+## Why it costs time
+Where the compiler meets something it cannot trace (a print, `.item()`, an unsupported library), it ends a region, lets Python
+run, and begins another. Between regions nothing is fused, every operator is launched by itself, and each region checks its
+guards before it runs.
+
+## How it is measured
+Regions are ops named `Torch-Compiled Region: <frame>/<version>`. Per step, the time from the first to the last region that lies
+in neither a region nor a guard (`TorchDynamo Cache Lookup`, `Pregraph bytecode`) nor the backward pass. Fires with at least
+`min_regions` distinct frames a step, when ops own `min_eager_ratio` of the steps there, or guards `min_guard_ratio`. The bound
+is the device-idle part of both; on a CPU-only trace the guards and the Python time between regions.
+
+## Example
+Slow:
+
+```python
+@torch.compile
+def forward(x):
+    y = block1(x)
+    print(y.mean().item())
+    return block2(y)
+```
+
+Faster:
+
+```python
+@torch.compile(fullgraph=True)
+def forward(x):
+    return block2(block1(x))
+```
+
+## Fix
+1. `TORCH_LOGS=graph_breaks python train.py` names every break with its line and reason.
+2. Move prints, `.item()` and logging out of the model; `fullgraph=True` turns the next break into an error.
+
+## Expected gain
+At most the device-idle time between the regions and in guards.
+
+## When it is wrong
+Blocks that are compiled one by one (regional compilation) are meant to be several regions. Before torch 2.3 regions have no
+numbers, and frames cannot be told apart.
+
+## Thresholds
+- `min_regions`: distinct compiled frames per step.
+- `min_eager_ratio`: share of the used steps that ops own between regions.
+- `min_guard_ratio`: share of the used steps spent checking guards.
+
+## References
+- https://docs.pytorch.org/docs/stable/torch.compiler_profiling_torch_compile.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, clear, not_applicable
+from analyzer.intervals import IntervalSet
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import share
+from rules.evidence import steps_touched
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="GR002",
+    name="graph-breaks",
+    family="graph",
+    title="Compiled model breaks into regions",
+    needs=frozenset({Capability.HOST_OPS}),
+    thresholds=(
+        Threshold("min_regions", 2, "count", "one region has nothing between regions"),
+        Threshold("min_eager_ratio", 0.05, "ratio", "rules.md GR002"),
+        Threshold("min_guard_ratio", 0.02, "ratio", "rules.md GR002; guards of a healthy region take some 30 us"),
+    ),
+    references=("https://docs.pytorch.org/docs/stable/torch.compiler_profiling_torch_compile.html",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when a step calls several compiled frames with eager ops or guards of noticeable length between them."""
+    found = facts.compiled
+    if not found.regions:
+        yield not_applicable("no compiled region in the used steps")
+        return
+    eager, guards = facts.ratio(found.eager.total_ns), facts.ratio(found.guards.total_ns)
+    broken = found.frames_per_step >= limits["min_regions"]
+    if not broken or (eager < limits["min_eager_ratio"] and guards < limits["min_guard_ratio"]):
+        yield clear(
+            f"compiled frames a step: {found.frames_per_step}; eager ops between them {share(eager)} of it, guards {share(guards)}"
+        )
+        return
+    claims = _claims(facts)
+    yield Finding(
+        why=f"A step calls {found.frames_per_step} compiled frames; eager ops between them own {share(eager)} of it and guards "
+        f"{share(guards)}.",
+        saving=Saving(claims=claims, basis="device-idle time between compiled regions and in guards"),
+        fix=_fix(),
+        verify="Record again: one `Torch-Compiled Region` per pass over the model, and fewer ops between.",
+        steps_seen=steps_touched(facts, found.between | found.guards),
+        confidence=Confidence.MEDIUM,
+        evidence=(_bars(facts),),
+        caveats=("Blocks that you compile one by one on purpose look the same.",),
+    )
+
+
+def _claims(facts: Facts) -> IntervalSet:
+    found, owned = facts.compiled, facts.waterfall.owned
+    if facts.device is None:
+        return (found.guards & facts.window()) | (found.between & owned("python"))
+    host = owned("framework") | owned("launch") | owned("python") | owned("sync")
+    return (found.between | found.guards) & host
+
+
+def _fix() -> tuple[Advice, ...]:
+    return (
+        Advice("shell", "TORCH_LOGS=graph_breaks python train.py", "Names every break with file, line and reason."),
+        Advice(
+            "python",
+            "model = torch.compile(model, fullgraph=True)",
+            "Turns the next break into an error at its line: take prints, `.item()` and logging out of the model.",
+        ),
+    )
+
+
+def _bars(facts: Facts) -> Bars:
+    found = facts.compiled
+    return Bars(
+        "mean step, host time",
+        "ns",
+        (
+            Bar("eager ops between regions", facts.per_step(found.eager.total_ns)),
+            Bar("Python between regions", facts.per_step((found.between - found.eager).total_ns)),
+            Bar("guards", facts.per_step(found.guards.total_ns)),
+        ),
+    )
+
+
+RULE = Rule(META, check, __doc__)

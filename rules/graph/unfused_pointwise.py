@@ -1,0 +1,143 @@
+"""GR001 unfused-pointwise: each elementwise operation reads and writes all of its data by itself.
+
+## What it finds
+Runs of elementwise, normalisation, reduction, copy and concatenation kernels that work on the same data one after the other.
+
+## Why it costs time
+Such a kernel does almost no arithmetic: its time is reading its input from memory and writing its result. The next one reads that
+result again. Fused into one kernel, the data make the journey once.
+
+## How it is measured
+`|pointwise kernels| / |device busy|`, without those of the optimizer (OP rules). Of these, the chained ones count for the
+bound: each directly follows, or is followed by, another one on its stream, over the same number of elements where shapes were
+recorded. Silent where Triton kernels or regions of `torch.compile` show that a compiler is at work.
+
+## Example
+Slow:
+
+```python
+output = model(images)
+```
+
+Faster:
+
+```python
+model = torch.compile(model)
+output = model(images)
+```
+
+## Fix
+1. `model = torch.compile(model)` before the loop; let the warm-up steps pay for compiling.
+2. Fused building blocks: `F.scaled_dot_product_attention`, `F.layer_norm`, fused cross-entropy.
+
+## Expected gain
+Half of the chained kernels' time (heuristics in use say 15 to 45 %, a roofline of bytes more), times the share of the step in
+which the device is busy; nothing where the run is launch-bound, although fewer launches help there too (ID001, GR004).
+
+## When it is wrong
+Inputs whose shape changes all the time make the compiler run again and again (GR003). Code with many graph breaks gains little
+(GR002).
+
+## Thresholds
+- `min_busy_ratio`: share of the device's busy time from which the rule fires.
+
+## References
+- TraceLens, kernel fusion; PyTorch tuning guide, "fuse operations"
+- https://docs.pytorch.org/tutorials/intermediate/torch_compile_tutorial.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import share
+from rules.evidence import kernel_table, steps_with
+from traces.trace import Capability
+
+# What fusing a chain leaves of its time, at the most (rules.md GR001).
+_GAIN_RATIO = 0.5
+_LABELS = {
+    "elementwise": "elementwise",
+    "norm": "normalisation",
+    "copy": "copies and casts",
+    "reduce": "reductions",
+    "softmax": "softmax",
+    "cat": "concatenation",
+}
+
+META = RuleMeta(
+    code="GR001",
+    name="unfused-pointwise",
+    family="graph",
+    title="Pointwise work not fused",
+    needs=frozenset({Capability.DEVICE}),
+    thresholds=(
+        Threshold(
+            "min_busy_ratio", 0.20, "ratio", "measured: 4.6-15 % where convolutions and products dominate, up to 54.6 %"
+        ),
+    ),
+    references=("https://docs.pytorch.org/tutorials/intermediate/torch_compile_tutorial.html",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when pointwise kernels own `min_busy_ratio` of the busy time and nothing fuses them."""
+    found, kernels = facts.fusion, facts.kernels
+    ratio = kernels.busy_ratio(found.pointwise)
+    if not len(kernels.frame):
+        yield not_applicable("no kernel in the used steps")
+        return
+    if kernels.is_family("other").all():
+        yield cannot_tell("the names of this device's kernels do not say what they compute")
+        return
+    if found.compiled:
+        yield clear(
+            f"a compiler already fuses here; what is left of pointwise kernels is {share(ratio)} of the busy time"
+        )
+        return
+    if ratio < limits["min_busy_ratio"]:
+        yield clear(f"pointwise kernels are {share(ratio)} of the busy time, below {share(limits['min_busy_ratio'])}")
+        return
+    chained = kernels.busy_ratio(found.chained)
+    yield Finding(
+        why=f"{share(ratio)} of the GPU's busy time is pointwise kernels; runs of them"
+        + (" over the same data" if found.shapes_known else "")
+        + f" take {share(chained)}, the longest of {found.longest_chain} kernels.",
+        saving=Saving(
+            kernel_ns=facts.kernel_gain_ns(_GAIN_RATIO * kernels.time_ns(found.chained)),
+            basis="half of the time of pointwise kernels that directly follow one another",
+        ),
+        fix=_fix(),
+        verify="Record again after the warm-up: names such as `triton_poi_fused_...`, and fewer kernels a step.",
+        steps_seen=steps_with(facts, found.pointwise),
+        confidence=Confidence.MEDIUM if found.shapes_known else Confidence.LOW,
+        evidence=(_bars(facts), kernel_table(facts, found.chained, "longest kernels in runs")),
+        caveats=()
+        if found.shapes_known
+        else ("Without shapes only the order of kernels is known, not that they share data.",),
+    )
+
+
+def _fix() -> tuple[Advice, ...]:
+    return (
+        Advice(
+            "diff",
+            "+model = torch.compile(model)\n for batch in loader:\n     loss = criterion(model(batch), target)",
+            "Needs torch 2. Compiles in the first steps: keep those out of the recording. Sizes that change: dynamic=True.",
+        ),
+    )
+
+
+def _bars(facts: Facts) -> Bars:
+    kernels, pointwise = facts.kernels, facts.fusion.pointwise
+    parts = [
+        (label, facts.per_step(kernels.time_ns(pointwise & kernels.is_family(family))))
+        for family, label in _LABELS.items()
+    ]
+    return Bars("pointwise kernels, mean step", "ns", tuple(Bar(label, value) for label, value in parts if value))
+
+
+RULE = Rule(META, check, __doc__)

@@ -1,0 +1,107 @@
+"""KE002 layout-transposes: tensors change their memory format around every convolution.
+
+## What it finds
+Kernels of cuDNN or MIOpen that only reorder a tensor between channels-first (NCHW) and channels-last (NHWC).
+
+## Why it costs time
+Convolutions on tensor cores want the channels of a pixel side by side. PyTorch keeps them apart by default, so the library
+reorders the input before each convolution and the result after it.
+
+## How it is measured
+`|layout kernels| / |device busy|`: `nchwToNhwc` and `nhwcToNchw` (cuDNN), `batched_transpose_*` and `transpose_*NCHW*` (MIOpen).
+
+## Example
+Slow:
+
+```python
+model = torchvision.models.resnet50().cuda()
+output = model(images)
+```
+
+Faster:
+
+```python
+model = torchvision.models.resnet50().cuda().to(memory_format=torch.channels_last)
+output = model(images.to(memory_format=torch.channels_last))
+```
+
+## Fix
+1. `memory_format=torch.channels_last` for the model and for its input.
+2. Look for `.contiguous()`, `.view()` or custom ops inside the model that fall back to channels-first.
+
+## Expected gain
+At most these kernels' time, times the share of the step in which the device is busy. The convolutions themselves often become
+faster too; that is not counted.
+
+## When it is wrong
+Reorderings of weights remain. Layers without a channels-last kernel would reorder in the other direction.
+
+## Thresholds
+- `min_busy_ratio`: share of the device's busy time from which the rule fires.
+
+## References
+- https://docs.pytorch.org/tutorials/intermediate/memory_format_tutorial.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.finding import Advice, Finding, Outcome, Saving, clear, not_applicable
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import duration, share
+from rules.evidence import kernel_table, steps_with
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="KE002",
+    name="layout-transposes",
+    family="kernels",
+    title="Transposes around convolutions",
+    needs=frozenset({Capability.DEVICE}),
+    thresholds=(
+        Threshold(
+            "min_busy_ratio", 0.02, "ratio", "measured: 5.5 and 9.3 % where channels-last was missing, 0.2 % elsewhere"
+        ),
+    ),
+    references=("https://docs.pytorch.org/tutorials/intermediate/memory_format_tutorial.html",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when layout kernels own `min_busy_ratio` of the busy time."""
+    found = facts.kernels
+    rows = found.is_family("layout")
+    if not (rows | found.is_family("conv") | facts.matrix_work.convolution).any():
+        yield not_applicable("no convolution in the used steps")
+        return
+    ratio = found.busy_ratio(rows)
+    if ratio < limits["min_busy_ratio"]:
+        yield clear(
+            f"reordering tensors for convolutions is {share(ratio)} of the busy time, below {share(limits['min_busy_ratio'])}"
+        )
+        return
+    per_step = duration(facts.per_step(found.time_ns(rows)))
+    yield Finding(
+        why=f"The GPU spends {per_step} of each step ({share(ratio)} of its busy time) reordering tensors between "
+        "channels-first and channels-last around convolutions.",
+        saving=Saving(
+            kernel_ns=facts.kernel_gain_ns(found.time_ns(rows)),
+            basis="these kernels' time, of which the part that keeps the step waiting; faster convolutions come on top",
+        ),
+        fix=(
+            Advice(
+                "diff",
+                "+model = model.to(memory_format=torch.channels_last)\n for images, labels in loader:\n"
+                "+    images = images.to(memory_format=torch.channels_last)\n     output = model(images)",
+                "Changes the order in memory only; shapes and results stay the same.",
+            ),
+        ),
+        verify="Record again: kernels named `nchwToNhwc`, `nhwcToNchw` or `batched_transpose` should be gone, but for weights.",
+        steps_seen=steps_with(facts, rows),
+        evidence=(kernel_table(facts, rows, "longest layout kernels"),),
+    )
+
+
+RULE = Rule(META, check, __doc__)

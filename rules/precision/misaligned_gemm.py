@@ -1,0 +1,155 @@
+"""PR003 misaligned-gemm: matrix sizes that tensor cores can only load in small pieces.
+
+## What it finds
+Matrix products in 16-bit floats or TF32 whose operands are not aligned to 16 bytes: a vocabulary, a hidden size or a sequence
+length that is no multiple of 8.
+
+## Why it costs time
+Tensor cores load operands 16 bytes at a time. Where a row does not begin on such a boundary, the library falls back to kernels
+that load one or two elements at a time, or to kernels of an older generation.
+
+## How it is measured
+By name, without any option: GEMM kernels that end in `_align1` or `_align2` (CUTLASS), in a format tensor cores take. By shape,
+where shapes were recorded: kernels of `aten::mm`, `bmm`, `addmm` and `baddbmm` with 16-bit inputs whose K or N is no multiple
+of 8. Measured as `|such kernels| / |device busy|`.
+
+## Example
+Slow:
+
+```python
+head = torch.nn.Linear(768, 50257)
+```
+
+Faster:
+
+```python
+head = torch.nn.Linear(768, 50304)  # 50257 rounded up to a multiple of 64
+```
+
+## Fix
+1. Round vocabulary, hidden and head sizes up to a multiple of 8, better 64; the extra classes are never a target.
+2. Pad batches of sequences: `pad_to_multiple_of=8` in the tokenizer or the collate function.
+3. Attention over odd sequence lengths: `F.scaled_dot_product_attention` pads inside.
+
+## Expected gain
+A third of these kernels' time (a factor of 1.5, conservative), times the share of the step in which the device is busy.
+
+## When it is wrong
+By shape it is a guess: newer libraries use tensor cores for odd sizes too, only slower. M (batch times sequence) matters less
+than K and N. Names of cuBLAS kernels on Hopper (`nvjet`) and of AMD kernels state no alignment; there only shapes can tell.
+
+## Thresholds
+- `min_busy_ratio`: share of the device's busy time from which the rule fires.
+
+## References
+- NVIDIA, Matrix Multiplication Background: tensor core requirements
+- torch `_pattern_matcher.py`, MatMulDimInFP16; https://github.com/NVIDIA/cutlass/issues/75
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.facts.alignment import WIDTH, Alignment
+from analyzer.finding import (
+    Advice,
+    Column,
+    Confidence,
+    Finding,
+    Outcome,
+    Saving,
+    Table,
+    cannot_tell,
+    clear,
+    not_applicable,
+)
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import share
+from rules.evidence import kernel_table, steps_with
+from traces.trace import Capability
+
+# A factor of 1.5: what padding gives at the least (rules.md PR003).
+_GAIN_RATIO = 1 / 3
+
+META = RuleMeta(
+    code="PR003",
+    name="misaligned-gemm",
+    family="precision",
+    title="Matrix sizes not a multiple of 8",
+    needs=frozenset({Capability.DEVICE}),
+    thresholds=(
+        Threshold(
+            "min_busy_ratio",
+            0.05,
+            "ratio",
+            "rules.md PR003: 13-42 % were measured where it mattered, below 5 % otherwise",
+        ),
+    ),
+    references=(
+        "https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html",
+        "https://github.com/NVIDIA/cutlass/issues/75",
+    ),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when misaligned matrix products own `min_busy_ratio` of the busy time."""
+    found = facts.alignment
+    rows = found.by_name | found.by_shape
+    ratio = facts.kernels.busy_ratio(rows)
+    if ratio < limits["min_busy_ratio"]:
+        yield _quiet(facts, found, ratio, limits["min_busy_ratio"])
+        return
+    named = facts.kernels.time_ns(found.by_name) >= facts.kernels.time_ns(found.by_shape & ~found.by_name)
+    how = "kernels built for unaligned operands" if named else "products whose sizes are no multiple of 8"
+    yield Finding(
+        why=f"{share(ratio)} of the device's busy time is in {how}: tensor cores load those operands in small pieces.",
+        saving=Saving(
+            kernel_ns=facts.kernel_gain_ns(_GAIN_RATIO * facts.kernels.time_ns(rows)),
+            basis="a third of these kernels' time, of which the part that keeps the step waiting",
+        ),
+        fix=_fix(found),
+        verify="Record again: GEMM kernel names should end in `_align8` (TF32: `_align4`), and their time should fall.",
+        steps_seen=steps_with(facts, rows),
+        confidence=Confidence.HIGH if named else Confidence.MEDIUM,
+        evidence=_evidence(facts, found),
+        caveats=()
+        if named
+        else ("By shapes alone: a newer library may handle these sizes well; time one product both ways.",),
+    )
+
+
+def _quiet(facts: Facts, found: Alignment, ratio: float, floor: float) -> Outcome:
+    if not found.products.any():
+        return not_applicable("no matrix product in a format that tensor cores take")
+    if max(found.named, found.shaped) < 1 - floor:
+        return cannot_tell("these kernels' names state no alignment: needs record_shapes=True")
+    return clear(f"misaligned matrix products are {share(ratio)} of the busy time, below {share(floor)}")
+
+
+def _fix(found: Alignment) -> tuple[Advice, ...]:
+    odd = next((size for depth, width, _ in found.sizes for size in (width, depth) if size % WIDTH), None)
+    example = f"{odd} -> {-(-odd // WIDTH) * WIDTH}" if odd else "50257 -> 50304"
+    return (
+        Advice(
+            "text",
+            f"Round vocabulary, hidden and head sizes up to a multiple of {WIDTH}, better of 64 (here: {example}).",
+            "Pad the weights with zeros when loading an old checkpoint.",
+        ),
+        Advice(
+            "python",
+            'collate = DataCollatorWithPadding(tokenizer, padding="longest", pad_to_multiple_of=8)',
+            "Where the odd size is a sequence length.",
+        ),
+    )
+
+
+def _evidence(facts: Facts, found: Alignment) -> tuple[Table, ...]:
+    kernels = kernel_table(facts, found.by_name | found.by_shape, "longest misaligned products")
+    columns = (Column("K", "count"), Column("N", "count"), Column("time a step", "ns"))
+    rows = tuple((depth, width, facts.per_step(ns)) for depth, width, ns in found.sizes)
+    return (kernels, Table("their sizes, [M, K] x [K, N]", columns, rows)) if rows else (kernels,)
+
+
+RULE = Rule(META, check, __doc__)

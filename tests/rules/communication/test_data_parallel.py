@@ -1,0 +1,49 @@
+"""CO004: one process drives two devices through nn.DataParallel."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Severity, State
+from builders import TraceBuilder
+from rules.communication.data_parallel import RULE
+from worlds import judged, renamed, run, shifted
+
+
+def world(*, devices: int = 2, name: str = "DataParallel.forward") -> TraceBuilder:
+    """Three steps of 1 ms with a kernel on each device."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 1_000.0
+        builder.step(number, at, 1_000)
+        builder.annotation(name, at, 400)
+        for device in range(devices):
+            start = at + 100 + 10 * device
+            builder.launch(at + 10 * device, kernel_start=start, kernel_dur=800 / (device + 1), device=device)
+    return builder
+
+
+def test_fires_without_a_saving_it_cannot_know() -> None:
+    found = judged(RULE, world())
+    assert (found.severity, found.ns_per_step, found.finding.steps_seen) == (Severity.INFO, 0, 3)
+    assert "2 devices" in found.finding.why
+    assert "busy 40 % to 80 %" in found.finding.why
+    assert "--nproc_per_node=2" in found.finding.fix[0].note
+
+
+def test_distributed_data_parallel_is_the_cure() -> None:
+    assert run(RULE, world(name="DistributedDataParallel.forward")).state is State.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(("devices", "state"), [(1, State.CLEAR), (2, State.FIRED)])
+def test_boundary(devices: int, state: State) -> None:
+    assert run(RULE, world(devices=devices)).state is state
+
+
+def test_not_applicable_on_several_devices_without_the_module() -> None:
+    assert run(RULE, world(name="Pipeline.forward")).state is State.NOT_APPLICABLE
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain, other = judged(RULE, world()), judged(RULE, renamed(shifted(world(), 1e12), 1_000))
+    assert (other.finding.why, other.identity) == (plain.finding.why, plain.identity)

@@ -1,0 +1,77 @@
+"""GR002: two compiled regions a step with 20 ms of eager ops between them, while the device idles."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import State
+from builders import TraceBuilder
+from rules.graph.graph_breaks import RULE
+from worlds import judged, renamed, run, shifted
+
+
+def world(
+    *, eager: float = 20_000, frames: tuple[str, str] = ("0/0", "1/0"), device: str | None = "cuda", guards: float = 0
+) -> TraceBuilder:
+    """Three steps of 100 ms: a region, eager ops, a region, then work that fills the step."""
+    builder = TraceBuilder(device)
+    for number in range(3):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        builder.op(f"Torch-Compiled Region: {frames[0]}", at, 5_000)
+        if eager:
+            builder.op("aten::relu", at + 5_000, eager)
+        if guards:
+            builder.op("TorchDynamo Cache Lookup", at + 5_000 + eager, guards)
+        builder.op(f"Torch-Compiled Region: {frames[1]}", at + 5_000 + eager + guards, 5_000)
+        if device:
+            begin = at + 10_000 + eager + guards
+            builder.launch(begin, kernel_start=begin + 10, kernel_dur=100_000 - 10_010 - eager - guards)
+    return builder
+
+
+def test_fires_with_the_idle_time_between_regions() -> None:
+    found = judged(RULE, world())
+    assert found.ns_per_step == 20_000_000
+    assert found.finding.why == "A step calls 2 compiled frames; eager ops between them own 20 % of it and guards 0 %."
+
+
+def test_guards_alone_suffice() -> None:
+    found = judged(RULE, world(eager=0, guards=3_000))
+    assert found.ns_per_step == 3_000_000
+
+
+def test_calling_one_region_twice_is_no_break() -> None:
+    assert run(RULE, world(frames=("0/0", "0/0"))).state is State.CLEAR
+
+
+def test_quiet_when_the_backward_pass_lies_between() -> None:
+    builder = world(eager=0.001)
+    for number in range(3):
+        builder.op("CompiledFunctionBackward", number * 100_000 + 5_000, 0.001)
+    assert run(RULE, builder).state is State.CLEAR
+
+
+@pytest.mark.parametrize(("eager", "state"), [(4_900, State.CLEAR), (5_100, State.FIRED)])
+def test_boundary_of_eager(eager: float, state: State) -> None:
+    assert run(RULE, world(eager=eager)).state is state
+
+
+@pytest.mark.parametrize(("guards", "state"), [(1_900, State.CLEAR), (2_100, State.FIRED)])
+def test_boundary_of_guards(guards: float, state: State) -> None:
+    assert run(RULE, world(eager=0, guards=guards)).state is state
+
+
+def test_on_a_cpu_only_trace_ops_are_work_and_guards_are_not() -> None:
+    assert judged(RULE, world(device=None, guards=3_000)).ns_per_step == 3_000_000
+
+
+def test_not_applicable_without_compiled_code() -> None:
+    builder = TraceBuilder().step(0, 0, 100)
+    builder.launch(0, kernel_start=10, kernel_dur=80)
+    assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain, other = judged(RULE, world()), judged(RULE, renamed(shifted(world(), 1e12), 1_000))
+    assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)

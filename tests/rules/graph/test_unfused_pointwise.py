@@ -1,0 +1,90 @@
+"""GR001: three elementwise kernels in a row take 30 of 90 busy milliseconds."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Confidence, State
+from builders import TraceBuilder
+from rules.graph.unfused_pointwise import RULE
+from worlds import judged, renamed, run, shifted
+
+POINTWISE = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>(p)"
+GEMM = "volta_sgemm_64x64_nt"
+
+
+def world(
+    *,
+    pointwise: float = 30_000,
+    other: float = 60_000,
+    apart: bool = False,
+    shapes: tuple[int, ...] | None = (8, 8, 8),
+    name: str = POINTWISE,
+    in_optimizer: bool = False,
+) -> TraceBuilder:
+    """Three steps of 100 ms: three pointwise kernels (with `apart`, products between them) and a product."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        if in_optimizer:
+            builder.optimizer(at, 1_000)
+        clock = at + 2_000
+        for index in range(3):
+            args = {"Input Dims": [[shapes[index], 4]], "Input type": ["float"]} if shapes else {}
+            builder.op("aten::relu", at + index * 100, 50, **args)
+            builder.launch(at + index * 100, kernel_start=clock, kernel_dur=pointwise / 3, name=name, op=None)
+            clock += pointwise / 3
+            if apart:
+                builder.launch(
+                    at + index * 100 + 60, kernel_start=clock, kernel_dur=other / 3, name=GEMM, op="aten::mm"
+                )
+                clock += other / 3
+        if not apart:
+            builder.launch(at + 400, kernel_start=clock, kernel_dur=other, name=GEMM, op="aten::mm")
+    return builder
+
+
+def test_fires_with_half_of_the_runs() -> None:
+    found = judged(RULE, world())
+    assert found.ns_per_step == pytest.approx(30e6 * 0.5 * 0.9, abs=10)
+    assert found.confidence is Confidence.MEDIUM
+    assert "the longest of 3 kernels" in found.finding.why
+
+
+def test_kernels_on_other_shapes_are_no_run() -> None:
+    assert judged(RULE, world(shapes=(8, 16, 16))).ns_per_step == pytest.approx(20e6 * 0.5 * 0.9, abs=10)
+
+
+def test_kernels_apart_save_nothing() -> None:
+    assert judged(RULE, world(apart=True)).ns_per_step == 0
+
+
+def test_without_shapes_it_is_less_sure() -> None:
+    assert judged(RULE, world(shapes=None)).confidence is Confidence.LOW
+
+
+def test_the_optimizers_kernels_belong_to_other_rules() -> None:
+    assert run(RULE, world(in_optimizer=True)).state is State.CLEAR
+
+
+def test_quiet_where_a_compiler_is_at_work() -> None:
+    builder = world()
+    builder.op("Torch-Compiled Region: 0/0", 5, 10)
+    assert run(RULE, builder).state is State.CLEAR
+
+
+@pytest.mark.parametrize(("pointwise", "state"), [(19_800, State.CLEAR), (20_400, State.FIRED)])
+def test_boundary(pointwise: float, state: State) -> None:
+    assert run(RULE, world(pointwise=pointwise, other=90_000 * 1.1111 - pointwise)).state is state
+
+
+def test_cannot_tell_where_names_say_nothing() -> None:
+    builder = TraceBuilder().step(0, 0, 100)
+    builder.launch(0, kernel_start=10, kernel_dur=80, name="pe_exe")
+    assert run(RULE, builder).state is State.CANNOT_TELL
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain, other = judged(RULE, world()), judged(RULE, renamed(shifted(world(), 1e12), 1_000))
+    assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)

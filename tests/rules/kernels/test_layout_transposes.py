@@ -1,0 +1,60 @@
+"""KE002: 9 of 90 busy milliseconds reorder tensors around convolutions."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import State
+from builders import TraceBuilder
+from rules.kernels.layout_transposes import RULE
+from worlds import judged, renamed, run, shifted
+
+CONV = "sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize64x128x32_stage5"
+
+
+def world(
+    *,
+    layout: float = 9_000,
+    conv: float = 81_000,
+    name: str = "void cudnn::ops::nchwToNhwcKernel<float, float, float>(p)",
+) -> TraceBuilder:
+    """Three steps of 100 ms: a reordering and a convolution."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        op = "aten::cudnn_convolution"
+        builder.launch(at, kernel_start=at + 2_000, kernel_dur=layout, name=name, op=op)
+        builder.launch(at + 100, kernel_start=at + 2_000 + layout, kernel_dur=conv, name=CONV, op=op)
+    return builder
+
+
+def test_fires_with_their_time() -> None:
+    found = judged(RULE, world())
+    assert found.ns_per_step == pytest.approx(9e6 * 0.9, abs=10)
+    assert "(10 % of its busy time)" in found.finding.why
+
+
+def test_miopen_names_count_too() -> None:
+    assert run(RULE, world(name="batched_transpose_32x16_half")).state is State.FIRED
+
+
+def test_another_transpose_does_not() -> None:
+    name = "void transpose_readWrite_alignment_kernel<float2, float2, 1, false, 6, 4, 4>(p)"
+    assert run(RULE, world(name=name)).state is State.CLEAR
+
+
+@pytest.mark.parametrize(("layout", "state"), [(1_900, State.CLEAR), (2_100, State.FIRED)])
+def test_boundary(layout: float, state: State) -> None:
+    assert run(RULE, world(layout=layout, conv=100_000 - layout)).state is state
+
+
+def test_not_applicable_without_convolutions() -> None:
+    builder = TraceBuilder().step(0, 0, 100)
+    builder.launch(0, kernel_start=10, kernel_dur=80)
+    assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain, other = judged(RULE, world()), judged(RULE, renamed(shifted(world(), 1e12), 1_000))
+    assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)

@@ -1,0 +1,79 @@
+"""ME001: every step frees and allocates 3 ms worth of device memory while the device idles."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import State
+from builders import TraceBuilder
+from rules.memory.allocation_in_steps import RULE
+from worlds import judged, renamed, run, shifted
+
+
+def world(
+    *, call: float = 3_000, name: str = "cudaFree", steps: int = 6, only: frozenset[int] | None = None
+) -> TraceBuilder:
+    """Steps of 100 ms: an allocator call, then one kernel that fills the rest."""
+    builder = TraceBuilder()
+    for number in range(steps):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        if only is None or number in only:
+            builder.op("aten::empty", at, call)
+            builder.runtime(name, at, call)
+        builder.launch(at + call, kernel_start=at + call + 10, kernel_dur=99_990 - call)
+    return builder
+
+
+def test_fires_with_the_idle_time_inside_the_calls() -> None:
+    found = judged(RULE, world())
+    # Five steps after the first, 3 ms each, over six used steps.
+    assert found.ns_per_step == 2_500_000
+    assert found.finding.why.startswith("1.0 calls a step allocate or free memory of the device")
+    assert found.finding.steps_seen == 5
+
+
+def test_a_call_beside_a_busy_device_costs_nothing() -> None:
+    builder = world(call=3_000)
+    for number in range(6):
+        builder.kernel("busy", number * 100_000.0, 3_100)
+    assert judged(RULE, builder).ns_per_step == 0
+
+
+def test_quiet_when_only_the_first_step_allocates() -> None:
+    assert run(RULE, world(only=frozenset({0}))).state is State.CLEAR
+
+
+@pytest.mark.parametrize(("call", "state"), [(4_900, State.CLEAR), (5_100, State.FIRED)])
+def test_boundary_of_time(call: float, state: State) -> None:
+    # One call in five steps: no habit; 1 % of 500 ms is 5 ms.
+    assert run(RULE, world(call=call, only=frozenset({3}))).state is state
+
+
+@pytest.mark.parametrize(
+    ("only", "state"), [({1, 2}, State.CLEAR), ({1, 2, 3}, State.CLEAR), ({1, 2, 3, 4, 5}, State.FIRED)]
+)
+def test_boundary_of_habit(only: set[int], state: State) -> None:
+    assert run(RULE, world(call=100, only=frozenset(only))).state is state
+
+
+def test_cannot_tell_from_one_step() -> None:
+    assert run(RULE, world(steps=1, call=100)).state is State.CANNOT_TELL
+
+
+def test_suppressed_while_warming_up() -> None:
+    result = run(RULE, world(call=60_000, only=frozenset({1})))
+    assert (result.state, result.reason) == (State.SUPPRESSED, "by PG002")
+
+
+def test_the_fix_fits_the_call() -> None:
+    assert "expandable_segments" in judged(RULE, world()).finding.fix[0].code
+    assert "pin_memory" in judged(RULE, world(name="cudaHostAlloc")).finding.fix[0].code
+    builder = world()
+    builder.python("torch/cuda/memory.py(161): empty_cache", 1, 10)
+    assert judged(RULE, builder).finding.fix[0].code == "-torch.cuda.empty_cache()"
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain, other = judged(RULE, world()), judged(RULE, renamed(shifted(world(), 1e12), 1_000))
+    assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)

@@ -1,0 +1,69 @@
+"""PR003: a bfloat16 model whose vocabulary of 50257 spoils its largest product, 20 of 90 busy milliseconds."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Confidence, State
+from builders import TraceBuilder
+from rules.precision.misaligned_gemm import RULE
+from worlds import judged, renamed, run, shifted
+
+ALIGN1 = "void cutlass::Kernel2<cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_tn_align1>(Params)"
+ALIGN8 = "void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_bf16_64x64_64x6_nn_align8>(Params)"
+NVJET = "nvjet_tst_192x192_64x4_2x1_v_bz_coopB_TNN"
+POINTWISE = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>(p)"
+
+
+def world(
+    *, name: str = ALIGN1, product: float = 20_000, other: float = 70_000, shapes: list[list[int]] | None = None
+) -> TraceBuilder:
+    """Three steps of 100 ms: one product, then pointwise work."""
+    builder = TraceBuilder()
+    args = {} if shapes is None else {"Input Dims": shapes, "Input type": ["c10::BFloat16", "c10::BFloat16"]}
+    for number in range(3):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        builder.op("aten::mm", at, 50, **args)
+        builder.launch(at, kernel_start=at + 2_000, kernel_dur=product, name=name, op=None)
+        builder.launch(at + 100, kernel_start=at + 2_000 + product, kernel_dur=other, name=POINTWISE)
+    return builder
+
+
+def test_fires_by_name_with_a_third_of_the_time() -> None:
+    found = judged(RULE, world(shapes=[[4096, 768], [768, 50257]]))
+    assert found.ns_per_step == pytest.approx(20e6 / 3 * 0.9, abs=10)
+    assert found.confidence is Confidence.HIGH
+    assert "50257 -> 50264" in found.finding.fix[0].code
+    assert found.finding.evidence[1].rows[0][:2] == (768, 50257)  # type: ignore[union-attr]
+
+
+def test_fires_by_shape_where_names_say_nothing() -> None:
+    found = judged(RULE, world(name=NVJET, shapes=[[4096, 768], [768, 50257]]))
+    assert found.confidence is Confidence.MEDIUM
+
+
+def test_quiet_when_all_sizes_fit() -> None:
+    assert run(RULE, world(name=NVJET, shapes=[[4095, 768], [768, 50304]])).state is State.CLEAR
+    assert run(RULE, world(name=ALIGN8)).state is State.CLEAR
+
+
+def test_a_simt_kernel_is_always_unaligned_and_says_nothing() -> None:
+    simt = "void cutlass::Kernel<cutlass_80_simt_sgemm_128x32_8x5_nn_align1>(Params)"
+    assert run(RULE, world(name=simt)).state is State.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(("product", "state"), [(4_900, State.CLEAR), (5_100, State.FIRED)])
+def test_boundary(product: float, state: State) -> None:
+    assert run(RULE, world(product=product, other=95_000)).state is state
+
+
+def test_cannot_tell_without_shapes_where_names_state_no_alignment() -> None:
+    result = run(RULE, world(name=NVJET))
+    assert result.state is State.CANNOT_TELL
+    assert "record_shapes=True" in result.reason
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain, other = judged(RULE, world()), judged(RULE, renamed(shifted(world(), 1e12), 1_000))
+    assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)
