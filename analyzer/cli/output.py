@@ -11,7 +11,7 @@ import click
 
 from traces.errors import UsageError
 
-FORMATS = ("text", "markdown", "json")
+FORMATS = ("text", "markdown", "html", "json", "sarif", "github", "svg")
 
 
 def format_of(output: Path | None, stated: str | None) -> str:

@@ -12,10 +12,17 @@ from analyzer.analysis import Analysis
 MODULES = {
     "text": "analyzer.report.text",
     "markdown": "analyzer.report.markdown",
+    "html": "analyzer.report.html",
     "json": "analyzer.report.json",
+    "sarif": "analyzer.report.sarif",
+    "github": "analyzer.report.github",
+    "svg": "analyzer.report.svg",
 }
 # GitHub takes `.sarif.json` as an attachment, `.sarif` it does not. Longer endings first.
-ENDINGS = {".json": "json", ".md": "markdown", ".markdown": "markdown", ".txt": "text", ".text": "text"}
+ENDINGS = {
+    ".sarif.json": "sarif", ".sarif": "sarif", ".json": "json", ".md": "markdown", ".markdown": "markdown",
+    ".html": "html", ".htm": "html", ".svg": "svg", ".txt": "text", ".text": "text",
+}  # fmt: skip
 
 
 class _Format(Protocol):

@@ -18,13 +18,13 @@ def secretive():
 
 
 def test_several_formats_in_one_run(world, tmp_path, capsys):
-    names = ["r.md", "r.json", "r.txt"]
+    names = ["r.md", "r.json", "r.txt", "r.html", "r.sarif", "s.sarif.json", "r.svg"]
     arguments = [part for name in names for part in ("-o", str(tmp_path / name))]
     assert main(["explain", "trace.json", *arguments]) == 0
     starts = [(tmp_path / name).read_text(encoding="utf-8")[:4] for name in names]
-    assert starts == ["<!--", "{\n  ", "trac"]
+    assert starts == ["<!--", "{\n  ", "trac", "<!do", "{\n  ", "{\n  ", "<svg"]
     assert len(world.asked) == 1
-    assert capsys.readouterr().err.count("wrote ") == 3
+    assert capsys.readouterr().err.count("wrote ") == len(names)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_impossible_outputs_are_told_before_the_trace_is_read(world, capsys, tmp
     assert world.asked == []
 
 
-@pytest.mark.parametrize("form", ["markdown", "json", "text"])
+@pytest.mark.parametrize("form", ["markdown", "json", "text", "html", "sarif", "github"])
 def test_reports_are_redacted_unless_asked(world, capsys, form):
     world.answer = secretive()
     assert main(["explain", "t.json", "--format", form]) == 0
@@ -56,8 +56,9 @@ def test_reports_are_redacted_unless_asked(world, capsys, form):
     assert "ghp_" in shown
 
 
-def test_a_written_report_is_shown_again(world, capsys, tmp_path):
-    path = tmp_path / "report.json"
+@pytest.mark.parametrize("name", ["report.json", "report.html"])
+def test_a_written_report_is_shown_again(world, capsys, tmp_path, name):
+    path = tmp_path / name
     main(["explain", "trace.json", "-o", str(path)])
     world.answer = AssertionError("the trace must not be needed")
     assert main(["explain", str(path)]) == 0
@@ -78,3 +79,31 @@ def test_a_damaged_report_is_a_message(world, capsys, tmp_path):
     path.write_text(json.dumps({"schema_version": "1.0"}))
     assert main(["explain", str(path)]) == 3
     assert "not a complete report" in capsys.readouterr().err
+
+
+def test_github_job_gets_annotations_and_a_summary(world, capsys, tmp_path, monkeypatch):
+    summary = tmp_path / "summary.md"
+    summary.write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    assert main(["explain", "t.json", "--format", "github"]) == 0
+    assert capsys.readouterr().out.startswith("::warning file=train.py,line=88,")
+    text = summary.read_text(encoding="utf-8")
+    assert text.startswith("before\n<!-- advisor-report")
+    assert "### PyTorch performance report" in text
+
+
+def test_summary_that_cannot_be_written_is_a_message(world, capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "absent" / "summary.md"))
+    assert main(["explain", "t.json", "--format", "github"]) == 2
+    assert "GITHUB_STEP_SUMMARY" in capsys.readouterr().err
+
+
+def test_redacting_reads_who_and_where_we_are(monkeypatch, tmp_path):
+    from analyzer.cli import documents
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("USER", "alicesmith")
+    monkeypatch.setattr("socket.gethostname", lambda: "gpu-box-17.corp.example")
+    project = documents.project()
+    assert project.roots == (str(tmp_path),)
+    assert {"alicesmith", "gpu-box-17", "gpu-box-17.corp.example"} <= set(project.names)

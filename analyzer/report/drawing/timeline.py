@@ -1,0 +1,141 @@
+"""One step as lanes: what the host does and what the device does, and which part a finding explains."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from analyzer.analysis import Analysis, Cause, IntervalsEvidence, Lane, Timeline
+from analyzer.report import safe
+from analyzer.report.drawing.shapes import WIDTH, Drawing, cause_class, line, number, rect, text, width_of
+from analyzer.units import count, duration
+
+_LEFT = 76
+_ROOM = WIDTH - _LEFT
+_LANE = 30
+_BOX = 23
+_TOP = 22
+_BRACKET = 30
+_MOST_RECTS = 1_600
+_MOST_BRACKETS = 4
+_MOST_PIECES = 40
+
+
+@dataclass
+class _Box:
+    """A drawn span in pixels."""
+
+    start: float
+    end: float
+    label: str
+    cause: Cause
+    ns: int
+
+
+def timeline(analysis: Analysis) -> Drawing | None:
+    """The lanes of the representative step; None where there are none."""
+    shown = analysis.timeline
+    if not shown.lanes or shown.dur_ns <= 0:
+        return None
+    lanes = _boxes(shown)
+    bottom = _TOP + len(lanes) * _LANE
+    body = list(_axis(shown.dur_ns, bottom))
+    for row, (lane, boxes) in enumerate(zip(shown.lanes, lanes, strict=True)):
+        y = _TOP + row * _LANE + (_LANE - _BOX) / 2
+        body.append(text(0, y + _BOX / 2 + 4, safe.name(lane.name, 10), ""))
+        body += [piece for box in boxes for piece in _drawn(box, y)]
+    rows = list(_brackets(analysis, bottom, body))
+    height = bottom + max(rows, default=0) * _BRACKET + 6
+    return Drawing(height, "".join(body), _sentence(analysis))
+
+
+def _boxes(shown: Timeline) -> list[list[_Box]]:
+    """Spans in pixels; merged the more coarsely the more there are."""
+    boxes: list[list[_Box]] = []
+    for least in (1.0, 2.0, 4.0, 8.0):
+        boxes = [_merged(lane, shown.dur_ns, least) for lane in shown.lanes]
+        if sum(map(len, boxes)) <= _MOST_RECTS:
+            break
+    return boxes
+
+
+def _merged(lane: Lane, whole_ns: int, least: float) -> list[_Box]:
+    """Boxes at least `least` pixels wide; what is closer than that to one of its kind joins it."""
+    boxes: list[_Box] = []
+    for span in lane.spans:
+        start = min(max(span.start_ns / whole_ns, 0.0), 1.0) * _ROOM
+        end = max(min(max((span.start_ns + span.dur_ns) / whole_ns, 0.0), 1.0) * _ROOM, start + least)
+        last = boxes[-1] if boxes else None
+        if last is not None and start - last.end < least:
+            if span.cause == last.cause and span.label == last.label:
+                last.end, last.ns = max(end, last.end), last.ns + span.dur_ns
+                continue
+            start = max(start, last.end)
+            if end - start < least:
+                continue
+        boxes.append(_Box(start, min(end, float(_ROOM)), span.label, span.cause, span.dur_ns))
+    return boxes
+
+
+def _drawn(box: _Box, y: float) -> Iterator[str]:
+    width = box.end - box.start
+    name = safe.name(box.label or box.cause.replace("_", " "), 60)
+    yield rect(_LEFT + box.start, y, max(width - 0.5, 0.5), _BOX, cause_class(box.cause), f"{name}: {duration(box.ns)}")
+    label = safe.middle(name, 24)
+    if width_of(label) + 8 < width:
+        yield text(_LEFT + box.start + width / 2, y + _BOX / 2 + 4, label, "inside")
+
+
+def _axis(whole_ns: int, bottom: int) -> Iterator[str]:
+    """At most eight marks at round times."""
+    rough = whole_ns / 8
+    unit = 10 ** math.floor(math.log10(max(rough, 1)))
+    step = next((unit * times for times in (1, 2, 5) if unit * times >= rough), unit * 10)
+    for mark in range(math.floor(whole_ns / step) + 1):
+        x = _LEFT + mark * step / whole_ns * _ROOM
+        yield line(x, _TOP - 4, x, bottom, "grid")
+        label = duration(mark * step) if mark else "0"
+        end = x + width_of(label) / 2 > WIDTH
+        yield text(min(x, WIDTH), 12, label, "quiet end" if end else "quiet middle")
+
+
+def _brackets(analysis: Analysis, bottom: int, body: list[str]) -> Iterator[int]:
+    """A bracket per finding under the time it claims, its name under the longest piece; yields the rows used."""
+    taken: list[float] = []
+    for finding in analysis.cards[:_MOST_BRACKETS]:
+        pieces = sorted(_pieces(finding.evidence, analysis.timeline), key=lambda piece: piece[0] - piece[1])
+        if not pieces:
+            continue
+        words = f"{safe.name(finding.rule, 10)}: at most {duration(finding.saving.ns_per_step_max)} a step"
+        half = width_of(words) / 2
+        low, high = pieces[0]
+        middle = min(max(_LEFT + (low + high) / 2, half), WIDTH - half)
+        left = min(middle - half, _LEFT + min(piece[0] for piece in pieces))
+        right = max(middle + half, _LEFT + max(piece[1] for piece in pieces))
+        row = next((place for place, end in enumerate(taken) if left > end + 6), len(taken))
+        taken[row : row + 1] = [right]
+        y = bottom + row * _BRACKET + 3
+        for start, end in pieces[:_MOST_PIECES]:
+            path = f"M{number(_LEFT + start)} {y}v5H{number(_LEFT + max(end, start + 1))}v-5"
+            body.append(f'<path class="bracket" d="{path}"/>')
+        body.append(text(middle, y + 19, words, "name middle"))
+        yield row + 1
+
+
+def _pieces(evidence: tuple[object, ...], shown: Timeline) -> Iterator[tuple[float, float]]:
+    for one in evidence:
+        if isinstance(one, IntervalsEvidence) and one.step == shown.step:
+            for low, high in one.spans:
+                start, end = (min(max(place / shown.dur_ns, 0.0), 1.0) * _ROOM for place in (low, high))
+                yield start, end
+
+
+def _sentence(analysis: Analysis) -> str:
+    shown = analysis.timeline
+    step = "the trace" if shown.step is None else f"step {shown.step}"
+    parts = []
+    for lane in shown.lanes:
+        busy = sum(span.dur_ns for span in lane.spans)
+        parts.append(f"{safe.name(lane.name, 40)} {duration(busy)} in {count(len(lane.spans), 'piece')}")
+    return f"Timeline of {step}, {duration(shown.dur_ns)} long. Busy: {'; '.join(parts)}."

@@ -1,0 +1,59 @@
+"""Findings as commands of a GitHub Actions log: each becomes a note at its line of the pull request.
+
+The runner shows ten warnings and ten notices of a step, so the best ten findings come first and one notice counts the rest. The
+report itself goes to the page of the job (`GITHUB_STEP_SUMMARY`), which the command line sees to.
+"""
+
+from __future__ import annotations
+
+from analyzer.analysis import Analysis, FindingDocument
+from analyzer.report import safe, wording
+from analyzer.units import count, share
+
+_MOST = 10
+_LEVELS = {"high": "warning", "medium": "warning", "low": "notice", "info": "notice"}
+
+
+def render(analysis: Analysis) -> str:
+    """One command a line, ending in a newline."""
+    if analysis.trust.verdict == "unusable":
+        reasons = " ".join(reason.message for reason in analysis.trust.reasons[:3])
+        return _command("warning", {"title": "advisor"}, f"This trace cannot be the base of advice. {reasons}")
+    cards = analysis.cards
+    shown = [_finding(one) for one in cards[:_MOST]]
+    head = f"{wording.verdict(analysis)} {' '.join(wording.outlook(analysis))}"
+    if len(cards) > _MOST:
+        head += f" {count(len(cards) - _MOST, 'more finding')} in the summary of this job."
+    return "".join([*shown, _command("notice", {"title": wording.title(analysis)}, head)])
+
+
+def _finding(one: FindingDocument) -> str:
+    properties: dict[str, str] = {}
+    place = one.location
+    if place is not None and not place.file.startswith(("…", "/", "~", "<")):
+        properties["file"] = safe.name(place.file, 300)
+        if place.line is not None:
+            properties["line"] = str(place.line)
+    properties["title"] = f"advisor {safe.name(one.rule, 12)}: {safe.name(one.title, 80)}"
+    gain = (
+        f"{wording.worth(one)} ({share(one.saving.ratio_max)})"
+        if one.saving.ns_per_step_max > 0
+        else wording.worth(one)
+    )
+    return _command(
+        _LEVELS[one.severity], properties, f"{one.why[:1_200]} Fixing it {gain}; {one.confidence} confidence."
+    )
+
+
+def _command(name: str, properties: dict[str, str], message: str) -> str:
+    """`::warning file=train.py,line=88,title=...::message`, with what would end a part of it escaped as the runner expects."""
+    named = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+    return f"::{name} {named}::{_data(safe.clean(message))}\n"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(safe.clean(text)).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,73 @@
+"""An `Analysis` as one HTML file that opens anywhere: no request, no framework, complete without its script.
+
+The policy in its head lets run exactly one script and one style sheet, those whose digests it states; a name in a trace that
+looks like markup is text, and would not run if it were not.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from pathlib import Path
+
+import jinja2
+import msgspec
+from markupsafe import Markup
+
+from analyzer.analysis import Analysis
+from analyzer.report.drawing import palette
+from analyzer.report.html.prose import embedded
+from analyzer.report.html.view import view
+
+__all__ = ["render"]
+
+_HERE = Path(__file__).parent
+# A page beyond this opens slowly; what it shows stays, the data for opening it again become smaller.
+_DATA_LIMIT = 2_000_000
+_WHOLE = "It holds its data: `advisor explain` opens this file again."
+_SMALLER = "It holds its data without the evidence, which was too large: `advisor explain` opens this file again."
+_NONE = "Its data were too large to be held here: write them with -o report.json."
+
+
+def render(analysis: Analysis) -> str:
+    """The page, ending in a newline."""
+    data, note = _data(analysis)
+    style, script = palette.css() + _text("page.css"), _text("page.js")
+    policy = (
+        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    rendered = _template().render(
+        page=view(analysis, note), policy=policy, style=Markup(style), script=Markup(script), data=data
+    )
+    return rendered.strip() + "\n"
+
+
+def _data(analysis: Analysis) -> tuple[Markup | None, str]:
+    """The document for opening the page again, as much of it as fits, and what to say of it."""
+    bare = tuple(msgspec.structs.replace(finding, evidence=()) for finding in analysis.findings)
+    smaller = msgspec.structs.replace(analysis, findings=bare)
+    for document, note in ((analysis, _WHOLE), (smaller, _SMALLER)):
+        data = embedded(msgspec.json.encode(document))
+        if len(data) <= _DATA_LIMIT:
+            return data, note
+    return None, _NONE
+
+
+def _digest(text: str) -> str:
+    """How a content security policy names an element's text."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _text(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        loader=jinja2.FileSystemLoader(_HERE),
+    )  # fmt: skip
+    return environment.get_template("page.html.j2")

@@ -1,0 +1,212 @@
+"""The page as plain data: what each place of the template shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from analyzer.analysis import Analysis
+from analyzer.report import safe, wording
+from analyzer.report.drawing.shapes import Drawing, cause_class
+from analyzer.report.drawing.timeline import timeline
+from analyzer.report.drawing.waterfall import MOST_STEPS, per_step, shown_parts, steps, waterfall
+from analyzer.report.html.evidence import Head, Table
+from analyzer.report.html.findings import Finding, findings, small
+from analyzer.report.html.prose import prose
+from analyzer.report.text import causes
+from analyzer.report.text.trust import RECORD_AGAIN
+from analyzer.units import count, duration, share
+
+_MOST_SPANS = 240
+_STATES = {
+    "fired": "found", "clear": "passed", "cannot_tell": "could not run", "crashed": "crashed", "suppressed": "suppressed",
+    "not_applicable": "does not apply", "disabled": "not selected",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One of the large numbers."""
+
+    value: str
+    label: str
+    good: bool = False
+
+
+@dataclass(frozen=True)
+class Part:
+    """One line of the legend."""
+
+    kind: str
+    name: str
+    time: str
+    share: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Page:
+    """Everything the template shows."""
+
+    version: str
+    title: str
+    name: str
+    origin: str
+    figures: tuple[Figure, ...]
+    verdict: str
+    outlook: str
+    doubts_head: str
+    doubts: tuple[Markup, ...]
+    record_again: str
+    where_head: str
+    waterfall: Drawing | None
+    legend: tuple[Part, ...]
+    device_line: str
+    timeline_head: str
+    timeline: Drawing | None
+    timeline_table: Table
+    steps: Drawing | None
+    steps_line: str
+    findings: tuple[Finding, ...]
+    nothing: str
+    small: tuple[Markup, ...]
+    checks_line: str
+    checks: Table
+    environment: tuple[tuple[str, Markup], ...]
+    repairs: tuple[Markup, ...]
+    data_note: str
+
+
+def view(analysis: Analysis, data_note: str) -> Page:
+    """The page of an analysis; an unusable trace gets no figures, only why and what to record."""
+    usable = analysis.trust.verdict != "unusable"
+    summary = analysis.summary
+    drawn = timeline(analysis) if usable else None
+    whole = analysis.trace.steps.source == "whole-trace"
+    return Page(
+        version=safe.name(analysis.tool.version, 24),
+        title=wording.title(analysis),
+        name=safe.name(analysis.trace.name),
+        origin=", ".join(_origin(analysis)),
+        figures=tuple(_figures(analysis)) if usable else (),
+        verdict=safe.clean(wording.verdict(analysis))
+        if usable
+        else "The trace was read, but no advice can rest on it.",
+        outlook=" ".join(wording.outlook(analysis)) if usable else "",
+        doubts_head="Why there is no advice" if not usable else "Notes on trust",
+        doubts=tuple(prose(f"{one.code} {one.message}" if one.code else one.message) for one in analysis.trust.reasons),
+        record_again="\n".join(RECORD_AGAIN) if not usable else "",
+        where_head="Where the time goes" if whole else f"Where a step of {duration(summary.step_ns.mean)} goes",
+        waterfall=waterfall(analysis) if usable and shown_parts(analysis) else None,
+        legend=tuple(_legend(analysis)),
+        device_line=_device_line(analysis),
+        timeline_head=_timeline_head(analysis),
+        timeline=drawn,
+        timeline_table=_timeline_table(analysis),
+        steps=steps(analysis) if usable else None,
+        steps_line=_steps_line(analysis),
+        findings=findings(analysis),
+        nothing=_nothing(analysis),
+        small=small(analysis),
+        checks_line=_checks_line(analysis),
+        checks=_checks(analysis),
+        environment=tuple((label, prose(text, 600)) for label, text in wording.environment(analysis)),
+        repairs=tuple(prose(f"{one.count:,} x: {one.message}", 400) for one in analysis.repairs),
+        data_note=data_note,
+    )
+
+
+def _origin(analysis: Analysis) -> Iterator[str]:
+    device = wording.device(analysis)
+    yield safe.name(device, 80) if device else "no GPU events"
+    if analysis.trace.versions.torch:
+        yield f"torch {safe.name(analysis.trace.versions.torch, 40)}"
+    yield f"{analysis.trace.events:,} events"
+
+
+def _figures(analysis: Analysis) -> Iterator[Figure]:
+    summary = analysis.summary
+    yield Figure(duration(summary.step_ns.mean), "a step now")
+    if wording.promises(analysis):
+        yield Figure(duration(summary.reachable_step_ns), "reachable at best", good=True)
+    if summary.gpu_busy_ratio is not None:
+        yield Figure(share(summary.gpu_busy_ratio), "GPU busy")
+    yield Figure(f"{summary.used_steps:,}", "steps")
+
+
+def _legend(analysis: Analysis) -> Iterator[Part]:
+    on_device = analysis.summary.gpu_busy_ratio is not None
+    for part in sorted(shown_parts(analysis), key=lambda part: -part.ns):
+        yield Part(
+            cause_class(part.cause), causes.label(part.cause), per_step(part, analysis), share(part.ratio),
+            causes.meaning(part.cause, on_device),
+        )  # fmt: skip
+
+
+def _device_line(analysis: Analysis) -> str:
+    devices = analysis.summary.devices
+    if len(devices) < 2:
+        return ""
+    return "Busy on each device: " + ", ".join(
+        f"{safe.name(one.device, 30)} {share(one.busy_ratio)}" for one in devices
+    )
+
+
+def _timeline_head(analysis: Analysis) -> str:
+    shown = analysis.timeline
+    step = "The whole trace" if shown.step is None else f"Step {shown.step}, the nearest to the median"
+    return f"{step}: {duration(shown.dur_ns)}"
+
+
+def _timeline_table(analysis: Analysis) -> Table:
+    """The spans of all lanes, the longest where there are too many to read."""
+    spans = [(lane.name, span) for lane in analysis.timeline.lanes for span in lane.spans]
+    least = sorted((span.dur_ns for _, span in spans), reverse=True)[_MOST_SPANS - 1] if len(spans) > _MOST_SPANS else 0
+    rows = [
+        [safe.name(lane, 40), duration(span.start_ns), duration(span.dur_ns), safe.name(span.label, 80),
+         causes.label(span.cause)]
+        for lane, span in spans
+        if span.dur_ns >= least
+    ][:_MOST_SPANS]  # fmt: skip
+    heads = (Head("Lane"), Head("Start", True), Head("Duration", True), Head("What"), Head("Cause"))
+    left = len(spans) - len(rows)
+    return Table(
+        "What each lane does in this step", heads, rows, f"{left:,} shorter spans are left out." if left else ""
+    )
+
+
+def _steps_line(analysis: Analysis) -> str:
+    times = analysis.summary.step_ns
+    spread = (
+        f"Median {duration(times.median)}, p95 {duration(times.p95)}, {duration(times.min)} to {duration(times.max)}."
+    )
+    more = (
+        f" The first {MOST_STEPS} of {len(analysis.steps):,} steps are drawn."
+        if len(analysis.steps) > MOST_STEPS
+        else ""
+    )
+    left_out = "; ".join(safe.clean(line) for line in wording.excluded(analysis))
+    return spread + more + (f" {left_out[:1].upper()}{left_out[1:]}." if left_out else "")
+
+
+def _nothing(analysis: Analysis) -> str:
+    if analysis.trust.verdict == "unusable":
+        return "None: no advice can rest on this trace."
+    return "No finding is worth 2 % of the step or more."
+
+
+def _checks_line(analysis: Analysis) -> str:
+    counts = {state: sum(check.state == state for check in analysis.checks) for state in _STATES}
+    return ", ".join(f"{number} {_STATES[state]}" for state, number in counts.items() if number) + (
+        f", of {count(len(analysis.checks), 'check')}." if analysis.checks else "No checks were run."
+    )
+
+
+def _checks(analysis: Analysis) -> Table:
+    rows = [
+        [safe.name(check.rule, 12), safe.name(check.title, 80), _STATES[check.state], safe.name(check.reason, 300)]
+        for check in analysis.checks
+    ]
+    return Table("Every check and what became of it", (Head("Rule"), Head("Check"), Head("State"), Head("Why")), rows)

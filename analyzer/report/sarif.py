@@ -1,0 +1,111 @@
+"""Findings with a place in the code as SARIF 2.1.0, for GitHub's code scanning and for editors.
+
+Only findings with a file of the project and a line: others would be rejected or attached to nothing. They show under
+"Code scanning", in the security tab; performance is no vulnerability, so nothing here is an error.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+from urllib.parse import quote
+
+from analyzer.analysis import Analysis, FindingDocument, SeverityName
+from analyzer.report import safe, wording
+from analyzer.report.markdown.escape import block, prose
+from analyzer.units import share
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_LEVELS: dict[SeverityName, str] = {"high": "warning", "medium": "warning", "low": "note", "info": "note"}
+# GitHub shows 5,000 results of a run.
+_MOST_RESULTS = 5_000
+_LANGUAGES = {"diff": "diff", "python": "python", "shell": "bash", "text": ""}
+
+
+def render(analysis: Analysis) -> str:
+    """The log, ending in a newline."""
+    placed = [one for one in analysis.findings if not one.explained_by and _uri(one) is not None][:_MOST_RESULTS]
+    rules = {one.rule: one for one in reversed(placed)}
+    order = sorted(rules)
+    driver = {
+        "name": "advisor",
+        "fullName": "advisor, a bottleneck advisor for PyTorch profiler traces",
+        "version": safe.name(analysis.tool.version, 40),
+        "rules": [_rule(rules[code]) for code in order],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {"SRCROOT": {"description": {"text": "The root of the repository."}}},
+        "results": [_result(one, order.index(one.rule)) for one in placed],
+    }
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
+
+
+def _uri(finding: FindingDocument) -> str | None:
+    """The file relative to the project's root; None without one, and for files of packages and of elsewhere."""
+    place = finding.location
+    if place is None or place.line is None or place.line < 1:
+        return None
+    parts = re.split(r"[\\/]", place.file)
+    outside = (
+        place.file.startswith(("/", "~", "<", "…")) or ":" in parts[0] or ".." in parts or "site-packages" in parts
+    )
+    if outside or not place.file.isprintable() or len(place.file) > 1_000 or not parts[-1]:
+        return None
+    return quote("/".join(part for part in parts if part not in ("", ".")))
+
+
+def _rule(finding: FindingDocument) -> dict[str, Any]:
+    fixes = "\n\n".join(
+        prose(f"{fix.code} {fix.note}".strip())
+        if fix.language == "text"
+        else f"{prose(fix.note)}\n\n{block(fix.code, _LANGUAGES[fix.language])}"
+        for fix in finding.fix
+    )
+    code = safe.name(finding.rule, 12)
+    page = f"`advisor rule {code}` shows how this is measured."
+    described: dict[str, Any] = {
+        "id": f"advisor/{code}",
+        "name": _camel(finding.name),
+        "shortDescription": {"text": safe.name(finding.title)},
+        "help": {"text": f"advisor rule {code} shows how this is measured.", "markdown": f"{fixes}\n\n{page}".strip()},
+        "properties": {"tags": ["performance", safe.name(finding.family, 40)], "problem.severity": "warning"},
+        "defaultConfiguration": {"level": _LEVELS[finding.severity]},
+    }
+    links = [reference for reference in finding.references if reference.startswith("https://")]
+    return {**described, "helpUri": links[0]} if links else described
+
+
+def _camel(name: str) -> str:
+    return "".join(part[:1].upper() + part[1:] for part in re.split(r"[^A-Za-z0-9]+", name)) or "Finding"
+
+
+def _result(finding: FindingDocument, index: int) -> dict[str, Any]:
+    assert finding.location is not None
+    gain = f"{wording.worth(finding)} ({share(finding.saving.ratio_max)}), {finding.confidence} confidence"
+    message = f"{safe.name(finding.title)}: {gain}. {safe.clean(finding.why[: safe.PROSE_LIMIT])}"
+    place = {
+        "artifactLocation": {"uri": _uri(finding), "uriBaseId": "SRCROOT"},
+        "region": {"startLine": finding.location.line},
+    }
+    location: dict[str, Any] = {"physicalLocation": place}
+    if finding.location.function:
+        name = safe.name(finding.location.function)
+        location["logicalLocations"] = [{"name": name, "kind": "function"}]
+    return {
+        "ruleId": f"advisor/{safe.name(finding.rule, 12)}",
+        "ruleIndex": index,
+        "level": _LEVELS[finding.severity],
+        # `[text](address)` would be a link, in plain text too.
+        "message": {"text": message.replace("](", "] (")},
+        "locations": [location],
+        "partialFingerprints": {"advisorFinding/v1": safe.name(finding.id, 60)},
+        "properties": {
+            "savingNsPerStepMax": finding.saving.ns_per_step_max,
+            "savingRatioMax": finding.saving.ratio_max,
+            "confidence": finding.confidence,
+        },
+    }

@@ -1,0 +1,79 @@
+"""The waterfall, the timeline and the steps as one self-contained picture to attach to an issue, light or dark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from markupsafe import escape
+
+from analyzer.analysis import Analysis
+from analyzer.report import safe, wording
+from analyzer.report.drawing import palette
+from analyzer.report.drawing.shapes import WIDTH, Drawing, text
+from analyzer.report.drawing.timeline import timeline
+from analyzer.report.drawing.waterfall import per_step, shown_parts, steps, waterfall
+from analyzer.report.text import causes
+from analyzer.units import duration, share
+
+_MARGIN = 24
+_LEGEND_WIDTH = 240
+
+
+def render(analysis: Analysis) -> str:
+    """The picture, ending in a newline."""
+    body = [text(0, 18, wording.title(analysis), "strong title")]
+    top = 34
+    if analysis.trust.verdict == "unusable":
+        for reason in analysis.trust.reasons[:4]:
+            body.append(text(0, top + 12, safe.name(reason.message, 130)))
+            top += 20
+    else:
+        body.append(text(0, top + 6, safe.name(wording.verdict(analysis), 130), "quiet"))
+        top += 24
+        for heading, drawing in _parts(analysis):
+            body.append(text(0, top + 12, heading, "strong"))
+            body.append(drawing.group(top + 22))
+            top += 22 + drawing.height + 18
+            if heading.startswith("Where"):
+                legend, height = _legend(analysis)
+                body.append(f'<g transform="translate(0 {top - 8})">{legend}</g>')
+                top += height + 8
+    return _document("".join(body), top, wording.title(analysis))
+
+
+def _parts(analysis: Analysis) -> Iterator[tuple[str, Drawing]]:
+    mean = duration(analysis.summary.step_ns.mean)
+    yield f"Where a step of {mean} goes", waterfall(analysis)
+    lanes = timeline(analysis)
+    if lanes is not None:
+        step = (
+            "The trace" if analysis.timeline.step is None else f"Step {analysis.timeline.step}, nearest to the median"
+        )
+        yield f"{step}: {duration(analysis.timeline.dur_ns)}", lanes
+    rows = steps(analysis)
+    if rows is not None:
+        yield "All steps", rows
+
+
+def _legend(analysis: Analysis) -> tuple[str, int]:
+    pieces: list[str] = []
+    parts = sorted(shown_parts(analysis), key=lambda part: -part.ns)
+    for place, part in enumerate(parts):
+        x, y = place % 4 * _LEGEND_WIDTH, place // 4 * 20
+        name = part.cause.replace("_", "-")
+        pieces.append(f'<rect class="c-{name}" x="{x}" y="{y}" width="12" height="12" rx="2"/>')
+        pieces.append(
+            text(x + 18, y + 10, f"{causes.label(part.cause)} {per_step(part, analysis)}, {share(part.ratio)}")
+        )
+    return "".join(pieces), (len(parts) + 3) // 4 * 20
+
+
+def _document(body: str, height: int, title: str) -> str:
+    width, whole = WIDTH + 2 * _MARGIN, height + 2 * _MARGIN
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {whole}" width="{width}" height="{whole}" role="img" '
+        f'aria-labelledby="title">\n<title id="title">{escape(safe.clean(title))}</title>\n'
+        f"<style>\n{palette.css()}svg .title{{font-size:17px}}\n</style>\n"
+        '<rect width="100%" height="100%" fill="var(--back)"/>\n'
+        f'<g transform="translate({_MARGIN} {_MARGIN})">\n{body}\n</g>\n</svg>\n'
+    )

@@ -1,0 +1,207 @@
+"""The page without a browser: its structure, its policy, its data."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+
+import msgspec
+import pytest
+
+import analyses
+from analyzer.report import html, load
+from analyzer.report.drawing import palette
+from analyzer.tui import themes
+
+EXAMPLES = [
+    analyses.example, analyses.healthy, analyses.cpu_only, analyses.no_steps, analyses.unusable, analyses.hostile,
+]  # fmt: skip
+VOID = {"meta", "link", "input", "br", "img", "hr"}
+INTERACTIVE = {"a", "button", "input", "summary"}
+
+
+class Page(HTMLParser):
+    """What a page holds, and what is wrong with its structure."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.wrong: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.headings: list[int] = []
+        self.ids: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        if tag != "title" or "svg" not in self.open:
+            self.tags.append((tag, values))
+        if "id" in values:
+            self.ids.append(values["id"])
+        if re.fullmatch(r"h[1-6]", tag):
+            self.headings.append(int(tag[1]))
+        if len(values) != len(attrs):
+            self.wrong.append(f"{tag} repeats an attribute")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(f"</{tag}> closes something else")
+
+    def of(self, tag):
+        return [values for name, values in self.tags if name == tag]
+
+
+@pytest.mark.parametrize("build", EXAMPLES)
+def test_structure_can_be_read_by_a_machine(build):
+    text = html.render(build())
+    page = Page(text)
+    assert page.wrong == []
+    assert page.open == []
+    assert len(page.ids) == len(set(page.ids))
+    assert text.startswith('<!doctype html>\n<html lang="en">')
+    assert len(page.of("main")) == len(page.of("h1")) == len(page.of("title")) == 1
+    steps = [after - before for before, after in zip(page.headings, page.headings[1:], strict=False)]
+    assert max(steps) <= 1, "a heading skips a level"
+    assert all("aria-hidden" in svg or (svg.get("role") == "img" and svg["aria-label"]) for svg in page.of("svg"))
+    assert len(page.of("table")) == len(page.of("caption"))
+    assert all("scope" in head for head in page.of("th"))
+    assert all("tabindex" in region and region.get("aria-label") for region in page.of("div") if "role" in region)
+    targets = [link["href"][1:] for link in page.of("a") if link["href"].startswith("#")]
+    assert targets
+    assert set(targets) <= set(page.ids)
+    labelled = {label["for"] for label in page.of("label")}
+    assert {field["id"] for field in page.of("input")} <= labelled
+
+
+@pytest.mark.parametrize("build", EXAMPLES)
+def test_nothing_is_asked_of_the_network_and_nothing_runs_but_one_script(build):
+    text = html.render(build())
+    page = Page(text)
+    assert {"link", "img", "iframe", "object", "embed", "base", "form"}.isdisjoint(tag for tag, _ in page.tags)
+    assert not [name for _, values in page.tags for name in values if name.startswith("on") or name in ("src", "style")]
+    assert [script.get("type") for script in page.of("script")] == ["application/json", None]
+    assert all(link["href"].startswith(("https://pytorch.org/", "#")) for link in page.of("a"))
+    assert "@import" not in text.partition("</style>")[0]
+    assert "url(" not in text.partition("</style>")[0]
+
+
+def test_policy_names_the_script_and_the_style_that_are_there():
+    text = html.render(analyses.example())
+    policy = Page(text).of("meta")[2]["content"]
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+    for pattern in (r"<style>(.*?)</style>", r"<script>(.*?)</script>"):
+        content = re.search(pattern, text, re.DOTALL).group(1)
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+
+
+def test_all_is_there_without_the_script():
+    text = html.render(analyses.example())
+    hidden = [values for tag, values in Page(text).tags if "hidden" in values]
+    assert all("needs-script" in values["class"] for values in hidden)
+    for piece in (
+        "loss.detach()",
+        "GPU idle in loader",
+        "cudaStreamSynchronize",
+        "ME002",
+        "NVIDIA H100",
+        "autograd::engine",
+    ):
+        assert piece in text
+
+
+@pytest.mark.parametrize("build", EXAMPLES)
+def test_the_page_opens_again_as_the_same_analysis(build, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text(html.render(build()), encoding="utf-8")
+    assert load.is_report(path)
+    assert load.load(path) == build()
+
+
+def huge(findings: int, evidence: bool):
+    base = analyses.example()
+    one = base.findings[1] if evidence else msgspec.structs.replace(base.findings[1], evidence=())
+    wide = tuple(
+        analyses.doc.SeriesEvidence(title=f"s{number}", unit="ns", values=tuple(float(i) for i in range(4_000)))
+        for number in range(8 if evidence else 0)
+    )
+    return msgspec.structs.replace(
+        base,
+        findings=tuple(
+            msgspec.structs.replace(one, id=f"X-{i}", evidence=wide, explained_by=()) for i in range(findings)
+        ),
+    )
+
+
+def test_data_that_are_too_large_lose_their_evidence_first(tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text(html.render(huge(40, evidence=True)), encoding="utf-8")
+    opened = load.load(path)
+    assert len(opened.findings) == 40
+    assert all(finding.evidence == () for finding in opened.findings)
+    assert "without the evidence" in path.read_text(encoding="utf-8")
+
+
+def test_data_that_never_fit_are_left_out_and_said_to_be(tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text(html.render(huge(2_500, evidence=False)), encoding="utf-8")
+    assert "write them with -o report.json" in path.read_text(encoding="utf-8")
+    with pytest.raises(load.UnreadableTraceError, match="without its data"):
+        load.load(path)
+
+
+def test_a_crowded_timeline_stays_small():
+    lanes = tuple(
+        analyses.doc.Lane(name=f"lane {row}", kind="host", spans=tuple(
+            analyses.doc.Span(start_ns=i * 1_000_000, dur_ns=900_000, label="", cause=("input", "sync")[i % 2])
+            for i in range(400)))
+        for row in range(9)
+    )  # fmt: skip
+    crowded = analyses.example(timeline=analyses.doc.Timeline(step=4, dur_ns=403_000_000, lanes=lanes))
+    drawn = re.findall(r"<svg viewBox=\"0 0 960.*?</svg>", html.render(crowded), re.DOTALL)
+    assert max(piece.count("<rect") for piece in drawn) <= 2_000
+
+
+def test_unusable_trace_gets_no_figures():
+    text = html.render(analyses.unusable())
+    shown = text.partition('<script type="application/json"')[0]
+    assert "prof.step()" in shown
+    assert "8,120 of 12,431 launches have no kernel." in shown
+    assert "a step now" not in shown
+    assert "reachable" not in shown
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_labels_can_be_read_on_every_cause(dark):
+    causes, ink = (palette.DARK, "#121212") if dark else (palette.LIGHT, "#FFFFFF")
+    assert min(contrast(colour, ink) for colour in causes.values()) >= 4.5
+
+
+def test_colours_are_those_of_the_terminal():
+    assert (palette.LIGHT, palette.DARK) == (themes.CAUSES_LIGHT, themes.CAUSES_DARK)
+
+
+def test_same_analysis_same_page():
+    assert html.render(analyses.example()) == html.render(analyses.example())

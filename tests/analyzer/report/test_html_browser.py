@@ -1,0 +1,163 @@
+"""The page in a real browser: hostile names execute nothing, nothing is requested, and it can be read by everybody."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+from browser import document_and_requests, needs_chromium, run
+
+import analyses
+from analyzer.report import html, svg
+
+pytestmark = [needs_chromium, pytest.mark.slow]
+PAYLOADS = (
+    "</script><script>document.title='owned';fetch('http://canary.invalid/a')</script>",
+    "<img src=http://canary.invalid/b onerror=\"document.title='owned'\">",
+    "\"><svg onload=document.title='owned'><style>@import 'http://canary.invalid/c'</style>",
+    "</style><link rel=stylesheet href=http://canary.invalid/d>",
+    "</title><iframe src=http://canary.invalid/e></iframe>",
+    "<!--<script>document.title='owned'",
+    "{{ 7*7 }}{% raw %}",
+    "javascript:document.title='owned'",
+    "http://canary.invalid/f",
+)
+
+
+def attacked():
+    """The example with a payload in every string a trace can choose."""
+    base = analyses.example()
+    replace = msgspec.structs.replace
+    names = iter(PAYLOADS * 200)
+    every = " ".join(PAYLOADS)
+
+    def spoil(one):
+        fixes = tuple(replace(fix, code=every, note=every) for fix in one.fix)
+        columns = (analyses.doc.TableColumn(title=every, unit="text"),)
+        table = analyses.doc.TableEvidence(title=next(names), columns=columns, rows=tuple((one,) for one in PAYLOADS))
+        place = analyses.doc.LocationDocument(file=next(names), line=1, function=next(names))
+        return replace(
+            one, id=next(names), rule=next(names)[:12], name=every, family=every, title=every, why=every, caveats=(every,),
+            fix=fixes, evidence=(*one.evidence, table, analyses.bars(every, "ns", **{every: 1.0})), verify=every,
+            location=place, references=PAYLOADS, saving=replace(one.saving, basis=every),
+        )  # fmt: skip
+
+    trace = replace(
+        base.trace, name=PAYLOADS[0], sha256=every, device=replace(base.trace.device, name=every),
+        versions=analyses.doc.Versions(torch=every, cuda=every, rocm=every, python=every),
+    )  # fmt: skip
+    lanes = tuple(
+        replace(lane, name=next(names), spans=tuple(replace(span, label=next(names)) for span in lane.spans))
+        for lane in base.timeline.lanes
+    )
+    reasons = tuple(analyses.doc.Reason(code=None, message=payload, count=1) for payload in PAYLOADS)
+    return replace(
+        base, trace=trace, findings=tuple(map(spoil, base.findings)), timeline=replace(base.timeline, lanes=lanes),
+        checks=tuple(replace(one, reason=every, title=every) for one in base.checks),
+        trust=analyses.doc.Trust(verdict="caution", reasons=reasons), tool=replace(base.tool, version=every),
+        steps=tuple(replace(row, reason=every if row.reason else None) for row in base.steps),
+        summary=replace(base.summary, verdict=replace(base.summary.verdict, text=every)),
+    )  # fmt: skip
+
+
+def title_of(document: str) -> str:
+    found = re.search(r"<title>(.*?)</title>", document)
+    return found.group(1) if found else ""
+
+
+def test_hostile_names_run_nothing_and_request_nothing(tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text(html.render(attacked()), encoding="utf-8")
+    document, asked = document_and_requests(page, tmp_path / "profile")
+    assert title_of(document).startswith("PyTorch performance report")
+    assert [address for address in asked if "canary" in address] == []
+    assert 'href="javascript:' not in document
+    # Our own script ran: it shows what only works with it.
+    assert re.search(r'class="copy needs-script">Copy', document)
+
+
+def test_this_test_would_see_an_attack(tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text(f"<!doctype html><title>fine</title><p>{PAYLOADS[1]}{PAYLOADS[3]}", encoding="utf-8")
+    document, asked = document_and_requests(page, tmp_path / "profile")
+    assert title_of(document) == "owned"
+    assert any("canary.invalid/b" in address for address in asked)
+
+
+def test_the_policy_would_stop_what_escaping_missed(tmp_path):
+    page = tmp_path / "page.html"
+    text = html.render(analyses.example()).replace("<main>", f"<main>{PAYLOADS[0]}{PAYLOADS[1]}{PAYLOADS[3]}")
+    page.write_text(text, encoding="utf-8")
+    document, asked = document_and_requests(page, tmp_path / "profile")
+    assert title_of(document) != "owned"
+    assert [address for address in asked if "canary" in address] == []
+
+
+def test_picture_with_hostile_names_runs_and_requests_nothing(tmp_path):
+    picture = tmp_path / "picture.svg"
+    picture.write_text(svg.render(attacked()), encoding="utf-8")
+    document, asked = document_and_requests(picture, tmp_path / "profile")
+    assert "owned" not in title_of(document)
+    assert [address for address in asked if "canary" in address] == []
+
+
+def test_an_address_opens_its_finding(tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text(html.render(analyses.example()), encoding="utf-8")
+
+    class Named(type(page)):
+        def as_uri(self) -> str:
+            return super().as_uri() + "#SY001-02aa"
+
+    document = run(Named(page), tmp_path / "profile", "--dump-dom", "--virtual-time-budget=2000")
+    assert re.search(r'<details class="finding medium" id="SY001-02aa" open="">', document)
+
+
+def test_prints_with_everything_open(tmp_path):
+    page, printed = tmp_path / "page.html", tmp_path / "page.pdf"
+    page.write_text(html.render(analyses.example()), encoding="utf-8")
+    run(page, tmp_path / "profile", f"--print-to-pdf={printed}", "--no-pdf-header-footer")
+    assert printed.read_bytes().startswith(b"%PDF")
+    if shutil.which("pdftotext"):
+        text = subprocess.run(["pdftotext", printed, "-"], capture_output=True, text=True, check=True).stdout
+        assert "running += loss.detach()" in text
+
+
+def axe() -> Path | None:
+    """axe-core, which is installed with npm and not kept here: `npm install axe-core`, then AXE_CORE names axe.min.js."""
+    named = os.environ.get("AXE_CORE")
+    if named:
+        return Path(named)
+    if shutil.which("npm") is None:
+        return None
+    root = subprocess.run(["npm", "root", "-g"], capture_output=True, text=True, check=False).stdout.strip()
+    found = Path(root) / "axe-core" / "axe.min.js"
+    return found if found.exists() else None
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("name", ["example", "healthy", "unusable", "cpu_only", "hostile"])
+def test_axe_finds_no_violation(name, dark, tmp_path):
+    source = axe()
+    if source is None:
+        pytest.skip("needs axe-core: npm install -g axe-core, or AXE_CORE=path/to/axe.min.js")
+    text = html.render(getattr(analyses, name)())
+    # The policy would keep axe out, so it is left out here; every section is opened so that all of it is looked at.
+    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text).replace("<details", "<details open")
+    if dark:
+        text = text.replace("@media (prefers-color-scheme:dark)", "@media all")
+    found = "r.violations.map(v => [v.id, v.impact, v.nodes.length, v.nodes[0].html])"
+    ask = f"axe.run().then(r => {{ document.title = 'axe' + JSON.stringify({found}) }})"
+    page = tmp_path / "page.html"
+    page.write_text(text.replace("</body>", f"<script>{source.read_text()}</script><script>{ask}</script></body>"))
+    document = run(page, tmp_path / "profile", "--dump-dom", "--virtual-time-budget=20000")
+    title = title_of(document)
+    assert title.startswith("axe"), title
+    unescaped = title[3:].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    assert json.loads(unescaped) == []
