@@ -45,7 +45,8 @@ def mend(text: bytes) -> tuple[bytes, Counter[str]]:
         counts["invalid-number"] += 1
         return b"null"
 
-    return _TOKEN.sub(replace, text), counts
+    text = _TOKEN.sub(replace, text)
+    return text, +counts  # without those that are zero
 
 
 def _valid_utf8(text: bytes, counts: Counter[str]) -> bytes:

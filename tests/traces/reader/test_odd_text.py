@@ -288,6 +288,13 @@ def test_metadata_with_nan_is_mended(tmp_path: Path) -> None:
     assert repaired(trace) == {"invalid-number": 1}
 
 
+def test_metadata_with_a_path_counts_that_alone(tmp_path: Path) -> None:
+    text = lines(sound()).replace('{"schemaVersion"', r'{"x": "C:\data", "schemaVersion"', 1)
+    trace = read_text(tmp_path, text)
+    assert trace.meta.top["x"] == r"C:\data"
+    assert repaired(trace) == {"invalid-escape": 1}
+
+
 @pytest.mark.parametrize("defect", [r'"C:\d"', '"a\x01"', "17"])
 def test_strict_refuses_what_has_to_be_repaired(tmp_path: Path, defect: str) -> None:
     text = with_op("a", name=defect)
