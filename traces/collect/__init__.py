@@ -4,7 +4,8 @@ Importing this package costs no torch: the options can be shown and checked at o
 imported by `collect` when the run starts.
 """
 
+from traces.collect.api import record
 from traces.collect.config import DEVICES, MODELS, CollectConfig
 from traces.collect.run import CollectResult, Progress, Say, collect
 
-__all__ = ["DEVICES", "MODELS", "CollectConfig", "CollectResult", "Progress", "Say", "collect"]
+__all__ = ["DEVICES", "MODELS", "CollectConfig", "CollectResult", "Progress", "Say", "collect", "record"]

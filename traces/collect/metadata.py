@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader
 
 from traces.collect.config import CollectConfig
 from traces.collect.cores import core_counts
-from traces.collect.record import Recorder
+from traces.collect.recorder import Recorder
 
 SCHEMA_VERSION = "1.0"
 
@@ -34,7 +34,7 @@ def describe(
         "device": device.type,
         "non_blocking": config.non_blocking,
         "batch_size": config.batch_size,
-        "loader": _loader(loader),
+        "loader": describe_loader(loader),
         "dataset": {
             "name": data_name,
             "length": samples,
@@ -42,6 +42,14 @@ def describe(
             "sample_bytes": images.element_size() * images.numel(),
         },
         "profiler": {"wait": config.wait, "warmup": config.warmup, "active": config.active},
+        **describe_process(),
+        "versions": describe_versions() | {"torchvision": str(torchvision.__version__)},
+    }
+
+
+def describe_process() -> dict[str, Any]:
+    """Cores, threads and switches of torch in this process."""
+    return {
         **core_counts(),
         "threads": {
             "intra_op": torch.get_num_threads(),
@@ -50,14 +58,17 @@ def describe(
             "omp_num_threads": os.environ.get("OMP_NUM_THREADS"),
             "omp_wait_policy": os.environ.get("OMP_WAIT_POLICY"),
         },
-        "versions": {
-            "torch": str(torch.__version__),
-            "torchvision": str(torchvision.__version__),
-            "python": platform.python_version(),
-            "cuda": torch.version.cuda,
-            "rocm": torch.version.hip,
-        },
         "flags": _flags(),
+    }
+
+
+def describe_versions() -> dict[str, Any]:
+    """Versions that decide how fast a step is."""
+    return {
+        "torch": str(torch.__version__),
+        "python": platform.python_version(),
+        "cuda": torch.version.cuda,
+        "rocm": torch.version.hip,
     }
 
 
@@ -70,7 +81,8 @@ def describe_timing(recorder: Recorder) -> dict[str, Any]:
     }
 
 
-def _loader(loader: DataLoader[Any]) -> dict[str, Any]:
+def describe_loader(loader: DataLoader[Any]) -> dict[str, Any]:
+    """The arguments a loader was made with, as far as they decide its speed."""
     return {
         "batch_size": loader.batch_size,
         "num_workers": loader.num_workers,

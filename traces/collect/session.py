@@ -21,7 +21,7 @@ from traces.collect.loop import EpochLoss, Training, train
 from traces.collect.metadata import describe, describe_timing
 from traces.collect.models import build_model
 from traces.collect.output import write_atomically
-from traces.collect.record import Recorder
+from traces.collect.recorder import Recorder
 from traces.collect.run import CollectResult, Progress, Say
 from traces.collect.sanitize import clean_trace
 from traces.errors import UsageError

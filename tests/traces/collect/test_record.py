@@ -1,0 +1,44 @@
+"""Steps marked by hand."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+from traces.collect import record
+from traces.errors import UsageError
+
+
+def test_marked_steps_are_recorded(tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    loader = DataLoader(TensorDataset(torch.randn(200, 4)), batch_size=4)
+    with record(path, wait=2, warmup=1, active=3, loader=loader) as recorder:
+        for (inputs,) in loader:
+            (inputs @ inputs.T).sum()
+            recorder.step()
+    trace = json.loads(path.read_bytes())
+    steps = [event["name"] for event in trace["traceEvents"] if event["name"].startswith("ProfilerStep#")]
+    assert steps == ["ProfilerStep#3", "ProfilerStep#4", "ProfilerStep#5"]
+    assert trace["advisor"]["loader"]["batch_size"] == 4
+    assert trace["advisor"]["unprofiled_steps"] == 20
+
+
+def test_a_loop_that_ends_early_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="5 steps are too few"), record(tmp_path / "t.json") as recorder:
+        any(recorder.step() for _ in range(5))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_fails_in_the_loop_is_not_hidden(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), record(tmp_path / "t.json"):
+        raise ZeroDivisionError
+
+
+def test_an_output_that_cannot_be_written_is_told_first(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot write"), record(tmp_path / "no" / "t.json"):
+        raise AssertionError("the loop must not run")

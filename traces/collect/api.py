@@ -1,0 +1,88 @@
+"""`with record("trace.json") as recorder:` for people who would rather mark the steps themselves."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from traces.collect.output import check_writable, write_atomically
+from traces.collect.sanitize import clean_trace
+from traces.errors import UsageError
+
+if TYPE_CHECKING:
+    from torch.utils.data import DataLoader
+
+    from traces.collect.recorder import Recorder
+
+
+@contextmanager
+def record(
+    path: str | Path,
+    *,
+    wait: int = 10,
+    warmup: int = 3,
+    active: int = 6,
+    stacks: bool = False,
+    shapes: bool = False,
+    loader: DataLoader[Any] | None = None,
+) -> Iterator[Recorder]:
+    """Record some steps of the loop inside, and write them when it ends.
+
+    Call `step()` of what this gives at the end of every training step. The profiler is on for `warmup + active` of them
+    only; about 20 steps after those are timed without it.
+
+    Args:
+        path: File to write; a name ending in .gz is compressed.
+        wait: Steps that run first: they hold the start-up costs.
+        warmup: Steps the profiler runs without keeping events.
+        active: Steps to record.
+        stacks: Record Python frames: shows where, slows the steps down.
+        shapes: Record the shapes and types of operator inputs.
+        loader: The DataLoader of the loop; its arguments make the advice exact.
+
+    Raises:
+        UsageError: The file cannot be written, or the loop ended before all steps were recorded.
+    """
+    import torch
+
+    from traces.collect.metadata import (
+        SCHEMA_VERSION,
+        describe_loader,
+        describe_process,
+        describe_timing,
+        describe_versions,
+    )
+    from traces.collect.recorder import Recorder
+
+    output = Path(path)
+    check_writable(output)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    prefetched = loader.num_workers * (loader.prefetch_factor or 0) if loader is not None else 0
+    with tempfile.TemporaryDirectory(prefix="advisor-") as scratch:
+        raw = Path(scratch) / "raw.json"
+        recorder = Recorder(
+            raw, device, wait=wait, warmup=warmup, active=active, prefetched=prefetched, stacks=stacks, shapes=shapes
+        )
+        with recorder:
+            yield recorder
+        if not recorder.exported:
+            raise UsageError(
+                f"{recorder.done} steps are too few: recording {active} needs {wait + warmup + active}",
+                where=f"wait {wait} + warmup {warmup} + active {active}",
+                fix="call `recorder.step()` at the end of every step, and let the loop run longer or record less",
+            )
+        advisor = {
+            "schema_version": SCHEMA_VERSION,
+            "command": ["traces.collect.record"],
+            "device": device.type,
+            "batch_size": loader.batch_size if loader is not None else None,
+            "loader": describe_loader(loader) if loader is not None else None,
+            "profiler": {"wait": wait, "warmup": warmup, "active": active},
+            "versions": describe_versions(),
+            **describe_process(),
+            **describe_timing(recorder),
+        }
+        write_atomically(output, clean_trace(raw.read_bytes(), advisor, Path.cwd()).content)
