@@ -346,8 +346,23 @@ class CheckDocument(Document, frozen=True, kw_only=True):
     reason: str
 
 
+class RankRow(Document, frozen=True, kw_only=True):
+    """One rank of the job: its step and what binds it.
+
+    `in_collectives_ns` is its mean time a step inside collectives over the steps all ranks have; `late`: the others wait for it.
+    """
+
+    rank: int
+    name: str
+    step_ns: int
+    bound_by: BoundBy
+    verdict: str
+    in_collectives_ns: int | None
+    late: bool
+
+
 class Analysis(Document, frozen=True, kw_only=True):
-    """The whole answer for one trace."""
+    """The whole answer for one trace; `ranks` is filled where several ranks of one job were given, this one among them."""
 
     schema_version: str
     tool: Tool
@@ -359,6 +374,7 @@ class Analysis(Document, frozen=True, kw_only=True):
     checks: tuple[CheckDocument, ...]
     steps: tuple[StepRow, ...]
     timeline: Timeline
+    ranks: tuple[RankRow, ...] = ()
 
     @property
     def cards(self) -> tuple[FindingDocument, ...]:

@@ -118,10 +118,13 @@ def analyse(path: Path, options: Options = Options(), progress: Progress | None 
 
 def analyse_with_facts(path: Path, options: Options = Options(), progress: Progress | None = None) -> Explained:
     """As `analyse`, with the measurements kept, for views that show more than the document holds."""
+    return explain_facts(Facts(read(path, progress or silent), options.steps), options, progress)
+
+
+def explain_facts(facts: Facts, options: Options = Options(), progress: Progress | None = None) -> Explained:
+    """As `analyse`, from measurements on: for a trace that is already read, or one rank among its peers."""
     tell: Progress = progress or silent
-    trace = read(path, tell)
     tell("measuring", 0, 1)
-    facts = Facts(trace, options.steps)
     _check_steps(facts, options)
     trust = grade(facts)
     rules = load_rules()
@@ -133,7 +136,7 @@ def analyse_with_facts(path: Path, options: Options = Options(), progress: Progr
     analysis = assemble(facts, trust, runs, judged, options.accepted)
     if options.deep:
         tell("looking deeper", 0, 1)
-        analysis = deepen(analysis, trace)
+        analysis = deepen(analysis, facts.trace)
     claims = {item.identity: item.finding.saving.claims for item in judged if not item.explained_by}
     return Explained(analysis, facts, claims if analysis.findings else {})
 

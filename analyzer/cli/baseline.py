@@ -20,9 +20,10 @@ def command() -> None:
 def save(name: str, paths: tuple[Path, ...]) -> None:
     """Save what a comparison needs of TRACE (files or folders) in .advisor/baselines/NAME.json."""
     from analyzer.compare.baseline import baseline_path, save_baseline
+    from analyzer.job import traces_in
 
     baseline_path(name)
-    written = save_baseline(name, sides.snapshots_of([trace for path in paths for trace in sides.traces_of(path)]))
+    written = save_baseline(name, sides.snapshots_of(traces_in(paths)))
     click.echo(f"wrote {written}")
     click.echo(f"next: advisor compare --baseline {name} after.json")
 

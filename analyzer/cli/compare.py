@@ -70,18 +70,19 @@ def _sides(paths: tuple[Path, ...], baseline: str | None) -> tuple[list[Path], l
     Raises:
         UsageError: The number of paths does not say which side each belongs to.
     """
+    from analyzer.job import traces_in
+
     if baseline is not None:
         if not paths:
             raise UsageError("no trace to compare with the baseline", fix="advisor compare --baseline NAME TRACE...")
-        return [], [trace for path in paths for trace in sides.traces_of(path)]
+        return [], traces_in(paths)
     if len(paths) < 2 or len(paths) % 2:
         raise UsageError(
             f"{len(paths)} path{'s' if len(paths) != 1 else ''} given: it is not clear which is before and which after",
             fix="give two paths (files or folders), or as many files before as after",
         )
     half = len(paths) // 2
-    expanded = [[trace for path in part for trace in sides.traces_of(path)] for part in (paths[:half], paths[half:])]
-    return expanded[0], expanded[1]
+    return traces_in(paths[:half]), traces_in(paths[half:])
 
 
 def _rendered(comparison: Comparison, gate: GateResult | None, form: str, target: Path | None) -> str:

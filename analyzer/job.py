@@ -1,0 +1,127 @@
+"""Several traces at once: the ranks of one job held against each other, or unrelated recordings side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+from analyzer.analysis import Analysis, RankRow
+from analyzer.explain import Explained, Options, explain_facts
+from analyzer.facts import Facts
+from analyzer.facts.ranks import RankSkew, rank_of
+from traces.errors import UsageError
+from traces.progress import Progress, silent
+from traces.reader.read import read
+
+_PLAIN = Options()
+TRACE_ENDINGS = (".json", ".json.gz", ".json.zst")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What became of several traces.
+
+    Args:
+        explained: One answer per trace; of one job's ranks the one to look at first comes first.
+        one_job: Whether the traces are ranks of one job.
+    """
+
+    explained: tuple[Explained, ...]
+    one_job: bool
+
+    @property
+    def first(self) -> Explained:
+        """The answer to show first."""
+        return self.explained[0]
+
+
+def traces_in(paths: Sequence[Path]) -> list[Path]:
+    """The traces that paths name: files as given, and those directly inside folders, by name.
+
+    Raises:
+        UsageError: A folder holds none.
+    """
+    found = []
+    for path in paths:
+        if not path.is_dir():
+            found.append(path)
+            continue
+        inside = sorted(item for item in path.iterdir() if item.is_file() and item.name.endswith(TRACE_ENDINGS))
+        if not inside:
+            raise UsageError(
+                f"{path.name or path} holds no trace",
+                where=str(path),
+                fix="name a folder with .json or .json.gz files in it",
+            )
+        found += inside
+    return found
+
+
+def explain_job(paths: Sequence[Path], options: Options = _PLAIN, progress: Progress | None = None) -> Job:
+    """Reads several traces and says what each means; ranks of one job know of each other.
+
+    Args:
+        paths: The traces, at least one.
+        options: What to run on what.
+        progress: Told (stage, done, total) for each trace in turn.
+
+    Raises:
+        AdvisorError: A trace cannot be read.
+    """
+    every = [Facts(read(path, progress or silent), options.steps) for path in paths]
+    if not _one_job(every):
+        return Job(tuple(explain_facts(facts, options, progress) for facts in every), False)
+    explained = []
+    for index, facts in enumerate(every):
+        # Facts are cached per object: each rank keeps its own and borrows the others'.
+        facts.peers = tuple(other for place, other in enumerate(every) if place != index)
+        explained.append(explain_facts(facts, options, progress))
+    rows = _rows(every, [item.analysis for item in explained])
+    ordered = sorted(zip(rows, explained, strict=True), key=lambda pair: _urgency(pair[0]))
+    ranks = tuple(row for row, _ in ordered)
+    return Job(
+        tuple(replace(item, analysis=msgspec.structs.replace(item.analysis, ranks=ranks)) for _, item in ordered), True
+    )
+
+
+def _one_job(every: Sequence[Facts]) -> bool:
+    """Ranks of one job state different ranks and one world size."""
+    stated = [facts.trace.meta.distributed for facts in every]
+    ranks = [info.get("rank") for info in stated]
+    sizes = {info.get("world_size") for info in stated}
+    known = all(isinstance(rank, int) for rank in ranks)
+    return len(every) > 1 and known and len(set(ranks)) == len(ranks) and len(sizes) == 1
+
+
+def _rows(every: Sequence[Facts], analyses: Sequence[Analysis]) -> list[RankRow]:
+    skew = every[0].rank_skew
+    return [
+        _row(facts, analysis, index, skew) for index, (facts, analysis) in enumerate(zip(every, analyses, strict=True))
+    ]
+
+
+def _row(facts: Facts, analysis: Analysis, index: int, skew: RankSkew | None) -> RankRow:
+    summary = analysis.summary
+    return RankRow(
+        rank=rank_of(facts, index),
+        name=analysis.trace.name,
+        step_ns=summary.step_ns.mean,
+        bound_by=summary.verdict.bound_by,
+        verdict=summary.verdict.text,
+        in_collectives_ns=int(skew.in_collectives_ns[index].mean()) if skew is not None else None,
+        late=_is_late(analysis, facts),
+    )
+
+
+def _is_late(analysis: Analysis, facts: Facts) -> bool:
+    """Whether CO003 fired and names this rank."""
+    fired = any(check.rule == "CO003" and check.state == "fired" for check in analysis.checks)
+    return fired and facts.rank_skew is not None and facts.rank_skew.late == 0
+
+
+def _urgency(row: RankRow) -> tuple[bool, int, int]:
+    """The late rank first, then the one that waits least for the others, then the slowest."""
+    return (not row.late, row.in_collectives_ns if row.in_collectives_ns is not None else 0, -row.step_ns)

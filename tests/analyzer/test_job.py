@@ -1,0 +1,71 @@
+"""Several traces: two ranks of a job in which rank 1 is late, and recordings that have nothing to do with each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analyzer.job import explain_job, traces_in
+from builders import TraceBuilder
+from traces.errors import UsageError
+
+ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+
+
+def write_rank(folder: Path, number: int, compute_us: float) -> Path:
+    builder = TraceBuilder(top={"distributedInfo": {"rank": number, "world_size": 2}})
+    for index in range(4):
+        at = index * 10_000
+        builder.step(index, at, 10_000)
+        builder.launch(at, kernel_start=at + 10, kernel_dur=compute_us - 10, name="gemm")
+        builder.launch(
+            at + 20, kernel_start=at + compute_us, kernel_dur=10_000 - compute_us, name=ALL_REDUCE, stream=20
+        )
+    return builder.write(folder / f"rank{number}.json")
+
+
+def test_the_late_rank_is_shown_first(tmp_path: Path) -> None:
+    paths = [write_rank(tmp_path, 0, 5_000), write_rank(tmp_path, 1, 8_000)]
+    job = explain_job(paths)
+    assert job.one_job
+    assert [row.rank for row in job.first.analysis.ranks] == [1, 0]
+    assert [row.late for row in job.first.analysis.ranks] == [True, False]
+    assert [row.in_collectives_ns for row in job.first.analysis.ranks] == [2_000_000, 5_000_000]
+    assert job.first.analysis.trace.ranks == (1,)
+    assert all(item.analysis.ranks == job.first.analysis.ranks for item in job.explained)
+    assert "CO003" in {finding.rule for item in job.explained for finding in item.analysis.findings}
+
+
+def test_equal_ranks_have_no_late_one(tmp_path: Path) -> None:
+    job = explain_job([write_rank(tmp_path, 0, 5_000), write_rank(tmp_path, 1, 5_010)])
+    assert not any(row.late for row in job.first.analysis.ranks)
+
+
+def test_unrelated_traces_stay_apart(tmp_path: Path) -> None:
+    paths = []
+    for name in ("a.json", "b.json"):
+        builder = TraceBuilder()
+        builder.step(0, 0, 1_000)
+        builder.launch(0, kernel_start=10, kernel_dur=900)
+        paths.append(builder.write(tmp_path / name))
+    job = explain_job(paths)
+    assert not job.one_job
+    assert [item.analysis.trace.name for item in job.explained] == ["a.json", "b.json"]
+    assert job.first.analysis.ranks == ()
+
+
+def test_one_trace_is_no_job_of_ranks(tmp_path: Path) -> None:
+    assert not explain_job([write_rank(tmp_path, 0, 5_000)]).one_job
+
+
+def test_folders_stand_for_their_traces(tmp_path: Path) -> None:
+    write_rank(tmp_path, 1, 5_000)
+    write_rank(tmp_path, 0, 5_000)
+    (tmp_path / "notes.txt").write_text("no trace")
+    assert [path.name for path in traces_in([tmp_path])] == ["rank0.json", "rank1.json"]
+
+
+def test_a_folder_without_traces_is_wrong_usage(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="holds no trace"):
+        traces_in([tmp_path])
