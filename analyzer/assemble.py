@@ -13,6 +13,7 @@ from analyzer.engine import Judged, RuleRun, reachable_ns
 from analyzer.facts import Facts
 from analyzer.facts.cause_names import CAUSES
 from analyzer.facts.causes import Waterfall
+from analyzer.facts.health.warmup import warmup_time
 from analyzer.facts.timeline import DrawnStep, lanes, representative_step
 from analyzer.finding import Bars, Evidence, Series, Severity, State, Table
 from analyzer.trust import TrustGrade
@@ -172,8 +173,13 @@ def _verdict(facts: Facts, trust: TrustGrade, totals: Mapping[str, int]) -> doc.
     if trust.verdict == "unusable":
         return doc.Verdict(bound_by="unknown", ratio=0.0, text="Unknown: this trace cannot be the base of advice.")
     return verdict(
-        totals, has_device=facts.device is not None, lead_ns=facts.lead_ns, warmup_ratio=trust.ratio("PG002")
+        totals, has_device=facts.device is not None, lead_ns=facts.lead_ns, warmup_ratio=_warmup_ratio(facts)
     )
+
+
+def _warmup_ratio(facts: Facts) -> float:
+    """Share of the used steps that start-up work takes: what was recorded beside them binds nothing."""
+    return facts.ratio((warmup_time(facts)[0] & facts.window()).total_ns)
 
 
 def _step_times(durations: pd.Series[int]) -> doc.StepTimes:
