@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "baseline": ("analyzer.cli.baseline", "Keep a run under a name, to compare later ones with."),
     "repair": ("analyzer.cli.repair", "Write a repaired copy of a damaged trace."),
     "slim": ("analyzer.cli.slim", "Write a small copy of a trace: some steps, less detail."),
+    "annotate": ("analyzer.cli.annotate", "Write the trace with gaps and findings on its timeline."),
     "rules": ("analyzer.cli.rules", "List every rule."),
     "rule": ("analyzer.cli.rule", "Show what a rule finds, why it matters and how to fix it."),
 }

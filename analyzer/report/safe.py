@@ -62,6 +62,11 @@ def wrap(text: str, width: int) -> list[str]:
     return [line.replace(_NO_BREAK, " ") for line in [*lines, current] if line]
 
 
+def keep_units(text: str) -> str:
+    """The text with numbers tied to their units, so that no line break parts them."""
+    return _UNIT_GAP.sub(_NO_BREAK, text)
+
+
 def columns(text: str) -> int:
     """How many columns of a terminal the text takes."""
     return cell_len(text)

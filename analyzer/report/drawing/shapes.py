@@ -10,7 +10,7 @@ from analyzer.report import safe
 
 WIDTH = 960
 # Mean width of a letter at 12 px, as a person's system font has it; labels wider than their place are left out.
-_LETTER = 6.9
+_LETTER = 7.1
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,9 @@ def _brackets(analysis: Analysis, bottom: int, body: list[str]) -> Iterator[int]
         taken[row : row + 1] = [right]
         y = bottom + row * _BRACKET + 3
         for start, end in pieces[:_MOST_PIECES]:
-            path = f"M{number(_LEFT + start)} {y}v5H{number(_LEFT + max(end, start + 1))}v-5"
+            # Corners would run together where a piece is a few pixels wide.
+            corner = 5 if end - start >= 6 else 0
+            path = f"M{number(_LEFT + start)} {y}v{corner}H{number(_LEFT + max(end, start + 1))}v-{corner}"
             body.append(f'<path class="bracket" d="{path}"/>')
         body.append(text(middle, y + 19, words, "name middle"))
         yield row + 1

@@ -15,6 +15,7 @@ def prose(text: str, limit: int = safe.PROSE_LIMIT) -> Markup:
     """A paragraph with `code` in backticks as code."""
     cut = safe.clean(text[: limit * 4])
     cut = cut if len(cut) <= limit else cut[: limit - 1] + "…"
+    cut = safe.keep_units(cut)
     pieces: list[Markup] = []
     start = 0
     for match in _CODE.finditer(cut):

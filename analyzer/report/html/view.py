@@ -94,7 +94,7 @@ def view(analysis: Analysis, data_note: str) -> Page:
         verdict=safe.clean(wording.verdict(analysis))
         if usable
         else "The trace was read, but no advice can rest on it.",
-        outlook=" ".join(wording.outlook(analysis)) if usable else "",
+        outlook=safe.keep_units(" ".join(wording.outlook(analysis))) if usable else "",
         doubts_head="Why there is no advice" if not usable else "Notes on trust",
         doubts=tuple(prose(f"{one.code} {one.message}" if one.code else one.message) for one in analysis.trust.reasons),
         record_again="\n".join(RECORD_AGAIN) if not usable else "",

@@ -82,5 +82,6 @@ def _cell(item: str | float | int | None, unit: UnitName) -> str:
 
 
 def _text(text: str) -> str:
-    """Words as words, a name of the trace as code."""
-    return cell(prose(text, 80))
+    """Words as words; a name of the trace as one piece of code."""
+    shown = prose(text, 80)
+    return cell(code(text, 80) if "`" in shown and "`" not in text else shown)

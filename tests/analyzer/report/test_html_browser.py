@@ -11,10 +11,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from browser import document_and_requests, needs_chromium, run
 
 import analyses
 from analyzer.report import html, svg
+from browser import document_and_requests, needs_chromium, run
 
 pytestmark = [needs_chromium, pytest.mark.slow]
 PAYLOADS = (

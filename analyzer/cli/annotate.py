@@ -1,0 +1,62 @@
+"""`advisor annotate`: the trace with the diagnosis on its timeline, for Perfetto."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from analyzer.cli.explain import parse_steps
+from analyzer.cli.progress import ProgressLine
+from analyzer.cli.repair import summary
+from traces.errors import UntrustedTraceError
+
+if TYPE_CHECKING:
+    from analyzer.analysis import Analysis
+
+
+@click.command("annotate", short_help="Write the trace with gaps and findings on its timeline.")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Write here; .gz compresses."
+)
+@click.option("--steps", "span", metavar="A-B", help="Look at these ProfilerStep numbers only, both included.")
+def command(path: Path, output: Path, span: str | None) -> None:
+    """Write the trace with gaps and findings on its timeline.
+
+    The copy holds every event of PATH as it was written and two tracks more, in a process named advisor: the gaps of the
+    device with their causes, and the time that each finding explains. Open it at https://ui.perfetto.dev. It holds all
+    that the trace holds, names and paths too: unlike reports it is not redacted.
+    """
+    from analyzer.explain import Options, analyse_with_facts
+    from traces.rewrite.annotated import write_annotated
+    from traces.rewrite.writer import check_output
+
+    # Everything wrong with the call is said before the trace is read.
+    check_output(output, path)
+    options = Options(steps=parse_steps(span))
+    with ProgressLine() as progress:
+        explained = analyse_with_facts(path, options, progress)
+        _check(explained.analysis, path)
+        from analyzer.report.annotations import events
+
+        result = write_annotated(path, output, events(explained), progress)
+    click.echo(summary(output, result))
+    click.echo("open it at https://ui.perfetto.dev: the tracks of advisor come first")
+
+
+def _check(analysis: Analysis, path: Path) -> None:
+    """Draw nothing on a trace whose gaps may be lost kernels.
+
+    Raises:
+        UntrustedTraceError: it is such a trace.
+    """
+    if analysis.trust.verdict == "unusable":
+        reasons = [reason.message for reason in analysis.trust.reasons]
+        raise UntrustedTraceError(
+            "the trace was read, but cannot be the base of advice",
+            where=str(path),
+            why=reasons[0] if reasons else None,
+            fix="record again; `advisor explain --plain` shows how",
+        )
