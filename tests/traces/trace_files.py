@@ -57,3 +57,18 @@ def frames(trace: Trace) -> dict[str, Any]:
     from traces.schema import SCHEMA
 
     return {name: getattr(trace, name) for name in SCHEMA}
+
+
+def with_op(name: str, /, **fields: str) -> str:
+    """The sound trace with one more op, its values put in as they stand."""
+    values = {"ph": '"X"', "cat": '"cpu_op"', "name": f'"{name}"', "pid": "4242", "tid": "4242", "ts": "1000010.5"}
+    values |= {"dur": "7", **fields}
+    event = "{" + ", ".join(f'"{key}": {value}' for key, value in values.items() if value) + "}"
+    return insert(event)
+
+
+def insert(event: str) -> str:
+    """The sound trace with a text amid its events."""
+    text = lines(sound())
+    middle = text.index("},\n{", len(text) // 2) + 2
+    return text[:middle] + "\n" + event + "," + text[middle:]

@@ -50,7 +50,6 @@ class Chunks(Generic[Item]):
         self._events = 0
         self.top: dict[str, Any] = {}
         self.bare_list = False
-        self.unclosed = False
 
     def __iter__(self) -> Iterator[list[Item]]:
         buffer = self._head()
@@ -186,7 +185,6 @@ class Chunks(Generic[Item]):
 
     def _unclosed(self) -> None:
         """A bare list may stay open by the format's own words; an object that stays open was cut."""
-        self.unclosed = True
         if not self.bare_list and not self._repairs.count("truncated"):
             self._repairs.add("truncated", self._offset, detail=" (between two events)")
 

@@ -1,4 +1,4 @@
-"""Text that is not quite JSON (odd-traces rows 1-9 and 25-31): what is readable is read, every repair is counted."""
+"""Text that is not quite JSON (odd-traces rows 1-9): what is readable is read, every repair is counted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from trace_files import lines, read_text, repaired, sound
+from trace_files import lines, read_text, repaired, sound, with_op
 
 from traces.errors import UnreadableTraceError
 from traces.reader import source
@@ -19,20 +19,6 @@ EVENTS = len(sound().events)
 @pytest.fixture(params=[8 << 20, 700], ids=["one block", "small blocks"], autouse=True)
 def _blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source, "BLOCK_BYTES", request.param)
-
-
-def with_op(name: str, /, **fields: str) -> str:
-    """The sound trace with one more op, its values put in as they stand."""
-    values = {"ph": '"X"', "cat": '"cpu_op"', "name": f'"{name}"', "pid": "4242", "tid": "4242", "ts": "1000010.5"}
-    values |= {"dur": "7", **fields}
-    event = "{" + ", ".join(f'"{key}": {value}' for key, value in values.items() if value) + "}"
-    return insert(event)
-
-
-def insert(event: str) -> str:
-    text = lines(sound())
-    middle = text.index("},\n{", len(text) // 2) + 2
-    return text[:middle] + "\n" + event + "," + text[middle:]
 
 
 def test_the_sound_trace_needs_no_repair(tmp_path: Path) -> None:
@@ -181,98 +167,6 @@ def test_other_encodings_are_read(tmp_path: Path, encoding: str) -> None:
     assert trace.meta.events == EVENTS
     assert repaired(trace) == {}
     assert "Optimizer.step#\u00c5dam.step" in set(trace.annotations["name"])
-
-
-def test_a_missing_phase_with_a_duration_is_a_span(tmp_path: Path) -> None:
-    trace = read_text(tmp_path, with_op("a", ph=""))
-    assert len(trace.ops) == OPS + 1
-    assert repaired(trace) == {"missing-phase": 1}
-
-
-def test_a_missing_duration_ends_with_what_surrounds_it(tmp_path: Path) -> None:
-    trace = read_text(tmp_path, with_op("a", dur=""))
-    odd = trace.ops[trace.ops["name"] == "a"]
-    loader = trace.annotations[trace.annotations["kind"] == "loader"]
-    assert odd["end_ns"].tolist() == loader["end_ns"].tolist()[:1]
-    assert repaired(trace) == {"unfinished": 1}
-
-
-def test_a_missing_start_costs_the_event(tmp_path: Path) -> None:
-    trace = read_text(tmp_path, with_op("a", ts=""))
-    assert len(trace.ops) == OPS
-    assert repaired(trace) == {"missing-start": 1}
-
-
-def test_stamps_in_quotes_are_numbers(tmp_path: Path) -> None:
-    trace = read_text(tmp_path, with_op("a", ts='"1000010.5"', dur='"7"'))
-    assert trace.ops.loc[trace.ops["name"] == "a", ["start_ns", "dur_ns"]].to_numpy().tolist() == [[10_500, 7000]]
-    assert repaired(trace) == {}
-
-
-@pytest.mark.parametrize("event", ["null", '"text"', "5", "[]", '[{"a": 1}, {"b": 2}]', "true"])
-def test_what_is_no_event_is_left_out(tmp_path: Path, event: str) -> None:
-    trace = read_text(tmp_path, insert(event))
-    assert trace.meta.events == EVENTS
-    assert repaired(trace) == {"not-an-event": 1}
-
-
-def test_an_empty_event_is_left_out(tmp_path: Path) -> None:
-    trace = read_text(tmp_path, insert("{}"))
-    assert len(trace.ops) == OPS
-    assert repaired(trace) == {"empty-event": 1}
-
-
-@pytest.mark.parametrize("args", ["null", ""])
-def test_arguments_may_be_absent(tmp_path: Path, args: str) -> None:
-    trace = read_text(tmp_path, with_op("a", args=args))
-    assert len(trace.ops) == OPS + 1
-    assert repaired(trace) == {}
-
-
-@pytest.mark.parametrize("args", ["[]", '"x"', "5"])
-def test_arguments_of_another_type_are_dropped(tmp_path: Path, args: str) -> None:
-    trace = read_text(tmp_path, with_op("a", args=args))
-    assert len(trace.ops) == OPS + 1
-    assert repaired(trace) == {"wrong-type": 1}
-
-
-def test_values_of_another_type_are_converted(tmp_path: Path) -> None:
-    trace = read_text(tmp_path, with_op("a", name="17", tid="[4]", args='{"External id": [1], "Sequence number": 3}'))
-    assert trace.ops.loc[trace.ops["name"] == "17", "sequence"].tolist() == [3]
-    assert repaired(trace) == {"wrong-type": 3}
-
-
-def test_of_a_doubled_key_the_last_counts(tmp_path: Path) -> None:
-    trace = read_text(tmp_path, with_op("a", dur='9, "dur": 8'))
-    assert trace.ops.loc[trace.ops["name"] == "a", "dur_ns"].tolist() == [8000]
-    assert repaired(trace) == {"duplicate-key": 1}
-
-
-def test_halves_of_spans_are_joined(tmp_path: Path) -> None:
-    def half(phase: str, name: str, time: float, thread: int = 4242) -> dict[str, object]:
-        return {"ph": phase, "cat": "cpu_op", "name": name, "pid": 4242, "tid": thread, "ts": time}
-
-    builder = sound()
-    builder.events += [
-        half("E", "inner", 1_000_030), half("B", "outer", 1_000_010), half("B", "inner", 1_000_020),
-        half("E", "", 1_000_040.5), half("B", "open", 1_200_095), half("E", "nothing", 1_000_050, thread=9),
-    ]  # fmt: skip
-    trace = read_text(tmp_path, lines(builder))
-    spans = trace.ops[trace.ops["name"].isin(["outer", "inner", "open"])]
-    loader_end = int(trace.annotations.loc[trace.annotations["kind"] == "loader", "end_ns"].max())
-    assert spans[["name", "start_ns", "end_ns"]].to_numpy().tolist() == [
-        ["outer", 10_000, 40_500], ["inner", 20_000, 30_000], ["open", 200_095_000, loader_end],
-    ]  # fmt: skip
-    assert repaired(trace) == {"unmatched-end": 1, "unfinished": 1}
-
-
-def test_events_nobody_knows_are_ignored(tmp_path: Path) -> None:
-    builder = sound()
-    for phase in ("C", "s", "f", "t", "N", "O", "D", "b", "e", "n", "I", "R", "P", "?"):
-        builder.event("odd", "cpu_op", 1_000_000, None, ph=phase)
-    trace = read_text(tmp_path, lines(builder))
-    assert len(trace.ops) == OPS
-    assert repaired(trace) == {}
 
 
 def test_damaged_metadata_costs_the_metadata(tmp_path: Path) -> None:
