@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from analyzer.cli import codes, documents
+from analyzer.cli import codes, documents, output, several
 from analyzer.cli.documents import Document
 from analyzer.cli.output import FORMATS
 from analyzer.cli.progress import ProgressLine
@@ -41,7 +42,7 @@ class Request:
 
 
 @click.command("explain", short_help="Say where each step's time goes and what to change.")
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="PATH...")
 @click.option("--format", "stated", type=click.Choice(FORMATS), help="Print this instead of opening the UI.")
 @click.option(
     "-o", "--output", "targets", type=click.Path(path_type=Path), metavar="FILE", multiple=True,
@@ -57,11 +58,12 @@ class Request:
     help="Read this advisor.toml or pyproject.toml instead of the nearest one.",
 )  # fmt: skip
 @click.option("--isolated", is_flag=True, help="Read no configuration file.")
+@click.option("--deep", is_flag=True, help="Add what HolisticTraceAnalysis says of queues and overlap (takes seconds).")
 @click.option("--no-redact", is_flag=True, help="Keep full paths, names of machines and users, and what looks secret.")
 @click.pass_context
 def command(
     ctx: click.Context,
-    path: Path,
+    paths: tuple[Path, ...],
     stated: str | None,
     targets: tuple[Path, ...],
     plain: bool,
@@ -71,17 +73,22 @@ def command(
     span: str | None,
     config_file: Path | None,
     isolated: bool,
+    deep: bool,
     no_redact: bool,
 ) -> None:
     """Say where each step's time goes and what to change.
 
-    PATH is a trace written by torch.profiler (.json or .json.gz), or a report that was written as .html or .json. In a
-    terminal the result opens as a screen to walk through; elsewhere, and with any of --plain, --format, -o and
+    PATH is a trace written by torch.profiler (.json or .json.gz), or a report that was written as .html or .json.
+    Several of them, or a folder, are the ranks of one job where they say so: then the rank the others wait for is shown.
+    In a terminal the result opens as a screen to walk through; elsewhere, and with any of --plain, --format, -o and
     --fail-on, it is printed. Reports show paths relative to the project and leave out names and secrets.
     """
     # Everything wrong with the call is said before the trace is read.
-    planned = documents.plan(stated, targets, path)
-    _check_saved(path, given=any(option is not None for option in (select, ignore, span)))
+    sources = several.sources(paths)
+    planned = documents.plan(stated, targets, sources[0])
+    for source in sources:
+        documents.plan(stated, targets, source)
+        _check_saved(source, given=any(option is not None for option in (select, ignore, span)))
     config = configured(config_file, isolated=isolated)
     request = Request(
         documents=planned,
@@ -89,12 +96,14 @@ def command(
         fail_on=fail_on or config.fail_on,
         redacted=not no_redact,
     )
-    options = _options(select, ignore, span, config)
+    options = dataclasses.replace(_options(select, ignore, span, config), deep=deep)
+    if len(sources) > 1:
+        ctx.exit(_report_several(sources, options, request))
     if request.on_screen:
-        code = _show(path, options)
+        code = _show(sources[0], options)
         if code is not None:
             ctx.exit(code)
-    ctx.exit(_report(path, options, request))
+    ctx.exit(_report(sources[0], options, request))
 
 
 def _check_saved(path: Path, *, given: bool) -> None:
@@ -176,6 +185,32 @@ def _report(path: Path, options: Options, request: Request) -> int:
 
     with ProgressLine() as progress:
         analysis = analyse(path, options, progress)
+    return _conclude(analysis, path, request)
+
+
+def _report_several(sources: list[Path], options: Options, request: Request) -> int:
+    """The same for several traces: of one job's ranks the one to look at first, else a line for each."""
+    from analyzer.job import explain_job
+
+    with ProgressLine() as progress:
+        job = explain_job(sources, options, progress)
+    analyses = [item.analysis for item in job.explained]
+    if job.one_job:
+        return _conclude(analyses[0], sources[0], request)
+    if any(document.form != "text" or not document.printed for document in request.documents):
+        raise UsageError(
+            f"{len(sources)} traces were given that are not ranks of one job",
+            where="--format, -o",
+            why="a report is of one trace",
+            fix="name one of them, or compare them: advisor compare BEFORE AFTER",
+        )
+    for line in several.overview(analyses):
+        click.echo(output.encodable(line))
+    return GATE_FAILED if any(_gate_fails(analysis, request.fail_on) for analysis in analyses) else 0
+
+
+def _conclude(analysis: Analysis, path: Path, request: Request) -> int:
+    """Write the documents; the exit code says what they mean."""
     documents.write(analysis, request.documents, redacted=request.redacted)
     if analysis.trust.verdict == "unusable":
         printed = any(document.printed and document.form == "text" for document in request.documents)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from analyzer.analysis import Analysis
 from analyzer.report.style import Style
-from analyzer.report.text import card, chart, checks, findings, headline, trust
+from analyzer.report.text import card, chart, checks, findings, headline, ranks, trust
 
 # GitHub's runner takes a line of a log that starts like this for a command, also after spaces.
 _RUNNER_COMMAND = re.compile(r"^(\s*)(::|##\[)", re.MULTILINE)
@@ -30,6 +30,7 @@ def _blocks(analysis: Analysis, style: Style) -> Iterator[Iterator[str]]:
     if analysis.trust.verdict == "unusable":
         yield trust.unusable_lines(analysis, style)
     else:
+        yield ranks.lines(analysis, style)
         yield chart.lines(analysis, style)
         yield chart.step_lines(analysis, style)
         yield findings.lines(analysis, style)

@@ -1,0 +1,65 @@
+"""Several traces on one command line: which they are, and what to say of those that do not belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from traces.errors import UsageError
+
+if TYPE_CHECKING:
+    from analyzer.analysis import Analysis
+
+# Looking for traces below the current folder stops here: a home directory has too many files to walk.
+_SEARCHED_FILES = 20_000
+_NAMED = 5
+
+
+def sources(paths: Sequence[Path]) -> list[Path]:
+    """The files that paths name; a folder stands for the traces directly in it.
+
+    Raises:
+        UsageError: Nothing is named; the newest traces below the current folder are suggested.
+    """
+    if not paths:
+        found = newest(Path.cwd())
+        near = ", ".join(str(path) for path in found[:_NAMED])
+        raise UsageError(
+            "no trace is named",
+            why=f"below this folder there are {near}" if found else "below this folder there is none",
+            fix=f"advisor explain {found[0]}" if found else "record one with `advisor collect`",
+        )
+    if not any(path.is_dir() for path in paths):
+        return list(paths)
+    from analyzer.job import traces_in
+
+    return traces_in(paths)
+
+
+def newest(folder: Path) -> list[Path]:
+    """Traces below a folder by their names, the newest first, relative to it."""
+    found = []
+    for index, path in enumerate(folder.rglob("*.json*")):
+        if index > _SEARCHED_FILES:
+            break
+        if path.name.endswith((".pt.trace.json", ".pt.trace.json.gz")) or "trace" in path.name.lower():
+            found.append(path)
+    found.sort(key=lambda path: (-path.stat().st_mtime, path.name))
+    return [path.relative_to(folder) for path in found]
+
+
+def overview(analyses: Sequence[Analysis]) -> Iterator[str]:
+    """A line for each trace, and how to see more of one."""
+    from analyzer.report import safe
+    from analyzer.units import duration
+
+    yield f"{len(analyses)} traces that are not ranks of one job:"
+    yield ""
+    width = max(safe.columns(safe.name(analysis.trace.name)) for analysis in analyses)
+    for analysis in analyses:
+        mean = duration(analysis.summary.step_ns.mean)
+        verdict = safe.clean(analysis.summary.verdict.text)
+        yield f"  {safe.pad(safe.name(analysis.trace.name), width)}  {mean:>8} a step  {verdict}"
+    yield ""
+    yield "Name one of them to see its findings; `advisor compare BEFORE AFTER` holds two against each other."

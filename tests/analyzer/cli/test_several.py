@@ -1,0 +1,74 @@
+"""Several traces on one command line: ranks of a job, unrelated recordings, none at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analyzer.cli.main import main
+from builders import TraceBuilder
+
+ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+
+
+def write_rank(folder: Path, number: int, compute_us: float) -> Path:
+    builder = TraceBuilder(top={"distributedInfo": {"rank": number, "world_size": 2}})
+    for index in range(4):
+        at = index * 10_000
+        builder.step(index, at, 10_000)
+        builder.launch(at, kernel_start=at + 10, kernel_dur=compute_us - 10, name="gemm")
+        builder.launch(
+            at + 20, kernel_start=at + compute_us, kernel_dur=10_000 - compute_us, name=ALL_REDUCE, stream=20
+        )
+    return builder.write(folder / f"rank{number}.json")
+
+
+def write_plain(path: Path) -> Path:
+    builder = TraceBuilder()
+    for index in range(3):
+        builder.step(index, index * 1_000, 1_000)
+        builder.launch(index * 1_000, kernel_start=index * 1_000 + 10, kernel_dur=900)
+    return builder.write(path)
+
+
+def test_a_folder_of_ranks_shows_the_late_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_rank(tmp_path, 0, 5_000)
+    write_rank(tmp_path, 1, 8_000)
+    assert main(["explain", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "2 ranks, this report is of rank 1" in out
+    (late,) = [line for line in out.splitlines() if "the others wait for it" in line]
+    assert " ".join(late.split()) == ("rank 1 10 ms a step 2.0 ms in collectives compute-bound the others wait for it")
+
+
+def test_unrelated_traces_get_a_line_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [str(write_plain(tmp_path / name)) for name in ("a.json", "b.json")]
+    assert main(["explain", *paths]) == 0
+    out = capsys.readouterr().out
+    assert [line.split()[0] for line in out.splitlines() if "a step" in line] == ["a.json", "b.json"]
+    assert out.endswith("\n")
+
+
+def test_a_report_is_of_one_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [str(write_plain(tmp_path / name)) for name in ("a.json", "b.json")]
+    assert main(["explain", *paths, "--format", "json"]) == 2
+    assert "advisor compare BEFORE AFTER" in capsys.readouterr().err
+
+
+def test_no_trace_suggests_the_newest_below(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "runs").mkdir()
+    write_plain(tmp_path / "runs" / "trace.json")
+    monkeypatch.chdir(tmp_path)
+    assert main(["explain"]) == 2
+    assert "advisor explain runs/trace.json" in capsys.readouterr().err
+
+
+def test_nothing_below_suggests_to_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["explain"]) == 2
+    assert "advisor collect" in capsys.readouterr().err
