@@ -1,0 +1,59 @@
+"""A team's own package of rules takes part like ours: listed, run, configured, explained."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from builders import TraceBuilder
+
+PLUGIN = Path(__file__).parent / "example_plugin"
+
+
+def advisor(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs the command line with the plug-in installed: its folder and its entry points are on the path."""
+    installed = folder / "site"
+    metadata = installed / "team_rules-1.0.dist-info"
+    metadata.mkdir(parents=True, exist_ok=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: team-rules\nVersion: 1.0\n")
+    # The table of its pyproject.toml, as an installer writes it.
+    (metadata / "entry_points.txt").write_text("[advisor.rules]\nteam = team_rules:RULES\n")
+    path = os.pathsep.join([str(installed), str(PLUGIN), os.environ.get("PYTHONPATH", "")])
+    return subprocess.run(
+        [sys.executable, "-m", "analyzer.cli.main", *arguments],
+        env={**os.environ, "PYTHONPATH": path},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def trace(folder: Path) -> Path:
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 100_000
+        builder.step(number, at, 100_000)
+        builder.launch(at, kernel_start=at + 10, kernel_dur=99_000)
+    return builder.write(folder / "trace.json")
+
+
+def test_it_is_listed_and_has_a_page(tmp_path: Path) -> None:
+    assert "TM001" in advisor(tmp_path, "rules").stdout
+    assert "Mean duration of the used steps" in advisor(tmp_path, "rule", "TM001").stdout
+
+
+def test_it_fires_and_can_be_configured(tmp_path: Path) -> None:
+    path = str(trace(tmp_path))
+    fired = advisor(tmp_path, "explain", path, "--select", "TM", "--format", "json")
+    assert "A step takes 100 ms, the budget is 50 ms." in fired.stdout, fired.stderr
+    (tmp_path / "advisor.toml").write_text("[rules.TM001]\nbudget_ns = 200e6\n")
+    clear = advisor(tmp_path, "explain", path, "--select", "TM", "--format", "json")
+    assert "a step takes 100 ms, within 200 ms" in clear.stdout, clear.stderr
+
+
+def test_its_entry_point_is_the_one_it_declares() -> None:
+    declared = (PLUGIN / "pyproject.toml").read_text()
+    assert '[project.entry-points."advisor.rules"]\nteam = "team_rules:RULES"' in declared
