@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,8 @@ class Collected:
         unprofiled_step_ns: Step time with the profiler off.
         intra_op_threads: torch.get_num_threads().
         omp_num_threads: OMP_NUM_THREADS as set.
+        cpu_features: Vector and matrix units of the processor, of avx2, avx512f, avx512_bf16, amx_bf16.
+        torch_version: Major and minor version of torch.
     """
 
     cores: int | None
@@ -33,6 +36,8 @@ class Collected:
     unprofiled_step_ns: int | None
     intra_op_threads: int | None
     omp_num_threads: int | None
+    cpu_features: frozenset[str] | None
+    torch_version: tuple[int, int] | None
 
 
 def collected(meta: Meta) -> Collected:
@@ -50,6 +55,8 @@ def collected(meta: Meta) -> Collected:
         unprofiled_step_ns=_int(top.get("unprofiled_step_ns")),
         intra_op_threads=_int(threads.get("intra_op")),
         omp_num_threads=_int(threads.get("omp_num_threads")),
+        cpu_features=_texts(top.get("cpu_features")),
+        torch_version=_version(_dict(top.get("versions")).get("torch")),
     )
 
 
@@ -61,3 +68,12 @@ def _int(value: Any) -> int | None:
     if isinstance(value, str) and value.isdigit() and len(value) < 10:
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _texts(value: Any) -> frozenset[str] | None:
+    return frozenset(item for item in value if isinstance(item, str)) if isinstance(value, list) else None
+
+
+def _version(value: Any) -> tuple[int, int] | None:
+    match = re.match(r"(\d{1,3})\.(\d{1,3})", value) if isinstance(value, str) else None
+    return (int(match[1]), int(match[2])) if match else None

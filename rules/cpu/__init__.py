@@ -1,5 +1,9 @@
-"""CP: runs on the CPU alone."""
+"""CP: training on the CPU."""
 
 from analyzer.rule import Rule
+from rules.cpu import no_cpu_fast_path, wrong_thread_count
 
-RULES: tuple[Rule, ...] = ()
+RULES: tuple[Rule, ...] = (
+    wrong_thread_count.RULE,
+    no_cpu_fast_path.RULE,
+)

@@ -6,7 +6,9 @@ from rules.profiling import (
     heavy_instrumentation,
     lost_device_events,
     missing_step_marks,
+    outdated_software,
     profiler_artefacts,
+    sensitive_content,
     too_few_steps,
     unrepresentative_steps,
     warmup_recorded,
@@ -21,4 +23,6 @@ RULES: tuple[Rule, ...] = (
     unrepresentative_steps.RULE,
     broken_correlation.RULE,
     profiler_artefacts.RULE,
+    sensitive_content.RULE,
+    outdated_software.RULE,
 )

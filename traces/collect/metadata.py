@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import platform
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -18,6 +19,8 @@ from traces.collect.cores import core_counts
 from traces.collect.recorder import Recorder
 
 SCHEMA_VERSION = "1.0"
+
+_CPU_FEATURES = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
 
 
 def describe(
@@ -79,6 +82,16 @@ def describe_timing(recorder: Recorder) -> dict[str, Any]:
         "unprofiled_step_ns": recorder.unprofiled_step_ns,
         "unprofiled_steps": recorder.unprofiled_steps,
     }
+
+
+def cpu_features() -> list[str] | None:
+    """Vector and matrix units of the processor that matter for training; None where the system does not tell."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return None
+    flags = next((line.partition(":")[2].split() for line in text.splitlines() if line.startswith("flags")), None)
+    return None if flags is None else [name for name in _CPU_FEATURES if name in flags]
 
 
 def describe_loader(loader: DataLoader[Any]) -> dict[str, Any]:

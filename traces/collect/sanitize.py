@@ -11,21 +11,8 @@ from typing import Any
 
 import msgspec
 
+from traces.allowed import DISTRIBUTED_KEYS, is_allowed
 from traces.collect.paths import PathCleaner
-
-_KEEP = frozenset(
-    {
-        "schemaVersion",
-        "record_shapes",
-        "with_stack",
-        "with_flops",
-        "with_modules",
-        "profile_memory",
-        "displayTimeUnit",
-        "baseTimeNanoseconds",
-    }
-)
-_KEEP_DISTRIBUTED = ("backend", "rank", "world_size")
 
 _Document = dict[str, msgspec.Raw]
 _decode_document = msgspec.json.Decoder(_Document).decode
@@ -88,10 +75,8 @@ def _clean_value(key: str, raw: msgspec.Raw) -> Any:
     if key == "deviceProperties":
         return [_clean_device(device) for device in value]
     if key == "distributedInfo":
-        return {name: value[name] for name in _KEEP_DISTRIBUTED if name in value}
-    if key in _KEEP or (key.endswith("_version") and isinstance(value, str | int | float)):
-        return raw
-    return None
+        return {name: value[name] for name in DISTRIBUTED_KEYS if name in value}
+    return raw if is_allowed(key, value) else None
 
 
 def _clean_device(device: dict[str, Any]) -> dict[str, Any]:

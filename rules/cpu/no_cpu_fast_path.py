@@ -1,0 +1,154 @@
+"""CP002 no-cpu-fast-path: the processor's matrix units stay unused, or data are re-laid for them over and over.
+
+## What it finds
+CPU-only runs that spend 5 % of the step in changing between plain and oneDNN layouts, or 32-bit matrix work on a processor
+with units for bfloat16.
+
+## Why it costs time
+oneDNN wants tensors in blocks of its own; a model that leaves and enters that layout at each layer copies instead of
+computing. AMX and AVX512-BF16 multiply bfloat16 numbers at a multiple of the rate of 32-bit ones.
+
+## How it is measured
+Time in reorder ops (`aten::to_mkldnn`, `aten::mkldnn_reorder_*`, `mkldnn::_reorder_*`) on the step's thread. Time in matrix
+ops whose first tensor is float (needs `record_shapes=True`), with the processor's features as `advisor collect` records
+them. The bound follows peak rates: half of the time with AVX512-BF16, 15 of 16 parts with AMX.
+
+## Example
+Slow:
+
+```python
+loss = criterion(model(images), labels)
+```
+
+Faster:
+
+```python
+model = model.to(memory_format=torch.channels_last)
+with torch.autocast("cpu", dtype=torch.bfloat16):
+    loss = criterion(model(images), labels)
+```
+
+## Fix
+1. `torch.autocast("cpu", dtype=torch.bfloat16)`.
+2. `channels_last`, and one layout throughout.
+3. `torch.compile` fuses reorders away.
+
+## Expected gain
+At most the bound. Peak rates are never reached: expect much less.
+
+## When it is wrong
+Small matrices and memory-bound layers gain nothing from faster units. bfloat16 changes results. The names of reorders were
+not seen in a recorded trace yet.
+
+## Thresholds
+- `min_reorder_ratio`: share of the used steps in reorders from which the rule fires.
+- `min_matrix_ratio`: share of the used steps in 32-bit matrix work from which the rule fires.
+
+## References
+- https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+- https://docs.pytorch.org/tutorials/recipes/amx.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.facts.cpu_work import CpuWork, cpu_work
+from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import duration, share
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="CP002",
+    name="no-cpu-fast-path",
+    family="cpu",
+    title="CPU's fast matrix path is not used",
+    needs=frozenset({Capability.HOST_OPS}),
+    thresholds=(
+        Threshold("min_reorder_ratio", 0.05, "ratio", "rules.md CP002"),
+        Threshold(
+            "min_matrix_ratio", 0.2, "ratio", "as for a high finding: below, faster units change little of the step"
+        ),
+    ),
+    references=("https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html",),
+)
+
+# What is saved at most, by peak rates against 32-bit vector units.
+_SAVED = {"amx_bf16": 15 / 16, "avx512_bf16": 1 / 2}
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires on reorders, else on 32-bit matrix work beside better units."""
+    if facts.device is not None or facts.trace.meta.device_kind != "cpu":
+        yield not_applicable("the device computes, not the CPU")
+        return
+    work = cpu_work(facts)
+    ratio = facts.ratio(work.reorder.total_ns)
+    if ratio >= limits["min_reorder_ratio"]:
+        yield _reordering(facts, work, ratio)
+        return
+    matrix = facts.ratio(work.matrix.total_ns)
+    if matrix < limits["min_matrix_ratio"]:
+        yield clear(f"reorders take {share(ratio)} and matrix work {share(matrix)} of the step")
+        return
+    features = facts.collected.cpu_features
+    if features is None:
+        yield cannot_tell("what the processor can do is not in the trace; `advisor collect` records it")
+        return
+    unit = next((name for name in _SAVED if name in features), None)
+    if unit is None:
+        yield clear("the processor has no units for bfloat16")
+    elif not work.typed:
+        yield cannot_tell("needs record_shapes=True: the number format of the matrix work is not known")
+    elif facts.ratio(work.single.total_ns) < limits["min_matrix_ratio"]:
+        yield clear(f"32-bit matrix work takes {share(facts.ratio(work.single.total_ns))} of the step")
+    else:
+        yield _single(facts, work, unit)
+
+
+def _reordering(facts: Facts, work: CpuWork, ratio: float) -> Finding:
+    return Finding(
+        why=f"Changing between plain and oneDNN layouts takes {duration(facts.per_step(work.reorder.total_ns))} of each "
+        f"{duration(facts.per_step(facts.window_ns))} step ({share(ratio)}).",
+        saving=Saving(work.reorder, basis="time in reorders; one layout throughout needs none"),
+        fix=(_LAYOUT, _COMPILE),
+        verify="Record again: the reorder ops should be gone.",
+        steps_seen=facts.used_steps,
+        confidence=Confidence.MEDIUM,
+    )
+
+
+def _single(facts: Facts, work: CpuWork, unit: str) -> Finding:
+    ratio = facts.ratio(work.single.total_ns)
+    return Finding(
+        why=f"Matrix work on 32-bit floats takes {duration(facts.per_step(work.single.total_ns))} of each "
+        f"{duration(facts.per_step(facts.window_ns))} step ({share(ratio)}); the processor has {unit.upper().replace('_', '-')}.",
+        saving=Saving(
+            work.single.scaled(_SAVED[unit]), basis="matrix work at the units' peak rate, which is never reached"
+        ),
+        fix=(_AUTOCAST, _LAYOUT, _COMPILE),
+        verify="Record again with shapes: the matrix ops should take bfloat16 and become shorter.",
+        steps_seen=facts.used_steps,
+        confidence=Confidence.LOW,
+        caveats=("bfloat16 keeps 8 bits of precision: check that the loss still falls.",),
+    )
+
+
+_AUTOCAST = Advice(
+    "diff",
+    "+with torch.autocast('cpu', dtype=torch.bfloat16):\n-loss = criterion(model(images), labels)\n"
+    "+    loss = criterion(model(images), labels)",
+    "Only the forward pass goes inside; no gradient scaling is needed.",
+)
+_LAYOUT = Advice(
+    "diff",
+    "+model = model.to(memory_format=torch.channels_last)\n+images = images.to(memory_format=torch.channels_last)",
+    "For models of convolutions.",
+)
+_COMPILE = Advice(
+    "python", "model = torch.compile(model)", "Keeps oneDNN's layout between layers and fuses around them."
+)
+
+RULE = Rule(META, check, __doc__)

@@ -1,0 +1,137 @@
+"""CP001 wrong-thread-count: a CPU run uses one thread on several cores, or more threads than cores.
+
+## What it finds
+CPU-only training whose matrix work runs on one thread although more cores may be used, or whose thread pool is larger than
+the number of cores.
+
+## Why it costs time
+Multiplications and convolutions are split over torch's intra-op threads. One thread leaves the other cores idle; more
+threads than cores take turns, and each parallel region ends with its slowest thread.
+
+## How it is measured
+Threads and cores as recorded by `advisor collect`, and the time inside the ops that multiply, on the step's thread. With one
+thread the bound is that time less its share on all cores, `time x (1 - 1 / cores)`: perfect scaling. What too many threads
+cost cannot be told from one recording.
+
+## Example
+Slow:
+
+```python
+torch.set_num_threads(1)
+```
+
+Faster:
+
+```python
+torch.set_num_threads(len(os.sched_getaffinity(0)))
+```
+
+## Fix
+1. As many threads as cores the process may use: `torch.set_num_threads`, or `OMP_NUM_THREADS` before start.
+2. Leave a core to each loader worker.
+3. On machines with several sockets: `numactl --cpunodebind=0 --membind=0`.
+
+## Expected gain
+At most the bound; memory-bound layers scale far worse than that.
+
+## When it is wrong
+Several processes on one machine share its cores: one thread each may be right. Hyper-threads count as cores here and add
+little.
+
+## Thresholds
+- `min_matrix_ratio`: share of the used steps in matrix work from which one thread is worth a word.
+
+## References
+- https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.facts.cpu_work import cpu_work
+from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import count, duration, share
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="CP001",
+    name="wrong-thread-count",
+    family="cpu",
+    title="Threads do not match the cores",
+    needs=frozenset({Capability.HOST_OPS}),
+    thresholds=(
+        Threshold(
+            "min_matrix_ratio", 0.2, "ratio", "as for a high finding: below, more threads change little of the step"
+        ),
+    ),
+    references=("https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires on one thread for much matrix work, and on more threads than cores."""
+    if facts.device is not None or facts.trace.meta.device_kind != "cpu":
+        yield not_applicable("the device computes, not the CPU")
+        return
+    threads, cores = facts.collected.intra_op_threads, facts.collected.cores
+    if threads is None or cores is None:
+        yield cannot_tell("threads and cores are not in the trace; `advisor collect` records them")
+        return
+    matrix = cpu_work(facts).matrix & facts.waterfall.owned("compute")
+    ratio = facts.ratio(matrix.total_ns)
+    if threads > cores:
+        yield _too_many(facts, threads, cores)
+        return
+    if threads > 1 or cores == 1 or ratio < limits["min_matrix_ratio"]:
+        workers = facts.collected.num_workers or 0
+        beside = f" beside {count(workers, 'loader worker')}" if workers else ""
+        yield clear(
+            f"{count(threads, 'thread')}{beside} on {count(cores, 'core')}; matrix work is {share(ratio)} of the step"
+        )
+        return
+    yield Finding(
+        why=f"Matrix work takes {duration(facts.per_step(matrix.total_ns))} of each "
+        f"{duration(facts.per_step(facts.window_ns))} step ({share(ratio)}) on one thread; "
+        f"the process may use {count(cores, 'core')}.",
+        saving=Saving(matrix.scaled(1 - 1 / cores), basis=f"matrix work spread perfectly over {cores} cores"),
+        fix=_fix(cores),
+        verify="Record again: the matrix ops should become shorter; then run `advisor compare`.",
+        steps_seen=facts.used_steps,
+        confidence=Confidence.MEDIUM,
+        evidence=(_evidence(facts, matrix.total_ns, cores),),
+        caveats=("Where several processes share the machine, one thread each may be right.",),
+    )
+
+
+def _evidence(facts: Facts, matrix_ns: int, cores: int) -> Bars:
+    now = facts.per_step(matrix_ns)
+    return Bars("mean step", "ns", (Bar("matrix work, one thread", now), Bar("on all cores, at best", now / cores)))
+
+
+def _too_many(facts: Facts, threads: int, cores: int) -> Finding:
+    return Finding(
+        why=f"torch uses {count(threads, 'thread')} on {count(cores, 'core')}: they take turns in every parallel op.",
+        saving=Saving(basis="what taking turns costs cannot be told from one recording"),
+        fix=_fix(cores),
+        verify="Record again with fewer threads and run `advisor compare before.json after.json`.",
+        steps_seen=facts.used_steps,
+        confidence=Confidence.LOW,
+        title="More threads than cores",
+    )
+
+
+def _fix(cores: int) -> tuple[Advice, ...]:
+    return (
+        Advice("python", f"torch.set_num_threads({cores})", "Before the first op; loader workers need cores as well."),
+        Advice(
+            "shell",
+            f"OMP_NUM_THREADS={cores} python train.py",
+            "The same from outside; a cluster's default is often 1.",
+        ),
+    )
+
+
+RULE = Rule(META, check, __doc__)

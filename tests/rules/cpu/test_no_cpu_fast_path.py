@@ -1,0 +1,82 @@
+"""CP002: 32-bit matrix work on a processor with AMX, or a model that changes layouts at each layer."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Confidence, State
+from builders import TraceBuilder
+from rules.cpu.no_cpu_fast_path import RULE
+from worlds import judged, renamed, run, shifted
+
+AMX = ["avx2", "avx512f", "avx512_bf16", "amx_bf16"]
+
+
+def world(
+    *, matrix: float = 5_000, reorder: float = 0, features: list[str] | None = AMX, kind: str | None = "float"
+) -> TraceBuilder:
+    """Three steps of 10 ms: reorder, multiply, something else."""
+    builder = TraceBuilder(None, advisor={"cpu_features": features} if features is not None else None)
+    shapes = {"Input Dims": [[64, 128], [128, 10]], "Input type": [kind, kind]} if kind else {}
+    for number in range(3):
+        at = number * 10_000
+        builder.step(number, at, 10_000)
+        if reorder:
+            builder.op("aten::to_mkldnn", at, reorder)
+        builder.op("aten::addmm", at + reorder, matrix, **shapes)
+        builder.op("aten::relu", at + reorder + matrix, 10_000 - matrix - reorder)
+    return builder
+
+
+def test_fires_with_the_units_peak_rate_as_bound() -> None:
+    found = judged(RULE, world())
+    assert found.ns_per_step == pytest.approx(5_000_000 * 15 / 16, abs=2)
+    assert found.confidence is Confidence.LOW
+    assert "AMX-BF16" in found.finding.why
+    half = judged(RULE, world(features=["avx512_bf16"]))
+    assert half.ns_per_step == 2_500_000
+
+
+def test_fires_on_reorders() -> None:
+    found = judged(RULE, world(reorder=1_000, features=None))
+    assert found.ns_per_step == 1_000_000
+    assert "layouts takes 1.0 ms of each 10 ms step (10 %)" in found.finding.why
+
+
+@pytest.mark.parametrize(("reorder", "state"), [(490, State.CLEAR), (510, State.FIRED)])
+def test_boundary_of_reorders(reorder: float, state: State) -> None:
+    assert run(RULE, world(reorder=reorder, features=["avx2"])).state is state
+
+
+@pytest.mark.parametrize(("matrix", "state"), [(1_900, State.CLEAR), (2_100, State.FIRED)])
+def test_boundary_of_the_matrix_work(matrix: float, state: State) -> None:
+    assert run(RULE, world(matrix=matrix)).state is state
+
+
+def test_quiet_in_bfloat16_already() -> None:
+    assert run(RULE, world(kind="c10::BFloat16")).state is State.CLEAR
+
+
+@pytest.mark.parametrize(
+    ("features", "kind", "needs"), [(None, "float", "advisor collect"), (AMX, None, "record_shapes=True")]
+)
+def test_cannot_tell(features: list[str] | None, kind: str | None, needs: str) -> None:
+    result = run(RULE, world(features=features, kind=kind))
+    assert result.state is State.CANNOT_TELL
+    assert needs in result.reason
+
+
+def test_not_applicable_on_a_device() -> None:
+    builder = TraceBuilder()
+    builder.step(0, 0, 1_000).launch(10, kernel_start=20, kernel_dur=900)
+    assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain = judged(RULE, world())
+    other = judged(RULE, renamed(shifted(world(), 1e15), 1_000))
+    assert (other.ns_per_step, other.identity, other.finding.why) == (
+        plain.ns_per_step,
+        plain.identity,
+        plain.finding.why,
+    )

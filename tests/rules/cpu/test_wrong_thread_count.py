@@ -1,0 +1,78 @@
+"""CP001: half of each step is matrix work, on one thread, and four cores may be used."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Severity, State
+from builders import TraceBuilder
+from rules.cpu.wrong_thread_count import RULE
+from worlds import judged, renamed, run, shifted
+
+
+def world(*, threads: int | None = 1, cores: int = 4, matrix: float = 5_000, workers: int = 0) -> TraceBuilder:
+    """Three steps of 10 ms: a linear layer, then something else."""
+    known = {"usable_cores": cores, "threads": {"intra_op": threads}, "loader": {"num_workers": workers}}
+    builder = TraceBuilder(None, advisor=known if threads is not None else None)
+    for number in range(3):
+        at = number * 10_000
+        builder.step(number, at, 10_000)
+        builder.op("aten::linear", at, matrix)
+        builder.op("aten::addmm", at, matrix)
+        builder.op("aten::relu", at + matrix, 10_000 - matrix)
+    return builder
+
+
+def test_fires_with_perfect_scaling_as_bound() -> None:
+    found = judged(RULE, world())
+    assert found.ns_per_step == 3_750_000
+    assert found.finding.why == (
+        "Matrix work takes 5.0 ms of each 10 ms step (50 %) on one thread; the process may use 4 cores."
+    )
+    assert "set_num_threads(4)" in found.finding.fix[0].code
+
+
+def test_too_many_threads_have_no_bound() -> None:
+    found = judged(RULE, world(threads=16))
+    assert (found.severity, found.ns_per_step) == (Severity.INFO, 0)
+    assert found.finding.title == "More threads than cores"
+
+
+@pytest.mark.parametrize(("threads", "state"), [(1, State.FIRED), (2, State.CLEAR), (4, State.CLEAR), (5, State.FIRED)])
+def test_boundary_of_threads(threads: int, state: State) -> None:
+    assert run(RULE, world(threads=threads)).state is state
+
+
+@pytest.mark.parametrize(("matrix", "state"), [(1_900, State.CLEAR), (2_100, State.FIRED)])
+def test_boundary_of_the_matrix_work(matrix: float, state: State) -> None:
+    assert run(RULE, world(matrix=matrix)).state is state
+
+
+def test_quiet_on_one_core() -> None:
+    assert run(RULE, world(cores=1)).state is State.CLEAR
+
+
+def test_quiet_when_the_time_goes_elsewhere() -> None:
+    assert run(RULE, world(matrix=100)).state is State.CLEAR
+
+
+def test_cannot_tell_without_the_collectors_word() -> None:
+    result = run(RULE, world(threads=None))
+    assert result.state is State.CANNOT_TELL
+    assert "advisor collect" in result.reason
+
+
+def test_not_applicable_on_a_device() -> None:
+    builder = TraceBuilder()
+    builder.step(0, 0, 1_000).launch(10, kernel_start=20, kernel_dur=900)
+    assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain = judged(RULE, world())
+    other = judged(RULE, renamed(shifted(world(), 1e15), 1_000))
+    assert (other.ns_per_step, other.identity, other.finding.why) == (
+        plain.ns_per_step,
+        plain.identity,
+        plain.finding.why,
+    )
