@@ -24,6 +24,7 @@ PIPE_CLOSED = 141
 # Command, module, the line `advisor --help` shows (a test holds it equal to the command's own).
 COMMANDS: dict[str, tuple[str, str]] = {
     "collect": ("analyzer.cli.collect", "Record the reference training loop, or a script, and write trace.json."),
+    "experiment": ("analyzer.cli.experiment", "Time each remedy on the reference loop, and record a trace of each."),
     "explain": ("analyzer.cli.explain", "Say where each step's time goes and what to change."),
     "compare": ("analyzer.cli.compare", "Say whether a change helped, beyond noise."),
     "baseline": ("analyzer.cli.baseline", "Keep a run under a name, to compare later ones with."),

@@ -1,0 +1,169 @@
+"""Runs the methods one after the other: timed repeats first, then a separate run under the profiler."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from traces.collect.api import record
+from traces.collect.cores import usable_cores
+from traces.collect.data import find_data
+from traces.collect.experiment.methods import METHODS, Method, Setup
+from traces.collect.experiment.result import MethodResult, Skipped
+from traces.collect.output import check_writable
+from traces.collect.run import Progress
+from traces.errors import UsageError
+
+if TYPE_CHECKING:
+    from traces.collect.data import DataSource
+    from traces.collect.experiment.training import Trainer
+
+_RECORDED_STEPS = 45
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExperimentConfig:
+    """What to compare.
+
+    Args:
+        output: Folder for the traces, made if missing.
+        methods: Names of the methods; empty for all. The standard loop always runs.
+        epochs: Passes over the data in a repeat.
+        repeats: How often each method is timed.
+        device: `auto`, `cpu` or `cuda`.
+        model: `mlp`, `cnn` or `resnet18`.
+        data_dir: As of `collect`.
+        tensorboard: Folder for TensorBoard logs, or None.
+        seed: Seed of the first repeat; the next takes the next.
+    """
+
+    output: Path = Path("experiment")
+    methods: tuple[str, ...] = ()
+    epochs: int = 2
+    repeats: int = 3
+    device: str = "auto"
+    model: str = "mlp"
+    data_dir: Path | None = None
+    tensorboard: Path | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        unknown = sorted(set(self.methods) - {method.name for method in METHODS})
+        if unknown:
+            known = ", ".join(method.name for method in METHODS)
+            raise UsageError(f"there is no method {', '.join(unknown)}", fix=f"choose from {known}")
+        if self.epochs < 1 or self.repeats < 1:
+            raise UsageError("--epochs and --repeats must be at least 1")
+
+    def chosen(self) -> tuple[Method, ...]:
+        """The methods to run, the standard loop first."""
+        return tuple(
+            method for method in METHODS if not self.methods or method.name in self.methods or method.name == "standard"
+        )
+
+
+def run_experiment(config: ExperimentConfig, progress: Progress) -> Iterator[MethodResult | Skipped]:
+    """Run every method, giving each result as soon as it is there.
+
+    Args:
+        config: What to compare.
+        progress: Told (done, total, label).
+
+    Raises:
+        UsageError: torch or TensorBoard is missing, there is no such device, or nothing can be written.
+    """
+    needed = ["torch", "torchvision"] + (["tensorboard"] if config.tensorboard else [])
+    for package in needed:
+        if importlib.util.find_spec(package) is None:
+            raise UsageError(
+                f"the experiment needs {package}, which is not installed here", fix=f"pip install {package}"
+            )
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")
+    from traces.collect.experiment.training import Trainer, choose_device
+
+    device = choose_device(config.device)
+    try:
+        config.output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make the folder {config.output}: {error.strerror}", fix="name another one") from error
+    check_writable(config.output / "standard.json")
+    source = find_data(config.data_dir, progress)
+    chosen = config.chosen()
+    for number, method in enumerate(chosen):
+        progress(number, len(chosen), method.title)
+        reason = _missing(method, device.type)
+        if reason:
+            yield Skipped(method.name, method.title, reason)
+            continue
+        setup = _suit(method.setup)
+        yield _run(config, method, source, lambda seed, setup=setup: Trainer(setup, config.model, device, source, seed))
+    progress(len(chosen), len(chosen), "done")
+
+
+def _run(config: ExperimentConfig, method: Method, source: DataSource, make: Any) -> MethodResult:
+    """Time the repeats, then record."""
+    totals, losses, accuracies = [], [], []
+    with _tensorboard(config, method) as log:
+        for repeat in range(config.repeats):
+            trainer: Trainer = make(config.seed + repeat)
+            trainer.warm_up()
+            spent, loss = 0, 0.0
+            for epoch in range(config.epochs):
+                started = time.perf_counter_ns()
+                loss = trainer.epoch()
+                spent += time.perf_counter_ns() - started
+                log(repeat, epoch, loss, trainer)
+            totals.append(spent)
+            losses.append(loss)
+            accuracies.append(trainer.accuracy(source))
+    path = config.output / f"{method.name}.json"
+    trainer = make(config.seed)
+    trainer.warm_up()
+    with record(path, wait=5, warmup=3, active=6, loader=trainer.loader) as recorder:
+        trainer.steps(_RECORDED_STEPS, recorder.step)
+    return MethodResult(method.name, method.title, tuple(totals), config.epochs, tuple(losses), tuple(accuracies), path)
+
+
+class _tensorboard:
+    """Logs loss and accuracy of each epoch, where that was asked for."""
+
+    def __init__(self, config: ExperimentConfig, method: Method) -> None:
+        self._folder = config.tensorboard / method.name if config.tensorboard else None
+        self._writer: Any = None
+
+    def __enter__(self) -> Any:
+        if self._folder is not None:
+            from torch.utils.tensorboard import SummaryWriter
+
+            self._writer = SummaryWriter(str(self._folder))
+        return self.log
+
+    def __exit__(self, *_: object) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+    def log(self, repeat: int, epoch: int, loss: float, trainer: Trainer) -> None:
+        """Write one epoch; evaluation is outside the measured time."""
+        if self._writer is not None:
+            self._writer.add_scalar(f"Loss/repeat {repeat + 1}", loss, epoch)
+            self._writer.add_scalar(f"Accuracy/repeat {repeat + 1}", trainer.accuracy(trainer.source), epoch)
+
+
+def _missing(method: Method, device: str) -> str:
+    """Why a method cannot run here; empty where it can."""
+    if method.needs == "accelerator" and device == "cpu":
+        return "no accelerator to copy to"
+    if method.needs == "compiler" and not any(shutil.which(name) for name in ("c++", "g++", "clang++", "cl")):
+        return "no C++ compiler found"
+    return ""
+
+
+def _suit(setup: Setup) -> Setup:
+    """As many workers as suit the machine: one to a core, at most four."""
+    return replace(setup, num_workers=max(1, min(4, usable_cores() - 1))) if setup.num_workers < 0 else setup
