@@ -13,6 +13,7 @@ from analyzer.facts.causes import Waterfall, device_waterfall, host_waterfall
 from analyzer.facts.collected import Collected, collected
 from analyzer.facts.collectives import Collectives, collectives
 from analyzer.facts.compiled import Compiled, compiled
+from analyzer.facts.conv_bias import ConvBias, conv_bias
 from analyzer.facts.devices import DeviceActivity, device_activities
 from analyzer.facts.fusion import Fusion, fusion
 from analyzer.facts.health import Symptom, symptoms
@@ -24,10 +25,11 @@ from analyzer.facts.launches import BlockingLaunches, blocking_launches, device_
 from analyzer.facts.loading import Loading, loading
 from analyzer.facts.loops import Loop, find_loops
 from analyzer.facts.memory import Allocations, DeviceMemory, allocations, device_memory
-from analyzer.facts.op_tree import OpTree
+from analyzer.facts.op_tree import BoolArray, OpTree
 from analyzer.facts.optimizing import Optimizing, optimizing
-from analyzer.facts.precision import MatrixWork, matrix_work
+from analyzer.facts.precision import Casts, MatrixWork, casts, double_kernels, matrix_work
 from analyzer.facts.ranks import RankSkew, rank_skew
+from analyzer.facts.repetition import Repetition, repetition
 from analyzer.facts.stacks import Stacks
 from analyzer.facts.steps import Steps, find_steps
 from analyzer.facts.transfers import Transfers, transfers
@@ -205,6 +207,26 @@ class Facts:
     def matrix_work(self) -> MatrixWork:
         """GEMMs and convolutions, their number formats, and whether tensor cores do them."""
         return matrix_work(self)
+
+    @cached_property
+    def conv_bias(self) -> ConvBias:
+        """Convolutions whose bias a batch normalisation takes away."""
+        return conv_bias(self)
+
+    @cached_property
+    def repetition(self) -> Repetition:
+        """Whether steps launch the same kernels."""
+        return repetition(self)
+
+    @cached_property
+    def casts(self) -> Casts:
+        """Conversions between 32 and 16 bits."""
+        return casts(self)
+
+    @cached_property
+    def double_kernels(self) -> tuple[BoolArray, bool]:
+        """Kernels on 64-bit floats, and whether input types prove most of them."""
+        return double_kernels(self)
 
     @cached_property
     def collectives(self) -> Collectives:

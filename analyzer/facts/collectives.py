@@ -124,3 +124,15 @@ def _size(dims: str, types: str) -> float:
     shapes = [shape for shape in tensor_dims(dims) if shape]
     width = next((size for name, size in _BYTES.items() if f'"{name}"' in types), 1 if '"' in types else None)
     return float(np.prod(shapes[0], dtype=np.float64)) * width if shapes and width else float("nan")
+
+
+def searching_spans(facts: Facts) -> tuple[IntervalSet, IntervalSet]:
+    """Inside gloo's collectives, and inside DDP's search for unused parameters, on any thread in the used steps."""
+    window = facts.window()
+    ranges = facts.trace.collectives
+    gloo = ranges[ranges["name"].astype("str").str.startswith("gloo:")]
+    search = IntervalSet()
+    for frame in (facts.trace.annotations, facts.trace.ops):
+        rows = frame[frame["name"].astype("str").str.contains("search_unused_parameters", regex=False)]
+        search |= IntervalSet(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy())
+    return IntervalSet(gloo["start_ns"].to_numpy(), gloo["end_ns"].to_numpy()) & window, search & window

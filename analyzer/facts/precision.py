@@ -110,3 +110,68 @@ def _card_major(facts: Facts) -> int | None:
     named = [item for item in listed if item.get("id") == number] or listed
     major = named[0].get("computeMajor") if named else None
     return major if isinstance(major, int) else None
+
+
+@dataclass(frozen=True)
+class Casts:
+    """Conversions between 32 and 16 bits in the used steps, the optimizer's left out.
+
+    Args:
+        rows: Kernels that convert; shape (kernels,).
+        by_types: Whether input types prove most of them; else kernel names.
+        short_formats: Whether anything here works in 16 bits at all.
+    """
+
+    rows: BoolArray
+    by_types: bool
+    short_formats: bool
+
+
+def casts(facts: Facts) -> Casts:
+    """Finds conversions, by the types of the copy's two tensors, else by the kernel's name."""
+    found = facts.kernels
+    at = found.frame["op"].to_numpy()
+    below = facts.op_tree.nearest(_named(facts, _CAST_OP)) != NONE
+    types = facts.trace.ops["input_types"]
+    typed = pick(category_mask(types, lambda text: len(_tensor_types(text)) > 1), at)
+    mixed = pick(category_mask(types, lambda text: _converts(_tensor_types(text))), at)
+    copies = found.is_family("copy", "elementwise") & pick(below, at)
+    named = found.is_family("copy") & found.frame["cast"].to_numpy() & pick(below, at)
+    rows = np.where(typed, copies & mixed, named) & ~found.frame["in_optimizer"].to_numpy()
+    short = found.is_format("fp16", "bf16").any() or any(
+        "c10::Half" in text or "BFloat16" in text for text in map(str, types.cat.categories)
+    )
+    return Casts(
+        rows=rows.astype(bool),
+        by_types=found.time_ns(rows & typed) > found.time_ns(rows & ~typed),
+        short_formats=bool(short),
+    )
+
+
+def double_kernels(facts: Facts) -> tuple[BoolArray, bool]:
+    """Kernels on 64-bit floats; and whether input types prove most of them, else kernel names.
+
+    A Python number that multiplies a float tensor is recorded as a `double` input too: only the first tensor counts, and only where
+    the kernel's own name does not state another format.
+    """
+    found = facts.kernels
+    at = found.frame["op"].to_numpy()
+    types = facts.trace.ops["input_types"]
+    doubles = pick(category_mask(types, lambda text: first_tensor_type(text) == "double"), at)
+    named = found.is_format("fp64")
+    rows = named | (doubles & found.frame["number_format"].isna().to_numpy())
+    return rows, found.time_ns(rows & doubles) * 2 > found.time_ns(rows)
+
+
+_CAST_OP = re.compile(r"aten::(?:to|_to_copy|float|half|bfloat16|type_as)$")
+_SHORT_TYPES = frozenset(("c10::Half", "c10::BFloat16", "Half", "BFloat16"))
+
+
+def _tensor_types(types: str) -> list[str]:
+    """Types of an op's tensor arguments, in order."""
+    return [kind for kind in _decoded(types) if isinstance(kind, str) and kind not in _SCALARS]
+
+
+def _converts(types: list[str]) -> bool:
+    """Whether a copy's result and source are a 32-bit and a 16-bit float, either way round."""
+    return len(types) > 1 and "float" in types[:2] and bool(_SHORT_TYPES & set(types[:2]))

@@ -1,9 +1,10 @@
 """KE: kernels that fit the device badly."""
 
 from analyzer.rule import Rule
-from rules.kernels import layout_transposes, small_grid
+from rules.kernels import gather_bound, layout_transposes, small_grid
 
 RULES: tuple[Rule, ...] = (
     small_grid.RULE,
     layout_transposes.RULE,
+    gather_bound.RULE,
 )

@@ -1,10 +1,12 @@
 """PR: number formats and tensor cores."""
 
 from analyzer.rule import Rule
-from rules.precision import misaligned_gemm, no_tensor_cores, tf32_off
+from rules.precision import cast_churn, double_precision, misaligned_gemm, no_tensor_cores, tf32_off
 
 RULES: tuple[Rule, ...] = (
     no_tensor_cores.RULE,
     tf32_off.RULE,
     misaligned_gemm.RULE,
+    cast_churn.RULE,
+    double_precision.RULE,
 )

@@ -1,0 +1,79 @@
+"""Whether steps launch the same kernels in the same order, and what would keep them from being captured in a graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from analyzer.intervals import IntervalSet
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from analyzer.facts import Facts
+
+# Idle time that ends with one call for all of a step's kernels.
+_LAUNCHING = ("launch", "framework", "optimizer", "python")
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """The used steps compared with one another.
+
+    Args:
+        equal_ratio: Share of them with the most frequent sequence of kernel names.
+        kernels: Length of that sequence.
+        copies_out: Copies from the device to the host launched in the used steps.
+        syncs: Synchronising calls in them.
+        allocations: Allocator calls in them.
+        collectives: Collective kernels in them.
+        graphs: Graph launches in them.
+        claims: Device-idle time that launching owns.
+    """
+
+    equal_ratio: float
+    kernels: int
+    copies_out: int
+    syncs: int
+    allocations: int
+    collectives: int
+    graphs: int
+    claims: IntervalSet
+
+
+def repetition(facts: Facts) -> Repetition:
+    """Compares the steps by the names of their kernels in the order of launches."""
+    used = facts.steps.used
+    sequences = _sequences(facts, used)
+    counts: dict[bytes, int] = {}
+    for sequence in sequences:
+        counts[sequence] = counts.get(sequence, 0) + 1
+    most = max(counts, key=lambda sequence: counts[sequence], default=b"")
+    hosts = IntervalSet(used["host_start_ns"].to_numpy(), used["host_end_ns"].to_numpy())
+    calls = facts.host.calls
+    calls = calls[hosts.contains(calls["start_ns"].to_numpy())]
+    claims = IntervalSet()
+    for cause in _LAUNCHING:
+        claims |= facts.waterfall.owned(cause)
+    return Repetition(
+        equal_ratio=counts.get(most, 0) / len(sequences) if sequences and most else 0.0,
+        kernels=len(most) // 4,
+        copies_out=int((calls["direction"] == "DtoH").fillna(False).sum()),
+        syncs=int((calls["kind"] == "sync").sum()),
+        allocations=int((calls["kind"] == "allocator").sum()),
+        collectives=facts.collectives.kernels,
+        graphs=int((calls["kind"] == "graph_launch").sum()),
+        claims=claims,
+    )
+
+
+def _sequences(facts: Facts, used: pd.DataFrame) -> list[bytes]:
+    """For each used step the codes of its kernels' names in the order of their launches, as bytes that compare quickly."""
+    launched = facts.launched[(facts.launched["source"] == "kernels")].sort_values("launch_start_ns", kind="stable")
+    codes = facts.trace.kernels["name"].cat.codes.to_numpy().astype(np.int32)[launched["row"].to_numpy()]
+    at = launched["launch_start_ns"].to_numpy()
+    low = np.searchsorted(at, used["host_start_ns"].to_numpy(), side="left")
+    high = np.searchsorted(at, used["host_end_ns"].to_numpy(), side="left")
+    return [codes[first:last].tobytes() for first, last in zip(low.tolist(), high.tolist(), strict=True)]

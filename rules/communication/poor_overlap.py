@@ -1,0 +1,141 @@
+"""CO002 poor-overlap: collectives hardly run beside compute.
+
+## What it finds
+A data-parallel run that communicates, but not while it computes.
+
+## Why it costs time
+Gradients of the last layers are ready long before the backward pass ends. Reduced in pieces as they come, they travel while the
+rest is computed; reduced at the end, or on the stream that computes, everything else waits.
+
+## How it is measured
+`1 - |collectives alone| / |collectives|` over the used steps, where collectives alone take at least `min_exposed_ratio` of the
+step. The bound is what overlap could hide: at most the compute that no collective runs beside. The reason comes from the trace:
+collectives that start after the last compute of the step, that share its stream, or a single one per step.
+
+## Example
+Slow:
+
+```python
+loss.backward()
+for parameter in model.parameters():
+    torch.distributed.all_reduce(parameter.grad)
+```
+
+Faster:
+
+```python
+model = torch.nn.parallel.DistributedDataParallel(model)
+loss.backward()
+```
+
+## Fix
+1. Let DistributedDataParallel or FSDP reduce: they start while the backward pass runs.
+2. Smaller first buckets (`bucket_cap_mb`); wrap in DDP before `torch.compile`.
+3. FSDP: `backward_prefetch=BackwardPrefetch.BACKWARD_PRE`, `forward_prefetch=True`.
+
+## Expected gain
+At most the exposed time that compute without a collective beside it could hide. CO001 counts the same time, whatever its cause.
+
+## When it is wrong
+Where there is far more communication than compute, overlap can hide little: send less (CO001). A collective that waits for a
+slow rank looks badly overlapped.
+
+## Thresholds
+- `min_hidden_ratio`: share of the collectives' time beside compute below which the rule fires.
+- `min_exposed_ratio`: share of the step that collectives alone must take.
+
+## References
+- TraceLens: overlap below 70 %; HolisticTraceAnalysis: communication/computation overlap
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from analyzer.facts import Facts
+from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, clear, not_applicable
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import share
+from rules.communication.advice import hide_more
+from rules.evidence import steps_touched
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="CO002",
+    name="poor-overlap",
+    family="communication",
+    title="Collectives hardly beside compute",
+    needs=frozenset({Capability.DEVICE}),
+    thresholds=(
+        Threshold("min_hidden_ratio", 0.70, "ratio", "TraceLens asks for 70 %"),
+        Threshold("min_exposed_ratio", 0.05, "ratio", "as CO001: below, there is nothing to hide"),
+    ),
+    references=("https://docs.pytorch.org/docs/stable/notes/ddp.html",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when less than `min_hidden_ratio` of noticeable communication runs beside compute."""
+    found = facts.collectives
+    if not found.running:
+        yield not_applicable("no collective on the device in the used steps")
+        return
+    exposed = facts.ratio(found.exposed.total_ns)
+    if exposed < limits["min_exposed_ratio"] or found.hidden_ratio >= limits["min_hidden_ratio"]:
+        yield clear(
+            f"compute hides {share(found.hidden_ratio)} of the collectives; alone they take {share(exposed)} of the step"
+        )
+        return
+    alone = facts.waterfall.owned("compute") - found.running
+    part = min(1.0, alone.total_ns / found.exposed.total_ns)
+    yield Finding(
+        why=f"Only {share(found.hidden_ratio)} of the collectives' time runs beside compute{_reason(facts)}; alone they take "
+        f"{share(exposed)} of the step.",
+        saving=Saving(
+            claims=found.exposed.scaled(part),
+            basis="collectives alone, as far as compute without a collective beside it could hide them",
+        ),
+        fix=_fix(facts),
+        verify="Record again: collectives should start before the backward pass ends; the hidden share should pass 70 %.",
+        steps_seen=steps_touched(facts, found.exposed),
+        confidence=Confidence.MEDIUM,
+        evidence=(
+            Bars(
+                "mean step",
+                "ns",
+                (
+                    Bar("collectives beside compute", facts.per_step((found.running - found.exposed).total_ns)),
+                    Bar("collectives alone", facts.per_step(found.exposed.total_ns)),
+                    Bar("compute alone", facts.per_step(alone.total_ns)),
+                ),
+            ),
+        ),
+        caveats=("A collective that waits for a slower rank looks badly overlapped: compare all ranks first (CO003).",),
+    )
+
+
+def _reason(facts: Facts) -> str:
+    """What the trace shows of why, for the sentence; empty where it shows nothing."""
+    frame = facts.kernels.frame
+    collective = frame["collective"].to_numpy()
+    streams = frame["stream"].to_numpy()
+    if np.isin(streams[collective], streams[~collective]).mean() > 0.5:
+        return ", because they share the stream that computes"
+    if facts.used_steps and collective.sum() <= facts.used_steps:
+        return ", because all of it is one collective a step"
+    return ""
+
+
+def _fix(facts: Facts) -> tuple[Advice, ...]:
+    wrap = Advice(
+        "python",
+        "model = torch.nn.parallel.DistributedDataParallel(model, device_ids=[rank])\nmodel = torch.compile(model)",
+        "Reduces each bucket of gradients as soon as it is complete. Wrap first, compile afterwards.",
+    )
+    known = facts.collectives.data_parallel or facts.collectives.sharded
+    return hide_more(facts) if known else (wrap, *hide_more(facts))
+
+
+RULE = Rule(META, check, __doc__)

@@ -1,0 +1,155 @@
+"""CO005 small-collectives: many collectives a step, each too small to be worth its start.
+
+## What it finds
+Steps with dozens of collectives of a few hundred kilobytes, such as one all-reduce per parameter.
+
+## Why it costs time
+A collective costs some 20 microseconds before the first byte moves, on every rank. Large messages hide that; a hundred small
+ones add it a hundred times and use a fraction of the link.
+
+## How it is measured
+Collectives a step, counted by their host ranges (`nccl:*`, else `record_param_comms`), and the median of their sizes from
+recorded shapes. The bound is the exposed time of the small ones, less the share that as few collectives as 25 MiB buckets would
+keep.
+
+## Example
+Slow:
+
+```python
+for parameter in model.parameters():
+    torch.distributed.all_reduce(parameter.grad)
+```
+
+Faster:
+
+```python
+model = torch.nn.parallel.DistributedDataParallel(model, bucket_cap_mb=25)
+```
+
+## Fix
+1. Let DistributedDataParallel put gradients into buckets, with `bucket_cap_mb=25` or more.
+2. Own collectives: flatten and send once, or `torch.distributed._coalescing_manager`.
+3. SyncBatchNorm sends twice per layer: group normalisation needs no communication.
+
+## Expected gain
+At most the exposed time of the small collectives that bucketing would do away with. Moving the bytes still takes what it takes.
+
+## When it is wrong
+Small collectives that overlap compute cost next to nothing: then the bound is near zero.
+
+## Thresholds
+- `min_calls`: collectives a step from which the rule fires.
+- `max_median_bytes`: median size below which they count as small.
+
+## References
+- msprof-analyze advisor: messages below 1 MB between and 16 MB inside machines, from 20 % of them
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.facts.collectives import call_spans
+from analyzer.finding import (
+    Advice,
+    Column,
+    Confidence,
+    Finding,
+    Outcome,
+    Saving,
+    Table,
+    cannot_tell,
+    clear,
+    not_applicable,
+)
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import size
+from rules.evidence import steps_touched
+
+_BUCKET_BYTES = 25 << 20
+
+META = RuleMeta(
+    code="CO005",
+    name="small-collectives",
+    family="communication",
+    title="Many small collectives",
+    thresholds=(
+        Threshold(
+            "min_calls",
+            20,
+            "count",
+            "rules.md CO005: DDP sends a handful of buckets; 404 a step were measured without it",
+        ),
+        Threshold(
+            "max_median_bytes", 1 << 20, "bytes", "below 1 MiB starting a collective takes longer than its transfer"
+        ),
+    ),
+    references=("https://docs.pytorch.org/docs/stable/notes/ddp.html",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires with at least `min_calls` collectives a step whose median is below `max_median_bytes`."""
+    calls = facts.collectives.calls
+    if not len(calls):
+        yield not_applicable("no collective in the used steps")
+        return
+    per_step = len(calls) / max(facts.used_steps, 1)
+    if per_step < limits["min_calls"]:
+        yield clear(f"{per_step:.0f} collectives a step, below {limits['min_calls']:.0f}")
+        return
+    sizes = calls["size_bytes"]
+    if sizes.isna().mean() > 0.5:
+        yield cannot_tell(f"how large the {per_step:.0f} collectives a step are: needs record_shapes=True")
+        return
+    median = float(sizes.median())
+    if median >= limits["max_median_bytes"]:
+        yield clear(f"the median of {per_step:.0f} collectives a step is {size(median)}")
+        return
+    small = calls[(sizes < limits["max_median_bytes"]).to_numpy()]
+    buckets = math.ceil(float(small["size_bytes"].sum()) / max(facts.used_steps, 1) / _BUCKET_BYTES)
+    kept = min(1.0, buckets * max(facts.used_steps, 1) / len(small))
+    exposed = facts.collectives.exposed & call_spans(facts, small)
+    yield Finding(
+        why=f"{per_step:.0f} collectives a step, the median of {size(median)}: each costs its start, whatever its size.",
+        saving=Saving(
+            claims=exposed.scaled(1 - kept),
+            basis="exposed time of the small collectives that buckets of 25 MiB would do away with",
+        ),
+        fix=_fix(facts),
+        verify="Record again: a few collectives a step, of megabytes each.",
+        steps_seen=steps_touched(facts, call_spans(facts, small)),
+        confidence=Confidence.MEDIUM,
+        evidence=(_table(facts),),
+    )
+
+
+def _fix(facts: Facts) -> tuple[Advice, ...]:
+    buckets = Advice(
+        "python",
+        "model = torch.nn.parallel.DistributedDataParallel(model, bucket_cap_mb=25)",
+        "Gradients travel together. SyncBatchNorm still sends for every layer: consider group normalisation.",
+    )
+    flat = Advice(
+        "python",
+        "flat = torch.cat([tensor.flatten() for tensor in tensors])\ntorch.distributed.all_reduce(flat)",
+        "For collectives of your own: send once, then split.",
+    )
+    return (flat, buckets) if facts.collectives.data_parallel else (buckets, flat)
+
+
+def _table(facts: Facts) -> Table:
+    groups = facts.collectives.calls.groupby("kind", sort=True)["size_bytes"].agg(["size", "median"])
+    rows = tuple(
+        (str(kind)[:60], round(int(number) / max(facts.used_steps, 1), 1), None if middle != middle else float(middle))
+        for kind, number, middle in zip(
+            groups.index, groups["size"].to_numpy(), groups["median"].to_numpy(), strict=True
+        )
+    )
+    columns = (Column("collective", "text"), Column("calls a step", "count"), Column("median size", "bytes"))
+    return Table("collectives by kind", columns, rows)
+
+
+RULE = Rule(META, check, __doc__)

@@ -1,0 +1,159 @@
+"""GR004 graph-candidate: every step launches the same kernels one by one, and the device waits for each.
+
+## What it finds
+Launch-bound training whose steps repeat the same sequence of kernels and hold nothing that a CUDA graph forbids.
+
+## Why it costs time
+Each launch costs the host several microseconds of Python, operator and driver; a kernel that is shorter leaves the device
+waiting. A graph records the sequence once and starts all of it with one call.
+
+## How it is measured
+The median launch lead is that of a starved device (below 10 us on CUDA, 25 us on ROCm, at least 15 % idle); the names of the
+kernels, in the order of their launches, are equal in at least `min_equal_ratio` of the used steps; and the steps hold no copy
+to the host, no synchronisation, no allocation, no collective and no graph yet. The bound is the device-idle time that launching
+owns (causes `launch`, `framework`, `optimizer` and `python`).
+
+## Example
+Slow:
+
+```python
+model = torch.compile(model)
+```
+
+Faster:
+
+```python
+model = torch.compile(model, mode="reduce-overhead")
+```
+
+## Fix
+1. `torch.compile(model, mode="reduce-overhead")` captures graphs by itself.
+2. By hand: `torch.cuda.make_graphed_callables(model, (example,))`, or `torch.cuda.graph` around the whole step.
+
+## Expected gain
+At most the idle time that launching owns. ID001 counts the same time.
+
+## When it is wrong
+Shapes that change, control flow on values and random CPU work cannot be captured. A graph keeps its memory.
+
+## Thresholds
+- `min_equal_ratio`: share of the used steps with the same sequence of kernels.
+- `min_ratio`: share of the used steps that launching must own.
+
+## References
+- https://pytorch.org/blog/accelerating-pytorch-with-cuda-graphs/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.facts.repetition import Repetition
+from analyzer.finding import (
+    Advice,
+    Column,
+    Confidence,
+    Finding,
+    Outcome,
+    Saving,
+    Table,
+    cannot_tell,
+    clear,
+    not_applicable,
+)
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import duration, share
+from rules.evidence import steps_touched
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="GR004",
+    name="graph-candidate",
+    family="graph",
+    title="Steps that a CUDA graph could replay",
+    needs=frozenset({Capability.DEVICE, Capability.LAUNCHES, Capability.HOST_OPS}),
+    thresholds=(
+        Threshold(
+            "min_equal_ratio",
+            0.5,
+            "ratio",
+            "a loop that repeats itself does so in most steps; one odd step is no obstacle",
+        ),
+        Threshold(
+            "min_ratio", 0.15, "ratio", "as for launch-bound runs: below, capturing is not worth its restrictions"
+        ),
+    ),
+    references=("https://pytorch.org/blog/accelerating-pytorch-with-cuda-graphs/",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when a launch-bound loop repeats itself and nothing in it keeps it from being captured."""
+    if not facts.launch_bound:
+        yield not_applicable("the device does not wait for launches")
+        return
+    found = facts.repetition
+    if facts.used_steps < 2:
+        yield cannot_tell("whether steps repeat themselves: record at least two")
+        return
+    obstacle = _obstacle(found)
+    claims = found.claims
+    ratio = facts.ratio(claims.total_ns)
+    if obstacle or found.equal_ratio < limits["min_equal_ratio"] or ratio < limits["min_ratio"]:
+        yield clear(
+            obstacle
+            or f"{share(found.equal_ratio)} of the steps launch the same kernels; launching owns {share(ratio)} of them"
+        )
+        return
+    yield Finding(
+        why=f"{share(found.equal_ratio)} of the steps launch the same {found.kernels} kernels one by one; the GPU waits for "
+        f"launches for {duration(facts.per_step(claims.total_ns))} of each step ({share(ratio)}).",
+        saving=Saving(claims=claims, basis="idle time that launching owns; one call would start all kernels of a step"),
+        fix=_fix(facts),
+        verify="Record again: `cudaGraphLaunch` instead of hundreds of `cudaLaunchKernel`, and a busier GPU.",
+        steps_seen=steps_touched(facts, claims),
+        confidence=Confidence.MEDIUM,
+        evidence=(
+            Table(
+                "what capturing needs",
+                (Column("per used step", "text"), Column("found", "count")),
+                (
+                    ("kernels", found.kernels),
+                    ("copies to the host", found.copies_out),
+                    ("synchronisations", found.syncs),
+                    ("allocator calls", found.allocations),
+                ),
+            ),
+        ),
+        caveats=("Shapes of the next epochs (a last, smaller batch) are not in this trace: use drop_last=True.",),
+    )
+
+
+def _obstacle(found: Repetition) -> str:
+    """Why a graph cannot be captured as the steps are; empty where nothing is in the way."""
+    if found.graphs:
+        return "steps are replayed from graphs already"
+    hindrances = [
+        (found.copies_out, "copy results to the host"),
+        (found.syncs, "wait for the device"),
+        (found.allocations, "allocate device memory"),
+        (found.collectives, "communicate"),
+    ]
+    present = [text for number, text in hindrances if number]
+    return f"launch-bound, but the steps {' and '.join(present)}, which cannot be captured" if present else ""
+
+
+def _fix(facts: Facts) -> tuple[Advice, ...]:
+    by_hand = Advice(
+        "python",
+        "model = torch.cuda.make_graphed_callables(model, (example_batch,))",
+        "Needs tensors of fixed size at fixed places: copy each batch into the same input tensor.",
+    )
+    code = '-model = torch.compile(model)\n+model = torch.compile(model, mode="reduce-overhead")'
+    if not facts.fusion.compiled:
+        code = '+model = torch.compile(model, mode="reduce-overhead")'
+    return (Advice("diff", code, "Captures graphs by itself and falls back where it cannot."), by_hand)
+
+
+RULE = Rule(META, check, __doc__)

@@ -1,0 +1,118 @@
+"""KE003 gather-bound: the device mostly moves single rows: indexing, embeddings, scatters and sorts.
+
+## What it finds
+Device time dominated by kernels that gather, scatter, index or sort.
+
+## Why it costs time
+Such kernels read memory in small pieces at scattered addresses: they use a fraction of the memory's bandwidth and none of the
+arithmetic. Writing to the same place from several threads has to be put in order, too.
+
+## How it is measured
+`|gather, scatter, index, embedding and sort kernels| / |device busy|`, by kernel name.
+
+## Example
+Slow:
+
+```python
+tables = [torch.nn.EmbeddingBag(rows, 64) for rows in sizes]
+output = torch.cat([table(index) for table, index in zip(tables, indices)], dim=1)
+```
+
+Faster:
+
+```python
+tables = SplitTableBatchedEmbeddingBagsCodegen([(rows, 64) for rows in sizes])
+output = tables(all_indices, all_offsets)
+```
+
+## Fix
+1. Many embedding tables: one fused lookup (fbgemm, torchrec), which also updates rows in the backward pass.
+2. Sort the indices first, or count with `bincount` and `segment_reduce`, so that neighbours are read together.
+3. `torch.use_deterministic_algorithms(True)` replaces fast scatters by sorts: switch it off where it is not needed.
+
+## Expected gain
+Not measured: it depends on how the rows lie in memory.
+
+## When it is wrong
+Recommendation models and graph networks are like this by nature; where the fused kernels are used already, more speed comes
+from fewer rows or narrower ones.
+
+## Thresholds
+- `min_busy_ratio`: share of the device's busy time from which the rule fires.
+
+## References
+- XProf: bound by data shuffles from 30 %
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, clear, not_applicable
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import share
+from rules.evidence import kernel_table, steps_with
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="KE003",
+    name="gather-bound",
+    family="kernels",
+    title="Indexing and sorting dominate",
+    needs=frozenset({Capability.DEVICE}),
+    thresholds=(Threshold("min_busy_ratio", 0.30, "ratio", "XProf calls it bound by data shuffles from 30 %"),),
+    references=("https://github.com/openxla/xprof",),
+)
+
+# Kernels of fbgemm's fused embedding lookups: then the first advice has been taken.
+_FUSED = "split_embedding|batched_embedding|tbe_"
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when gathers, scatters and sorts own `min_busy_ratio` of the busy time."""
+    kernels = facts.kernels
+    rows = kernels.is_family("gather")
+    if not rows.any():
+        yield not_applicable("no gather, scatter, index or sort kernel in the used steps")
+        return
+    ratio = kernels.busy_ratio(rows)
+    if ratio < limits["min_busy_ratio"]:
+        yield clear(
+            f"gathers, scatters and sorts are {share(ratio)} of the busy time, below {share(limits['min_busy_ratio'])}"
+        )
+        return
+    yield Finding(
+        why=f"{share(ratio)} of the device's busy time gathers, scatters, indexes or sorts.",
+        saving=Saving(basis="not measured: it depends on how the rows lie in memory"),
+        fix=_fix(facts),
+        verify="Record again: these kernels' time per sample should fall.",
+        steps_seen=steps_with(facts, rows),
+        confidence=Confidence.MEDIUM,
+        evidence=(kernel_table(facts, rows, "longest of these kernels"),),
+        caveats=("Recommendation and graph models are like this by nature.",),
+    )
+
+
+def _fix(facts: Facts) -> tuple[Advice, ...]:
+    names = [str(name) for name in facts.kernels.names["name"]]
+    fused = any(part in name for name in names for part in _FUSED.split("|"))
+    one_lookup = Advice(
+        "python",
+        "tables = SplitTableBatchedEmbeddingBagsCodegen([(rows, dim, location, device) for rows in sizes])",
+        "One fused lookup for all tables (fbgemm), which also updates the rows in its backward pass.",
+    )
+    narrower = Advice(
+        "text",
+        "Store rows in 16 or 8 bits, and drop duplicate indices before the lookup.",
+        "The lookups are fused already.",
+    )
+    ordered = Advice(
+        "python",
+        "index, order = index.sort()",
+        "Sorted indices read neighbouring rows together; sort where they are made.",
+    )
+    return (narrower, ordered) if fused else (one_lookup, ordered)
+
+
+RULE = Rule(META, check, __doc__)

@@ -1,0 +1,117 @@
+"""ME005 headroom: half of the card's memory is free while the device is not filled.
+
+## What it finds
+A run that leaves device memory unused although its kernels are too small or the device waits for launches.
+
+## Why it costs time
+Launching costs the same for a large batch as for a small one, and small kernels leave multiprocessors empty. A larger batch
+does more work per launch, and there is room for it.
+
+## How it is measured
+From `profile_memory=True`: largest `Total Allocated` below `max_allocated_ratio` of the card, while the run is launch-bound or
+kernels with less than one block per multiprocessor take at least `min_small_ratio` of the busy time (KE001).
+
+## Example
+Slow:
+
+```python
+loader = DataLoader(dataset, batch_size=32)
+```
+
+Faster:
+
+```python
+loader = DataLoader(dataset, batch_size=128)
+```
+
+## Fix
+1. Double the batch while memory allows, scale the learning rate along, watch the validation score.
+
+## Expected gain
+More samples per second, not a shorter step; not measured here.
+
+## When it is wrong
+Batch size is also a question of convergence. Other processes on the card are not seen.
+
+## Thresholds
+- `max_allocated_ratio`: share of the card's memory up to which there is room for twice the batch.
+- `min_small_ratio`: share of the busy time in kernels that leave multiprocessors empty.
+
+## References
+- DLProf: advises a larger batch at low memory use; SageMaker Debugger: BatchSize
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import share, size
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="ME005",
+    name="headroom",
+    family="memory",
+    title="Room for a larger batch",
+    needs=frozenset({Capability.DEVICE, Capability.MEMORY}),
+    thresholds=(
+        Threshold(
+            "max_allocated_ratio", 0.50, "ratio", "twice the batch fits: activations are at most what is allocated"
+        ),
+        Threshold("min_small_ratio", 0.40, "ratio", "as KE001"),
+    ),
+    references=("https://docs.nvidia.com/deeplearning/frameworks/dlprof-user-guide/",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when memory is half empty and the device is not filled."""
+    found, kernels = facts.device_memory, facts.kernels
+    if found.peak_allocated_bytes is None or found.capacity_bytes is None:
+        yield cannot_tell("needs memory events with totals (torch 1.10 or newer) and the card's properties")
+        return
+    ratio = found.peak_allocated_bytes / found.capacity_bytes
+    small = kernels.busy_ratio(
+        (kernels.frame["blocks_per_sm"].to_numpy() < 1) & ~kernels.frame["collective"].to_numpy()
+    )
+    filled = not facts.launch_bound and small < limits["min_small_ratio"]
+    if ratio > limits["max_allocated_ratio"] or filled:
+        yield clear(
+            f"tensors take {share(ratio)} of the card; "
+            + ("the device is filled" if filled else "no room for twice the batch")
+        )
+        return
+    reason = "waits for launches" if facts.launch_bound else f"runs small kernels for {share(small)} of its busy time"
+    batch = facts.collected.batch_size
+    yield Finding(
+        why=f"Tensors take {size(found.peak_allocated_bytes)} of the card's {size(found.capacity_bytes)} ({share(ratio)}) "
+        f"while the GPU {reason}.",
+        saving=Saving(basis="samples per second, not a shorter step: compare both"),
+        fix=(
+            Advice(
+                "diff",
+                f"-batch_size = {batch}\n+batch_size = {2 * batch}" if batch else "+batch_size = 2 * batch_size",
+                "Scale the learning rate along and watch the validation score.",
+            ),
+        ),
+        verify="Record again and compare samples per second.",
+        steps_seen=facts.used_steps,
+        confidence=Confidence.MEDIUM,
+        evidence=(
+            Bars(
+                "device memory",
+                "bytes",
+                (
+                    Bar("allocated at the peak", float(found.peak_allocated_bytes)),
+                    Bar("card", float(found.capacity_bytes)),
+                ),
+            ),
+        ),
+        caveats=("Batch size is also a question of convergence.",),
+    )
+
+
+RULE = Rule(META, check, __doc__)

@@ -1,0 +1,114 @@
+"""PR004 cast-churn: tensors are converted between 32 and 16 bits over and over.
+
+## What it finds
+Kernels that only convert between `float` and a 16-bit format, outside the optimizer.
+
+## Why it costs time
+Under autocast each operation converts what arrives in the wrong format. Weights that stay in 32 bits are converted in every
+step (and, where the cache of casts cannot help, several times), and each conversion reads and writes the whole tensor.
+
+## How it is measured
+`|conversion kernels| / |device busy|`. A conversion is a copy kernel below `aten::to` or `aten::_to_copy` whose input is 16-bit
+and output 32-bit or the reverse where types were recorded; else one whose name says so (`bfloat16_copy_kernel`,
+`LoadWithCast`). Copies inside the optimizer's span are its master weights and wanted.
+
+## Example
+Slow:
+
+```python
+with torch.autocast("cuda", dtype=torch.bfloat16):
+    for _ in range(steps):
+        output = model(x.float())
+```
+
+Faster:
+
+```python
+model = model.to(torch.bfloat16)
+for _ in range(steps):
+    output = model(x.to(torch.bfloat16))
+```
+
+## Fix
+1. Convert inputs once, before the loop, and drop `.float()` calls inside the model.
+2. `torch.compile` fuses a conversion into the kernel before or after it.
+3. Keep the weights in bfloat16, with an optimizer that holds 32-bit copies.
+
+## Expected gain
+At most these kernels' time, times the share of the step in which the device is busy.
+
+## When it is wrong
+Some conversions are the point of mixed precision: losses and normalisations belong in 32 bits.
+
+## Thresholds
+- `min_busy_ratio`: share of the device's busy time from which the rule fires.
+
+## References
+- XProf smart suggestions: minimise data type conversions
+- https://docs.pytorch.org/docs/stable/amp.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, clear, not_applicable
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import count, share
+from rules.evidence import kernel_table, steps_with
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="PR004",
+    name="cast-churn",
+    family="precision",
+    title="Tensors cast back and forth",
+    needs=frozenset({Capability.DEVICE}),
+    thresholds=(Threshold("min_busy_ratio", 0.05, "ratio", "rules.md PR004"),),
+    references=("https://docs.pytorch.org/docs/stable/amp.html",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when conversions between 32 and 16 bits own `min_busy_ratio` of the busy time."""
+    found, kernels = facts.casts, facts.kernels
+    if not found.short_formats:
+        yield not_applicable("nothing here computes in 16 bits")
+        return
+    ratio = kernels.busy_ratio(found.rows)
+    if ratio < limits["min_busy_ratio"]:
+        yield clear(
+            f"conversions between 32 and 16 bits are {share(ratio)} of the busy time, below {share(limits['min_busy_ratio'])}"
+        )
+        return
+    number = round(int(found.rows.sum()) / max(facts.used_steps, 1))
+    yield Finding(
+        why=f"{share(ratio)} of the GPU's busy time converts tensors between 32 and 16 bits: {count(number, 'kernel')} a step.",
+        saving=Saving(
+            kernel_ns=facts.kernel_gain_ns(kernels.time_ns(found.rows)),
+            basis="the conversions' time, of which the part that keeps the step waiting",
+        ),
+        fix=_fix(facts),
+        verify="Record again: fewer `aten::_to_copy` a step, and less time in copy kernels.",
+        steps_seen=steps_with(facts, found.rows),
+        confidence=Confidence.HIGH if found.by_types else Confidence.MEDIUM,
+        evidence=(kernel_table(facts, found.rows, "longest conversions"),),
+        caveats=("Losses and normalisations may need their 32 bits: some conversions have to stay.",),
+    )
+
+
+def _fix(facts: Facts) -> tuple[Advice, ...]:
+    inputs = Advice(
+        "diff", "-output = model(x.float())\n+output = model(x)", "Look for `.float()` and `.to(...)` inside the model."
+    )
+    fused = Advice("python", "model = torch.compile(model)", "Fuses a conversion into the kernel before or after it.")
+    weights = Advice(
+        "python",
+        "model = model.to(torch.bfloat16)",
+        "No weights are converted any more; the optimizer then needs its own 32-bit copies to keep small updates.",
+    )
+    return (inputs, weights) if facts.fusion.compiled else (inputs, fused, weights)
+
+
+RULE = Rule(META, check, __doc__)

@@ -1,0 +1,73 @@
+"""CO002: a collective of 40 ms runs 10 ms beside compute and 30 ms alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import State
+from builders import TraceBuilder
+from rules.communication.poor_overlap import RULE
+from worlds import judged, renamed, run, shifted
+
+ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+
+
+def world(
+    *, alone: float = 30_000, beside: float = 10_000, compute: float = 60_000, stream: int = 20, ddp: bool = False
+) -> TraceBuilder:
+    """Three steps of 100 ms: compute, and a collective that begins before its end."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        if ddp:
+            builder.annotation("DistributedDataParallel.forward", at, 40)
+        builder.launch(at + 50, kernel_start=at + 100, kernel_dur=compute)
+        start = at + 100 + compute - beside
+        builder.launch(at + 105, kernel_start=start, kernel_dur=beside + alone, name=ALL_REDUCE, stream=stream, op=None)
+    return builder
+
+
+def test_fires_with_what_compute_could_hide() -> None:
+    found = judged(RULE, world())
+    # 30 ms alone, and 50 ms of compute beside which nothing is sent.
+    assert found.ns_per_step == 30_000_000
+    assert found.finding.why == (
+        "Only 25 % of the collectives' time runs beside compute, because all of it is one collective a step; "
+        "alone they take 30 % of the step."
+    )
+
+
+def test_compute_that_is_too_short_bounds_the_saving() -> None:
+    assert judged(RULE, world(compute=25_000)).ns_per_step == 15_000_000
+
+
+def test_a_shared_stream_is_named() -> None:
+    assert "share the stream" in judged(RULE, world(stream=7, beside=0)).finding.why
+
+
+def test_wrapping_comes_first_where_nothing_is_wrapped() -> None:
+    assert "DistributedDataParallel(model, device_ids" in judged(RULE, world()).finding.fix[0].code
+    assert "bucket_cap_mb" in judged(RULE, world(ddp=True)).finding.fix[0].code
+
+
+@pytest.mark.parametrize(("beside", "state"), [(22_900, State.FIRED), (24_000, State.CLEAR)])
+def test_boundary_of_hidden(beside: float, state: State) -> None:
+    # 10 ms alone: 22.9 of 32.9 and 24 of 34 ms are hidden.
+    assert run(RULE, world(alone=10_000, beside=beside)).state is state
+
+
+@pytest.mark.parametrize(("alone", "state"), [(4_900, State.CLEAR), (5_100, State.FIRED)])
+def test_boundary_of_exposed(alone: float, state: State) -> None:
+    assert run(RULE, world(alone=alone, beside=0)).state is state
+
+
+def test_not_applicable_in_a_single_process() -> None:
+    builder = TraceBuilder().step(0, 0, 100)
+    builder.launch(0, kernel_start=10, kernel_dur=80)
+    assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain, other = judged(RULE, world()), judged(RULE, renamed(shifted(world(), 1e12), 1_000))
+    assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)

@@ -1,0 +1,63 @@
+"""CO005: forty all-reduces of 4 KB a step, 100 us each, after the backward pass."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import State
+from builders import TraceBuilder
+from rules.communication.small_collectives import RULE
+from worlds import judged, renamed, run, shifted
+
+ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+
+
+def world(*, calls: int = 40, elements: int | None = 1_000, beside: bool = False) -> TraceBuilder:
+    """Three steps of 100 ms: compute for 50 ms, and the collectives after it or beside it."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        builder.launch(at, kernel_start=at + 100, kernel_dur=50_000)
+        for index in range(calls):
+            launch = at + 100 + 20 * index
+            args = {} if elements is None else {"Input Dims": [[elements]], "Input type": ["float"]}
+            builder.event("nccl:all_reduce", "user_annotation", launch, 10, args=args)
+            start = at + (200 if beside else 50_100) + 100 * index
+            builder.launch(launch + 1, kernel_start=start, kernel_dur=100, name=ALL_REDUCE, stream=20, op=None)
+    return builder
+
+
+def test_fires_with_what_one_bucket_would_do_away_with() -> None:
+    found = judged(RULE, world())
+    # 40 collectives of 100 us; one in forty stays.
+    assert found.ns_per_step == pytest.approx(4_000_000 * 39 / 40, rel=1e-3)
+    assert found.finding.why.startswith("40 collectives a step, the median of 3.9 KiB")
+
+
+def test_beside_compute_they_cost_nothing() -> None:
+    assert judged(RULE, world(beside=True)).ns_per_step == 0
+
+
+@pytest.mark.parametrize(("calls", "state"), [(19, State.CLEAR), (20, State.FIRED)])
+def test_boundary_of_calls(calls: int, state: State) -> None:
+    assert run(RULE, world(calls=calls)).state is state
+
+
+@pytest.mark.parametrize(("elements", "state"), [(262_143, State.FIRED), (262_144, State.CLEAR)])
+def test_boundary_of_size(elements: int, state: State) -> None:
+    assert run(RULE, world(elements=elements)).state is state
+
+
+def test_cannot_tell_without_sizes() -> None:
+    result = run(RULE, world(elements=None))
+    assert (result.state, "record_shapes" in result.reason) == (State.CANNOT_TELL, True)
+
+
+def test_not_applicable_in_a_single_process() -> None:
+    assert run(RULE, world(calls=0)).state is State.NOT_APPLICABLE
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain, other = judged(RULE, world()), judged(RULE, renamed(shifted(world(), 1e12), 1_000))
+    assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)

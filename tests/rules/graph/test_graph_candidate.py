@@ -1,0 +1,80 @@
+"""GR004: each step launches the same ten short kernels, and the device waits for each launch."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import State
+from builders import TraceBuilder
+from rules.graph.graph_candidate import RULE
+from worlds import judged, renamed, run, shifted
+
+
+def world(
+    *,
+    lead: float = 3,
+    steps: int = 4,
+    odd: frozenset[int] = frozenset(),
+    call: str | None = None,
+    every: float = 100,
+    dur: float = 20,
+) -> TraceBuilder:
+    """Steps of ten kernels of 20 us, one every 100 us; `odd` steps launch another first kernel; `call` adds a runtime call."""
+    builder = TraceBuilder()
+    for number in range(steps):
+        at = number * 10 * every
+        builder.step(number, at, 10 * every)
+        for index in range(10):
+            launch = at + index * every
+            name = f"odd_{number}" if number in odd and index == 0 else f"kernel_{index}"
+            builder.op("aten::add", launch, every - 30)
+            builder.launch(launch + 60, kernel_start=launch + 65 + lead, kernel_dur=dur, name=name, op=None)
+        if call == "copy":
+            builder.copy("DtoH", at + 80, 5, start=at + 90, dur=2)
+        elif call:
+            builder.runtime(call, at + 75, 5)
+    return builder
+
+
+def test_fires_with_the_idle_time_of_launching() -> None:
+    found = judged(RULE, world())
+    # Ten kernels of 20 us a millisecond; the 3 us between call and start are no launching.
+    assert found.ns_per_step == pytest.approx(770_000, abs=40_000)
+    assert found.finding.why.startswith("100 % of the steps launch the same 10 kernels")
+
+
+def test_not_applicable_where_the_queue_is_full() -> None:
+    assert run(RULE, world(lead=30)).state is State.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    ("call", "reason"),
+    [
+        ("copy", "copy results to the host"),
+        ("cudaStreamSynchronize", "wait for the device"),
+        ("cudaMalloc", "allocate device memory"),
+    ],
+)
+def test_quiet_where_something_cannot_be_captured(call: str, reason: str) -> None:
+    result = run(RULE, world(call=call))
+    assert result.state is State.CLEAR
+    assert reason in result.reason
+
+
+@pytest.mark.parametrize(("odd", "state"), [({0, 1}, State.FIRED), ({0, 1, 2}, State.CLEAR)])
+def test_boundary_of_equal_steps(odd: set[int], state: State) -> None:
+    assert run(RULE, world(odd=frozenset(odd))).state is state
+
+
+@pytest.mark.parametrize(("limit", "state"), [(0.75, State.FIRED), (0.80, State.CLEAR)])
+def test_boundary_of_launching(limit: float, state: State) -> None:
+    assert run(RULE, world(), {"min_ratio": limit}).state is state
+
+
+def test_cannot_tell_from_one_step() -> None:
+    assert run(RULE, world(steps=1)).state is State.CANNOT_TELL
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain, other = judged(RULE, world()), judged(RULE, renamed(shifted(world(), 1e12), 1_000))
+    assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)

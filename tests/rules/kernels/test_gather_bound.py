@@ -1,0 +1,50 @@
+"""KE003: half of the busy time looks up embeddings."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Severity, State
+from builders import TraceBuilder
+from rules.kernels.gather_bound import RULE
+from worlds import judged, renamed, run, shifted
+
+INDEX = "void at::native::(anonymous namespace)::indexSelectLargeIndex<float, long, unsigned int, 2, 2, -2, true>(p)"
+FUSED = "void split_embedding_codegen_forward_unweighted_kernel<float, float, float, long, 2ul>(p)"
+OTHER = "volta_sgemm_64x64_nt"
+
+
+def world(*, gather: float = 45_000, rest: float = 45_000, name: str = INDEX) -> TraceBuilder:
+    """Three steps of 100 ms: a lookup and a product."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        builder.launch(at, kernel_start=at + 2_000, kernel_dur=gather, name=name)
+        builder.launch(at + 100, kernel_start=at + 2_000 + gather, kernel_dur=rest, name=OTHER)
+    return builder
+
+
+def test_fires_without_a_saving_it_cannot_know() -> None:
+    found = judged(RULE, world())
+    assert (found.severity, found.ns_per_step) == (Severity.INFO, 0)
+    assert "50 % of the device's busy time" in found.finding.why
+
+
+def test_fused_lookups_get_other_advice() -> None:
+    assert "SplitTable" in judged(RULE, world()).finding.fix[0].code
+    assert "SplitTable" not in judged(RULE, world(name=FUSED)).finding.fix[0].code
+
+
+@pytest.mark.parametrize(("gather", "state"), [(29_900, State.CLEAR), (30_100, State.FIRED)])
+def test_boundary(gather: float, state: State) -> None:
+    assert run(RULE, world(gather=gather, rest=100_000 - gather)).state is state
+
+
+def test_not_applicable_without_such_kernels() -> None:
+    assert run(RULE, world(name=OTHER)).state is State.NOT_APPLICABLE
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain, other = judged(RULE, world()), judged(RULE, renamed(shifted(world(), 1e12), 1_000))
+    assert (other.finding.why, other.identity) == (plain.finding.why, plain.identity)

@@ -1,0 +1,77 @@
+"""PR004: conversions from float to bfloat16 take 9 of 90 busy milliseconds."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Confidence, State
+from builders import TraceBuilder
+from rules.precision.cast_churn import RULE
+from worlds import judged, renamed, run, shifted
+
+COPY = "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(p)>"
+CAST = "void at::native::vectorized_elementwise_kernel<4, at::native::bfloat16_copy_kernel_cuda(p)>"
+GEMM = "ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_32x6_nn"
+
+
+def world(
+    *,
+    cast: float = 9_000,
+    rest: float = 81_000,
+    name: str = COPY,
+    types: list[str] | None = None,
+    in_optimizer: bool = False,
+    product: str = GEMM,
+) -> TraceBuilder:
+    """Three steps of 100 ms: a conversion below aten::to, then a product."""
+    builder = TraceBuilder()
+    args = {} if types is None else {"Input type": types, "Input Dims": [[8, 8], [8, 8], []]}
+    for number in range(3):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        if in_optimizer:
+            builder.optimizer(at, 90)
+        builder.op("aten::to", at, 60)
+        builder.op("aten::_to_copy", at + 1, 50)
+        builder.op("aten::copy_", at + 2, 40, **args)
+        builder.launch(at + 10, kernel_start=at + 2_000, kernel_dur=cast, name=name, op=None)
+        builder.launch(at + 100, kernel_start=at + 2_000 + cast, kernel_dur=rest, name=product, op="aten::mm")
+    return builder
+
+
+TYPES = ["c10::BFloat16", "float", "Scalar"]
+
+
+def test_fires_with_their_time() -> None:
+    found = judged(RULE, world(types=TYPES))
+    assert found.ns_per_step == pytest.approx(9e6 * 0.9, abs=10)
+    assert found.confidence is Confidence.HIGH
+    assert "1 kernel a step" in found.finding.why
+
+
+def test_by_name_it_is_less_sure() -> None:
+    assert judged(RULE, world(name=CAST)).confidence is Confidence.MEDIUM
+
+
+def test_copies_that_convert_nothing_do_not_count() -> None:
+    assert run(RULE, world(types=["float", "float", "Scalar"])).state is State.CLEAR
+    assert run(RULE, world()).state is State.CLEAR
+
+
+def test_master_weights_of_the_optimizer_are_wanted() -> None:
+    assert run(RULE, world(types=TYPES, in_optimizer=True)).state is State.CLEAR
+
+
+@pytest.mark.parametrize(("cast", "state"), [(4_900, State.CLEAR), (5_100, State.FIRED)])
+def test_boundary(cast: float, state: State) -> None:
+    assert run(RULE, world(cast=cast, rest=97_000 - cast + 3_000, types=TYPES)).state is state
+
+
+def test_not_applicable_where_nothing_is_16_bit() -> None:
+    result = run(RULE, world(types=["float", "double"], product="volta_sgemm_64x64_nt"))
+    assert result.state is State.NOT_APPLICABLE
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain, other = judged(RULE, world(name=CAST)), judged(RULE, renamed(shifted(world(name=CAST), 1e12), 1_000))
+    assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)
