@@ -220,7 +220,7 @@ class Lane(Document, frozen=True, kw_only=True):
 
 
 class Timeline(Document, frozen=True, kw_only=True):
-    """The representative step, times relative to its start; each lane is merged to at most 400 spans."""
+    """One step drawn, times relative to its start; each lane is merged to at most 400 spans."""
 
     step: int | None
     dur_ns: int
@@ -362,7 +362,10 @@ class RankRow(Document, frozen=True, kw_only=True):
 
 
 class Analysis(Document, frozen=True, kw_only=True):
-    """The whole answer for one trace; `ranks` is filled where several ranks of one job were given, this one among them."""
+    """The whole answer for one trace; `ranks` is filled where several ranks of one job were given, this one among them.
+
+    `timeline` draws the representative step; `slowest` the slowest used one where it is at least a tenth longer than the median.
+    """
 
     schema_version: str
     tool: Tool
@@ -374,6 +377,7 @@ class Analysis(Document, frozen=True, kw_only=True):
     checks: tuple[CheckDocument, ...]
     steps: tuple[StepRow, ...]
     timeline: Timeline
+    slowest: Timeline | None = None
     ranks: tuple[RankRow, ...] = ()
 
     @property

@@ -14,7 +14,7 @@ from analyzer.facts import Facts
 from analyzer.facts.cause_names import CAUSES
 from analyzer.facts.causes import Waterfall
 from analyzer.facts.health.warmup import warmup_time
-from analyzer.facts.timeline import DrawnStep, lanes, representative_step
+from analyzer.facts.timeline import DrawnStep, lanes, representative_step, slowest_step
 from analyzer.finding import Bars, Evidence, Series, Severity, State, Table
 from analyzer.trust import TrustGrade
 from analyzer.verdict import verdict
@@ -51,7 +51,7 @@ def assemble(
     """
     reasons = accepted or {}
     shown = () if trust.verdict == "unusable" else tuple(judged)
-    representative = representative_step(facts)
+    representative, slowest = representative_step(facts), slowest_step(facts)
     return doc.Analysis(
         schema_version=doc.SCHEMA_VERSION,
         tool=doc.Tool(name=DISTRIBUTION, version=tool_version()),
@@ -72,6 +72,7 @@ def assemble(
         checks=tuple(_check(run) for run in runs),
         steps=_steps(facts),
         timeline=_timeline(facts, representative),
+        slowest=_timeline(facts, slowest) if slowest is not None else None,
     )
 
 

@@ -258,7 +258,7 @@ def example(**changes: Any) -> doc.Analysis:
         schema_version=doc.SCHEMA_VERSION, tool=doc.Tool(name="trace-advisor", version="0.1.0"), trace=trace_info(),
         trust=doc.Trust(verdict="caution", reasons=caution), repairs=(repair,),
         summary=summary(steps, verdict, 148 * MS, findings), findings=findings, checks=checks, steps=steps,
-        timeline=timeline(),
+        timeline=timeline(), slowest=msgspec.structs.replace(timeline(), step=6, dur_ns=457 * MS),
     )  # fmt: skip
     return msgspec.structs.replace(whole, **changes)
 
@@ -269,7 +269,7 @@ def healthy(**changes: Any) -> doc.Analysis:
     verdict = doc.Verdict(bound_by="compute", ratio=230 / 243, text=NOTHING_TO_CHANGE)
     figures = msgspec.structs.replace(summary(steps, verdict, 243 * MS, ()), unprofiled_step_ns=None)
     checks = tuple(one for one in example_checks(()) if one.state in ("clear", "cannot_tell", "not_applicable"))
-    plain = example(findings=(), checks=checks, steps=steps, repairs=(), summary=figures)
+    plain = example(slowest=None, findings=(), checks=checks, steps=steps, repairs=(), summary=figures)
     return msgspec.structs.replace(plain, trust=doc.Trust(verdict="ok", reasons=()), **changes)
 
 
@@ -285,7 +285,9 @@ def cpu_only(**changes: Any) -> doc.Analysis:
     )
     trace = trace_info(name="cpu.json", device=doc.DeviceInfo(kind="cpu", name=None, count=0))
     lanes = tuple(lane for lane in timeline().lanes if lane.kind == "host")
-    base = example(trace=trace, findings=found, summary=figures, steps=steps, checks=example_checks(found))
+    base = example(
+        slowest=None, trace=trace, findings=found, summary=figures, steps=steps, checks=example_checks(found)
+    )
     line = doc.Timeline(step=figures.representative_step, dur_ns=403 * MS, lanes=lanes)
     return msgspec.structs.replace(base, timeline=line, **changes)
 
@@ -304,7 +306,7 @@ def no_steps(**changes: Any) -> doc.Analysis:
         doc.Reason(code="PG001", message="No ProfilerStep marks: call prof.step() once per iteration.", count=1),
     )
     whole = msgspec.structs.replace(
-        base, trace=trace_info(steps=doc.Steps(source="whole-trace", count=1, used=1, excluded=())), findings=found,
+        base, slowest=None, trace=trace_info(steps=doc.Steps(source="whole-trace", count=1, used=1, excluded=())), findings=found,
         steps=steps, summary=figures, trust=doc.Trust(verdict="caution", reasons=reasons),
     )  # fmt: skip
     return msgspec.structs.replace(whole, timeline=msgspec.structs.replace(base.timeline, step=None), **changes)
@@ -366,4 +368,5 @@ def hostile(**changes: Any) -> doc.Analysis:
         trust=trust,
         repairs=repairs,
     )
-    return replace(spoilt, timeline=replace(base.timeline, lanes=lanes), **changes)
+    slowest = replace(base.timeline, step=6, lanes=lanes)
+    return replace(spoilt, timeline=replace(base.timeline, lanes=lanes), slowest=slowest, **changes)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 # Spans of one label closer than this share of the step are drawn as one: nobody sees the gap.
 _MERGE_RATIO = 0.002
 MAX_SPANS = 400
+# A step this much longer than the median is slow.
+_SLOW = 1.1
 _BACKWARD = r"autograd::engine::evaluate_function|torch::autograd::|\w+Backward\d*$"
 
 
@@ -53,11 +55,22 @@ def representative_step(facts: Facts) -> DrawnStep | None:
     if not len(used):
         return None
     durations = used["dur_ns"].to_numpy()
-    nearest = int(np.argmin(np.abs(durations - np.median(durations))))
+    return _drawn(used, int(np.argmin(np.abs(durations - np.median(durations)))))
+
+
+def slowest_step(facts: Facts) -> DrawnStep | None:
+    """The slowest used step; None where it is no more than a tenth longer than the median, and tells nothing new."""
+    durations = facts.steps.used["dur_ns"].to_numpy()
+    if not len(durations) or durations.max() <= np.median(durations) * _SLOW:
+        return None
+    return _drawn(facts.steps.used, int(np.argmax(durations)))
+
+
+def _drawn(used: pd.DataFrame, row: int) -> DrawnStep:
     return DrawnStep(
-        number=int(used["number"].to_numpy()[nearest]),
-        start_ns=int(used["start_ns"].to_numpy()[nearest]),
-        end_ns=int(used["end_ns"].to_numpy()[nearest]),
+        number=int(used["number"].to_numpy()[row]),
+        start_ns=int(used["start_ns"].to_numpy()[row]),
+        end_ns=int(used["end_ns"].to_numpy()[row]),
     )
 
 

@@ -114,3 +114,20 @@ def environment(analysis: Analysis) -> Iterator[tuple[str, str]]:
     if len(trace.ranks) > 1:
         yield "Ranks", str(len(trace.ranks))
     yield "Digest", f"sha256 {trace.sha256}"
+
+
+RANK_HEADS = ("Rank", "A step", "Bound by", "In collectives a step", "")
+
+
+def rank_rows(analysis: Analysis) -> list[tuple[str, str, str, str, str]]:
+    """The ranks of the job, the one to look at first on top; empty for a trace on its own."""
+    return [
+        (
+            f"{one.rank}",
+            duration(one.step_ns),
+            one.bound_by,
+            duration(one.in_collectives_ns) if one.in_collectives_ns is not None else "-",
+            "late: the others wait for it" if one.late else "",
+        )
+        for one in analysis.ranks
+    ]

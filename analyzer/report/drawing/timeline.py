@@ -33,9 +33,9 @@ class _Box:
     ns: int
 
 
-def timeline(analysis: Analysis) -> Drawing | None:
-    """The lanes of the representative step; None where there are none."""
-    shown = analysis.timeline
+def timeline(analysis: Analysis, shown: Timeline | None = None) -> Drawing | None:
+    """The lanes of a step, the representative one unless another is given; None where there are none."""
+    shown = shown or analysis.timeline
     if not shown.lanes or shown.dur_ns <= 0:
         return None
     lanes = _boxes(shown)
@@ -45,9 +45,9 @@ def timeline(analysis: Analysis) -> Drawing | None:
         y = _TOP + row * _LANE + (_LANE - _BOX) / 2
         body.append(text(0, y + _BOX / 2 + 4, safe.name(lane.name, 10), ""))
         body += [piece for box in boxes for piece in _drawn(box, y)]
-    rows = list(_brackets(analysis, bottom, body))
+    rows = list(_brackets(analysis, shown, bottom, body))
     height = bottom + max(rows, default=0) * _BRACKET + 6
-    return Drawing(height, "".join(body), _sentence(analysis))
+    return Drawing(height, "".join(body), _sentence(shown))
 
 
 def _boxes(shown: Timeline) -> list[list[_Box]]:
@@ -100,11 +100,11 @@ def _axis(whole_ns: int, bottom: int) -> Iterator[str]:
         yield text(min(x, WIDTH), 12, label, "quiet end" if end else "quiet middle")
 
 
-def _brackets(analysis: Analysis, bottom: int, body: list[str]) -> Iterator[int]:
+def _brackets(analysis: Analysis, shown: Timeline, bottom: int, body: list[str]) -> Iterator[int]:
     """A bracket per finding under the time it claims, its name under the longest piece; yields the rows used."""
     taken: list[float] = []
     for finding in analysis.cards[:_MOST_BRACKETS]:
-        pieces = sorted(_pieces(finding.evidence, analysis.timeline), key=lambda piece: piece[0] - piece[1])
+        pieces = sorted(_pieces(finding.evidence, shown), key=lambda piece: piece[0] - piece[1])
         if not pieces:
             continue
         words = f"{safe.name(finding.rule, 10)}: at most {duration(finding.saving.ns_per_step_max)} a step"
@@ -133,8 +133,7 @@ def _pieces(evidence: tuple[object, ...], shown: Timeline) -> Iterator[tuple[flo
                 yield start, end
 
 
-def _sentence(analysis: Analysis) -> str:
-    shown = analysis.timeline
+def _sentence(shown: Timeline) -> str:
     step = "the trace" if shown.step is None else f"step {shown.step}"
     parts = []
     for lane in shown.lanes:

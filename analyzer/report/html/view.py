@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from analyzer.analysis import Analysis
+from analyzer.analysis import Analysis, Timeline
 from analyzer.report import safe, wording
 from analyzer.report.drawing.shapes import Drawing, cause_class
 from analyzer.report.drawing.timeline import timeline
@@ -20,6 +20,7 @@ from analyzer.report.text.trust import RECORD_AGAIN
 from analyzer.units import count, duration, share
 
 _MOST_SPANS = 240
+_NO_STEP = Timeline(step=None, dur_ns=0, lanes=())
 _STATES = {
     "fired": "found", "clear": "passed", "cannot_tell": "could not run", "crashed": "crashed", "suppressed": "suppressed",
     "not_applicable": "does not apply", "disabled": "not selected",
@@ -67,11 +68,15 @@ class Page:
     timeline_head: str
     timeline: Drawing | None
     timeline_table: Table
+    slowest_head: str
+    slowest: Drawing | None
+    slowest_table: Table
     steps: Drawing | None
     steps_line: str
     findings: tuple[Finding, ...]
     nothing: str
     small: tuple[Markup, ...]
+    ranks: Table | None
     checks_line: str
     checks: Table
     environment: tuple[tuple[str, Markup], ...]
@@ -83,7 +88,7 @@ def view(analysis: Analysis, data_note: str) -> Page:
     """The page of an analysis; an unusable trace gets no figures, only why and what to record."""
     usable = analysis.trust.verdict != "unusable"
     summary = analysis.summary
-    drawn = timeline(analysis) if usable else None
+    drawn, slowest = timeline(analysis) if usable else None, analysis.slowest or _NO_STEP
     whole = analysis.trace.steps.source == "whole-trace"
     return Page(
         version=safe.name(analysis.tool.version, 24),
@@ -104,12 +109,16 @@ def view(analysis: Analysis, data_note: str) -> Page:
         device_line=_device_line(analysis),
         timeline_head=_timeline_head(analysis),
         timeline=drawn,
-        timeline_table=_timeline_table(analysis),
+        timeline_table=_timeline_table(analysis.timeline),
+        slowest_head=f"Step {slowest.step}, the slowest: {duration(slowest.dur_ns)}",
+        slowest=timeline(analysis, slowest) if usable else None,
+        slowest_table=_timeline_table(slowest),
         steps=steps(analysis) if usable else None,
         steps_line=_steps_line(analysis),
         findings=findings(analysis),
         nothing=_nothing(analysis),
         small=small(analysis),
+        ranks=_ranks(analysis),
         checks_line=_checks_line(analysis),
         checks=_checks(analysis),
         environment=tuple((label, prose(text, 600)) for label, text in wording.environment(analysis)),
@@ -160,9 +169,9 @@ def _timeline_head(analysis: Analysis) -> str:
     return f"{step}: {duration(shown.dur_ns)}"
 
 
-def _timeline_table(analysis: Analysis) -> Table:
+def _timeline_table(shown: Timeline) -> Table:
     """The spans of all lanes, the longest where there are too many to read."""
-    spans = [(lane.name, span) for lane in analysis.timeline.lanes for span in lane.spans]
+    spans = [(lane.name, span) for lane in shown.lanes for span in lane.spans]
     least = sorted((span.dur_ns for _, span in spans), reverse=True)[_MOST_SPANS - 1] if len(spans) > _MOST_SPANS else 0
     rows = [
         [safe.name(lane, 40), duration(span.start_ns), duration(span.dur_ns), safe.name(span.label, 80),
@@ -195,6 +204,12 @@ def _nothing(analysis: Analysis) -> str:
     if analysis.trust.verdict == "unusable":
         return "None: no advice can rest on this trace."
     return "No finding is worth 2 % of the step or more."
+
+
+def _ranks(analysis: Analysis) -> Table | None:
+    rows = wording.rank_rows(analysis)
+    heads = tuple(Head(name or "Note", number in (0, 1, 3)) for number, name in enumerate(wording.RANK_HEADS))
+    return Table("The ranks of this job, the one to look at first on top", heads, rows) if rows else None
 
 
 def _checks_line(analysis: Analysis) -> str:

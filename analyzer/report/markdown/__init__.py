@@ -42,6 +42,7 @@ def _blocks(analysis: Analysis, detail: Detail, redacted: bool) -> Iterator[str]
         yield " ".join([f"**{prose(wording.verdict(analysis), 400)}**", *wording.outlook(analysis)])
         yield chart(analysis)
         yield from _findings(analysis, detail)
+    yield _ranks(analysis, detail)
     yield checks.checks(analysis, detail)
     yield checks.trust(analysis)
     yield checks.environment(analysis, redacted)
@@ -96,6 +97,16 @@ def _table(cards: list[FindingDocument], detail: Detail) -> str:
         for one in cards[: detail.rows]
     ]
     return table(heads, "llrrll", rows)
+
+
+def _ranks(analysis: Analysis, detail: Detail) -> str:
+    rows = wording.rank_rows(analysis)
+    if not rows:
+        return ""
+    most = min(detail.rows, 64)
+    more = f"\n\n{len(rows) - most} more ranks are not listed here." if len(rows) > most else ""
+    shown = [[figure(text) if place in (1, 3) else text for place, text in enumerate(row)] for row in rows[:most]]
+    return f"**Ranks of this job**\n\n{table(wording.RANK_HEADS, 'rrlrl', shown)}{more}"
 
 
 def _unusable(analysis: Analysis) -> Iterator[str]:

@@ -20,7 +20,7 @@ from analyzer.report.redact.secrets import without_secrets
 __all__ = ["Project", "redact"]
 
 # torch's tensorboard_trace_handler names its files `<host>_<pid>.<time>.pt.trace.json`.
-_HANDLER_NAME = re.compile(r"^.+_(\d+\.\d+\.pt\.trace\.json(?:\.gz)?)$")
+_HANDLER_NAME = re.compile(r"(?<![\w.-])[\w.-]+_(\d+\.\d+\.pt\.trace\.json)")
 # Words made of letters and digits that are no secret: digests and ids the program wrote itself.
 _OWN_KEYS = frozenset({"sha256", "id", "schema_version", "explained_by", "overlaps_with"})
 
@@ -33,13 +33,12 @@ def redact(analysis: Analysis, project: Project) -> Analysis:
         project: Where the user's own code lies and what must not be told of this machine.
     """
     project = project.with_root(_common_folder(analysis))
-    shown_name = _file_name(analysis.trace.name)
     seen: dict[str, str] = {}
 
     def text(value: str) -> str:
         if value not in seen:
-            renamed = value.replace(analysis.trace.name, shown_name) if shown_name != analysis.trace.name else value
-            seen[value] = project.without_names(without_secrets(relative(renamed, project)))
+            renamed = _HANDLER_NAME.sub(r"worker_\1", relative(value, project))
+            seen[value] = project.without_names(without_secrets(renamed))
         return seen[value]
 
     document = _mapped(msgspec.to_builtins(analysis), text, lambda path: text(_whole_path(path, project)))
@@ -61,11 +60,6 @@ def _mapped(value: Any, text: Callable[[str], str], path: Callable[[str], str], 
 
 def _whole_path(path: str, project: Project) -> str:
     return project.shown(path) if is_absolute(path) or ".." in re.split(r"[\\/]", path) else path
-
-
-def _file_name(name: str) -> str:
-    match = _HANDLER_NAME.match(name)
-    return f"worker_{match.group(1)}" if match else name
 
 
 def _common_folder(analysis: Analysis) -> str | None:

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analyzer.facts import Facts
-from analyzer.facts.timeline import MAX_SPANS, DrawnLane, DrawnStep, lanes, representative_step
+from analyzer.facts.timeline import MAX_SPANS, DrawnLane, DrawnStep, lanes, representative_step, slowest_step
 from builders import AUTOGRAD, TraceBuilder
 
 
@@ -95,6 +95,17 @@ def test_thousands_of_kernels_become_few_spans() -> None:
         builder.annotation("Optimizer.step#Adam.step", index * 600, 300)
     _, found = drawn(builder)
     assert all(len(lane.spans) <= MAX_SPANS for lane in found)
+
+
+def test_the_slowest_step_is_drawn_only_where_it_stands_out() -> None:
+    slowest = slowest_step(Facts(loop().trace()))
+    assert slowest is not None
+    assert (slowest.number, slowest.end_ns - slowest.start_ns) == (4, 140_000)
+    even = TraceBuilder()
+    for number in range(3):
+        even.step(number, number * 100, 100)
+        even.launch(number * 100 + 5, kernel_start=number * 100 + 10, kernel_dur=50)
+    assert slowest_step(Facts(even.trace())) is None
 
 
 @given(st.lists(st.tuples(st.integers(0, 900), st.integers(0, 300), st.sampled_from("olswk")), max_size=20))

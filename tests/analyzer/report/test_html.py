@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 import analyses
-from analyzer.report import html, load
+from analyzer.report import html, json, load, markdown, redact
 from analyzer.report.drawing import palette
 from analyzer.tui import themes
 
@@ -205,3 +205,30 @@ def test_colours_are_those_of_the_terminal():
 
 def test_same_analysis_same_page():
     assert html.render(analyses.example()) == html.render(analyses.example())
+
+
+def test_slowest_step_is_drawn_where_there_is_one():
+    assert "Step 6, the slowest: 457 ms" in html.render(analyses.example())
+    assert "the slowest" not in html.render(analyses.example(slowest=None))
+
+
+def ranked():
+    rows = tuple(
+        analyses.doc.RankRow(
+            rank=rank, name=f"box-{rank}_1.2.pt.trace.json", step_ns=412_000_000, bound_by="communication",
+            verdict="communication-bound", in_collectives_ns=None if rank else 90_000_000, late=rank == 0,
+        )
+        for rank in range(2)
+    )  # fmt: skip
+    return analyses.example(ranks=rows)
+
+
+def test_ranks_stand_in_page_and_markdown():
+    for text in (html.render(ranked()), markdown.render(ranked())):
+        assert "late: the others wait for it" in text
+    page = Page(html.render(ranked()))
+    assert page.wrong == []
+
+
+def test_names_of_other_ranks_machines_are_redacted():
+    assert "box-1" not in json.render(redact.redact(ranked(), redact.Project()))
