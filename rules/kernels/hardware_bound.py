@@ -1,0 +1,129 @@
+"""KE004 hardware-bound: the device works all the time, on its fastest units; software has little left to give.
+
+## What it finds
+Runs whose device computes for at least 95 % of the step, with at least half of that time in matrix work and at least 80 % of
+the matrix work on tensor cores.
+
+## Why it costs time
+It is not a loss: this is what a well-tuned run looks like. It is said so that nobody searches for a bottleneck that is not
+there, and because the next step is another one: a faster device, more devices, or less work.
+
+## How it is measured
+Share of the used steps in which a kernel other than a collective runs; share of that in GEMMs, convolutions and attention;
+share of these on tensor cores, by kernel names and recorded input types. Occupancy and memory bandwidth are not in a trace.
+
+## Example
+More work than needed:
+
+```python
+model = Model(depth=24)
+```
+
+Less work:
+
+```python
+model = Model(depth=12)
+teacher_loss = distillation(model(batch), teacher(batch).detach())
+```
+
+## Fix
+1. Smaller numbers where the device has units for them: FP8 on Hopper and newer, after checking the results.
+2. Less work: a smaller model, shorter sequences, fewer or better-chosen samples.
+3. More or faster devices. Memory limits the batch: accumulate gradients over several small batches; it saves memory and
+   optimizer steps, not compute.
+
+## Expected gain
+None from removing waits: there are hardly any.
+
+## When it is wrong
+A kernel that runs is not a kernel that uses the device well: small grids and poor tiling look busy too (KE001). Kernels
+whose name says nothing of tensor cores count as not using them.
+
+## Thresholds
+- `min_compute_ratio`: share of the used steps in which the device computes.
+- `min_matrix_ratio`: share of computing in matrix work.
+- `min_tensor_core_ratio`: share of matrix work on tensor cores.
+
+## References
+- https://docs.nvidia.com/deeplearning/performance/dl-performance-gpu-background/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, Severity, clear, not_applicable
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import share
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="KE004",
+    name="hardware-bound",
+    family="kernels",
+    title="The hardware is the limit",
+    needs=frozenset({Capability.DEVICE}),
+    thresholds=(
+        Threshold("min_compute_ratio", 0.95, "ratio", "all waits together are below what any rule would call low"),
+        Threshold("min_matrix_ratio", 0.5, "ratio", "else kernels between the matrix work are worth fusing first"),
+        Threshold("min_tensor_core_ratio", 0.8, "ratio", "else mixed precision is left to try (PR001)"),
+    ),
+    suppressed_by=("PG002",),
+    references=("https://docs.nvidia.com/deeplearning/performance/dl-performance-gpu-background/",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires where the device computes nearly all the time, mostly on tensor cores."""
+    computing = facts.waterfall.owned("compute").total_ns
+    if not computing:
+        yield not_applicable("the device computes nothing in the used steps")
+        return
+    busy, work = facts.ratio(computing), facts.matrix_work
+    matrix = work.matrix_ns / computing
+    fast = share(work.tensor_core_ratio)
+    measured = f"{share(busy)} of the step, {share(matrix)} of it matrix work, {fast} of that on tensor cores"
+    if (
+        busy < limits["min_compute_ratio"]
+        or matrix < limits["min_matrix_ratio"]
+        or work.tensor_core_ratio < limits["min_tensor_core_ratio"]
+    ):
+        yield clear(f"the device computes for {measured}: software has something left")
+        return
+    yield Finding(
+        why=f"The device computes for {measured}: software has little left to give.",
+        saving=Saving(basis="there is hardly any waiting to remove"),
+        fix=_FIX,
+        verify="Compare devices, or a smaller model, with `advisor compare before.json after.json`.",
+        steps_seen=facts.used_steps,
+        confidence=Confidence.MEDIUM,
+        evidence=(
+            Bars(
+                "shares",
+                "ratio",
+                (
+                    Bar("computing", busy),
+                    Bar("of it matrix work", matrix),
+                    Bar("of that on tensor cores", work.tensor_core_ratio),
+                ),
+            ),
+        ),
+        severity_cap=Severity.INFO,
+        caveats=("A kernel that runs may still use the device poorly: a profiler of kernels (Nsight Compute) tells.",),
+    )
+
+
+_FIX = (
+    Advice("text", "Less work: a smaller model, shorter sequences, fewer or better-chosen samples."),
+    Advice("text", "More or faster devices; where the device has units for it, FP8 after checking the results."),
+    Advice(
+        "diff",
+        " for index, batch in enumerate(loader):\n-    loss = criterion(model(batch))\n+    loss = criterion(model(batch)) / 4\n"
+        "     loss.backward()\n-    optimizer.step()\n-    optimizer.zero_grad()\n"
+        "+    if index % 4 == 3:\n+        optimizer.step()\n+        optimizer.zero_grad()",
+        "Where memory limits the batch: accumulate gradients. It saves memory and optimizer steps, not compute.",
+    ),
+)
+
+RULE = Rule(META, check, __doc__)

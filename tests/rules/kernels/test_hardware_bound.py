@@ -1,0 +1,71 @@
+"""KE004: a device that computes for 97 % of each step, mostly GEMMs on tensor cores."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Severity, State
+from builders import TraceBuilder
+from rules.kernels.hardware_bound import RULE
+from worlds import judged, renamed, run, shifted
+
+TENSOR = "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_cublas"
+PLAIN = "volta_sgemm_128x64_tn"
+
+
+def world(*, tensor: float = 80_000, plain: float = 0, other: float = 17_000) -> TraceBuilder:
+    """Three steps of 100 ms: GEMMs on tensor cores, GEMMs beside them, other kernels, then nothing."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 100_000
+        builder.step(number, at, 100_000)
+        start = at + 20.0
+        for name, dur, op in (
+            (TENSOR, tensor, "aten::mm"),
+            (PLAIN, plain, "aten::mm"),
+            ("elementwise", other, "aten::add"),
+        ):
+            if dur:
+                builder.launch(at + 1, kernel_start=start, kernel_dur=dur, name=name, op=op)
+                start += dur
+                at += 10
+    return builder
+
+
+def test_fires_without_a_saving() -> None:
+    found = judged(RULE, world())
+    assert (found.severity, found.ns_per_step) == (Severity.INFO, 0)
+    assert found.finding.why == (
+        "The device computes for 97 % of the step, 82 % of it matrix work, 100 % of that on tensor cores: "
+        "software has little left to give."
+    )
+
+
+@pytest.mark.parametrize(("other", "state"), [(14_000, State.CLEAR), (16_000, State.FIRED)])
+def test_boundary_of_computing(other: float, state: State) -> None:
+    assert run(RULE, world(other=other)).state is state
+
+
+@pytest.mark.parametrize(("tensor", "state"), [(47_000, State.CLEAR), (50_000, State.FIRED)])
+def test_boundary_of_matrix_work(tensor: float, state: State) -> None:
+    assert run(RULE, world(tensor=tensor, other=97_000 - tensor)).state is state
+
+
+@pytest.mark.parametrize(("plain", "state"), [(22_000, State.CLEAR), (18_000, State.FIRED)])
+def test_boundary_of_tensor_cores(plain: float, state: State) -> None:
+    assert run(RULE, world(tensor=97_000 - plain, plain=plain, other=0)).state is state
+
+
+def test_quiet_when_the_step_waits() -> None:
+    assert run(RULE, world(other=0)).state is State.CLEAR
+
+
+def test_not_applicable_without_a_device() -> None:
+    builder = TraceBuilder(None)
+    builder.step(0, 0, 1_000).op("aten::linear", 0, 900)
+    assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain, other = judged(RULE, world()), judged(RULE, renamed(shifted(world(), 1e15), 1_000))
+    assert (other.identity, other.finding.why) == (plain.identity, plain.finding.why)
