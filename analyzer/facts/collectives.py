@@ -21,6 +21,7 @@ _COUNTED = (
     re.compile(r"record_param_comms"),
     re.compile(r"c10d::"),
 )
+_NARROW = r"Half|BFloat16|char|Float8"
 _BYTES = {"double": 8, "long": 8, "long int": 8, "int": 4, "float": 4, "short": 2, "c10::Half": 2, "c10::BFloat16": 2}
 
 
@@ -36,6 +37,7 @@ class Collectives:
         kernels: Number of collective kernels on the device.
         data_parallel: Whether a DistributedDataParallel module is used.
         sharded: Whether parameters are gathered and gradients scattered (FSDP, ZeRO).
+        narrow: Whether most of the collectives' tensors have 16 bits an element, or fewer, already.
         exposed_ns: Exposed time by kind of collective, the largest first; empty where no range tells the kind.
     """
 
@@ -45,6 +47,7 @@ class Collectives:
     kernels: int
     data_parallel: bool
     sharded: bool
+    narrow: bool
     exposed_ns: dict[str, int]
 
     @property
@@ -81,6 +84,7 @@ def collectives(facts: Facts) -> Collectives:
     return Collectives(
         running=running,
         exposed=exposed,
+        narrow=bool(rows["input_types"].astype("str").str.contains(_NARROW).mean() > 0.5) if len(rows) else False,
         exposed_ns={kind: ns for kind, ns in sorted(by_kind.items(), key=lambda item: -item[1]) if ns},
         calls=calls,
         kernels=int(facts.kernels.frame["collective"].sum()) if facts.device else 0,

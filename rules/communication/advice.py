@@ -39,19 +39,18 @@ def move_less(facts: Facts) -> tuple[Advice, ...]:
             ),
         )
     if facts.collectives.data_parallel:
-        return (
-            Advice(
-                "python",
-                "from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import bf16_compress_hook\n"
-                "model.register_comm_hook(state=None, hook=bf16_compress_hook)",
-                "Halves the bytes of float32 gradients; of no use where they are 16-bit already.",
-            ),
-            Advice(
-                "python",
-                "with model.no_sync() if (index + 1) % 4 else nullcontext():\n    loss.backward()",
-                "With gradient accumulation, reduce once per optimizer step. A larger batch per rank has the same effect.",
-            ),
+        rarer = Advice(
+            "python",
+            "with model.no_sync() if (index + 1) % 4 else nullcontext():\n    loss.backward()",
+            "With gradient accumulation, reduce once per optimizer step. A larger batch per rank has the same effect.",
         )
+        narrower = Advice(
+            "python",
+            "from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import bf16_compress_hook\n"
+            "model.register_comm_hook(state=None, hook=bf16_compress_hook)",
+            "Halves the bytes of float32 gradients; of no use where they are 16-bit already.",
+        )
+        return (rarer,) if facts.collectives.narrow else (narrower, rarer)
     return (
         Advice(
             "text",

@@ -49,10 +49,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, clear, not_applicable
+from analyzer.finding import Advice, Confidence, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration
-from rules.evidence import kernel_table, steps_with
+from rules.evidence import kernel_saving, kernel_table, steps_with
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -86,7 +86,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     yield Finding(
         why=f"{count(found.biased, 'convolution')} add a bias that a batch normalisation subtracts again; its kernels take "
         f"{duration(facts.per_step(time))} a step.",
-        saving=Saving(kernel_ns=facts.kernel_gain_ns(time), basis="kernels that add the bias or sum up its gradient"),
+        saving=kernel_saving(facts, time, "kernels that add the bias or sum up its gradient"),
         fix=(
             Advice(
                 "diff",

@@ -53,10 +53,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.finding import Advice, Finding, Outcome, Saving, clear, not_applicable
+from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
-from rules.evidence import kernel_table, steps_with
+from rules.evidence import kernel_saving, kernel_table, steps_with
 from traces.trace import Capability
 
 # Part of the two products' time that is moving the score matrix (rules.md GR005).
@@ -95,9 +95,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     yield Finding(
         why=f"{share(ratio)} of the GPU's busy time is attention written out: softmax {share(kernels.busy_ratio(found.softmax))}, "
         f"its products {share(kernels.busy_ratio(found.products))}.",
-        saving=Saving(
-            kernel_ns=facts.kernel_gain_ns(softmax_ns + _PRODUCT_RATIO * products_ns),
-            basis="the softmax kernels and half of the products around them",
+        saving=kernel_saving(
+            facts, softmax_ns + _PRODUCT_RATIO * products_ns, "the softmax kernels and half of the products around them"
         ),
         fix=_fix(),
         verify="Record again: kernels named `flash_fwd`, `fmha` or `attn_fwd`, and no softmax kernel of that size.",

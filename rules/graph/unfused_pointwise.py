@@ -51,10 +51,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
+from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
-from rules.evidence import kernel_table, steps_with
+from rules.evidence import kernel_saving, kernel_table, steps_with
 from traces.trace import Capability
 
 # What fusing a chain leaves of its time, at the most (rules.md GR001).
@@ -106,9 +106,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         why=f"{share(ratio)} of the GPU's busy time is pointwise kernels; runs of them"
         + (" over the same data" if found.shapes_known else "")
         + f" take {share(chained)}, the longest of {found.longest_chain} kernels.",
-        saving=Saving(
-            kernel_ns=facts.kernel_gain_ns(_GAIN_RATIO * kernels.time_ns(found.chained)),
-            basis="half of the time of pointwise kernels that directly follow one another",
+        saving=kernel_saving(
+            facts,
+            _GAIN_RATIO * kernels.time_ns(found.chained),
+            "half of the time of pointwise kernels that directly follow one another",
         ),
         fix=_fix(),
         verify="Record again after the warm-up: names such as `triton_poi_fused_...`, and fewer kernels a step.",

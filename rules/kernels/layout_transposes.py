@@ -48,10 +48,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.finding import Advice, Finding, Outcome, Saving, clear, not_applicable
+from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
-from rules.evidence import kernel_table, steps_with
+from rules.evidence import kernel_saving, kernel_table, steps_with
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -86,9 +86,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     yield Finding(
         why=f"The GPU spends {per_step} of each step ({share(ratio)} of its busy time) reordering tensors between "
         "channels-first and channels-last around convolutions.",
-        saving=Saving(
-            kernel_ns=facts.kernel_gain_ns(found.time_ns(rows)),
-            basis="these kernels' time, of which the part that keeps the step waiting; faster convolutions come on top",
+        saving=kernel_saving(
+            facts,
+            found.time_ns(rows),
+            "these kernels' time, of which the part that keeps the step waiting; faster convolutions come on top",
         ),
         fix=(
             Advice(

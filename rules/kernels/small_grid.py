@@ -53,10 +53,10 @@ import numpy as np
 
 from analyzer.facts import Facts
 from analyzer.facts.op_tree import BoolArray
-from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
+from analyzer.finding import Advice, Confidence, Finding, Outcome, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
-from rules.evidence import kernel_table, steps_with
+from rules.evidence import kernel_saving, kernel_table, steps_with
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -102,9 +102,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     yield Finding(
         why=f"{share(ratio)} of the GPU's busy time is in kernels with fewer blocks than multiprocessors; while they run, "
         f"{share(empty_ns / max(int(duration.sum()), 1))} of the GPU has nothing to do.",
-        saving=Saving(
-            kernel_ns=facts.kernel_gain_ns(empty_ns),
-            basis="the empty multiprocessors' share of these kernels; a larger batch gains it as samples per second",
+        saving=kernel_saving(
+            facts,
+            empty_ns,
+            "the empty multiprocessors' share of these kernels; a larger batch gains it as samples per second",
         ),
         fix=_fix(facts),
         verify="Record again with the larger batch and compare samples per second; the share of KE001 should fall.",

@@ -53,10 +53,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, clear, not_applicable
+from analyzer.finding import Advice, Confidence, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, share
-from rules.evidence import kernel_table, steps_with
+from rules.evidence import kernel_saving, kernel_table, steps_with
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -85,9 +85,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     number = round(int(found.rows.sum()) / max(facts.used_steps, 1))
     yield Finding(
         why=f"{share(ratio)} of the GPU's busy time converts tensors between 32 and 16 bits: {count(number, 'kernel')} a step.",
-        saving=Saving(
-            kernel_ns=facts.kernel_gain_ns(kernels.time_ns(found.rows)),
-            basis="the conversions' time, of which the part that keeps the step waiting",
+        saving=kernel_saving(
+            facts, kernels.time_ns(found.rows), "the conversions' time, of which the part that keeps the step waiting"
         ),
         fix=_fix(facts),
         verify="Record again: fewer `aten::_to_copy` a step, and less time in copy kernels.",

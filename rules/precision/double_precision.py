@@ -46,10 +46,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, clear, not_applicable
+from analyzer.finding import Advice, Confidence, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
-from rules.evidence import kernel_table, steps_with
+from rules.evidence import kernel_saving, kernel_table, steps_with
 from traces.trace import Capability
 
 # Data-centre cards; consumer cards gain far more.
@@ -82,9 +82,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     how = "input types" if by_types else "kernel names"
     yield Finding(
         why=f"{share(ratio)} of the device's busy time is in kernels on 64-bit floats, by {how}.",
-        saving=Saving(
-            kernel_ns=facts.kernel_gain_ns(_GAIN_RATIO * kernels.time_ns(rows)),
-            basis="half of these kernels' time, as on data-centre cards",
+        saving=kernel_saving(
+            facts, _GAIN_RATIO * kernels.time_ns(rows), "half of these kernels' time, as on data-centre cards"
         ),
         fix=(
             Advice(

@@ -58,7 +58,6 @@ from analyzer.finding import (
     Confidence,
     Finding,
     Outcome,
-    Saving,
     Table,
     cannot_tell,
     clear,
@@ -66,7 +65,7 @@ from analyzer.finding import (
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
-from rules.evidence import kernel_table, steps_with
+from rules.evidence import kernel_saving, kernel_table, steps_with
 from traces.trace import Capability
 
 # A factor of 1.5: what padding gives at the least (rules.md PR003).
@@ -105,9 +104,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     how = "kernels built for unaligned operands" if named else "products whose sizes are no multiple of 8"
     yield Finding(
         why=f"{share(ratio)} of the device's busy time is in {how}: tensor cores load those operands in small pieces.",
-        saving=Saving(
-            kernel_ns=facts.kernel_gain_ns(_GAIN_RATIO * facts.kernels.time_ns(rows)),
-            basis="a third of these kernels' time, of which the part that keeps the step waiting",
+        saving=kernel_saving(
+            facts,
+            _GAIN_RATIO * facts.kernels.time_ns(rows),
+            "a third of these kernels' time, of which the part that keeps the step waiting",
         ),
         fix=_fix(found),
         verify="Record again: GEMM kernel names should end in `_align8` (TF32: `_align4`), and their time should fall.",

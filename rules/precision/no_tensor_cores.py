@@ -57,10 +57,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.finding import Advice, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
+from analyzer.finding import Advice, Finding, Outcome, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
-from rules.evidence import kernel_table, steps_with
+from rules.evidence import kernel_saving, kernel_table, steps_with
 from rules.precision.common import AMPERE, GAIN_RATIO, VOLTA, doubts, tf32_unused
 from traces.trace import Capability
 
@@ -105,9 +105,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     yield Finding(
         why=f"{share(ratio)} of the GPU's busy time is matrix work in single precision, by {how}; tensor cores do "
         f"{share(work.tensor_core_ratio)} of the matrix work.",
-        saving=Saving(
-            kernel_ns=facts.kernel_gain_ns(gain * after),
-            basis="half of these kernels' time" + (", after what TF32 alone gives (PR002)" if after < 1 else ""),
+        saving=kernel_saving(
+            facts,
+            gain * after,
+            "half of these kernels' time" + (", after what TF32 alone gives (PR002)" if after < 1 else ""),
         ),
         fix=_fix(work.compute_major or VOLTA),
         verify="Record again: kernel names should hold `bf16`, `f16` or `h884`; compare the loss curve with the old one.",

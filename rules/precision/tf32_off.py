@@ -52,10 +52,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.finding import Advice, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
+from analyzer.finding import Advice, Finding, Outcome, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
-from rules.evidence import kernel_table, steps_with
+from rules.evidence import kernel_saving, kernel_table, steps_with
 from rules.precision.common import AMPERE, GAIN_RATIO, doubts, tf32_unused
 from traces.trace import Capability
 
@@ -91,9 +91,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     confidence, caveats = doubts(facts)
     yield Finding(
         why=f"{share(ratio)} of the GPU's busy time is matrix work in full single precision, by {how}; none of its kind uses TF32.",
-        saving=Saving(
-            kernel_ns=facts.kernel_gain_ns(GAIN_RATIO * facts.kernels.time_ns(rows)),
-            basis="half of these kernels' time, of which the part that keeps the step waiting",
+        saving=kernel_saving(
+            facts,
+            GAIN_RATIO * facts.kernels.time_ns(rows),
+            "half of these kernels' time, of which the part that keeps the step waiting",
         ),
         fix=_fix(facts),
         verify="Record again: kernel names should hold `tf32` or `s1688`; compare the loss curve with the old one.",

@@ -12,7 +12,9 @@ from worlds import judged, renamed, run, shifted
 ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 
 
-def world(*, alone: float = 30_000, beside: float = 20_000, range_name: str = "nccl:all_reduce") -> TraceBuilder:
+def world(
+    *, alone: float = 30_000, beside: float = 20_000, range_name: str = "nccl:all_reduce", kind: str = "float"
+) -> TraceBuilder:
     """Three steps of 100 ms: compute, the collective beside its end and then alone, the rest idle."""
     builder = TraceBuilder(top={"distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 8}})
     for number in range(3):
@@ -20,7 +22,7 @@ def world(*, alone: float = 30_000, beside: float = 20_000, range_name: str = "n
         builder.step(number, at, 100_000)
         builder.annotation("DistributedDataParallel.forward", at, 40)
         builder.launch(at + 50, kernel_start=at + 100, kernel_dur=60_000)
-        args = {"Input Dims": [[25_000_000]], "Input type": ["float"]}
+        args = {"Input Dims": [[25_000_000]], "Input type": [kind]}
         builder.event(range_name, "user_annotation", at + 100, 20, args=args)
         builder.launch(
             at + 105, kernel_start=at + 60_100 - beside, kernel_dur=beside + alone, name=ALL_REDUCE, stream=20, op=None
@@ -60,6 +62,12 @@ def test_not_applicable_in_a_single_process() -> None:
 def test_all_to_all_gets_other_advice_than_gradients() -> None:
     fix = judged(RULE, world(range_name="nccl:all_to_all")).finding.fix
     assert not any("DistributedDataParallel" in advice.code or "compress_hook" in advice.code for advice in fix)
+
+
+def test_gradients_of_16_bits_are_not_to_be_halved_again() -> None:
+    fix = judged(RULE, world(kind="c10::BFloat16")).finding.fix
+    assert not any("compress_hook" in advice.code for advice in fix)
+    assert any("no_sync" in advice.code for advice in fix)
 
 
 def test_gloo_on_another_thread_counts_while_the_loop_waits() -> None:
