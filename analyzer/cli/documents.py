@@ -69,7 +69,7 @@ def write(analysis: Analysis, documents: Sequence[Document], *, redacted: bool) 
         if not document.printed:
             click.echo(f"wrote {document.target}", err=True)
         if document.form == "github":
-            _append_summary(shown)
+            _append_summary(shown, redacted)
 
 
 def _rendered(analysis: Analysis, document: Document, redacted: bool) -> str:
@@ -89,7 +89,7 @@ def _rendered(analysis: Analysis, document: Document, redacted: bool) -> str:
     return output.encodable(rendered) if document.printed else rendered
 
 
-def _append_summary(analysis: Analysis) -> None:
+def _append_summary(analysis: Analysis, redacted: bool) -> None:
     """The report on the page of a GitHub job, where there is one.
 
     Raises:
@@ -102,7 +102,7 @@ def _append_summary(analysis: Analysis) -> None:
 
     try:
         with open(summary, "a", encoding="utf-8", newline="\n") as file:
-            file.write(markdown.render(analysis) + "\n")
+            file.write(markdown.render(analysis, redacted=redacted) + "\n")
     except OSError as error:
         raise UsageError(
             "the step summary could not be written", where="GITHUB_STEP_SUMMARY", why=error.strerror

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 from markupsafe import Markup, escape
 
 from analyzer.report import safe
 
+# Whatever is no letter of ASCII is written as an escape: nothing turns the direction of writing in the page's source.
+_NOT_PLAIN = re.compile(r"[^\x20-\x7e]")
 _CODE = re.compile(r"(?<!`)`([^`]{1,400})`(?!`)")
 
 
@@ -32,7 +35,7 @@ def link(address: str) -> str | None:
 
 def embedded(document: bytes) -> Markup:
     """JSON for the inside of a script element: nothing in it can end the element or begin a comment."""
-    text = document.decode()
-    for character in "<>&\u2028\u2029":
+    text = _NOT_PLAIN.sub(lambda match: json.dumps(match.group())[1:-1], document.decode())
+    for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup(text)

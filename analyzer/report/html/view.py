@@ -101,7 +101,9 @@ def view(analysis: Analysis, data_note: str) -> Page:
         else "The trace was read, but no advice can rest on it.",
         outlook=safe.keep_units(" ".join(wording.outlook(analysis))) if usable else "",
         doubts_head="Why there is no advice" if not usable else "Notes on trust",
-        doubts=tuple(prose(f"{one.code} {one.message}" if one.code else one.message) for one in analysis.trust.reasons),
+        doubts=tuple(
+            prose(f"{one.code} {one.message}" if one.code else one.message, 600) for one in analysis.trust.reasons[:40]
+        ),
         record_again="\n".join(RECORD_AGAIN) if not usable else "",
         where_head="Where the time goes" if whole else f"Where a step of {duration(summary.step_ns.mean)} goes",
         waterfall=waterfall(analysis) if usable and shown_parts(analysis) else None,

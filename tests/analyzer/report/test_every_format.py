@@ -1,0 +1,46 @@
+"""What holds for every format: it renders any document, the same one each time, and sends no control character."""
+
+import random
+
+import analyses
+import msgspec
+import pytest
+
+from analyzer.analysis import Analysis
+from analyzer.report import formats
+
+EXAMPLES = [
+    analyses.example, analyses.healthy, analyses.cpu_only, analyses.no_steps, analyses.unusable, analyses.hostile,
+]  # fmt: skip
+
+
+def changed(value, chance, dice):
+    """The document with some numbers replaced by ones that nobody would measure, and some lists emptied."""
+    if isinstance(value, dict):
+        return {key: changed(item, chance, dice) for key, item in value.items()}
+    if isinstance(value, list):
+        return [] if dice.random() < chance / 4 else [changed(item, chance, dice) for item in value]
+    if isinstance(value, bool) or dice.random() >= chance:
+        return value
+    if isinstance(value, int):
+        return dice.choice([0, -1, 1, 2**62])
+    return dice.choice([0.0, -1.0, 7.5, 1e9]) if isinstance(value, float) else value
+
+
+@pytest.mark.parametrize("form", formats.MODULES)
+@pytest.mark.parametrize("seed", range(40))
+def test_any_numbers_can_be_rendered(form, seed):
+    """A report may be read again after anybody changed it."""
+    dice = random.Random(seed)
+    document = changed(msgspec.to_builtins(analyses.example()), dice.choice([0.02, 0.2, 1.0]), dice)
+    assert formats.render(msgspec.convert(document, Analysis), form).endswith("\n")
+
+
+@pytest.mark.parametrize("form", formats.MODULES)
+@pytest.mark.parametrize("build", EXAMPLES)
+def test_every_document_renders_the_same_each_time_and_holds_no_control_character(form, build):
+    text = formats.render(build(), form)
+    assert text == formats.render(build(), form)
+    unprintable = {character for character in text if not character.isprintable()} - {"\n"}
+    # JSON keeps the letters of the trace, escaped only as its grammar asks; a page ties numbers to their units.
+    assert unprintable <= {"json": {"\u202e", "\ud7ff", "\x9b"}, "html": {"\xa0"}}.get(form, set())
