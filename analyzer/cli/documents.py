@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ from traces.errors import UsageError
 
 if TYPE_CHECKING:
     from analyzer.analysis import Analysis
-    from analyzer.report.redact import Project
 
 
 @dataclass(frozen=True)
@@ -61,6 +59,7 @@ def write(analysis: Analysis, documents: Sequence[Document], *, redacted: bool) 
     shown = analysis
     if redacted:
         from analyzer.report.redact import redact
+        from analyzer.report.redact.here import project
 
         shown = redact(analysis, project())
     for document in documents:
@@ -107,15 +106,3 @@ def _append_summary(analysis: Analysis, redacted: bool) -> None:
         raise UsageError(
             "the step summary could not be written", where="GITHUB_STEP_SUMMARY", why=error.strerror
         ) from error
-
-
-def project() -> Project:
-    """Where we are, and who and what machine we are, so that reports do not tell."""
-    from analyzer.report.redact import Project
-
-    here = os.getcwd()
-    home = os.path.expanduser("~")
-    names = {os.environ.get("USER"), os.environ.get("LOGNAME"), os.environ.get("USERNAME"), os.path.basename(home)}
-    host = socket.gethostname()
-    roots = (here,) if here not in ("/", home) else ()
-    return Project(roots=roots, names=tuple(sorted(filter(None, {*names, host, host.partition(".")[0]}))))

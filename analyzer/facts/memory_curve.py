@@ -57,7 +57,8 @@ class MemoryCurve:
         peak_ns: When it was reached.
         peak_step: The step it was reached in; None outside steps.
         relative: Whether the values count from the first event, because the trace states no totals.
-        step_starts_ns: Where steps begin.
+        step_numbers: The steps.
+        step_starts_ns: Where they begin.
         allocators: Ops by what they allocate, most first.
     """
 
@@ -70,6 +71,7 @@ class MemoryCurve:
     peak_ns: int
     peak_step: int | None
     relative: bool
+    step_numbers: tuple[int, ...]
     step_starts_ns: tuple[int, ...]
     allocators: tuple[Allocator, ...]
 
@@ -120,6 +122,7 @@ def _curve(facts: Facts, memory: pd.DataFrame, device: str) -> MemoryCurve:
         peak_ns=int(at[top]),
         peak_step=int(frame["number"].iloc[step]) if in_step else None,
         relative=relative,
+        step_numbers=tuple(frame["number"].tolist()),
         step_starts_ns=tuple(starts.tolist()),
         allocators=_allocators(facts, memory),
     )

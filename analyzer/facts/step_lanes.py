@@ -25,7 +25,7 @@ Int64Array = npt.NDArray[np.int64]
 MAIN_LEVELS = 3
 MOST_THREADS = 8
 # Short events are drawn together over at most so many cells, so that a busy lane still says what it does where.
-STRETCH_CELLS = 20
+STRETCH_CELLS = 24
 _MARKS = re.compile(r"^(?:ProfilerStep|(?:Iteration|PyTorch Profiler))\b")
 _LOADER = re.compile(r"^enumerate\(DataLoader\)#_?(?:SingleProcess|MultiProcessing)?DataLoaderIter\.__next__$")
 
@@ -85,7 +85,7 @@ class Track:
         start, end = self.start_ns[first:last], self.end_ns[first:last]
         cell = max((end_ns - start_ns) / max(cells, 1), 1.0)
         small = (end - start) < cell * 2
-        stretch = (start - start_ns) // int(cell * STRETCH_CELLS + 1)
+        stretch = start // int(cell * STRETCH_CELLS + 1)
         # A new piece begins at a long event, after one, where the gap would fill half a cell, and in the next stretch.
         begins = np.ones(len(start), dtype=bool)
         begins[1:] = ~small[1:] | ~small[:-1] | (start[1:] - end[:-1] > cell / 2) | (stretch[1:] != stretch[:-1])
@@ -255,16 +255,20 @@ def _track(name: str, kind: str, level: int, rows: pd.DataFrame, start: int, end
     )
 
 
+_PREFIXES = (
+    "aten::",
+    "Optimizer.step#",
+    "Optimizer.zero_grad#",
+    "autograd::engine::evaluate_function: ",
+    "torch::autograd::",
+)
+
+
 def host_label(name: str) -> str:
     """A range's name as people say it."""
     if _LOADER.match(name):
         return "next(loader)"
-    for prefix in (
-        "Optimizer.step#",
-        "Optimizer.zero_grad#",
-        "autograd::engine::evaluate_function: ",
-        "torch::autograd::",
-    ):
+    for prefix in _PREFIXES:
         if name.startswith(prefix):
             return name.removeprefix(prefix)
     return name

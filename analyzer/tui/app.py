@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, ClassVar
 
@@ -11,15 +12,16 @@ from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from analyzer.analysis import Analysis
 from analyzer.tui.ascii import AsciiFilter
 from analyzer.tui.job import Job, job_for
-from analyzer.tui.messages import Analysed, Failed, Progressed
-from analyzer.tui.screens.checks import ChecksScreen
+from analyzer.tui.messages import Analysed, Failed, FindingWanted, PlaceWanted, Progressed
+from analyzer.tui.modes import MODES
 from analyzer.tui.screens.error import ErrorScreen
 from analyzer.tui.screens.findings import FindingsScreen
 from analyzer.tui.screens.help import HelpScreen
 from analyzer.tui.screens.loading import LoadingScreen
+from analyzer.tui.session import Session
+from analyzer.tui.taking import Taking
 from analyzer.tui.terminal import Look, current_look
 from analyzer.tui.themes import ADVISOR_DARK, THEMES
 from traces.errors import UntrustedTraceError
@@ -29,16 +31,17 @@ if TYPE_CHECKING:
 
 # As a shell reports a program ended by Ctrl+C.
 CANCELLED = 130
-STYLES = ("base", "findings", "states", "checks", "plain")
+STYLES = ("base", "findings", "states", "checks", "operators", "timeline", "memory", "plain")
 
 
-class AdvisorApp(App[int]):
+class AdvisorApp(Taking, App[int]):
     """Ends with the process's exit code.
 
     Args:
         name: The trace's name, for titles.
         job: Reads and analyses.
         look: How to draw on this terminal.
+        path: The trace on disk, where the job reads one.
     """
 
     TITLE = "advisor"
@@ -50,16 +53,23 @@ class AdvisorApp(App[int]):
         Binding("q", "leave", "Quit", id="app.quit", tooltip="Leave"),
         Binding("ctrl+q", "leave", "Quit", show=False, id="app.quit_too", tooltip="Leave", priority=True),
         Binding("1", "mode('findings')", "Findings", show=False, id="app.findings", tooltip="What costs time"),
+        Binding("2", "mode('timeline')", "Timeline", show=False, id="app.timeline", tooltip="One step in full"),
+        Binding(
+            "3", "mode('operators')", "Operators", show=False, id="app.operators", tooltip="Time per op and kernel"
+        ),
+        Binding("4", "mode('memory')", "Memory", show=False, id="app.memory", tooltip="Memory over time"),
         Binding("5", "mode('checks')", "Checks", show=False, id="app.checks", tooltip="Every rule and its result"),
+        *Taking.BINDINGS,
     ]
 
-    def __init__(self, name: str, job: Job, look: Look) -> None:
+    def __init__(self, name: str, job: Job, look: Look, path: Path | None = None) -> None:
         super().__init__(ansi_color=True if look.ansi else None)
         self._trace_name = name
         self._job = job
+        self._path = path
         self._glyphs = look.glyphs
         self._exit_code = 0
-        self._analysis: Analysis | None = None
+        self.analysis = None
         self.animation_level = "none"
         if not look.glyphs.unicode:
             # Textual has no public way to add a filter.
@@ -89,11 +99,15 @@ class AdvisorApp(App[int]):
 
     def on_analysed(self, message: Analysed) -> None:
         """Show the answer."""
-        analysis, glyphs = message.analysis, self._glyphs
-        self._analysis = analysis
+        from analyzer.tui.measured import Measured
+
+        explained = message.explained
+        self.analysis = analysis = explained.analysis
+        measured = Measured(explained.facts, explained.claims) if explained.facts else None
+        session = Session(analysis, self._glyphs, measured, self._path)
         self._exit_code = UntrustedTraceError.exit_code if analysis.trust.verdict == "unusable" else 0
-        self.add_mode("findings", lambda: FindingsScreen(analysis, glyphs))
-        self.add_mode("checks", lambda: ChecksScreen(analysis, glyphs))
+        for mode in MODES:
+            self.add_mode(mode.name, partial(mode.make, session))
         self.switch_mode("findings")
 
     def on_failed(self, message: Failed) -> None:
@@ -107,11 +121,23 @@ class AdvisorApp(App[int]):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The palette: every finding, then Textual's own."""
-        for finding in self._analysis.findings if self._analysis else ():
+        for finding in self.analysis.findings if self.analysis else ():
             # The palette shows these as text; `i=` keeps this turn's id.
             name = f"{finding.rule} {finding.name}"
             yield SystemCommand(name, f"Go to this finding ({finding.severity})", lambda i=finding.id: self._go_to(i))
         yield from super().get_system_commands(screen)
+
+    async def on_finding_wanted(self, message: FindingWanted) -> None:
+        """Go to a finding."""
+        await self._go_to(message.identity)
+
+    async def on_place_wanted(self, message: PlaceWanted) -> None:
+        """Show a finding on the timeline."""
+        from analyzer.tui.screens.timeline import TimelineScreen
+
+        await self.switch_mode("timeline")
+        if isinstance(self.screen, TimelineScreen):
+            self.screen.show_finding(message.finding)
 
     async def _go_to(self, identity: str) -> None:
         await self.switch_mode("findings")
@@ -120,7 +146,7 @@ class AdvisorApp(App[int]):
 
     def action_mode(self, mode: str) -> None:
         """Switch the mode, once there is something to show."""
-        if self._analysis is not None and self.current_mode != mode:
+        if self.analysis is not None and self.current_mode != mode:
             self.switch_mode(mode)
 
     def action_cancel(self) -> None:
@@ -139,6 +165,6 @@ class AdvisorApp(App[int]):
 
 def run(path: Path, options: Options) -> int:
     """Show the trace at `path`; returns the process's exit code."""
-    app = AdvisorApp(path.name, job_for(path, options), current_look())
+    app = AdvisorApp(path.name, job_for(path, options), current_look(), path)
     code = app.run()
     return (app.return_code or 0) if code is None else code

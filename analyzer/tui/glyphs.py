@@ -63,6 +63,7 @@ class Glyphs:
     current: str = "›"  # noqa: RUF001
     ellipsis: str = "…"
     minus: str = "-"
+    step: str = "╵"
     bracket: tuple[str, str, str, str] = ("└", "─", "┘", "╵")
 
 
@@ -80,6 +81,7 @@ ASCII = Glyphs(
     unknown="-",
     current=">",
     ellipsis="~",
+    step="'",
     bracket=("`", "-", "'", "'"),
 )
 

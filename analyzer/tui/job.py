@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
-from analyzer.analysis import Analysis
 from analyzer.tui.messages import Analysed, Failed, Progressed, Stopped
 from traces.errors import AdvisorError
 
 if TYPE_CHECKING:
-    from analyzer.explain import Options
+    from analyzer.explain import Explained, Options
 
 Report = Callable[[str, int, int], None]
-Analyse = Callable[[Report], Analysis]
+Analyse = Callable[[Report], "Explained"]
 
 
 class Cancelled(Exception):
@@ -65,10 +64,12 @@ def _bug(error: Exception) -> AdvisorError:
 def job_for(path: Path, options: Options) -> Job:
     """The job that explains the trace at `path`."""
 
-    def analyse(report: Report) -> Analysis:
+    def analyse(report: Report) -> Explained:
         # pandas and the readers take a quarter of a second to import: inside the thread, behind the first screen.
-        from analyzer.report.load import analyse as explain
+        from analyzer.explain import Explained, analyse_with_facts
+        from analyzer.report.load import load
 
-        return explain(path, options, report)
+        saved = load(path)
+        return analyse_with_facts(path, options, report) if saved is None else Explained(saved)
 
     return Job(analyse)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from textual.message import Message
 
-from analyzer.analysis import Analysis
+from analyzer.analysis import FindingDocument
 from traces.errors import AdvisorError
+
+if TYPE_CHECKING:
+    from analyzer.explain import Explained
 
 
 @dataclass
@@ -21,9 +25,9 @@ class Progressed(Message):
 
 @dataclass
 class Analysed(Message):
-    """The analysis is there."""
+    """The analysis is there, with what it was made from."""
 
-    analysis: Analysis
+    explained: Explained
 
 
 @dataclass
@@ -35,3 +39,17 @@ class Failed(Message):
 
 class Stopped(Message):
     """The analysis was cancelled."""
+
+
+@dataclass
+class FindingWanted(Message):
+    """Someone wants to see the finding with this id."""
+
+    identity: str
+
+
+@dataclass
+class PlaceWanted(Message):
+    """Someone wants to see where in the step a finding lies."""
+
+    finding: FindingDocument

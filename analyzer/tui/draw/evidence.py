@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from rich.cells import cell_len
 from textual.content import Content
 
 from analyzer import units
 from analyzer.analysis import BarsEvidence, EvidenceDocument, IntervalsEvidence, SeriesEvidence, TableEvidence
 from analyzer.tui.draw import bars
+from analyzer.tui.draw.table import table
 from analyzer.tui.glyphs import Glyphs
 from analyzer.tui.plain import line
 from analyzer.tui.wording import value
 
 MOST_ROWS = 12
-NARROWEST = 8
 
 
 def evidence(item: EvidenceDocument, width: int, glyphs: Glyphs, style: str) -> list[Content]:
@@ -25,7 +23,7 @@ def evidence(item: EvidenceDocument, width: int, glyphs: Glyphs, style: str) -> 
     elif isinstance(item, SeriesEvidence):
         lines = _series(item, width, glyphs, style)
     elif isinstance(item, TableEvidence):
-        lines = _table(item, width, glyphs)
+        lines = _table(item, width)
     else:
         lines = _intervals(item)
     return [one.truncate(width, ellipsis=True) for one in lines]
@@ -60,29 +58,14 @@ def _series(item: SeriesEvidence, width: int, glyphs: Glyphs, style: str) -> lis
     return [title, bars.columns(cells, [style] * len(cells), glyphs)]
 
 
-def _table(item: TableEvidence, width: int, glyphs: Glyphs) -> list[Content]:
+def _table(item: TableEvidence, width: int) -> list[Content]:
     rows = [
         [value(cell, column.unit) for cell, column in zip(row, item.columns, strict=False)]
         for row in item.rows[:MOST_ROWS]
     ]
     heads = [line(column.title, 80) for column in item.columns]
-    widths = [max(map(cell_len, cells)) for cells in zip(heads, *rows, strict=False)]
-    # The text columns give way: figures must stay whole.
     texts = [index for index, column in enumerate(item.columns) if column.unit == "text"]
-    for _ in range(max(0, sum(widths) + 2 * (len(widths) - 1) - width)):
-        widest = max(texts or range(len(widths)), key=lambda index: widths[index])
-        widths[widest] = max(NARROWEST, widths[widest] - 1)
-    lines = [Content.styled(line(item.title), "$quiet"), _row(heads, widths, texts, "bold")]
-    return lines + [_row(row, widths, texts, "") for row in rows] + _more(len(item.rows))
-
-
-def _row(cells: Sequence[str], widths: Sequence[int], texts: Sequence[int], style: str) -> Content:
-    pieces = []
-    for index, (cell, width) in enumerate(zip(cells, widths, strict=False)):
-        short = Content.styled(cell, style).truncate(width, ellipsis=True)
-        free = width - short.cell_length
-        pieces.append(short.pad_right(free) if index in texts else short.pad_left(free))
-    return Content("  ").join(pieces)
+    return [Content.styled(line(item.title), "$quiet"), *table(heads, rows, texts, width), *_more(len(item.rows))]
 
 
 def _intervals(item: IntervalsEvidence) -> list[Content]:

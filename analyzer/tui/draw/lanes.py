@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
+from math import ceil
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -32,7 +33,9 @@ def lane(lanes: Sequence[Lane], dur_ns: int, width: int, glyphs: Glyphs) -> Cont
 
 
 def _piece(span: Span, width: int, glyphs: Glyphs) -> Content:
-    labels = tuple(text for text in (line(span.label, 200), CAUSE_WORDS[span.cause]) if text)
+    label = line(span.label, 200)
+    # `conv2d +30` stands for 31 events: the number gives way before the name does.
+    labels = tuple(text for text in (label, label.partition(" +")[0], CAUSE_WORDS[span.cause]) if text)
     return segment(span.cause, width, labels, glyphs)
 
 
@@ -57,21 +60,28 @@ def _cells(spans: Iterable[Span], dur_ns: int, width: int) -> list[Span | None]:
     return [owner if covered[index] * 2 >= size else None for index, owner in enumerate(owners)]
 
 
-def axis(dur_ns: int, width: int) -> Content:
-    """Times along the step, about one every 14 cells, the unit at the first."""
+def axis(dur_ns: int, width: int, start_ns: int = 0) -> Content:
+    """Times along a part of the step, about one every 14 cells, the unit at the first.
+
+    Args:
+        dur_ns: Length of the part.
+        width: Cells.
+        start_ns: Where in the step it begins.
+    """
+    end = start_ns + dur_ns
     unit, factor = next(
-        ((name, size) for name, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)) if dur_ns >= size * 2), ("ns", 1)
+        ((name, size) for name, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)) if end >= size * 2), ("ns", 1.0)
     )
-    stride = _nice(dur_ns / factor / max(1, width / 14))
-    text, tick = "", 0
-    while tick * stride * factor < dur_ns:
-        number = f"{tick * stride:g}"
-        label = f"{number} {unit}" if tick == 0 else number
-        column = round(tick * stride * factor / dur_ns * width)
+    stride = _nice(max(dur_ns, 1) / factor / max(1, width / 14))
+    text, tick, first = "", ceil(start_ns / factor / stride), True
+    while tick * stride * factor < end:
+        number = f"{tick * stride:.10g}"
+        label = f"{number} {unit}" if first else number
+        column = round((tick * stride * factor - start_ns) / dur_ns * width)
         if column + cell_len(label) > width:
             break
         text = text.ljust(column) + label
-        tick += 1
+        tick, first = tick + 1, False
     return Content.styled(text.ljust(width), "$quiet")
 
 

@@ -8,13 +8,13 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import DataTable, Footer, Static
+from textual.widgets import DataTable, Static
 
-from analyzer.analysis import Analysis
-from analyzer.tui.glyphs import Glyphs
 from analyzer.tui.plain import line
 from analyzer.tui.screens.rule_page import RulePage
+from analyzer.tui.session import Session
 from analyzer.tui.widgets.check_table import CheckTable
+from analyzer.tui.widgets.key_bar import KeyBar
 from analyzer.tui.widgets.title_bar import TitleBar
 
 
@@ -32,17 +32,17 @@ class ChecksScreen(Screen[None]):
         ),
     ]
 
-    def __init__(self, analysis: Analysis, glyphs: Glyphs) -> None:
+    def __init__(self, session: Session) -> None:
         super().__init__()
-        self._analysis = analysis
-        self._glyphs = glyphs
+        self._analysis = session.analysis
+        self._glyphs = session.glyphs
 
     def compose(self) -> ComposeResult:
         """Title and table."""
         yield TitleBar(self._analysis, "checks", self._glyphs)
         yield CheckTable(self._analysis.checks, self._glyphs)
         yield Static(id="reason")
-        yield Footer()
+        yield KeyBar()
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         """The whole reason of the check under the cursor, below the table."""

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import ClassVar
 
-from textual.app import ComposeResult
+from textual.app import ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Horizontal, Vertical
 from textual.content import Content
 from textual.reactive import reactive
 from textual.screen import Screen
-from textual.widgets import Footer, ListView
+from textual.widgets import ListView
 
-from analyzer.analysis import Analysis, FindingDocument
-from analyzer.tui import clipboard, filtering
-from analyzer.tui.glyphs import Glyphs
+from analyzer.analysis import FindingDocument
+from analyzer.tui import clipboard, filtering, outside, wording
+from analyzer.tui.messages import PlaceWanted
+from analyzer.tui.session import Session
 from analyzer.tui.widgets.detail import Detail, EvidenceColumn, Pane
 from analyzer.tui.widgets.filter_bar import FilterBar
 from analyzer.tui.widgets.finding_list import FindingList
+from analyzer.tui.widgets.key_bar import KeyBar
 from analyzer.tui.widgets.notice import Notice, no_findings, unusable
 from analyzer.tui.widgets.step_strip import StepStrip
 from analyzer.tui.widgets.title_bar import TitleBar
@@ -36,8 +39,14 @@ class FindingsScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "Filter", key_display="/", id="findings.filter", tooltip="Show only some findings"),
         Binding("c", "copy_fix", "Copy fix", id="findings.copy_fix", tooltip="Copy the change to make"),
-        Binding("C", "copy_finding", "Copy all", key_display="C", id="findings.copy", tooltip="Copy it as Markdown"),
-        Binding("s", "sort", "Sort", id="findings.sort", tooltip="Sort by rank, saving or rule"),
+        Binding("t", "place", "Timeline", id="findings.place", tooltip="Show it on the timeline"),
+        Binding("e", "app.export", "Export", id="findings.export", tooltip="Write a report in any format"),
+        Binding("E", "edit", "Edit", show=False, id="findings.edit", tooltip="Open the place in $EDITOR"),
+        Binding(
+            "i", "accept", "Ignore", show=False, id="findings.ignore", tooltip="Copy the lines that accept this finding"
+        ),
+        Binding("C", "copy_finding", "Copy all", show=False, id="findings.copy", tooltip="Copy it as Markdown"),
+        Binding("s", "sort", "Sort", show=False, id="findings.sort", tooltip="Sort by rank, saving or rule"),
         Binding("n", "step(1)", "Next", show=False, id="findings.next", tooltip="The next finding"),
         Binding("p", "step(-1)", "Previous", show=False, id="findings.previous", tooltip="The previous finding"),
         Binding("enter", "open", "Open", show=False, id="findings.open", tooltip="Open the finding"),
@@ -51,10 +60,11 @@ class FindingsScreen(Screen[None]):
     order: reactive[str] = reactive(filtering.ORDERS[0], init=False)
     """The sort order."""
 
-    def __init__(self, analysis: Analysis, glyphs: Glyphs) -> None:
+    def __init__(self, session: Session) -> None:
         super().__init__()
-        self._analysis = analysis
-        self._glyphs = glyphs
+        self._session = session
+        self._analysis = analysis = session.analysis
+        self._glyphs = session.glyphs
         self._finding: FindingDocument | None = None
         if not analysis.findings or analysis.trust.verdict == "unusable":
             self.add_class("-notice")
@@ -69,7 +79,7 @@ class FindingsScreen(Screen[None]):
             yield Verdict(self._analysis)
             yield StepStrip(self._analysis, self._glyphs)
             yield from self._body()
-        yield Footer()
+        yield KeyBar()
 
     def _body(self) -> ComposeResult:
         if not self._analysis.findings:
@@ -140,7 +150,7 @@ class FindingsScreen(Screen[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """No finding keys where there are no findings."""
-        mine = ("filter", "copy_fix", "copy_finding", "sort", "step", "open", "zoom")
+        mine = ("filter", "copy_fix", "copy_finding", "place", "edit", "accept", "sort", "step", "open", "zoom")
         return not (action in mine and self.has_class("-notice"))
 
     def action_filter(self) -> None:
@@ -176,6 +186,11 @@ class FindingsScreen(Screen[None]):
             self.remove_class("-filtering")
             self.query_one(FindingList).focus()
 
+    def action_place(self) -> None:
+        """Show the finding on the timeline."""
+        if self._finding is not None:
+            self.post_message(PlaceWanted(self._finding))
+
     def action_zoom(self) -> None:
         """Maximise the focused pane, or undo it."""
         if self.maximized is not None:
@@ -193,6 +208,30 @@ class FindingsScreen(Screen[None]):
         """Copy the finding as Markdown."""
         if self._finding is not None:
             self._copy(clipboard.finding_markdown(self._finding), f"finding-{self._finding.rule}.md", "finding")
+
+    def action_accept(self) -> None:
+        """Copy the lines for the configuration that accept this finding."""
+        if self._finding is not None:
+            self._copy(
+                clipboard.accept_text(self._finding), f"accept-{self._finding.rule}.toml", "lines for pyproject.toml"
+            )
+
+    def action_edit(self) -> None:
+        """Open the finding's place in the editor, and come back."""
+        location = self._finding.location if self._finding else None
+        command = outside.editor_command(location) if location else None
+        if command is None:
+            place = wording.place(self._finding) if self._finding else None
+            self.notify(
+                f"{place} is not here, or $EDITOR is not set" if place else "No place in your code is known",
+                markup=False,
+            )
+            return
+        try:
+            with self.app.suspend():
+                subprocess.run(command, check=False)
+        except (SuspendNotSupported, OSError) as error:
+            self.notify(f"The editor could not be started: {error}", markup=False)
 
     def _copy(self, text: str, name: str, what: str) -> None:
         self.app.copy_to_clipboard(text)

@@ -15,26 +15,41 @@ from analyzer.tui.glyphs import Glyphs
 
 GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("Move", (
+        ("1 to 5", "findings, timeline, operators, memory, checks"),
         ("j k, arrows", "down, up; in the detail: scroll"),
         ("g G", "first, last"),
         ("n p", "next, previous finding from anywhere"),
-        ("Enter", "open the finding"),
+        ("Enter", "open the finding, operator or rule; on the timeline: look at the gap"),
         ("Esc", "back; clears the filter; never quits"),
         ("Tab", "next pane"),
         ("z", "maximise the pane, and back"),
     )),
     ("Find", (
         ("/", "filter: text, sev:high, rule:DL, cat:input, conf:low"),
-        ("s", "sort by rank, saving, rule"),
-        ("1 5", "findings, checks"),
+        ("s", "sort by the next column"),
+        ("b", "operators by op, op + shape, kernel, module"),
+        ("a", "operators: more than the first 500"),
+    )),
+    ("Timeline", (
+        ("t", "show the finding on the timeline"),
+        ("left right", "earlier, later"),
+        ("+ - 0", "nearer, farther, the whole step"),
+        ("[ ]", "previous, next step"),
+        ("f", "the finding that explains the gap"),
     )),
     ("Take away", (
         ("c", "copy the fix; a file is written too"),
         ("C", "copy the finding as Markdown"),
+        ("m", "copy the whole report as Markdown"),
+        ("e", "write a report: Markdown, HTML, JSON, text, SVG, SARIF"),
+        ("w", "open the report in a browser"),
+        ("E", "open the place in $EDITOR"),
+        ("i", "copy the lines that accept the finding"),
     )),
     ("Program", (
         ("? F1", "this help"),
-        ("ctrl+p", "command palette: go to a finding, change the theme"),
+        ("d", "memory: the next device"),
+        ("ctrl+p", "command palette: go to a finding, write a report, change the theme"),
         ("q", "quit"),
     )),
 )  # fmt: skip

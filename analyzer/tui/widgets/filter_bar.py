@@ -31,8 +31,8 @@ class FilterBar(Input):
 
         cleared: bool
 
-    def __init__(self) -> None:
-        super().__init__(id="filter", placeholder="text  sev:high  rule:DL  cat:input", compact=True)
+    def __init__(self, hint: str = "text  sev:high  rule:DL  cat:input") -> None:
+        super().__init__(id="filter", placeholder=hint, compact=True)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Pass on what was typed."""

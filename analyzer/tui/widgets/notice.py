@@ -10,7 +10,7 @@ from textual.widgets import Static
 from analyzer import units
 from analyzer.analysis import Analysis
 from analyzer.tui import wording
-from analyzer.tui.draw.finding import prose
+from analyzer.tui.draw.finding import code_block, prose
 from analyzer.tui.glyphs import Glyphs
 from analyzer.tui.plain import line
 from traces.errors import AdvisorError
@@ -72,3 +72,28 @@ def failed(error: AdvisorError) -> Content:
         if text:
             parts += ["\n", (f"{label}: ", "$quiet"), prose(text), "\n"]
     return Content.assemble(*parts)
+
+
+def only_document(what: str) -> Content:
+    """Why a mode has nothing to show for a report that was opened again."""
+    text = (
+        f"This is a report, not a trace: it holds the findings, but not the {what}. Open the trace itself to see them."
+    )
+    return prose(text)
+
+
+def no_memory(width: int) -> Content:
+    """How to record what the memory mode shows."""
+    room = max(20, min(72, width - 10))
+    lines = [prose("This trace holds no memory events. Record them with `profile_memory=True`:"), Content("")]
+    lines += code_block(_RECORD_MEMORY, "diff", room)
+    cost = "The profiler then adds more time to each step: take step times from a run without it."
+    lines += [Content(""), prose(cost, "$quiet")]
+    return Content("\n").join(lines)
+
+
+_RECORD_MEMORY = """ with profile(
+     activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],
++    profile_memory=True,
+     schedule=schedule(wait=5, warmup=2, active=6),
+ ) as prof:"""

@@ -5,27 +5,41 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
+from textual.events import Resize
 from textual.widgets import Static
 
 from analyzer.analysis import Analysis
 from analyzer.tui import wording
 from analyzer.tui.glyphs import Glyphs
 
-# Number key, mode, word. Only modes that exist are offered.
-MODES = (("1", "findings", "Findings"), ("5", "checks", "Checks"))
+# Number key, mode, word.
+MODES = (
+    ("1", "findings", "Findings"),
+    ("2", "timeline", "Timeline"),
+    ("3", "operators", "Operators"),
+    ("4", "memory", "Memory"),
+    ("5", "checks", "Checks"),
+)
+# Narrower than this only the active tab shows its word (styles).
+POCKET = 76
 
 
-class Tab(Static):
+class Tab(Horizontal):
     """One mode; a click does what its key does."""
 
     def __init__(self, key: str, mode: str, word: str, *, active: bool) -> None:
-        text = Content.assemble((key, "bold" if active else "bold $key"), (f" {word}", "bold" if active else ""))
-        super().__init__(text, classes="-active" if active else "", id=f"tab-{mode}")
+        super().__init__(classes="-active" if active else "", id=f"tab-{mode}")
+        self._texts = (Content.styled(key, "bold" if active else "bold $key"), Content.styled(word, "bold" * active))
         self._mode = mode
 
-    def on_click(self) -> None:
+    def compose(self) -> ComposeResult:
+        """Digit and word."""
+        yield Static(self._texts[0], classes="digit")
+        yield Static(self._texts[1], classes="word")
+
+    async def on_click(self) -> None:
         """Switch the mode."""
-        self.app.switch_mode(self._mode)
+        await self.run_action(f"app.mode('{self._mode}')")
 
 
 class TitleBar(Horizontal):
@@ -45,6 +59,10 @@ class TitleBar(Horizontal):
         without = wording.unprofiled(self._analysis)
         yield Static(Content(f"({without})" if without else ""), id="unprofiled")
         yield Static(self._headline(), id="headline")
+
+    def on_resize(self, event: Resize) -> None:
+        """Words of inactive tabs only where there is room."""
+        self.set_class(event.size.width < POCKET, "-pocket")
 
     def _headline(self) -> Content:
         if self._analysis.trust.verdict == "unusable":

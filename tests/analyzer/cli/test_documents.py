@@ -99,11 +99,11 @@ def test_summary_that_cannot_be_written_is_a_message(world, capsys, tmp_path, mo
 
 
 def test_redacting_reads_who_and_where_we_are(monkeypatch, tmp_path):
-    from analyzer.cli import documents
+    from analyzer.report.redact import here
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("USER", "alicesmith")
     monkeypatch.setattr("socket.gethostname", lambda: "gpu-box-17.corp.example")
-    project = documents.project()
+    project = here.project()
     assert project.roots == (str(tmp_path),)
     assert {"alicesmith", "gpu-box-17", "gpu-box-17.corp.example"} <= set(project.names)

@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 import textual
 
 from analyzer.analysis import Analysis
+from analyzer.explain import Explained
 from analyzer.tui.app import AdvisorApp
 from analyzer.tui.job import Job
 from analyzer.tui.terminal import Look, look_for
+from ui import explained, loader_bound
 
 # Snapshots are drawn by exactly this version; others may differ by a pixel.
 SNAPSHOT_TEXTUAL = "8.2.8"
@@ -19,17 +22,29 @@ COLOURED = look_for({}, "utf-8", "truecolor")
 @pytest.fixture(autouse=True)
 def _terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     """The same terminal everywhere, and copies written to the test's own folder."""
-    for name in ("NO_COLOR", "COLORFGBG", "TEXTUAL_THEME", "COLUMNS", "LINES"):
+    for name in ("NO_COLOR", "COLORFGBG", "TEXTUAL_THEME", "COLUMNS", "LINES", "DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
 @pytest.fixture
 def app_for() -> Callable[..., AdvisorApp]:
-    def make(analysis: Analysis, look: Look = COLOURED) -> AdvisorApp:
-        return AdvisorApp("trace.json.gz", Job(lambda report: analysis), look)
+    def make(what: Analysis | Explained, look: Look = COLOURED, path: Path | None = None) -> AdvisorApp:
+        explained = what if isinstance(what, Explained) else Explained(what)
+        return AdvisorApp("trace.json.gz", Job(lambda report: explained), look, path)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Explained:
+    """The loader-bound trace, measured once: nothing changes it."""
+    return explained(loader_bound(), tmp_path_factory.mktemp("measured"))
+
+
+@pytest.fixture(scope="session")
+def without_memory(tmp_path_factory: pytest.TempPathFactory) -> Explained:
+    return explained(loader_bound(memory=False), tmp_path_factory.mktemp("without"))
 
 
 @pytest.fixture

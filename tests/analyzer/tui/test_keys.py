@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from textual.pilot import Pilot
 from textual.screen import Screen
 
 import analyses
@@ -20,17 +18,9 @@ from analyzer.tui.widgets.detail import Detail
 from analyzer.tui.widgets.filter_bar import FilterBar
 from analyzer.tui.widgets.finding_list import FindingList
 from analyzer.tui.widgets.step_strip import StepStrip
+from ui import running
 
 MakeApp = Callable[..., AdvisorApp]
-
-
-@asynccontextmanager
-async def running(app: AdvisorApp, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Pilot[int]]:
-    async with app.run_test(size=size) as pilot:
-        await app.workers.wait_for_complete()
-        await pilot.pause()
-        await pilot.pause()
-        yield pilot
 
 
 def selected(app: AdvisorApp) -> str | None:
@@ -228,7 +218,7 @@ async def test_escape_never_quits(app_for: MakeApp) -> None:
 
 async def test_every_binding_has_an_id_and_a_tooltip_and_the_footer_at_most_six(app_for: MakeApp) -> None:
     async with running(app_for(analyses.example()), (80, 24)) as pilot:
-        for keys in ((), ("enter",), ("5",), ("enter",), ("escape",)):
+        for keys in ((), ("enter",), ("5",), ("enter",), ("escape",), ("2",), ("3",), ("4",)):
             await pilot.press(*keys)
             await pilot.pause()
             active = [one.binding for one in pilot.app.screen.active_bindings.values()]

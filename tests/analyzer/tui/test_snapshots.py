@@ -8,40 +8,46 @@ from typing import Any
 import pytest
 
 import analyses
+from analyzer.explain import Explained
 from analyzer.tui.app import AdvisorApp
+from ui import settle
 
 MakeApp = Callable[..., AdvisorApp]
 pytestmark = pytest.mark.usefixtures("snapshot_guard")
 
 
-async def ready(pilot: Any) -> None:
-    await pilot.app.workers.wait_for_complete()
-    for _ in range(3):
-        await pilot.pause()
-
-
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=lambda size: f"{size[0]}x{size[1]}")
 def test_findings(snap_compare: Any, app_for: MakeApp, size: tuple[int, int]) -> None:
-    assert snap_compare(app_for(analyses.example()), terminal_size=size, run_before=ready)
+    assert snap_compare(app_for(analyses.example()), terminal_size=size, run_before=settle)
 
 
 def test_no_findings(snap_compare: Any, app_for: MakeApp) -> None:
-    assert snap_compare(app_for(analyses.healthy()), terminal_size=(80, 24), run_before=ready)
+    assert snap_compare(app_for(analyses.healthy()), terminal_size=(80, 24), run_before=settle)
 
 
 def test_detail(snap_compare: Any, app_for: MakeApp) -> None:
     async def open_detail(pilot: Any) -> None:
-        await ready(pilot)
+        await settle(pilot)
         await pilot.press("j", "enter")
-        await ready(pilot)
+        await settle(pilot)
 
     assert snap_compare(app_for(analyses.example()), terminal_size=(80, 24), run_before=open_detail)
 
 
 def test_checks(snap_compare: Any, app_for: MakeApp) -> None:
     async def open_checks(pilot: Any) -> None:
-        await ready(pilot)
+        await settle(pilot)
         await pilot.press("5")
-        await ready(pilot)
+        await settle(pilot)
 
     assert snap_compare(app_for(analyses.example()), terminal_size=(80, 24), run_before=open_checks)
+
+
+@pytest.mark.parametrize(("key", "size"), [("2", (120, 40)), ("3", (80, 24)), ("4", (120, 40))])
+def test_modes(snap_compare: Any, app_for: MakeApp, measured: Explained, key: str, size: tuple[int, int]) -> None:
+    async def switch(pilot: Any) -> None:
+        await settle(pilot)
+        await pilot.press(key)
+        await settle(pilot)
+
+    assert snap_compare(app_for(measured), terminal_size=size, run_before=switch)

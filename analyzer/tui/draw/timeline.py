@@ -1,0 +1,92 @@
+"""A part of one step on as many lanes as there is room for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from textual.content import Content
+
+from analyzer.analysis import Lane, Span
+from analyzer.facts.step_lanes import StepLanes, Track, choose_tracks
+from analyzer.tui.draw import lanes
+from analyzer.tui.glyphs import Glyphs
+from analyzer.tui.plain import line
+
+WIDEST_GUTTER = 18
+# Lines beside the lanes: the axis above, the bracket below.
+FRAME_LINES = 2
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What the bracket is under: pieces of the step, and a name for them."""
+
+    spans: tuple[tuple[int, int], ...]
+    label: str
+    style: str
+
+
+@dataclass(frozen=True)
+class View:
+    """The part of the step that is drawn, nanoseconds from its start."""
+
+    start_ns: int
+    end_ns: int
+
+    @property
+    def dur_ns(self) -> int:
+        """Its length."""
+        return max(1, self.end_ns - self.start_ns)
+
+
+def picture(step: StepLanes, view: View, mark: Mark | None, width: int, height: int, glyphs: Glyphs) -> Content:
+    """Axis, lanes, bracket."""
+    tracks = choose_tracks(step.tracks, max(1, height - FRAME_LINES))
+    gutter = min(WIDEST_GUTTER, max(8, width // 4), max((len(_name(track)) for track in tracks), default=0) + 2)
+    room = max(1, width - gutter)
+    rows = [" " * gutter + lanes.axis(view.dur_ns, room, view.start_ns)]
+    # An empty line between lanes makes them easier to follow, where there is room.
+    airy = height >= len(tracks) + sum(track.level == 0 for track in tracks) - 1 + FRAME_LINES
+    for index, track in enumerate(tracks):
+        rows += [Content("")] if airy and index and track.level == 0 else []
+        name = Content.styled(_name(track), "" if track.level == 0 else "$quiet").truncate(gutter - 1, ellipsis=True)
+        rows.append(name.pad_right(gutter - name.cell_length) + _lane(track, view, room, glyphs))
+    if mark is not None:
+        spans = _visible(mark.spans, view)
+        bracket = lanes.bracket(spans, view.dur_ns, room, mark.label, glyphs, mark.style) if spans else Content("")
+        rows.append(" " * gutter + bracket)
+    return Content("\n").join(row.truncate(width) for row in rows[:height])
+
+
+def drawn_events(step: StepLanes, view: View, height: int) -> tuple[int, int]:
+    """How many of the lanes fit, and how many events lie in the part that is drawn."""
+    tracks = choose_tracks(step.tracks, max(1, height - FRAME_LINES))
+    inside = sum(int(((track.end_ns > view.start_ns) & (track.start_ns < view.end_ns)).sum()) for track in tracks)
+    return len(tracks), inside
+
+
+def _name(track: Track) -> str:
+    return f"  {line(track.name, 40)}" if track.level else line(track.name, 40)
+
+
+def _lane(track: Track, view: View, width: int, glyphs: Glyphs) -> Content:
+    spans = tuple(
+        Span(
+            start_ns=max(piece.start_ns, view.start_ns) - view.start_ns,
+            dur_ns=min(piece.end_ns, view.end_ns) - max(piece.start_ns, view.start_ns),
+            label=piece.label,
+            cause=cast("Any", piece.cause),
+        )
+        for piece in track.pieces(view.start_ns, view.end_ns, width)
+    )
+    return lanes.lane([Lane(name=track.name, kind=cast("Any", track.kind), spans=spans)], view.dur_ns, width, glyphs)
+
+
+def _visible(spans: Sequence[tuple[int, int]], view: View) -> list[tuple[int, int]]:
+    return [
+        (max(start, view.start_ns) - view.start_ns, min(end, view.end_ns) - view.start_ns)
+        for start, end in spans
+        if end > view.start_ns and start < view.end_ns
+    ]

@@ -1,0 +1,71 @@
+"""Reports from inside the UI: the same as `advisor explain -o`, redacted, written beside the reader and never over a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from analyzer.analysis import Analysis
+from analyzer.tui import clipboard
+
+
+@dataclass(frozen=True)
+class Form:
+    """A format: its name for `analyzer.report.formats`, its key in the menu, its ending, what it is good for."""
+
+    name: str
+    key: str
+    ending: str
+    use: str
+
+
+FORMS = (
+    Form("markdown", "m", ".md", "for an issue or a chat"),
+    Form("html", "h", ".html", "one page for a browser, works offline"),
+    Form("json", "j", ".json", "everything, for programs; opens again here"),
+    Form("text", "t", ".txt", "plain text"),
+    Form("svg", "s", ".svg", "a picture of the step"),
+    Form("sarif", "a", ".sarif.json", "for code scanning"),
+)
+
+
+def render(analysis: Analysis, form: str) -> str:
+    """The report, without names of people, machines and folders."""
+    from analyzer.report import formats
+    from analyzer.report.redact import redact
+    from analyzer.report.redact.here import project
+
+    return formats.render(redact(analysis, project()), form)
+
+
+def write(analysis: Analysis, form: Form, folder: Path | None = None) -> Path:
+    """Writes the report into a folder (the working one by default) under a name that is free.
+
+    Raises:
+        OSError: it cannot be written there nor into the folder of copies.
+    """
+    text = render(analysis, form.name)
+    stem = Path(analysis.trace.name).name.partition(".")[0][:80] or "trace"
+    for place in (folder or Path.cwd(), clipboard.folder()):
+        try:
+            return _write_new(place, f"advisor-{_plain(stem)}", form.ending, text)
+        except OSError as error:
+            failed = error
+    raise failed
+
+
+def _write_new(folder: Path, stem: str, ending: str, text: str) -> Path:
+    for number in range(1, 1_000):
+        path = folder / (f"{stem}{ending}" if number == 1 else f"{stem}-{number}{ending}")
+        try:
+            with path.open("x", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+        except FileExistsError:
+            continue
+        return path
+    raise FileExistsError(f"{stem}{ending} and 998 more exist")
+
+
+def _plain(name: str) -> str:
+    """A name from a trace as part of a file name."""
+    return "".join(char if char.isascii() and (char.isalnum() or char in "-_") else "_" for char in name)

@@ -1,0 +1,70 @@
+"""Views measured on demand, in whichever thread asks first; each is made once. Imported after the analysis: it needs pandas."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from functools import cached_property
+
+from analyzer.facts import Facts
+from analyzer.facts.memory_curve import MemoryCurve, memory_curves
+from analyzer.facts.operator_rows import Group, OperatorDetail, OperatorRow
+from analyzer.facts.operators import Operators
+from analyzer.facts.step_lanes import StepLanes, step_lanes
+from analyzer.intervals import IntervalSet
+
+
+class Measured:
+    """Facts as the screens see them.
+
+    Args:
+        facts: The measurements of the trace.
+        claims: For each finding's id the time it explains, best finding first.
+    """
+
+    def __init__(self, facts: Facts, claims: Mapping[str, IntervalSet]) -> None:
+        self._facts = facts
+        self._claims = claims
+        self._steps: dict[int, StepLanes] = {}
+        # Facts cache what they measure without a lock of their own.
+        self._lock = threading.RLock()
+
+    @cached_property
+    def _operators(self) -> Operators:
+        return Operators(self._facts)
+
+    @property
+    def has_device(self) -> bool:
+        """Whether there is device work."""
+        return self._facts.device is not None
+
+    @property
+    def has_shapes(self) -> bool:
+        """Whether shapes were recorded."""
+        return self._operators.has_shapes
+
+    def operators(self, group: Group) -> tuple[OperatorRow, ...]:
+        """The table of a group."""
+        with self._lock:
+            return self._operators.rows(group)
+
+    def operator(self, group: Group, row: OperatorRow) -> OperatorDetail:
+        """What is around one row."""
+        with self._lock:
+            return self._operators.detail(group, row)
+
+    def step(self, number: int) -> StepLanes:
+        """One step's lanes and gaps."""
+        with self._lock:
+            if number not in self._steps:
+                self._steps[number] = step_lanes(self._facts, number, self._claims)
+            return self._steps[number]
+
+    @cached_property
+    def _memory(self) -> tuple[MemoryCurve, ...]:
+        return memory_curves(self._facts)
+
+    def memory(self) -> tuple[MemoryCurve, ...]:
+        """The curves of all devices; empty where memory was not recorded."""
+        with self._lock:
+            return self._memory

@@ -1,0 +1,196 @@
+"""Mode 2: one step in full, and its gaps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.message import Message
+from textual.screen import Screen
+from textual.widgets import DataTable
+
+from analyzer.analysis import FindingDocument, IntervalsEvidence
+from analyzer.facts.step_gaps import Gap
+from analyzer.facts.step_lanes import StepLanes
+from analyzer.tui import wording
+from analyzer.tui.draw.timeline import Mark
+from analyzer.tui.messages import FindingWanted
+from analyzer.tui.session import Session
+from analyzer.tui.widgets.gap_table import GapTable
+from analyzer.tui.widgets.key_bar import KeyBar
+from analyzer.tui.widgets.notice import Notice, only_document
+from analyzer.tui.widgets.timeline_view import TimelineView
+from analyzer.tui.widgets.title_bar import TitleBar
+
+# A finding whose longest piece is shorter than this share of the step is looked at from near.
+NEAR_RATIO = 0.1
+
+
+class TimelineScreen(Screen[None]):
+    """Lanes above, gaps below; left and right move in time, up and down from gap to gap."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("plus,equals_sign", "zoom(0.5)", "Zoom in", key_display="+", id="timeline.in", tooltip="Look from nearer"),
+        Binding("minus", "zoom(2)", "Out", key_display="-", id="timeline.out", tooltip="Look from farther"),
+        Binding("right_square_bracket", "step(1)", "Step", key_display="]", id="timeline.next", tooltip="The next step"),
+        Binding("left_square_bracket", "step(-1)", "Step", show=False, id="timeline.previous", tooltip="The step before"),
+        Binding("0", "whole", "Whole", show=False, id="timeline.whole", tooltip="The whole step"),
+        Binding("left", "pan(-1)", "Left", show=False, id="timeline.left", tooltip="Move to the left"),
+        Binding("right", "pan(1)", "Right", show=False, id="timeline.right", tooltip="Move to the right"),
+        Binding("f", "finding", "Finding", show=False, id="timeline.finding", tooltip="The finding of this gap"),
+        Binding("z", "maximise", "Zoom", show=False, id="timeline.maximise", tooltip="Maximise the lanes"),
+        Binding("escape", "back", "Back", show=False, id="timeline.back", tooltip="The whole step; back to findings"),
+    ]  # fmt: skip
+
+    @dataclass
+    class Measured(Message):
+        """A step is measured."""
+
+        step: StepLanes
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session = session
+        analysis = session.analysis
+        self._numbers = [row.step for row in analysis.steps if row.dur_ns > 0]
+        drawn = analysis.timeline.step
+        self._number = drawn if drawn in self._numbers else (self._numbers[0] if self._numbers else None)
+        self._wanted: FindingDocument | None = None
+
+    def compose(self) -> ComposeResult:
+        """Title, lanes, gaps."""
+        yield TitleBar(self._session.analysis, "timeline", self._session.glyphs)
+        if self._session.measured is None or self._number is None:
+            with Container(classes="stage"):
+                yield Notice("Timeline", only_document("events"))
+        else:
+            yield TimelineView(self._session.glyphs)
+            yield GapTable({finding.id: finding for finding in self._session.analysis.findings})
+        yield KeyBar()
+
+    def on_mount(self) -> None:
+        """Measure the representative step."""
+        if self.query(GapTable):
+            self.query_one(GapTable).focus()
+            self._measure()
+
+    @work(thread=True, exclusive=True)
+    def _measure(self) -> None:
+        measured, number = self._session.measured, self._number
+        assert measured is not None
+        assert number is not None
+        self.post_message(self.Measured(measured.step(number)))
+
+    def on_timeline_screen_measured(self, message: Measured) -> None:
+        """Draw the step."""
+        step = message.step
+        shown = self.query_one(TimelineView).step is step
+        if step.number != self._number or (shown and self._wanted is None):
+            return
+        row = next(one for one in self._session.analysis.steps if one.step == step.number)
+        reason = f", not used: {row.reason}" if row.reason else ""
+        place = f"{self._numbers.index(step.number) + 1} of {len(self._numbers)}"
+        self.query_one(TimelineView).show(
+            step, f"Timeline {self._session.glyphs.dot} step {step.number} ({place}{reason})"
+        )
+        what = "GPU gaps" if wording.has_gpu(self._session.analysis) else "Time outside compute"
+        self.query_one(GapTable).show(step, f"{what} in this step")
+        if self._wanted is not None:
+            self._point_at(self._wanted)
+            self._wanted = None
+        elif step.gaps:
+            self._mark(step.gaps[0], 1)
+
+    def show_finding(self, finding: FindingDocument) -> None:
+        """Show where in the representative step a finding lies."""
+        if self._session.measured is None or self._session.analysis.timeline.step is None:
+            return
+        self._wanted = finding
+        self._number = self._session.analysis.timeline.step
+        if self.is_mounted and self.query(GapTable):
+            self._measure()
+
+    def _point_at(self, finding: FindingDocument) -> None:
+        view = self.query_one(TimelineView)
+        for evidence in finding.evidence:
+            if isinstance(evidence, IntervalsEvidence) and evidence.spans and view.step is not None:
+                view.mark = Mark(evidence.spans, finding.rule, f"bold $sev-{finding.severity}")
+                start, end = max(evidence.spans, key=lambda span: span[1] - span[0])
+                if end - start < NEAR_RATIO * view.step.dur_ns:
+                    view.fit(start, end, 0.25)
+                return
+        self.notify(f"{finding.rule} is not tied to a place in step {self._number}", markup=False)
+
+    def on_gap_table_moved(self, message: GapTable.Moved) -> None:
+        """The bracket goes to the gap."""
+        gap, view = message.gap, self.query_one(TimelineView)
+        self._mark(gap, message.number)
+        if view.zoomed and not view.view.start_ns <= gap.start_ns < view.view.end_ns:
+            view.zoom(1, gap.start_ns + gap.dur_ns // 2)
+
+    def _mark(self, gap: Gap, number: int) -> None:
+        span = (gap.start_ns, gap.start_ns + gap.dur_ns)
+        self.query_one(TimelineView).mark = Mark((span,), f"gap {number}", f"bold $cause-{gap.cause}")
+
+    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+        """Enter looks at the gap."""
+        event.stop()
+        gap = self.query_one(GapTable).gap
+        if gap is not None:
+            self.query_one(TimelineView).fit(gap.start_ns, gap.start_ns + gap.dur_ns)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """No timeline keys without a timeline."""
+        mine = ("zoom", "step", "whole", "pan", "finding", "maximise")
+        return action not in mine or bool(self.query(TimelineView))
+
+    def action_zoom(self, factor: float) -> None:
+        """Nearer or farther, around the selected gap where that is in sight."""
+        view, gap = self.query_one(TimelineView), self.query_one(GapTable).gap
+        middle = gap.start_ns + gap.dur_ns // 2 if gap is not None else None
+        seen = middle is not None and view.view.start_ns <= middle < view.view.end_ns
+        view.zoom(factor, middle if seen else None)
+
+    def action_pan(self, direction: int) -> None:
+        """Left or right."""
+        self.query_one(TimelineView).pan(direction)
+
+    def action_whole(self) -> None:
+        """All of the step."""
+        self.query_one(TimelineView).whole()
+
+    def action_step(self, by: int) -> None:
+        """Another step."""
+        if self._number is not None:
+            index = self._numbers.index(self._number) + by
+            if 0 <= index < len(self._numbers):
+                self._number = self._numbers[index]
+                self._measure()
+
+    def action_finding(self) -> None:
+        """Go to the finding that explains the gap."""
+        gap = self.query_one(GapTable).gap
+        if gap is not None and gap.finding is not None:
+            self.post_message(FindingWanted(gap.finding))
+        else:
+            self.notify("No finding explains this gap.", markup=False)
+
+    def action_maximise(self) -> None:
+        """The lanes over the whole screen, and back."""
+        if self.maximized is not None:
+            self.minimize()
+        else:
+            self.maximize(self.query_one(TimelineView), container=False)
+
+    async def action_back(self) -> None:
+        """Undo maximising, then zooming, then leave."""
+        if self.maximized is not None:
+            self.minimize()
+        elif self.query(TimelineView) and self.query_one(TimelineView).zoomed:
+            self.query_one(TimelineView).whole()
+        else:
+            await self.run_action("app.mode('findings')")

@@ -1,0 +1,119 @@
+"""The table of operators: sorted, searched, at most the first 500 unless all are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import DataTable
+
+from analyzer import units
+from analyzer.facts.operator_rows import OperatorRow
+from analyzer.tui.plain import line
+
+MOST = 500
+NARROWEST_NAME = 14
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of figures; `always` stays where there is little room, `device` needs a device."""
+
+    title: str
+    width: int
+    value: Callable[[OperatorRow], float | None]
+    text: Callable[[float], str]
+    always: bool = False
+    device: bool = False
+    host: bool = False
+
+
+COLUMNS = (
+    Column("calls", 6, lambda row: row.calls, lambda calls: f"{calls:,.0f}" if calls >= 10 else f"{calls:.2g}", always=True),
+    Column("CPU self", 8, lambda row: row.self_host_ns, units.duration, host=True),
+    Column("CPU", 8, lambda row: row.host_ns, units.duration, always=True, host=True),
+    Column("GPU self", 8, lambda row: row.self_device_ns, units.duration, always=True, device=True),
+    Column("GPU", 8, lambda row: row.device_ns, units.duration, device=True, host=True),
+    Column("share", 6, lambda row: row.share, units.share, always=True),
+    Column("TC", 6, lambda row: row.tensor_core_ratio, units.share, device=True),
+)  # fmt: skip
+SORTS = ("share", "GPU", "CPU self", "CPU", "calls", "name")
+
+
+class OperatorTable(DataTable[Content]):
+    """One row per operator."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j,down", "cursor_down", "Down", show=False, id="operators.down", tooltip="The row below"),
+        Binding("k,up", "cursor_up", "Up", show=False, id="operators.up", tooltip="The row above"),
+        Binding("enter", "select_cursor", "Open", key_display="Enter", id="operators.open", tooltip="Callers, callees, examples"),
+        Binding("g,home", "scroll_top", "First", show=False, id="operators.first", tooltip="The first row"),
+        Binding("G,end", "scroll_bottom", "Last", show=False, id="operators.last", tooltip="The last row"),
+    ]  # fmt: skip
+
+    def __init__(self) -> None:
+        super().__init__(id="operators", cursor_type="row", zebra_stripes=False)
+        self._shown: tuple[OperatorRow, ...] = ()
+
+    @property
+    def row(self) -> OperatorRow | None:
+        """The operator under the cursor."""
+        return self._shown[self.cursor_row] if 0 <= self.cursor_row < len(self._shown) else None
+
+    def show(self, rows: Sequence[OperatorRow], columns: Sequence[Column], shapes: bool) -> None:
+        """Show these rows, cut to the widget's width; the cursor goes to the first.
+
+        Args:
+            rows: In order.
+            columns: The figures, left to right after the name.
+            shapes: Whether the name carries its shapes.
+        """
+        self._shown = tuple(rows)
+        self.clear(columns=True)
+        room = max(NARROWEST_NAME, self.size.width - 4 - sum(column.width + 2 for column in columns))
+        self.add_column("name", width=room)
+        for column in columns:
+            self.add_column(column.title.rjust(column.width), width=column.width)
+        self.add_rows([[self._title(row, room, shapes), *(_figure(row, column) for column in columns)] for row in rows])
+
+    @staticmethod
+    def _title(row: OperatorRow, room: int, shapes: bool) -> Content:
+        name = Content(line(row.name, 400))
+        if shapes and row.shape:
+            name = Content.assemble(name, " ", (line(row.shape, 400), "$quiet"))
+        return name.truncate(room, ellipsis=True)
+
+
+def _figure(row: OperatorRow, column: Column) -> Content:
+    value = column.value(row)
+    text = "" if value is None or (value == 0 and column.title != "calls") else column.text(value)
+    style = "bold" if column.title == "share" else "$quiet" if column.title == "calls" else ""
+    return Content.styled(text.rjust(column.width), style)
+
+
+def columns_for(width: int, *, device: bool, host: bool, tensor: bool) -> tuple[Column, ...]:
+    """The columns that fit and have something to say.
+
+    Args:
+        width: Of the table.
+        device: Whether there is device work.
+        host: Whether the rows have host times (kernels have none).
+        tensor: Whether any name says who multiplies.
+    """
+    chosen = [column for column in COLUMNS if (device or not column.device) and (host or not column.host)]
+    chosen = [column for column in chosen if tensor or column.title != "TC"]
+    roomy = width >= 100
+    return tuple(column for column in chosen if roomy or column.always)
+
+
+def arrange(rows: Sequence[OperatorRow], query: str, order: str) -> list[OperatorRow]:
+    """The rows whose name or shape holds every word of the query, sorted."""
+    words = query.casefold().split()
+    found = [row for row in rows if all(word in f"{row.name} {row.shape}".casefold() for word in words)]
+    if order == "name":
+        return sorted(found, key=lambda row: (row.name.casefold(), row.shape))
+    value = next(column.value for column in COLUMNS if column.title == order)
+    return sorted(found, key=lambda row: -(value(row) or 0.0))

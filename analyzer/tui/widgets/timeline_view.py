@@ -1,0 +1,101 @@
+"""The lanes of one step, looked at from as near as one likes."""
+
+from __future__ import annotations
+
+from textual.content import Content
+from textual.geometry import Size
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from analyzer import units
+from analyzer.facts.step_lanes import StepLanes
+from analyzer.tui.draw.timeline import FRAME_LINES, Mark, View, drawn_events, picture
+from analyzer.tui.glyphs import Glyphs
+
+# Nearer than this there is nothing to see: clocks tick in nanoseconds, kernels last microseconds.
+NEAREST_NS = 1_000
+
+
+class TimelineView(Widget):
+    """Draws as much as its height (set by styles) holds."""
+
+    ALLOW_MAXIMIZE = True
+
+    step: reactive[StepLanes | None] = reactive(None, layout=True)
+    """The step; None while it is measured."""
+
+    view: reactive[View] = reactive(View(0, 1))
+    """The part that is drawn."""
+
+    mark: reactive[Mark | None] = reactive(None)
+    """What the bracket is under."""
+
+    def __init__(self, glyphs: Glyphs) -> None:
+        super().__init__(id="lanes")
+        self._glyphs = glyphs
+        self.border_title = "Timeline"
+
+    def show(self, step: StepLanes, title: str) -> None:
+        """Show all of a step."""
+        self.mark = None
+        self.step = step
+        self.view = View(0, step.dur_ns)
+        self.border_title = Content(title)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """A line per lane; styles say how many of them at most."""
+        if self.step is None:
+            return FRAME_LINES + 2
+        outer = sum(track.level == 0 for track in self.step.tracks)
+        return len(self.step.tracks) + FRAME_LINES + (outer - 1 if viewport.height >= 32 else 0)
+
+    def render(self) -> Content:
+        """The picture for the current size."""
+        if self.step is None:
+            return Content.styled("measuring the step", "$quiet")
+        width, height = self.size
+        self.border_subtitle = Content(self._position(height))
+        return picture(self.step, self.view, self.mark, width, height, self._glyphs)
+
+    def _position(self, height: int) -> str:
+        assert self.step is not None
+        lanes, events = drawn_events(self.step, self.view, height)
+        whole = len(self.step.tracks)
+        parts = [f"{units.duration(self.view.start_ns)} to {units.duration(self.view.end_ns)}"]
+        parts.append(units.count(events, "event"))
+        parts += [f"{lanes} of {whole} lanes"] if lanes < whole else []
+        return f" {self._glyphs.dot} ".join(parts)
+
+    def zoom(self, factor: float, at_ns: int | None = None) -> None:
+        """Look at `factor` times as much, around a moment (the middle by default)."""
+        if self.step is None:
+            return
+        middle = (self.view.start_ns + self.view.end_ns) // 2 if at_ns is None else at_ns
+        length = min(self.step.dur_ns, max(NEAREST_NS, int(self.view.dur_ns * factor)))
+        self._look(middle - length // 2, length)
+
+    def pan(self, direction: int) -> None:
+        """Move by a quarter of what is seen."""
+        if self.step is not None:
+            self._look(self.view.start_ns + direction * self.view.dur_ns // 4, self.view.dur_ns)
+
+    def fit(self, start_ns: int, end_ns: int, share: float = 0.5) -> None:
+        """Show a time so that it fills about `share` of the width."""
+        if self.step is not None:
+            length = min(self.step.dur_ns, max(NEAREST_NS, int((end_ns - start_ns) / share)))
+            self._look((start_ns + end_ns - length) // 2, length)
+
+    def whole(self) -> None:
+        """All of the step."""
+        if self.step is not None:
+            self.view = View(0, self.step.dur_ns)
+
+    @property
+    def zoomed(self) -> bool:
+        """Whether less than the step is seen."""
+        return self.step is not None and self.view.dur_ns < self.step.dur_ns
+
+    def _look(self, start_ns: int, length: int) -> None:
+        assert self.step is not None
+        start = max(0, min(start_ns, self.step.dur_ns - length))
+        self.view = View(start, start + length)

@@ -1,0 +1,206 @@
+"""Timeline, operators and memory, on a trace measured for real."""
+
+from __future__ import annotations
+
+import pytest
+
+import analyses
+from analyzer.tui.screens.findings import FindingsScreen
+from analyzer.tui.screens.memory import MemoryScreen
+from analyzer.tui.screens.operator_page import OperatorPage
+from analyzer.tui.screens.operators import OperatorsScreen
+from analyzer.tui.screens.timeline import TimelineScreen
+from analyzer.tui.widgets.gap_table import GapTable
+from analyzer.tui.widgets.operator_table import OperatorTable
+from analyzer.tui.widgets.timeline_view import TimelineView
+from ui import explained, loader_bound, running, settle, text_of
+
+MS = 1_000_000
+
+
+async def test_timeline_shows_lanes_gaps_and_their_findings(app_for, measured):
+    async with running(app_for(measured)) as pilot:
+        await pilot.press("2")
+        await settle(pilot)
+        shown = text_of(pilot.app)
+        for words in (
+            "main thread",
+            "stream 7",
+            "stream 13",
+            "next(loader)",
+            "GPU gaps",
+            "input wait",
+            "gap 1",
+            "DL00",
+        ):
+            assert words in shown, words
+
+
+async def test_timeline_zooms_pans_and_comes_back(app_for, measured):
+    async with running(app_for(measured)) as pilot:
+        await pilot.press("2")
+        await settle(pilot)
+        view = pilot.app.screen.query_one(TimelineView)
+        whole = view.view
+        assert (whole.start_ns, whole.end_ns) == (0, 100 * MS)
+        await pilot.press("plus", "plus")
+        assert view.view.dur_ns == 25 * MS
+        before = view.view.start_ns
+        await pilot.press("right")
+        assert view.view.start_ns > before
+        await pilot.press("left", "left", "left", "left", "left", "left")
+        assert view.view.start_ns == 0
+        await pilot.press("minus")
+        assert view.view.dur_ns == 50 * MS
+        await pilot.press("0")
+        assert view.view == whole
+        await pilot.press("enter")
+        assert view.zoomed
+        await pilot.press("escape")
+        assert view.view == whole
+        await pilot.press("z")
+        assert pilot.app.screen.maximized is view
+        await pilot.press("escape", "escape")
+        await settle(pilot)
+        assert isinstance(pilot.app.screen, FindingsScreen)
+
+
+async def test_brackets_change_the_step_and_stop_at_the_ends(app_for, measured):
+    async with running(app_for(measured)) as pilot:
+        await pilot.press("2")
+        await settle(pilot)
+        numbers = []
+        for key in ("left_square_bracket", *["right_square_bracket"] * 5):
+            await pilot.press(key)
+            await settle(pilot)
+            step = pilot.app.screen.query_one(TimelineView).step
+            numbers.append(step.number)
+        assert numbers == [0, 1, 2, 3, 3, 3]
+
+
+async def test_t_points_at_the_finding_and_f_goes_back_to_it(app_for, measured):
+    async with running(app_for(measured)) as pilot:
+        rule = measured.analysis.cards[0].rule
+        await pilot.press("t")
+        await settle(pilot)
+        assert isinstance(pilot.app.screen, TimelineScreen)
+        mark = pilot.app.screen.query_one(TimelineView).mark
+        assert mark is not None
+        assert mark.label == rule
+        await pilot.press("j")
+        assert pilot.app.screen.query_one(TimelineView).mark.label == "gap 2"
+        await pilot.press("k", "f")
+        await settle(pilot)
+        assert isinstance(pilot.app.screen, FindingsScreen)
+
+
+async def test_operators_are_grouped_sorted_and_searched(app_for, measured):
+    async with running(app_for(measured)) as pilot:
+        await pilot.press("3")
+        await settle(pilot)
+        table = pilot.app.screen.query_one(OperatorTable)
+        assert table.row.name == "aten::mm"
+        await pilot.press("b")
+        await settle(pilot)
+        assert "[[8, 4], [4, 4]]" in text_of(pilot.app)
+        await pilot.press("b")
+        await settle(pilot)
+        assert table.row.name.startswith("void sgemm")
+        assert "CPU self" not in text_of(pilot.app)
+        await pilot.press("b")
+        await settle(pilot)
+        assert "with_stack=True" in text_of(pilot.app)
+        await pilot.press("b", "s")
+        await settle(pilot)
+        assert "Operators by GPU" in text_of(pilot.app)
+        await pilot.press("slash", *"linear", "enter")
+        await settle(pilot)
+        assert table.row_count == 1
+        await pilot.press("escape")
+        await settle(pilot)
+        assert table.row_count > 1
+        await pilot.press("escape")
+        assert isinstance(pilot.app.screen, FindingsScreen)
+
+
+async def test_enter_opens_callers_and_examples(app_for, measured):
+    async with running(app_for(measured)) as pilot:
+        await pilot.press("3")
+        await settle(pilot)
+        await pilot.press("enter")
+        await settle(pilot)
+        assert isinstance(pilot.app.screen, OperatorPage)
+        shown = text_of(pilot.app)
+        assert "Called by" in shown
+        assert "Longest calls" in shown
+        await pilot.press("escape")
+        assert isinstance(pilot.app.screen, OperatorsScreen)
+
+
+async def test_memory_shows_the_curve_and_who_allocates(app_for, measured):
+    async with running(app_for(measured)) as pilot:
+        await pilot.press("4")
+        await settle(pilot)
+        shown = text_of(pilot.app)
+        assert isinstance(pilot.app.screen, MemoryScreen)
+        for words in ("peak 9.0 MiB", "aten::linear", "8.0 MiB", "╵1"):
+            assert words in shown, words
+
+
+async def test_without_memory_events_it_says_what_to_record(app_for, without_memory):
+    async with running(app_for(without_memory), (60, 20)) as pilot:
+        await pilot.press("4")
+        await settle(pilot)
+        assert "profile_memory=True" in text_of(pilot.app)
+
+
+@pytest.mark.parametrize("key", ["2", "3", "4"])
+async def test_a_reopened_report_says_that_it_has_no_events(app_for, key):
+    async with running(app_for(analyses.example()), (80, 24)) as pilot:
+        await pilot.press(key)
+        await settle(pilot)
+        shown = text_of(pilot.app)
+        assert "Open the trace itself" in shown or "profile_memory=True" in shown
+        await pilot.press("plus", "b", "slash", "f", "d", "escape")
+        await settle(pilot)
+        assert isinstance(pilot.app.screen, FindingsScreen)
+
+
+@pytest.mark.parametrize("size", [(40, 12), (60, 20), (200, 50)])
+async def test_modes_fit_every_size(app_for, measured, size):
+    async with running(app_for(measured), size) as pilot:
+        for key, words in (("2", "gap 1"), ("3", "aten::mm"), ("4", "aten::linear"), ("5", "DL001"), ("1", "DL00")):
+            await pilot.press(key)
+            await settle(pilot)
+            shown = text_of(pilot.app)
+            assert words in shown, (key, shown)
+            last = shown.splitlines()[-1]
+            assert "? Help" in last, last
+            assert "q Quit" in last, last
+            for widget in pilot.app.screen.query("TitleBar *, KeyBar, DataTable, #lanes, #curve"):
+                if widget.display and widget.region.area:
+                    assert widget.region.right <= size[0], widget
+
+
+async def test_hostile_names_are_text_in_every_mode(app_for, tmp_path):
+    evil = "[/x]\x1b[31m</script>\u202e[bold]@click=app.quit[/]" + "y" * 3_000
+    async with running(app_for(explained(loader_bound(evil=evil), tmp_path)), (80, 24)) as pilot:
+        for keys in (("2",), ("enter",), ("3",), ("b",), ("b",), ("enter",), ("escape", "4")):
+            await pilot.press(*keys)
+            await settle(pilot)
+            shown = text_of(pilot.app)
+            assert not {char for char in shown if char != "\n" and not char.isprintable()}
+
+
+async def test_gaps_of_a_trace_without_a_device(app_for, tmp_path):
+    builder = loader_bound(memory=False)
+    builder.device = None
+    builder.events = [event for event in builder.events if event["cat"] in ("cpu_op", "user_annotation")]
+    async with running(app_for(explained(builder, tmp_path)), (120, 40)) as pilot:
+        await pilot.press("2")
+        await settle(pilot)
+        assert "Time outside compute" in text_of(pilot.app)
+        assert pilot.app.screen.query_one(GapTable).gap.cause == "input"
+        await pilot.press("3")
+        await settle(pilot)
+        assert "GPU" not in text_of(pilot.app).partition("Operators by")[2].splitlines()[1]

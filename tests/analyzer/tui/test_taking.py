@@ -1,0 +1,115 @@
+"""Taking things away: reports, lines for the configuration, the editor."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+
+import pytest
+
+import analyses
+from analyzer.analysis import LocationDocument
+from analyzer.tui import export, outside
+from analyzer.tui.screens.export import ExportScreen
+from ui import running, settle, text_of
+
+
+async def notified(pilot) -> str:
+    await settle(pilot)
+    return "\n".join(f"{one.title} {one.message}" for one in pilot.app._notifications)
+
+
+@pytest.mark.parametrize(("form", "begins"), [("m", "<!--"), ("j", "{"), ("h", "<!doctype html>"), ("s", "<svg")])
+async def test_e_writes_a_report_and_says_where(app_for, monkeypatch, tmp_path, form, begins):
+    monkeypatch.chdir(tmp_path)
+    async with running(app_for(analyses.example()), (80, 24)) as pilot:
+        await pilot.press("e")
+        assert isinstance(pilot.app.screen, ExportScreen)
+        assert "markdown" in text_of(pilot.app)
+        await pilot.press(form)
+        said = await notified(pilot)
+    (path,) = tmp_path.glob("advisor-trace.*")
+    assert str(path) in said
+    assert path.read_text(encoding="utf-8").lower().startswith(begins)
+
+
+def test_a_report_never_replaces_a_file(tmp_path):
+    form = next(form for form in export.FORMS if form.name == "json")
+    paths = [export.write(analyses.example(), form, tmp_path) for _ in range(2)]
+    assert [path.name for path in paths] == ["advisor-trace.json", "advisor-trace-2.json"]
+    assert json.loads(paths[0].read_text())["schema_version"] == "1.0"
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "\x1b[31m/../x.json", "", "." * 300])
+def test_the_trace_s_name_cannot_choose_the_folder(tmp_path, name):
+    analysis = analyses.example(trace=analyses.trace_info(name=name))
+    assert export.write(analysis, export.FORMS[0], tmp_path).parent == tmp_path
+
+
+async def test_m_copies_the_report_and_w_says_where_the_page_is(app_for, tmp_path):
+    async with running(app_for(analyses.example()), (80, 24)) as pilot:
+        await pilot.press("m")
+        said = await notified(pilot)
+        assert pilot.app.clipboard == (tmp_path / "trace-advisor" / "report.md").read_text(encoding="utf-8")
+        assert "report.md" in said
+        await pilot.press("w")
+        assert "No browser here" in await notified(pilot)
+        assert (tmp_path / "trace-advisor" / "report.html").exists()
+
+
+async def test_i_copies_the_lines_that_accept_the_finding(app_for):
+    async with running(app_for(analyses.example()), (80, 24)) as pilot:
+        await pilot.press("i")
+        assert '[[tool.advisor.accept]]\nid = "DL002-6d1f"' in pilot.app.clipboard
+
+
+async def test_keys_of_reports_do_nothing_while_reading(monkeypatch):
+    from analyzer.tui.app import AdvisorApp
+    from analyzer.tui.job import Job
+    from analyzer.tui.screens.loading import LoadingScreen
+    from analyzer.tui.terminal import look_for
+
+    gate = threading.Event()
+
+    def analyse(report):
+        gate.wait(10)
+        report("reading", 0, 0)
+        raise AssertionError("cancelled by the report above")
+
+    app = AdvisorApp("t.json", Job(analyse), look_for({}, "utf-8", "truecolor"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("e", "m", "w", "2", "3")
+        assert isinstance(app.screen, LoadingScreen)
+        await pilot.press("c")
+        gate.set()
+
+
+def place(file: str, line: int | None = 88) -> LocationDocument:
+    return LocationDocument(file=file, line=line, function=None)
+
+
+@pytest.mark.parametrize(
+    ("editor", "words"),
+    [("vim", ["vim", "+88"]), ("code -w", ["code", "-w", "--goto"]), ("hx", ["hx"]), ("unknown", ["unknown"])],
+)
+def test_the_editor_opens_at_the_line(monkeypatch, tmp_path, editor, words):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
+    (tmp_path / "-train.py").write_text("")
+    command = outside.editor_command(place("-train.py"), {"EDITOR": editor})
+    assert command is not None
+    assert command[:-1] == words
+    assert command[-1] == {"code -w": "./-train.py:88", "hx": "./-train.py:88"}.get(editor, "./-train.py")
+
+
+def test_no_editor_for_files_that_are_not_here(tmp_path):
+    assert outside.editor_command(place(str(tmp_path / "absent.py")), {"EDITOR": sys.executable}) is None
+    (tmp_path / "here.py").write_text("")
+    assert outside.editor_command(place(str(tmp_path / "here.py")), {"EDITOR": "no-such-editor-anywhere"}) is None
+
+
+@pytest.mark.parametrize(("environ", "there"), [({}, False), ({"DISPLAY": ":0"}, True), ({"BROWSER": "firefox"}, True)])
+def test_a_browser_needs_a_display(monkeypatch, environ, there):
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert outside.has_browser(environ) is there
