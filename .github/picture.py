@@ -33,7 +33,9 @@ async def draw(trace: Path) -> str:
         await pilot.pause(0.5)
         svg = app.export_screenshot(title="advisor explain trace.json")
     # Textual's picture asks a server for its font; a README must not.
-    return re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL).replace("Fira Code,", "ui-monospace, Menlo, Consolas,")
+    return re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL).replace(
+        "Fira Code,", "ui-monospace, Menlo, Consolas,"
+    )
 
 
 if __name__ == "__main__":

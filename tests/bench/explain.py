@@ -1,0 +1,73 @@
+"""How long the whole `advisor explain --format json` takes beside a process that only parses the same file with HTA.
+
+    python tests/bench/explain.py [TRACE] [--repeat 5]
+
+Both run as processes of their own, in turns, after one uncounted run each (files cached, bytecode compiled); the medians
+count. CPU seconds are those the process itself used: on a busy machine they say more than the clock. The trace is the
+recorded 35 MB one where it lies beside the repository, else the largest sample.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import os
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from reader import ROOT, SAMPLES, SHARED
+
+TARGET_RATIO = 0.4
+EXPLAIN = "import sys; from analyzer.cli.main import main; sys.exit(main(['explain', sys.argv[1], '--format', 'json']))"
+PARSE = "import sys; from hta.common.trace import parse_trace_file; parse_trace_file(sys.argv[1])"
+
+
+def main() -> int:
+    """Measure and print; 0 whatever comes out: a clock on a shared machine is no test."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("trace", nargs="?", type=Path, default=SHARED if SHARED.is_file() else largest_sample())
+    parser.add_argument("--repeat", type=int, default=5, help="counted runs of each")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="bench-") as bytecode:
+        runs = [[timed(code, options.trace, bytecode) for code in (EXPLAIN, PARSE)] for _ in range(options.repeat + 1)][
+            1:
+        ]
+    ours, theirs = (tuple(map(statistics.median, zip(*side, strict=True))) for side in zip(*runs, strict=True))
+    version = importlib.metadata.version("HolisticTraceAnalysis")
+    sys.stdout.write(
+        f"{options.trace.name}, {time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, {platform.system()} "
+        f"{platform.machine()}, Python {platform.python_version()}; medians of {options.repeat}\n"
+        f"advisor explain --format json   {ours[0]:.2f} s   CPU {ours[1]:.2f} s\n"
+        f"HTA {version}, parsing only       {theirs[0]:.2f} s   CPU {theirs[1]:.2f} s\n"
+        f"ratio                           {ours[0] / theirs[0]:.2f}     CPU {ours[1] / theirs[1]:.2f}"
+        f"     (target below {TARGET_RATIO})\n"
+    )
+    return 0
+
+
+def largest_sample() -> Path:
+    """What there is without the traces of others."""
+    return max(SAMPLES.rglob("*.json.gz"), key=lambda path: path.stat().st_size)
+
+
+def timed(code: str, trace: Path, bytecode: str) -> tuple[float, float]:
+    """Seconds and CPU seconds of one process that finds its bytecode in a folder, or leaves it there."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore", "PYTHONPYCACHEPREFIX": bytecode}
+    # Some containers switch bytecode off; then both would mostly measure Python's compiler.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    began = time.perf_counter()
+    subprocess.run([sys.executable, "-c", code, str(trace)], check=True, capture_output=True, env=environment)
+    seconds = time.perf_counter() - began
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
