@@ -7,6 +7,7 @@ a device it ends when the last kernel launched in it ends, if that is later, and
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -51,18 +52,18 @@ class Steps:
     requests: bool
     recorded: IntervalSet
 
-    @property
+    @cached_property
     def used(self) -> pd.DataFrame:
         """The rows that figures are made from."""
         return self.frame[self.frame["used"]]
 
-    @property
+    @cached_property
     def window(self) -> IntervalSet:
         """Union of the used steps."""
         used = self.used
         return IntervalSet(used["start_ns"].to_numpy(), used["end_ns"].to_numpy())
 
-    @property
+    @cached_property
     def raw_window(self) -> IntervalSet:
         """From the first host step's start to the last host step's end, nothing dropped (W0 of rules.md).
 
