@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 
 import pandas as pd
@@ -27,12 +28,14 @@ from analyzer.facts.loops import Loop, find_loops
 from analyzer.facts.memory import Allocations, DeviceMemory, allocations, device_memory
 from analyzer.facts.op_tree import BoolArray, OpTree
 from analyzer.facts.optimizing import Optimizing, optimizing
+from analyzer.facts.pauses import Pauses, pauses
 from analyzer.facts.precision import Casts, MatrixWork, casts, double_kernels, matrix_work
 from analyzer.facts.ranks import RankSkew, rank_skew
 from analyzer.facts.repetition import Repetition, repetition
 from analyzer.facts.stacks import Stacks
 from analyzer.facts.steps import Steps, find_steps
 from analyzer.facts.transfers import Transfers, transfers
+from analyzer.facts.unsteady import Unsteady, unsteady
 from analyzer.facts.wait_pattern import WaitPattern, wait_pattern
 from analyzer.facts.waits import Waits, waits
 from analyzer.intervals import IntervalSet
@@ -43,6 +46,8 @@ _LAUNCH_BOUND_LEAD_NS = 10_000
 _LAUNCH_BOUND_LEAD_ROCM_NS = 25_000
 # A device this busy is not starved, however short the lead.
 _LAUNCH_BOUND_IDLE_RATIO = 0.15
+# Ops and ranges that exist only where tensors live on a device.
+_ON_DEVICE = re.compile(r"aten::(?:cudnn_|_cudnn_|miopen_|record_stream)|nccl:|rccl:")
 
 
 class Facts:
@@ -176,6 +181,24 @@ class Facts:
         return optimizing(self)
 
     @cached_property
+    def unrecorded_device(self) -> bool:
+        """Whether the program used a device of which the trace has no work: host gaps may then be waiting for it."""
+        if self.device is not None:
+            return False
+        names = (*self.trace.ops["name"].cat.categories, *self.trace.collectives["name"].cat.categories)
+        return self.trace.meta.device_kind != "cpu" or any(_ON_DEVICE.match(str(name)) for name in names)
+
+    @cached_property
+    def pauses(self) -> Pauses:
+        """Long stretches in which nothing runs."""
+        return pauses(self)
+
+    @cached_property
+    def unsteady(self) -> Unsteady:
+        """How evenly long the steps are."""
+        return unsteady(self)
+
+    @cached_property
     def anomaly(self) -> AnomalyChecks:
         """NaN checks of autograd's anomaly mode."""
         return anomaly(self)
@@ -299,6 +322,11 @@ class Facts:
     def transfers(self) -> Transfers:
         """Copies between host and device in the used steps."""
         return transfers(self)
+
+    def steps_with(self, time: IntervalSet) -> int:
+        """In how many used steps a time lies, wholly or in part."""
+        used = self.steps.used
+        return int((time.overlap_with(used["start_ns"].to_numpy(), used["end_ns"].to_numpy()) > 0).sum())
 
     def per_step(self, ns: float) -> float:
         """A time over the whole window as a mean per used step; 0 without used steps."""

@@ -49,9 +49,7 @@ def anomaly(facts: Facts) -> AnomalyChecks:
     computing = np.zeros(len(start), dtype=bool)
     computing[tree.parent[child]] = True
     checked = np.unique(tree.parent[tests])
-    used = facts.steps.used
     spans = IntervalSet(start[checks], end[checks])
-    seen = spans.overlap_with(used["start_ns"].to_numpy(), used["end_ns"].to_numpy()) > 0
     return AnomalyChecks(
-        int((node & computing).sum()), int(node[checked].sum()), spans & facts.window(), int(seen.sum())
+        int((node & computing).sum()), int(node[checked].sum()), spans & facts.window(), facts.steps_with(spans)
     )

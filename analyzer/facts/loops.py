@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 
 # Repetitions from which a run is a loop (torch's ForLoopIndexingPattern).
 MIN_REPEATS = 10
+# One op that repeats over different tensors is too common to be called a loop: copies, clones and views inside the framework.
+MIN_UNIT = 2
+# Shares of the used steps on the host from which a loop over elements, or over a list of tensors, is worth a finding.
+ELEMENT_RATIO = 0.02
+LIST_RATIO = 0.05
 # Ops that take one element or a part of a tensor, and those that write one.
 _INDEXING = re.compile(
     r"aten::(?:select|slice|narrow|index|index_select|index_put_?|_index_put_impl_|unbind|split|take|gather)$"
@@ -78,6 +83,11 @@ class Loop:
     def spans(self) -> IntervalSet:
         """All time of the loop on the host."""
         return self.forward | self.backward
+
+    @property
+    def avoidable(self) -> bool:
+        """Whether one call could do what the loop does: through elements, or at least two ops long, and no layers."""
+        return not self.of_layers and (self.indexed or len(self.unit) >= MIN_UNIT)
 
     @property
     def avoidable_ratio(self) -> float:
@@ -143,6 +153,16 @@ def _sequence(facts: Facts, tree: HostTree) -> tuple[Int64Array, Int64Array, Int
     changed = np.any(keys[:, 1:] != keys[:, :-1], axis=0)
     group = np.concatenate([[0], np.cumsum(changed)]) if len(order) else np.empty(0, dtype=np.int64)
     return rows[order], group, step[order]
+
+
+def loop_time(facts: Facts) -> IntervalSet:
+    """Time of loops long enough for findings of their own: other rules leave it to them."""
+    time = EMPTY
+    for loop in facts.loops:
+        limit = ELEMENT_RATIO if loop.indexed else LIST_RATIO
+        if loop.avoidable and facts.ratio(loop.spans.total_ns) >= limit:
+            time |= loop.spans
+    return time
 
 
 class _BackwardTimes:

@@ -1,5 +1,6 @@
-"""ID: the device waits for launches, or for nothing we know."""
+"""ID: the device idles."""
 
 from analyzer.rule import Rule
+from rules.idle import idle_device, isolated_gaps, launch_bound
 
-RULES: tuple[Rule, ...] = ()
+RULES: tuple[Rule, ...] = (launch_bound.RULE, idle_device.RULE, isolated_gaps.RULE)

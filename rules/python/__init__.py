@@ -1,5 +1,12 @@
-"""PY: host time outside PyTorch."""
+"""PY: host code between the ops."""
 
 from analyzer.rule import Rule
+from rules.python import element_loop, gc_pauses, python_overhead, repeated_small_ops, unsteady_steps
 
-RULES: tuple[Rule, ...] = ()
+RULES: tuple[Rule, ...] = (
+    python_overhead.RULE,
+    element_loop.RULE,
+    repeated_small_ops.RULE,
+    gc_pauses.RULE,
+    unsteady_steps.RULE,
+)

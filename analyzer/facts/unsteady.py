@@ -1,0 +1,56 @@
+"""Steps that take longer than the others, and in which cause the difference lies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+# Steps this much longer than the median are called slow when looking for what differs (half of the threshold that fires).
+SLOW_RATIO = 1.25
+
+
+@dataclass(frozen=True)
+class Unsteady:
+    """Durations of the used steps, without the first of the trace.
+
+    Args:
+        steps: The steps: number, start_ns, end_ns, dur_ns.
+        median_ns: Their median.
+        slow: Numbers of the steps at least 1.25 times as long.
+        cause: The cause whose time differs most between slow and other steps; None without slow steps.
+        excess_ns: By how much it does, over all slow steps.
+    """
+
+    steps: pd.DataFrame
+    median_ns: float
+    slow: tuple[int, ...]
+    cause: str | None
+    excess_ns: int
+
+    @property
+    def worst_ratio(self) -> float:
+        """The longest step as a multiple of the median; 0 without steps."""
+        return float(self.steps["dur_ns"].max()) / self.median_ns if len(self.steps) and self.median_ns else 0.0
+
+
+def unsteady(facts: Facts) -> Unsteady:
+    """Compares the used steps with their median."""
+    used = facts.steps.used
+    first = facts.steps.frame["number"].iloc[0] if len(facts.steps.frame) else None
+    steps = used[(used["number"] != first).to_numpy()]
+    median = float(steps["dur_ns"].median()) if len(steps) else 0.0
+    is_slow = (steps["dur_ns"] >= SLOW_RATIO * median).to_numpy(dtype=bool)
+    if not is_slow.any() or is_slow.all():
+        return Unsteady(steps, median, (), None, 0)
+    causes = facts.step_causes.loc[steps["number"].to_numpy()]
+    usual = causes[~is_slow].median()
+    excess = (causes[is_slow] - usual).clip(lower=0).sum()
+    cause = str(excess.idxmax())
+    slow = steps["number"].to_numpy()[is_slow]
+    return Unsteady(steps, median, tuple(np.asarray(slow).tolist()), cause, int(excess.max()))

@@ -1,0 +1,122 @@
+"""ID002 idle-device: the device does nothing for a large part of the step.
+
+## What it finds
+How long the device idles, and what the host does meanwhile. It is the headline over the other findings: a symptom, never a cause.
+
+## Why it costs time
+An idle device is paid for and not used. What it waits for is what other rules name.
+
+## How it is measured
+`1 - |kernels, copies and memsets| / |used steps|` of the device with the most launches, streams united. Each idle nanosecond is
+attributed to exactly one cause (the waterfall). Collectives count as busy here: time in which only they run is CO001's.
+
+## Example
+Slow:
+
+```python
+for batch, target in DataLoader(dataset, batch_size=64):
+    train_step(batch.to(device), target.to(device))
+```
+
+Faster:
+
+```python
+for batch, target in DataLoader(dataset, batch_size=64, num_workers=4, pin_memory=True):
+    train_step(batch.to(device, non_blocking=True), target.to(device, non_blocking=True))
+```
+
+## Fix
+1. Start with the largest cause in the table; the rule that belongs to it says what to do.
+
+## Expected gain
+None of its own: the sum of the other findings. What remains after them is unexplained.
+
+## When it is wrong
+A window that begins before the first kernel of a single step. Several devices in one trace: this is the one with the most
+launches.
+
+## Thresholds
+- `min_ratio`: idle share from which the rule fires.
+- `large_ratio`: idle share from which it says "much of".
+- `most_ratio`: idle share from which it says "most of".
+
+## References
+- TensorBoard profiler plugin (utilisation below 50 %), TraceML (30 and 70 %), TraceLens (15 % idle)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.facts.cause_names import IDLE_CAUSES
+from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, Severity, clear
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import duration, share
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="ID002",
+    name="idle-device",
+    family="idle",
+    title="The GPU idles",
+    needs=frozenset({Capability.DEVICE}),
+    thresholds=(
+        Threshold("min_ratio", 0.15, "ratio", "TraceLens reports idle time from 15 %"),
+        Threshold("large_ratio", 0.30, "ratio", "TraceML calls utilisation below 70 % low"),
+        Threshold("most_ratio", 0.50, "ratio", "TensorBoard plugin warns below 50 % utilisation"),
+    ),
+    references=("https://github.com/pytorch/kineto/blob/main/tb_plugin/docs/gpu_utilization.md",),
+)
+
+# What the host does while the device idles, and the rule that says what to do about it.
+_WORDS: dict[str, tuple[str, str | None]] = {
+    "device_wait": ("launched work has not started yet", None),
+    "input": ("the host waits for the data loader", "DL001"),
+    "allocator": ("the host allocates or frees device memory", "ME001"),
+    "sync": ("the host waits for the device, then catches up", "SY001 to SY004"),
+    "transfer_call": ("the host copies batches to the device", "XF001"),
+    "optimizer": ("the host runs the optimizer", "OP001"),
+    "compile": ("the host compiles", "GR001"),
+    "launch": ("the host launches kernels", "ID001"),
+    "framework": ("the host dispatches ops", "ID001"),
+    "python": ("the host runs code outside any op", "PY001"),
+    "unexplained": ("the trace does not show why", None),
+}
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when the device idles for at least `min_ratio` of the used steps."""
+    ratio = facts.ratio(facts.idle.total_ns)
+    if ratio < limits["min_ratio"]:
+        yield clear(f"the device idles {share(ratio)} of the step, below {share(limits['min_ratio'])}")
+        return
+    much = "most of" if ratio >= limits["most_ratio"] else "much of" if ratio >= limits["large_ratio"] else "part of"
+    owned = {cause: facts.waterfall.owned(cause).total_ns for cause in IDLE_CAUSES}
+    causes = sorted((cause for cause in owned if owned[cause]), key=lambda cause: -owned[cause])
+    largest, code = _WORDS[causes[0]]
+    part = share(facts.ratio(owned[causes[0]]))
+    bars = tuple(Bar(_WORDS[cause][0], facts.per_step(owned[cause])) for cause in causes)
+    yield Finding(
+        why=(
+            f"The GPU idles {much} the step: {duration(facts.per_step(facts.idle.total_ns))} of "
+            f"{duration(facts.per_step(facts.window_ns))} ({share(ratio)}). For the largest part ({part}) {largest}."
+        ),
+        saving=Saving(),
+        fix=(Advice("text", _next(code), "This is a symptom, not a cause."),),
+        verify="Record again: the idle share should fall by what the other findings claim, at most.",
+        steps_seen=facts.used_steps,
+        evidence=(Bars("while the GPU idles (mean step)", "ns", bars),),
+        severity_cap=Severity.INFO,
+    )
+
+
+def _next(code: str | None) -> str:
+    if code is None:
+        return (
+            "See the other findings; the largest part depends on other work of the device, or on what was not recorded."
+        )
+    return f"See {code} for the largest cause, and the other findings for the rest."
+
+
+RULE = Rule(META, check, __doc__)

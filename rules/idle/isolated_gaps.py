@@ -1,0 +1,140 @@
+"""ID003 isolated-gaps: once in a while the program stops to do something else.
+
+## What it finds
+Long gaps in some steps only: validation, a checkpoint, logging or plotting inside the loop.
+
+## Why it costs time
+Nothing is launched during such work, so the device idles for all of it. Spread over many steps it may be cheap, or not: that
+depends on how often it happens.
+
+## How it is measured
+Gaps between device work (on a CPU-only trace: between ops) of at least 50 ms and a quarter of the median step, in less than half
+of the used steps, at least 60 % of which are the host's own work. Gaps with the profiler's own work inside are left out, and so
+are those before the first and after the last kernel. Their sum as a share of the used steps counts. Unit: nanoseconds.
+
+## Example
+Slow:
+
+```python
+for step, batch in enumerate(loader):
+    train_step(batch)
+    if step % 10 == 0:
+        torch.save(model.state_dict(), "checkpoint.pt")
+```
+
+Faster:
+
+```python
+for step, batch in enumerate(loader):
+    train_step(batch)
+    if step % 1000 == 0:
+        torch.distributed.checkpoint.async_save(model.state_dict(), checkpoint_id="checkpoint")
+```
+
+## Fix
+1. Do it less often.
+2. Checkpoints: `torch.distributed.checkpoint.async_save`. Plots and logs: outside the loop, or in another process.
+
+## Expected gain
+At most the gaps in the recorded steps. Over a whole run it depends on how often they come; the finding states the time per gap.
+
+## When it is wrong
+A few recorded steps cannot tell how often something happens. A pause of the garbage collector looks alike without
+`record_python_gc_info` (PY004), and so does a machine that gave the CPU to another process.
+
+## Thresholds
+- `min_ratio`: share of the used steps inside isolated gaps from which the rule fires.
+
+## References
+- NVIDIA Nsight Systems, expert rule `gpu_gaps` (500 ms); TraceML, RESIDUAL_HEAVY
+- https://docs.pytorch.org/docs/stable/distributed.checkpoint.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.facts.pauses import known_activity
+from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, Series, cannot_tell, clear
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import count, duration, share
+from rules.place import line_of, location, named
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="ID003",
+    name="isolated-gaps",
+    family="idle",
+    title="Long pauses in some steps",
+    needs=frozenset({Capability.HOST_OPS}),
+    thresholds=(
+        Threshold("min_ratio", 0.05, "ratio", "below 5 % of the recorded steps one gap says little about the run"),
+    ),
+    explains=("ID002",),
+    references=("https://docs.pytorch.org/docs/stable/distributed.checkpoint.html",),
+)
+
+_FIXES = {
+    "checkpoint": Advice(
+        "python",
+        'torch.distributed.checkpoint.async_save(state, checkpoint_id="checkpoint")',
+        "Copies the state and writes it beside training; or save less often.",
+    ),
+    "validation": Advice(
+        "text", "Validate less often, or on fewer batches.", "Or in a second process on the last checkpoint."
+    ),
+    "plotting": Advice("text", "Plot after the loop, or in another process.", "Keep the numbers, draw later."),
+    "logging": Advice(
+        "diff",
+        "-    log(step, loss.item())\n+    if step % 100 == 0:\n+        log(step, loss.item())",
+        "Log every N steps.",
+    ),
+}
+_ANY = Advice(
+    "text",
+    "Do less often, or beside the loop, what stops it here.",
+    "Record with `with_stack=True` (`advisor collect --stacks`) to see which function it is.",
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when isolated gaps take at least `min_ratio` of the used steps."""
+    pauses = facts.pauses
+    if not pauses.judged:
+        yield cannot_tell("needs at least 3 steps to tell what happens once from what happens always")
+        return
+    time = pauses.isolated
+    ratio = facts.ratio(time.total_ns)
+    if ratio < limits["min_ratio"]:
+        always = "; long gaps in most steps are not isolated (PY001)" if pauses.habitual else ""
+        yield clear(
+            f"isolated gaps of {duration(pauses.limit_ns)} or more take {share(ratio)} of the steps, "
+            f"below {share(limits['min_ratio'])}{always}"
+        )
+        return
+    kind = known_activity(facts, time)
+    line = line_of(facts, time)
+    used = facts.steps.used
+    seen = facts.steps_with(time)
+    what = f" for {kind}" if kind else ""
+    who = "the GPU idles" if facts.device is not None else "no op runs"
+    yield Finding(
+        why=(
+            f"In {seen} of {count(facts.used_steps, 'step')} the program stops{what}{named(line)}: {who} for "
+            f"{duration(time.total_ns)} in all ({share(ratio)} of the recorded steps)."
+        ),
+        saving=Saving(
+            claims=time, basis="the gaps in the recorded steps; over a run it depends on how often they come"
+        ),
+        fix=(_FIXES[kind], _ANY) if kind in _FIXES else (_ANY,),
+        verify="Record again over the same steps: the long gaps should be gone.",
+        steps_seen=seen,
+        confidence=Confidence.HIGH if kind else Confidence.LOW,
+        evidence=(Series("duration of each step", "ns", tuple(float(value) for value in used["dur_ns"])),),
+        location=location(line),
+        caveats=() if kind else ("It may also be a garbage collection (PY004), or another process that took the CPU.",),
+    )
+
+
+RULE = Rule(META, check, __doc__)

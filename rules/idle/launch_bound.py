@@ -1,0 +1,187 @@
+"""ID001 launch-bound: the host cannot launch kernels as fast as the device finishes them.
+
+## What it finds
+Steps made of many short kernels, where the device waits for each launch.
+
+## Why it costs time
+Every kernel costs the host 5 to 50 us of Python, dispatch and launch. Where the kernels are shorter than that, the queue is always
+empty and the host sets the pace; a faster GPU changes nothing.
+
+## How it is measured
+Launch lead: start of a kernel less the end of its launch call, median over the used steps. A queue keeps it above 100 us; waiting
+for each launch brings it to 2-5 us on CUDA and 10-18 us on ROCm. The rule fires where the lead is small, the device idles, and
+most of the idle time belongs to dispatch (causes `launch`, `framework`, `optimizer`, `python`, `device_wait`). The saving is the
+idle time of `launch` and `framework`, and of `optimizer` where OP001 does not claim it; start-up calls (PG002) and loops that
+PY002 and PY003 know are left out. Unit: nanoseconds.
+
+## Example
+Slow:
+
+```python
+for batch, target in loader:
+    loss = criterion(model(batch), target)
+```
+
+Faster:
+
+```python
+model = torch.compile(model, mode="reduce-overhead")
+for batch, target in loader:
+    loss = criterion(model(batch), target)
+```
+
+## Fix
+1. A larger batch, where memory allows: as many launches for more work.
+2. `torch.compile(model, mode="reduce-overhead")`: CUDA graphs launch a whole step at once.
+3. A fused optimizer (OP001), fewer Python loops (PY002, PY003).
+
+## Expected gain
+At most the idle time in dispatch. CUDA graphs come near to it; a larger batch saves per sample, not per step.
+
+## When it is wrong
+Stacks and memory recording slow the host down exactly here: such a trace is never "high". Waiting launches (SY005) look alike and
+are excluded. "Many kernels below 10 us" alone means nothing: 61 % of the kernels of a healthy ResNet on a V100 are.
+
+## Thresholds
+- `max_lead_cuda_ns`: launch lead below which the device waits for launches, on CUDA.
+- `max_lead_rocm_ns`: the same on ROCm, where a launch takes longer to arrive.
+- `min_idle_ratio`: share of the used steps that the device idles.
+- `min_dispatch_part`: part of the idle time that belongs to dispatch.
+- `min_launches`: kernels launched one by one below which their lead says nothing.
+- `min_ratio`: share of the used steps that launching and dispatching own.
+
+## References
+- HolisticTraceAnalysis, launch statistics and idle breakdown; TraceLens, cpu_idle analysis; XProf, kernel launch 3 and 15 %
+- https://docs.pytorch.org/docs/stable/torch.compiler_cudagraph_trees.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.facts.health.instrumentation import heavy_options
+from analyzer.facts.health.warmup import warmup_time
+from analyzer.facts.loops import loop_time
+from analyzer.finding import Bar, Bars, Column, Finding, Outcome, Saving, Severity, Table, cannot_tell, clear
+from analyzer.intervals import IntervalSet
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import count, duration, share
+from rules.idle.advice import feed_faster
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="ID001",
+    name="launch-bound",
+    family="idle",
+    title="CPU cannot feed the GPU",
+    needs=frozenset({Capability.HOST_OPS, Capability.DEVICE, Capability.LAUNCHES}),
+    thresholds=(
+        Threshold(
+            "max_lead_cuda_ns", 10_000, "ns", "46 traces: 2-5 us where launches limit, 71 us and more where they do not"
+        ),
+        Threshold(
+            "max_lead_rocm_ns",
+            25_000,
+            "ns",
+            "46 traces: 10-18 us where launches limit, 170 us and more where they do not",
+        ),
+        Threshold("min_idle_ratio", 0.15, "ratio", "TraceLens warns from 15 % idle"),
+        Threshold(
+            "min_dispatch_part", 0.6, "ratio", "below, waiting of another kind is the main cause and has its own rule"
+        ),
+        Threshold("min_launches", 20, "count", "a median of fewer launches is chance, and so few cannot fill a queue"),
+        Threshold("min_ratio", 0.05, "ratio", "XProf and this catalogue call 5 % of the step for launches low"),
+    ),
+    explains=("ID002",),
+    references=("https://docs.pytorch.org/docs/stable/torch.compiler_cudagraph_trees.html",),
+)
+# More launches than this that outlast their kernel are waiting ones (SY005).
+_BLOCKING_RATIO = 0.5
+_DISPATCH = ("launch", "framework", "optimizer", "python", "device_wait")
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when the launch lead is small and dispatch owns most of a large idle share."""
+    quiet = _quiet(facts, limits)
+    if quiet is not None:
+        yield quiet
+        return
+    claims = _claims(facts)
+    ratio = facts.ratio(claims.total_ns)
+    if ratio < limits["min_ratio"]:
+        yield clear(f"launching and dispatching own {share(ratio)} of the step, below {share(limits['min_ratio'])}")
+        return
+    kernels = int(facts.window().contains(facts.trace.kernels["start_ns"].to_numpy()).sum())
+    heavy = heavy_options(facts)
+    yield Finding(
+        why=(
+            f"The GPU idles {duration(facts.per_step(claims.total_ns))} of each {duration(facts.per_step(facts.window_ns))} step "
+            f"({share(ratio)}) while the host dispatches {count(round(facts.per_step(kernels)), 'kernel')}: each starts "
+            f"{duration(facts.lead_ns or 0)} after its launch returns, so none ever waits in a queue."
+        ),
+        saving=Saving(claims=claims, basis="device-idle time in launch calls and in ops on their way to one"),
+        fix=feed_faster(facts),
+        verify="Record again: the median launch lead should exceed 100 us, and the GPU's idle share fall below 10 %.",
+        steps_seen=facts.used_steps,
+        evidence=_evidence(facts),
+        caveats=tuple(
+            f"The trace was recorded with {option}, which slows the host down just here." for option in heavy
+        ),
+        severity_cap=Severity.MEDIUM if heavy else Severity.HIGH,
+    )
+
+
+def _quiet(facts: Facts, limits: Limits) -> Outcome | None:
+    lead = facts.lead_ns
+    blocking = facts.blocking_launches
+    if lead is None or blocking.launches < limits["min_launches"]:
+        return cannot_tell(
+            f"needs at least {limits['min_launches']:.0f} kernels launched one by one in the used steps; "
+            "graph launches say nothing here"
+        )
+    if blocking.ratio >= _BLOCKING_RATIO:
+        return cannot_tell("launches wait for their kernels (SY005): record again without CUDA_LAUNCH_BLOCKING")
+    limit = limits["max_lead_rocm_ns" if facts.trace.meta.device_kind == "rocm" else "max_lead_cuda_ns"]
+    if lead >= limit:
+        return clear(f"kernels are queued: the median launch lead is {duration(lead)}, not below {duration(limit)}")
+    idle = facts.idle - warmup_time(facts)[0]
+    ratio = facts.ratio(idle.total_ns)
+    if ratio < limits["min_idle_ratio"]:
+        return clear(f"the device idles {share(ratio)} of the step, below {share(limits['min_idle_ratio'])}")
+    part = sum((facts.waterfall.owned(cause) & idle).total_ns for cause in _DISPATCH) / idle.total_ns
+    if part < limits["min_dispatch_part"]:
+        return clear(f"{share(part)} of the idle time belongs to dispatch, below {share(limits['min_dispatch_part'])}")
+    return None
+
+
+def _claims(facts: Facts) -> IntervalSet:
+    owned = facts.waterfall.owned("launch") | facts.waterfall.owned("framework")
+    if facts.optimizing.style != "for-loop":
+        owned |= facts.waterfall.owned("optimizer") - facts.optimizing.zero_time
+    return owned - warmup_time(facts)[0] - loop_time(facts) - facts.pauses.all
+
+
+def _evidence(facts: Facts) -> tuple[Bars, Table]:
+    kernels = facts.trace.kernels[facts.window().contains(facts.trace.kernels["start_ns"].to_numpy())]
+    calls = facts.trace.runtime
+    launches = calls[(calls["kind"] == "launch").to_numpy() & facts.window().contains(calls["start_ns"].to_numpy())]
+    busy = max(facts.window_ns - facts.idle.total_ns, 0)
+    rows = (
+        ("kernels a step", round(facts.per_step(len(kernels))), None),
+        ("median kernel", None, int(kernels["dur_ns"].median())),
+        ("median launch call", None, int(launches["dur_ns"].median()) if len(launches) else None),
+        ("host time per kernel", None, int(facts.window_ns / max(len(kernels), 1))),
+        ("median launch lead", None, facts.lead_ns),
+    )
+    return (
+        Bars(
+            "mean step",
+            "ns",
+            (Bar("GPU works", facts.per_step(busy)), Bar("GPU idles", facts.per_step(facts.idle.total_ns))),
+        ),
+        Table("launching", (Column("what", "text"), Column("count", "count"), Column("time", "ns")), rows),
+    )
+
+
+RULE = Rule(META, check, __doc__)

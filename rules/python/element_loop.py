@@ -1,0 +1,151 @@
+"""PY002 element-loop: a Python loop goes through a tensor element by element.
+
+## What it finds
+A short sequence of ops that begins with taking or writing an element (`t[i]`, a slice, `unbind`) and repeats ten times or more in
+a row. Between the model's last layer and the backward pass it is named for what it usually is: a loss computed in a Python loop.
+
+## Why it costs time
+Each op costs some microseconds of Python and dispatch, however little it computes. A loop over 64 samples with four ops each pays
+that 256 times, and once more for every op in the backward pass; one op on the whole tensor pays it once.
+
+## How it is measured
+Run lengths of repeated op names (units of up to 16 ops) under one parent, outside loader and optimizer. The backward pass is added
+by the ops' sequence numbers. The cost is the device-idle time in the loop; on a CPU-only trace its whole time, where a mean op
+takes less than 20 us (longer ones compute something that a batched op has to compute as well). The saving is the cost times `1 -
+1/n` for n repetitions. Unit: nanoseconds.
+
+## Example
+Slow:
+
+```python
+loss = 0
+for i in range(len(output)):
+    loss = loss + F.cross_entropy(output[i : i + 1], target[i : i + 1])
+loss = loss / len(output)
+```
+
+Faster:
+
+```python
+loss = F.cross_entropy(output, target)
+```
+
+## Fix
+1. Call the op once on the whole tensor: losses and most functions take a batch.
+2. Index with a tensor instead of a loop: `t[index] = values`, `gather`, `scatter_`, `torch.where`.
+3. Functions without a batched form: `torch.vmap`.
+
+## Expected gain
+At most what all repetitions but one cost.
+
+## When it is wrong
+Recurrent networks and decoding need the previous step's result: sequences that hold a layer's op (matrix product, convolution, RNN
+cell, attention, normalisation) are never reported. Loops inside one op or inside a compiled function are not the program's.
+
+## Thresholds
+- `min_ratio`: share of the used steps that the loop takes on the host from which the rule fires.
+
+## References
+- torch `_pattern_matcher.py`, ForLoopIndexingPattern (10 repetitions)
+- https://docs.pytorch.org/docs/stable/generated/torch.vmap.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.facts.loops import ELEMENT_RATIO, Loop
+from analyzer.finding import Advice, Confidence, Finding, Outcome, clear
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import share
+from rules.place import location, named
+from rules.python.judging import evidence, line_of, saving_of, what
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="PY002",
+    name="element-loop",
+    family="python",
+    title="Python loop over tensor elements",
+    needs=frozenset({Capability.HOST_OPS}),
+    thresholds=(Threshold("min_ratio", ELEMENT_RATIO, "ratio", "below 2 % of the step a finding goes on no card"),),
+    explains=("ID001", "PY001"),
+    references=("https://docs.pytorch.org/docs/stable/generated/torch.vmap.html",),
+)
+_MAX_FINDINGS = 3
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires for each loop over elements that takes at least `min_ratio` of the used steps."""
+    loops = [loop for loop in facts.loops if loop.indexed and not loop.of_layers]
+    costly = [loop for loop in loops if facts.ratio(loop.spans.total_ns) >= limits["min_ratio"]]
+    if not costly:
+        longest = max((facts.ratio(loop.spans.total_ns) for loop in loops), default=0.0)
+        inherent = any(loop.of_layers for loop in facts.loops)
+        layers = "; repeated layers and steps in time are the model's own" if inherent else ""
+        yield clear(
+            f"loops over elements take at most {share(longest)} of the step, below {share(limits['min_ratio'])}{layers}"
+        )
+        return
+    for loop in costly[:_MAX_FINDINGS]:
+        line = line_of(facts, loop)
+        is_loss = loop.phase == "loss"
+        yield Finding(
+            why=f"A Python loop{named(line)} goes through a tensor: {what(facts, loop)}.",
+            saving=saving_of(facts, loop),
+            fix=_fix(loop),
+            verify="Record again: the repeated sequence should be gone; compare the loss, it must be the same.",
+            steps_seen=loop.steps_seen,
+            confidence=Confidence.HIGH,
+            evidence=evidence(facts, loop),
+            location=location(line),
+            title="Loss computed in a Python loop" if is_loss else None,
+        )
+
+
+def _fix(loop: Loop) -> tuple[Advice, ...]:
+    names = " ".join(loop.unit)
+    if "cross_entropy" in names or "nll_loss" in names:
+        return (
+            Advice(
+                "diff",
+                "-loss = 0\n"
+                "-for i in range(len(output)):\n-    loss = loss + F.cross_entropy(output[i : i + 1], target[i : i + 1])\n"
+                "-loss = loss / len(output)\n+loss = F.cross_entropy(output, target)",
+                'The mean over the batch is the default; `reduction="none"` gives one loss per sample, to weight or to sort.',
+            ),
+        )
+    if any(name in names for name in ("copy_", "fill_", "index_put_")):
+        return (
+            Advice(
+                "diff",
+                "-for i in range(n):\n-    t[i] = f(x[i])\n+t[:n] = f(x[:n])",
+                "`f` on the whole tensor, one write.",
+            ),
+            Advice(
+                "python",
+                "t[index] = values            # or t.scatter_(0, index, values)",
+                "Where only some elements are written.",
+            ),
+        )
+    first = (
+        Advice(
+            "diff",
+            "-loss = 0\n-for i in range(n):\n-    loss = loss + f(output[i], target[i])\n+loss = f(output, target).sum()",
+            "Write `f` with operations on whole tensors; `output.gather(1, target[:, None])` takes one element of each row.",
+        )
+        if loop.phase == "loss"
+        else Advice(
+            "diff",
+            "-for i in range(n):\n-    y.append(f(x[i]))\n+y = f(x)",
+            "Write `f` with operations on the whole tensor.",
+        )
+    )
+    return (
+        first,
+        Advice("python", "y = torch.vmap(f)(x)", "Where `f` is written for one sample and cannot be rewritten."),
+    )
+
+
+RULE = Rule(META, check, __doc__)

@@ -1,0 +1,74 @@
+"""What the rules on loops share: the cost of a loop, its words, its evidence."""
+
+from __future__ import annotations
+
+from analyzer.facts import Facts
+from analyzer.facts.host_loss import DISPATCH_BOUND_OP_NS, HostLoss, host_loss
+from analyzer.facts.loops import Loop
+from analyzer.facts.stacks import CodeLine
+from analyzer.finding import Bar, Bars, Column, Evidence, Saving, Table
+from analyzer.units import count, duration
+
+_WHERE = {
+    "loss": "between the model's last layer and the backward pass, where the loss is computed",
+    "forward": "in the forward pass",
+    "after": "after the backward pass has begun",
+    "step": "in the step",
+}
+_SHOWN_OPS = 8
+
+
+def line_of(facts: Facts, loop: Loop) -> CodeLine | None:
+    """The user's line that runs the loop."""
+    at = list(loop.starts_ns)
+    return facts.stacks.commonest([loop.thread] * len(at), at, facts.main_thread)
+
+
+def loss_of(facts: Facts, loop: Loop) -> HostLoss:
+    """What the loop costs: idle time of the device in it; on a CPU-only trace its time, where dispatch is most of that."""
+    return host_loss(facts, loop.spans, dispatch_bound=loop.mean_op_ns < DISPATCH_BOUND_OP_NS)
+
+
+def saving_of(facts: Facts, loop: Loop) -> Saving:
+    """All but one of the repetitions."""
+    saved = loss_of(facts, loop).scaled(loop.avoidable_ratio)
+    return Saving(
+        claims=saved.claims,
+        kernel_ns=saved.op_ns,
+        basis="what the loop costs, less one repetition of each run: one call on the whole tensor still has to be made",
+    )
+
+
+def sequence(loop: Loop) -> str:
+    """The repeated ops as text: `select, mul, add`."""
+    names = [name.removeprefix("aten::") for name in loop.unit[:_SHOWN_OPS]]
+    return ", ".join(names) + (", ..." if len(loop.unit) > _SHOWN_OPS else "")
+
+
+def what(facts: Facts, loop: Loop) -> str:
+    """How often it repeats, where, and what it takes."""
+    per_step = loop.repeats / max(loop.steps_seen, 1)
+    backward = loop.backward.total_ns
+    also = f" and {duration(facts.per_step(backward))} in its backward pass" if backward else ""
+    return (
+        f"the same {count(len(loop.unit), 'op')} (`{sequence(loop)}`) run {per_step:,.0f} times in a row {_WHERE[loop.phase]}, "
+        f"which takes {duration(facts.per_step(loop.forward.total_ns))}{also} of each "
+        f"{duration(facts.per_step(facts.window_ns))} step on the host"
+    )
+
+
+def evidence(facts: Facts, loop: Loop) -> tuple[Evidence, ...]:
+    """Cost and sequence."""
+    spans = loop.spans.total_ns
+    return (
+        Bars(
+            "mean step, host",
+            "ns",
+            (
+                Bar("loop", facts.per_step(loop.forward.total_ns)),
+                Bar("its backward pass", facts.per_step(loop.backward.total_ns)),
+                Bar("rest of the step", facts.per_step(facts.window_ns - spans)),
+            ),
+        ),
+        Table("one repetition", (Column("op", "text"),), tuple((name,) for name in loop.unit)),
+    )

@@ -1,0 +1,198 @@
+"""PY001 python-overhead: the device idles while the host runs code outside any op.
+
+## What it finds
+Time in which the device does nothing and the training thread is in no op, no launch and no loader: plain Python, NumPy, PIL,
+logging, a data pipeline without a DataLoader.
+
+## Why it costs time
+PyTorch runs ahead only while it is being called. Whatever else the program does between two calls has to fit behind the work
+already queued; the rest is idle time.
+
+## How it is measured
+`|idle and no event on the issuing and the main thread| / |used steps|` (the cause `python` of the waterfall). Pauses with rules of
+their own (garbage collection PY004, isolated gaps ID003) and loops over tensors (PY002, PY003) are taken out. On a CPU-only trace:
+time of the step's thread outside ops. Unit: nanoseconds, shown as a share of the step.
+
+## Example
+Slow:
+
+```python
+for path, target in samples:
+    image = torch.from_numpy(np.asarray(Image.open(path)))
+    train_step(image, target)
+```
+
+Faster:
+
+```python
+for image, target in DataLoader(ImageDataset(samples), batch_size=64, num_workers=4):
+    train_step(image, target)
+```
+
+## Fix
+1. Where stacks tell which function it is: move it out of the loop, vectorise it, or do it in the loader's workers.
+2. Where they do not: record one or two steps with `with_stack=True` to learn where; believe the plain trace for how much.
+
+## Expected gain
+At most the idle time outside ops.
+
+## When it is wrong
+Stacks make every Python call slower: with them the share is too high. A C++ extension or another thread that holds the
+interpreter's lock leaves no event and looks like Python. A device program whose device was not recorded shows its waits here.
+
+## Thresholds
+- `min_ratio`: share of the used steps from which the rule fires.
+- `max_events_per_ms`: Python events a millisecond from which the time of a trace with stacks is mostly the profiler's.
+
+## References
+- XProf, Python execution overhead 3 and 15 %; TraceML, residual 10 and 20 %
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.facts.loops import loop_time
+from analyzer.facts.stacks import CodeLine
+from analyzer.finding import (
+    Advice,
+    Bar,
+    Bars,
+    Confidence,
+    Evidence,
+    Finding,
+    Outcome,
+    Saving,
+    Severity,
+    cannot_tell,
+    clear,
+)
+from analyzer.intervals import IntervalSet
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import duration, share
+from rules.place import location
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="PY001",
+    name="python-overhead",
+    family="python",
+    title="Host code outside any op",
+    needs=frozenset({Capability.HOST_OPS}),
+    thresholds=(
+        Threshold("min_ratio", 0.05, "ratio", "between XProf's 3 % and TraceML's 10 %"),
+        Threshold("max_events_per_ms", 20, "count", "rules.md PG004: with more, stacks distort the step"),
+    ),
+    explains=("ID002",),
+    references=("https://github.com/openxla/xprof",),
+)
+_SHOWN = 5
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when host code outside ops owns at least `min_ratio` of the used steps."""
+    time = _time(facts)
+    ratio = facts.ratio(time.total_ns)
+    if ratio < limits["min_ratio"]:
+        yield clear(f"host code outside any op owns {share(ratio)} of the step, below {share(limits['min_ratio'])}")
+        return
+    if facts.unrecorded_device:
+        yield cannot_tell(
+            f"host code outside any op owns {share(ratio)} of the step, but ops ran on a device that was not recorded: it may be "
+            "waiting for it. Needs ProfilerActivity.CUDA"
+        )
+        return
+    yield _finding(facts, time, ratio, limits["max_events_per_ms"])
+
+
+def _finding(facts: Facts, time: IntervalSet, ratio: float, max_events_per_ms: float) -> Finding:
+    main = facts.main_thread
+    places = facts.stacks.inside(main, time) if main is not None else []
+    top = places[0] if places else None
+    named = (
+        f", most of it ({share(top[1] / time.total_ns)}) in `{top[0].function}` ({top[0].file}:{top[0].line})"
+        if top
+        else ""
+    )
+    who = "The GPU idles" if facts.device is not None else "The step spends"
+    step = duration(facts.per_step(facts.window_ns))
+    inflated = _inflated(facts, time, max_events_per_ms)
+    return Finding(
+        why=(
+            f"{who} {duration(facts.per_step(time.total_ns))} of each {step} step ({share(ratio)}) "
+            f"in host code outside any PyTorch op{named}."
+        ),
+        saving=Saving(
+            claims=time, basis="idle time in which no op, launch or loader runs on the threads that issue work"
+        ),
+        fix=_fix(facts, top[0] if top else None),
+        verify="Record again without stacks: the share of PY001 should fall below 5 %.",
+        steps_seen=facts.steps_with(time),
+        confidence=Confidence.HIGH if top and not inflated else Confidence.MEDIUM,
+        evidence=_evidence(facts, time, places),
+        location=location(top[0]) if top else None,
+        caveats=_caveats(facts, inflated=inflated),
+        severity_cap=Severity.MEDIUM if inflated else Severity.HIGH,
+    )
+
+
+def _time(facts: Facts) -> IntervalSet:
+    """The cause `python` without what other rules know more about."""
+    return facts.waterfall.owned("python") - facts.pauses.all - loop_time(facts)
+
+
+def _inflated(facts: Facts, time: IntervalSet, limit: float) -> bool:
+    """Whether so many Python calls were recorded in this time that the recording is a good part of it."""
+    calls = int(time.contains(facts.trace.python["start_ns"].to_numpy()).sum())
+    return calls / (time.total_ns / 1e6) > limit
+
+
+def _fix(facts: Facts, line: CodeLine | None) -> tuple[Advice, ...]:
+    workers = Advice(
+        "diff",
+        "-for item in samples:\n-    batch = prepare(item)\n"
+        "+for batch in DataLoader(PreparedDataset(samples), batch_size=B, num_workers=4):\n"
+        "     train_step(batch)",
+        "Where it prepares data: in the loader's workers it runs beside training.",
+    )
+    if line is not None:
+        move = Advice(
+            "text",
+            f"Move the work of `{line.function}` ({line.file}:{line.line}) out of the step, vectorise it, or do it every N steps.",
+            "The times are of a trace with stacks: believe the order, not the milliseconds.",
+        )
+        return (move, workers)
+    look = Advice(
+        "shell",
+        "advisor collect --stacks --active 2",
+        "Or `profile(..., with_stack=True)` for one or two steps: it names the functions. Believe this trace for how much.",
+    )
+    return (look, workers)
+
+
+def _caveats(facts: Facts, *, inflated: bool) -> tuple[str, ...]:
+    caveats = []
+    if inflated:
+        caveats.append("Recording stacks slows Python down: without them the share is smaller.")
+    if not len(facts.input_wait.calls):
+        caveats.append("No DataLoader was seen: loading by other means would be part of this.")
+    return tuple(caveats)
+
+
+def _evidence(facts: Facts, time: IntervalSet, places: list[tuple[CodeLine, int]]) -> tuple[Evidence, ...]:
+    share_of_step = Bars(
+        "mean step",
+        "ns",
+        (
+            Bar("host code outside ops", facts.per_step(time.total_ns)),
+            Bar("rest of the step", facts.per_step(facts.window_ns - time.total_ns)),
+        ),
+    )
+    if not places:
+        return (share_of_step,)
+    bars = tuple(Bar(f"{line.function} ({line.file}:{line.line})", facts.per_step(ns)) for line, ns in places[:_SHOWN])
+    return (share_of_step, Bars("your functions in that time (mean step)", "ns", bars))
+
+
+RULE = Rule(META, check, __doc__)

@@ -1,0 +1,134 @@
+"""PY003 repeated-small-ops: the same few small ops run once per tensor of a list.
+
+## What it finds
+A sequence of two or more small ops that repeats ten times or more in a row without going through one tensor: a moving average of
+the weights, a penalty per parameter, statistics per head or per expert.
+
+## Why it costs time
+Each op costs some microseconds of dispatch, however little it computes. On many tensors at once that is paid once.
+
+## How it is measured
+As PY002, for sequences that take no elements: units of 2 to 16 ops under one parent, outside loader and optimizer, none of which
+makes up a layer. On a device the rule speaks up only where launches limit the step; the cost is the idle time in the loop. On a
+CPU-only trace it is the loop's time, where a mean op takes less than 20 us. The saving is the cost times `1 - 1/n`. Unit:
+nanoseconds.
+
+## Example
+Slow:
+
+```python
+for average, weight in zip(averages, weights):
+    average.mul_(decay).add_(weight, alpha=1 - decay)
+```
+
+Faster:
+
+```python
+torch._foreach_lerp_(averages, weights, 1 - decay)
+```
+
+## Fix
+1. Lists of tensors: `torch._foreach_*`; for moving averages `torch._foreach_lerp_`, or `AveragedModel`.
+2. Tensors of one shape: stack them once, then one batched op (`bmm`, `einsum`).
+
+## Expected gain
+At most what all repetitions but one cost.
+
+## When it is wrong
+Identical layers repeat as well: sequences with an op of a layer (matrix product, convolution, normalisation, attention) are never
+reported, so experts and heads in a loop are missed. Norms per parameter belong to OP004.
+
+## Thresholds
+- `min_ratio`: share of the used steps that the loop takes on the host from which the rule fires.
+
+## References
+- HolisticTraceAnalysis, frequent kernel sequences; msprof-analyze, fusible ops
+- https://docs.pytorch.org/docs/stable/generated/torch.optim.swa_utils.AveragedModel.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.facts.loops import LIST_RATIO, Loop
+from analyzer.finding import Advice, Confidence, Finding, Outcome, clear
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import share
+from rules.place import location, named
+from rules.python.judging import evidence, line_of, saving_of, what
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="PY003",
+    name="repeated-small-ops",
+    family="python",
+    title="Same small ops, tensor by tensor",
+    needs=frozenset({Capability.HOST_OPS}),
+    thresholds=(
+        Threshold(
+            "min_ratio", LIST_RATIO, "ratio", "an inferred pattern: worth a word only where it is a low finding at least"
+        ),
+    ),
+    explains=("ID001", "PY001"),
+    references=("https://docs.pytorch.org/docs/stable/generated/torch.optim.swa_utils.AveragedModel.html",),
+)
+_MAX_FINDINGS = 3
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires for each repeated sequence that takes at least `min_ratio` of the used steps."""
+    loops = [loop for loop in facts.loops if _counts(loop)]
+    costly = [loop for loop in loops if facts.ratio(loop.spans.total_ns) >= limits["min_ratio"]]
+    if not costly:
+        longest = max((facts.ratio(loop.spans.total_ns) for loop in loops), default=0.0)
+        yield clear(f"repeated small ops take at most {share(longest)} of the step, below {share(limits['min_ratio'])}")
+        return
+    if facts.device is not None and not facts.launch_bound:
+        yield clear("small ops repeat, but the GPU has enough queued work meanwhile: launches do not limit the step")
+        return
+    for loop in costly[:_MAX_FINDINGS]:
+        line = line_of(facts, loop)
+        yield Finding(
+            why=f"A loop{named(line)} goes through a list of tensors: {what(facts, loop)}.",
+            saving=saving_of(facts, loop),
+            fix=_fix(loop),
+            verify="Record again: one `aten::_foreach_*` or batched op instead of the sequence; results must be the same.",
+            steps_seen=loop.steps_seen,
+            confidence=Confidence.MEDIUM,
+            evidence=evidence(facts, loop),
+            location=location(line),
+        )
+
+
+def _counts(loop: Loop) -> bool:
+    """Small ops of the program's own: no elements (PY002), no layer, no norms (OP004), nothing of a library's internals."""
+    ours = all(name.startswith("aten::") for name in loop.unit)
+    norms = any("norm" in name for name in loop.unit)
+    return ours and not norms and not loop.indexed and loop.avoidable
+
+
+def _fix(loop: Loop) -> tuple[Advice, ...]:
+    names = set(loop.unit)
+    lists = Advice(
+        "python",
+        "torch._foreach_mul_(tensors, factor)\ntorch._foreach_add_(tensors, others, alpha=alpha)",
+        "One call for a list of tensors instead of one per tensor.",
+    )
+    if names & {"aten::lerp_"} or {"aten::mul_", "aten::add_"} <= names:
+        average = Advice(
+            "diff",
+            "-for average, weight in zip(averages, weights):\n-    average.mul_(decay).add_(weight, alpha=1 - decay)\n"
+            "+torch._foreach_lerp_(averages, weights, 1 - decay)",
+            "Where it is a moving average of the weights, as `mul_` and `add_` suggest.",
+        )
+        return (average, lists)
+    return (
+        lists,
+        Advice(
+            "python", "result = f(torch.stack(tensors))", "Where all have one shape: stack once, then one batched op."
+        ),
+    )
+
+
+RULE = Rule(META, check, __doc__)

@@ -1,0 +1,146 @@
+"""PY005 unsteady-steps: some steps take much longer than the others.
+
+## What it finds
+Steps of at least one and a half times the median, and which cause the difference lies in.
+
+## Why it costs time
+The mean step, and with several ranks the slowest rank's, decides how long training takes. A steady loop would take the median.
+
+## How it is measured
+The longest of the used steps as a multiple of their median, the first step of the trace left out, with at least five steps. The
+causes of slow steps (1.25 times the median or more) are compared with those of the others; the cause with the largest difference
+is named. The saving is that difference, where the cause is idle time and not a pause that PY004 or ID003 know. Unit: nanoseconds.
+
+## Example
+Slow:
+
+```python
+for step, batch in enumerate(loader):
+    train_step(batch)
+    if step % 5 == 0:
+        print(evaluate(model))
+```
+
+Faster:
+
+```python
+for step, batch in enumerate(loader):
+    train_step(batch)
+print(evaluate(model))
+```
+
+## Fix
+1. Whatever differs: the named cause has a rule of its own.
+2. Compute that differs: inputs of changing size; sort or pad them into few sizes.
+
+## Expected gain
+At most what slow steps take beyond the others in that cause: mean less median.
+
+## When it is wrong
+Few steps: five show an outlier, not how often it comes. The last step may hold the profiler's stop. On a machine shared with
+others steps vary for reasons outside the program.
+
+## Thresholds
+- `max_ratio`: longest step as a multiple of the median from which the rule fires.
+- `min_steps`: steps below which nothing is said.
+
+## References
+- gpuprof (p99/p50 above 2); SageMaker Debugger, StepOutlier
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.facts.cause_names import DEVICE_CAUSES
+from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, Series, cannot_tell, clear
+from analyzer.intervals import IntervalSet
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import count, duration
+
+META = RuleMeta(
+    code="PY005",
+    name="unsteady-steps",
+    family="python",
+    title="Some steps take much longer",
+    thresholds=(
+        Threshold(
+            "max_ratio",
+            1.5,
+            "count",
+            "gpuprof uses p99/p50 above 2 on 20 steps; with 5 the maximum stands for the tail",
+        ),
+        Threshold("min_steps", 5, "count", "with fewer the median itself is uncertain"),
+    ),
+    references=("https://docs.aws.amazon.com/sagemaker/latest/dg/debugger-built-in-profiler-rules.html",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when the longest step is at least `max_ratio` times the median."""
+    steps = facts.unsteady
+    number = len(steps.steps)
+    if not facts.steps.marked:
+        yield cannot_tell(
+            "needs step marks (prof.step() after every iteration): where steps are guessed, so are their lengths"
+        )
+        return
+    if number < limits["min_steps"]:
+        yield cannot_tell(f"needs at least {limits['min_steps']:.0f} steps after the first; {number} can be used")
+        return
+    if steps.worst_ratio < limits["max_ratio"] or steps.cause is None:
+        yield clear(f"the longest step takes {steps.worst_ratio:.2f} times the median, below {limits['max_ratio']:.1f}")
+        return
+    slow = ", ".join(f"#{step}" for step in steps.slow[:5])
+    yield Finding(
+        why=(
+            f"{count(len(steps.slow), 'step')} of {number} ({slow}) take up to {steps.worst_ratio:.1f} times the median of "
+            f"{duration(steps.median_ns)}; {duration(steps.excess_ns)} of the difference is {_word(facts, steps.cause)}."
+        ),
+        saving=_saving(facts, steps.cause),
+        fix=(_fix(facts, steps.cause),),
+        verify="Record at least 5 steps again: the longest should stay below 1.5 times the median.",
+        steps_seen=len(steps.slow),
+        confidence=Confidence.MEDIUM,
+        evidence=(
+            Series("duration of each step", "ns", tuple(float(value) for value in steps.steps["dur_ns"])),
+            Bars("steps", "ns", (Bar("median", steps.median_ns), Bar("longest", float(steps.steps["dur_ns"].max())))),
+        ),
+        caveats=("A few recorded steps do not tell how often this happens.",),
+    )
+
+
+def _word(facts: Facts, cause: str) -> str:
+    if cause == "compute":
+        return "work of the model itself" if facts.device is None else "GPU work"
+    return f"`{cause}`"
+
+
+def _saving(facts: Facts, cause: str) -> Saving:
+    if cause in DEVICE_CAUSES:
+        return Saving(basis="none of its own: slow steps do more work")
+    frame = facts.unsteady.steps
+    slow = frame[frame["number"].isin(facts.unsteady.slow)]
+    inside = IntervalSet(slow["start_ns"].to_numpy(), slow["end_ns"].to_numpy())
+    owned = facts.waterfall.owned(cause) & inside
+    excess = facts.unsteady.excess_ns / owned.total_ns if owned else 0.0
+    return Saving(
+        claims=owned.scaled(min(excess, 1.0)) - facts.pauses.all,
+        basis="what slow steps lose beyond the others in this cause",
+    )
+
+
+def _fix(facts: Facts, cause: str) -> Advice:
+    if cause == "compute":
+        if facts.device is None:
+            note = "Or another process takes the CPU: record on a quiet machine."
+        else:
+            note = "Changing input sizes also make cuDNN and the allocator start anew."
+        return Advice("text", "Look for inputs of changing size: sort or pad them into few sizes.", note)
+    return Advice(
+        "text", f"Compare slow and usual steps in the timeline: the difference is `{cause}`, see the finding on it.", ""
+    )
+
+
+RULE = Rule(META, check, __doc__)

@@ -1,0 +1,51 @@
+"""Waiting calls: whose they are and what they own."""
+
+from __future__ import annotations
+
+from analyzer.facts import Facts
+from builders import TraceBuilder
+
+
+def world() -> TraceBuilder:
+    """One step of 1 ms in which the device idles from 400 us on, and a sync of 100 us from 300 us on."""
+    builder = TraceBuilder()
+    builder.step(0, 0, 1_000)
+    builder.launch(0, kernel_start=10, kernel_dur=390)
+    builder.runtime("cudaStreamSynchronize", 300, 100)
+    builder.op("aten::relu", 400, 500)
+    builder.launch(895, kernel_start=905, kernel_dur=50, op=None)
+    return builder
+
+
+def test_a_call_owns_never_more_than_it_lasted() -> None:
+    facts = Facts(world().trace())
+    assert facts.waterfall.owned("sync").total_ns == 500_000
+    assert facts.waits.owned("explicit").total_ns == 100_000
+    assert facts.waits.calls["idle_ns"].tolist() == [100_000]
+
+
+def test_two_calls_never_own_the_same_nanosecond() -> None:
+    builder = world()
+    builder.op("aten::item", 450, 200)
+    builder.runtime("cudaStreamSynchronize", 450, 200)
+    facts = Facts(builder.trace())
+    explicit, scalar = facts.waits.owned("explicit"), facts.waits.owned("scalar")
+    # The first call owns what lies between it and the second one.
+    assert explicit.total_ns == 50_000
+    assert scalar.total_ns > 0
+    assert not (explicit & scalar)
+
+
+def test_waiting_for_a_copy_to_the_device_is_nobody_elses() -> None:
+    builder = world()
+    builder.op("aten::copy_", 100, 100)
+    builder.copy("HtoD", 110, 20, start=150, dur=5, op=None)
+    builder.runtime("cudaStreamSynchronize", 140, 30)
+    facts = Facts(builder.trace())
+    assert sorted(facts.waits.calls["reason"]) == ["copy_in", "explicit"]
+
+
+def test_the_profilers_own_is_set_aside() -> None:
+    builder = world()
+    builder.runtime("cudaDeviceSynchronize", 960, 30)
+    assert "profiler" in set(Facts(builder.trace()).waits.calls["reason"])

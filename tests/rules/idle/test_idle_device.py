@@ -1,0 +1,59 @@
+"""ID002: the header over the other findings: how long the device idles and what the host does meanwhile."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Severity, State
+from builders import TraceBuilder
+from rules.idle.idle_device import RULE
+from worlds import judged, renamed, run, shifted
+
+STEP = 100_000
+
+
+def world(*, idle: float = 40_000, collective: bool = False, device: str | None = "cuda") -> TraceBuilder:
+    """Steps of 100 ms: `idle` us inside the loader, then one kernel."""
+    builder = TraceBuilder(device)
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP).loader(at, idle)
+        if device is None:
+            builder.op("aten::linear", at + idle, STEP - idle)
+            continue
+        name = "ncclDevKernel_AllReduce_Sum_f32" if collective else "gemm"
+        builder.launch(at + idle - 5, kernel_start=at + idle, kernel_dur=STEP - idle, name=name)
+    return builder
+
+
+def test_fires_as_information_without_a_saving_of_its_own() -> None:
+    found = judged(RULE, world())
+    assert (found.severity, found.ns_per_step) == (Severity.INFO, 0)
+    assert found.finding.why == (
+        "The GPU idles much of the step: 40 ms of 100 ms (40 %). For the largest part (40 %) the host waits for the data loader."
+    )
+    assert "DL001" in found.finding.fix[0].code
+
+
+@pytest.mark.parametrize(("idle", "words"), [(20_000, "part of"), (35_000, "much of"), (60_000, "most of")])
+def test_the_share_decides_the_words(idle: float, words: str) -> None:
+    assert f"idles {words} the step" in judged(RULE, world(idle=idle)).finding.why
+
+
+def test_collectives_count_as_busy() -> None:
+    assert run(RULE, world(idle=1_000, collective=True)).state is State.CLEAR
+
+
+@pytest.mark.parametrize(("idle", "state"), [(14_900, State.CLEAR), (15_100, State.FIRED)])
+def test_boundary(idle: float, state: State) -> None:
+    assert run(RULE, world(idle=idle)).state is state
+
+
+def test_without_a_device_the_question_does_not_arise() -> None:
+    assert run(RULE, world(device=None)).state is State.NOT_APPLICABLE
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain = judged(RULE, world())
+    other = judged(RULE, renamed(shifted(world(), 1e12), 1_000))
+    assert (other.finding.why, other.identity) == (plain.finding.why, plain.identity)

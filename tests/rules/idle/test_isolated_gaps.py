@@ -1,0 +1,91 @@
+"""ID003: one step of six stops for 80 ms to write a checkpoint."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Confidence, Severity, State
+from builders import TraceBuilder
+from rules.idle.isolated_gaps import RULE
+from rules.python.python_overhead import RULE as PYTHON
+from worlds import judged, renamed, run, shifted
+
+STEP = 100_000
+
+
+def world(
+    *,
+    gap: float = 80_000,
+    slow: tuple[int, ...] = (2,),
+    steps: int = 6,
+    device: str | None = "cuda",
+    loader: bool = False,
+) -> TraceBuilder:
+    """Steps of 100 ms, those in `slow` longer by `gap` us in which only Python runs."""
+    builder = TraceBuilder(device)
+    at = 0.0
+    for number in range(steps):
+        long = gap if number in slow else 0
+        builder.step(number, at, STEP + long)
+        if long and loader:
+            builder.loader(at, long)
+        if device is None:
+            builder.op("aten::linear", at + long, STEP)
+        else:
+            builder.launch(at + long, kernel_start=at + long + 5, kernel_dur=STEP - 5)
+        at += STEP + long
+    return builder
+
+
+def test_fires_with_the_gap() -> None:
+    found = judged(RULE, world())
+    # And the 5 us of the launch that ends it.
+    assert found.finding.saving.claims.total_ns == 80_005_000
+    assert found.ratio == pytest.approx(80 / 680, abs=1e-4)
+    assert (found.severity, found.confidence) == (Severity.MEDIUM, Confidence.LOW)
+    assert "In 1 of 6 steps the program stops: the GPU idles for 80 ms" in found.finding.why
+
+
+def test_names_what_stacks_show() -> None:
+    builder = world()
+    builder.python("train.py(40): main", 0, 6 * STEP + 80_000)
+    builder.python("torch/serialization.py(900): save", 2 * STEP + 100, 79_000)
+    found = judged(RULE, builder)
+    assert "stops for checkpoint in `main` (train.py:40)" in found.finding.why
+    assert found.confidence is Confidence.HIGH
+    assert "async_save" in found.finding.fix[0].code
+
+
+def test_fires_on_the_cpu() -> None:
+    assert judged(RULE, world(device=None)).finding.saving.claims.total_ns == 80_000_000
+
+
+def test_what_happens_in_every_step_is_not_isolated() -> None:
+    builder = world(slow=(0, 1, 2, 3, 4, 5))
+    assert run(RULE, builder).state is State.CLEAR
+    assert run(PYTHON, builder).state is State.FIRED
+
+
+def test_the_same_gap_is_not_claimed_by_py001_or_for_the_loader() -> None:
+    assert run(PYTHON, world()).state is State.CLEAR
+    assert run(RULE, world(loader=True)).state is State.CLEAR
+
+
+@pytest.mark.parametrize(("gap", "state"), [(49_000, State.CLEAR), (51_000, State.FIRED)])
+def test_boundary_of_a_long_gap(gap: float, state: State) -> None:
+    assert run(RULE, world(gap=gap)).state is state
+
+
+@pytest.mark.parametrize(("limit", "state"), [(0.12, State.CLEAR), (0.11, State.FIRED)])
+def test_boundary_of_the_share(limit: float, state: State) -> None:
+    assert run(RULE, world(), limits={"min_ratio": limit}).state is state
+
+
+def test_two_steps_cannot_tell_once_from_always() -> None:
+    assert run(RULE, world(steps=2, slow=(1,))).state is State.CANNOT_TELL
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain = judged(RULE, world())
+    other = judged(RULE, renamed(shifted(world(), 1e12), 1_000))
+    assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)

@@ -1,0 +1,108 @@
+"""ID001: steps of many short kernels, each waiting for its launch."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Confidence, Severity, State
+from builders import TraceBuilder
+from rules.idle.launch_bound import RULE
+from rules.python.python_overhead import RULE as PYTHON
+from worlds import judged, renamed, run, shifted
+
+STEP = 10_000
+KERNELS = 50
+
+
+def world(
+    *,
+    kernel: float = 100,
+    lead: float = 3,
+    device: str = "cuda",
+    op: bool = True,
+    optimizer: bool = False,
+    blocking: bool = False,
+) -> TraceBuilder:
+    """Steps of 10 ms with 50 kernels, one every 200 us; between them the host dispatches the next one inside an op."""
+    builder = TraceBuilder(device)
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        if optimizer:
+            builder.optimizer(at, STEP)
+        for index in range(KERNELS):
+            start = at + index * 200
+            if op:
+                builder.op("aten::relu", start, 199)
+            call = 5 + lead + kernel if blocking else 5
+            builder.launch(start + 50, kernel_start=start + 55 + lead, kernel_dur=kernel, op=None, call_dur=call)
+    return builder
+
+
+def test_fires_with_the_idle_time_in_dispatch() -> None:
+    found = judged(RULE, world())
+    # Of each 200 us the kernel takes 100; 3 us between launch and kernel are device_wait, 1 us at the end is outside the op.
+    claims = found.finding.saving.claims.total_ns
+    assert claims == pytest.approx(3 * KERNELS * 96_000, rel=0.01)
+    assert (found.severity, found.confidence) == (Severity.HIGH, Confidence.HIGH)
+    assert "dispatches 50 kernels: each starts 3.0 us after its launch returns" in found.finding.why
+
+
+@pytest.mark.parametrize("option", ["with_stack", "profile_memory"])
+def test_never_high_when_the_recording_slows_the_host(option: str) -> None:
+    builder = world()
+    builder.top[option] = 1
+    found = judged(RULE, builder)
+    assert found.severity is Severity.MEDIUM
+    assert option in found.finding.caveats[0]
+
+
+@pytest.mark.parametrize(
+    ("device", "lead", "state"),
+    [
+        ("cuda", 9, State.FIRED),
+        ("cuda", 11, State.CLEAR),
+        ("rocm", 24, State.FIRED),
+        ("rocm", 26, State.CLEAR),
+    ],
+)
+def test_boundary_of_the_lead(device: str, lead: float, state: State) -> None:
+    assert run(RULE, world(device=device, lead=lead, kernel=50)).state is state
+
+
+@pytest.mark.parametrize(("kernel", "state"), [(172, State.CLEAR), (160, State.FIRED)])
+def test_boundary_of_the_idle_share(kernel: float, state: State) -> None:
+    assert run(RULE, world(kernel=kernel, lead=-3)).state is state
+
+
+def test_python_between_the_launches_is_the_business_of_py001() -> None:
+    builder = world(op=False)
+    builder.op("aten::relu", 0, 10)
+    assert run(RULE, builder).state is State.CLEAR
+    assert run(PYTHON, builder).state is State.FIRED
+
+
+def test_waiting_launches_look_alike_and_are_left_out() -> None:
+    result = run(RULE, world(blocking=True))
+    assert result.state is State.CANNOT_TELL
+    assert "SY005" in result.reason
+
+
+def test_few_launches_say_nothing() -> None:
+    builder = TraceBuilder()
+    builder.step(0, 0, STEP)
+    builder.launch(0, kernel_start=8, kernel_dur=10)
+    assert run(RULE, builder).state is State.CANNOT_TELL
+
+
+def test_without_a_device_the_question_does_not_arise() -> None:
+    builder = TraceBuilder(None)
+    builder.step(0, 0, STEP)
+    builder.op("aten::relu", 0, STEP)
+    assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain = judged(RULE, world())
+    other = judged(RULE, renamed(shifted(world(), 1e12), 1_000))
+    assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)

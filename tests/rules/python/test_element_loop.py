@@ -1,0 +1,157 @@
+"""PY002: a loss that goes through its batch sample by sample, between the last layer and the backward pass."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.facts import Facts
+from analyzer.finding import Confidence, Severity, State
+from builders import AUTOGRAD, TraceBuilder
+from rules.python.element_loop import RULE
+from rules.python.python_overhead import RULE as PYTHON
+from rules.python.repeated_small_ops import RULE as SMALL
+from worlds import judged, renamed, run, shifted
+
+STEP = 10_000
+UNIT = ("aten::select", "aten::select", "aten::sub", "aten::add")
+
+
+def world(
+    *,
+    samples: int = 40,
+    each: float = 8,
+    device: str | None = None,
+    unit: tuple[str, ...] = UNIT,
+    inside: str | None = None,
+    backward: bool = True,
+    busy: bool = False,
+) -> TraceBuilder:
+    """Steps of 10 ms: a layer of 1 ms, then `samples` times the unit with 2 us of Python between ops, then the backward pass."""
+    builder = TraceBuilder(device)
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        builder.op("aten::linear", at, 990, **{"Sequence number": number * 1_000})
+        start = at + 1_000
+        length = samples * len(unit) * (each + 2)
+        if inside == "loader":
+            builder.loader(start, length)
+        elif inside is not None:
+            builder.op(inside, start, length)
+        for index in range(samples * len(unit)):
+            when = start + index * (each + 2)
+            builder.op(unit[index % len(unit)], when, each, **{"Sequence number": number * 1_000 + 1 + index})
+        if device:
+            builder.launch(at, kernel_start=at + 5, kernel_dur=9_990 if busy else 990)
+            builder.launch(start + length, kernel_start=start + length + 5, kernel_dur=100)
+        if backward:
+            thread = AUTOGRAD if device else None
+            extra = {"thread": thread} if thread else {}
+            node = "autograd::engine::evaluate_function: SubBackward0"
+            builder.op(node, at + 9_000, 500, **extra, **{"Sequence number": number * 1_000 + 2})
+            builder.op(
+                "autograd::engine::evaluate_function: AddmmBackward0",
+                at + 9_600,
+                300,
+                **extra,
+                **{"Sequence number": number * 1_000},
+            )
+    return builder
+
+
+def test_fires_on_the_cpu_with_all_but_one_repetition() -> None:
+    found = judged(RULE, world())
+    # 40 x 4 ops of 8 us with 2 us between them, less the last gap: 1,598 us, and 500 us in the backward pass.
+    loop = 3 * (40 * 4 * 8 + 500) * (1 - 1 / 40)
+    between = 3 * (40 * 4 - 1) * 2 * (1 - 1 / 40)
+    assert found.finding.saving.kernel_ns == pytest.approx(loop * 1_000, abs=2)
+    assert found.finding.saving.claims.total_ns == pytest.approx(between * 1_000, abs=500)
+    assert (found.severity, found.confidence) == (Severity.HIGH, Confidence.HIGH)
+    assert found.finding.title == "Loss computed in a Python loop"
+    assert "the same 4 ops (`select, select, sub, add`) run 40 times in a row" in found.finding.why
+    assert "1.6 ms and 500 us in its backward pass of each 10 ms step" in found.finding.why
+
+
+def test_on_a_device_only_its_idle_time_counts() -> None:
+    assert judged(RULE, world(device="cuda")).finding.saving.claims.total_ns > 3 * 1_500_000
+    assert judged(RULE, world(device="cuda", busy=True)).finding.saving.claims.total_ns == 0
+
+
+def test_long_ops_would_take_their_time_in_one_call_as_well() -> None:
+    found = judged(RULE, world(samples=12, each=100))
+    assert found.finding.saving.kernel_ns == 0
+
+
+def test_a_loop_elsewhere_is_not_called_a_loss() -> None:
+    found = judged(RULE, world(backward=False))
+    assert found.finding.title is None
+    assert "in the step" in found.finding.why
+
+
+def test_a_recurrent_network_is_inherent() -> None:
+    result = run(RULE, world(unit=("aten::select", "aten::rnn_tanh_cell")))
+    assert result.state is State.CLEAR
+    assert "steps in time" in result.reason
+
+
+@pytest.mark.parametrize("inside", ["loader", "aten::lstm", "SomeBackward0"])
+def test_loops_of_others_do_not_count(inside: str) -> None:
+    assert run(RULE, world(inside=inside)).state is State.CLEAR
+
+
+def test_a_loop_inside_the_users_own_function_counts() -> None:
+    assert run(RULE, world(inside="MyLoss")).state is State.FIRED
+
+
+def test_rows_of_an_unbound_tensor_are_elements_too() -> None:
+    builder = world(unit=("aten::sub", "aten::pow"))
+    assert run(RULE, builder).state is State.CLEAR
+    for number in range(3):
+        builder.op("aten::unbind", number * STEP + 992, 5)
+    assert run(RULE, builder).state is State.FIRED
+
+
+def test_its_time_is_not_claimed_by_the_rules_on_python_and_small_ops() -> None:
+    assert run(SMALL, world()).state is State.CLEAR
+    facts = Facts(world().trace())
+    other = judged(PYTHON, world())
+    loop = facts.loops[0].spans
+    assert not (other.finding.saving.claims & loop)
+
+
+# 40 x 4 ops take 160 x (each + 2) us of 10 ms.
+@pytest.mark.parametrize(("samples", "state"), [(9, State.CLEAR), (10, State.FIRED)])
+def test_boundary_of_repetitions(samples: int, state: State) -> None:
+    assert run(RULE, world(samples=samples)).state is state
+
+
+@pytest.mark.parametrize(("limit", "state"), [(0.211, State.CLEAR), (0.209, State.FIRED)])
+def test_boundary_of_the_share(limit: float, state: State) -> None:
+    assert run(RULE, world(), limits={"min_ratio": limit}).state is state
+
+
+def test_names_the_users_line() -> None:
+    builder = world()
+    for number in range(3):
+        builder.python("/work/project/train.py(5): main", number * STEP, STEP)
+        builder.python("/work/project/losses.py(12): hinge", number * STEP + 990, 2_000)
+        builder.python("torch/_tensor.py(30): __getitem__", number * STEP + 995, 100)
+    found = judged(RULE, builder)
+    assert found.finding.location is not None
+    assert (found.finding.location.file, found.finding.location.line, found.finding.location.function) == (
+        "losses.py",
+        12,
+        "hinge",
+    )
+
+
+def test_device_traces_without_host_ops_cannot_tell() -> None:
+    builder = TraceBuilder()
+    builder.kernel("k", 0, 100).kernel("k", 200, 100)
+    assert run(RULE, builder).state is State.CANNOT_TELL
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain = judged(RULE, world())
+    other = judged(RULE, renamed(shifted(world(), 1e12), 1_000))
+    assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)

@@ -1,0 +1,80 @@
+"""PY004: the garbage collector stops one step of six for 30 ms."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Confidence, Severity, State
+from builders import TraceBuilder
+from rules.idle.isolated_gaps import RULE as GAPS
+from rules.python.gc_pauses import RULE
+from rules.python.python_overhead import RULE as PYTHON
+from worlds import judged, renamed, run, shifted
+
+STEP = 100_000
+
+
+def world(
+    *, pause: float = 30_000, recorded: bool = True, slow: tuple[int, ...] = (3,), steps: int = 6
+) -> TraceBuilder:
+    """Steps of 100 ms on the CPU, those in `slow` with a pause in the middle."""
+    builder = TraceBuilder(None)
+    for number in range(steps):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        long = pause if number in slow else 0
+        builder.op("aten::linear", at, 50_000)
+        if long and recorded:
+            builder.python("Python GC", at + 50_000, long)
+        builder.op("aten::linear", at + 50_000 + long, 50_000 - long)
+    return builder
+
+
+def test_fires_with_the_recorded_pause() -> None:
+    found = judged(RULE, world())
+    assert found.finding.saving.claims.total_ns == 30_000_000
+    assert found.ratio == pytest.approx(0.05)
+    assert (found.severity, found.confidence) == (Severity.LOW, Confidence.HIGH)
+    assert found.finding.why.startswith(
+        "Python's garbage collector stops training in 1 of 6 steps: 30 ms in all (5.0 %"
+    )
+
+
+def test_silence_is_only_a_possible_pause() -> None:
+    found = judged(RULE, world(recorded=False, pause=40_000))
+    assert (found.severity, found.confidence) == (Severity.LOW, Confidence.LOW)
+    assert found.finding.title == "Possible garbage collector pauses"
+    assert "record_python_gc_info" in found.finding.fix[0].code
+
+
+def test_its_time_is_not_claimed_by_other_rules() -> None:
+    builder = world(pause=49_000, slow=(2, 3))
+    assert run(RULE, builder).state is State.FIRED
+    assert run(PYTHON, builder).state is State.CLEAR
+    assert run(GAPS, builder).state is State.CLEAR
+
+
+def test_what_happens_in_every_step_is_no_collection() -> None:
+    assert run(RULE, world(recorded=False, slow=(0, 1, 2, 3, 4, 5))).state is State.CLEAR
+
+
+@pytest.mark.parametrize(("pause", "state"), [(11_900, State.CLEAR), (12_100, State.FIRED)])
+def test_boundary(pause: float, state: State) -> None:
+    assert run(RULE, world(pause=pause)).state is state
+
+
+def test_one_pause_of_half_a_step_is_enough() -> None:
+    assert run(RULE, world(pause=30_000), limits={"min_ratio": 0.5, "min_step_ratio": 0.29}).state is State.FIRED
+    assert run(RULE, world(pause=30_000), limits={"min_ratio": 0.5, "min_step_ratio": 0.31}).state is State.CLEAR
+
+
+def test_device_traces_without_host_ops_cannot_tell() -> None:
+    builder = TraceBuilder()
+    builder.kernel("k", 0, 100).kernel("k", 200, 100)
+    assert run(RULE, builder).state is State.CANNOT_TELL
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain = judged(RULE, world())
+    other = judged(RULE, renamed(shifted(world(), 1e12), 1_000))
+    assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)

@@ -1,0 +1,96 @@
+"""PY001: a step that prepares its batch with NumPy for 40 ms before it calls the first op."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Confidence, Severity, State
+from builders import TraceBuilder
+from rules.data_loading.input_bound import RULE as INPUT
+from rules.python.python_overhead import RULE
+from worlds import judged, renamed, run, shifted
+
+STEP = 100_000
+
+
+def world(
+    *, gap: float = 40_000, device: str | None = "cuda", loader: bool = False, busy: bool = False
+) -> TraceBuilder:
+    """Steps of 100 ms that begin with `gap` us without any event."""
+    builder = TraceBuilder(device)
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        if loader:
+            builder.loader(at, gap)
+        if device is None:
+            builder.op("aten::linear", at + gap, STEP - gap)
+        else:
+            start = at if busy else at + gap
+            builder.launch(start, kernel_start=start + 5, kernel_dur=STEP - (start - at) - 5)
+    return builder
+
+
+def test_fires_with_the_gap() -> None:
+    found = judged(RULE, world())
+    assert found.ns_per_step == 40_000_000
+    assert (found.severity, found.confidence) == (Severity.HIGH, Confidence.MEDIUM)
+    assert found.finding.why == "The GPU idles 40 ms of each 100 ms step (40 %) in host code outside any PyTorch op."
+    assert "--stacks" in found.finding.fix[0].code
+
+
+def test_fires_on_the_cpu() -> None:
+    assert judged(RULE, world(device=None)).ns_per_step == 40_000_000
+
+
+def test_names_the_users_function_with_most_own_time() -> None:
+    builder = world()
+    for number in range(3):
+        at = number * STEP
+        builder.python("/home/someone/work/train.py(10): main", at, STEP)
+        builder.python("/home/someone/work/data/prepare.py(7): augment", at + 1_000, 36_000)
+        builder.python("numpy/core/fromnumeric.py(3): clip", at + 2_000, 30_000)
+    found = judged(RULE, builder)
+    assert found.finding.location is not None
+    assert (found.finding.location.file, found.finding.location.function) == ("data/prepare.py", "augment")
+    assert "most of it (90 %) in `augment` (data/prepare.py:7)" in found.finding.why
+    assert found.confidence is Confidence.HIGH
+
+
+def test_many_recorded_calls_inflate_it() -> None:
+    builder = world()
+    for number in range(3):
+        for index in range(1_000):
+            builder.python("train.py(10): tick", number * STEP + index * 40, 10)
+    found = judged(RULE, builder)
+    assert found.severity is Severity.MEDIUM
+    assert "slows Python down" in found.finding.caveats[0]
+
+
+def test_waiting_for_the_loader_is_not_claimed() -> None:
+    builder = world(loader=True)
+    assert run(RULE, builder).state is State.CLEAR
+    assert run(INPUT, builder).state is State.FIRED
+
+
+def test_quiet_beside_a_busy_device() -> None:
+    assert run(RULE, world(busy=True)).state is State.CLEAR
+
+
+@pytest.mark.parametrize(("gap", "state"), [(4_900, State.CLEAR), (5_100, State.FIRED)])
+def test_boundary(gap: float, state: State) -> None:
+    assert run(RULE, world(gap=gap)).state is state
+
+
+def test_cannot_tell_where_the_device_was_not_recorded() -> None:
+    builder = world(device=None)
+    builder.op("aten::cudnn_convolution", 50_000, 10)
+    result = run(RULE, builder)
+    assert result.state is State.CANNOT_TELL
+    assert "ProfilerActivity.CUDA" in result.reason
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain = judged(RULE, world())
+    other = judged(RULE, renamed(shifted(world(), 1e12), 1_000))
+    assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)

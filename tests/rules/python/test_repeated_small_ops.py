@@ -1,0 +1,81 @@
+"""PY003: a moving average of the weights, updated tensor by tensor after the optimizer."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Confidence, Severity, State
+from builders import TraceBuilder
+from rules.optimizer.per_parameter_norms import RULE as NORMS
+from rules.python.element_loop import RULE as ELEMENTS
+from rules.python.repeated_small_ops import RULE
+from worlds import judged, renamed, run, shifted
+
+STEP = 10_000
+UNIT = ("aten::mul_", "aten::add_")
+
+
+def world(
+    *, tensors: int = 60, each: float = 10, unit: tuple[str, ...] = UNIT, device: str | None = None, lead: float = 3
+) -> TraceBuilder:
+    """Steps of 10 ms that begin with the unit once per tensor, each op of `each` us; on a device each launches a kernel of 1 us."""
+    builder = TraceBuilder(device)
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        for index in range(tensors * len(unit)):
+            when = at + index * each
+            builder.op(unit[index % len(unit)], when, each)
+            if device:
+                builder.launch(when + 2, kernel_start=when + 4 + lead, kernel_dur=1, op=None, call_dur=2)
+        rest = at + tensors * len(unit) * each
+        builder.op("aten::linear", rest, at + STEP - rest)
+        if device:
+            builder.launch(rest, kernel_start=rest + 5 + lead, kernel_dur=at + STEP - rest - 10 - lead, op=None)
+    return builder
+
+
+def test_fires_on_the_cpu_with_all_but_one_repetition() -> None:
+    found = judged(RULE, world())
+    assert found.ratio == pytest.approx(0.12 * (1 - 1 / 60), abs=1e-6)
+    assert (found.severity, found.confidence) == (Severity.MEDIUM, Confidence.MEDIUM)
+    assert "the same 2 ops (`mul_, add_`) run 60 times in a row" in found.finding.why
+    assert "_foreach_lerp_" in found.finding.fix[0].code
+
+
+def test_on_a_device_only_where_launches_limit_the_step() -> None:
+    assert run(RULE, world(device="cuda", tensors=160)).state is State.FIRED
+    result = run(RULE, world(device="cuda", tensors=160, lead=500))
+    assert result.state is State.CLEAR
+    assert "queued work" in result.reason
+
+
+@pytest.mark.parametrize("unit", [("aten::linear", "aten::relu"), ("aten::copy_",)])
+def test_layers_and_single_ops_are_normal(unit: tuple[str, ...]) -> None:
+    assert run(RULE, world(unit=unit)).state is State.CLEAR
+
+
+def test_norms_and_elements_have_rules_of_their_own() -> None:
+    norms = world(unit=("aten::linalg_vector_norm", "aten::pow"))
+    assert run(RULE, norms).state is State.CLEAR
+    assert run(NORMS, norms).state is State.FIRED
+    elements = world(unit=("aten::select", "aten::pow"))
+    assert run(RULE, elements).state is State.CLEAR
+    assert run(ELEMENTS, elements).state is State.FIRED
+
+
+@pytest.mark.parametrize(("tensors", "state"), [(24, State.CLEAR), (26, State.FIRED)])
+def test_boundary(tensors: int, state: State) -> None:
+    assert run(RULE, world(tensors=tensors)).state is state
+
+
+def test_device_traces_without_host_ops_cannot_tell() -> None:
+    builder = TraceBuilder()
+    builder.kernel("k", 0, 100).kernel("k", 200, 100)
+    assert run(RULE, builder).state is State.CANNOT_TELL
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain = judged(RULE, world())
+    other = judged(RULE, renamed(shifted(world(), 1e12), 1_000))
+    assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)
