@@ -2,10 +2,10 @@
 
 import random
 
-import analyses
 import msgspec
 import pytest
 
+import analyses
 from analyzer.analysis import Analysis
 from analyzer.report import formats
 
