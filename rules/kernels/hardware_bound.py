@@ -13,13 +13,13 @@ Share of the used steps in which a kernel other than a collective runs; share of
 share of these on tensor cores, by kernel names and recorded input types. Occupancy and memory bandwidth are not in a trace.
 
 ## Example
-More work than needed:
+Slow (more work than needed):
 
 ```python
 model = Model(depth=24)
 ```
 
-Less work:
+Faster (less work):
 
 ```python
 model = Model(depth=12)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from recorded import SAMPLES
 
 from analyzer.analysis import Analysis
 from analyzer.explain import Options, analyse
+from recorded import SAMPLES
 
 
 def loading(name: str) -> Analysis:
