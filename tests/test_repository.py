@@ -1,0 +1,72 @@
+"""Habits that only a test keeps: file sizes, links, constraints, the numbers the README repeats."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from recorded import ROOT
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+SIZE_LIMIT = 300
+# Declarations, not code: splitting them would scatter what is read as one list.
+LARGER = {
+    "analyzer/analysis.py": "the whole document, one class per part",
+    "analyzer/facts/__init__.py": "one property per measurement",
+    "traces/collect/trace_advisor_hook.py": "loaded by its path into the user's process, so it is one file",
+}
+SOURCES = sorted(path for name in ("traces", "analyzer", "rules") for path in (ROOT / name).rglob("*.py"))
+PAGES = [ROOT / "README.md", ROOT / ".github" / "CONTRIBUTING.md", ROOT / "rules" / "README.md"]
+
+
+def test_source_files_are_short() -> None:
+    sizes = {path.relative_to(ROOT).as_posix(): len(path.read_text("utf-8").splitlines()) for path in SOURCES}
+    assert {name for name, size in sizes.items() if size > SIZE_LIMIT} <= set(LARGER)
+    assert all(sizes[name] > SIZE_LIMIT for name in LARGER), "an exception that is none any more"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.parent.name + "/" + page.name)
+def test_links_within_the_repository_lead_somewhere(page: Path) -> None:
+    targets = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text("utf-8"))
+    assert [target for target in targets if "://" not in target and not (page.parent / target).exists()] == []
+
+
+def test_files_named_in_contributing_exist() -> None:
+    text = (ROOT / ".github" / "CONTRIBUTING.md").read_text("utf-8")
+    named = re.findall(r"`((?:traces|analyzer|rules|tests|\.github)/[\w./]+\.\w+)`", text)
+    assert len(named) > 10
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_readme_shows_the_exit_codes_there_are() -> None:
+    from analyzer.cli import main as command_line
+    from analyzer.cli.explain import GATE_FAILED
+    from traces.errors import AdvisorError, UnreadableTraceError, UntrustedTraceError, UsageError
+
+    errors = (UsageError, UnreadableTraceError, UntrustedTraceError, AdvisorError)
+    codes = {0, GATE_FAILED, command_line.INTERRUPTED, *(error.exit_code for error in errors)}
+    shown = re.findall(r"^\| (\d+) \|", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
+    assert {int(code) for code in shown} == codes
+
+
+def test_constraints_are_exact_and_name_no_host() -> None:
+    lines = (ROOT / ".ci" / "constraints.txt").read_text("utf-8").splitlines()
+    pinned = [line for line in lines if line and not line.startswith("#")]
+    assert all(re.fullmatch(r"[a-z0-9-]+==[\w.!+]+( ; .+)?", line) for line in pinned)
+    assert not [line for line in lines if "://" in line]
+    required = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    wanted = required["dependencies"] + [one for extra in required["optional-dependencies"].values() for one in extra]
+    names = {re.match(r"[A-Za-z0-9-]+", one).group().lower() for one in wanted} - {"trace-advisor"}
+    assert names <= {line.partition("==")[0] for line in pinned}
+
+
+def test_no_page_names_this_machine() -> None:
+    for page in PAGES:
+        assert not re.search(r"/(?:home|root|work|tmp)/", page.read_text("utf-8"))
