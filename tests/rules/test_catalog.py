@@ -141,7 +141,8 @@ def test_the_example_shows_slow_then_faster_code_that_compiles(rule: Rule) -> No
     example = sections(rule)["Example"]
     blocks = code_blocks(example)
     assert len(blocks) >= 2
-    if rule.meta.family != "profiling":
+    # Pages on recordings and on the hardware have nothing slow to show; theirs are told apart by other words.
+    if rule.meta.family != "profiling" and rule.meta.code != "KE004":
         assert example.index("Slow") < example.index("Faster")
     for block in code_blocks(rule.doc):
         compile(block, rule.meta.code, "exec")
