@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "repair": ("analyzer.cli.repair", "Write a repaired copy of a damaged trace."),
     "slim": ("analyzer.cli.slim", "Write a small copy of a trace: some steps, less detail."),
     "annotate": ("analyzer.cli.annotate", "Write the trace with gaps and findings on its timeline."),
+    "zoo": ("analyzer.cli.zoo", "Plant known bottlenecks and see whether they are found."),
     "rules": ("analyzer.cli.rules", "List every rule."),
     "rule": ("analyzer.cli.rule", "Show what a rule finds, why it matters and how to fix it."),
 }

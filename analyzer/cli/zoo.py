@@ -1,0 +1,79 @@
+"""`advisor zoo`: plant known bottlenecks, and see whether they are found and nothing else is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from analyzer.cli.progress import ProgressLine
+from traces.errors import UsageError
+
+if TYPE_CHECKING:
+    from analyzer.cli.zoo_score import Score, Total
+    from traces.collect.zoo import Preset
+
+
+@click.command("zoo", short_help="Plant known bottlenecks and see whether they are found.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("zoo"), show_default=True,
+              help="Folder for the traces and the table.")  # fmt: skip
+@click.option("--only", help="Presets to run, separated by commas; a prefix stands for all that begin so.")
+@click.option("--no-timing", is_flag=True, help="Do not measure what the remedies bring.")
+def command(output: Path, only: str | None, no_timing: bool) -> int:
+    """Plant known bottlenecks and see whether they are found, and nothing else is.
+
+    Records every preset that this machine can run, explains each trace, and times each preset against its remedy with the
+    profiler off. Writes the traces and table.txt. Exit code 1 where precision or recall is below 0.95, or a remedy saved
+    more than was said to be possible.
+    """
+    total, skipped = run(output, tuple(filter(None, (only or "").split(","))), not no_timing)
+    from analyzer.cli.zoo_score import lines
+
+    text = "\n".join(lines(total, skipped) + [f"FAILED: {problem}" for problem in total.problems])
+    click.echo(text)
+    (output / "table.txt").write_text(text + "\n", encoding="utf-8")
+    return 1 if total.problems else 0
+
+
+def run(output: Path, only: tuple[str, ...] = (), timing: bool = True) -> tuple[Total, dict[str, str]]:
+    """Run the zoo.
+
+    Args:
+        output: Folder for the traces, made if missing.
+        only: Beginnings of the names of the presets to run; empty for all.
+        timing: Whether remedies are measured.
+
+    Returns:
+        The judgement, and what was skipped and why.
+    """
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")
+    from analyzer.cli.zoo_score import Total
+    from traces.collect.zoo import PRESETS
+    from traces.collect.zoo.session import missing
+
+    chosen = [preset for preset in PRESETS if not only or preset.name.startswith(only)]
+    if not chosen:
+        raise UsageError("no such preset", fix="presets: " + ", ".join(preset.name for preset in PRESETS))
+    output.mkdir(parents=True, exist_ok=True)
+    skipped = {preset.name: reason for preset in chosen if (reason := missing(preset))}
+    able = [preset for preset in chosen if preset.name not in skipped]
+    return Total(tuple(_scores(able, output, timing))), skipped
+
+
+def _scores(presets: list[Preset], output: Path, timing: bool) -> Iterator[Score]:
+    from analyzer.cli.zoo_score import judge
+    from analyzer.job import explain_job
+    from traces.collect.zoo import PRESETS
+    from traces.collect.zoo.session import record_preset, time_pair
+
+    by_name = {preset.name: preset for preset in PRESETS}
+    with ProgressLine(patience_s=0.3) as line:
+        for number, preset in enumerate(presets):
+            line(preset.name, number, len(presets))
+            paths = record_preset(preset, output)
+            analyses = [one.analysis for one in explain_job(paths).explained]
+            remedy = by_name.get(preset.remedy)
+            yield judge(preset, analyses, time_pair(preset, remedy, seconds=0.4) if timing and remedy else None)

@@ -1,0 +1,166 @@
+"""What the rules say of the zoo's traces, held against what was planted: precision, recall, and bound against measured gain."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from analyzer.analysis import CARD_RATIO, Analysis
+
+if TYPE_CHECKING:
+    from traces.collect.zoo.preset import Preset
+    from traces.collect.zoo.session import Timing
+
+LEAST = 0.95
+# What the same loop differs from itself on a shared machine even where the A/A timing shows less.
+LEAST_NOISE_RATIO = 0.03
+# Symptoms without a saving of their own: they describe a trace, and are true of many presets.
+_DESCRIBING = frozenset({"ID002", "CP001", "CP002"})
+
+
+@dataclass(frozen=True)
+class Score:
+    """One preset, judged.
+
+    Args:
+        name: The preset's.
+        right: Codes that had to fire and did.
+        missed: Codes that had to fire and did not, with what the rule said instead.
+        wrong: Codes that fired and should not have, with the share they claim.
+        bound_ratio: The largest saving that a right finding promises at most.
+        timing: The preset against its remedy; None where none was measured.
+        step_ns: Mean step of the trace.
+    """
+
+    name: str
+    right: frozenset[str]
+    missed: dict[str, str]
+    wrong: dict[str, float]
+    bound_ratio: float | None
+    timing: Timing | None
+    step_ns: int
+
+    @property
+    def noise_ratio(self) -> float:
+        """The A/A noise floor, as a share of the step."""
+        return max(self.timing.noise_ratio, LEAST_NOISE_RATIO) if self.timing else LEAST_NOISE_RATIO
+
+    @property
+    def overshoots(self) -> bool:
+        """Whether the remedy saved more than was said to be possible, by more than noise."""
+        if self.timing is None or self.bound_ratio is None or not self.right:
+            return False
+        return self.timing.gain_ratio > self.bound_ratio + self.noise_ratio
+
+
+def judge(preset: Preset, analyses: Iterable[Analysis], timing: Timing | None) -> Score:
+    """Hold what was found in the traces of a preset (one, or one per rank) against what was planted."""
+    analyses = list(analyses)
+    found: dict[str, float] = {}
+    reasons: dict[str, str] = {}
+    for analysis in analyses:
+        for check in analysis.checks:
+            reasons[check.rule] = f"{check.state}: {check.reason}"
+        for finding in analysis.findings:
+            found[finding.rule] = max(found.get(finding.rule, 0.0), finding.saving.ratio_max)
+        for reason in analysis.trust.reasons:
+            if reason.code:
+                found.setdefault(reason.code, 0.0)
+    right = preset.fires & found.keys()
+    expected = preset.fires | preset.may | _DESCRIBING
+    wrong = {
+        code: ratio
+        for code, ratio in found.items()
+        if code in preset.silent or (code not in expected and ratio >= CARD_RATIO)
+    }
+    bounds = [found[code] for code in right if found[code] > 0]
+    return Score(
+        preset.name,
+        right,
+        {code: reasons.get(code, "no such rule") for code in preset.fires - right},
+        wrong,
+        max(bounds, default=None),
+        timing,
+        analyses[0].summary.step_ns.mean,
+    )
+
+
+@dataclass(frozen=True)
+class Total:
+    """All presets together: precision and recall per rule and overall."""
+
+    scores: tuple[Score, ...]
+
+    @property
+    def rules(self) -> dict[str, tuple[int, int, int]]:
+        """Right, wrong and missed answers of each rule."""
+        right = Counter(code for score in self.scores for code in score.right)
+        wrong = Counter(code for score in self.scores for code in score.wrong)
+        missed = Counter(code for score in self.scores for code in score.missed)
+        return {code: (right[code], wrong[code], missed[code]) for code in sorted({*right, *wrong, *missed})}
+
+    @property
+    def precision(self) -> float:
+        """Share of the answers that are right."""
+        right, wrong, _ = self._sums()
+        return right / (right + wrong) if right + wrong else 1.0
+
+    @property
+    def recall(self) -> float:
+        """Share of what was planted that was found."""
+        right, _, missed = self._sums()
+        return right / (right + missed) if right + missed else 1.0
+
+    @property
+    def problems(self) -> list[str]:
+        """Why the zoo fails; empty where it passes."""
+        problems = [
+            f"{name} {value:.3f} is below {LEAST}"
+            for name, value in (("precision", self.precision), ("recall", self.recall))
+            if value < LEAST
+        ]
+        return problems + [
+            f"{score.name}: the remedy saves {score.timing.gain_ratio:.1%}, more than the {score.bound_ratio:.1%} said to be "
+            f"possible (noise {score.noise_ratio:.1%})"
+            for score in self.scores
+            if score.overshoots and score.timing is not None
+        ]
+
+    def _sums(self) -> tuple[int, int, int]:
+        right, wrong, missed = (
+            (sum(column) for column in zip(*self.rules.values(), strict=True)) if self.rules else (0, 0, 0)
+        )
+        return right, wrong, missed
+
+
+def lines(total: Total, skipped: dict[str, str]) -> list[str]:
+    """The tables as text."""
+    text = [
+        f"{'preset':<22} {'step':>9}  {'fired as it must':<22} {'bound':>6} {'gain':>6} {'noise':>6}  wrong or missed"
+    ]
+    for score in total.scores:
+        bound = f"{score.bound_ratio:.1%}" if score.bound_ratio is not None else "-"
+        gain = f"{score.timing.gain_ratio:.1%}" if score.timing else "-"
+        noise = f"{score.timing.noise_ratio:.1%}" if score.timing else "-"
+        complaints = [f"{code} wrongly ({ratio:.1%})" for code, ratio in sorted(score.wrong.items())]
+        complaints += [f"{code} missed ({reason})" for code, reason in sorted(score.missed.items())]
+        text.append(
+            f"{score.name:<22} {score.step_ns / 1e6:>6.2f} ms  {' '.join(sorted(score.right)) or '-':<22} "
+            f"{bound:>6} {gain:>6} {noise:>6}  {'; '.join(complaints)}".rstrip()
+        )
+    text += [f"{name:<22} skipped: {reason}" for name, reason in skipped.items()]
+    text += ["", f"{'rule':<6} {'right':>5} {'wrong':>5} {'missed':>6} {'precision':>9} {'recall':>6}"]
+    for code, (right, wrong, missed) in total.rules.items():
+        precision = f"{right / (right + wrong):.2f}" if right + wrong else "-"
+        recall = f"{right / (right + missed):.2f}" if right + missed else "-"
+        text.append(f"{code:<6} {right:>5} {wrong:>5} {missed:>6} {precision:>9} {recall:>6}")
+    return [*text, "", f"precision {total.precision:.3f}, recall {total.recall:.3f}"]
+
+
+def size_problem(path: Path, most: int = 1_500_000) -> str:
+    """Why a trace is too large to keep; empty where it is not."""
+    size = path.stat().st_size
+    return f"{path.name} has {size / 1e6:.1f} MB, more than {most / 1e6:.1f}" if size > most else ""

@@ -1,0 +1,79 @@
+"""How the zoo judges, on made-up answers."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import analyses
+
+pytest.importorskip("torch")
+
+from analyzer.cli.zoo_score import Score, Total, judge, lines, size_problem
+from traces.collect.zoo import PRESETS
+from traces.collect.zoo.preset import Preset, codes
+from traces.collect.zoo.session import Timing
+
+EXAMPLE = analyses.example()
+FOUND = {finding.rule: finding.saving.ratio_max for finding in EXAMPLE.findings}
+PLANTED, OTHER = sorted(FOUND, key=FOUND.__getitem__, reverse=True)[:2]
+
+
+def _preset(**options: object) -> Preset:
+    return Preset(name="made-up", loop=lambda device: iter(()), **options)  # type: ignore[arg-type]
+
+
+def _score(gain: float, bound: float) -> Score:
+    timing = Timing((1.0, 1.01, 1.0, 1.02), (1.0 - gain,))
+    return Score("made-up", codes("DL001"), {}, {}, bound, timing, 1_000_000)
+
+
+def test_right_missed_wrong_and_allowed() -> None:
+    everything = frozenset(FOUND)
+    score = judge(_preset(fires=codes(f"{PLANTED} ZZ999"), may=everything - {OTHER}), [EXAMPLE], None)
+    assert (score.right, set(score.missed)) == ({PLANTED}, {"ZZ999"})
+    assert score.missed["ZZ999"] == "no such rule"
+    assert set(score.wrong) == ({OTHER} if FOUND[OTHER] >= 0.02 else set())
+    assert score.bound_ratio == pytest.approx(FOUND[PLANTED])
+    assert judge(_preset(fires=everything), [EXAMPLE], None).wrong == {}
+    assert OTHER in judge(_preset(may=everything, silent=codes(OTHER)), [EXAMPLE], None).wrong
+
+
+def test_a_gain_beyond_its_bound_by_more_than_noise_is_a_failure() -> None:
+    assert _score(gain=0.50, bound=0.40).overshoots
+    assert not _score(gain=0.42, bound=0.40).overshoots
+    assert not _score(gain=0.10, bound=0.40).overshoots
+    assert "saves 50.0%" in Total((_score(0.50, 0.40),)).problems[0]
+
+
+def test_precision_and_recall() -> None:
+    good = _score(0.1, 0.4)
+    bad = replace(good, right=frozenset(), missed={"SY001": "clear: nothing"}, wrong={"PY001": 0.2}, timing=None)
+    total = Total((good, bad))
+    assert total.rules == {"DL001": (1, 0, 0), "PY001": (0, 1, 0), "SY001": (0, 0, 1)}
+    assert (total.precision, total.recall) == (0.5, 0.5)
+    assert len(total.problems) == 2
+    text = "\n".join(lines(total, {"gpu": "no CUDA device"}))
+    assert "PY001 wrongly (20.0%); SY001 missed (clear: nothing)" in text
+    assert "precision 0.500, recall 0.500" in text
+    assert "skipped: no CUDA device" in text
+    assert (Total(()).precision, Total(()).problems) == (1.0, [])
+
+
+def test_presets_are_sound() -> None:
+    names = [preset.name for preset in PRESETS]
+    assert len(names) == len(set(names))
+    for preset in PRESETS:
+        assert not preset.fires & preset.silent, preset.name
+        assert not preset.fires & preset.may, preset.name
+        if preset.remedy:
+            remedy = next(other for other in PRESETS if other.name == preset.remedy)
+            assert not preset.fires & remedy.fires, preset.name
+    assert sum(not preset.fires and not preset.needs for preset in PRESETS) >= 4
+
+
+def test_a_trace_too_large_to_keep(tmp_path: Path) -> None:
+    (tmp_path / "t.json.gz").write_bytes(bytes(2_000))
+    assert size_problem(tmp_path / "t.json.gz") == ""
+    assert "2.0" not in size_problem(tmp_path / "t.json.gz", most=1_000)
+    assert size_problem(tmp_path / "t.json.gz", most=1_000).startswith("t.json.gz has")

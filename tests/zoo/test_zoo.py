@@ -1,0 +1,18 @@
+"""Every bottleneck that can be planted on this machine is found, and nothing else is: `pytest -m zoo`."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from analyzer.cli.zoo import run
+from analyzer.cli.zoo_score import lines
+
+
+@pytest.mark.zoo
+def test_the_zoo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    total, skipped = run(tmp_path)
+    with capsys.disabled():
+        print("", *lines(total, skipped), sep="\n")  # noqa: T201 - the table is what people run this for
+    assert total.problems == []

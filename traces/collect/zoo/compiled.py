@@ -1,0 +1,77 @@
+"""torch.compile gone wrong, and traces that were recorded wrongly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+
+from traces.collect.zoo.host import healthy
+from traces.collect.zoo.parts import CLASSES, FEATURES, Training, forever, in_memory, mlp
+from traces.collect.zoo.preset import Preset, codes
+
+# Tracing and guards are what is shown here; generating code would only make every run slower.
+_BACKEND = "aot_eager"
+
+
+def recompiles(device: torch.device) -> Iterator[None]:
+    """A new batch size in every step, and a graph for each."""
+    torch._dynamo.reset()
+    torch._dynamo.config.recompile_limit = 10_000
+    training = Training(mlp(256), device)
+    model = torch.compile(training.model, backend=_BACKEND, dynamic=False)
+    size = 16
+    for inputs, labels in forever(in_memory(256)):
+        size = size + 1 if size < 255 else 16
+        scores = model(inputs[:size].to(device))
+        training.optimize(nn.functional.cross_entropy(scores, labels[:size].to(device)))
+        yield
+
+
+def one_shape(device: torch.device) -> Iterator[None]:
+    """The same with one batch size."""
+    torch._dynamo.reset()
+    training = Training(mlp(256), device)
+    model = torch.compile(training.model, backend=_BACKEND, dynamic=False)
+    for inputs, labels in forever(in_memory(256)):
+        training.optimize(nn.functional.cross_entropy(model(inputs.to(device)), labels.to(device)))
+        yield
+
+
+class Broken(nn.Module):
+    """Leaves the graph after every layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(FEATURES, FEATURES) for _ in range(6)])
+        self.head = nn.Linear(FEATURES, CLASSES)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Scores of a batch."""
+        for layer in self.layers:
+            inputs = torch.relu(layer(inputs))
+            torch._dynamo.graph_break()
+            inputs = inputs.clamp(max=100.0)
+        scores: Tensor = self.head(inputs)
+        return scores
+
+
+def graph_breaks(device: torch.device) -> Iterator[None]:
+    """Six breaks in every forward pass."""
+    torch._dynamo.reset()
+    training = Training(Broken(), device)
+    model = torch.compile(training.model, backend=_BACKEND)
+    for inputs, labels in forever(in_memory(32)):
+        training.optimize(nn.functional.cross_entropy(model(inputs.to(device)), labels.to(device)))
+        yield
+
+
+PRESETS = (
+    Preset(name="recompiles", loop=recompiles, fires=codes("GR003"), may=codes("PG002 PY001 GR002"), remedy="one-shape", wait=8),
+    Preset(name="one-shape", loop=one_shape, may=codes("PY001"), silent=codes("GR003 GR002 PG002"), wait=12),
+    Preset(name="graph-breaks", loop=graph_breaks, fires=codes("GR002"), may=codes("PY001"), silent=codes("GR003"), remedy="", wait=12),
+    Preset(name="warm-up", loop=one_shape, fires=codes("PG002"), may=codes("GR003 PG006 PY001 PY005"), wait=0),
+    Preset(name="no-steps", loop=healthy, fires=codes("PG001"), marked=False),
+    Preset(name="two-steps", loop=healthy, fires=codes("PG003"), active=2),
+)  # fmt: skip

@@ -1,0 +1,180 @@
+"""Records presets and times them without the profiler."""
+
+from __future__ import annotations
+
+import gc
+import shutil
+import socket
+import statistics
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+from traces.collect.api import record
+from traces.collect.metadata import describe_process
+from traces.collect.output import write_atomically
+from traces.collect.sanitize import clean_trace
+from traces.collect.zoo.preset import Preset
+
+if TYPE_CHECKING:
+    from torch.utils.data import DataLoader
+
+WARM_UP_STEPS = 3
+_AFTER_STEPS = 12
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Step times without the profiler, in ns, each the mean of a stretch of steps, of a preset and of its remedy in turn."""
+
+    preset: tuple[float, ...]
+    remedy: tuple[float, ...]
+
+    @property
+    def gain_ratio(self) -> float:
+        """Share of the step that the remedy saves."""
+        return 1 - min(self.remedy) / min(self.preset)
+
+    @property
+    def noise_ratio(self) -> float:
+        """How far the same preset lies from itself: the A/A noise floor."""
+        ordered = sorted(self.preset)
+        return (statistics.median(ordered) - ordered[0]) / ordered[0]
+
+
+def missing(preset: Preset) -> str:
+    """What this machine lacks for a preset; empty where nothing."""
+    if preset.needs == "cuda" and not torch.cuda.is_available():
+        return "no CUDA device"
+    if preset.needs == "two-gpus" and torch.cuda.device_count() < 2:
+        return "fewer than two CUDA devices"
+    if preset.needs == "compiler" and shutil.which("c++") is None:
+        return "no C++ compiler"
+    if preset.needs == "ranks" and not torch.distributed.is_available():
+        return "torch without torch.distributed"
+    return ""
+
+
+def device_of(preset: Preset) -> torch.device:
+    """The device a preset is about: CPU presets run on the CPU everywhere, so that their answers can be compared."""
+    return torch.device("cuda" if preset.needs in ("cuda", "two-gpus") else "cpu")
+
+
+@contextmanager
+def steady() -> Iterator[None]:
+    """One thread, so that a busy machine disturbs less; the warnings that the presets provoke on purpose are hidden."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            yield
+        finally:
+            torch.set_num_threads(threads)
+
+
+def record_preset(preset: Preset, folder: Path) -> list[Path]:
+    """Record a preset; returns one file, or one per rank."""
+    if preset.needs == "ranks":
+        return _record_ranks(preset, folder)
+    path = folder / f"{preset.name}.json.gz"
+    with steady():
+        gc.collect()
+        seen: list[DataLoader[object]] = []
+        with _watch_loaders(seen):
+            loop = preset.loop(device_of(preset))
+            if preset.wait:
+                next(loop)
+            if preset.marked:
+                _record_steps(preset, loop, path, seen)
+            else:
+                _record_unmarked(preset, loop, path)
+        loop.close()  # type: ignore[attr-defined]
+    return [path]
+
+
+def _record_steps(preset: Preset, loop: Iterator[None], path: Path, seen: list[DataLoader[object]]) -> None:
+    # A trace without warm-up is what one preset is about.
+    wait, warm_up = (preset.wait, WARM_UP_STEPS) if preset.wait else (0, 0)
+    with record(path, wait=wait, warmup=warm_up, active=preset.active, loader=seen[-1] if seen else None) as recorder:
+        for _ in range(wait + warm_up + preset.active + _AFTER_STEPS):
+            next(loop)
+            recorder.step()
+
+
+def _record_unmarked(preset: Preset, loop: Iterator[None], path: Path) -> None:
+    raw = path.with_suffix(".raw")
+    for _ in range(preset.wait):
+        next(loop)
+    with torch.profiler.profile() as profiler:
+        for _ in range(preset.active):
+            next(loop)
+    profiler.export_chrome_trace(str(raw))
+    write_atomically(path, clean_trace(raw.read_bytes(), describe_process(), Path.cwd()).content)
+    raw.unlink()
+
+
+@contextmanager
+def _watch_loaders(seen: list[DataLoader[object]]) -> Iterator[None]:
+    """Note the loaders that a preset makes, for their arguments."""
+    kind = torch.utils.data.DataLoader
+    made = kind.__init__
+
+    def __init__(self: DataLoader[object], *args: object, **kwargs: object) -> None:
+        made(self, *args, **kwargs)  # type: ignore[arg-type]
+        seen.append(self)
+
+    kind.__init__ = __init__  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        kind.__init__ = made  # type: ignore[method-assign]
+
+
+def _record_ranks(preset: Preset, folder: Path) -> list[Path]:
+    from traces.collect.zoo.ranks import WORLD, run_rank
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    torch.multiprocessing.spawn(run_rank, (preset, str(folder), port), nprocs=WORLD)  # type: ignore[attr-defined,no-untyped-call]
+    return [folder / f"{preset.name}.rank{rank}.json.gz" for rank in range(WORLD)]
+
+
+def time_pair(preset: Preset, remedy: Preset, seconds: float, repeats: int = 4) -> Timing:
+    """Time a preset and its remedy in turn, the profiler off, so that both see the same machine."""
+    with steady():
+        loops = [one.loop(device_of(one)) for one in (preset, remedy)]
+        for loop, one in zip(loops, (preset, remedy), strict=True):
+            for _ in range(max(3, one.wait)):
+                next(loop)
+        times: tuple[list[float], list[float]] = ([], [])
+        for _ in range(repeats):
+            for loop, one, found in zip(loops, (preset, remedy), times, strict=True):
+                found.append(_stretch(loop, device_of(one), one.active, seconds))
+        for loop in loops:
+            loop.close()  # type: ignore[attr-defined]
+    return Timing(tuple(times[0]), tuple(times[1]))
+
+
+def _stretch(loop: Iterator[None], device: torch.device, least: int, seconds: float) -> float:
+    """Mean step of a whole number of periods (`least` steps), for about so many seconds."""
+    _wait_for(device)
+    started, steps = time.perf_counter_ns(), 0
+    while time.perf_counter_ns() - started < seconds * 1e9 or steps == 0:
+        for _ in range(least):
+            next(loop)
+        steps += least
+    _wait_for(device)
+    return (time.perf_counter_ns() - started) / steps
+
+
+def _wait_for(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize()
