@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.nesting import nest
+from analyzer.facts.second_pass import places
 from analyzer.intervals import IntervalSet
 from traces.trace import Trace
 
@@ -124,11 +125,20 @@ class Stacks:
         texts = stacks.cat.categories
         nearest = np.array([_nearest(text) for text in texts] + [""], dtype=object)
         names = nearest[stacks.cat.codes.to_numpy()] if len(texts) else np.full(len(ops), "", dtype=object)
+        if not len(texts) and not len(self._trace.python):
+            names = self._from_second_pass(ops["name"])
         has = names != ""
         found: pd.DataFrame = (
             ops.loc[has, ["thread", "start_ns", "end_ns"]].assign(name=names[has]).reset_index(drop=True)
         )
         return found
+
+    def _from_second_pass(self, ops: pd.Series[str]) -> npt.NDArray[np.object_]:
+        """For each op the user's frame that calls its like, from a pass with stacks; an empty string where that is unknown."""
+        frames = places(self._trace.meta)
+        known = [frames.get(op, "") for op in ops.cat.categories]
+        mine = [frame if parse_frame(frame) is not None else "" for frame in known]
+        return np.array([*mine, ""], dtype=object)[ops.cat.codes.to_numpy()]
 
     @cached_property
     def _files(self) -> dict[str, str]:
