@@ -18,6 +18,7 @@ from analyzer.facts.timeline import DrawnStep, lanes, representative_step, slowe
 from analyzer.finding import Bars, Evidence, Series, Severity, State, Table
 from analyzer.trace_info import trace_info
 from analyzer.trust import TrustGrade
+from analyzer.units import share
 from analyzer.verdict import verdict
 
 DISTRIBUTION = "trace-advisor"
@@ -103,9 +104,13 @@ def _summary(
 def _verdict(facts: Facts, trust: TrustGrade, totals: Mapping[str, int]) -> doc.Verdict:
     if trust.verdict == "unusable":
         return doc.Verdict(bound_by="unknown", ratio=0.0, text="Unknown: this trace cannot be the base of advice.")
-    return verdict(
+    found = verdict(
         totals, has_device=facts.device is not None, lead_ns=facts.lead_ns, warmup_ratio=_warmup_ratio(facts)
     )
+    if found.bound_by == "python" and facts.sparse_host_events is not None:
+        text = f"Unclear: for {share(found.ratio)} of the step the trace holds no op; it was filtered or cut."
+        return doc.Verdict(bound_by="unknown", ratio=found.ratio, text=text)
+    return found
 
 
 def _warmup_ratio(facts: Facts) -> float:

@@ -18,6 +18,7 @@ from analyzer.facts.conv_bias import ConvBias, conv_bias
 from analyzer.facts.devices import DeviceActivity, device_activities
 from analyzer.facts.fusion import Fusion, fusion
 from analyzer.facts.health import Symptom, symptoms
+from analyzer.facts.health.coverage import sparse_host_events
 from analyzer.facts.host import HostActivity, main_thread
 from analyzer.facts.host_tree import HostTree, host_tree
 from analyzer.facts.input_wait import InputWait, input_wait
@@ -179,6 +180,11 @@ class Facts:
     def optimizing(self) -> Optimizing:
         """How the optimizer updates and zeroes, and what that costs."""
         return optimizing(self)
+
+    @cached_property
+    def sparse_host_events(self) -> int | None:
+        """Ops and calls of the training thread where there is less than one a step; else None."""
+        return sparse_host_events(self)
 
     @cached_property
     def unrecorded_device(self) -> bool:

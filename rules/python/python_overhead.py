@@ -70,7 +70,7 @@ from analyzer.finding import (
 )
 from analyzer.intervals import IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
-from analyzer.units import duration, share
+from analyzer.units import count, duration, share
 from rules.place import location
 from traces.trace import Capability
 
@@ -101,6 +101,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield cannot_tell(
             f"host code outside any op owns {share(ratio)} of the step, but ops ran on a device that was not recorded: it may be "
             "waiting for it. Needs ProfilerActivity.CUDA"
+        )
+        return
+    if facts.sparse_host_events is not None:
+        yield cannot_tell(
+            f"the training thread has {count(facts.sparse_host_events, 'op or call', 'ops and calls')} in the used steps: "
+            "the trace was filtered or cut. Needs CPU activity recorded whole"
         )
         return
     yield _finding(facts, time, ratio, limits["max_events_per_ms"])

@@ -67,7 +67,10 @@ META = RuleMeta(
     needs=frozenset({Capability.HOST_OPS}),
     thresholds=(
         Threshold(
-            "min_ratio", LIST_RATIO, "ratio", "an inferred pattern: worth a word only where it is a low finding at least"
+            "min_ratio",
+            LIST_RATIO,
+            "ratio",
+            "an inferred pattern: worth a word only where it is a low finding at least",
         ),
     ),
     explains=("ID001", "PY001"),

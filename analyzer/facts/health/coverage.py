@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from analyzer.facts.health.symptom import Gravity, Symptom
-from analyzer.units import share
+from analyzer.units import count, share
 from traces.trace import Capability
 
 if TYPE_CHECKING:
@@ -65,6 +65,28 @@ def check(facts: Facts) -> Iterator[Symptom]:
         )
     if has_device:
         yield from _lost(facts)
+    events = sparse_host_events(facts)
+    if events is not None:
+        yield Symptom(
+            "PG005",
+            Gravity.CAUTION,
+            f"The training thread has {count(events, 'op or call', 'ops and calls')} in {count(facts.used_steps, 'step')}: "
+            "the trace was filtered or cut, so time outside ops means nothing.",
+            "record CPU activity whole, and do not filter the file",
+            events,
+        )
+
+
+def sparse_host_events(facts: Facts) -> int | None:
+    """Number of ops and calls of the training thread in the used steps where there is less than one a step; else None."""
+    trace, window = facts.trace, facts.window()
+    if not len(trace.ops) or facts.main_thread is None:
+        return None
+    events = 0
+    for frame in (trace.ops, trace.runtime):
+        starts = frame["start_ns"].to_numpy()[frame["thread"].to_numpy() == facts.main_thread]
+        events += int(window.contains(starts).sum())
+    return events if events < facts.used_steps else None
 
 
 def _lost(facts: Facts) -> Iterator[Symptom]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Confidence, Severity, State
-from builders import TraceBuilder
+from builders import AUTOGRAD, TraceBuilder
 from rules.data_loading.input_bound import RULE as INPUT
 from rules.python.python_overhead import RULE
 from worlds import judged, renamed, run, shifted
@@ -94,3 +94,14 @@ def test_time_and_process_numbers_do_not_matter() -> None:
     plain = judged(RULE, world())
     other = judged(RULE, renamed(shifted(world(), 1e12), 1_000))
     assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)
+
+
+def test_a_filtered_trace_cannot_tell() -> None:
+    builder = TraceBuilder()
+    for number in range(3):
+        builder.step(number, number * 100_000, 100_000)
+    # All ops are on another thread than the step marks: the training thread's were filtered out.
+    builder.launch(50_000, kernel_start=50_010, kernel_dur=20_000, thread=AUTOGRAD)
+    result = run(RULE, builder)
+    assert result.state is State.CANNOT_TELL
+    assert "0 ops and calls" in result.reason
