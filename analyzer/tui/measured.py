@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from analyzer.facts import Facts
+from analyzer.facts.kernel_names import describe
 from analyzer.facts.memory_curve import MemoryCurve, memory_curves
 from analyzer.facts.operator_rows import Group, OperatorDetail, OperatorRow
 from analyzer.facts.operators import Operators
@@ -31,7 +32,7 @@ class Measured:
 
     @cached_property
     def _operators(self) -> Operators:
-        return Operators(self._facts)
+        return Operators(self._facts, lambda name: describe(name).tensor_core)
 
     @property
     def has_device(self) -> bool:

@@ -89,7 +89,8 @@ class OperatorTable(DataTable[Content]):
 
 def _figure(row: OperatorRow, column: Column) -> Content:
     value = column.value(row)
-    text = "" if value is None or (value == 0 and column.title != "calls") else column.text(value)
+    empty = value is None or (value == 0 and column.text is units.duration)
+    text = "" if empty or value is None else column.text(value)
     style = "bold" if column.title == "share" else "$quiet" if column.title == "calls" else ""
     return Content.styled(text.rjust(column.width), style)
 
