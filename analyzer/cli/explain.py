@@ -79,12 +79,15 @@ def command(
     """Say where each step's time goes and what to change.
 
     PATH is a trace written by torch.profiler (.json or .json.gz), or a report that was written as .html or .json.
-    Several of them, or a folder, are the ranks of one job where they say so: then the rank the others wait for is shown.
+    Several of them, or a folder, are the ranks of one job where they say so: then the rank the others wait for is shown;
+    in a terminal they are offered to pick from, and so are the newest traces below this folder where none is named.
     In a terminal the result opens as a screen to walk through; elsewhere, and with any of --plain, --format, -o and
     --fail-on, it is printed. Reports show paths relative to the project and leave out names and secrets.
     """
     # Everything wrong with the call is said before the trace is read.
-    sources = several.sources(paths)
+    asked = stated is not None or bool(targets) or plain
+    browsing = not paths and not asked and fail_on is None and wants_screen()
+    sources = (several.newest(Path.cwd()) if browsing else []) or several.sources(paths)
     planned = documents.plan(stated, targets, sources[0])
     for source in sources:
         documents.plan(stated, targets, source)
@@ -92,18 +95,18 @@ def command(
     config = configured(config_file, isolated=isolated)
     request = Request(
         documents=planned,
-        asked=stated is not None or bool(targets) or plain,
+        asked=asked,
         fail_on=fail_on or config.fail_on,
         redacted=not no_redact,
     )
     options = dataclasses.replace(_options(select, ignore, span, config), deep=deep)
-    if len(sources) > 1:
+    if len(sources) > 1 and not request.on_screen:
         ctx.exit(_report_several(sources, options, request))
     if request.on_screen:
-        code = _show(sources[0], options)
+        code = _show(sources, options)
         if code is not None:
             ctx.exit(code)
-    ctx.exit(_report(sources[0], options, request))
+    ctx.exit(_report(sources[0], options, request) if len(sources) == 1 else _report_several(sources, options, request))
 
 
 def _check_saved(path: Path, *, given: bool) -> None:
@@ -167,8 +170,8 @@ def parse_steps(text: str | None) -> tuple[int, int] | None:
     return start, end
 
 
-def _show(path: Path, options: Options) -> int | None:
-    """Open the terminal UI; None where it cannot be loaded, then the text is printed."""
+def _show(paths: list[Path], options: Options) -> int | None:
+    """Open the terminal UI, of several traces on the one that is picked; None where it cannot be loaded, then text is printed."""
     try:
         from analyzer.tui.app import run
     except ModuleNotFoundError as error:
@@ -176,7 +179,12 @@ def _show(path: Path, options: Options) -> int | None:
             raise
         click.echo("advisor: the terminal UI needs textual, which is not installed; here is the text", err=True)
         return None
-    return run(path, options)
+    if len(paths) == 1:
+        return run(paths[0], options)
+    from analyzer.tui.pick import pick
+
+    path = pick(paths)
+    return 0 if path is None else run(path, options)
 
 
 def _report(path: Path, options: Options, request: Request) -> int:

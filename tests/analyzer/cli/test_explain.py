@@ -235,3 +235,28 @@ def test_an_accepted_finding_fails_no_gate(world):
     findings = tuple(msgspec.structs.replace(finding, accepted="on purpose") for finding in example.findings)
     world.answer = msgspec.structs.replace(example, findings=findings)
     assert main(["explain", "trace.json", "--fail-on", "low"]) == 0
+
+
+def test_without_a_trace_a_terminal_offers_the_newest(world, screen, monkeypatch, tmp_path):
+    for name, second in (("a.pt.trace.json", 1), ("b.pt.trace.json", 2)):
+        (tmp_path / name).write_text("{}")
+        os.utime(tmp_path / name, (second, second))
+    monkeypatch.chdir(tmp_path)
+    offered = []
+    stub = types.ModuleType("analyzer.tui.pick")
+    stub.pick = lambda paths: offered.extend(paths) or paths[1]
+    monkeypatch.setitem(sys.modules, "analyzer.tui.pick", stub)
+    assert main(["explain"]) == 0
+    assert [path.name for path in offered] == ["b.pt.trace.json", "a.pt.trace.json"]
+    assert [path.name for path in screen] == ["a.pt.trace.json"]
+    assert main(["explain", "--plain"]) == 2
+
+
+def test_picking_nothing_opens_nothing(world, screen, monkeypatch, tmp_path):
+    stub = types.ModuleType("analyzer.tui.pick")
+    stub.pick = lambda paths: None
+    monkeypatch.setitem(sys.modules, "analyzer.tui.pick", stub)
+    for name in ("a.json", "b.json"):
+        (tmp_path / name).write_text("{}")
+    assert main(["explain", str(tmp_path / "a.json"), str(tmp_path / "b.json")]) == 0
+    assert screen == []

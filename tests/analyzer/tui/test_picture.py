@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import re
 
-from ui import loader_bound
-
 from analyzer.tui.picture import main, without_network
+from ui import loader_bound
 
 
 def test_the_picture_asks_nobody_for_a_font(tmp_path):

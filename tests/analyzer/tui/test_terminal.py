@@ -55,9 +55,12 @@ def terminal() -> Iterator[Terminal]:
 def test_every_mode_in_a_real_terminal_and_the_shell_afterwards(terminal: Terminal, tmp_path: Path) -> None:
     program = "import sys; from analyzer.cli.main import main; sys.exit(main())"
     unset = "env -u CI -u NO_COLOR -u COLORFGBG"
-    terminal.start(f"{unset} TERM=xterm-256color {sys.executable} -c '{program}' explain {SAMPLE}; echo exit=$?; sleep 60")
+    terminal.start(
+        f"{unset} TERM=xterm-256color {sys.executable} -c '{program}' explain {SAMPLE}; echo exit=$?; sleep 60"
+    )
     terminal.wait(lambda shown: "1 Findings" in shown and "q Quit" in shown)
-    for key, words in (("2", "Timeline"), ("3", "aten::"), ("4", "profile_memory=True"), ("5", "not applicable"), ("?", "Esc closes")):
+    modes = {"2": "Timeline", "3": "aten::", "4": "profile_memory=True", "5": "not applicable", "?": "Esc closes"}
+    for key, words in modes.items():
         terminal.keys(key)
         terminal.wait(lambda shown, words=words: words in shown)
     terminal.keys("Escape")

@@ -1,0 +1,113 @@
+"""Which of several traces to open, newest first. An app of its own: it ends before anything is read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path, PurePath
+from typing import ClassVar
+
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from analyzer import units
+from analyzer.tui.ascii import AsciiFilter
+from analyzer.tui.plain import line
+from analyzer.tui.terminal import Look, current_look
+from analyzer.tui.themes import ADVISOR_DARK, THEMES
+from analyzer.tui.widgets.key_bar import KeyBar
+
+MOST = 500
+
+
+class PickApp(App[Path]):
+    """Ends with the chosen trace, or with None.
+
+    Args:
+        paths: The traces, in order.
+        look: How to draw on this terminal.
+    """
+
+    CSS_PATH: ClassVar[list[str | PurePath]] = ["styles/base.tcss", "styles/pick.tcss"]
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "Open", key_display="Enter", id="pick.open", tooltip="Open the trace"),
+        Binding("j,down", "move(1)", "Down", show=False, id="pick.down", tooltip="The trace below"),
+        Binding("k,up", "move(-1)", "Up", show=False, id="pick.up", tooltip="The trace above"),
+        Binding("q,escape,ctrl+q", "leave", "Quit", key_display="q", id="pick.quit", tooltip="Open nothing"),
+    ]
+
+    def __init__(self, paths: Sequence[Path], look: Look) -> None:
+        super().__init__(ansi_color=True if look.ansi else None)
+        self._paths = tuple(paths[:MOST])
+        self._more = len(paths) - len(self._paths)
+        self.animation_level = "none"
+        if not look.glyphs.unicode:
+            self._filters.append(AsciiFilter())
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = look.theme if look.theme in self.available_themes else ADVISOR_DARK.name
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Our names exist in Textual's own themes too."""
+        return dict(ADVISOR_DARK.variables)
+
+    def compose(self) -> ComposeResult:
+        """The list and its keys."""
+        traces = OptionList(*(Option(describe(path, time.time())) for path in self._paths), id="traces", compact=True)
+        traces.border_title = "Which trace?"
+        traces.border_subtitle = units.count(len(self._paths), "trace") + (f", {self._more} more" if self._more else "")
+        yield traces
+        yield KeyBar(show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """The newest is chosen."""
+        self.query_one(OptionList).highlighted = 0
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Enter or a click."""
+        event.stop()
+        self.exit(self._paths[event.option_index])
+
+    def action_choose(self) -> None:
+        """Open the one under the cursor."""
+        self.query_one(OptionList).action_select()
+
+    def action_move(self, by: int) -> None:
+        """Move the cursor."""
+        traces = self.query_one(OptionList)
+        if by > 0:
+            traces.action_cursor_down()
+        else:
+            traces.action_cursor_up()
+
+    def action_leave(self) -> None:
+        """Open nothing."""
+        self.exit(None)
+
+
+def describe(path: Path, now: float) -> Content:
+    """Age, size, name and folder of a trace on one line."""
+    try:
+        status = path.stat()
+    except OSError:
+        return Content.styled(f"{'gone':>9}  {'':>8}  {line(path.name, 200)}", "$quiet")
+    folder = "" if str(path.parent) == "." else f"  {line(str(path.parent), 200)}"
+    figures = f"{age(now - status.st_mtime):>9}  {units.size(status.st_size):>8}  "
+    return Content.assemble((figures, "$quiet"), (line(path.name, 200), "bold"), (folder, "$quiet"))
+
+
+def age(seconds: float) -> str:
+    """`5 min ago`, `3 h ago`, `12 d ago`."""
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= length:
+            return f"{int(seconds // length)} {unit} ago"
+    return "just now"
+
+
+def pick(paths: Sequence[Path]) -> Path | None:
+    """Ask which trace to open; None where the reader wants none."""
+    return PickApp(paths, current_look()).run()
