@@ -187,7 +187,7 @@ def test_warm_up_is_nobodys_high(name: str) -> None:
     assert {"PG001", "PG002"} <= {reason.code for reason in analysis.trust.reasons}
     # The steps are inferred from the optimizer and the slow first one is left out: what binds the others shows.
     assert analysis.summary.verdict.bound_by == "input"
-    assert [item.reason for item in analysis.trace.steps.excluded][0].startswith("first step is 27.3 times the median")
+    assert analysis.trace.steps.excluded[0].reason.startswith("first step is 27.3 times the median")
 
 
 @pytest.mark.parametrize("path", recorded())

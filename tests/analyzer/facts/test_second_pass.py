@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
-from builders import TraceBuilder
 
 from analyzer.facts import Facts
 from analyzer.facts.second_pass import places
 from analyzer.facts.stacks import CodeLine, Stacks
+from builders import TraceBuilder
 
 
 def _builder(table: Any) -> TraceBuilder:
