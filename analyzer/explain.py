@@ -33,6 +33,7 @@ class Options:
         limits: Thresholds by rule code and name that replace the defaults.
         accepted: Reasons by id of the findings the team lives with.
         deep: Whether to add what HolisticTraceAnalysis says; takes seconds.
+        strict: Refuse a trace that has to be repaired.
     """
 
     select: tuple[str, ...] = ()
@@ -41,6 +42,7 @@ class Options:
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     accepted: Mapping[str, str] = field(default_factory=dict)
     deep: bool = False
+    strict: bool = False
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,8 @@ def analyse(path: Path, options: Options = Options(), progress: Progress | None 
 
 def analyse_with_facts(path: Path, options: Options = Options(), progress: Progress | None = None) -> Explained:
     """As `analyse`, with the measurements kept, for views that show more than the document holds."""
-    return explain_facts(Facts(read(path, progress or silent), options.steps), options, progress)
+    trace = read(path, progress or silent, strict=options.strict)
+    return explain_facts(Facts(trace, options.steps), options, progress)
 
 
 def explain_facts(facts: Facts, options: Options = Options(), progress: Progress | None = None) -> Explained:

@@ -14,7 +14,7 @@ from analyzer.facts import Facts
 from analyzer.facts.ranks import RankSkew, rank_of
 from traces.errors import UsageError
 from traces.progress import Progress, silent
-from traces.reader.read import read
+from traces.reader.read import read_every
 
 _PLAIN = Options()
 TRACE_ENDINGS = (".json", ".json.gz", ".json.zst")
@@ -71,7 +71,11 @@ def explain_job(paths: Sequence[Path], options: Options = _PLAIN, progress: Prog
     Raises:
         AdvisorError: A trace cannot be read.
     """
-    every = [Facts(read(path, progress or silent), options.steps) for path in paths]
+    every = [
+        Facts(trace, options.steps)
+        for path in paths
+        for trace in read_every(path, progress or silent, strict=options.strict)
+    ]
     if not _one_job(every):
         return Job(tuple(explain_facts(facts, options, progress) for facts in every), False)
     explained = []

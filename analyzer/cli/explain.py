@@ -59,6 +59,7 @@ class Request:
 )  # fmt: skip
 @click.option("--isolated", is_flag=True, help="Read no configuration file.")
 @click.option("--deep", is_flag=True, help="Add what HolisticTraceAnalysis says of queues and overlap (takes seconds).")
+@click.option("--strict", is_flag=True, help="Refuse a trace that has to be repaired, with exit code 3.")
 @click.option("--no-redact", is_flag=True, help="Keep full paths, names of machines and users, and what looks secret.")
 @click.pass_context
 def command(
@@ -74,11 +75,13 @@ def command(
     config_file: Path | None,
     isolated: bool,
     deep: bool,
+    strict: bool,
     no_redact: bool,
 ) -> None:
     """Say where each step's time goes and what to change.
 
-    PATH is a trace written by torch.profiler (.json or .json.gz), or a report that was written as .html or .json.
+    PATH is a trace written by torch.profiler (.json or .json.gz), or a report that was written as .html or .json;
+    - is the standard input.
     Several of them, or a folder, are the ranks of one job where they say so: then the rank the others wait for is shown;
     in a terminal they are offered to pick from, and so are the newest traces below this folder where none is named.
     In a terminal the result opens as a screen to walk through; elsewhere, and with any of --plain, --format, -o and
@@ -99,7 +102,7 @@ def command(
         fail_on=fail_on or config.fail_on,
         redacted=not no_redact,
     )
-    options = dataclasses.replace(_options(select, ignore, span, config), deep=deep)
+    options = dataclasses.replace(_options(select, ignore, span, config), deep=deep, strict=strict)
     if len(sources) > 1 and not request.on_screen:
         ctx.exit(_report_several(sources, options, request))
     if request.on_screen:

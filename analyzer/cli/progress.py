@@ -10,21 +10,28 @@ import click
 
 from analyzer.cli.terminal import is_terminal
 from analyzer.report.safe import columns, pad
+from analyzer.units import count
 
 _PATIENCE_S = 1.0
 _REDRAW_S = 0.1
 _BAR = 24
+# The stage whose amounts are bytes on disk.
+_READING = "reading"
+# Earlier than this share of a stage its remaining time is a guess.
+_FORESEEABLE = 0.05
 
 
 class ProgressLine:
-    """Draws `reading [######----] 45 %` over itself.
+    """Draws `reading [######----] 45 %, 157 of 350 MB, 812,000 events, 3 s left` over itself.
 
     Use it as a context: leaving it takes the line away, so that neither result nor error message stands behind it.
     """
 
     def __init__(self, patience_s: float = _PATIENCE_S) -> None:
         self._visible = is_terminal(sys.stderr)
-        self._next_draw = time.monotonic() + patience_s
+        self._stage, self._began, self._last = "", time.monotonic(), 0
+        self._next_draw = self._began + patience_s
+        self._events = 0
         self._drawn = 0
 
     def __enter__(self) -> ProgressLine:
@@ -38,12 +45,19 @@ class ProgressLine:
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Show that `done` of `total` of a stage is finished; `total` 0 means that nobody knows."""
         now = time.monotonic()
+        if stage != self._stage or done < self._last:
+            self._stage, self._began, self._events = stage, now, 0
+        self._last = done
         if not self._visible or now < self._next_draw:
             return
         self._next_draw = now + _REDRAW_S
-        text = _line(stage, done, total)
+        text = _line(stage, done, total, events=self._events, seconds=now - self._began)
         click.echo("\r" + pad(text, max(self._drawn, columns(text))), nl=False, err=True)
         self._drawn = columns(text)
+
+    def count_events(self, number: int) -> None:
+        """Show from now on that so many events of this file were decoded."""
+        self._events = number
 
     def say(self, text: str) -> None:
         """Print a line on stdout that is to stay, above the progress line."""
@@ -57,9 +71,22 @@ class ProgressLine:
             self._drawn = 0
 
 
-def _line(stage: str, done: int, total: int) -> str:
+def _line(stage: str, done: int, total: int, *, events: int, seconds: float) -> str:
+    details = _details(stage, done, total, events, seconds)
     if total <= 0:
-        return f"{stage} ..."
+        return f"{stage} ..." + (f" {', '.join(details)}" if details else "")
     ratio = min(max(done / total, 0.0), 1.0)
     full = round(ratio * _BAR)
-    return f"{stage:<10} [{'#' * full}{'-' * (_BAR - full)}] {ratio:4.0%}"
+    return ", ".join([f"{stage:<10} [{'#' * full}{'-' * (_BAR - full)}] {ratio:4.0%}", *details])
+
+
+def _details(stage: str, done: int, total: int, events: int, seconds: float) -> list[str]:
+    """Bytes and events while reading, and the time left once it can be foreseen."""
+    details = []
+    if stage == _READING:
+        details.append(f"{done / 1e6:,.0f}" + (f" of {total / 1e6:,.0f}" if total > 0 else "") + " MB")
+        if events:
+            details.append(count(events, "event"))
+    if total > 0 and _FORESEEABLE * total <= done < total:
+        details.append(f"{max(seconds * (total - done) / done, 1):.0f} s left")
+    return details

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from analyzer.cli.terminal import is_terminal
 from traces.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,7 +22,8 @@ def sources(paths: Sequence[Path]) -> list[Path]:
     """The files that paths name; a folder stands for the traces directly in it.
 
     Raises:
-        UsageError: Nothing is named; the newest traces below the current folder are suggested.
+        UsageError: Nothing is named; the newest traces below the current folder are suggested. Or the standard input is
+            named and gives nothing.
     """
     if not paths:
         found = newest(Path.cwd())
@@ -30,11 +33,23 @@ def sources(paths: Sequence[Path]) -> list[Path]:
             why=f"below this folder there are {near}" if found else "below this folder there is none",
             fix=f"advisor explain {found[0]}" if found else "record one with `advisor collect`",
         )
+    _check_stdin(paths)
     if not any(path.is_dir() for path in paths):
         return list(paths)
     from analyzer.job import traces_in
 
     return traces_in(paths)
+
+
+def _check_stdin(paths: Sequence[Path]) -> None:
+    """Refuse to wait for a trace that somebody would have to type, or to read one stream twice."""
+    dashes = sum(str(path) == "-" for path in paths)
+    if dashes and is_terminal(sys.stdin):
+        raise UsageError(
+            "- is the standard input, and that is this terminal", fix="zcat trace.json.gz | advisor explain -"
+        )
+    if dashes > 1:
+        raise UsageError("- is named more than once, but can be read only once", fix="name it once")
 
 
 def newest(folder: Path) -> list[Path]:

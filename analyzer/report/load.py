@@ -38,12 +38,21 @@ def analyse(path: Path, options: Options, progress: Progress) -> Analysis:
         return saved
     from analyzer.explain import analyse as analyse_trace
 
-    return analyse_trace(path, options, progress)
+    found = analyse_trace(path, options, progress)
+    # What a pipe gave is gone by now.
+    if not path.is_file() or all(repair.kind != "several-documents" for repair in found.repairs):
+        return found
+    from analyzer.job import explain_job
+
+    # Ranks that wrote one file, one after another.
+    return explain_job([path], options, progress).first.analysis
 
 
 def is_report(path: Path) -> bool:
     """Whether the file begins like a report of ours."""
     try:
+        if not path.is_file():  # what a pipe gave would be gone
+            return False
         with path.open("rb") as file:
             head = file.read(_HEAD_BYTES)
     except (OSError, ValueError):

@@ -27,6 +27,9 @@ _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 # Places tried before a block counts as damaged: each costs one decode up to the defect.
 _CUTS_TRIED = 3
 _SPACE = b" \t\r\n"
+_NOTHING = _SPACE + b"\0"
+# A second document shows its list of events within this distance, or is none.
+_LOOKED_AT = 8 << 20
 _GAP = re.compile(rb"[\s,]*")
 _GAP_BYTES = b", \t\r\n"
 
@@ -34,14 +37,19 @@ _GAP_BYTES = b", \t\r\n"
 class Chunks(Generic[Item]):
     """Decodes blocks of text into lists of events; `top` holds the other top-level keys once iteration ended.
 
+    Where another document follows in the same text, `followed` is true and `rest` gives it.
+
     Args:
         blocks: The text.
         name: File name, for messages.
         repairs: Where repairs are counted.
         shape: What events are decoded into.
+        several: Whether the caller reads the documents that follow too; else they are counted as a repair and skipped.
     """
 
-    def __init__(self, blocks: Iterable[bytes], name: str, repairs: Repairs, shape: Shape[Item]) -> None:
+    def __init__(
+        self, blocks: Iterable[bytes], name: str, repairs: Repairs, shape: Shape[Item], *, several: bool = False
+    ) -> None:
         self._blocks = iter(blocks)
         self._name = name
         self._repairs = repairs
@@ -50,6 +58,9 @@ class Chunks(Generic[Item]):
         self._events = 0
         self.top: dict[str, Any] = {}
         self.bare_list = False
+        self.followed = False
+        self._several = several
+        self._rest = b""
 
     def __iter__(self) -> Iterator[list[Item]]:
         buffer = self._head()
@@ -130,33 +141,48 @@ class Chunks(Generic[Item]):
 
     def _tail(self, buffer: bytes) -> None:
         """Reads the keys after the array, and looks for what must not follow them."""
-        for block in self._blocks:
-            if len(buffer) <= limits.MAX_METADATA_BYTES:
-                buffer += block
-        rest = buffer.strip(_SPACE + b"\0")
         if self.bare_list:
-            self._after_end(rest)
+            self._after_end(buffer)
             return
-        if not rest:
-            return
-        end = _object_end(rest)
+        end = _object_end(buffer)
+        while end is None and len(buffer) <= limits.MAX_METADATA_BYTES and (block := next(self._blocks, b"")):
+            buffer += block
+            end = _object_end(buffer)
         if end is None:
+            buffer = buffer.strip(_NOTHING)
+            if not buffer:
+                return
             self._repairs.add("truncated", self._offset, detail=" (in the keys after the events)")
-            end = len(rest)
-            rest += b"}"
-        inside = rest[: end + 1].lstrip(b"," + _SPACE)
+            end = len(buffer)
+            buffer += b"}"
+        inside = buffer[: end + 1].lstrip(b"," + _NOTHING)
         if inside != b"}":
             self._metadata(b"{" + inside)
-        self._after_end(rest[end + 1 :].strip())
+        self._after_end(buffer[end + 1 :])
 
     def _after_end(self, rest: bytes) -> None:
+        """Finds out what stands behind the document: nothing, another one, or text without meaning."""
+        rest = rest.strip(_NOTHING)
+        for block in self._blocks:
+            rest = (rest + block).lstrip(_NOTHING)
+            if _begins_trace(rest) or len(rest) > _LOOKED_AT:
+                break
         if not rest:
             return
-        traces = len(_ARRAY.findall(rest)) or (rest.startswith(b"[") and b'"ph"' in rest[:4096])
-        if traces:
-            self._repairs.add("several-documents", self._offset, detail=" (give every rank its own file)")
-        else:
+        if not _begins_trace(rest):
             self._repairs.add("trailing-text", self._offset)
+        else:
+            self.followed, self._rest = True, rest
+            if not self._several:
+                self._repairs.add("several-documents", self._offset, detail=" (give every rank its own file)")
+        if not (self.followed and self._several):
+            for _ in self._blocks:  # to the end, for the digest of the file
+                pass
+
+    def rest(self) -> Iterator[bytes]:
+        """The text of the documents that follow."""
+        yield self._rest
+        yield from self._blocks
 
     def _front(self, buffer: bytes) -> tuple[list[Item], int, bool]:
         """Decodes whole events from the front: (events, bytes used, whether the array ended)."""
@@ -211,6 +237,11 @@ class Chunks(Generic[Item]):
             return self._shape.many(array, self._offset)
         except FAILURES:
             return None
+
+
+def _begins_trace(text: bytes) -> bool:
+    """Whether a document with events begins here, or somewhere behind its metadata."""
+    return _ARRAY.search(text) is not None or (text.startswith(b"[") and b'"ph"' in text[:4096])
 
 
 def _boundaries(buffer: bytes) -> Iterator[int]:

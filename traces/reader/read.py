@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import gc
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from traces.errors import UnreadableTraceError
-from traces.progress import Progress, silent
+from traces.progress import Progress, event_counter, silent
 from traces.reader import limits
 from traces.reader.chunks import Chunks
 from traces.reader.columns import Columns
@@ -38,13 +41,87 @@ def read(path: Path, progress: Progress = silent, *, strict: bool = False) -> Tr
         UnreadableTraceError: The file is missing, damaged beyond repair or something else; the message says what and
             where.
     """
+    return _documents(path, progress, strict=strict, several=False)[0]
+
+
+def read_every(path: Path, progress: Progress = silent, *, strict: bool = False) -> tuple[Trace, ...]:
+    """Reads every document of a file into which several ranks wrote, one after another.
+
+    They count as ranks if they state different ranks, or none at all: then their order numbers them. Of anything else the
+    first is read, and the others are counted as a repair, as `read` does.
+
+    Args:
+        path: As for `read`.
+        progress: As for `read`.
+        strict: As for `read`.
+
+    Raises:
+        UnreadableTraceError: The first cannot be read.
+    """
+    return _documents(path, progress, strict=strict, several=True)
+
+
+def _documents(path: Path, progress: Progress, *, strict: bool, several: bool) -> tuple[Trace, ...]:
+    """The first trace of a file, or with `several` all of them if they are ranks."""
+    parts: list[_Part] = []
     repairs = Repairs("standard input" if path == STDIN else path.name, strict=strict)
     with Source(path, progress, repairs) as source:
-        columns, chunks = _columns(source, repairs)
+        parts.append(_part(source, source.blocks(), repairs, progress, several=several))
+        while parts[-1].chunks.followed and several:
+            following = Repairs(source.name, strict=strict)
+            try:
+                parts.append(_part(source, parts[-1].chunks.rest(), following, progress, several=True))
+            except UnreadableTraceError:
+                # What does not stand alone is no rank.
+                parts, several = parts[:1], False
+        for _ in parts[-1].chunks.rest():  # for the digest
+            pass
+    stated = [part.chunks.top.get("distributedInfo", {}) for part in parts]
+    ranks = [info.get("rank") if isinstance(info, dict) else None for info in stated]
+    if not _tell_apart(ranks):
+        parts, several = parts[:1], False
+    if parts[0].chunks.followed and not several and not repairs.count("several-documents"):
+        repairs.add("several-documents", detail=" (give every rank its own file)")
+    if len(parts) == 1:
+        return (_trace(source, parts[0]),)
+    return tuple(_rank_of_file(_trace(source, part), index, len(parts)) for index, part in enumerate(parts))
+
+
+def _tell_apart(ranks: list[Any]) -> bool:
+    """Whether documents of one file are ranks: each states another one, or none states any."""
+    return ranks == [None] * len(ranks) or (None not in ranks and len({str(rank) for rank in ranks}) == len(ranks))
+
+
+def _rank_of_file(trace: Trace, index: int, count: int) -> Trace:
+    """One of several documents of a file, named by its place; it states its rank, or that is its place."""
+    meta, notes = trace.meta, trace.notes
+    top = meta.top
+    if not isinstance(meta.distributed.get("rank"), int):
+        top = {**top, "distributedInfo": {**meta.distributed, "rank": index, "world_size": count}}
+        notes += ("the traces in this file state no rank: they are numbered by their order",)
+    return replace(trace, meta=replace(meta, name=f"{meta.name} ({index + 1} of {count})", top=top), notes=notes)
+
+
+@dataclass
+class _Part:
+    """One document that was read: what it holds, and what is known once the file has ended."""
+
+    frames: dict[str, pd.DataFrame]
+    chunks: Chunks[Event]
+    repairs: Repairs
+    events: int
+    origin_ns: int
+    categories: list[str]
+    unknown: Counter[str]
+
+
+def _part(source: Source, blocks: Iterator[bytes], repairs: Repairs, progress: Progress, *, several: bool) -> _Part:
+    """Reads one document from blocks of text."""
+    columns, chunks = _columns(source, blocks, repairs, progress, several=several)
     if not columns.events:
         raise UnreadableTraceError(
             f"{source.name} holds no events",
-            where=str(path),
+            where=source.name,
             why="the profiler's schedule never reached its active steps, or the export came after they were cleared",
             fix="record with schedule(wait=..., warmup=..., active=..., repeat=1) and export in on_trace_ready",
         )
@@ -54,34 +131,45 @@ def read(path: Path, progress: Progress = silent, *, strict: bool = False) -> Tr
         raise not_from_torch(source.name, columns)
     if repairs.count("truncated"):
         frames["steps"] = _whole_steps(frames, repairs)
+    return _Part(frames, chunks, repairs, columns.events, builder.origin_ns, columns.seen_categories, columns.unknown)
+
+
+def _trace(source: Source, part: _Part) -> Trace:
+    """The document as a trace; the file has to be read to its end, for its digest."""
+    top = part.chunks.top
     meta = Meta(
         name=source.name,
         sha256=source.sha256,
         size_bytes=source.size_bytes,
-        events=columns.events,
-        origin_ns=builder.origin_ns,
-        base_ns=_integer(chunks.top.get("baseTimeNanoseconds")),
-        device_kind=_device_kind(chunks.top, frames, columns.seen_categories),
-        top=chunks.top,
+        events=part.events,
+        origin_ns=part.origin_ns,
+        base_ns=_integer(top.get("baseTimeNanoseconds")),
+        device_kind=_device_kind(top, part.frames, part.categories),
+        top=top,
     )
     notes = tuple(source.notes)
-    notes += tuple(f"category {text} ({count} events)" for text, count in sorted(columns.unknown.items()))
-    if chunks.bare_list:
+    notes += tuple(f"category {text} ({count} events)" for text, count in sorted(part.unknown.items()))
+    if part.chunks.bare_list:
         notes += ("the file is a bare list of events: device, rank and versions are not stated",)
-    return Trace(meta=meta, capabilities=_capabilities(frames), repairs=repairs.listed(), notes=notes, **frames)
+    return Trace(
+        meta=meta, capabilities=_capabilities(part.frames), repairs=part.repairs.listed(), notes=notes, **part.frames
+    )
 
 
-def _columns(source: Source, repairs: Repairs) -> tuple[Columns, Chunks[Event]]:
+def _columns(
+    source: Source, blocks: Iterator[bytes], repairs: Repairs, progress: Progress, *, several: bool
+) -> tuple[Columns, Chunks[Event]]:
     """All events as columns; the decoder keeps what stood beside them."""
-    columns = Columns(repairs)
+    columns, tell = Columns(repairs), event_counter(progress)
     available = limits.available_bytes()
     # Events are dropped run by run and hold no cycles; the collector would only scan them again and again.
     collecting = gc.isenabled()
     gc.disable()
     try:
-        chunks = Chunks(source.blocks(), source.name, repairs, TypedEvents(repairs))
+        chunks = Chunks(blocks, source.name, repairs, TypedEvents(repairs), several=several)
         for events in chunks:
             columns.add(events)
+            tell(columns.events)
             limits.check_memory(source.name, columns.size_bytes, available)
         columns.finish()
     finally:

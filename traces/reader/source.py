@@ -26,7 +26,7 @@ class Source:
 
     Args:
         path: The file; `-` is the standard input.
-        progress: Told (`reading`, bytes read from disk, bytes on disk) after each block.
+        progress: Told (`reading`, bytes read from disk, bytes on disk or 0 where unknown) after each block.
         repairs: Where damage of the container is counted.
     """
 
@@ -66,12 +66,21 @@ class Source:
         return to_utf8(self._ahead(self._raw_blocks()), self.notes)
 
     def _ahead(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
+        if not self._path.is_file():
+            # A thread that waits for a pipe could not be interrupted.
+            for piece in blocks:
+                self._tell()
+                yield piece
+            return
         following = self._pool.submit(next, blocks, None)
         while (block := following.result()) is not None:
-            position = self._reader.position if self._reader else 0
+            self._tell()
             following = self._pool.submit(next, blocks, None)
-            self._progress("reading", position, max(self._expected, position))
             yield block
+
+    def _tell(self) -> None:
+        position = self._reader.position if self._reader else 0
+        self._progress("reading", position, max(self._expected, position) if self._expected else 0)
 
     def _raw_blocks(self) -> Iterator[bytes]:
         reader = self._reader = _DigestingReader(self._file, self._digest)

@@ -156,6 +156,24 @@ def test_progress_is_drawn_late_and_taken_away(capsys, monkeypatch):
     assert drawn.endswith("\r")
 
 
+def test_progress_says_bytes_events_and_the_time_left(capsys, monkeypatch):
+    clock = iter([0.0, 10.0, 20.0])
+    monkeypatch.setattr("analyzer.cli.progress.is_terminal", lambda stream: True)
+    monkeypatch.setattr("analyzer.cli.progress.time.monotonic", lambda: next(clock))
+    with ProgressLine() as line:
+        line("reading", 0, 400_000_000)
+        line.count_events(812_345)
+        line("reading", 100_000_000, 400_000_000)
+    assert "25%, 100 of 400 MB, 812,345 events, 30 s left" in capsys.readouterr().err
+
+
+def test_progress_of_a_stream_has_no_end(capsys, monkeypatch):
+    monkeypatch.setattr("analyzer.cli.progress.is_terminal", lambda stream: True)
+    with ProgressLine(patience_s=0) as line:
+        line("reading", 12_000_000, 0)
+    assert "reading ... 12 MB" in capsys.readouterr().err
+
+
 def test_missing_dependency_is_a_message():
     code = (
         "import sys; sys.modules['rich'] = None; from analyzer.cli.main import main; sys.exit(main(['explain', 'x']))"

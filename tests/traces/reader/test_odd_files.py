@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import hashlib
 import io
 import json
 import lzma
@@ -19,7 +20,7 @@ from trace_files import lines, read_text, repaired, sound
 
 from traces.errors import UnreadableTraceError
 from traces.reader import inflate, limits, source
-from traces.reader.read import read
+from traces.reader.read import read, read_every
 
 TEXT = lines(sound()).encode()
 EVENTS = len(sound().events)
@@ -147,6 +148,60 @@ def test_of_several_documents_the_first_is_read(tmp_path: Path, monkeypatch: pyt
         assert "one file" in trace.repairs[0].message or "its own file" in trace.repairs[0].message
     lists = json.dumps(sound().events).encode()
     assert repaired(read_text(tmp_path, lists + b"\n" + lists)) == {"several-documents": 1}
+
+
+def document(rank: int | None = None, steps: int = 3) -> bytes:
+    builder = sound(steps)
+    if rank is not None:
+        builder.top["distributedInfo"] = {"rank": rank, "world_size": 2}
+    return lines(builder).encode()
+
+
+@pytest.mark.parametrize("size", [8 << 20, 500])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gz"])
+def test_documents_that_are_ranks_are_all_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, pack: Callable[[bytes], bytes]
+) -> None:
+    monkeypatch.setattr(source, "BLOCK_BYTES", size)
+    content = pack(document(1)) + b"" + pack(document(0, 4))
+    path = tmp_path / "trace.json"
+    path.write_bytes(content)
+    first, second = read_every(path, strict=True)
+    assert [trace.meta.distributed["rank"] for trace in (first, second)] == [1, 0]
+    assert [len(trace.steps) for trace in (first, second)] == [3, 4]
+    assert [trace.meta.name for trace in (first, second)] == ["trace.json (1 of 2)", "trace.json (2 of 2)"]
+    assert first.meta.sha256 == second.meta.sha256 == hashlib.sha256(content).hexdigest()
+
+
+def test_documents_without_a_rank_are_numbered(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    lists = json.dumps(sound().events).encode()
+    path.write_bytes(lists + b"\n" + lists + b"\n" + lists)
+    traces = read_every(path)
+    assert [trace.meta.distributed for trace in traces] == [{"rank": index, "world_size": 3} for index in range(3)]
+    assert all("no rank" in trace.notes[-1] for trace in traces)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [document(0) + document(0), document(0) + document(), document(0) + b'{"traceEvents": [', document(0) + b"[{]"],
+    ids=["one rank twice", "a rank and none", "nothing in the second", "a broken second"],
+)
+def test_documents_that_are_no_ranks_leave_the_first(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "trace.json"
+    path.write_bytes(content)
+    (trace,) = read_every(path)
+    assert trace.meta.name == "trace.json"
+    assert set(repaired(trace)) & {"several-documents", "trailing-text"}
+    assert trace.meta.sha256 == hashlib.sha256(content).hexdigest()
+    assert repaired(read(path)) == repaired(trace)
+
+
+def test_one_document_is_one_trace(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    path.write_bytes(TEXT)
+    (trace,) = read_every(path, strict=True)
+    assert trace.meta.events == EVENTS
 
 
 def test_text_after_the_trace_is_ignored(tmp_path: Path) -> None:
