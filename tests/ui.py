@@ -9,7 +9,7 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from analyzer.explain import Explained, analyse_with_facts
+from analyzer.explain import Explained, Options, analyse_with_facts
 from analyzer.tui.app import AdvisorApp
 from builders import PROCESS, TraceBuilder
 
@@ -60,4 +60,5 @@ def loader_bound(*, memory: bool = True, evil: str = "") -> TraceBuilder:
 
 
 def explained(builder: TraceBuilder, folder: Path) -> Explained:
-    return analyse_with_facts(builder.write(folder / "trace.json"))
+    # One rule: what others find on this trace is none of the screens' business.
+    return analyse_with_facts(builder.write(folder / "trace.json"), Options(select=("DL001",)))

@@ -8,22 +8,23 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from analyzer.tui.ascii import AsciiFilter
+from analyzer.tui.commands import commands
+from analyzer.tui.drawn import DrawnApp
 from analyzer.tui.job import Job, job_for
 from analyzer.tui.messages import Analysed, Failed, FindingWanted, PlaceWanted, Progressed
-from analyzer.tui.modes import MODES
+from analyzer.tui.modes import MODE_BINDINGS, MODES
 from analyzer.tui.screens.error import ErrorScreen
 from analyzer.tui.screens.findings import FindingsScreen
 from analyzer.tui.screens.help import HelpScreen
 from analyzer.tui.screens.loading import LoadingScreen
+from analyzer.tui.screens.rule_page import RulePage
 from analyzer.tui.session import Session
 from analyzer.tui.taking import Taking
 from analyzer.tui.terminal import Look, current_look
-from analyzer.tui.themes import ADVISOR_DARK, THEMES
 from traces.errors import UntrustedTraceError
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ CANCELLED = 130
 STYLES = ("base", "findings", "states", "checks", "operators", "timeline", "memory", "plain")
 
 
-class AdvisorApp(Taking, App[int]):
+class AdvisorApp(Taking, DrawnApp[int]):
     """Ends with the process's exit code.
 
     Args:
@@ -52,35 +53,17 @@ class AdvisorApp(Taking, App[int]):
         Binding("question_mark,f1", "help", "Help", key_display="?", id="app.help", tooltip="All keys"),
         Binding("q", "leave", "Quit", id="app.quit", tooltip="Leave"),
         Binding("ctrl+q", "leave", "Quit", show=False, id="app.quit_too", tooltip="Leave", priority=True),
-        Binding("1", "mode('findings')", "Findings", show=False, id="app.findings", tooltip="What costs time"),
-        Binding("2", "mode('timeline')", "Timeline", show=False, id="app.timeline", tooltip="One step in full"),
-        Binding(
-            "3", "mode('operators')", "Operators", show=False, id="app.operators", tooltip="Time per op and kernel"
-        ),
-        Binding("4", "mode('memory')", "Memory", show=False, id="app.memory", tooltip="Memory over time"),
-        Binding("5", "mode('checks')", "Checks", show=False, id="app.checks", tooltip="Every rule and its result"),
+        *MODE_BINDINGS,
         *Taking.BINDINGS,
     ]
 
     def __init__(self, name: str, job: Job, look: Look, path: Path | None = None) -> None:
-        super().__init__(ansi_color=True if look.ansi else None)
+        super().__init__(look)
         self._trace_name = name
         self._job = job
         self._path = path
-        self._glyphs = look.glyphs
         self._exit_code = 0
         self.analysis = None
-        self.animation_level = "none"
-        if not look.glyphs.unicode:
-            # Textual has no public way to add a filter.
-            self._filters.append(AsciiFilter())
-        for theme in THEMES:
-            self.register_theme(theme)
-        self.theme = look.theme if look.theme in self.available_themes else ADVISOR_DARK.name
-
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Our names exist in Textual's own themes too."""
-        return dict(ADVISOR_DARK.variables)
 
     def on_mount(self) -> None:
         """Start reading."""
@@ -120,16 +103,21 @@ class AdvisorApp(Taking, App[int]):
         self.exit(CANCELLED)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """The palette: every finding, then Textual's own."""
-        for finding in self.analysis.findings if self.analysis else ():
-            # The palette shows these as text; `i=` keeps this turn's id.
-            name = f"{finding.rule} {finding.name}"
-            yield SystemCommand(name, f"Go to this finding ({finding.severity})", lambda i=finding.id: self._go_to(i))
+        """The palette: ours, then Textual's own."""
+        if self.analysis is not None:
+            yield from commands(
+                self.analysis,
+                lambda one: self.post_message(FindingWanted(one)),
+                self._write,
+                lambda check: self.push_screen(RulePage(check)),
+            )
         yield from super().get_system_commands(screen)
 
     async def on_finding_wanted(self, message: FindingWanted) -> None:
         """Go to a finding."""
-        await self._go_to(message.identity)
+        await self.switch_mode("findings")
+        if isinstance(self.screen, FindingsScreen):
+            self.screen.go_to(message.identity)
 
     async def on_place_wanted(self, message: PlaceWanted) -> None:
         """Show a finding on the timeline."""
@@ -138,11 +126,6 @@ class AdvisorApp(Taking, App[int]):
         await self.switch_mode("timeline")
         if isinstance(self.screen, TimelineScreen):
             self.screen.show_finding(message.finding)
-
-    async def _go_to(self, identity: str) -> None:
-        await self.switch_mode("findings")
-        if isinstance(self.screen, FindingsScreen):
-            self.screen.go_to(identity)
 
     def action_mode(self, mode: str) -> None:
         """Switch the mode, once there is something to show."""

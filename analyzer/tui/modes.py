@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from textual.binding import Binding
 from textual.screen import Screen
 
 from analyzer.tui.screens.checks import ChecksScreen
@@ -14,9 +15,11 @@ from analyzer.tui.session import Session
 
 @dataclass(frozen=True)
 class Mode:
-    """One mode: what makes its screen. Key and word are in `widgets.title_bar`, which every screen shows."""
+    """One mode: its key, what it shows, and what makes its screen."""
 
+    key: str
     name: str
+    about: str
     make: Callable[[Session], Screen[None]]
 
 
@@ -39,9 +42,13 @@ def _memory(session: Session) -> Screen[None]:
 
 
 MODES = (
-    Mode("findings", FindingsScreen),
-    Mode("timeline", _timeline),
-    Mode("operators", _operators),
-    Mode("memory", _memory),
-    Mode("checks", ChecksScreen),
+    Mode("1", "findings", "What costs time", FindingsScreen),
+    Mode("2", "timeline", "One step in full", _timeline),
+    Mode("3", "operators", "Time per op and kernel", _operators),
+    Mode("4", "memory", "Memory over time", _memory),
+    Mode("5", "checks", "Every rule and its result", ChecksScreen),
+)
+MODE_BINDINGS = tuple(
+    Binding(mode.key, f"mode('{mode.name}')", mode.name.title(), show=False, id=f"app.{mode.name}", tooltip=mode.about)
+    for mode in MODES
 )

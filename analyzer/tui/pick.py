@@ -7,23 +7,22 @@ from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import ClassVar
 
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from analyzer import units
-from analyzer.tui.ascii import AsciiFilter
+from analyzer.tui.drawn import DrawnApp
 from analyzer.tui.plain import line
 from analyzer.tui.terminal import Look, current_look
-from analyzer.tui.themes import ADVISOR_DARK, THEMES
 from analyzer.tui.widgets.key_bar import KeyBar
 
 MOST = 500
 
 
-class PickApp(App[Path]):
+class PickApp(DrawnApp[Path]):
     """Ends with the chosen trace, or with None.
 
     Args:
@@ -41,25 +40,16 @@ class PickApp(App[Path]):
     ]
 
     def __init__(self, paths: Sequence[Path], look: Look) -> None:
-        super().__init__(ansi_color=True if look.ansi else None)
+        super().__init__(look)
         self._paths = tuple(paths[:MOST])
         self._more = len(paths) - len(self._paths)
-        self.animation_level = "none"
-        if not look.glyphs.unicode:
-            self._filters.append(AsciiFilter())
-        for theme in THEMES:
-            self.register_theme(theme)
-        self.theme = look.theme if look.theme in self.available_themes else ADVISOR_DARK.name
-
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Our names exist in Textual's own themes too."""
-        return dict(ADVISOR_DARK.variables)
 
     def compose(self) -> ComposeResult:
         """The list and its keys."""
         traces = OptionList(*(Option(describe(path, time.time())) for path in self._paths), id="traces", compact=True)
         traces.border_title = "Which trace?"
-        traces.border_subtitle = units.count(len(self._paths), "trace") + (f", {self._more} more" if self._more else "")
+        more = f", {self._more:,} more" if self._more else ""
+        traces.border_subtitle = f"{units.count(len(self._paths), 'trace')}{more}. Enter opens"
         yield traces
         yield KeyBar(show_command_palette=False)
 

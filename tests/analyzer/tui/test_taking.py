@@ -113,3 +113,15 @@ def test_no_editor_for_files_that_are_not_here(tmp_path):
 def test_a_browser_needs_a_display(monkeypatch, environ, there):
     monkeypatch.setattr(sys, "platform", "linux")
     assert outside.has_browser(environ) is there
+
+
+async def test_the_palette_writes_reports_and_opens_rule_pages(app_for):
+    from analyzer.tui.screens.rule_page import RulePage
+
+    async with running(app_for(analyses.example()), (80, 24)) as pilot:
+        found = {command.title: command for command in pilot.app.get_system_commands(pilot.app.screen)}
+        assert {f"Write {form.name} report" for form in export.FORMS} <= set(found)
+        title = next(title for title in found if title.startswith("Rule SY002"))
+        found[title].callback()
+        await settle(pilot)
+        assert isinstance(pilot.app.screen, RulePage)
