@@ -12,7 +12,6 @@ from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from analyzer.analysis import CheckDocument
 from analyzer.tui.commands import commands
 from analyzer.tui.drawn import DrawnApp
 from analyzer.tui.job import Job, job_for
@@ -106,20 +105,19 @@ class AdvisorApp(Taking, DrawnApp[int]):
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The palette: ours, then Textual's own."""
         if self.analysis is not None:
-            yield from commands(self.analysis, self._go_to, self._write, self._open_page)
+            act = (
+                lambda one: self.post_message(FindingWanted(one)),
+                self._write,
+                lambda one: self.push_screen(RulePage(one)),
+            )
+            yield from commands(self.analysis, *act)
         yield from super().get_system_commands(screen)
-
-    async def _go_to(self, identity: str) -> None:
-        await self.switch_mode("findings")
-        if isinstance(self.screen, FindingsScreen):
-            self.screen.go_to(identity)
-
-    def _open_page(self, check: CheckDocument) -> None:
-        self.push_screen(RulePage(check))
 
     async def on_finding_wanted(self, message: FindingWanted) -> None:
         """Go to a finding."""
-        await self._go_to(message.identity)
+        await self.switch_mode("findings")
+        if isinstance(self.screen, FindingsScreen):
+            self.screen.go_to(message.identity)
 
     async def on_place_wanted(self, message: PlaceWanted) -> None:
         """Show a finding on the timeline."""
