@@ -170,10 +170,9 @@ class Watcher:
         total = self.settings["warmup"] + self.settings["active"]
         if self.number > self.settings["warmup"]:
             self.profiled.append(duration)
-        if self.number == total:
-            self.details = self.describe()
         self.profiler.step()
         if self.number == total:
+            self.details = self.describe()
             self.profiler.stop()
             self.profiler, self.phase, self.number = None, "settle", 0
             self.tell()

@@ -71,7 +71,7 @@ PRESETS = (
     Preset(name="recompiles", loop=recompiles, fires=codes("GR003"), may=codes("PG002 PY001 GR002"), remedy="one-shape", wait=8),
     Preset(name="one-shape", loop=one_shape, may=codes("PY001"), silent=codes("GR003 GR002 PG002"), wait=12),
     Preset(name="graph-breaks", loop=graph_breaks, fires=codes("GR002"), may=codes("PY001"), silent=codes("GR003"), remedy="", wait=12),
-    Preset(name="warm-up", loop=one_shape, fires=codes("PG002"), may=codes("GR003 PG006 PY001 PY005"), wait=0),
+    Preset(name="warm-up", loop=one_shape, fires=codes("PG006"), may=codes("PG002 GR003 PY001 PY005"), wait=0),
     Preset(name="no-steps", loop=healthy, fires=codes("PG001"), marked=False),
     Preset(name="two-steps", loop=healthy, fires=codes("PG003"), active=2),
 )  # fmt: skip

@@ -14,7 +14,7 @@ from traces.collect.zoo.parts import Samples, Training, busy, forever, in_memory
 from traces.collect.zoo.preset import Preset, codes
 
 
-def _loop(loader: DataLoader[Any], device: torch.device, width: int = 384) -> Iterator[None]:
+def _loop(loader: DataLoader[Any], device: torch.device, width: int = 768) -> Iterator[None]:
     training = Training(mlp(width), device)
     for inputs, labels in forever(loader):
         training.step(inputs, labels)
@@ -52,7 +52,7 @@ def slow_transform(device: torch.device) -> Iterator[None]:
 
 def small_samples(device: torch.device) -> Iterator[None]:
     """A few cheap operators for every sample: their overhead is all there is."""
-    return _loop(DataLoader(Samples(8192, _per_sample_ops), batch_size=128, shuffle=True), device, width=128)
+    return _loop(DataLoader(Samples(8192, _per_sample_ops), batch_size=128, shuffle=True), device, width=512)
 
 
 def slow_collate(device: torch.device) -> Iterator[None]:
@@ -84,13 +84,13 @@ def many_workers(device: torch.device) -> Iterator[None]:
 
 
 def new_iterator(device: torch.device) -> Iterator[None]:
-    """An epoch of five batches, each epoch with new workers."""
-    return _loop(DataLoader(Samples(160), batch_size=32, shuffle=True, num_workers=1), device)
+    """An epoch of twelve batches, each epoch with new workers."""
+    return _loop(DataLoader(Samples(384), batch_size=32, shuffle=True, num_workers=1), device)
 
 
 def kept_iterator(device: torch.device) -> Iterator[None]:
     """The same with workers that stay."""
-    loader = DataLoader(Samples(160), batch_size=32, shuffle=True, num_workers=1, persistent_workers=True)
+    loader = DataLoader(Samples(384), batch_size=32, shuffle=True, num_workers=1, persistent_workers=True)
     return _loop(loader, device)
 
 
@@ -101,7 +101,7 @@ def batches_of_32(device: torch.device) -> Iterator[None]:
 
 def batches_of_128(device: torch.device) -> Iterator[None]:
     """Larger batches from memory."""
-    return _loop(in_memory(128), device, width=128)
+    return _loop(in_memory(128), device, width=512)
 
 
 _INPUT = "DL001 DL002 DL003 DL004 DL005 DL006 DL007 DL008"
@@ -109,12 +109,12 @@ PRESETS = (
     Preset(name="slow-transform", loop=slow_transform, fires=codes("DL001 DL002"), may=codes("DL007"), silent=codes("DL003 SY001 PY002"), remedy="batches-of-32"),
     Preset(name="small-samples", loop=small_samples, fires=codes("DL001 DL002 DL006"), may=codes("DL007"), silent=codes("PY002 DL003"), remedy="batches-of-128"),
     Preset(name="slow-collate", loop=slow_collate, fires=codes("DL001 DL002"), may=codes("DL007"), silent=codes("DL003 PY002"), remedy="batches-of-32"),
-    Preset(name="bursty-samples", loop=bursty_samples, fires=codes("DL004"), may=codes("DL001 PY005"), silent=codes("DL002 DL003"), remedy="even-samples", active=24),
+    Preset(name="bursty-samples", loop=bursty_samples, fires=codes("DL004"), may=codes("DL001 PY005"), silent=codes("DL002 DL003 DL007"), remedy="even-samples", active=24),
     Preset(name="starving-worker", loop=starving_worker, fires=codes("DL003"), may=codes("DL001 DL007"), silent=codes("DL002 DL004 DL005"), remedy="batches-of-32", active=12),
     Preset(name="many-workers", loop=many_workers, fires=codes("DL008"), may=codes("DL001 DL003 DL004 DL007 PY005"), silent=codes("DL002"), remedy="", active=16),
-    Preset(name="new-iterator", loop=new_iterator, fires=codes("DL005"), may=codes("DL001 DL004 PY005"), silent=codes("DL002"), remedy="kept-iterator", active=15),
-    Preset(name="even-samples", loop=even_samples, may=codes(_INPUT)),
-    Preset(name="kept-iterator", loop=kept_iterator, may=codes(_INPUT + " PY005"), active=15),
+    Preset(name="new-iterator", loop=new_iterator, fires=codes("DL005"), may=codes("DL001 DL003 DL004 DL007 PY005"), silent=codes("DL002"), remedy="kept-iterator", active=12),
+    Preset(name="even-samples", loop=even_samples, may=codes(_INPUT + " PY001")),
+    Preset(name="kept-iterator", loop=kept_iterator, may=codes(_INPUT + " PY001 PY005"), active=12),
     Preset(name="batches-of-32", loop=batches_of_32, silent=codes(_INPUT)),
     Preset(name="batches-of-128", loop=batches_of_128, silent=codes(_INPUT)),
 )  # fmt: skip

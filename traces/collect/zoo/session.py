@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 WARM_UP_STEPS = 3
 _AFTER_STEPS = 12
+# On a shared machine a step may hold time in which another program ran: what was planted is then not all there is. Recorded
+# again, so often at most, until that is less than this share.
+_DISTURBED_RATIO = 0.02
+_ATTEMPTS = 6
 
 
 @dataclass(frozen=True)
@@ -86,38 +90,70 @@ def record_preset(preset: Preset, folder: Path) -> list[Path]:
     path = folder / f"{preset.name}.json.gz"
     with steady():
         gc.collect()
-        seen: list[DataLoader[object]] = []
-        with _watch_loaders(seen):
-            loop = preset.loop(device_of(preset))
-            if preset.wait:
-                next(loop)
-            if preset.marked:
-                _record_steps(preset, loop, path, seen)
+        best = float("inf")
+        for attempt in range(_ATTEMPTS):
+            again = folder / f"{preset.name}.{attempt}.json.gz"
+            disturbed = _attempt(preset, again)
+            if disturbed < best:
+                best = disturbed
+                again.replace(path)
             else:
-                _record_unmarked(preset, loop, path)
-        loop.close()  # type: ignore[attr-defined]
+                again.unlink()
+            if best < _DISTURBED_RATIO:
+                break
     return [path]
 
 
-def _record_steps(preset: Preset, loop: Iterator[None], path: Path, seen: list[DataLoader[object]]) -> None:
+def _attempt(preset: Preset, path: Path) -> float:
+    """Record once; returns the share of the time in which other programs had the core."""
+    seen: list[DataLoader[object]] = []
+    with _watch_loaders(seen):
+        loop = preset.loop(device_of(preset))
+        if preset.wait:
+            next(loop)
+        disturbed = _record_steps(preset, loop, path, seen) if preset.marked else _record_unmarked(preset, loop, path)
+    loop.close()  # type: ignore[attr-defined]
+    return disturbed
+
+
+def _record_steps(preset: Preset, loop: Iterator[None], path: Path, seen: list[DataLoader[object]]) -> float:
     # A trace without warm-up is what one preset is about.
     wait, warm_up = (preset.wait, WARM_UP_STEPS) if preset.wait else (0, 0)
+    first, last = wait + warm_up, wait + warm_up + preset.active
+    waited, started = _waited_ns(), time.perf_counter_ns()
+    disturbed = 0.0
     with record(path, wait=wait, warmup=warm_up, active=preset.active, loader=seen[-1] if seen else None) as recorder:
-        for _ in range(wait + warm_up + preset.active + _AFTER_STEPS):
+        for number in range(last + _AFTER_STEPS):
+            if number == first:
+                waited, started = _waited_ns(), time.perf_counter_ns()
             next(loop)
+            if number == last - 1:
+                disturbed = (_waited_ns() - waited) / (time.perf_counter_ns() - started)
             recorder.step()
+    return disturbed
 
 
-def _record_unmarked(preset: Preset, loop: Iterator[None], path: Path) -> None:
+def _waited_ns() -> int:
+    """How long this thread was ready to run and had no core, since it began; 0 where the system does not tell."""
+    try:
+        return int(Path("/proc/thread-self/schedstat").read_text().split()[1])
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def _record_unmarked(preset: Preset, loop: Iterator[None], path: Path) -> float:
     raw = path.with_suffix(".raw")
     for _ in range(preset.wait):
         next(loop)
     with torch.profiler.profile() as profiler:
+        waited, started = _waited_ns(), time.perf_counter_ns()
         for _ in range(preset.active):
             next(loop)
+        disturbed = (_waited_ns() - waited) / (time.perf_counter_ns() - started)
     profiler.export_chrome_trace(str(raw))
     write_atomically(path, clean_trace(raw.read_bytes(), describe_process(), Path.cwd()).content)
     raw.unlink()
+    return disturbed
 
 
 @contextmanager
