@@ -21,6 +21,8 @@ class Collected:
         dataset_length: Samples in the data set.
         dataset_bytes: Samples times bytes of one sample as a tensor.
         unprofiled_step_ns: Step time with the profiler off.
+        worker_cpu_ratio: Share of a core that a loader's worker uses, mean of the workers.
+        disk_read_bytes_per_s: What the process and its workers read from disk.
         intra_op_threads: torch.get_num_threads().
         omp_num_threads: OMP_NUM_THREADS as set.
         cpu_features: Vector and matrix units of the processor, of avx2, avx512f, avx512_bf16, amx_bf16.
@@ -34,6 +36,8 @@ class Collected:
     dataset_length: int | None
     dataset_bytes: int | None
     unprofiled_step_ns: int | None
+    worker_cpu_ratio: float | None
+    disk_read_bytes_per_s: int | None
     intra_op_threads: int | None
     omp_num_threads: int | None
     cpu_features: frozenset[str] | None
@@ -53,6 +57,8 @@ def collected(meta: Meta) -> Collected:
         dataset_length=length,
         dataset_bytes=length * size if length is not None and size is not None else None,
         unprofiled_step_ns=_int(top.get("unprofiled_step_ns")),
+        worker_cpu_ratio=_mean(_dict(top.get("samples")).get("worker_cpu_ratio")),
+        disk_read_bytes_per_s=_int(_dict(top.get("samples")).get("disk_read_bytes_per_s")),
         intra_op_threads=_int(threads.get("intra_op")),
         omp_num_threads=_int(threads.get("omp_num_threads")),
         cpu_features=_texts(top.get("cpu_features")),
@@ -77,3 +83,15 @@ def _texts(value: Any) -> frozenset[str] | None:
 def _version(value: Any) -> tuple[int, int] | None:
     match = re.match(r"(\d{1,3})\.(\d{1,3})", value) if isinstance(value, str) else None
     return (int(match[1]), int(match[2])) if match else None
+
+
+def _mean(values: Any) -> float | None:
+    """The mean of a list of shares; None where it is anything else."""
+    if not isinstance(values, list) or not values:
+        return None
+    good = [
+        value
+        for value in values
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1000
+    ]
+    return sum(good) / len(good) if len(good) == len(values) else None

@@ -73,6 +73,10 @@ META = RuleMeta(
     references=("https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading",),
 )
 
+# SageMaker Debugger and gpuprof call a processor the limit from 80-90 %.
+_BUSY_RATIO = 0.8
+_WAITING_RATIO = 0.4
+
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires where most steps wait for worker processes."""
@@ -98,7 +102,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         f"{share(later.waiting_ratio)} of the steps although worker processes load"
         + (f" ({count(workers, 'worker')})" if workers else "")
         + f": {share(ratio)} of the step."
-        + (f" A batch costs about {duration(workers * later.pace_ns)} of one core." if workers else ""),
+        + _limit(facts, workers, later.pace_ns),
         saving=Saving(
             owned, basis="idle time inside the loader's `__next__`; reached only if workers always stay ahead"
         ),
@@ -106,8 +110,24 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         verify="Record again: the median `__next__` should fall below 1 ms; then run `advisor compare`.",
         steps_seen=wait.steps_seen,
         evidence=(Series("each call of the loader", "ns", tuple(wait.calls["dur_ns"].tolist())),),
-        caveats=("A trace does not show whether the workers wait for the processor or for the disk: look at both.",),
+        caveats=()
+        if facts.collected.worker_cpu_ratio is not None
+        else ("A trace does not show whether the workers wait for the processor or for the disk: look at both.",),
     )
+
+
+def _limit(facts: Facts, workers: int | None, pace_ns: float) -> str:
+    """What keeps the workers from being faster, as far as `advisor collect` saw it."""
+    used = facts.collected.worker_cpu_ratio
+    if used is None:
+        return f" A batch costs about {duration(workers * pace_ns)} of one core." if workers else ""
+    if used >= _BUSY_RATIO:
+        return f" Each worker uses {share(used)} of a core: the processor limits them."
+    if used <= _WAITING_RATIO:
+        return (
+            f" Each worker uses {share(used)} of a core: they wait, for storage or the network, more than they compute."
+        )
+    return f" Each worker uses {share(used)} of a core, and waits the rest of the time."
 
 
 RULE = Rule(META, check, __doc__)

@@ -79,3 +79,22 @@ def test_time_and_process_numbers_do_not_matter() -> None:
         plain.identity,
         plain.finding.why,
     )
+
+
+@pytest.mark.parametrize(
+    ("used", "words"),
+    [
+        ([0.95, 0.93], "uses 94 % of a core: the processor limits them"),
+        ([0.05], "they wait, for storage or the network"),
+        ([0.6], "and waits the rest of the time"),
+    ],
+)
+def test_tells_what_limits_the_workers_where_that_was_sampled(used: list[float], words: str) -> None:
+    found = judged(RULE, world(advisor={"samples": {"worker_cpu_ratio": used}}))
+    assert words in found.finding.why
+    assert found.finding.caveats == ()
+
+
+@pytest.mark.parametrize("used", [None, [], "busy", [True], [0.5, "x"], [-1.0]])
+def test_believes_no_odd_sample(used: object) -> None:
+    assert judged(RULE, world(advisor={"samples": {"worker_cpu_ratio": used}})).finding.caveats
