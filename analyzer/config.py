@@ -4,6 +4,7 @@
     select = ["DL", "SY001"]
     ignore = ["PG006"]
     fail-on = "high"
+    gate = ["step_ns<=+3%"]             # for `advisor compare`
 
     [tool.advisor.rules.DL001]
     min_ratio = 0.1
@@ -26,6 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from analyzer.limit import KNOWN, Limit, limit_of
 from analyzer.rule import Rule
 from traces.errors import UsageError
 
@@ -37,7 +39,7 @@ else:
 OWN_FILE = "advisor.toml"
 PROJECT_FILE = "pyproject.toml"
 _SEVERITIES = ("high", "medium", "low")
-_KEYS = ("select", "ignore", "fail-on", "rules", "accept")
+_KEYS = ("select", "ignore", "fail-on", "gate", "rules", "accept")
 _ACCEPT_KEYS = ("id", "reason", "until")
 
 
@@ -69,6 +71,7 @@ class Config:
         select: Codes or prefixes to run; empty for all.
         ignore: Codes or prefixes not to run.
         fail_on: Severity from which the exit code is 1, or None.
+        gate: Limits of `advisor compare`; empty for no gate.
         limits: Thresholds by rule code and name that replace the defaults.
         accepted: Findings that do not fail a gate.
     """
@@ -77,6 +80,7 @@ class Config:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     fail_on: str | None = None
+    gate: tuple[Limit, ...] = ()
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     accepted: tuple[Accepted, ...] = ()
 
@@ -145,6 +149,7 @@ class _Checker:
             select=self._codes("select", table.get("select", [])),
             ignore=self._codes("ignore", table.get("ignore", [])),
             fail_on=fail_on if fail_on in _SEVERITIES else None,
+            gate=self._gate(table.get("gate", [])),
             limits=self._limits(table.get("rules", {})),
             accepted=self._accepted(table.get("accept", [])),
         )
@@ -157,6 +162,19 @@ class _Checker:
             if not item or not any(code.startswith(item) for code in self._rules):
                 self._say(key, f"no rule begins with {item!r}{_nearest(item, self._rules)}")
         return tuple(value)
+
+    def _gate(self, value: Any) -> tuple[Limit, ...]:
+        lines = [value] if isinstance(value, str) else value
+        if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
+            self._say("gate", "must be a list of limits, such as ['step_ns<=+3%']")
+            return ()
+        found = [limit_of(line) for line in lines]
+        for line, limit in zip(lines, found, strict=True):
+            if limit is None:
+                what = line.partition("<=")[0].strip()
+                near = _nearest(what, KNOWN) if what not in KNOWN else "; write it as step_ns<=+3%"
+                self._say("gate", f"{line[:60]!r} is no limit{near}")
+        return tuple(limit for limit in found if limit is not None)
 
     def _limits(self, value: Any) -> dict[str, dict[str, float]]:
         limits: dict[str, dict[str, float]] = {}

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from analyzer.cli.explain import parse_steps
 from analyzer.cli.progress import ProgressLine
 from analyzer.cli.repair import summary
+from analyzer.cli.settings import parse_steps
 from traces.errors import UntrustedTraceError
 
 if TYPE_CHECKING:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from analyzer.cli import codes, documents, output, several
+from analyzer.cli import documents, output, settings, several
 from analyzer.cli.documents import Document
 from analyzer.cli.output import FORMATS
 from analyzer.cli.progress import ProgressLine
@@ -19,7 +18,6 @@ from traces.errors import AdvisorError, UntrustedTraceError, UsageError
 
 if TYPE_CHECKING:
     from analyzer.analysis import Analysis
-    from analyzer.config import Config
     from analyzer.explain import Options
 
 GATE_FAILED = 1
@@ -95,14 +93,16 @@ def command(
     for source in sources:
         documents.plan(stated, targets, source)
         _check_saved(source, given=any(option is not None for option in (select, ignore, span)))
-    config = configured(config_file, isolated=isolated)
+    config = settings.configured(config_file, isolated=isolated)
     request = Request(
         documents=planned,
         asked=asked,
         fail_on=fail_on or config.fail_on,
         redacted=not no_redact,
     )
-    options = dataclasses.replace(_options(select, ignore, span, config), deep=deep, strict=strict)
+    options = dataclasses.replace(
+        settings.options_of(config, select=select, ignore=ignore, span=span), deep=deep, strict=strict
+    )
     if len(sources) > 1 and not request.on_screen:
         ctx.exit(_report_several(sources, options, request))
     if request.on_screen:
@@ -126,51 +126,6 @@ def _check_saved(path: Path, *, given: bool) -> None:
             where="--steps, --select, --ignore",
             fix="give the trace instead of the report",
         )
-
-
-def configured(config_file: Path | None, *, isolated: bool) -> Config:
-    """The configuration of the working folder, or of the file named; empty with `isolated` or where there is none."""
-    from analyzer.config import Config, find_config, load_config
-    from analyzer.explain import load_rules
-
-    path = config_file or (None if isolated else find_config(Path.cwd()))
-    return Config() if path is None else load_config(path, load_rules())
-
-
-def _options(select: str | None, ignore: str | None, span: str | None, config: Config) -> Options:
-    """The options of the analysis, codes checked against the rules there are; the call wins over the file."""
-    from analyzer.explain import Options, load_rules
-
-    steps = parse_steps(span)
-    rules = load_rules() if select is not None or ignore is not None else ()
-    today = datetime.date.today()
-    return Options(
-        select=config.select if select is None else codes.expand(select, rules, "--select"),
-        ignore=config.ignore if ignore is None else codes.expand(ignore, rules, "--ignore"),
-        steps=steps,
-        limits=config.limits,
-        accepted={item.id: item.reason for item in config.accepted if item.holds(today)},
-    )
-
-
-def parse_steps(text: str | None) -> tuple[int, int] | None:
-    """`3-5` as (3, 5), `4` as (4, 4).
-
-    Raises:
-        UsageError: the text is neither, or ends before it begins.
-    """
-    if text is None:
-        return None
-    first, dash, last = text.strip().partition("-")
-    bounds = (first, last) if dash else (first, first)
-    if not all(bound.isascii() and bound.isdigit() and len(bound) < 10 for bound in bounds):
-        raise UsageError(
-            f"{text[:40]!r} is no range of steps", where="--steps", fix="write it as 3-5, or 4 for one step"
-        )
-    start, end = int(bounds[0]), int(bounds[1])
-    if start > end:
-        raise UsageError(f"the range {text} ends before it begins", where="--steps", fix=f"write --steps {end}-{start}")
-    return start, end
 
 
 def _show(paths: list[Path], options: Options) -> int | None:
@@ -250,4 +205,7 @@ def _gate_fails(analysis: Analysis, fail_on: str | None) -> bool:
     if fail_on is None:
         return False
     failing = _SEVERITIES[: _SEVERITIES.index(fail_on) + 1]
-    return any(finding.severity in failing and finding.accepted is None for finding in analysis.findings)
+    accepted = {finding.id for finding in analysis.findings if finding.accepted is not None}
+    # A general finding goes with the specific ones that explain it: they are what a team sees and accepts.
+    open_ones = (one for one in analysis.findings if not accepted.issuperset(one.explained_by or (one.id,)))
+    return any(finding.severity in failing and finding.id not in accepted for finding in open_ones)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from analyzer.cli.explain import parse_steps
 from analyzer.cli.progress import ProgressLine
 from analyzer.cli.repair import summary
+from analyzer.cli.settings import parse_steps
 
 
 @click.command("slim", short_help="Write a small copy of a trace: some steps, less detail.")

@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from analyzer.compare.comparison import Comparison
-from analyzer.facts.cause_names import CAUSES
+from analyzer.limit import CAUSE_SUFFIX, KNOWN, STEP, Limit, limit_of
 from traces.errors import UsageError
-
-_LINE = re.compile(r"^(?P<what>[a-z_]+)\s*<=\s*\+?(?P<limit>\d+(?:\.\d+)?)\s*%$")
-STEP = "step_ns"
-# A part of the step is judged by its growth as a share of the step before: a cause that doubles from 1 % is no regression of 100 %.
-_CAUSE_SUFFIX = "_ns"
-
-
-@dataclass(frozen=True)
-class Limit:
-    """How much one measure may grow.
-
-    Args:
-        what: `step_ns`, or a cause of the waterfall with the suffix `_ns`.
-        ratio: Allowed growth as a share of the step before.
-    """
-
-    what: str
-    ratio: float
-
-    def __str__(self) -> str:
-        return f"{self.what}<=+{self.ratio * 100:g}%"
 
 
 @dataclass(frozen=True)
@@ -57,26 +36,25 @@ def parse_gate(text: str) -> tuple[Limit, ...]:
     else:
         lines = text.split(",")
     limits, bad = [], []
-    known = {STEP, *(cause + _CAUSE_SUFFIX for cause in CAUSES)}
     for number, line in enumerate(lines, start=1):
         stripped = line.partition("#")[0].strip()
         if not stripped:
             continue
-        match = _LINE.match(stripped)
-        if match is None or match["what"] not in known:
+        limit = limit_of(stripped)
+        if limit is None:
             bad.append(f"line {number}: {stripped[:60]!r}")
         else:
-            limits.append(Limit(match["what"], float(match["limit"]) / 100))
+            limits.append(limit)
     if bad or not limits:
         raise UsageError(
             "the gate holds lines that are no limits: " + "; ".join(bad) if bad else "the gate is empty",
             where="--gate",
-            fix=f"write step_ns<=+3%; known are {', '.join(sorted(known))}",
+            fix=f"write step_ns<=+3%; known are {', '.join(KNOWN)}",
         )
     return tuple(limits)
 
 
-def apply_gate(comparison: Comparison, limits: tuple[Limit, ...]) -> GateResult:
+def apply_gate(comparison: Comparison, limits: Sequence[Limit]) -> GateResult:
     """Fails only where the step really became slower, and the limit is exceeded."""
     change = comparison.change
     if change is None:
@@ -97,7 +75,7 @@ def _growth(comparison: Comparison, what: str) -> float:
     assert comparison.change is not None
     if what == STEP:
         return comparison.change.ratio
-    cause = what.removesuffix(_CAUSE_SUFFIX)
+    cause = what.removesuffix(CAUSE_SUFFIX)
     rows = [row for row in comparison.waterfall if row.cause == cause]
     grown = sum(row.after_ns - row.before_ns for row in rows)
     return grown / comparison.before.mean_ns if comparison.before.mean_ns else 0.0

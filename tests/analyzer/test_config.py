@@ -34,6 +34,7 @@ def test_everything_a_file_may_say(tmp_path: Path) -> None:
         select = ["DL"]
         ignore = ["SY001"]
         fail-on = "high"
+        gate = ["step_ns<=+3%", "input_ns <= 5%"]
         [rules.DL001]
         min_ratio = 0.1
         [[accept]]
@@ -43,6 +44,7 @@ def test_everything_a_file_may_say(tmp_path: Path) -> None:
         """,
     )
     assert (config.select, config.ignore, config.fail_on) == (("DL",), ("SY001",), "high")
+    assert [str(limit) for limit in config.gate] == ["step_ns<=+3%", "input_ns<=+5%"]
     assert config.limits == {"DL001": {"min_ratio": 0.1}}
     (accepted,) = config.accepted
     assert accepted.holds(datetime.date(2027, 1, 31))
@@ -61,6 +63,7 @@ def test_every_mistake_is_named_at_once(tmp_path: Path) -> None:
             selct = ["DL"]
             ignore = ["XX001"]
             fail-on = "hihg"
+            gate = ["step<=+3%", "step_ns<=3"]
             [rules.DL001]
             min_ration = 0.1
             min_ratio = 5
@@ -74,6 +77,8 @@ def test_every_mistake_is_named_at_once(tmp_path: Path) -> None:
         "selct: unknown key; did you mean 'select'?",
         "ignore: no rule begins with 'XX001'",
         "fail-on: 'hihg' is no severity; did you mean 'high'?",
+        "gate: 'step<=+3%' is no limit; did you mean 'step_ns'?",
+        "gate: 'step_ns<=3' is no limit; write it as step_ns<=+3%",
         "rules.DL001.min_ration: unknown key; did you mean 'min_ratio'?",
         "rules.DL001.min_ratio: 5 is a share: write 0.05 for 5 %",
         "rules.DL01: no such rule; did you mean 'DL001'?",
@@ -81,10 +86,12 @@ def test_every_mistake_is_named_at_once(tmp_path: Path) -> None:
         "accept[0].reason: say why the finding is accepted",
     ):
         assert part in message
-    assert message.startswith("advisor.toml holds 8 mistakes:")
+    assert message.startswith("advisor.toml holds 10 mistakes:")
 
 
-@pytest.mark.parametrize("text", ["= nonsense", "select = 3", 'rules = "x"', 'accept = ["x"]', "[rules]\nDL001 = 1"])
+@pytest.mark.parametrize(
+    "text", ["= nonsense", "select = 3", "gate = 3", 'rules = "x"', 'accept = ["x"]', "[rules]\nDL001 = 1"]
+)
 def test_wrong_shapes_are_mistakes_not_crashes(tmp_path: Path, text: str) -> None:
     with pytest.raises(UsageError):
         load(tmp_path, text)

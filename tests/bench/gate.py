@@ -11,6 +11,7 @@ again where the file exists.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import platform
@@ -96,7 +97,7 @@ def train(work: str, steps: int, sleep_s: float) -> list[int]:
     torch.manual_seed(0)
     torch.set_num_threads(1)
     layers, batch = SHAPES[work]
-    pairs = list(zip(layers, layers[1:], strict=False))
+    pairs = list(itertools.pairwise(layers))
     model = torch.nn.Sequential(*(part for pair in pairs for part in (torch.nn.Linear(*pair), torch.nn.ReLU())))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     samples = [(torch.rand(layers[0]), index % layers[-1]) for index in range(batch * 8)]

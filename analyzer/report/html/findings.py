@@ -49,6 +49,7 @@ class Finding:
     share: str
     facts: str
     place: str
+    accepted: Markup
     why: Markup
     basis: Markup
     evidence: tuple[Piece, ...]
@@ -68,8 +69,12 @@ def small(analysis: Analysis) -> tuple[Markup, ...]:
     cards = {finding.id for finding in analysis.cards}
     left = [one for one in analysis.findings if one.id not in cards and not one.explained_by]
     return tuple(
-        Markup("<code>{}</code> {}, {}. {}").format(
-            safe.name(one.rule, 12), safe.name(one.title, 80), wording.worth(one), prose(one.why, 400)
+        Markup("<code>{}</code> {}, {}. {}{}").format(
+            safe.name(one.rule, 12),
+            safe.name(one.title, 80),
+            wording.worth(one),
+            prose(one.why, 400),
+            Markup(" Accepted: {}.").format(prose(one.accepted.rstrip("."), 400)) if one.accepted is not None else "",
         )
         for one in left[:_MOST_FINDINGS]
     )
@@ -89,6 +94,7 @@ def _finding(one: FindingDocument, analysis: Analysis) -> Finding:
         share=share(one.saving.ratio_max) if ns > 0 else "",
         facts=f"{one.confidence} confidence, in {one.steps.seen} of {count(one.steps.of, 'step')}",
         place=_place(one),
+        accepted=prose(one.accepted or ""),
         why=prose(one.why),
         basis=_basis(one, analysis),
         evidence=tuple(pieces(one.evidence)),

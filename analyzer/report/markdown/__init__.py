@@ -88,7 +88,7 @@ def _table(cards: list[FindingDocument], detail: Detail) -> str:
     rows = [
         [
             f"{MARKS[one.severity]}&nbsp;{wording.SEVERITY_WORDS[one.severity]}",
-            cell(f"{code(one.rule, 12)} {prose(one.title, 80)}"),
+            cell(f"{code(one.rule, 12)} {prose(one.title, 80)}" + (" (accepted)" if one.accepted is not None else "")),
             figure(duration(one.saving.ns_per_step_max)) if one.saving.ns_per_step_max > 0 else "-",
             figure(share(one.saving.ratio_max)) if one.saving.ns_per_step_max > 0 else "-",
             one.confidence,

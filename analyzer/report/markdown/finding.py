@@ -33,6 +33,8 @@ def section(finding: FindingDocument, analysis: Analysis, detail: Detail, opened
 
 
 def _body(finding: FindingDocument, analysis: Analysis, detail: Detail) -> Iterator[str]:
+    if finding.accepted is not None:
+        yield f"**Accepted:** {prose(finding.accepted, detail.paragraph)}"
     yield prose(finding.why, detail.paragraph)
     yield _facts(finding, analysis)
     where = place(finding)

@@ -21,6 +21,9 @@ def lines(finding: FindingDocument, analysis: Analysis, style: Style) -> Iterato
     for text in safe.wrap(" · ".join(_facts(finding, analysis)), style.width - 2):
         yield f"  {style.paint(text, 'dim')}"
     yield ""
+    if finding.accepted is not None:
+        yield from _labelled("Accepted", finding.accepted, style)
+        yield ""
     yield from (f"  {text}" for text in safe.wrap(finding.why, style.width - 2))
     shown = [line for one in finding.evidence for line in evidence.lines(one, style)]
     if shown:

@@ -33,7 +33,8 @@ def line(finding: FindingDocument, analysis: Analysis, style: Style) -> str:
     """`train.py:88: DL001 [high] DataLoader leaves the GPU waiting (148 ms/step, 36 %)`."""
     severity = style.paint(f"[{finding.severity}]", finding.severity)
     worth = f" ({saving(finding)})" if finding.saving.ns_per_step_max > 0 else ""
-    return f"{place(finding, analysis)}: {finding.rule} {severity} {safe.name(finding.title)}{worth}"
+    lived_with = " accepted" if finding.accepted is not None else ""
+    return f"{place(finding, analysis)}: {finding.rule} {severity} {safe.name(finding.title)}{worth}{lived_with}"
 
 
 def lines(analysis: Analysis, style: Style) -> Iterator[str]:
@@ -94,7 +95,8 @@ def small_lines(analysis: Analysis, style: Style) -> Iterator[str]:
     yield ""
     for finding in small:
         worth = f", at most {saving(finding)}" if finding.saving.ns_per_step_max > 0 else ""
-        head = f"{finding.rule} [{finding.severity}] {safe.name(finding.title)}{worth}"
+        lived_with = f", accepted: {safe.name(finding.accepted)}" if finding.accepted is not None else ""
+        head = f"{finding.rule} [{finding.severity}] {safe.name(finding.title)}{worth}{lived_with}"
         yield from (f"  {text}" for text in safe.wrap(head, style.width - 2))
         for text in safe.wrap(finding.why, style.width - 4)[:2]:
             yield style.paint(f"    {text}", "dim")

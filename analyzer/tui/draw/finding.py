@@ -35,6 +35,8 @@ def row(finding: FindingDocument, width: int, height: int, glyphs: Glyphs, *, ca
 def _second(finding: FindingDocument, width: int, glyphs: Glyphs, card: bool, largest_ns: int) -> Content:
     if finding.explained_by:
         note = f"explained by {', '.join(identity.partition('-')[0] for identity in finding.explained_by)}"
+    elif finding.accepted is not None:
+        note = "accepted"
     elif not card:
         note = "below 2 % of the step"
     else:
@@ -92,7 +94,8 @@ def evidence_part(finding: FindingDocument, width: int, glyphs: Glyphs) -> Conte
 
 def story(finding: FindingDocument, width: int, glyphs: Glyphs) -> Content:
     """Why, what may be wrong with it, what to change, how to check that it worked, what the bound rests on."""
-    lines = [heading("Why"), prose(finding.why)]
+    lines = [heading("Accepted"), prose(finding.accepted), Content("")] if finding.accepted is not None else []
+    lines += [heading("Why"), prose(finding.why)]
     lines += [Content.assemble(("! ", "bold $sev-medium"), prose(caveat)) for caveat in finding.caveats]
     where = wording.place(finding)
     lines += [Content(""), heading("Fix") + Content.styled(f"  {where}" if where else "", "$quiet")]

@@ -1,3 +1,4 @@
+import datetime
 import json
 import os
 import sys
@@ -7,7 +8,7 @@ import msgspec
 import pytest
 
 import analyses
-from analyzer.cli import explain
+from analyzer.cli import settings
 from analyzer.cli.main import main
 from analyzer.explain import Options
 from traces.errors import UnreadableTraceError, UsageError
@@ -193,13 +194,13 @@ def test_without_textual_the_text_is_printed(world, screen, monkeypatch, capsys)
 
 @pytest.mark.parametrize(("text", "span"), [(None, None), ("4", (4, 4)), ("3-5", (3, 5)), (" 0-0 ", (0, 0))])
 def test_steps(text, span):
-    assert explain.parse_steps(text) == span
+    assert settings.parse_steps(text) == span
 
 
 @pytest.mark.parametrize("text", ["", "-", "3-", "-3", "a-b", "1-2-3", "٣", "9" * 30])
 def test_no_steps(text):
     with pytest.raises(UsageError):
-        explain.parse_steps(text)
+        settings.parse_steps(text)
 
 
 def test_narrow_encoding_gets_ascii(world, monkeypatch, tmp_path):
@@ -260,3 +261,31 @@ def test_picking_nothing_opens_nothing(world, screen, monkeypatch, tmp_path):
         (tmp_path / name).write_text("{}")
     assert main(["explain", str(tmp_path / "a.json"), str(tmp_path / "b.json")]) == 0
     assert screen == []
+
+
+def test_a_general_finding_goes_with_the_accepted_ones_that_explain_it(world):
+    example = analyses.example()
+    explained = next(finding for finding in example.findings if finding.explained_by)
+    own = [finding for finding in example.findings if finding.id in explained.explained_by]
+    kept = (explained, *(msgspec.structs.replace(finding, accepted="on purpose") for finding in own))
+    world.answer = msgspec.structs.replace(example, findings=kept)
+    assert main(["explain", "trace.json", "--fail-on", "low"]) == 0
+    world.answer = msgspec.structs.replace(example, findings=(explained, *own))
+    assert main(["explain", "trace.json", "--fail-on", "low"]) == 1
+
+
+@pytest.mark.parametrize(("days", "code"), [(1, 0), (0, 0), (-1, 1)])
+def test_an_acceptance_ends_with_its_day(world, tmp_path, capsys, days, code):
+    day = datetime.date.today() + datetime.timedelta(days=days)
+    config = tmp_path / "advisor.toml"
+    config.write_text(f'[[accept]]\nid = "DL001-6d1f"\nreason = "on purpose"\nuntil = {day.isoformat()}\n')
+    example = analyses.example()
+
+    def answer(path, options, progress=None):
+        accepted = options.accepted.get("DL001-6d1f")
+        finding = msgspec.structs.replace(example.findings[0], id="DL001-6d1f", explained_by=(), accepted=accepted)
+        return msgspec.structs.replace(example, findings=(finding,))
+
+    sys.modules["analyzer.explain"].analyse = answer
+    assert main(["explain", "trace.json", "--config", str(config), "--fail-on", "low"]) == code
+    assert ("is no longer accepted" in capsys.readouterr().err) is (code == 1)

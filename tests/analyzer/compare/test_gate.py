@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from analyzer.compare.comparison import compare
-from analyzer.compare.gate import Limit, apply_gate, parse_gate
+from analyzer.compare.gate import apply_gate, parse_gate
+from analyzer.limit import Limit
 from snapshots import snapshot
 from traces.errors import UsageError
 

@@ -44,3 +44,17 @@ def test_every_document_renders_the_same_each_time_and_holds_no_control_characte
     unprintable = {character for character in text if not character.isprintable()} - {"\n"}
     # JSON keeps the letters of the trace, escaped only as its grammar asks; a page ties numbers to their units.
     assert unprintable <= {"json": {"\u202e", "\ud7ff", "\x9b"}, "html": {"\xa0"}}.get(form, set())
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html", "json"])
+def test_an_accepted_finding_is_shown_with_its_reason(form):
+    base = analyses.example()
+    reason = "loaded in the step <b>on</b> purpose"
+    findings = tuple(msgspec.structs.replace(one, accepted=reason) for one in base.findings)
+    text = formats.render(msgspec.structs.replace(base, findings=findings), form)
+    shown = {
+        "markdown": "**Accepted:** loaded in the step `<b>on</b>` purpose",
+        "html": "&lt;b&gt;on&lt;/b&gt; purpose",
+    }
+    assert "accepted" in text.lower()
+    assert shown.get(form, reason) in text
