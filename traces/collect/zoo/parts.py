@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils.data import BatchSampler, DataLoader, Dataset, RandomSampler
+from torch.utils.data import DataLoader, Dataset, Sampler
 
 FEATURES = 256
 CLASSES = 10
@@ -28,18 +29,28 @@ class Samples(Dataset[Any]):
     def __len__(self) -> int:
         return len(self.labels)
 
-    def __getitem__(self, index: int | list[int]) -> tuple[Tensor, Tensor]:
+    def __getitem__(self, index: int | slice) -> tuple[Tensor, Tensor]:
         inputs = self.inputs[index]
         return (self.work(inputs, index) if self.work is not None and isinstance(index, int) else inputs), self.labels[
             index
         ]
 
 
+class Slices(Sampler[slice]):
+    """Consecutive batches of data that is in random order already, without end: views, which cost nothing to make."""
+
+    def __init__(self, count: int, batch: int) -> None:
+        self.count = count
+        self.batch = batch
+
+    def __iter__(self) -> Iterator[slice]:
+        for start in itertools.cycle(range(0, self.count - self.batch + 1, self.batch)):
+            yield slice(start, start + self.batch)
+
+
 def in_memory(batch: int, features: int = FEATURES, count: int = 4096, **options: Any) -> DataLoader[Any]:
-    """The healthy loader: whole batches indexed at once."""
-    data = Samples(count, features=features)
-    sampler = BatchSampler(RandomSampler(data), batch, drop_last=True)
-    return DataLoader(data, sampler=sampler, batch_size=None, **options)
+    """The healthy loader: whole batches at once, and nothing to do for them."""
+    return DataLoader(Samples(count, features=features), sampler=Slices(count, batch), batch_size=None, **options)
 
 
 def forever(loader: DataLoader[Any]) -> Iterator[Any]:

@@ -30,7 +30,7 @@ _AFTER_STEPS = 12
 # On a shared machine a step may hold time in which another program ran: what was planted is then not all there is. Recorded
 # again, so often at most, until that is less than this share.
 _DISTURBED_RATIO = 0.02
-_ATTEMPTS = 6
+_ATTEMPTS = 10
 
 
 @dataclass(frozen=True)
