@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.inferred_steps import infer_steps
+from analyzer.facts.step_faults import faults
 from analyzer.intervals import IntervalSet
 from traces.trace import Trace
 
@@ -128,7 +129,7 @@ def _step_frame(
             "device_events": _events_per_step(host_start, host_end, launches["launch_start_ns"].to_numpy()),
         }
     )
-    frame["reason"] = _reasons(trace, frame, selected)
+    frame["reason"] = _reasons(trace, frame, launches, selected)
     frame["used"] = frame["reason"].isna()
     if not frame["used"].any():
         # Nothing usable: fall back to every step asked for that has an extent, so that there is a window to describe.
@@ -187,7 +188,9 @@ def _overlapping(host_start: Int64Array, host_end: Int64Array, spans: pd.DataFra
     return begun - ended
 
 
-def _reasons(trace: Trace, frame: pd.DataFrame, selected: tuple[int, int] | None) -> pd.Series[str]:
+def _reasons(
+    trace: Trace, frame: pd.DataFrame, launches: pd.DataFrame, selected: tuple[int, int] | None
+) -> pd.Series[str]:
     """Why each step is not used; NA for used ones."""
     count = len(frame)
     reasons: list[str | None] = [None] * count
@@ -199,6 +202,8 @@ def _reasons(trace: Trace, frame: pd.DataFrame, selected: tuple[int, int] | None
         reasons[index] = "empty: no op and no device work"
     if count > 1 and reasons[-1] is None and events[-1] < TRAILING_DEVICE_SHARE * events[-2]:
         reasons[-1] = f"cut off: {events[-1]} device events against {events[-2]} in the step before"
+    for index, fault in faults(trace, launches, start, end).items():
+        reasons[index] = reasons[index] or fault
     durations = frame["dur_ns"].to_numpy()
     others = durations[[index for index in range(1, count) if reasons[index] is None]]
     if count >= FIRST_STEP_MIN_STEPS and reasons[0] is None and len(others):

@@ -2,13 +2,14 @@
 
 ## What it finds
 Kernels whose ids repeat the correlation id (torch 1.13-2.2), or of which more than 20 % have no launch call in the
-trace.
+trace; and ranks merged into one file, whose ids collide.
 
 ## Why it costs time
 The link tells which code made the device wait. Without it idle time has no cause and stays unexplained.
 
 ## How it is measured
-Kernels joined with calls on `correlation`; equal external ids counted. Flow events are never used.
+Kernels joined with calls on `correlation`; equal external ids counted. Flow events are never used. Ranks were merged
+where two processes launch work, or where 30 % of the launches repeat another one's id: then there is no advice.
 
 ## Example
 Misleading:
@@ -26,6 +27,7 @@ prof = profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])
 ## Fix
 1. Record both kinds of activity, and start before the first launch.
 2. torch 2.3 or newer writes correct ids.
+3. One file per rank; `advisor explain FOLDER` reads them together.
 
 ## Expected gain
 None: more of the idle time gets a cause.

@@ -8,8 +8,10 @@ nothing.
 Where kernels are missing the device seems to idle. Every share of idle time is then wrong, and so is the advice.
 
 ## How it is measured
-Launches of the used steps whose kernel is not in the file: from 10 % caution, from 50 % no advice at all. And which
-kinds of events exist at all.
+Launches of the used steps whose kernel is not in the file: from 10 % caution, from 50 % no advice at all. A step that
+lost half of its kernels is left out where another lost next to none. Graph launches with less than half the kernels of
+the graph's other replays: the step is left out; where none is whole, from 10 % missing kernels no advice. And which kinds
+of events exist at all.
 
 ## Example
 Misleading:
@@ -40,10 +42,11 @@ with profile(
 None: it makes figures right.
 
 ## When it is wrong
-CUDA graphs have one launch for many kernels; they are matched by id and do not count as lost.
+Launches that a graph captures have no kernel of their own; a step in which a graph is captured is left out.
 
 ## Thresholds
-None to set: 10 and 50 % of the launches, the limits of `analyzer/facts/health/coverage.py`.
+None to set: 10 and 50 % of the launches (`analyzer/facts/health/coverage.py`, `analyzer/facts/step_faults.py`), 10 % of
+the kernels of graphs (`analyzer/facts/health/graphs.py`).
 
 ## References
 - kineto issue 859

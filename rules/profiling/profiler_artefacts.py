@@ -1,13 +1,15 @@
 """PG008 profiler-artefacts: the profiler's own work is in the trace.
 
 ## What it finds
-Pauses of the profiler itself (buffer requests and flushes) while the device idles, or calls without a valid name.
+Pauses of the profiler itself (buffer requests and flushes) while the device idles, calls without a valid name,
+or kernels longer than two whole steps.
 
 ## Why it costs time
 That time would not exist without the profiler. It is booked as unexplained, never as somebody's loss.
 
 ## How it is measured
-Events of category `overhead` inside device-idle time, at least 1 % of the used steps; runtime calls named `INVALID`.
+Events of category `overhead` inside device-idle time, at least 1 % of the used steps; runtime calls named `INVALID`;
+kernels against the median step.
 
 ## Example
 Misleading:

@@ -1,8 +1,8 @@
 """PG006 unrepresentative-steps: first or last step is unlike the rest.
 
 ## What it finds
-A first step more than 1.2 times as long as the median, or a last one that was cut off: they are left out of all
-figures.
+A first step more than 1.2 times as long as the median, one whose first collective waits for the other ranks' profilers,
+a last one that was cut off, a mark without any work: they are left out of all figures.
 
 ## Why it costs time
 The first recorded step often starts the loader's workers or fills the device's queue; the last one loses the kernels

@@ -2,7 +2,7 @@
 
 ## What it finds
 Start-up work that steady training does not repeat takes at least 5 % of the used steps: memory and streams being
-created, modules loaded, kernels chosen, code compiled.
+created, modules loaded, kernels chosen, code compiled; or a first collective that waits for the other ranks' profilers.
 
 ## Why it costs time
 It costs time once, not in every step, and it hides the real bottleneck: with warm-up in the window the loader's share of

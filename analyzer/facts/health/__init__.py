@@ -7,7 +7,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from analyzer.facts.health import artefacts, correlation, coverage, instrumentation, repairs, steps, warmup
+from analyzer.facts.health import (
+    artefacts,
+    correlation,
+    coverage,
+    graphs,
+    instrumentation,
+    merged,
+    repairs,
+    steps,
+    unlikely,
+    warmup,
+)
 from analyzer.facts.health.symptom import Gravity, Symptom
 
 if TYPE_CHECKING:
@@ -16,13 +27,16 @@ if TYPE_CHECKING:
 __all__ = ["Gravity", "Symptom", "symptoms"]
 
 _CHECKS = (
+    merged.check,
     coverage.check,
+    graphs.check,
     repairs.check,
     steps.check,
     warmup.check,
     instrumentation.check,
     correlation.check,
     artefacts.check,
+    unlikely.check,
 )
 
 

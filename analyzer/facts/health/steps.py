@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
 from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.facts.step_faults import LOST, PARTIAL, SPIN
 from analyzer.units import count
 
 if TYPE_CHECKING:
@@ -13,6 +16,8 @@ if TYPE_CHECKING:
 
 # Fewer used steps than this allow no "high" (TraceML warns from 2, rules.md PG003).
 ENOUGH_STEPS = 3
+# A message names so many steps.
+_NAMED = 5
 
 
 def check(facts: Facts) -> Iterator[Symptom]:
@@ -40,12 +45,28 @@ def check(facts: Facts) -> Iterator[Symptom]:
             facts.used_steps,
         )
     left_out = steps.frame[steps.frame["reason"].notna() & ~steps.frame["used"]]
-    odd = left_out[left_out["reason"].str.startswith(("first step", "cut off"))]
+    spoilt = left_out[left_out["reason"].str.startswith((LOST, PARTIAL))]
+    if len(spoilt):
+        yield Symptom(
+            "PG005",
+            Gravity.CAUTION,
+            _named(spoilt),
+            "record fewer steps, or raise the profiler's buffer size; do not run another profiler beside it",
+            len(spoilt),
+        )
+    odd = left_out[left_out["reason"].str.startswith(("first step", "cut off", "empty", SPIN))]
     if len(odd):
         yield Symptom(
             "PG006",
             Gravity.NOTE,
-            "; ".join(f"step {row.number} is left out: {row.reason}" for row in odd.itertuples()) + ".",
+            _named(odd),
             "start recording later: schedule(wait=5, warmup=2, active=6, repeat=1)",
             len(odd),
         )
+
+
+def _named(steps: pd.DataFrame) -> str:
+    """Each step with its reason; of many the first few."""
+    named = [f"step {row.number} is left out: {row.reason}" for row in steps.head(_NAMED).itertuples()]
+    more = len(steps) - _NAMED
+    return "; ".join([*named, f"{more} more are left out"] if more > 0 else named) + "."

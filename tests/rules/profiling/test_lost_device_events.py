@@ -11,13 +11,14 @@ from worlds import judged, renamed, run, shifted
 
 
 def losing(lost: int, of: int = 40) -> TraceBuilder:
-    """Marked steps with `of` launches in all, `lost` of which have no kernel."""
+    """Marked steps with `of` launches in all, `lost` of which, spread over the steps, have no kernel."""
     builder = TraceBuilder()
     for number in range(4):
         builder.step(number, number * 10_000, 10_000)
     for number in range(of):
-        at = number * 40_000 / of
-        if number < lost:
+        step, place = divmod(number, of // 4)
+        at = step * 10_000 + place * 40_000 / of
+        if place * 4 + step < lost:
             builder.runtime("cudaLaunchKernel", at, 5)
         else:
             builder.launch(at, kernel_start=at + 10, kernel_dur=500)
