@@ -1,0 +1,71 @@
+"""Every oddity from file to document: an answer in words, and never another number than the sound trace's without a warning."""
+
+from __future__ import annotations
+
+import contextlib
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from analyzer.analysis import Analysis
+from analyzer.explain import Options
+from analyzer.report.load import analyse
+from odd_variants import Variant, base, variants
+from traces.errors import UnreadableTraceError
+from traces.progress import silent
+
+VARIANTS = variants()
+
+
+def answer(folder: Path, variant: Variant) -> Analysis:
+    path = folder / variant.file
+    path.write_bytes(variant.content)
+    return analyse(path, Options(), silent)
+
+
+def busy_ns(analysis: Analysis) -> float:
+    return (analysis.summary.gpu_busy_ratio or 0.0) * analysis.summary.window_ns
+
+
+@cache
+def sound_busy_ns() -> float:
+    events = [event for event in base().events if event["cat"] in ("kernel", "gpu_memcpy")]
+    return sum(event["dur"] for event in events) * 1000.0
+
+
+def test_the_sound_one_is_believed(tmp_path: Path) -> None:
+    analysis = answer(tmp_path, VARIANTS[0])
+    assert analysis.trust.verdict == "ok"
+    assert analysis.repairs == ()
+    assert busy_ns(analysis) == pytest.approx(sound_busy_ns(), rel=1e-6)
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=[f"{one.row}-{one.name}" for one in VARIANTS])
+def test_it_is_explained_or_refused(tmp_path: Path, variant: Variant) -> None:
+    with contextlib.suppress(UnreadableTraceError):
+        analysis = answer(tmp_path, variant)
+        # What was mended may cost an event, what was refused has no number, anything else is right.
+        told = analysis.trust.verdict != "ok" or not variant.same
+        assert told or busy_ns(analysis) == pytest.approx(sound_busy_ns(), rel=1e-3)
+        assert not any(check.state == "crashed" for check in analysis.checks)
+        return
+    assert not variant.same
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "gzip cut at 60 %",
+        "kernels of the first steps lost",
+        "65 % of all kernels lost",
+        "a graph replay recorded in part",
+        "two ranks merged, other process numbers",
+        "two ranks merged, equal numbers",
+        "no step marks",
+        "no device events",
+    ],
+)
+def test_what_cannot_be_right_is_doubted(tmp_path: Path, name: str) -> None:
+    (variant,) = [one for one in VARIANTS if one.name == name]
+    assert answer(tmp_path, variant).trust.verdict != "ok"
