@@ -11,7 +11,8 @@ import pytest
 from analyzer.analysis import Analysis
 from analyzer.explain import Options
 from analyzer.report.load import analyse
-from odd_variants import Variant, base, variants
+from odd_changes import base
+from odd_variants import Variant, variants
 from traces.errors import UnreadableTraceError
 from traces.progress import silent
 
