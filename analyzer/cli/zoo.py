@@ -60,10 +60,11 @@ def run(output: Path, only: tuple[str, ...] = (), timing: bool = True) -> tuple[
     output.mkdir(parents=True, exist_ok=True)
     skipped = {preset.name: reason for preset in chosen if (reason := missing(preset))}
     able = [preset for preset in chosen if preset.name not in skipped]
-    return Total(tuple(_scores(able, output, timing))), skipped
+    scores = tuple(_scores(able, output, timing, skipped))
+    return Total(scores, len(able) - len(scores)), skipped
 
 
-def _scores(presets: list[Preset], output: Path, timing: bool) -> Iterator[Score]:
+def _scores(presets: list[Preset], output: Path, timing: bool, skipped: dict[str, str]) -> Iterator[Score]:
     from analyzer.cli.zoo_score import judge
     from analyzer.job import explain_job
     from traces.collect.zoo import PRESETS
@@ -73,7 +74,10 @@ def _scores(presets: list[Preset], output: Path, timing: bool) -> Iterator[Score
     with ProgressLine(patience_s=0.3) as line:
         for number, preset in enumerate(presets):
             line(preset.name, number, len(presets))
-            paths = record_preset(preset, output)
-            analyses = [one.analysis for one in explain_job(paths).explained]
+            recorded = record_preset(preset, output)
+            if recorded.disturbed:
+                skipped[preset.name] = f"other programs had the core for {recorded.disturbed_ratio:.0%} of the time"
+                continue
+            analyses = [one.analysis for one in explain_job(recorded.paths).explained]
             remedy = by_name.get(preset.remedy)
             yield judge(preset, analyses, time_pair(preset, remedy, seconds=0.4) if timing and remedy else None)

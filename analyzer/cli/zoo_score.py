@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from traces.collect.zoo.session import Timing
 
 LEAST = 0.95
+MOST_DISTURBED_RATIO = 0.1
 # What the same loop differs from itself on a shared machine even where the A/A timing shows less.
 LEAST_NOISE_RATIO = 0.03
 # Symptoms without a saving of their own: they describe a trace, and are true of many presets.
@@ -90,9 +91,15 @@ def judge(preset: Preset, analyses: Iterable[Analysis], timing: Timing | None) -
 
 @dataclass(frozen=True)
 class Total:
-    """All presets together: precision and recall per rule and overall."""
+    """All presets together: precision and recall per rule and overall.
+
+    Args:
+        scores: The presets that were judged.
+        disturbed: How many were not, because the machine was busy with something else.
+    """
 
     scores: tuple[Score, ...]
+    disturbed: int = 0
 
     @property
     def rules(self) -> dict[str, tuple[int, int, int]]:
@@ -122,6 +129,8 @@ class Total:
             for name, value in (("precision", self.precision), ("recall", self.recall))
             if value < LEAST
         ]
+        if self.disturbed > MOST_DISTURBED_RATIO * (len(self.scores) + self.disturbed):
+            problems.append(f"{self.disturbed} presets could not be judged: the machine is too busy")
         return problems + [
             f"{score.name}: the remedy saves {score.timing.gain_ratio:.1%}, more than the {score.bound_ratio:.1%} said to be "
             f"possible (noise {score.noise_ratio:.1%})"

@@ -60,6 +60,12 @@ def test_precision_and_recall() -> None:
     assert (Total(()).precision, Total(()).problems) == (1.0, [])
 
 
+def test_a_busy_machine_is_a_failure_of_its_own() -> None:
+    good = _score(0.1, 0.4)
+    assert Total((good,) * 10, disturbed=1).problems == []
+    assert Total((good,), disturbed=1).problems == ["1 presets could not be judged: the machine is too busy"]
+
+
 def test_presets_are_sound() -> None:
     names = [preset.name for preset in PRESETS]
     assert len(names) == len(set(names))

@@ -83,10 +83,28 @@ def steady() -> Iterator[None]:
             torch.set_num_threads(threads)
 
 
-def record_preset(preset: Preset, folder: Path) -> list[Path]:
-    """Record a preset; returns one file, or one per rank."""
+@dataclass(frozen=True)
+class Recorded:
+    """What a preset left.
+
+    Args:
+        paths: One file, or one per rank.
+        disturbed_ratio: Share of the recorded time in which other programs had the core.
+    """
+
+    paths: list[Path]
+    disturbed_ratio: float = 0.0
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether what was planted is not all there is in the trace."""
+        return self.disturbed_ratio >= _DISTURBED_RATIO
+
+
+def record_preset(preset: Preset, folder: Path) -> Recorded:
+    """Record a preset, again where other programs had the core for a part of the time."""
     if preset.needs == "ranks":
-        return _record_ranks(preset, folder)
+        return Recorded(_record_ranks(preset, folder))
     path = folder / f"{preset.name}.json.gz"
     with steady():
         gc.collect()
@@ -101,7 +119,7 @@ def record_preset(preset: Preset, folder: Path) -> list[Path]:
                 again.unlink()
             if best < _DISTURBED_RATIO:
                 break
-    return [path]
+    return Recorded([path], best)
 
 
 def _attempt(preset: Preset, path: Path) -> float:
