@@ -72,7 +72,8 @@ class Variant:
 
 def variants() -> list[Variant]:
     """Every oddity; the first is the sound trace."""
-    return [Variant(0, "sound", text().encode()), *_containers(), *_texts(), *_values(), *_recordings()]
+    odd = [*_containers(), *_texts(), *_values(), *_recordings()]
+    return [Variant(0, "sound", text().encode()), *sorted(odd, key=lambda one: one.row)]
 
 
 def _containers() -> list[Variant]:
