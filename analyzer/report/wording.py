@@ -12,6 +12,12 @@ SEVERITY_WORDS = {"high": "High", "medium": "Medium", "low": "Low", "info": "Inf
 EXAMPLE_TRACE = "trace.json"
 
 
+def each(analysis: Analysis, whole: str = "in all") -> str:
+    """`a step` or `a request`; `whole` where the trace has neither."""
+    steps = analysis.trace.steps
+    return f"a {steps.noun}" if steps.source != "whole-trace" else whole
+
+
 def promises(analysis: Analysis) -> bool:
     """Whether there is a saving worth naming: the trace can be believed and a card says how."""
     summary = analysis.summary
@@ -25,8 +31,7 @@ def title(analysis: Analysis) -> str:
     if analysis.trust.verdict == "unusable":
         return f"{what}: this trace cannot be the base of advice"
     summary = analysis.summary
-    noun = "a step" if analysis.trace.steps.source != "whole-trace" else "in all"
-    head = f"{what}: {duration(summary.step_ns.mean)} {noun}"
+    head = f"{what}: {duration(summary.step_ns.mean)} {each(analysis)}"
     return f"{head}, {duration(summary.reachable_step_ns)} looks reachable" if promises(analysis) else head
 
 
@@ -45,8 +50,7 @@ def outlook(analysis: Analysis) -> Iterator[str]:
         who = f"Together the {cards} findings save" if cards > 1 else "The finding saves"
         saved = f"{duration(mean - reachable)} ({share((mean - reachable) / mean)})"
         times = f"{mean / reachable:.1f} times as fast"
-        step = "a step" if analysis.trace.steps.source != "whole-trace" else "in all"
-        yield f"{who} at most {saved}: from {duration(mean)} to {duration(reachable)} {step}, {times}."
+        yield f"{who} at most {saved}: from {duration(mean)} to {duration(reachable)} {each(analysis)}, {times}."
         if cards > 1:
             yield "They share time, so their savings do not add up."
     elif not analysis.cards:
@@ -73,13 +77,13 @@ def steps(analysis: Analysis) -> str:
     how = (
         "marked by prof.step()" if found.source == "ProfilerStep" else f"inferred from {found.source.partition(':')[2]}"
     )
-    return f"{found.used} of {count(found.count, 'step')} used, {how}"
+    return f"{found.used} of {count(found.count, found.noun)} used, {how}"
 
 
 def excluded(analysis: Analysis, most: int = 4) -> list[str]:
     """`step 2: first recorded step`, for each step left out, the last line counting those not named."""
     left_out = analysis.trace.steps.excluded
-    lines = [f"step {one.step} left out: {one.reason}" for one in left_out[:most]]
+    lines = [f"{analysis.trace.steps.noun} {one.step} left out: {one.reason}" for one in left_out[:most]]
     more = len(left_out) - most
     return [*lines, f"{more} more left out"] if more > 0 else lines
 

@@ -105,7 +105,9 @@ def view(analysis: Analysis, data_note: str) -> Page:
             prose(f"{one.code} {one.message}" if one.code else one.message, 600) for one in analysis.trust.reasons[:40]
         ),
         record_again="\n".join(RECORD_AGAIN) if not usable else "",
-        where_head="Where the time goes" if whole else f"Where a step of {duration(summary.step_ns.mean)} goes",
+        where_head="Where the time goes"
+        if whole
+        else f"Where {wording.each(analysis)} of {duration(summary.step_ns.mean)} goes",
         waterfall=waterfall(analysis) if usable and shown_parts(analysis) else None,
         legend=tuple(_legend(analysis)),
         device_line=_device_line(analysis),
@@ -139,7 +141,7 @@ def _origin(analysis: Analysis) -> Iterator[str]:
 
 def _figures(analysis: Analysis) -> Iterator[Figure]:
     summary = analysis.summary
-    yield Figure(duration(summary.step_ns.mean), "a step now")
+    yield Figure(duration(summary.step_ns.mean), f"{wording.each(analysis)} now")
     if wording.promises(analysis):
         yield Figure(duration(summary.reachable_step_ns), "reachable at best", good=True)
     if summary.gpu_busy_ratio is not None:

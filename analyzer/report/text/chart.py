@@ -38,11 +38,11 @@ def sparkline(values: Sequence[float]) -> str:
 def lines(analysis: Analysis, style: Style) -> Iterator[str]:
     """A bar of the mean step with its parts, then a row per cause; the rows add up to the step."""
     summary = analysis.summary
-    steps = "the whole trace" if analysis.trace.steps.source == "whole-trace" else "each step"
+    steps = "the whole trace" if analysis.trace.steps.source == "whole-trace" else f"each {analysis.trace.steps.noun}"
     mean = duration(summary.step_ns.mean)
     source = analysis.trace.steps.source
     how = f" inferred from {safe.name(source.partition(':')[2], 40)}" if source.startswith("inferred:") else ""
-    over = count(summary.used_steps, "used step") + how
+    over = count(summary.used_steps, f"used {analysis.trace.steps.noun}") + how
     mean_of = f"mean of {over}; " if source != "whole-trace" else ""
     yield f"{style.paint(f'Where {steps} goes', 'title')}  {mean_of}parts add up to {mean}"
     yield ""
@@ -114,13 +114,13 @@ def step_lines(analysis: Analysis, style: Style) -> Iterator[str]:
     drawn = sparkline([row.dur_ns for row in shown])
     first, last = shown[0].step, shown[-1].step
     spread = f"p95 {duration(times.p95)}, {duration(times.min)} to {duration(times.max)}"
-    yield f"Steps {first}-{last}  {style.paint(drawn, 'useful')}{more}"
+    yield f"{analysis.trace.steps.noun.capitalize()}s {first}-{last}  {style.paint(drawn, 'useful')}{more}"
     yield f"  median {duration(times.median)}, {spread}"
     slow = [row for row in rows if row.used and row.dur_ns > times.median * _SLOW]
     if slow:
         named = ", ".join(f"{row.step} ({duration(row.dur_ns)})" for row in slow[:6])
         yield style.paint(f"  slow: {named}{' …' if len(slow) > 6 else ''}", "waste")
     for out in analysis.trace.steps.excluded[:3]:
-        yield style.paint(f"  left out: step {out.step}, {safe.name(out.reason)}", "dim")
+        yield style.paint(f"  left out: {analysis.trace.steps.noun} {out.step}, {safe.name(out.reason)}", "dim")
     if len(analysis.trace.steps.excluded) > 3:
         yield style.paint(f"  left out: {len(analysis.trace.steps.excluded) - 3} more", "dim")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis, TraceInfo
-from analyzer.report import safe
+from analyzer.report import safe, wording
 from analyzer.report.style import Style
 from analyzer.units import count, duration, share
 
@@ -45,7 +45,7 @@ def _origin(trace: TraceInfo) -> Iterator[str]:
 def _figures(analysis: Analysis, style: Style) -> Iterator[str]:
     summary = analysis.summary
     mean, reachable = summary.step_ns.mean, summary.reachable_step_ns
-    noun = "a step" if analysis.trace.steps.source != "whole-trace" else "for the whole trace, taken as one step"
+    noun = wording.each(analysis, whole="for the whole trace, taken as one step")
     # Below the limit of a card there is nothing worth promising.
     if not analysis.cards or reachable >= mean:
         yield from safe.wrap(f"{duration(mean)} {noun}.{_unprofiled(analysis)}", style.width)

@@ -72,5 +72,5 @@ class TitleBar(Horizontal):
             (mean, "bold"),
             (f" {self._glyphs.arrow} ", "$quiet"),
             (reachable, "bold $good"),
-            (" a step", "$quiet"),
+            (f" a {self._analysis.trace.steps.noun}", "$quiet"),
         )
