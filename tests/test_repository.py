@@ -23,7 +23,12 @@ LARGER = {
     "traces/collect/trace_advisor_hook.py": "loaded by its path into the user's process, so it is one file",
 }
 SOURCES = sorted(path for name in ("traces", "analyzer", "rules") for path in (ROOT / name).rglob("*.py"))
-PAGES = [ROOT / "README.md", ROOT / "traces" / "README.md", ROOT / ".github" / "CONTRIBUTING.md", ROOT / "rules" / "README.md"]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "traces" / "README.md",
+    ROOT / ".github" / "CONTRIBUTING.md",
+    ROOT / "rules" / "README.md",
+]
 
 
 def test_source_files_are_short() -> None:
