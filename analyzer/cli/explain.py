@@ -129,7 +129,11 @@ def _check_saved(path: Path, *, given: bool) -> None:
 
 
 def _show(paths: list[Path], options: Options) -> int | None:
-    """Open the terminal UI, of several traces on the one that is picked; None where it cannot be loaded, then text is printed."""
+    """Open the terminal UI: on one trace, on all ranks of one job, or on the one of several that is picked.
+
+    Returns:
+        None where it cannot be loaded; then text is printed.
+    """
     try:
         from analyzer.tui.app import run
     except ModuleNotFoundError as error:
@@ -137,12 +141,14 @@ def _show(paths: list[Path], options: Options) -> int | None:
             raise
         click.echo("advisor: the terminal UI needs textual, which is not installed; here is the text", err=True)
         return None
-    if len(paths) == 1:
-        return run(paths[0], options)
+    from analyzer.tui.same_job import same_job
+
+    if len(paths) == 1 or same_job(paths):
+        return run(paths, options)
     from analyzer.tui.pick import pick
 
     path = pick(paths)
-    return 0 if path is None else run(path, options)
+    return 0 if path is None else run([path], options)
 
 
 def _report(path: Path, options: Options, request: Request) -> int:

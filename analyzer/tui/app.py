@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
-from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
-from textual.screen import Screen
+from textual.worker import Worker, WorkerState
 
-from analyzer.tui.commands import commands
 from analyzer.tui.drawn import DrawnApp
-from analyzer.tui.job import Job, job_for
-from analyzer.tui.messages import Analysed, Failed, FindingWanted, PlaceWanted, Progressed
-from analyzer.tui.modes import MODE_BINDINGS, MODES
-from analyzer.tui.screens.error import ErrorScreen
-from analyzer.tui.screens.findings import FindingsScreen
-from analyzer.tui.screens.help import HelpScreen
+from analyzer.tui.job import Job, bug, job_for
+from analyzer.tui.messages import Failed, Progressed
 from analyzer.tui.screens.loading import LoadingScreen
-from analyzer.tui.screens.rule_page import RulePage
-from analyzer.tui.session import Session
+from analyzer.tui.showing import Showing
 from analyzer.tui.taking import Taking
 from analyzer.tui.terminal import Look, current_look
-from traces.errors import UntrustedTraceError
 
 if TYPE_CHECKING:
     from analyzer.explain import Options
@@ -35,7 +26,7 @@ CANCELLED = 130
 STYLES = ("base", "findings", "states", "checks", "operators", "timeline", "memory", "plain")
 
 
-class AdvisorApp(Taking, DrawnApp[int]):
+class AdvisorApp(Showing, DrawnApp[int]):
     """Ends with the process's exit code.
 
     Args:
@@ -53,7 +44,7 @@ class AdvisorApp(Taking, DrawnApp[int]):
         Binding("question_mark,f1", "help", "Help", key_display="?", id="app.help", tooltip="All keys"),
         Binding("q", "leave", "Quit", id="app.quit", tooltip="Leave"),
         Binding("ctrl+q", "leave", "Quit", show=False, id="app.quit_too", tooltip="Leave", priority=True),
-        *MODE_BINDINGS,
+        *Showing.BINDINGS,
         *Taking.BINDINGS,
     ]
 
@@ -71,30 +62,24 @@ class AdvisorApp(Taking, DrawnApp[int]):
         self.push_screen(LoadingScreen(self._trace_name, self._glyphs))
         self._read()
 
-    @work(thread=True, exclusive=True)
+    @work(thread=True, exclusive=True, group="read", exit_on_error=False)
     def _read(self) -> None:
         self._job.run(self.post_message)
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """A bug in the analysis is a message."""
+        if event.worker.group == "read" and event.state is WorkerState.ERROR and event.worker.error is not None:
+            self.post_message(Failed(bug(event.worker.error)))
 
     def on_progressed(self, message: Progressed) -> None:
         """Show how far it is."""
         if isinstance(self.screen, LoadingScreen):
             self.screen.progressed(message)
 
-    def on_analysed(self, message: Analysed) -> None:
-        """Show the answer."""
-        from analyzer.tui.measured import Measured
-
-        explained = message.explained
-        self.analysis = analysis = explained.analysis
-        measured = Measured(explained.facts, explained.claims) if explained.facts else None
-        session = Session(analysis, self._glyphs, measured, self._path)
-        self._exit_code = UntrustedTraceError.exit_code if analysis.trust.verdict == "unusable" else 0
-        for mode in MODES:
-            self.add_mode(mode.name, partial(mode.make, session))
-        self.switch_mode("findings")
-
     def on_failed(self, message: Failed) -> None:
         """Say what is wrong."""
+        from analyzer.tui.screens.error import ErrorScreen
+
         self._exit_code = message.error.exit_code
         self.switch_screen(ErrorScreen(self._trace_name, message.error))
 
@@ -102,42 +87,14 @@ class AdvisorApp(Taking, DrawnApp[int]):
         """Leave."""
         self.exit(CANCELLED)
 
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """The palette: ours, then Textual's own."""
-        if self.analysis is not None:
-            act = (
-                lambda one: self.post_message(FindingWanted(one)),
-                self._write,
-                lambda one: self.push_screen(RulePage(one)),
-            )
-            yield from commands(self.analysis, *act)
-        yield from super().get_system_commands(screen)
-
-    async def on_finding_wanted(self, message: FindingWanted) -> None:
-        """Go to a finding."""
-        await self.switch_mode("findings")
-        if isinstance(self.screen, FindingsScreen):
-            self.screen.go_to(message.identity)
-
-    async def on_place_wanted(self, message: PlaceWanted) -> None:
-        """Show a finding on the timeline."""
-        from analyzer.tui.screens.timeline import TimelineScreen
-
-        await self.switch_mode("timeline")
-        if isinstance(self.screen, TimelineScreen):
-            self.screen.show_finding(message.finding)
-
-    def action_mode(self, mode: str) -> None:
-        """Switch the mode, once there is something to show."""
-        if self.analysis is not None and self.current_mode != mode:
-            self.switch_mode(mode)
-
     def action_cancel(self) -> None:
         """Stop the analysis at its next report."""
         self._job.cancel()
 
     def action_help(self) -> None:
         """All keys."""
+        from analyzer.tui.screens.help import HelpScreen
+
         self.push_screen(HelpScreen(self._glyphs))
 
     def action_leave(self) -> None:
@@ -146,8 +103,16 @@ class AdvisorApp(Taking, DrawnApp[int]):
         self.exit(self._exit_code)
 
 
-def run(path: Path, options: Options) -> int:
-    """Show the trace at `path`; returns the process's exit code."""
-    app = AdvisorApp(path.name, job_for(path, options), current_look(), path)
+def run(paths: Sequence[Path], options: Options, baseline: str | None = None) -> int:
+    """Show a trace, or the ranks of one job; returns the process's exit code.
+
+    Args:
+        paths: The trace, or one for each rank.
+        options: How to analyse.
+        baseline: Name or file of the runs to compare with.
+    """
+    name = paths[0].name if len(paths) == 1 else f"{paths[0].name} and {len(paths) - 1} more"
+    path = paths[0] if len(paths) == 1 else None
+    app = AdvisorApp(name, job_for(paths, options, baseline), current_look(), path)
     code = app.run()
     return (app.return_code or 0) if code is None else code

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from textual.app import SystemCommand
 
-from analyzer.analysis import Analysis, CheckDocument
+from analyzer.analysis import Analysis, CheckDocument, RankRow
 from analyzer.tui import wording
 from analyzer.tui.export import FORMS, Form
 from analyzer.tui.plain import line
@@ -40,3 +40,15 @@ def commands(
 
 def _bound(act: Callable[..., object], what: object) -> Act:
     return lambda: act(what)
+
+
+def ranks(rows: Sequence[RankRow], show: Callable[[int], object]) -> Iterator[SystemCommand]:
+    """A command for each rank.
+
+    Args:
+        rows: The ranks opened.
+        show: Shows the one at a place.
+    """
+    for index, row in enumerate(rows):
+        about = "Show this rank: the others wait for it" if row.late else f"Show this rank ({wording.bound(row)})"
+        yield SystemCommand(f"Rank {row.rank}", about, _bound(show, index))

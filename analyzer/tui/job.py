@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.message import Message
 
 from analyzer.tui.messages import Analysed, Failed, Progressed, Stopped
-from traces.errors import AdvisorError
+from analyzer.tui.opened import Opened, Since
+from traces.errors import AdvisorError, UsageError
 
 if TYPE_CHECKING:
+    from analyzer.compare.comparison import Comparison
+    from analyzer.compare.snapshot import Snapshot
     from analyzer.explain import Explained, Options
 
 Report = Callable[[str, int, int], None]
-Analyse = Callable[[Report], "Explained"]
+Analyse = Callable[[Report], Opened]
 
 
 class Cancelled(Exception):
@@ -35,7 +38,7 @@ class Job:
         self._cancel.set()
 
     def run(self, post: Callable[[Message], object]) -> None:
-        """Analyse; progress and outcome go to `post`."""
+        """Analyse; progress and outcome go to `post`. A bug of ours is raised."""
 
         def report(stage: str, done: int, total: int) -> None:
             if self._cancel.is_set():
@@ -48,12 +51,10 @@ class Job:
             post(Stopped())
         except AdvisorError as error:
             post(Failed(error))
-        except Exception as error:
-            # The screen must survive a bug of ours; a traceback over it would be unreadable and show the reader's paths.
-            post(Failed(_bug(error)))
 
 
-def _bug(error: Exception) -> AdvisorError:
+def bug(error: BaseException) -> AdvisorError:
+    """A bug of ours as a message: a traceback over the screen would be unreadable and show the reader's paths."""
     return AdvisorError(
         "the analysis ended in an error of its own",
         why=f"{type(error).__name__}: {error}",
@@ -61,15 +62,52 @@ def _bug(error: Exception) -> AdvisorError:
     )
 
 
-def job_for(path: Path, options: Options) -> Job:
-    """The job that explains the trace at `path`."""
+def job_for(paths: Sequence[Path], options: Options, baseline: str | None = None) -> Job:
+    """The job that explains the trace at a path, or the ranks of one job.
 
-    def analyse(report: Report) -> Explained:
+    Args:
+        paths: One trace or report, or the traces of all ranks.
+        options: How to analyse.
+        baseline: Name or file of the runs to compare with.
+    """
+
+    def analyse(report: Report) -> Opened:
         # pandas and the readers take a quarter of a second to import: inside the thread, behind the first screen.
-        from analyzer.explain import Explained, analyse_with_facts
-        from analyzer.report.load import load
+        if baseline is None:
+            return Opened(_explained(paths, options, report))
+        from analyzer.compare.baseline import load_baseline
 
-        saved = load(path)
-        return analyse_with_facts(path, options, report) if saved is None else Explained(saved)
+        before = load_baseline(baseline)
+        explained = _explained(paths, options, report)
+        report("comparing", 0, 1)
+        name = Path(baseline).stem if baseline.endswith(".json") else baseline
+        return Opened(explained, tuple(Since(name, one) for one in _compared(before, explained)))
 
     return Job(analyse)
+
+
+def _explained(paths: Sequence[Path], options: Options, report: Report) -> tuple[Explained, ...]:
+    from analyzer.explain import Explained, analyse_with_facts
+    from analyzer.job import explain_job
+    from analyzer.report.load import load
+
+    if len(paths) == 1:
+        saved = load(paths[0])
+        if saved is not None:
+            return (Explained(saved),)
+        found = analyse_with_facts(paths[0], options, report)
+        # What a pipe gave is gone by now.
+        if not paths[0].is_file() or all(repair.kind != "several-documents" for repair in found.analysis.repairs):
+            return (found,)
+    job = explain_job(paths, options, report)
+    return job.explained if job.one_job else job.explained[:1]
+
+
+def _compared(before: Sequence[Snapshot], explained: Sequence[Explained]) -> list[Comparison]:
+    from analyzer.compare.comparison import compare
+    from analyzer.compare.snapshot import snapshot
+
+    runs = [snapshot(one.analysis, one.facts) for one in explained if one.facts is not None]
+    if len(runs) < len(explained):
+        raise UsageError("a report cannot be compared with a baseline", where="--baseline", fix="give the trace itself")
+    return [compare(before, [run]) for run in runs]

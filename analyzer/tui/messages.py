@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
-from analyzer.analysis import FindingDocument
+from analyzer.analysis import Analysis, FindingDocument
 from traces.errors import AdvisorError
 
 if TYPE_CHECKING:
-    from analyzer.explain import Explained
+    from analyzer.tui.opened import Opened
 
 
 @dataclass
@@ -27,7 +27,22 @@ class Progressed(Message):
 class Analysed(Message):
     """The analysis is there, with what it was made from."""
 
-    explained: Explained
+    opened: Opened
+
+
+@dataclass
+class Deepened(Message):
+    """More evidence was found for the answer at `index`."""
+
+    analysis: Analysis
+    index: int
+
+
+@dataclass
+class RankWanted(Message):
+    """Someone wants to see the rank at `index`."""
+
+    index: int
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""The modes in the order of their keys. Screens that need measurements are imported when they are first shown."""
+"""The modes in the order of their keys. Their screens are imported when they are first shown, behind the progress."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from textual.binding import Binding
 from textual.screen import Screen
 
-from analyzer.tui.screens.checks import ChecksScreen
-from analyzer.tui.screens.findings import FindingsScreen
 from analyzer.tui.session import Session
 
 
@@ -21,6 +19,18 @@ class Mode:
     name: str
     about: str
     make: Callable[[Session], Screen[None]]
+
+
+def _findings(session: Session) -> Screen[None]:
+    from analyzer.tui.screens.findings import FindingsScreen
+
+    return FindingsScreen(session)
+
+
+def _checks(session: Session) -> Screen[None]:
+    from analyzer.tui.screens.checks import ChecksScreen
+
+    return ChecksScreen(session)
 
 
 def _timeline(session: Session) -> Screen[None]:
@@ -42,11 +52,11 @@ def _memory(session: Session) -> Screen[None]:
 
 
 MODES = (
-    Mode("1", "findings", "What costs time", FindingsScreen),
+    Mode("1", "findings", "What costs time", _findings),
     Mode("2", "timeline", "One step in full", _timeline),
     Mode("3", "operators", "Time per op and kernel", _operators),
     Mode("4", "memory", "Memory over time", _memory),
-    Mode("5", "checks", "Every rule and its result", ChecksScreen),
+    Mode("5", "checks", "Every rule and its result", _checks),
 )
 MODE_BINDINGS = tuple(
     Binding(mode.key, f"mode('{mode.name}')", mode.name.title(), show=False, id=f"app.{mode.name}", tooltip=mode.about)

@@ -28,7 +28,7 @@ async def picture(trace: Path, size: tuple[int, int], keys: Sequence[str]) -> st
         size: Columns and rows.
         keys: Pressed one after the other, by Textual's names.
     """
-    app = AdvisorApp(trace.name, job_for(trace, Options()), look_for({}, "utf-8", "truecolor"), trace)
+    app = AdvisorApp(trace.name, job_for([trace], Options()), look_for({}, "utf-8", "truecolor"), trace)
     async with app.run_test(size=size) as pilot:
         for key in (None, *keys):
             if key is not None:

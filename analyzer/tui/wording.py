@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from analyzer import units
-from analyzer.analysis import Analysis, CheckDocument, FindingDocument, StepRow, UnitName
+from analyzer.analysis import Analysis, CheckDocument, FindingDocument, RankRow, StepRow, UnitName
 from analyzer.tui.plain import line
 
 CAUSE_WORDS = {
@@ -129,3 +129,17 @@ def place(finding: FindingDocument) -> str | None:
     if where is None:
         return None
     return line(where.file, 200) + (f":{where.line}" if where.line is not None else "")
+
+
+def bound(row: RankRow) -> str:
+    """`input-bound`, for a rank."""
+    return row.bound_by if row.bound_by in ("mixed", "unknown") else f"{row.bound_by}-bound"
+
+
+def verdict(analysis: Analysis, rank: RankRow | None) -> str:
+    """The answer in one sentence; of a rank with its number."""
+    text = line(analysis.summary.verdict.text)
+    if rank is not None:
+        waited = ", the others wait for it" if rank.late else ""
+        return f"Rank {rank.rank}{waited}: {text}"
+    return text[:1].upper() + text[1:]

@@ -18,8 +18,10 @@ _CODE = re.compile(r"`([^`]+)`")
 _DIFF_STYLES = {"+": "$good on $block-back", "-": "$bad on $block-back", "@": "$quiet on $block-back"}
 
 
-def row(finding: FindingDocument, width: int, height: int, glyphs: Glyphs, *, card: bool, largest_ns: int) -> Content:
-    """The list's row: one line, or two where there is room."""
+def row(
+    finding: FindingDocument, width: int, height: int, glyphs: Glyphs, *, card: bool, largest_ns: int, seen_on: str = ""
+) -> Content:
+    """The list's row: one line, or two where there is room; `seen_on` says which ranks have the same."""
     colour = f"$sev-{finding.severity}"
     saves = wording.saving(finding)
     right = Content.styled(f"{glyphs.minus if saves != 'note' else ''}{saves}", f"bold {colour}" if card else "$quiet")
@@ -29,10 +31,12 @@ def row(finding: FindingDocument, width: int, height: int, glyphs: Glyphs, *, ca
     if height < 2:
         code = Content.styled(f"{finding.rule:<7}", "$quiet")
         return _ends(mark + code + title, right, width)
-    return Content("\n").join([_ends(mark + title, right, width), _second(finding, width, glyphs, card, largest_ns)])
+    return Content("\n").join(
+        [_ends(mark + title, right, width), _second(finding, width, glyphs, card, largest_ns, seen_on)]
+    )
 
 
-def _second(finding: FindingDocument, width: int, glyphs: Glyphs, card: bool, largest_ns: int) -> Content:
+def _second(finding: FindingDocument, width: int, glyphs: Glyphs, card: bool, largest_ns: int, seen_on: str) -> Content:
     if finding.explained_by:
         note = f"explained by {', '.join(identity.partition('-')[0] for identity in finding.explained_by)}"
     elif finding.accepted is not None:
@@ -41,6 +45,7 @@ def _second(finding: FindingDocument, width: int, glyphs: Glyphs, card: bool, la
         note = "below 2 % of the step"
     else:
         note = f"{line(finding.family).replace('_', ' ')} {glyphs.dot} {finding.confidence} conf."
+    note = f"{seen_on} {glyphs.dot} {note}" if seen_on else note
     length = max(4, min(16, width // 5))
     bar = Content("")
     if card:

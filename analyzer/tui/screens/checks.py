@@ -34,12 +34,13 @@ class ChecksScreen(Screen[None]):
 
     def __init__(self, session: Session) -> None:
         super().__init__()
+        self._session = session
         self._analysis = session.analysis
         self._glyphs = session.glyphs
 
     def compose(self) -> ComposeResult:
         """Title and table."""
-        yield TitleBar(self._analysis, "checks", self._glyphs)
+        yield TitleBar(self._session, "checks")
         yield CheckTable(self._analysis.checks, self._glyphs)
         yield Static(id="reason")
         yield KeyBar()

@@ -13,8 +13,8 @@ from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widgets import ListView
 
-from analyzer.analysis import FindingDocument
-from analyzer.tui import clipboard, filtering, outside, wording
+from analyzer.analysis import Analysis, FindingDocument
+from analyzer.tui import changes, clipboard, filtering, outside, wording
 from analyzer.tui.messages import PlaceWanted
 from analyzer.tui.session import Session
 from analyzer.tui.widgets.detail import Detail, EvidenceColumn, Pane
@@ -71,12 +71,12 @@ class FindingsScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Title, verdict, strip, then list and detail, or one notice where there is nothing to list."""
-        yield TitleBar(self._analysis, "findings", self._glyphs)
+        yield TitleBar(self._session, "findings")
         if self._analysis.trust.verdict == "unusable":
             with Container(classes="stage"):
                 yield Notice("No advice from this trace", unusable(self._analysis), bad=True)
         else:
-            yield Verdict(self._analysis)
+            yield Verdict(self._session)
             yield StepStrip(self._analysis, self._glyphs)
             yield from self._body()
         yield KeyBar()
@@ -84,12 +84,12 @@ class FindingsScreen(Screen[None]):
     def _body(self) -> ComposeResult:
         if not self._analysis.findings:
             with Container(classes="stage"):
-                yield Notice("No findings", no_findings(self._analysis, self._glyphs))
+                yield Notice("No findings", no_findings(self._session))
             return
         with Horizontal(id="body"):
             with ListPane(id="list-pane"):
                 yield FilterBar()
-                yield FindingList(self._analysis, self._glyphs)
+                yield FindingList(self._session)
             yield Detail(self._glyphs)
             yield EvidenceColumn(self._glyphs)
 
@@ -111,7 +111,8 @@ class FindingsScreen(Screen[None]):
         rows = self.query_one(FindingList)
         shown = filtering.arrange(found, self._analysis.cards, self.order)
         keep = self._finding.id if self._finding else None
-        await rows.show(shown, FindingList.nothing(self.query_text, len(every)), keep)
+        groups = changes.grouped(shown, self._session.since)
+        await rows.show(groups, FindingList.nothing(self.query_text, len(every)), keep)
 
     async def watch_query_text(self) -> None:
         """Refill the list."""
@@ -240,6 +241,12 @@ class FindingsScreen(Screen[None]):
         except OSError as error:
             where = f"No file written: {error.strerror}"
         self.notify(where, title=f"Copied the {what}", markup=False)
+
+    def deepened(self, analysis: Analysis) -> None:
+        """More evidence is there: the findings are the same, each with more to show."""
+        self._analysis = analysis
+        if not self.has_class("-notice"):
+            self.query_one(FindingList).replace({finding.id: finding for finding in analysis.findings})
 
     def go_to(self, identity: str) -> None:
         """Put the cursor on a finding."""

@@ -49,6 +49,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("Program", (
         ("? F1", "this help"),
         ("d", "memory: the next device"),
+        ("r", "the ranks of this job, the one the others wait for first"),
         ("ctrl+p", "command palette: go to a finding, write a report, change the theme"),
         ("q", "quit"),
     )),

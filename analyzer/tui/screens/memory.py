@@ -47,7 +47,7 @@ class MemoryScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Title, curve, table; or what to record."""
-        yield TitleBar(self._session.analysis, "memory", self._session.glyphs)
+        yield TitleBar(self._session, "memory")
         if self._session.measured is None or not self._recorded:
             reopened = self._session.measured is None and self._recorded
             text = only_document("memory events") if reopened else no_memory(self.app.size.width)

@@ -78,7 +78,7 @@ class OperatorsScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Title, groups, filter, table."""
-        yield TitleBar(self._session.analysis, "operators", self._session.glyphs)
+        yield TitleBar(self._session, "operators")
         if self._session.measured is None:
             with Container(classes="stage"):
                 yield Notice("Operators", only_document("operators"))

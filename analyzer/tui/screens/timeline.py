@@ -63,7 +63,7 @@ class TimelineScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Title, lanes, gaps."""
-        yield TitleBar(self._session.analysis, "timeline", self._session.glyphs)
+        yield TitleBar(self._session, "timeline")
         if self._session.measured is None or self._number is None:
             with Container(classes="stage"):
                 yield Notice("Timeline", only_document("events"))

@@ -61,10 +61,12 @@ class Pane(VerticalScroll):
     ]
 
     def show(self, finding: FindingDocument | None) -> None:
-        """Show this finding from its beginning."""
+        """Show this finding from its beginning; one that gained evidence stays where it was read."""
+        before = {part.finding.id for part in self.query(Part) if part.finding}
         for part in self.query(Part):
             part.finding = finding
-        self.scroll_home(animate=False)
+        if finding is None or finding.id not in before:
+            self.scroll_home(animate=False)
 
 
 class Detail(Pane):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,15 +12,15 @@ from textual.message import Message
 from textual.widgets import Label, ListItem, ListView
 
 from analyzer import units
-from analyzer.analysis import Analysis, FindingDocument
-from analyzer.tui import wording
-from analyzer.tui.glyphs import Glyphs
+from analyzer.analysis import FindingDocument
+from analyzer.tui import changes, wording
 from analyzer.tui.plain import line
+from analyzer.tui.session import Session
 from analyzer.tui.widgets.finding_row import FindingRow
 
 
 class FindingList(ListView):
-    """Findings in the order given; the cursor's finding is announced."""
+    """Findings in the order given, under headings where they have some; the cursor's finding is announced."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "cursor_down", "Down", show=False, id="list.down", tooltip="The finding below"),
@@ -40,13 +40,14 @@ class FindingList(ListView):
         position: int
         total: int
 
-    def __init__(self, analysis: Analysis, glyphs: Glyphs) -> None:
+    def __init__(self, session: Session) -> None:
         super().__init__(id="list")
-        self._analysis = analysis
-        self._glyphs = glyphs
+        self._session = session
+        self._analysis = analysis = session.analysis
+        self._glyphs = session.glyphs
         self._cards = {finding.id for finding in analysis.cards}
         self._largest_ns = max((one.saving.ns_per_step_max for one in analysis.findings), default=0)
-        self._shown: tuple[FindingDocument, ...] = ()
+        self._rows: tuple[FindingRow, ...] = ()
 
     @property
     def finding(self) -> FindingDocument | None:
@@ -54,24 +55,48 @@ class FindingList(ListView):
         child = self.highlighted_child
         return child.finding if isinstance(child, FindingRow) else None
 
-    async def show(self, findings: Sequence[FindingDocument], empty: str, keep: str | None = None) -> None:
+    @property
+    def shown(self) -> list[FindingDocument]:
+        """The findings in the list."""
+        return [row.finding for row in self._rows]
+
+    async def show(self, groups: Sequence[changes.Group], empty: str, keep: str | None = None) -> None:
         """Show these findings; the cursor stays on `keep` where that is still there.
 
         Args:
-            findings: In order.
+            groups: In order, each with its heading.
             empty: What to say where there is none.
             keep: The id of the finding to stay on.
         """
-        self._shown = tuple(findings)
+        rows: list[ListItem] = []
+        for heading, findings in groups:
+            if heading:
+                rows.append(_text(Content.styled(line(heading), "bold $heading"), "group"))
+            rows += [self._row(one) for one in findings]
+        self._rows = tuple(row for row in rows if isinstance(row, FindingRow))
+        if not self._rows:
+            rows = [_text(Content(empty), "empty")]
+        if self._session.since is not None:
+            rows += [_text(text, "group") for text in changes.gone(self._session.since, self._glyphs)]
         await self.clear()
-        rows: list[ListItem] = [
-            FindingRow(one, self._glyphs, card=one.id in self._cards, largest_ns=self._largest_ns) for one in findings
-        ]
-        if not rows:
-            rows = [ListItem(Label(Content(empty)), disabled=True, classes="empty")]
         await self.extend([*rows, *self._tail()])
-        ids = [one.id for one in findings]
-        self.index = ids.index(keep) if keep in ids else (0 if ids else None)
+        kept = [row for row in self._rows if row.finding.id == keep] or self._rows[:1]
+        self.index = rows.index(kept[0]) if kept else None
+        self._announce()
+
+    def _row(self, finding: FindingDocument) -> FindingRow:
+        return FindingRow(
+            finding,
+            self._glyphs,
+            card=finding.id in self._cards,
+            largest_ns=self._largest_ns,
+            seen_on=self._session.seen_on.get(finding.id, ""),
+        )
+
+    def replace(self, findings: Mapping[str, FindingDocument]) -> None:
+        """The same findings by their ids, with more to show."""
+        for row in self._rows:
+            row.finding = findings.get(row.finding.id, row.finding)
         self._announce()
 
     def _tail(self) -> list[ListItem]:
@@ -87,7 +112,7 @@ class FindingList(ListView):
         if counts["crashed"]:
             crashed = f"{counts['crashed']} ended in an error"
             lines.append(Content.assemble(("! ", "bold $sev-medium"), crashed, ("   5 shows it", "$quiet")))
-        return [ListItem(Label(text), disabled=True, classes="tail") for text in lines]
+        return [_text(text, "tail") for text in lines]
 
     def on_list_view_highlighted(self, event: ListView.Highlighted) -> None:
         """Announce the finding under the cursor."""
@@ -95,28 +120,34 @@ class FindingList(ListView):
         self._announce()
 
     def _announce(self) -> None:
-        finding = self.finding
-        position = self._shown.index(finding) + 1 if finding in self._shown else 0
-        self.post_message(self.Moved(finding, position, len(self._shown)))
+        self.post_message(self.Moved(self.finding, self._position() + 1, len(self._rows)))
+
+    def _position(self) -> int:
+        """The cursor's finding among those shown, -1 where it is on none."""
+        child = self.highlighted_child
+        return self._rows.index(child) if isinstance(child, FindingRow) and child in self._rows else -1
 
     def move(self, by: int) -> None:
         """Move the cursor, staying inside."""
-        if self._shown:
-            self.index = max(0, min(len(self._shown) - 1, (self.index or 0) + by))
+        if self._rows:
+            self._go(max(0, min(len(self._rows) - 1, max(0, self._position()) + by)))
+
+    def _go(self, position: int) -> None:
+        self.index = self.children.index(self._rows[position])
 
     def select(self, identity: str) -> None:
         """Put the cursor on the finding with this id, if it is shown."""
-        ids = [one.id for one in self._shown]
+        ids = [one.id for one in self.shown]
         if identity in ids:
-            self.index = ids.index(identity)
+            self._go(ids.index(identity))
 
     def action_first(self) -> None:
         """Go to the first finding."""
-        self.move(-len(self._shown))
+        self.move(-len(self._rows))
 
     def action_last(self) -> None:
         """Go to the last finding."""
-        self.move(len(self._shown))
+        self.move(len(self._rows))
 
     def action_page(self, direction: int) -> None:
         """Move by as many rows as are visible."""
@@ -128,3 +159,8 @@ class FindingList(ListView):
     def nothing(query: str, total: int) -> str:
         """What the list says where the filter leaves nothing."""
         return f"0 of {total} match {line(query, 60)}. Esc clears."
+
+
+def _text(text: Content, kind: str) -> ListItem:
+    """A line that the cursor passes over."""
+    return ListItem(Label(text), disabled=True, classes=kind)

@@ -9,10 +9,10 @@ from textual.widgets import Static
 
 from analyzer import units
 from analyzer.analysis import Analysis
-from analyzer.tui import wording
+from analyzer.tui import changes, wording
 from analyzer.tui.draw.finding import code_block, prose
-from analyzer.tui.glyphs import Glyphs
 from analyzer.tui.plain import line
+from analyzer.tui.session import Session
 from traces.errors import AdvisorError
 
 LARGEST_CAUSES = 4
@@ -31,8 +31,9 @@ class Notice(VerticalScroll):
         yield Static(self._content)
 
 
-def no_findings(analysis: Analysis, glyphs: Glyphs) -> Content:
+def no_findings(session: Session) -> Content:
     """What was checked, where the time is, what would have to be recorded to check more."""
+    analysis, glyphs = session.analysis, session.glyphs
     counts, summary = wording.count_states(analysis.checks), analysis.summary
     unknown = f", {counts['cannot_tell']} could not run" if counts["cannot_tell"] else ""
     parts: list[Content | str | tuple[str, str]] = [
@@ -50,6 +51,8 @@ def no_findings(analysis: Analysis, glyphs: Glyphs) -> Content:
     missing = wording.missing_options(analysis.checks)
     if missing:
         parts.append(f"\nNot checked: {', '.join(missing)}.\n")
+    for text in changes.gone(session.since, glyphs) if session.since is not None else ():
+        parts += ["\n", text]
     parts.append(("\nPress 5 for every check and its reason.", "$quiet"))
     return Content.assemble(*parts)
 

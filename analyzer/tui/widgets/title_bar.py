@@ -8,9 +8,8 @@ from textual.content import Content
 from textual.events import Resize
 from textual.widgets import Static
 
-from analyzer.analysis import Analysis
-from analyzer.tui import wording
-from analyzer.tui.glyphs import Glyphs
+from analyzer.tui import changes, wording
+from analyzer.tui.session import Session
 
 # Number key, mode, word.
 MODES = (
@@ -43,30 +42,37 @@ class Tab(Horizontal):
 
 
 class TitleBar(Horizontal):
-    """Tabs left, `412 ms -> 190 ms a step` right."""
+    """Tabs left, right `412 ms -> 190 ms a step`: what is reachable, or with a baseline before and after."""
 
-    def __init__(self, analysis: Analysis, mode: str, glyphs: Glyphs) -> None:
+    def __init__(self, session: Session, mode: str) -> None:
         super().__init__()
-        self._analysis = analysis
+        self._session = session
+        self._analysis = session.analysis
         self._mode = mode
-        self._glyphs = glyphs
+        self._glyphs = session.glyphs
 
     def compose(self) -> ComposeResult:
         """Tabs, then the figures."""
         yield Static("advisor", id="brand")
         for key, mode, word in MODES:
             yield Tab(key, mode, word, active=mode == self._mode)
-        without = wording.unprofiled(self._analysis)
-        yield Static(Content(f"({without})" if without else ""), id="unprofiled")
+        yield Static(Content(self._aside()), id="unprofiled")
         yield Static(self._headline(), id="headline")
 
     def on_resize(self, event: Resize) -> None:
         """Words of inactive tabs only where there is room."""
         self.set_class(event.size.width < POCKET, "-pocket")
 
+    def _aside(self) -> str:
+        rank, without = self._session.rank, wording.unprofiled(self._analysis)
+        parts = [f"rank {rank.rank}, r: all {self._session.ranks}"] if rank is not None else []
+        return "  ".join(parts + ([f"({without})"] if without else []))
+
     def _headline(self) -> Content:
         if self._analysis.trust.verdict == "unusable":
             return Content.styled("no advice", "bold $sev-high")
+        if self._session.since is not None:
+            return changes.headline(self._session.since, self._glyphs)
         mean, reachable = wording.headline(self._analysis)
         return Content.assemble(
             (mean, "bold"),

@@ -67,5 +67,5 @@ async def test_the_terminal_shows_a_report_too(tmp_path):
     path = tmp_path / "report.html"
     path.write_text(html.render(analyses.example()), encoding="utf-8")
     posted = []
-    job_for(path, Options()).run(posted.append)
+    job_for([path], Options()).run(posted.append)
     assert [type(message) for message in posted] == [Analysed]

@@ -11,6 +11,7 @@ from analyzer.analysis import Analysis
 from analyzer.explain import Explained
 from analyzer.tui.app import AdvisorApp
 from analyzer.tui.job import Job
+from analyzer.tui.opened import Opened
 from analyzer.tui.terminal import Look, look_for
 from ui import explained, loader_bound
 
@@ -29,9 +30,10 @@ def _terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
 
 @pytest.fixture
 def app_for() -> Callable[..., AdvisorApp]:
-    def make(what: Analysis | Explained, look: Look = COLOURED, path: Path | None = None) -> AdvisorApp:
-        explained = what if isinstance(what, Explained) else Explained(what)
-        return AdvisorApp("trace.json.gz", Job(lambda report: explained), look, path)
+    def make(what: Analysis | Explained | Opened, look: Look = COLOURED, path: Path | None = None) -> AdvisorApp:
+        explained = Explained(what) if isinstance(what, Analysis) else what
+        opened = explained if isinstance(explained, Opened) else Opened((explained,))
+        return AdvisorApp("trace.json.gz", Job(lambda report: opened), look, path)
 
     return make
 

@@ -29,7 +29,7 @@ def selected(app: AdvisorApp) -> str | None:
 
 
 def listed(app: AdvisorApp) -> list[str]:
-    return [finding.rule for finding in app.screen.query_one(FindingList)._shown]
+    return [finding.rule for finding in app.screen.query_one(FindingList).shown]
 
 
 MOVES: tuple[tuple[tuple[str, ...], str], ...] = (

@@ -13,6 +13,7 @@ from analyzer.analysis import Analysis
 from analyzer.explain import Explained
 from analyzer.tui.app import CANCELLED, AdvisorApp
 from analyzer.tui.job import Job, Report
+from analyzer.tui.opened import Opened
 from analyzer.tui.screens.error import ErrorScreen
 from analyzer.tui.screens.findings import FindingsScreen
 from analyzer.tui.screens.loading import LoadingScreen
@@ -29,7 +30,7 @@ LOOK = look_for({}, "utf-8", "truecolor")
 async def test_loading_is_silent_at_first_then_shows_progress_and_can_be_cancelled() -> None:
     gate, begun = threading.Event(), threading.Event()
 
-    def analyse(report: Report) -> Analysis:
+    def analyse(report: Report) -> Opened:
         report("reading [/events]", 30, 100)
         begun.set()
         gate.wait(10)
@@ -53,7 +54,7 @@ async def test_loading_is_silent_at_first_then_shows_progress_and_can_be_cancell
 
 
 async def test_an_error_says_what_where_why_and_what_to_do() -> None:
-    def analyse(report: Report) -> Analysis:
+    def analyse(report: Report) -> Opened:
         raise UnreadableTraceError(
             "the file ends in [/an] event", where="byte 12", why="it was cut", fix="record again"
         )
@@ -70,12 +71,14 @@ async def test_an_error_says_what_where_why_and_what_to_do() -> None:
 
 
 async def test_a_bug_of_the_analysis_is_a_message_too() -> None:
-    def analyse(report: Report) -> Analysis:
+    def analyse(report: Report) -> Opened:
         raise KeyError("dur")
 
     app = AdvisorApp("trace.json.gz", Job(analyse), LOOK)
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot)
+        while not isinstance(app.screen, ErrorScreen):
+            await pilot.pause(0.01)
+        await pilot.pause()
         assert "KeyError" in text_of(app)
         await pilot.press("q")
     assert app.return_value == 70
@@ -157,7 +160,9 @@ async def test_without_unicode_only_ascii_is_drawn_and_without_colour_none_is_se
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     app = AdvisorApp(
-        "trace.json", Job(lambda report: Explained(analyses.example())), look_for(environ, encoding, "truecolor")
+        "trace.json",
+        Job(lambda report: Opened((Explained(analyses.example()),))),
+        look_for(environ, encoding, "truecolor"),
     )
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)

@@ -1,0 +1,74 @@
+"""What changed since a baseline, in words and in groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from textual.content import Content
+
+from analyzer import units
+from analyzer.analysis import FindingDocument
+from analyzer.tui.glyphs import Glyphs
+from analyzer.tui.opened import Since
+from analyzer.tui.plain import line
+
+Group = tuple[str, list[FindingDocument]]
+_OUTCOMES = {
+    "confirmed": "the step is faster by it",
+    "partly": "the step is a little faster",
+    "refuted": "no faster step",
+}
+
+
+def grouped(findings: Iterable[FindingDocument], since: Since | None) -> list[Group]:
+    """The findings under their headings; one group without a heading where there is no baseline."""
+    every = list(findings)
+    if since is None or not every:
+        return [("", every)]
+    new = {rule.rule for rule in since.comparison.rules if rule.state == "new"}
+    groups = [
+        (f"New since {since.baseline}", [one for one in every if one.rule in new]),
+        ("Still there", [one for one in every if one.rule not in new]),
+    ]
+    return [group for group in groups if group[1]]
+
+
+def gone(since: Since, glyphs: Glyphs) -> list[Content]:
+    """A heading and a line for each finding of the baseline that is gone; those nobody could check after them."""
+    lines = []
+    for state, heading, mark in (
+        ("fixed", f"Fixed since {since.baseline}", (f"{glyphs.passed} ", "$good")),
+        ("not checked", "Could not be checked again", (f"{glyphs.unknown} ", "$quiet")),
+    ):
+        rules = [rule for rule in since.comparison.rules if rule.state == state]
+        lines += [Content.styled(line(heading), "bold $heading")] if rules else []
+        for rule in rules:
+            was = f"  was {units.duration(rule.predicted_ns)}" if rule.predicted_ns else ""
+            outcome = f", {_OUTCOMES[rule.outcome]}" if rule.outcome else ""
+            lines.append(Content.assemble(mark, f"{rule.rule} {line(rule.title)}", (was + outcome, "$quiet")))
+    return lines
+
+
+def headline(since: Since, glyphs: Glyphs) -> Content:
+    """The mean step before and after."""
+    comparison = since.comparison
+    kind = comparison.change.kind if comparison.change is not None else ""
+    colour = {"faster": "bold $good", "slower": "bold $bad"}.get(kind, "bold")
+    return Content.assemble(
+        (units.duration(comparison.before.mean_ns), "$quiet"),
+        (f" {glyphs.arrow} ", "$quiet"),
+        (units.duration(comparison.after.mean_ns), colour),
+        (" a step", "$quiet"),
+    )
+
+
+def verdict(since: Since) -> str:
+    """One sentence: faster, slower, the same, or why nobody can say."""
+    comparison = since.comparison
+    if not comparison.comparable:
+        blocking = [item for item in comparison.differences if item.blocking]
+        what = "; ".join(f"{item.what} was {item.before}, is {item.after}" for item in blocking)
+        return line(f"Not comparable with {since.baseline}: {what}", 300)
+    if comparison.change is None:
+        return line(f"Without steps nothing can be said against {since.baseline}")
+    return line(f"Since {since.baseline}: {comparison.change.text}", 300)

@@ -1,0 +1,152 @@
+"""What the app shows once there is an answer: the modes of a rank, and how to get about. Part of the app, in a file of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from analyzer.analysis import Analysis
+from analyzer.tui.glyphs import Glyphs
+from analyzer.tui.messages import Analysed, Deepened, FindingWanted, PlaceWanted, RankWanted
+from analyzer.tui.modes import MODE_BINDINGS, MODES
+from analyzer.tui.session import Session
+from analyzer.tui.taking import Taking
+from traces.errors import UntrustedTraceError
+
+if TYPE_CHECKING:
+    from analyzer.tui.opened import Opened
+    from analyzer.tui.screens.findings import FindingsScreen
+
+    Base = App[Any]
+else:
+    Base = object
+
+
+class Showing(Taking, Base):
+    """The modes of each rank opened are kept once they were shown; their names begin with the rank's place."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *MODE_BINDINGS,
+        Binding("r", "ranks", "Ranks", show=False, id="app.ranks", tooltip="The ranks of this job"),
+    ]
+
+    _glyphs: Glyphs
+    _path: Path | None
+    _exit_code: int
+    _opened: Opened | None = None
+    _analyses: dict[int, Analysis]
+    _findings: dict[int, FindingsScreen]
+    _shown = 0
+
+    async def on_analysed(self, message: Analysed) -> None:
+        """Show the answer to look at first."""
+        self._opened, self._analyses, self._findings = message.opened, {}, {}
+        await self._show(0)
+        unusable = self.analysis is not None and self.analysis.trust.verdict == "unusable"
+        self._exit_code = UntrustedTraceError.exit_code if unusable else 0
+
+    async def on_rank_wanted(self, message: RankWanted) -> None:
+        """Show another rank."""
+        await self._show(message.index)
+
+    async def _show(self, index: int) -> None:
+        from analyzer.tui.deeper import look_deeper
+        from analyzer.tui.screens.findings import FindingsScreen
+
+        assert self._opened is not None
+        explained = self._opened.explained[index]
+        self._shown = index
+        if index not in self._analyses:
+            self._analyses[index] = explained.analysis
+            session = self._session(self._opened, index)
+            for mode in MODES:
+                self.add_mode(self._mode(mode.name), partial(mode.make, session))
+        self.analysis = self._analyses[index]
+        await self.switch_mode(self._mode("findings"))
+        if index not in self._findings and isinstance(self.screen, FindingsScreen):
+            self._findings[index] = self.screen
+            look_deeper(explained, index, self.post_message)
+
+    def _session(self, opened: Opened, index: int) -> Session:
+        from analyzer.tui.measured import Measured
+
+        explained = opened.explained[index]
+        return Session(
+            explained.analysis,
+            self._glyphs,
+            Measured(explained.facts, explained.claims) if explained.facts else None,
+            self._path,
+            rank=opened.ranks[index] if opened.ranks else None,
+            ranks=len(opened.explained),
+            seen_on=opened.seen_on(index),
+            since=opened.since[index] if opened.since else None,
+        )
+
+    def _mode(self, name: str) -> str:
+        return f"{self._shown}/{name}"
+
+    def on_deepened(self, message: Deepened) -> None:
+        """Add the evidence to the open findings."""
+        self._analyses[message.index] = message.analysis
+        if message.index == self._shown:
+            self.analysis = message.analysis
+        self._findings[message.index].deepened(message.analysis)
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """The palette: ours, then Textual's own."""
+        if self._opened is not None and self.analysis is not None:
+            from analyzer.tui.commands import commands, ranks
+            from analyzer.tui.screens.rule_page import RulePage
+
+            act = (
+                lambda one: self.post_message(FindingWanted(one)),
+                self._write,
+                lambda one: self.push_screen(RulePage(one)),
+            )
+            yield from commands(self.analysis, *act)
+            yield from ranks(self._opened.ranks, lambda index: self.post_message(RankWanted(index)))
+        yield from super().get_system_commands(screen)
+
+    async def on_finding_wanted(self, message: FindingWanted) -> None:
+        """Go to a finding."""
+        from analyzer.tui.screens.findings import FindingsScreen
+
+        await self.switch_mode(self._mode("findings"))
+        if isinstance(self.screen, FindingsScreen):
+            self.screen.go_to(message.identity)
+
+    async def on_place_wanted(self, message: PlaceWanted) -> None:
+        """Show a finding on the timeline."""
+        from analyzer.tui.screens.timeline import TimelineScreen
+
+        await self.switch_mode(self._mode("timeline"))
+        if isinstance(self.screen, TimelineScreen):
+            self.screen.show_finding(message.finding)
+
+    def action_mode(self, mode: str) -> None:
+        """Switch the mode, once there is something to show."""
+        if self.analysis is not None and self.current_mode != self._mode(mode):
+            self.switch_mode(self._mode(mode))
+
+    def action_ranks(self) -> None:
+        """Choose another rank."""
+        from analyzer.tui.screens.ranks import RanksScreen
+
+        if self._opened is None:
+            return
+        if not self._opened.ranks:
+            self.notify(
+                "This is one rank. Name the traces of all ranks, or their folder, to see them here.", markup=False
+            )
+            return
+        self.push_screen(RanksScreen(self._opened.ranks, self._shown), self._rank_chosen)
+
+    def _rank_chosen(self, index: int | None) -> None:
+        if index is not None and index != self._shown:
+            self.post_message(RankWanted(index))

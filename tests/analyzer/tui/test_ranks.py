@@ -1,0 +1,143 @@
+"""Several ranks, a baseline, and evidence that comes later."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import analyses
+from analyzer import deepen, hta
+from analyzer.analysis import RankRow
+from analyzer.compare.comparison import compare
+from analyzer.compare.snapshot import snapshot
+from analyzer.explain import Explained, Options
+from analyzer.tui.job import job_for
+from analyzer.tui.messages import Analysed, Failed
+from analyzer.tui.opened import Opened, Since
+from analyzer.tui.screens.findings import FindingsScreen
+from analyzer.tui.screens.ranks import RanksScreen
+from analyzer.tui.widgets.finding_list import FindingList
+from builders import TraceBuilder
+from ui import running, settle, text_of
+
+MS = 1_000_000
+
+
+def two_ranks() -> Opened:
+    rows = tuple(
+        RankRow(
+            rank=number, name=f"rank{number}.json", step_ns=412 * MS, bound_by="input", verdict="input-bound",
+            in_collectives_ns=wait * MS, late=number == 1,
+        )
+        for number, wait in ((1, 2), (0, 50))
+    )  # fmt: skip
+    late = analyses.example(ranks=rows)
+    other = msgspec.structs.replace(late, findings=late.findings[:1])
+    return Opened((Explained(late), Explained(other)))
+
+
+async def test_the_rank_the_others_wait_for_comes_first_and_r_chooses_another(app_for):
+    async with running(app_for(two_ranks())) as pilot:
+        shown = text_of(pilot.app)
+        for words in ("rank 1, r: all 2", "Rank 1, the others wait for it", "on all 2 ranks", "on this rank only"):
+            assert words in shown, words
+        first = pilot.app.screen
+        await pilot.press("r")
+        assert isinstance(pilot.app.screen, RanksScreen)
+        assert "the others wait for it" in text_of(pilot.app)
+        await pilot.press("j", "enter")
+        await settle(pilot)
+        assert "Rank 0: " in text_of(pilot.app)
+        assert len(pilot.app.screen.query_one(FindingList).shown) == 1
+        await pilot.press("5", "1")
+        await settle(pilot)
+        assert "Rank 0: " in text_of(pilot.app)
+        names = {command.title: command.callback for command in pilot.app.get_system_commands(pilot.app.screen)}
+        names["Rank 1"]()
+        await settle(pilot)
+        assert pilot.app.screen is first
+
+
+async def test_r_on_one_rank_says_how_to_see_several(app_for):
+    async with running(app_for(analyses.example()), (80, 24)) as pilot:
+        await pilot.press("r")
+        assert any("all ranks" in one.message for one in pilot.app._notifications)
+
+
+async def test_findings_are_grouped_by_what_became_of_them_since_the_baseline(app_for, measured):
+    now = snapshot(measured.analysis, measured.facts)
+    (finding,) = now.findings
+    old = msgspec.structs.replace(finding, rule="SY001", title="Sync [/x] in the loop")
+    gone = msgspec.structs.replace(finding, rule="ZZ001", title="No longer known")
+    before = msgspec.structs.replace(now, findings=(old, gone), steps_ns=tuple(2 * step for step in now.steps_ns))
+    after = msgspec.structs.replace(now, quiet=(*now.quiet, "SY001"))
+    async with running(app_for(Opened((measured,), (Since("main", compare([before], [after])),)))) as pilot:
+        shown = text_of(pilot.app)
+        for words in (
+            "200 ms → 100 ms", "Since main: ", "New since main", "Fixed since main", "SY001 Sync [/x] in the loop",
+            "Could not be checked again", "ZZ001",
+        ):  # fmt: skip
+            assert words in shown, words
+        assert pilot.app.screen.query_one(FindingList).finding.rule == finding.rule
+        await pilot.press("G", "g", "n", "j", "k")
+        assert pilot.app.screen.query_one(FindingList).finding.rule == finding.rule
+
+
+async def test_a_baseline_of_another_device_is_not_compared(app_for, measured):
+    now = snapshot(measured.analysis, measured.facts)
+    before = msgspec.structs.replace(now, conditions=msgspec.structs.replace(now.conditions, device="[H100]"))
+    async with running(app_for(Opened((measured,), (Since("main", compare([before], [now])),)))) as pilot:
+        assert "Not comparable with main" in text_of(pilot.app)
+        assert "Still there" in text_of(pilot.app)
+
+
+async def test_deeper_evidence_comes_later_and_stays(app_for, measured, monkeypatch):
+    more = analyses.bars("queued work (HTA)", "count", stream_7=3)
+
+    def deeper(analysis, trace):
+        change = lambda one: msgspec.structs.replace(one, evidence=(*one.evidence, more))  # noqa: E731
+        return msgspec.structs.replace(analysis, findings=tuple(map(change, analysis.findings)))
+
+    monkeypatch.setattr(hta, "missing", lambda: None)
+    monkeypatch.setattr(deepen, "deepen", deeper)
+    async with running(app_for(measured)) as pilot:
+        assert isinstance(pilot.app.screen, FindingsScreen)
+        while "queued work (HTA)" not in text_of(pilot.app):
+            await pilot.pause(0.01)
+        assert more in pilot.app.analysis.findings[0].evidence
+
+
+def rank(folder: Path, number: int, compute_us: float) -> Path:
+    builder = TraceBuilder(top={"distributedInfo": {"rank": number, "world_size": 2}})
+    for index in range(4):
+        at = index * 10_000
+        builder.step(index, at, 10_000)
+        builder.launch(at, kernel_start=at + 10, kernel_dur=compute_us, name="gemm")
+    return builder.write(folder / f"rank{number}.json")
+
+
+def test_a_job_reads_all_ranks_and_says_what_is_wrong_with_a_baseline(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    paths = [rank(tmp_path, 0, 5_000), rank(tmp_path, 1, 8_000)]
+    posted: list[object] = []
+    job_for(paths, Options()).run(posted.append)
+    assert isinstance(posted[-1], Analysed)
+    assert {row.rank for row in posted[-1].opened.ranks} == {0, 1}
+    job_for(paths, Options(), "absent").run(posted.append)
+    assert isinstance(posted[-1], Failed)
+    assert "no baseline" in posted[-1].error.what
+
+
+@pytest.mark.parametrize(("sizes", "same"), [((2, 2), True), ((2, 4), False), ((0, 0), False)])
+def test_ranks_of_one_job_are_known_by_their_heads(tmp_path, sizes, same):
+    from analyzer.tui.same_job import same_job
+
+    paths = []
+    for number, size in enumerate(sizes):
+        builder = TraceBuilder(top={"distributedInfo": {"rank": number, "world_size": size}} if size else {})
+        builder.step(0, 0, 1_000)
+        paths.append(builder.write(tmp_path / f"{number}.json"))
+    assert same_job(paths) is same
+    assert not same_job([*paths, tmp_path / "absent.json"])
