@@ -56,6 +56,9 @@ class Request:
     help="Read this advisor.toml or pyproject.toml instead of the nearest one.",
 )  # fmt: skip
 @click.option("--isolated", is_flag=True, help="Read no configuration file.")
+@click.option(
+    "--baseline", metavar="NAME", help="In the UI, show what is fixed and new since this baseline (or its .json file)."
+)
 @click.option("--deep", is_flag=True, help="Add what HolisticTraceAnalysis says of queues and overlap (takes seconds).")
 @click.option("--strict", is_flag=True, help="Refuse a trace that has to be repaired, with exit code 3.")
 @click.option("--no-redact", is_flag=True, help="Keep full paths, names of machines and users, and what looks secret.")
@@ -72,6 +75,7 @@ def command(
     span: str | None,
     config_file: Path | None,
     isolated: bool,
+    baseline: str | None,
     deep: bool,
     strict: bool,
     no_redact: bool,
@@ -81,7 +85,8 @@ def command(
     PATH is a trace written by torch.profiler (.json or .json.gz), or a report that was written as .html or .json;
     - is the standard input.
     Several of them, or a folder, are the ranks of one job where they say so: then the rank the others wait for is shown;
-    in a terminal they are offered to pick from, and so are the newest traces below this folder where none is named.
+    in a terminal r shows the others. Other traces are offered there to pick from, and so are the newest ones below this
+    folder where none is named.
     In a terminal the result opens as a screen to walk through; elsewhere, and with any of --plain, --format, -o and
     --fail-on, it is printed. Reports show paths relative to the project and leave out names and secrets.
     """
@@ -100,13 +105,19 @@ def command(
         fail_on=fail_on or config.fail_on,
         redacted=not no_redact,
     )
+    if baseline is not None and not request.on_screen:
+        raise UsageError(
+            "--baseline is for the UI, and here a document is printed",
+            where="--baseline",
+            fix=f"advisor compare --baseline {baseline} {sources[0]}",
+        )
     options = dataclasses.replace(
         settings.options_of(config, select=select, ignore=ignore, span=span), deep=deep, strict=strict
     )
     if len(sources) > 1 and not request.on_screen:
         ctx.exit(_report_several(sources, options, request))
     if request.on_screen:
-        code = _show(sources, options)
+        code = _show(sources, options, baseline)
         if code is not None:
             ctx.exit(code)
     ctx.exit(_report(sources[0], options, request) if len(sources) == 1 else _report_several(sources, options, request))
@@ -128,7 +139,7 @@ def _check_saved(path: Path, *, given: bool) -> None:
         )
 
 
-def _show(paths: list[Path], options: Options) -> int | None:
+def _show(paths: list[Path], options: Options, baseline: str | None) -> int | None:
     """Open the terminal UI: on one trace, on all ranks of one job, or on the one of several that is picked.
 
     Returns:
@@ -144,11 +155,11 @@ def _show(paths: list[Path], options: Options) -> int | None:
     from analyzer.tui.same_job import same_job
 
     if len(paths) == 1 or same_job(paths):
-        return run(paths, options)
+        return run(paths, options, baseline)
     from analyzer.tui.pick import pick
 
     path = pick(paths)
-    return 0 if path is None else run([path], options)
+    return 0 if path is None else run([path], options, baseline)
 
 
 def _report(path: Path, options: Options, request: Request) -> int:

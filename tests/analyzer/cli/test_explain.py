@@ -154,7 +154,7 @@ def screen(monkeypatch):
     """A terminal UI that only says it was opened, on a pretended terminal."""
     opened = []
     stub = types.ModuleType("analyzer.tui.app")
-    stub.run = lambda path, options: opened.append(path) or 0
+    stub.run = lambda paths, options, baseline: opened.extend(paths) or 0
     monkeypatch.setitem(sys.modules, "analyzer.tui.app", stub)
     monkeypatch.setattr("analyzer.cli.terminal.is_terminal", lambda stream: True)
     monkeypatch.setenv("TERM", "xterm-256color")
@@ -165,6 +165,12 @@ def screen(monkeypatch):
 def test_terminal_opens_the_screen(world, screen):
     assert main(["explain", "t.json"]) == 0
     assert len(screen) == 1
+
+
+def test_a_baseline_is_for_the_screen(world, screen, capsys):
+    assert [main(["explain", "t.json", "--baseline", "main", *more]) for more in ((), ("--plain",))] == [0, 2]
+    assert len(screen) == 1
+    assert "advisor compare --baseline main t.json" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", [["--plain"], ["--format", "text"], ["--fail-on", "high"], ["-o", "-"]])
