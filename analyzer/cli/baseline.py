@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from analyzer.cli import sides
+from analyzer.cli import settings, sides
 
 
 @click.group("baseline", short_help="Keep a run under a name, to compare later ones with.")
@@ -17,13 +17,19 @@ def command() -> None:
 @command.command("save")
 @click.argument("name")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="TRACE...")
-def save(name: str, paths: tuple[Path, ...]) -> None:
-    """Save what a comparison needs of TRACE (files or folders) in .advisor/baselines/NAME.json."""
+@click.option("--no-redact", is_flag=True, help="Keep full paths, names of machines and users, and what looks secret.")
+def save(name: str, paths: tuple[Path, ...], no_redact: bool) -> None:
+    """Save what a comparison needs of TRACE (files or folders) in .advisor/baselines/NAME.json.
+
+    The file is small and holds step times, causes, findings and the names of kernels and ops, without paths, names and
+    secrets: it may be committed.
+    """
     from analyzer.compare.baseline import baseline_path, save_baseline
     from analyzer.job import traces_in
 
     baseline_path(name)
-    written = save_baseline(name, sides.snapshots_of(traces_in(paths)))
+    options = settings.options_of(settings.configured(None, isolated=False))
+    written = save_baseline(name, sides.snapshots_of(traces_in(paths), options, redacted=not no_redact))
     click.echo(f"wrote {written}")
     click.echo(f"next: advisor compare --baseline {name} after.json")
 

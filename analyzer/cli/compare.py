@@ -3,40 +3,57 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from analyzer.cli import output, sides
+from analyzer.cli import documents, settings, sides
+from analyzer.cli.documents import Document
 from analyzer.cli.terminal import style_for
-from traces.errors import UsageError
+from traces.errors import UntrustedTraceError
 
 if TYPE_CHECKING:
     from analyzer.compare.comparison import Comparison
     from analyzer.compare.gate import GateResult
 
 GATE_FAILED = 1
-_ENDINGS = {".md": "markdown", ".json": "json", ".txt": "text"}
+FORMATS = ("text", "markdown", "html", "json", "github")
 
 
 @click.command("compare", short_help="Say whether a change helped, beyond noise.")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="BEFORE... AFTER...")
-@click.option("--baseline", metavar="NAME", help="Take BEFORE from a saved baseline; every PATH is then AFTER.")
-@click.option("--format", "stated", type=click.Choice(["text", "markdown", "json"]), help="Print in this format.")
-@click.option("-o", "--output", "target", type=click.Path(path_type=Path), metavar="FILE", help="Write to FILE.")
+@click.option(
+    "--baseline", metavar="NAME", help="Take BEFORE from a saved baseline (or its file); every PATH is then AFTER."
+)
+@click.option("--format", "stated", type=click.Choice(FORMATS), help="Print in this format.")
+@click.option(
+    "-o", "--output", "targets", type=click.Path(path_type=Path), metavar="FILE", multiple=True,
+    help="Write to FILE; its ending (.md, .html, .json, .txt) names the format. May be repeated.",
+)  # fmt: skip
 @click.option(
     "--gate", "gate_text", metavar="LIMIT",
-    help="Exit with 1 on a real regression beyond the limit: step_ns<=+3%, several with commas, or a file of them.",
+    help="Exit with 1 on a real regression beyond the limit: step_ns<=+3%, several with commas, or a file of them. "
+    "Without it the gate of advisor.toml holds.",
 )  # fmt: skip
+@click.option(
+    "--config", "config_file", type=click.Path(path_type=Path), metavar="FILE",
+    help="Read this advisor.toml or pyproject.toml instead of the nearest one.",
+)  # fmt: skip
+@click.option("--isolated", is_flag=True, help="Read no configuration file.")
+@click.option("--no-redact", is_flag=True, help="Keep full paths, names of machines and users, and what looks secret.")
 @click.pass_context
 def command(
     ctx: click.Context,
     paths: tuple[Path, ...],
     baseline: str | None,
     stated: str | None,
-    target: Path | None,
+    targets: tuple[Path, ...],
     gate_text: str | None,
+    config_file: Path | None,
+    isolated: bool,
+    no_redact: bool,
 ) -> None:
     """Say whether a change helped, beyond noise.
 
@@ -46,57 +63,41 @@ def command(
     from analyzer.compare.comparison import compare
     from analyzer.compare.gate import apply_gate, parse_gate
 
-    form = stated or (_ENDINGS.get(target.suffix) if target else None) or "text"
-    limits = parse_gate(gate_text) if gate_text is not None else None
-    before, after = _sides(paths, baseline)
-    if target is not None:
-        for path in paths:
-            output.check(target, path)
-    if baseline is not None:
-        from analyzer.compare.baseline import load_baseline
-
-        first = list(load_baseline(baseline))
-    else:
-        first = sides.snapshots_of(before)
-    comparison = compare(first, sides.snapshots_of(after))
-    gate = apply_gate(comparison, limits) if limits is not None else None
-    output.write(_rendered(comparison, gate, form, target), target)
+    # Everything wrong with the call is said before a trace is read.
+    before, after = sides.traces_of(paths, baseline)
+    planned = documents.plan(stated, targets, [*before, *after], FORMATS)
+    config = settings.configured(config_file, isolated=isolated)
+    limits = parse_gate(gate_text) if gate_text is not None else config.gate
+    redacted = not no_redact
+    first = sides.saved(baseline, redacted=redacted) if baseline is not None else []
+    options = settings.options_of(config)
+    first += sides.snapshots_of(before, options, redacted=redacted)
+    second = sides.snapshots_of(after, options, redacted=redacted)
+    comparison = compare(first, second)
+    gate = apply_gate(comparison, limits) if limits else None
+    write(comparison, gate, planned)
+    if any(run.trust == "unusable" for run in (*first, *second)):
+        ctx.exit(UntrustedTraceError.exit_code)
     ctx.exit(GATE_FAILED if gate is not None and not gate.passed else 0)
 
 
-def _sides(paths: tuple[Path, ...], baseline: str | None) -> tuple[list[Path], list[Path]]:
-    """The traces of each side.
+def write(comparison: Comparison, gate: GateResult | None, planned: Sequence[Document]) -> None:
+    """Write every document of a comparison."""
+    for document in planned:
+        documents.deliver(document, rendered(comparison, gate, document))
+        if document.form == "github":
+            from analyzer.report.comparison import markdown
 
-    Raises:
-        UsageError: The number of paths does not say which side each belongs to.
-    """
-    from analyzer.job import traces_in
-
-    if baseline is not None:
-        if not paths:
-            raise UsageError("no trace to compare with the baseline", fix="advisor compare --baseline NAME TRACE...")
-        return [], traces_in(paths)
-    if len(paths) < 2 or len(paths) % 2:
-        raise UsageError(
-            f"{len(paths)} path{'s' if len(paths) != 1 else ''} given: it is not clear which is before and which after",
-            fix="give two paths (files or folders), or as many files before as after",
-        )
-    half = len(paths) // 2
-    return traces_in(paths[:half]), traces_in(paths[half:])
+            documents.append_summary(markdown.render(comparison, gate))
 
 
-def _rendered(comparison: Comparison, gate: GateResult | None, form: str, target: Path | None) -> str:
-    if form == "json":
-        from analyzer.report.comparison import json
+def rendered(comparison: Comparison, gate: GateResult | None, document: Document) -> str:
+    """A comparison in the format of a document."""
+    if document.form == "text":
+        from analyzer.report.comparison import text
+        from analyzer.report.style import Style
 
-        return json.render(comparison, gate)
-    if form == "markdown":
-        from analyzer.report.comparison import markdown
+        return text.render(comparison, gate, style_for(sys.stdout) if document.printed else Style())
+    from analyzer.report.comparison import formats
 
-        return markdown.render(comparison, gate)
-    from analyzer.report.comparison import text
-    from analyzer.report.style import Style
-
-    in_file = target is not None and str(target) != "-"
-    rendered = text.render(comparison, gate, Style() if in_file else style_for(sys.stdout))
-    return rendered if in_file else output.encodable(rendered)
+    return formats.render(comparison, gate, document.form)

@@ -32,8 +32,16 @@ class Document:
         return self.target is None or str(self.target) == "-"
 
 
-def plan(stated: str | None, targets: Sequence[Path], source: Path) -> tuple[Document, ...]:
+def plan(
+    stated: str | None, targets: Sequence[Path], sources: Sequence[Path], forms: Sequence[str] = output.FORMATS
+) -> tuple[Document, ...]:
     """The documents a call asks for, everything wrong with them told before any work.
+
+    Args:
+        stated: The format asked for by name.
+        targets: The files asked for.
+        sources: What is read, and must not be written over.
+        forms: The formats there are.
 
     Raises:
         UsageError: a file could not be written, its name means no format, or one format is stated for several files.
@@ -47,7 +55,11 @@ def plan(stated: str | None, targets: Sequence[Path], source: Path) -> tuple[Doc
     places: Sequence[Path | None] = targets or [None]
     documents = tuple(Document(output.format_of(place, stated), place) for place in places)
     for document in documents:
-        output.check(document.target, source)
+        if document.form not in forms:
+            raise UsageError(
+                f"there is no {document.form} of this", where="-o/--output", fix=f"there is {', '.join(forms)}"
+            )
+        output.check(document.target, sources)
     names = [os.path.abspath(document.target) for document in documents if document.target and not document.printed]
     if len(names) != len(set(names)) or sum(document.printed for document in documents) > 1:
         raise UsageError("two reports would be written to one place", where="-o/--output", fix="give each its own name")
@@ -64,11 +76,18 @@ def write(analysis: Analysis, documents: Sequence[Document], *, redacted: bool) 
         shown = redact(analysis, project())
     for document in documents:
         on_screen = document.printed and document.form == "text" and is_terminal(sys.stdout)
-        output.write(_rendered(analysis if on_screen else shown, document, redacted), document.target)
-        if not document.printed:
-            click.echo(f"wrote {document.target}", err=True)
+        deliver(document, _rendered(analysis if on_screen else shown, document, redacted))
         if document.form == "github":
-            _append_summary(shown, redacted)
+            from analyzer.report import markdown
+
+            append_summary(markdown.render(shown, redacted=redacted))
+
+
+def deliver(document: Document, text: str) -> None:
+    """Print a document, or write its file and say so."""
+    output.write(output.encodable(text) if document.printed else text, document.target)
+    if not document.printed:
+        click.echo(f"wrote {document.target}", err=True)
 
 
 def _rendered(analysis: Analysis, document: Document, redacted: bool) -> str:
@@ -76,19 +95,17 @@ def _rendered(analysis: Analysis, document: Document, redacted: bool) -> str:
         from analyzer.report import text
         from analyzer.report.style import Style
 
-        rendered = text.render(analysis, style_for(sys.stdout) if document.printed else Style())
-    elif document.form == "markdown":
+        return text.render(analysis, style_for(sys.stdout) if document.printed else Style())
+    if document.form == "markdown":
         from analyzer.report import markdown
 
-        rendered = markdown.render(analysis, redacted=redacted)
-    else:
-        from analyzer.report import formats
+        return markdown.render(analysis, redacted=redacted)
+    from analyzer.report import formats
 
-        rendered = formats.render(analysis, document.form)
-    return output.encodable(rendered) if document.printed else rendered
+    return formats.render(analysis, document.form)
 
 
-def _append_summary(analysis: Analysis, redacted: bool) -> None:
+def append_summary(text: str) -> None:
     """The report on the page of a GitHub job, where there is one.
 
     Raises:
@@ -97,11 +114,9 @@ def _append_summary(analysis: Analysis, redacted: bool) -> None:
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if not summary:
         return
-    from analyzer.report import markdown
-
     try:
         with open(summary, "a", encoding="utf-8", newline="\n") as file:
-            file.write(markdown.render(analysis, redacted=redacted) + "\n")
+            file.write(text + "\n")
     except OSError as error:
         raise UsageError(
             "the step summary could not be written", where="GITHUB_STEP_SUMMARY", why=error.strerror

@@ -94,9 +94,8 @@ def command(
     asked = stated is not None or bool(targets) or plain
     browsing = not paths and not asked and fail_on is None and wants_screen()
     sources = (several.newest(Path.cwd()) if browsing else []) or several.sources(paths)
-    planned = documents.plan(stated, targets, sources[0])
+    planned = documents.plan(stated, targets, sources)
     for source in sources:
-        documents.plan(stated, targets, source)
         _check_saved(source, given=any(option is not None for option in (select, ignore, span)))
     config = settings.configured(config_file, isolated=isolated)
     request = Request(

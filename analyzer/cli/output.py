@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -36,7 +37,7 @@ def format_of(output: Path | None, stated: str | None) -> str:
     return known
 
 
-def check(output: Path | None, source: Path) -> None:
+def check(output: Path | None, sources: Sequence[Path]) -> None:
     """Refuse, before any work, an output that could not be written or would replace the trace.
 
     Raises:
@@ -44,7 +45,7 @@ def check(output: Path | None, source: Path) -> None:
     """
     if output is None or str(output) == "-":
         return
-    if output.exists() and source.exists() and output.samefile(source):
+    if output.exists() and any(source.exists() and output.samefile(source) for source in sources):
         raise UsageError("the report would replace the trace", where=str(output), fix="give -o another name")
     if output.is_dir():
         raise UsageError("the report's name is a folder", where=str(output), fix="add a file name")

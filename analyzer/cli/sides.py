@@ -11,18 +11,60 @@ from traces.errors import UsageError
 
 if TYPE_CHECKING:
     from analyzer.compare.snapshot import Snapshot
+    from analyzer.explain import Options
 
 
-def snapshots_of(paths: Sequence[Path]) -> list[Snapshot]:
-    """Analyses every trace and keeps what a comparison needs."""
+def traces_of(paths: Sequence[Path], baseline: str | None) -> tuple[list[Path], list[Path]]:
+    """The traces of each side; with a baseline all are of the second.
+
+    Raises:
+        UsageError: The number of paths does not say which side each belongs to.
+    """
+    from analyzer.job import traces_in
+
+    if baseline is not None:
+        if not paths:
+            raise UsageError("no trace to compare with the baseline", fix="advisor compare --baseline NAME TRACE...")
+        return [], traces_in(paths)
+    if len(paths) < 2 or len(paths) % 2:
+        raise UsageError(
+            f"{len(paths)} path{'s' if len(paths) != 1 else ''} given: it is not clear which is before and which after",
+            fix="give two paths (files or folders), or as many files before as after",
+        )
+    half = len(paths) // 2
+    return traces_in(paths[:half]), traces_in(paths[half:])
+
+
+def snapshots_of(paths: Sequence[Path], options: Options, *, redacted: bool) -> list[Snapshot]:
+    """Analyses every trace and keeps what a comparison needs, unless told otherwise without names and secrets.
+
+    Raises:
+        UsageError: A path is a report.
+    """
     from analyzer.compare.snapshot import snapshot
-    from analyzer.explain import Options, analyse_with_facts
+    from analyzer.explain import analyse_with_facts
 
     taken = []
     for path in paths:
         with ProgressLine() as progress:
-            explained = analyse_with_facts(path, Options(), progress)
+            explained = analyse_with_facts(path, options, progress)
         if explained.facts is None:
             raise UsageError(f"{path} is a report, not a trace", where=str(path), fix="compare the traces themselves")
         taken.append(snapshot(explained.analysis, explained.facts))
-    return taken
+    return shown(taken) if redacted else taken
+
+
+def saved(baseline: str, *, redacted: bool) -> list[Snapshot]:
+    """The runs of a baseline. One written elsewhere is redacted here too, or its names would not be those of the other side."""
+    from analyzer.compare.baseline import load_baseline
+
+    runs = list(load_baseline(baseline))
+    return shown(runs) if redacted else runs
+
+
+def shown(runs: Sequence[Snapshot]) -> list[Snapshot]:
+    """The runs as anybody may see them."""
+    from analyzer.report.redact.here import project
+    from analyzer.report.redact.runs import redact_runs
+
+    return redact_runs(runs, project())

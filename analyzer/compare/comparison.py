@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
+from analyzer.analysis import Cause
 from analyzer.compare.comparable import Difference, differences
 from analyzer.compare.noise import Change, judge_change
 from analyzer.compare.snapshot import Snapshot, mean_of
-from analyzer.facts.cause_names import CAUSES
 
 COMPARISON_VERSION = "1.0"
 # Rows shown of kernels and ops.
@@ -24,7 +24,7 @@ Outcome = Literal["confirmed", "partly", "refuted"]
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
-    """One side: its traces and its step times over all of them, in ns."""
+    """One side: its traces and its step times over all of them, in ns; `times_ns` holds each, run after run."""
 
     names: tuple[str, ...]
     runs: int
@@ -33,12 +33,13 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     median_ns: int
     min_ns: int
     max_ns: int
+    times_ns: tuple[int, ...]
 
 
 class CauseChange(msgspec.Struct, frozen=True, kw_only=True):
     """Mean nanoseconds a step that a cause owns, on each side."""
 
-    cause: str
+    cause: Cause
     before_ns: int
     after_ns: int
 
@@ -126,6 +127,7 @@ def _side(runs: Sequence[Snapshot]) -> Side:
         median_ns=(steps[(count - 1) // 2] + steps[count // 2]) // 2 if count else 0,
         min_ns=steps[0] if count else 0,
         max_ns=steps[-1] if count else 0,
+        times_ns=tuple(step for run in runs for step in run.steps_ns),
     )
 
 
@@ -133,7 +135,7 @@ def _waterfall(before: Sequence[Snapshot], after: Sequence[Snapshot]) -> tuple[C
     first, second = mean_of([run.waterfall_ns for run in before]), mean_of([run.waterfall_ns for run in after])
     return tuple(
         CauseChange(cause=cause, before_ns=round(first.get(cause, 0)), after_ns=round(second.get(cause, 0)))
-        for cause in CAUSES
+        for cause in get_args(Cause)
         if first.get(cause) or second.get(cause)
     )
 

@@ -26,6 +26,11 @@ _MIN_CHANGE = 0.02
 # With one run a side, what differs between two runs of one script (placement in memory, clocks, other load) cannot be measured;
 # this much is granted to it. Give several runs a side to have it measured instead.
 _RUN_TO_RUN = 0.03
+# From this spread on (distance of the quartiles, as a share of the median) something else than the script sets the step time, other
+# programs or a loader that runs dry; it may hold for one run and not for the next, which one run a side cannot tell.
+_RESTLESS = 0.25
+# A floor above this hides too much to say that nothing changed.
+_HIGHEST_CALM_FLOOR = 0.1
 # Stochastic dominance below which two sides overlap too much to be called different (Vargha and Delaney's "medium" is 0.64).
 _MIN_EFFECT = 0.64
 _BLOCKS = 5
@@ -44,7 +49,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
         p_value: Two-sided Mann-Whitney test.
         slower_probability: Probability that a step after takes longer than one before (0.5: no difference).
         floor_ratio: A/A floor: change below which the runs differ as much from themselves.
-        needed_steps: Steps a side that would decide an inconclusive comparison; None where decided.
+        needed_steps: Steps a side that would decide an inconclusive comparison; None where decided, and where only more runs can.
         text: The answer in one sentence.
     """
 
@@ -77,8 +82,12 @@ def judge_change(before: Sequence[Sequence[int]], after: Sequence[Sequence[int]]
     low, high = _interval(before, after)
     floor = max(_MIN_CHANGE, _floor(before), _floor(after))
     fewest = min(len(first), len(second))
-    kind = _kind(ratio, low, high, p_value, effect, floor, fewest)
-    needed = _needed(fewest, ratio, high - low) if kind == "inconclusive" else None
+    spread = max(_spread(side[0]) if len(side) == 1 else 0.0 for side in (before, after))
+    enough = fewest >= ENOUGH_STEPS
+    kind = _kind(ratio, low, high, p_value, effect, floor, sure=enough and spread < _RESTLESS)
+    needed = None
+    if kind == "inconclusive" and not (enough and spread >= _RESTLESS):
+        needed = _needed(fewest, ratio, high - low)
     return Change(
         kind=kind,
         ratio=ratio,
@@ -88,20 +97,27 @@ def judge_change(before: Sequence[Sequence[int]], after: Sequence[Sequence[int]]
         slower_probability=effect,
         floor_ratio=floor,
         needed_steps=needed,
-        text=_text(kind, ratio, low, high, floor, fewest, needed),
+        text=_text(kind, ratio, low, high, floor, fewest, needed, spread),
     )
 
 
-def _kind(ratio: float, low: float, high: float, p_value: float, effect: float, floor: float, fewest: int) -> Kind:
+def _kind(ratio: float, low: float, high: float, p_value: float, effect: float, floor: float, *, sure: bool) -> Kind:
     dominance = max(effect, 1 - effect)
     different = p_value < _SIGNIFICANCE and dominance >= _MIN_EFFECT and abs(ratio) > floor
-    if fewest < ENOUGH_STEPS:
-        # Few steps: only a large change without any overlap is beyond doubt.
+    if not sure:
+        # Few steps, or restless ones: only a large change without any overlap is beyond doubt.
         certain = different and abs(ratio) >= SMALL_SAMPLE_CHANGE and dominance == 1.0
         return ("slower" if ratio > 0 else "faster") if certain else "inconclusive"
     if different and (low > 0 or high < 0):
         return "slower" if ratio > 0 else "faster"
-    return "unchanged" if abs(ratio) <= floor and -2 * floor <= low and high <= 2 * floor else "inconclusive"
+    same = abs(ratio) <= floor <= _HIGHEST_CALM_FLOOR and -2 * floor <= low and high <= 2 * floor
+    return "unchanged" if same else "inconclusive"
+
+
+def _spread(run: Sequence[int]) -> float:
+    """Distance of the quartiles as a share of the median."""
+    lower, middle, upper = np.quantile(np.asarray(run, dtype=np.float64), (0.25, 0.5, 0.75))
+    return float((upper - lower) / middle)
 
 
 def _joined(runs: Sequence[Sequence[int]]) -> Float64Array:
@@ -162,9 +178,16 @@ def _needed(fewest: int, ratio: float, width: float) -> int:
     return max(ENOUGH_STEPS, min(int(np.ceil(fewest * shrink**2)), 1000), fewest + 1)
 
 
-def _text(kind: Kind, ratio: float, low: float, high: float, floor: float, fewest: int, needed: int | None) -> str:
+def _text(
+    kind: Kind, ratio: float, low: float, high: float, floor: float, fewest: int, needed: int | None, spread: float
+) -> str:
     size = f"{abs(ratio) * 100:.1f} %"
     between = f"99 % interval {low * 100:+.1f} to {high * 100:+.1f} %"
+    if kind == "inconclusive" and needed is None:
+        return (
+            f"Inconclusive: the median step changed by {ratio * 100:+.1f} %, but the steps of one run differ by "
+            f"{spread * 100:.0f} % among themselves; record several runs a side, on a machine that does nothing else."
+        )
     if kind == "inconclusive":
         why = (
             f"only {fewest} steps on a side"

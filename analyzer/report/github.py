@@ -18,13 +18,13 @@ def render(analysis: Analysis) -> str:
     """One command a line, ending in a newline."""
     if analysis.trust.verdict == "unusable":
         reasons = " ".join(reason.message for reason in analysis.trust.reasons[:3])
-        return _command("warning", {"title": "advisor"}, f"This trace cannot be the base of advice. {reasons}")
+        return command("warning", {"title": "advisor"}, f"This trace cannot be the base of advice. {reasons}")
     cards = analysis.cards
     shown = [_finding(one) for one in cards[:_MOST]]
     head = f"{wording.verdict(analysis)} {' '.join(wording.outlook(analysis))}"
     if len(cards) > _MOST:
         head += f" {count(len(cards) - _MOST, 'more finding')} in the summary of this job."
-    return "".join([*shown, _command("notice", {"title": wording.title(analysis)}, head)])
+    return "".join([*shown, command("notice", {"title": wording.title(analysis)}, head)])
 
 
 def _finding(one: FindingDocument) -> str:
@@ -40,12 +40,12 @@ def _finding(one: FindingDocument) -> str:
         if one.saving.ns_per_step_max > 0
         else wording.worth(one)
     )
-    return _command(
+    return command(
         _LEVELS[one.severity], properties, f"{one.why[:1_200]} Fixing it {gain}; {one.confidence} confidence."
     )
 
 
-def _command(name: str, properties: dict[str, str], message: str) -> str:
+def command(name: str, properties: dict[str, str], message: str) -> str:
     """`::warning file=train.py,line=88,title=...::message`, with what would end a part of it escaped as the runner expects."""
     named = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
     return f"::{name} {named}::{_data(safe.clean(message))}\n"

@@ -2,50 +2,61 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from analyzer.compare.comparison import Comparison
 from analyzer.compare.gate import GateResult
 from analyzer.report.comparison import rows
+from analyzer.report.markdown.escape import cell, code, figure
+from analyzer.report.markdown.evidence import table
 
-# First column with names from a trace, by the table's first heading; they stand in code spans.
+# By it a program finds its own report again.
+MARKER = "<!-- advisor-comparison schema={} -->"
+# By a table's first heading, the column with names; they stand in code spans.
 _CODE_COLUMNS = {"cause": 0, "state": 1, "kernel": 0, "op": 0}
+_MOST_ROWS = 60
 
 
 def render(comparison: Comparison, gate: GateResult | None = None) -> str:
     """The whole report, ending in a newline."""
-    parts = [f"### {rows.headline(comparison)}", rows.answer(comparison)]
+    return "\n\n".join(_blocks(comparison, gate)) + "\n"
+
+
+def _blocks(comparison: Comparison, gate: GateResult | None) -> Iterator[str]:
+    yield f"{MARKER.format(comparison.schema_version)}\n### {rows.headline(comparison)}"
+    yield f"**{rows.answer(comparison)}**"
+    yield "\n".join(
+        f"- {name}: {code(rows.side_names(side), 400)}, {rows.spread(side)}"
+        for name, side in (("before", comparison.before), ("after", comparison.after))
+    )
     if gate is not None:
         state = "kept" if gate.passed else "**failed**"
-        parts.append("\n".join([f"Gate {state}:", "", *(f"- {_code(line)}" for line in gate.lines)]))
-    if comparison.differences:
-        differing: list[tuple[str, ...]] = [
-            (what, _code(before), _code(after), effect) for what, before, after, effect in rows.differing(comparison)
-        ]
-        parts.append(_table(("differs", "before", "after", "effect"), differing))
+        yield "\n".join([f"Gate {state}:", "", *(f"- {code(line, 400)}" for line in gate.lines)])
+    differing = [
+        [what, cell(_code(before)), cell(_code(after)), effect]
+        for what, before, after, effect in rows.differing(comparison)
+    ]
+    if differing:
+        yield table(("differs", "before", "after", "effect"), "llll", differing)
     for title, heads, body in rows.tables(comparison):
-        column = _CODE_COLUMNS[heads[0]]
-        coded = [tuple(_code(cell) if index == column else cell for index, cell in enumerate(row)) for row in body]
-        table = _table(heads, coded)
-        if heads[0] in ("kernel", "op"):
-            parts.append(f"<details><summary>{title}</summary>\n\n{table}\n\n</details>")
-        else:
-            parts.append(f"**{title}**\n\n{table}")
-    return "\n\n".join(parts) + "\n"
+        drawn = _table(heads, body)
+        folded = heads[0] in ("kernel", "op")
+        yield f"<details><summary>{title}</summary>\n\n{drawn}\n\n</details>" if folded else f"**{title}**\n\n{drawn}"
 
 
-def _table(heads: tuple[str, ...], body: list[tuple[str, ...]]) -> str:
-    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
-    return "\n".join(lines + [f"| {' | '.join(row)} |" for row in body])
+def _table(heads: tuple[str, ...], body: Sequence[tuple[str, ...]]) -> str:
+    name = _CODE_COLUMNS[heads[0]]
+    figures = [place > name and head != "came true" for place, head in enumerate(heads)]
+    shown = [
+        [
+            cell(code(text)) if place == name else figure(text) if figures[place] else text
+            for place, text in enumerate(row)
+        ]
+        for row in body[:_MOST_ROWS]
+    ]
+    more = f"\n\n{len(body) - _MOST_ROWS} more are not listed here." if len(body) > _MOST_ROWS else ""
+    return table(heads, "".join("r" if is_figure else "l" for is_figure in figures), shown) + more
 
 
 def _code(text: str) -> str:
-    """The text in a code span no content can end, harmless in a table: `__next__`, `@x` and `|` stay what they are."""
-    if not text:
-        return ""
-    cleaned = " ".join(text.split()).replace("|", "\\|")
-    longest, run = 0, 0
-    for character in cleaned:
-        run = run + 1 if character == "`" else 0
-        longest = max(longest, run)
-    ticks = "`" * (longest + 1)
-    gap = " " if cleaned.startswith("`") or cleaned.endswith("`") else ""
-    return f"{ticks}{gap}{cleaned}{gap}{ticks}"
+    return code(text) if text else ""

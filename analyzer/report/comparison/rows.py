@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from analyzer.compare.comparison import Comparison, RuleChange
+from analyzer.compare.comparison import CauseChange, Comparison, RuleChange, Side
 from analyzer.report import safe
 from analyzer.units import count, duration
 
 # A cause that moved by less than this share of the step is noise in the table.
 _SHOWN_RATIO = 0.002
 _NAME_COLUMNS = 56
+_NAMED = 4
 
 
 def headline(comparison: Comparison) -> str:
@@ -18,6 +19,20 @@ def headline(comparison: Comparison) -> str:
         f"{duration(before.mean_ns)} -> {duration(after.mean_ns)} a step "
         f"(mean of {before.steps:,} and {count(after.steps, 'step')})"
     )
+
+
+def spread(side: Side) -> str:
+    """`24 steps of 1 run, median 10 ms, 9.8 ms to 11 ms`."""
+    if not side.steps:
+        return f"no steps of {count(side.runs, 'run')}"
+    times = f"median {duration(side.median_ns)}, {duration(side.min_ns)} to {duration(side.max_ns)}"
+    return f"{count(side.steps, 'step')} of {count(side.runs, 'run')}, {times}"
+
+
+def side_names(side: Side) -> str:
+    """The traces of a side, the first few by name."""
+    more = f" and {len(side.names) - _NAMED} more" if len(side.names) > _NAMED else ""
+    return ", ".join(safe.name(name, 80) for name in side.names[:_NAMED]) + more
 
 
 def answer(comparison: Comparison) -> str:
@@ -36,14 +51,18 @@ def differing(comparison: Comparison) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def causes(comparison: Comparison) -> list[tuple[str, str, str, str]]:
-    """Cause, before, after, difference; the largest change first."""
+def moved(comparison: Comparison) -> list[CauseChange]:
+    """The causes that own more than noise on a side, the largest change first."""
     least = _SHOWN_RATIO * max(comparison.before.mean_ns, 1)
     rows = sorted(comparison.waterfall, key=lambda row: -abs(row.after_ns - row.before_ns))
+    return [row for row in rows if max(row.before_ns, row.after_ns) >= least]
+
+
+def causes(comparison: Comparison) -> list[tuple[str, str, str, str]]:
+    """Cause, before, after, difference; the largest change first."""
     return [
         (row.cause, duration(row.before_ns), duration(row.after_ns), signed(row.after_ns - row.before_ns))
-        for row in rows
-        if max(row.before_ns, row.after_ns) >= least
+        for row in moved(comparison)
     ]
 
 
@@ -52,17 +71,18 @@ def rules(comparison: Comparison) -> list[tuple[str, str, str, str, str]]:
     return [
         (
             row.state,
-            f"{row.rule} {safe.name(row.title)}",
+            f"{safe.name(row.rule, 12)} {safe.name(row.title)}",
             duration(row.predicted_ns),
             duration(row.left_ns),
-            _came_true(row),
+            came_true(row),
         )
         for row in comparison.rules
         if row.predicted_ns or row.left_ns
     ]
 
 
-def _came_true(row: RuleChange) -> str:
+def came_true(row: RuleChange) -> str:
+    """`confirmed: 45 ms faster`; empty where nothing was fixed."""
     if row.realised_ns is None:
         return ""
     faster = f"{duration(abs(row.realised_ns))} {'faster' if row.realised_ns >= 0 else 'slower'}"

@@ -25,16 +25,18 @@ def render(comparison: Comparison, gate: GateResult | None = None, style: Style 
 
 
 def _head(comparison: Comparison, style: Style) -> list[str]:
-    before = ", ".join(safe.name(name) for name in comparison.before.names)
-    after = ", ".join(safe.name(name) for name in comparison.after.names)
     kind = comparison.change.kind if comparison.change else "inconclusive"
     role = {"faster": "good", "slower": "bad"}.get(kind, "strong")
     answer = safe.wrap(rows.answer(comparison), style.width)
     return [
-        f"{before} → {after}",
+        f"{rows.side_names(comparison.before)} → {rows.side_names(comparison.after)}",
         "",
         *(style.paint(line, "good" if role == "good" else "bad" if role == "bad" else "strong") for line in answer),
         rows.headline(comparison).replace("->", "→"),
+        *(
+            style.paint(f"  {name:<7}{rows.spread(side)}", "dim")
+            for name, side in (("before", comparison.before), ("after", comparison.after))
+        ),
     ]
 
 

@@ -19,8 +19,9 @@ from analyzer.analysis import Analysis
 from analyzer.report.drawing import palette
 from analyzer.report.html.prose import embedded
 from analyzer.report.html.view import view
+from analyzer.report.load import ELEMENT_ID
 
-__all__ = ["render"]
+__all__ = ["drawn", "render"]
 
 _HERE = Path(__file__).parent
 # A page beyond this opens slowly; what it shows stays, the data for opening it again become smaller.
@@ -33,13 +34,25 @@ _NONE = "Its data were too large to be held here: write them with -o report.json
 def render(analysis: Analysis) -> str:
     """The page, ending in a newline."""
     data, note = _data(analysis)
+    return drawn("page.html.j2", view(analysis, note), data, ELEMENT_ID)
+
+
+def drawn(template: str, page: object, data: Markup | None, data_id: str) -> str:
+    """A page of a template of this folder, with the policy that lets run nothing but our own script and style.
+
+    Args:
+        template: Its name.
+        page: What it shows.
+        data: What the page holds for programs.
+        data_id: The id of the element that holds them.
+    """
     style, script = palette.css() + _text("page.css"), _text("page.js")
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    rendered = _template().render(
-        page=view(analysis, note), policy=policy, style=Markup(style), script=Markup(script), data=data
+    rendered = _template(template).render(
+        page=page, policy=policy, style=Markup(style), script=Markup(script), data=data, data_id=data_id
     )
     return rendered.strip() + "\n"
 
@@ -65,9 +78,9 @@ def _text(name: str) -> str:
 
 
 @cache
-def _template() -> jinja2.Template:
+def _template(name: str) -> jinja2.Template:
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         loader=jinja2.FileSystemLoader(_HERE),
     )  # fmt: skip
-    return environment.get_template("page.html.j2")
+    return environment.get_template(name)

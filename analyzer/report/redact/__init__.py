@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -17,7 +18,7 @@ from analyzer.analysis import Analysis
 from analyzer.report.redact.paths import Project, inside_packages, is_absolute, relative
 from analyzer.report.redact.secrets import without_secrets
 
-__all__ = ["Project", "redact"]
+__all__ = ["Project", "cleaner", "mapped", "redact"]
 
 # torch's tensorboard_trace_handler names its files `<host>_<pid>.<time>.pt.trace.json`.
 _HANDLER_NAME = re.compile(r"(?<![\w.-])[\w.-]+_(\d+\.\d+\.pt\.trace\.json)")
@@ -33,28 +34,32 @@ def redact(analysis: Analysis, project: Project) -> Analysis:
         project: Where the user's own code lies and what must not be told of this machine.
     """
     project = project.with_root(_common_folder(analysis))
-    seen: dict[str, str] = {}
-
-    def text(value: str) -> str:
-        if value not in seen:
-            renamed = _HANDLER_NAME.sub(r"worker_\1", relative(value, project))
-            seen[value] = project.without_names(without_secrets(renamed))
-        return seen[value]
-
-    document = _mapped(msgspec.to_builtins(analysis), text, lambda path: text(_whole_path(path, project)))
+    text = cleaner(project)
+    document = mapped(msgspec.to_builtins(analysis), text, lambda path: text(_whole_path(path, project)))
     return msgspec.convert(document, Analysis)
 
 
-def _mapped(value: Any, text: Callable[[str], str], path: Callable[[str], str], key: str = "") -> Any:
+def cleaner(project: Project) -> Callable[[str], str]:
+    """What makes one string fit to be shown; it remembers those it has seen."""
+
+    @cache
+    def text(value: str) -> str:
+        renamed = _HANDLER_NAME.sub(r"worker_\1", relative(value, project))
+        return project.without_names(without_secrets(renamed))
+
+    return text
+
+
+def mapped(value: Any, text: Callable[[str], str], path: Callable[[str], str], key: str = "") -> Any:
     """The value with every string replaced; what stands under `file` is a path as a whole, blanks and all."""
     if isinstance(value, str):
         if key in _OWN_KEYS:
             return value
         return path(value) if key == "file" else text(value)
     if isinstance(value, dict):
-        return {name: _mapped(item, text, path, name) for name, item in value.items()}
+        return {name: mapped(item, text, path, name) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_mapped(item, text, path, key) for item in value]
+        return [mapped(item, text, path, key) for item in value]
     return value
 
 

@@ -69,7 +69,7 @@ def test_a_baseline_stands_for_before(
     assert main(["compare", "--baseline", "main", "after.json", "-o", "report.md"]) == 0
     assert "main: 1 run, 24 steps, mean 10 ms" in capsys.readouterr().out
     report = (tmp_path / "report.md").read_text()
-    assert report.startswith("### 10 ms -> 6.0 ms a step (mean of 24 and 24 steps)")
+    assert report.splitlines()[1] == "### 10 ms -> 6.0 ms a step (mean of 24 and 24 steps)"
     assert "`DL001 Data loader keeps training waiting`" in report
 
 
@@ -99,3 +99,104 @@ def test_hostile_names_stay_text_in_markdown(tmp_path: Path) -> None:
     (row,) = [line for line in target.read_text().splitlines() if "@all" in line]
     assert "\x1b" not in row
     assert row.startswith("| `` `\\|<b>@all\\|`\\x1b[31m `` |")
+
+
+def test_several_documents_in_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before, after = write(tmp_path / "b.json", step_us=10_000), write(tmp_path / "a.json", step_us=11_500)
+    names = ["r.md", "r.html", "r.json", "r.txt"]
+    arguments = [part for name in names for part in ("-o", str(tmp_path / name))]
+    assert main(["compare", str(before), str(after), *arguments, "--gate", "step_ns<=+3%"]) == 1
+    starts = [(tmp_path / name).read_text(encoding="utf-8")[:4] for name in names]
+    assert starts == ["<!--", "<!do", "{\n  ", "b.js"]
+    assert capsys.readouterr().err.count("wrote ") == len(names)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["-o", "a.md", "-o", "./a.md"], "one place"),
+        (["-o", "a.svg"], "no svg of this"),
+        (["-o", "before.json"], "replace the trace"),
+        (["--gate", "step_ns<=3"], "no limits"),
+    ],
+)
+def test_a_wrong_call_is_told_before_a_trace_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "before.json").write_text("no trace")
+    assert main(["compare", "before.json", "after.json", *arguments]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_the_log_of_github_and_its_summary(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, after = write(tmp_path / "b.json", step_us=10_000), write(tmp_path / "a.json", step_us=11_500)
+    summary = tmp_path / "summary.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    assert main(["compare", str(before), str(after), "--format", "github", "--gate", "step_ns<=+3%"]) == 1
+    assert capsys.readouterr().out.startswith("::error title=advisor 10 ms -> 12 ms")
+    assert "Gate **failed**" in summary.read_text()
+
+
+def test_the_gate_of_the_configuration_holds_unless_the_call_names_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "b.json", step_us=10_000)
+    write(tmp_path / "a.json", step_us=11_500)
+    (tmp_path / "advisor.toml").write_text('gate = ["step_ns<=+3%"]\n')
+    assert main(["compare", "b.json", "a.json"]) == 1
+    assert main(["compare", "b.json", "a.json", "--gate", "step_ns<=+20%"]) == 0
+    assert main(["compare", "b.json", "a.json", "--isolated"]) == 0
+    (tmp_path / "advisor.toml").write_text('gate = ["step<=+3%"]\n')
+    assert main(["compare", "b.json", "a.json"]) == 2
+
+
+def test_what_cannot_be_read_or_trusted_has_its_own_exit_code(tmp_path: Path) -> None:
+    """Wrong usage before an unreadable file before an untrusted one before the gate."""
+    good, slow = write(tmp_path / "b.json", step_us=10_000), write(tmp_path / "a.json", step_us=11_500)
+    gate = ["--gate", "step_ns<=+3%"]
+    assert main(["compare", str(good), str(tmp_path / "none.json"), *gate]) == 3
+    builder = TraceBuilder()
+    for number in range(24):
+        builder.step(number, number * 10_000, 10_000)
+        builder.launch(number * 10_000, kernel_start=number * 10_000 + 10, kernel_dur=100)
+        for call in range(4):
+            builder.runtime("cudaLaunchKernel", number * 10_000 + 1_000 * (call + 1), 10)
+    lost = builder.write(tmp_path / "lost.json")
+    assert main(["compare", str(lost), str(slow), *gate]) == 4
+    assert main(["compare", str(good), str(slow), *gate]) == 1
+    assert main(["compare", str(lost), str(tmp_path / "none.json"), "--gate", "nonsense"]) == 2
+    assert main(["compare", str(lost), str(tmp_path / "none.json"), *gate]) == 3
+
+
+def test_outputs_and_baselines_tell_no_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    secret = "/home/bob/data/ghp_0123456789abcdefABCDEF/kernel.cu"
+    for side, step in (("before", 10_000.0), ("after", 5_000.0)):
+        builder = TraceBuilder()
+        for number in range(24):
+            at = number * step
+            builder.step(number, at, step)
+            builder.launch(at, kernel_start=at + 10, kernel_dur=step - 100 - number % 4 * 10, name=secret)
+        builder.write(tmp_path / f"{side}.json")
+    assert main(["baseline", "save", "main", "before.json"]) == 0
+    stored = (tmp_path / ".advisor" / "baselines" / "main.json").read_text()
+    assert "bob" not in stored
+    assert "kernel.cu" in stored
+    for form in ("text", "markdown", "html", "json", "github"):
+        capsys.readouterr()
+        assert main(["compare", "before.json", "after.json", "--format", form]) == 0
+        shown = capsys.readouterr().out
+        assert "bob" not in shown
+        assert "ghp_" not in shown
+    assert main(["compare", "--baseline", "main", "after.json", "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    # One name on both sides, or the kernel would seem to be gone.
+    assert [row["name"] for row in document["kernels"]] == ["…/kernel.cu"]
+    assert main(["compare", "before.json", "after.json", "--format", "json", "--no-redact"]) == 0
+    assert secret in capsys.readouterr().out

@@ -22,6 +22,11 @@ def steps(random: np.random.Generator, count: int, base_ns: float = 10e6, spread
     return [int(value) for value in values]
 
 
+def interrupted(random: np.random.Generator, step: int) -> int:
+    """The step as long as it takes where another program has the processor now and then."""
+    return step + int(max(random.exponential(12e6) - 4e6, 0))
+
+
 @pytest.mark.parametrize("count", [20, 40, 100])
 def test_two_runs_of_one_script_are_not_called_slower(count: int) -> None:
     random = np.random.default_rng(7)
@@ -70,6 +75,29 @@ def test_runs_that_differ_from_each_other_raise_the_floor() -> None:
     unrest = [steps(random, 30, base) for base in (8e6, 10e6, 12e6)]
     calm = [steps(random, 30, 10e6) for _ in range(3)]
     assert judge_change(unrest, calm).floor_ratio > 2 * judge_change(calm, calm).floor_ratio
+
+
+def test_restless_steps_of_one_run_are_inconclusive_and_more_runs_are_asked_for() -> None:
+    """Other programs had the processor in one run and not in the other: no count of steps can tell that from a change."""
+    random = np.random.default_rng(15)
+    calm, busy = steps(random, 40), [interrupted(random, step) for step in steps(random, 40)]
+    change = judge_change([calm], [busy])
+    assert (change.kind, change.needed_steps) == ("inconclusive", None)
+    assert "record several runs a side" in change.text
+    several = [[interrupted(random, step) for step in steps(random, 40)] for _ in range(4)]
+    assert judge_change([steps(random, 40) for _ in range(4)], several).kind == "slower"
+
+
+def test_a_change_without_any_overlap_is_believed_of_restless_steps_too() -> None:
+    random = np.random.default_rng(16)
+    busy = [interrupted(random, step) * 3 for step in steps(random, 40)]
+    assert judge_change([steps(random, 40)], [busy]).kind == "slower"
+
+
+def test_what_differs_greatly_from_itself_is_not_called_unchanged() -> None:
+    random = np.random.default_rng(17)
+    unrest = [steps(random, 30, base) for base in (7e6, 10e6, 13e6)]
+    assert judge_change(unrest, unrest).kind == "inconclusive"
 
 
 def test_one_input_has_one_answer() -> None:

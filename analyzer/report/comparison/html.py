@@ -1,0 +1,82 @@
+"""A comparison as one HTML file, with the policy and the style of the report: no request, complete without its script."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from analyzer.assemble import tool_version
+from analyzer.compare.comparison import Comparison
+from analyzer.compare.gate import GateResult
+from analyzer.report import safe
+from analyzer.report.comparison import json, rows
+from analyzer.report.drawing import pair
+from analyzer.report.drawing.shapes import Drawing
+from analyzer.report.html import drawn
+from analyzer.report.html.evidence import Head, Table
+from analyzer.report.html.prose import embedded
+
+ELEMENT_ID = "advisor-comparison"
+# A page beyond this opens slowly; the data are in `--format json` too.
+_DATA_LIMIT = 2_000_000
+
+
+@dataclass(frozen=True)
+class Page:
+    """Everything the template shows."""
+
+    version: str
+    title: str
+    headline: str
+    before: str
+    after: str
+    before_spread: str
+    after_spread: str
+    answer: str
+    gate_head: str
+    gate_lines: tuple[str, ...]
+    differences: Table | None
+    bars: Drawing
+    changes: Drawing | None
+    marks: Drawing | None
+    sections: tuple[Table, ...]
+
+
+def render(comparison: Comparison, gate: GateResult | None = None) -> str:
+    """The page, ending in a newline."""
+    data = embedded(msgspec.json.encode(json.document(comparison, gate)))
+    return drawn("comparison.html.j2", _page(comparison, gate), data if len(data) <= _DATA_LIMIT else None, ELEMENT_ID)
+
+
+def _page(comparison: Comparison, gate: GateResult | None) -> Page:
+    headline = safe.keep_units(rows.headline(comparison).replace("->", "→"))
+    changed = rows.moved(comparison)
+    return Page(
+        version=safe.name(tool_version(), 24),
+        title=f"PyTorch performance comparison: {headline}",
+        headline=headline,
+        before=rows.side_names(comparison.before),
+        after=rows.side_names(comparison.after),
+        before_spread=safe.keep_units(rows.spread(comparison.before)),
+        after_spread=safe.keep_units(rows.spread(comparison.after)),
+        answer=safe.keep_units(rows.answer(comparison)),
+        gate_head="" if gate is None else "The gate was kept" if gate.passed else "The gate failed",
+        gate_lines=tuple(safe.clean(line) for line in gate.lines) if gate is not None else (),
+        differences=_differences(comparison),
+        bars=pair.bars(comparison),
+        changes=pair.changes(comparison, changed) if changed else None,
+        marks=pair.marks(comparison),
+        sections=tuple(_section(*table) for table in rows.tables(comparison)),
+    )
+
+
+def _differences(comparison: Comparison) -> Table | None:
+    found = rows.differing(comparison)
+    heads = tuple(Head(text) for text in ("What", "Before", "After", "Effect"))
+    return Table("Conditions that are not the same on both sides", heads, found) if found else None
+
+
+def _section(title: str, heads: tuple[str, ...], body: list[tuple[str, ...]]) -> Table:
+    words = {"cause", "kernel", "op", "state", "rule", "came true"}
+    return Table(title, tuple(Head(head, head not in words) for head in heads), body)

@@ -1,0 +1,167 @@
+"""A comparison in every format: complete, the same each time, harmless whatever its names are, and telling nobody's."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import jsonschema
+import msgspec
+import pytest
+
+from analyzer.compare.comparison import Comparison, compare
+from analyzer.compare.gate import GateResult, apply_gate
+from analyzer.limit import Limit
+from analyzer.report.comparison import formats, schema
+from analyzer.report.redact import Project
+from analyzer.report.redact.runs import redact_runs
+from pages import Page
+from snapshots import CONDITIONS, finding, snapshot
+
+HOSTILE = (
+    "</script><img src=x onerror=alert(1)>", "`|a|`@all #1 __b__", "::error title=x::y%0A", "\x1b[31mred\x1b[0m",
+    "\u202eevil", "x" * 10_000, "a\nb", "{{ 7*7 }}",
+)  # fmt: skip
+COMMAND = re.compile(r"^::(error|warning|notice) title=[^:,]*::.+$")
+
+
+def pair() -> Comparison:
+    """A loader fixed, a copy that is new, two steps apart by a third."""
+    before = snapshot(
+        10_000_000, waterfall_ns={"compute": 6e6, "input": 4e6}, findings=(finding("DL001", 4_000_000),),
+        kernels_ns={"gemm": 5e6}, ops_ns={"aten::mm": 1e6},
+    )  # fmt: skip
+    after = snapshot(
+        7_000_000, waterfall_ns={"compute": 6.2e6, "copy": 0.8e6}, findings=(finding("XF001", 500_000),),
+        kernels_ns={"gemm": 5.2e6}, ops_ns={"aten::mm": 1.1e6},
+    )  # fmt: skip
+    return compare([before], [after])
+
+
+def hostile() -> Comparison:
+    """Payloads wherever a trace or a baseline can put a string."""
+    sides = []
+    for step_ns, device in ((10_000_000, "A" + HOSTILE[0]), (11_500_000, HOSTILE[1])):
+        times = {name: float(step_ns // (number + 1)) for number, name in enumerate(HOSTILE)}
+        conditions = msgspec.structs.replace(CONDITIONS, device=device, torch=device)
+        findings = tuple(
+            msgspec.structs.replace(finding("XX001", step_ns // 3), rule=name, title=name) for name in HOSTILE
+        )
+        runs = [
+            snapshot(step_ns, name=name, findings=findings, conditions=conditions, kernels_ns=times, ops_ns=times)
+            for name in HOSTILE
+        ]
+        sides.append(runs)
+    return compare(*sides)
+
+
+def empty() -> Comparison:
+    return compare([snapshot(count=0, waterfall_ns={})], [snapshot(count=0, waterfall_ns={})])
+
+
+def slower() -> Comparison:
+    return compare([snapshot()], [snapshot(11_500_000)])
+
+
+EXAMPLES = [pair, hostile, empty, slower]
+GATE = GateResult(passed=False, lines=("FAILED step_ns<=+3%: +15.0 % of the step before",))
+
+
+def plain(text: str) -> str:
+    """The text without the escapes of its format."""
+    return text.replace("\xa0", " ").replace("&nbsp;", " ").replace("%25", "%")
+
+
+@pytest.mark.parametrize("form", formats.MODULES)
+@pytest.mark.parametrize("build", EXAMPLES)
+def test_every_format_is_the_same_each_time_and_holds_no_control_character(form, build):
+    text = formats.render(build(), GATE, form)
+    assert text == formats.render(build(), GATE, form)
+    assert text.endswith("\n")
+    unprintable = {character for character in text if not character.isprintable()} - {"\n"}
+    assert unprintable <= {"json": {"\u202e"}, "html": {"\xa0"}}.get(form, set())
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html", "github"])
+def test_every_format_gives_the_answer_and_what_became_of_the_findings(form):
+    text = plain(formats.render(pair(), None, form))
+    assert "30.0 % faster" in text
+    assert re.search("fixed.*DL001|DL001.*fixed", text)
+    assert "confirmed: 3.0 ms faster" in text
+    assert re.search("new.*XF001|XF001.*new", text)
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html"])
+def test_causes_kernels_ops_and_spread_are_there(form):
+    text = plain(formats.render(pair(), None, form))
+    for part in ("-4.0 ms", "gemm", "aten::mm", "30 steps of 1 run, median 10 ms, 10 ms to 10 ms"):
+        assert part in text
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html", "github"])
+def test_a_failed_gate_is_said(form):
+    assert "FAILED step_ns" in formats.render(slower(), apply_gate(slower(), (Limit("step_ns", 0.03),)), form)
+
+
+@pytest.mark.parametrize("build", EXAMPLES)
+def test_json_follows_the_shipped_schema(build):
+    document = json.loads(formats.render(build(), GATE, "json"))
+    jsonschema.Draft202012Validator(schema.schema()).validate(document)
+
+
+def test_the_shipped_schema_is_the_one_of_the_classes():
+    assert schema.SHIPPED.read_text("utf-8") == schema.render(), "run python -m analyzer.report.comparison.schema"
+
+
+@pytest.mark.parametrize("build", EXAMPLES)
+def test_the_page_is_sound_and_asks_for_nothing(build):
+    text = formats.render(build(), GATE, "html")
+    page = Page(text)
+    assert (page.wrong, page.open) == ([], [])
+    assert len(page.ids) == len(set(page.ids))
+    assert len(page.of("main")) == len(page.of("h1")) == len(page.of("title")) == 1
+    assert max(b - a for a, b in zip(page.headings, page.headings[1:], strict=False)) <= 1
+    assert all("aria-hidden" in svg or (svg.get("role") == "img" and svg["aria-label"]) for svg in page.of("svg"))
+    assert len(page.of("table")) == len(page.of("caption"))
+    assert page.of("meta")[2]["content"].startswith("default-src 'none'")
+    assert not re.search(r"(?:src|href)=[\"']?(?:https?:)?//", text)
+    assert "onerror=alert(1)>" not in text.replace("&gt;", "")
+    assert "7*7" in text or build is not hostile
+
+
+def test_names_of_a_trace_are_text_in_markdown_and_in_the_log():
+    text = formats.render(hostile(), GATE, "markdown")
+    assert len(text) < 60_000
+    outside = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", text)
+    assert not re.search(r"<img|@all|#1|__b__|::error", outside)
+    for line in formats.render(hostile(), GATE, "github").splitlines():
+        assert COMMAND.match(line), line
+
+
+def test_a_log_shows_no_more_than_the_runner_does():
+    lines = formats.render(hostile(), GATE, "github").splitlines()
+    assert sum(line.startswith("::warning") for line in lines) <= 10
+
+
+def test_what_cannot_be_judged_is_a_warning():
+    other = snapshot(conditions=msgspec.structs.replace(CONDITIONS, device="A100"))
+    text = formats.render(compare([snapshot()], [other]), GateResult(True, ("not judged",)), "github")
+    assert text.startswith("::warning title=advisor ")
+    assert "Gate: not judged." in text
+
+
+def test_runs_are_redacted_with_the_names_of_kernels_and_traces():
+    secret = "ghp_0123456789abcdefABCDEF"
+    run = snapshot(
+        name="gpu-box-17_123.456.pt.trace.json",
+        kernels_ns={"/home/alice/proj/k.py": 1.0, "/home/bob/k.py": 2.0, "/home/carol/k.py": 3.0},
+        ops_ns={f"load {secret}": 4.0},
+        findings=(finding("DL001", 5),),
+    )
+    project = Project(roots=("/home/alice/proj",), names=("gpu-box-17",))
+    (redacted,) = redact_runs([run], project)
+    assert redacted.name == "worker_123.456.pt.trace.json"
+    assert redacted.kernels_ns == {"k.py": 1.0, "…/k.py": 5.0}
+    assert redacted.ops_ns == {"load [redacted]": 4.0}
+    assert (redacted.sha256, redacted.steps_ns, redacted.findings) == (run.sha256, run.steps_ns, run.findings)
+    assert redact_runs([redacted], project) == [redacted]
