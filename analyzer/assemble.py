@@ -108,8 +108,21 @@ def _verdict(facts: Facts, trust: TrustGrade, totals: Mapping[str, int]) -> doc.
         totals, has_device=facts.device is not None, lead_ns=facts.lead_ns, warmup_ratio=_warmup_ratio(facts)
     )
     if found.bound_by == "python" and facts.sparse_host_events is not None:
-        text = f"Unclear: for {share(found.ratio)} of the step the trace holds no op; it was filtered or cut."
+        text = (
+            f"Unclear: for {share(found.ratio)} of the step the trace holds no op; it was filtered or cut, "
+            "or other threads work."
+        )
         return doc.Verdict(bound_by="unknown", ratio=found.ratio, text=text)
+    stops = facts.pauses.collected | facts.pauses.isolated
+    if found.bound_by == "python" and facts.ratio(stops.total_ns) >= found.ratio / 2:
+        text = (
+            f"Python-bound by pauses: for {share(facts.ratio(stops.total_ns))} of the recorded time the program stops, in "
+            f"{facts.steps_with(stops)} of {facts.used_steps} steps; the others do not wait for it."
+        )
+        return doc.Verdict(bound_by="python", ratio=found.ratio, text=text)
+    if found.bound_by == "python" and facts.may_serve:
+        text = f"{found.text.removesuffix('.')}, or waits for requests: without step marks the trace cannot tell."
+        return doc.Verdict(bound_by="python", ratio=found.ratio, text=text)
     return found
 
 

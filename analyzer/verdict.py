@@ -94,10 +94,17 @@ def verdict(
         return Verdict(bound_by="compute", ratio=compute, text=_compute_text(compute, has_device=has_device))
     # Host work between launches, with a filled queue, is a loss, but not launches that cannot keep up.
     names_it = largest != "launch" or not queued
+    losses = dict(_LOSSES)
+    updates = waterfall.get("optimizer", 0) > _BOUND_PART_OF_LOSS * ratios.get("launch", 0.0) * total
+    if updates:
+        losses["launch"] = "running the optimizer on the host"
     if names_it and ratio >= _BOUND_RATIO and ratio >= _BOUND_PART_OF_LOSS * loss:
-        return Verdict(bound_by=largest, ratio=ratio, text=_text(largest, ratio, has_device=has_device))
-    text = f"Mixed: no single cause stands out; the largest loss is {_LOSSES[largest]} with {share(ratio)} of the step"
-    second = [f", then {_LOSSES[group]} with {share(part)}" for group, part in ranked[1:2] if part >= _WORTH_NAMING]
+        text = _text(largest, ratio, has_device=has_device)
+        if updates and largest == "launch":
+            text = text.replace("dispatches its next work", "runs the optimizer")
+        return Verdict(bound_by=largest, ratio=ratio, text=text)
+    text = f"Mixed: no single cause stands out; the largest loss is {losses[largest]} with {share(ratio)} of the step"
+    second = [f", then {losses[group]} with {share(part)}" for group, part in ranked[1:2] if part >= _WORTH_NAMING]
     return Verdict(bound_by="mixed", ratio=ratio, text=f"{text}{''.join(second)}.")
 
 

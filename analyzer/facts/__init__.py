@@ -18,12 +18,20 @@ from analyzer.facts.conv_bias import ConvBias, conv_bias
 from analyzer.facts.devices import DeviceActivity, device_activities
 from analyzer.facts.fusion import Fusion, fusion
 from analyzer.facts.health import Symptom, symptoms
-from analyzer.facts.health.coverage import sparse_host_events
+from analyzer.facts.health.coverage import launches_without_op, sparse_host_events
 from analyzer.facts.host import HostActivity, main_thread
 from analyzer.facts.host_tree import HostTree, host_tree
 from analyzer.facts.input_wait import InputWait, input_wait
 from analyzer.facts.kernels import Kernels, kernels
-from analyzer.facts.launches import BlockingLaunches, blocking_launches, device_work, launches, lead_median_ns
+from analyzer.facts.launches import (
+    BlockingLaunches,
+    EarlyStarts,
+    blocking_launches,
+    device_work,
+    early_starts,
+    launches,
+    lead_median_ns,
+)
 from analyzer.facts.loading import Loading, loading
 from analyzer.facts.loops import Loop, find_loops
 from analyzer.facts.memory import Allocations, DeviceMemory, allocations, device_memory
@@ -44,6 +52,8 @@ from traces.trace import Trace
 
 # Below this median launch lead the device waits for each launch (rules.md 0.4: 2-5 us measured on CUDA, 10-18 us on ROCm).
 _LAUNCH_BOUND_LEAD_NS = 10_000
+# What a device-aware step takes over from the one before is no occurrence of its own.
+_SPILL_RATIO = 0.01
 _LAUNCH_BOUND_LEAD_ROCM_NS = 25_000
 # A device this busy is not starved, however short the lead.
 _LAUNCH_BOUND_IDLE_RATIO = 0.15
@@ -147,9 +157,17 @@ class Facts:
 
     @cached_property
     def lead_ns(self) -> int | None:
-        """Median launch lead over the kernels launched in the used steps; see `launches.lead_median_ns`."""
+        """Median launch lead over the kernels launched in the used steps; see `launches.lead_median_ns`. None without one clock."""
+        if self.early_starts is not None:
+            return None
         inside = self.window().contains(self.launched["launch_start_ns"].to_numpy())
         return lead_median_ns(self.launched[inside])
+
+    @cached_property
+    def early_starts(self) -> EarlyStarts | None:
+        """Kernels of the used steps that seem to start before their launch; None where the clocks agree."""
+        inside = self.window().contains(self.launched["launch_start_ns"].to_numpy())
+        return early_starts(self.launched[inside])
 
     @cached_property
     def symptoms(self) -> tuple[Symptom, ...]:
@@ -185,6 +203,16 @@ class Facts:
     def sparse_host_events(self) -> int | None:
         """Ops and calls of the training thread where there is less than one a step; else None."""
         return sparse_host_events(self)
+
+    @cached_property
+    def launches_without_op(self) -> float:
+        """Share of the kernels launched in the used steps whose launch lies inside no op; 0 without kernels."""
+        return launches_without_op(self)
+
+    @property
+    def may_serve(self) -> bool:
+        """Whether nothing tells training from a server, whose idle time may be waiting for requests: no marks, no optimizer."""
+        return not self.steps.marked and not (self.trace.annotations["kind"] == "optimizer_step").any()
 
     @cached_property
     def unrecorded_device(self) -> bool:
@@ -330,9 +358,10 @@ class Facts:
         return transfers(self)
 
     def steps_with(self, time: IntervalSet) -> int:
-        """In how many used steps a time lies, wholly or in part."""
+        """In how many used steps a time lies; a hundredth of what lies in the fullest one is but the end of another step's."""
         used = self.steps.used
-        return int((time.overlap_with(used["start_ns"].to_numpy(), used["end_ns"].to_numpy()) > 0).sum())
+        part = time.overlap_with(used["start_ns"].to_numpy(), used["end_ns"].to_numpy())
+        return int((part > part.max(initial=0) * _SPILL_RATIO).sum())
 
     def per_step(self, ns: float) -> float:
         """A time over the whole window as a mean per used step; 0 without used steps."""

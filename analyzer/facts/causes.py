@@ -94,6 +94,9 @@ def device_waterfall(
     for thread, gaps, waits in _gaps_by_issuer(idle, activity.device, launched, work, main):
         divider.take("device_wait", waits)
         if thread is None:
+            # Whoever launches: while the main thread waits for a batch, that is what the device waits for.
+            if main is not None:
+                divider.take("input", gaps & host.during("input", main))
             divider.take("unexplained", gaps)
             continue
         left_elsewhere, divider.left = divider.left - gaps, divider.left & gaps

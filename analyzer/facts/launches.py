@@ -15,6 +15,9 @@ from traces.trace import Trace
 
 # Columns of a piece of device work that every caller needs.
 _WORK = ["start_ns", "dur_ns", "end_ns", "device", "stream", "correlation"]
+# In 14 real traces no kernel starts before its launch call: a few that do are wrong ids, more of them are two clocks.
+_EARLY_RATIO = 0.05
+_MIN_EARLY = 5
 
 
 def device_work(trace: Trace) -> pd.DataFrame:
@@ -78,6 +81,35 @@ def lead_median_ns(launched: pd.DataFrame) -> int | None:
     """
     single = launched[(launched["source"] == "kernels") & ~launched["shared"]]
     return int(single["lead_ns"].median()) if len(single) else None
+
+
+@dataclass(frozen=True)
+class EarlyStarts:
+    """Kernels that seem to start before their launch is called: no device can, so host and device do not share a clock.
+
+    Args:
+        kernels: How many do.
+        launched: Kernels with a launch call.
+        by_ns: By how much they start too early, median.
+    """
+
+    kernels: int
+    launched: int
+    by_ns: int
+
+
+def early_starts(launched: pd.DataFrame) -> EarlyStarts | None:
+    """Counts kernels that start before their launch is called; None where they are too few to mean anything.
+
+    Args:
+        launched: Rows of `launches` to look at.
+    """
+    kernels = launched[launched["source"] == "kernels"]
+    ahead = (kernels["launch_start_ns"] - kernels["start_ns"]).to_numpy()
+    ahead = ahead[ahead > 0]
+    if len(ahead) < _MIN_EARLY or len(ahead) <= _EARLY_RATIO * len(kernels):
+        return None
+    return EarlyStarts(len(ahead), len(kernels), int(np.median(ahead)))
 
 
 @dataclass(frozen=True)

@@ -34,12 +34,14 @@ class Loading:
         sequence: Names of the ops repeated once a sample, the most expensive first.
         ops_ns: Time inside ops, all calls together.
         per_sample_ns: Mean host time of one sample; None where the number of samples is unknown.
+        mean_op_ns: Mean time of one of the ops repeated once a sample; None where none repeats.
     """
 
     samples: int | None
     sequence: tuple[str, ...]
     ops_ns: int
     per_sample_ns: float | None
+    mean_op_ns: float | None
 
     @property
     def converts_images(self) -> bool:
@@ -61,7 +63,8 @@ def loading(facts: Facts) -> Loading:
     per_sample = (
         host_ns / len(calls) / samples if samples and len(calls) and not facts.input_wait.multi_process else None
     )
-    return Loading(samples, sequence, busy.total_ns, per_sample)
+    repeats = len(calls) * (samples or 0) * len(sequence)
+    return Loading(samples, sequence, busy.total_ns, per_sample, busy.total_ns / repeats if repeats else None)
 
 
 def _inside(ops: pd.DataFrame, calls: pd.DataFrame) -> pd.DataFrame:

@@ -90,6 +90,13 @@ class Loop:
         return not self.of_layers and (self.indexed or len(self.unit) >= MIN_UNIT)
 
     @property
+    def over_list(self) -> bool:
+        """Small ops of the program's own: no elements (PY002), no layer, no norms (OP004), nothing of a library's internals."""
+        ours = all(name.startswith("aten::") for name in self.unit)
+        norms = any("norm" in name for name in self.unit)
+        return ours and not norms and not self.indexed and self.avoidable
+
+    @property
     def avoidable_ratio(self) -> float:
         """The part that one batched call instead of n makes unnecessary: 1 - 1/n."""
         return 1.0 - self.runs / self.repeats if self.repeats else 0.0
@@ -156,11 +163,13 @@ def _sequence(facts: Facts, tree: HostTree) -> tuple[Int64Array, Int64Array, Int
 
 
 def loop_time(facts: Facts) -> IntervalSet:
-    """Time of loops long enough for findings of their own: other rules leave it to them."""
+    """Time of loops that have findings of their own (PY002, PY003): other rules leave it to them, and nobody else's."""
+    lists = facts.device is None or facts.launch_bound
     time = EMPTY
     for loop in facts.loops:
+        told = loop.avoidable if loop.indexed else loop.over_list and lists
         limit = ELEMENT_RATIO if loop.indexed else LIST_RATIO
-        if loop.avoidable and facts.ratio(loop.spans.total_ns) >= limit:
+        if told and facts.ratio(loop.spans.total_ns) >= limit:
             time |= loop.spans
     return time
 

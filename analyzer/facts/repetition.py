@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from analyzer.facts import Facts
 
 # Idle time that ends with one call for all of a step's kernels.
-_LAUNCHING = ("launch", "framework", "optimizer", "python")
+_LAUNCHING = ("launch", "framework", "optimizer")
+# Python between two launches of a model takes microseconds; a longer stretch does something else, and replaying kernels leaves it.
+_BETWEEN_LAUNCHES_NS = 500_000
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class Repetition:
         allocations: Allocator calls in them.
         collectives: Collective kernels in them.
         graphs: Graph launches in them.
+        devices: Devices that the process drives.
         claims: Device-idle time that launching owns.
     """
 
@@ -40,6 +43,7 @@ class Repetition:
     allocations: int
     collectives: int
     graphs: int
+    devices: int
     claims: IntervalSet
 
 
@@ -57,6 +61,9 @@ def repetition(facts: Facts) -> Repetition:
     claims = IntervalSet()
     for cause in _LAUNCHING:
         claims |= facts.waterfall.owned(cause)
+    python = facts.waterfall.owned("python")
+    between = python.end_ns - python.start_ns <= _BETWEEN_LAUNCHES_NS
+    claims |= IntervalSet(python.start_ns[between], python.end_ns[between])
     return Repetition(
         equal_ratio=counts.get(most, 0) / len(sequences) if sequences and most else 0.0,
         kernels=len(most) // 4,
@@ -65,6 +72,7 @@ def repetition(facts: Facts) -> Repetition:
         allocations=int((calls["kind"] == "allocator").sum()),
         collectives=facts.collectives.kernels,
         graphs=int((calls["kind"] == "graph_launch").sum()),
+        devices=len(facts.devices),
         claims=claims,
     )
 

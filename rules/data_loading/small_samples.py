@@ -12,8 +12,8 @@ too, plus the way to the training process.
 ## How it is measured
 Ops inside `__next__` on the training thread: several that occur equally often in every call are the transform of one
 sample, and their count is the batch. The rule fires where loading takes at least 5 % of the step and a sample takes less
-than 0.2 ms, or ops fill 60 % of the loader's time, or `advisor collect` recorded a data set that fits in memory. The bound
-is the idle time inside `__next__` (on a CPU-only trace: all time inside it).
+than 0.2 ms, or ops shorter than that fill 60 % of the loader's time, or `advisor collect` recorded a data set that fits in
+memory. The bound is the idle time inside `__next__` (on a CPU-only trace: all time inside it).
 
 ## Example
 Slow:
@@ -156,7 +156,10 @@ def _why_not(facts: Facts, limits: Limits) -> Outcome | None:
     if made.per_sample_ns is None:
         return cannot_tell("no op repeats once a sample inside `__next__`; `advisor collect` records the batch size")
     ops = made.ops_ns / wait.host.total_ns
-    if known is not None or made.per_sample_ns < limits["max_sample_ns"] or ops >= limits["min_ops_ratio"]:
+    if known is not None or made.per_sample_ns < limits["max_sample_ns"]:
+        return None
+    # An op that alone takes as long as a cheap sample computes: on a batch it takes as long for each of them.
+    if ops >= limits["min_ops_ratio"] and (made.mean_op_ns or 0) < limits["max_sample_ns"]:
         return None
     return clear(
         f"a sample takes {duration(made.per_sample_ns)}, {share(ops)} of it in ops: more than overhead, and the size of the data "

@@ -10,8 +10,9 @@ waiting. A graph records the sequence once and starts all of it with one call.
 ## How it is measured
 The median launch lead is that of a starved device (below 10 us on CUDA, 25 us on ROCm, at least 15 % idle); the names of the
 kernels, in the order of their launches, are equal in at least `min_equal_ratio` of the used steps; and the steps hold no copy
-to the host, no synchronisation, no allocation, no collective and no graph yet. The bound is the device-idle time that launching
-owns (causes `launch`, `framework`, `optimizer` and `python`).
+to the host, no synchronisation, no allocation, no collective, no second device and no graph yet. The bound is the device-idle time
+that launching owns (causes `launch`, `framework` and `optimizer`, and of `python` the stretches up to 0.5 ms, as between two
+launches of a model).
 
 ## Example
 Slow:
@@ -90,6 +91,9 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when a launch-bound loop repeats itself and nothing in it keeps it from being captured."""
+    if facts.early_starts is not None:
+        yield cannot_tell("kernels seem to start before their launch: the clocks of host and device disagree (PG008)")
+        return
     if not facts.launch_bound:
         yield not_applicable("the device does not wait for launches")
         return
@@ -139,6 +143,7 @@ def _obstacle(found: Repetition) -> str:
         (found.syncs, "wait for the device"),
         (found.allocations, "allocate device memory"),
         (found.collectives, "communicate"),
+        (found.devices > 1, "drive several devices"),
     ]
     present = [text for number, text in hindrances if number]
     return f"launch-bound, but the steps {' and '.join(present)}, which cannot be captured" if present else ""

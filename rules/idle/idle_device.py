@@ -95,6 +95,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     owned = {cause: facts.waterfall.owned(cause).total_ns for cause in IDLE_CAUSES}
     causes = sorted((cause for cause in owned if owned[cause]), key=lambda cause: -owned[cause])
     largest, code = _WORDS[causes[0]]
+    if causes[0] == "python" and facts.sparse_host_events is not None:
+        largest, code = "the trace holds no op", None
     part = share(facts.ratio(owned[causes[0]]))
     bars = tuple(Bar(_WORDS[cause][0], facts.per_step(owned[cause])) for cause in causes)
     yield Finding(

@@ -106,6 +106,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     time = pauses.isolated
     ratio = facts.ratio(time.total_ns)
+    if ratio >= limits["min_ratio"] and facts.sparse_host_events is not None:
+        yield cannot_tell(
+            "the trace holds next to no op of the training thread (PG005): what looks like a pause may be work of other threads"
+        )
+        return
     if ratio < limits["min_ratio"]:
         always = "; long gaps in most steps are not isolated (PY001)" if pauses.habitual else ""
         yield clear(

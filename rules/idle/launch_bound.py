@@ -133,6 +133,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _quiet(facts: Facts, limits: Limits) -> Outcome | None:
+    if facts.early_starts is not None:
+        return cannot_tell("kernels seem to start before their launch: the clocks of host and device disagree (PG008)")
     lead = facts.lead_ns
     blocking = facts.blocking_launches
     if lead is None or blocking.launches < limits["min_launches"]:

@@ -136,8 +136,9 @@ def _why(facts: Facts) -> str:
         ratio = share(facts.ratio(work.step_time.total_ns))
         return f"{each} ({work.ops_per_parameter:.0f} ops each), which takes {takes} of each {step} step ({ratio})."
     idle = _saving(facts).claims.total_ns
+    launched = f"{facts.per_step(work.launches):,.0f} launches and " if work.launches else ""
     return (
-        f"{each}: {facts.per_step(work.launches):,.0f} launches and {takes} on the host in each {step} step, "
+        f"{each}: {launched}{takes} on the host in each {step} step, "
         f"for {duration(facts.per_step(idle))} of which ({share(facts.ratio(idle))}) the GPU idles."
     )
 

@@ -1,15 +1,17 @@
 """PG008 profiler-artefacts: the profiler's own work is in the trace.
 
 ## What it finds
-Pauses of the profiler itself (buffer requests and flushes) while the device idles, calls without a valid name,
-or kernels longer than two whole steps.
+Pauses of the profiler itself (buffer requests and flushes) while the device idles, calls without a valid name, kernels longer than
+two whole steps, or kernels that seem to start before they are launched.
 
 ## Why it costs time
-That time would not exist without the profiler. It is booked as unexplained, never as somebody's loss.
+That time would not exist without the profiler. It is booked as unexplained, never as somebody's loss. Where the clocks of host and
+device disagree, what the host did while the device idled is off by as much, and the launch lead means nothing.
 
 ## How it is measured
-Events of category `overhead` inside device-idle time, at least 1 % of the used steps; runtime calls named `INVALID`;
-kernels against the median step.
+Events of category `overhead` inside device-idle time, at least 1 % of the used steps; runtime calls named `INVALID`; kernels
+against the median step; kernels whose start lies before the start of their launch call, where they are more than 5 % of all
+launched in the used steps.
 
 ## Example
 Misleading:
@@ -35,7 +37,8 @@ None: without the profiler it is not there.
 `Lazy Function Loading` is listed as overhead but is the program's own warm-up (PG002).
 
 ## Thresholds
-None to set: 1 % of the used steps, the limit of `analyzer/facts/health/artefacts.py`.
+None to set: 1 % of the used steps and 5 % of the kernels, the limits of `analyzer/facts/health/artefacts.py` and
+`analyzer/facts/launches.py`.
 
 ## References
 - Nsight Systems release notes; TensorBoard profiler plugin

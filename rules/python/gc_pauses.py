@@ -57,7 +57,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, Severity, clear
+from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, Severity, cannot_tell, clear
 from analyzer.intervals import IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
@@ -91,6 +91,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if ratio < limits["min_ratio"] and not long_one:
         seen = "recorded garbage collections take" if recorded else "silent pauses that may be garbage collections take"
         yield clear(f"{seen} {share(ratio)} of the steps, below {share(limits['min_ratio'])}")
+        return
+    if not recorded and facts.sparse_host_events is not None:
+        yield cannot_tell("the trace holds next to no op of the training thread (PG005): silence means nothing")
         return
     yield Finding(
         why=_why(facts, time, longest, recorded=recorded),

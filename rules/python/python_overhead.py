@@ -38,7 +38,9 @@ At most the idle time outside ops.
 
 ## When it is wrong
 Stacks make every Python call slower: with them the share is too high. A C++ extension or another thread that holds the
-interpreter's lock leaves no event and looks like Python. A device program whose device was not recorded shows its waits here.
+interpreter's lock leaves no event and looks like Python, and so do ops that were not recorded: where a fifth of the kernels is
+launched outside any op, confidence is low. A server that waits for requests looks the same. A device program whose device was not
+recorded shows its waits here.
 
 ## Thresholds
 - `min_ratio`: share of the used steps from which the rule fires.
@@ -88,6 +90,8 @@ META = RuleMeta(
     references=("https://github.com/openxla/xprof",),
 )
 _SHOWN = 5
+# Traces recorded whole launch at most 2 % of their kernels outside ops (measured on 14).
+_WITHOUT_OP_RATIO = 0.2
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -106,7 +110,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if facts.sparse_host_events is not None:
         yield cannot_tell(
             f"the training thread has {count(facts.sparse_host_events, 'op or call', 'ops and calls')} in the used steps: "
-            "the trace was filtered or cut. Needs CPU activity recorded whole"
+            "the trace was filtered or cut, or other threads do the work. Needs CPU activity recorded whole"
         )
         return
     yield _finding(facts, time, ratio, limits["max_events_per_ms"])
@@ -135,12 +139,18 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, max_events_per_ms: f
         fix=_fix(facts, top[0] if top else None),
         verify="Record again without stacks: the share of PY001 should fall below 5 %.",
         steps_seen=facts.steps_with(time),
-        confidence=Confidence.HIGH if top and not inflated else Confidence.MEDIUM,
+        confidence=_confidence(facts, named=top is not None, inflated=inflated),
         evidence=_evidence(facts, time, places),
         location=location(top[0]) if top else None,
         caveats=_caveats(facts, inflated=inflated),
         severity_cap=Severity.MEDIUM if inflated else Severity.HIGH,
     )
+
+
+def _confidence(facts: Facts, *, named: bool, inflated: bool) -> Confidence:
+    if named:
+        return Confidence.MEDIUM if inflated else Confidence.HIGH
+    return Confidence.LOW if facts.launches_without_op >= _WITHOUT_OP_RATIO else Confidence.MEDIUM
 
 
 def _time(facts: Facts) -> IntervalSet:
@@ -172,13 +182,20 @@ def _fix(facts: Facts, line: CodeLine | None) -> tuple[Advice, ...]:
     look = Advice(
         "shell",
         "advisor collect --stacks --active 2",
-        "Or `profile(..., with_stack=True)` for one or two steps: it names the functions. Believe this trace for how much.",
+        "Names the functions; `profile(..., with_stack=True)` for one or two steps does too. Believe this trace for how much.",
     )
     return (look, workers)
 
 
 def _caveats(facts: Facts, *, inflated: bool) -> tuple[str, ...]:
     caveats = []
+    if facts.launches_without_op >= _WITHOUT_OP_RATIO:
+        caveats.append(
+            f"{share(facts.launches_without_op)} of the kernels are launched outside any op: ops that were not recorded, and "
+            "extensions that launch by themselves, count as host code here."
+        )
+    if facts.may_serve:
+        caveats.append("Where the program serves requests, waiting for the next one looks the same.")
     if inflated:
         caveats.append("Recording stacks slows Python down: without them the share is smaller.")
     if not len(facts.input_wait.calls):

@@ -81,7 +81,7 @@ _MAX_FINDINGS = 3
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires for each repeated sequence that takes at least `min_ratio` of the used steps."""
-    loops = [loop for loop in facts.loops if _counts(loop)]
+    loops = [loop for loop in facts.loops if loop.over_list]
     costly = [loop for loop in loops if facts.ratio(loop.spans.total_ns) >= limits["min_ratio"]]
     if not costly:
         longest = max((facts.ratio(loop.spans.total_ns) for loop in loops), default=0.0)
@@ -102,13 +102,6 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             evidence=evidence(facts, loop),
             location=location(line),
         )
-
-
-def _counts(loop: Loop) -> bool:
-    """Small ops of the program's own: no elements (PY002), no layer, no norms (OP004), nothing of a library's internals."""
-    ours = all(name.startswith("aten::") for name in loop.unit)
-    norms = any("norm" in name for name in loop.unit)
-    return ours and not norms and not loop.indexed and loop.avoidable
 
 
 def _fix(loop: Loop) -> tuple[Advice, ...]:

@@ -93,9 +93,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield clear(f"the longest step takes {steps.worst_ratio:.2f} times the median, below {limits['max_ratio']:.1f}")
         return
     slow = ", ".join(f"#{step}" for step in steps.slow[:5])
+    take = "takes" if len(steps.slow) == 1 else "take"
     yield Finding(
         why=(
-            f"{count(len(steps.slow), 'step')} of {number} ({slow}) take up to {steps.worst_ratio:.1f} times the median of "
+            f"{count(len(steps.slow), 'step')} of {number} ({slow}) {take} up to {steps.worst_ratio:.1f} times the median of "
             f"{duration(steps.median_ns)}; {duration(steps.excess_ns)} of the difference is {_word(facts, steps.cause)}."
         ),
         saving=_saving(facts, steps.cause),

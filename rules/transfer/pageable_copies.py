@@ -133,7 +133,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     yield Finding(
         why=f"{size(step_bytes)} a step are copied to the device from pageable memory; the calls hold the host for "
         f"{duration(facts.per_step(calls.total_ns))} of each {duration(facts.per_step(facts.window_ns))} step "
-        f"({share(host)}), and the device idles for {share(facts.ratio(claims.total_ns))} of it because of them.",
+        f"({share(host)}); from pinned memory the step could be shorter by at most {share(facts.ratio(claims.total_ns))}.",
         saving=Saving(claims, basis=f"idle time inside the calls, and copies as fast as {source} ({speed:.0f} GB/s)"),
         fix=pin_memory(facts),
         verify="Record again: the copies should be named `Pinned -> Device`, their calls take about 10 us.",

@@ -183,3 +183,27 @@ def test_nothing_of_the_file_but_what_is_allowed_is_copied() -> None:
 def test_versions_as_the_runtimes_count(top: dict[str, Any], versions: tuple[str | None, str | None]) -> None:
     found = document(world(top=top)).trace.versions
     assert (found.cuda, found.rocm) == versions
+
+
+def test_a_pause_in_one_step_is_not_said_of_all() -> None:
+    builder, at = TraceBuilder(), 0
+    for number in range(8):
+        dur = 400_000 if number == 4 else 10_000
+        builder.step(number, at, dur)
+        builder.launch(at, kernel_start=at + 5, kernel_dur=9_900)
+        at += dur
+    found = document(builder).summary.verdict
+    assert found.bound_by == "python"
+    assert found.text.startswith(
+        "Python-bound by pauses: for 83 % of the recorded time the program stops, in 1 of 8 steps"
+    )
+
+
+def test_an_idle_server_is_not_told_from_a_slow_program() -> None:
+    builder = TraceBuilder()
+    for number in range(6):
+        at = number * 50_000
+        builder.annotation("execute_model", at, 10_000)
+        builder.launch(at, kernel_start=at + 5, kernel_dur=9_000)
+    text = document(builder).summary.verdict.text
+    assert "or waits for requests" in text

@@ -91,3 +91,10 @@ def test_python_on_the_cpu() -> None:
 
 def test_nothing_to_judge() -> None:
     assert verdict(dict.fromkeys(CAUSES, 0), has_device=True).bound_by == "unknown"
+
+
+def test_the_optimizer_on_the_host_is_no_dispatch() -> None:
+    found = verdict({"compute": 30, "copy": 25, "optimizer": 45}, has_device=True, lead_ns=3_000_000)
+    assert "the largest loss is running the optimizer on the host with 45 % of the step" in found.text
+    bound = verdict({"compute": 30, "framework": 10, "optimizer": 60}, has_device=True, lead_ns=3_000)
+    assert bound.text == "Launch-bound: for 70 % of the step the device idles while the host runs the optimizer."

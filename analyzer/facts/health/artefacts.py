@@ -17,7 +17,17 @@ _OVERHEAD_SHARE = 0.01
 
 
 def check(facts: Facts) -> Iterator[Symptom]:
-    """The profiler's own overhead while the device idles; it is booked as `unexplained`, never as a cause."""
+    """The profiler's own overhead while the device idles, booked as `unexplained`, never as a cause; clocks that disagree."""
+    early = facts.early_starts
+    if early is not None:
+        yield Symptom(
+            "PG008",
+            Gravity.CAUTION,
+            f"{early.kernels:,} of {early.launched:,} kernels ({share(early.kernels / early.launched)}) start before their "
+            f"launch is called: the clocks of host and device disagree, by at least {duration(early.by_ns)}.",
+            "record again; if it persists, update torch and the driver",
+            early.kernels,
+        )
     overhead = facts.trace.overhead
     time = IntervalSet(overhead["start_ns"].to_numpy(), overhead["end_ns"].to_numpy()) & facts.idle
     ratio = facts.ratio(time.total_ns)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.intervals import EMPTY
 from analyzer.units import count, share
 from traces.trace import Capability
 
@@ -67,26 +70,46 @@ def check(facts: Facts) -> Iterator[Symptom]:
         yield from _lost(facts)
     events = sparse_host_events(facts)
     if events is not None:
+        beside = " beside the optimizer's" if facts.device is None else ""
         yield Symptom(
             "PG005",
             Gravity.CAUTION,
-            f"The training thread has {count(events, 'op or call', 'ops and calls')} in {count(facts.used_steps, 'step')}: "
-            "the trace was filtered or cut, so time outside ops means nothing.",
-            "record CPU activity whole, and do not filter the file",
+            f"The training thread has {count(events, 'op or call', 'ops and calls')} in {count(facts.used_steps, 'step')}{beside}: "
+            "the trace was filtered or cut, or other threads do the work, so time outside ops means nothing.",
+            "record CPU activity whole, do not filter the file, and start the profiler in the thread that trains",
             events,
         )
 
 
 def sparse_host_events(facts: Facts) -> int | None:
-    """Number of ops and calls of the training thread in the used steps where there is less than one a step; else None."""
-    trace, window = facts.trace, facts.window()
-    if not len(trace.ops) or facts.main_thread is None:
+    """Number of ops and calls of the training thread in the used steps where there is less than one a step; else None.
+
+    On a CPU-only trace those of the optimizer do not count: where there is nothing else, the forward and the backward pass ran on
+    threads that the profiler does not see.
+    """
+    trace, main = facts.trace, facts.main_thread
+    if not len(trace.ops) or main is None:
         return None
+    window = facts.window() - (facts.host.during("optimizer", main) if facts.device is None else EMPTY)
     events = 0
     for frame in (trace.ops, trace.runtime):
-        starts = frame["start_ns"].to_numpy()[frame["thread"].to_numpy() == facts.main_thread]
+        starts = frame["start_ns"].to_numpy()[frame["thread"].to_numpy() == main]
         events += int(window.contains(starts).sum())
     return events if events < facts.used_steps else None
+
+
+def launches_without_op(facts: Facts) -> float:
+    """Share of the kernels launched in the used steps whose launch lies inside no op of its thread; 0 without kernels.
+
+    In traces recorded whole it is at most 2 %. Where it is more, ops were not recorded, or an extension launches by itself.
+    """
+    launched = facts.launched[(facts.launched["source"] == "kernels") & (facts.launched["launch_kind"] == "launch")]
+    launched = launched[facts.window().contains(launched["launch_start_ns"].to_numpy())]
+    thread, at = launched["launch_thread"].to_numpy(), launched["launch_start_ns"].to_numpy()
+    outside = 0
+    for one in np.unique(thread).tolist():
+        outside += int((~facts.host.during("ops", int(one)).contains(at[thread == one])).sum())
+    return outside / len(launched) if len(launched) else 0.0
 
 
 def _lost(facts: Facts) -> Iterator[Symptom]:

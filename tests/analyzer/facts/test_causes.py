@@ -313,3 +313,16 @@ def test_parts_add_up_to_each_step_exactly_and_nothing_has_two_owners(builder: T
             union |= part
         assert union == facts.window()
         assert set(waterfall.owners) <= set(CAUSES)
+
+
+def test_waiting_for_a_batch_is_input_whoever_launches() -> None:
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 1_000
+        builder.step(number, at, 1_000).loader(at, 400)
+        builder.op("aten::add", at + 400, 600)
+        builder.kernel("k", at + 500, 400)
+    facts = Facts(builder.trace())
+    assert facts.waterfall.owned("input").total_ns == 3 * 400_000
+    # Of what is left nobody knows who launches; after the last kernel the main thread tells.
+    assert facts.waterfall.owned("unexplained").total_ns == 5 * 100_000

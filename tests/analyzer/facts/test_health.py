@@ -256,3 +256,28 @@ def test_repairs_are_a_reason_without_a_code() -> None:
     (symptom,) = symptoms(Facts(mended))
     assert (symptom.code, symptom.gravity, symptom.count) == (None, Gravity.CAUTION, 3)
     assert "bad-number (3)" in symptom.message
+
+
+def skewed(by_us: float) -> TraceBuilder:
+    """Three steps of ten launched kernels; the device's clock is `by_us` behind the host's."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = 10_000 + number * 1_000
+        builder.step(number, at, 1_000)
+        for index in range(10):
+            start = at + index * 100
+            builder.launch(start, kernel_start=start + 10 - by_us, kernel_dur=50)
+    return builder
+
+
+def test_clocks_that_disagree_are_told_and_the_lead_is_not() -> None:
+    facts = Facts(skewed(500).trace())
+    (symptom,) = [symptom for symptom in facts.symptoms if symptom.code == "PG008"]
+    assert "the clocks of host and device disagree, by at least 490 us" in symptom.message
+    assert facts.lead_ns is None
+
+
+def test_kernels_that_start_while_they_are_launched_are_no_skew() -> None:
+    facts = Facts(skewed(8).trace())
+    assert not [symptom for symptom in facts.symptoms if symptom.code == "PG008"]
+    assert facts.lead_ns == -3_000

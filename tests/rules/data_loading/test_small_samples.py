@@ -113,3 +113,8 @@ def test_time_and_process_numbers_do_not_matter() -> None:
         plain.identity,
         plain.finding.why,
     )
+
+
+def test_ops_that_compute_gain_nothing_from_a_batch() -> None:
+    """Three ops of 0.5 ms a sample: one op on eight samples takes as long as eight."""
+    assert run(RULE, world(sample=1_600, step=20_000, op_share=0.95)).state is State.CLEAR

@@ -78,3 +78,30 @@ def test_cannot_tell_from_one_step() -> None:
 def test_time_and_process_numbers_do_not_matter() -> None:
     plain, other = judged(RULE, world()), judged(RULE, renamed(shifted(world(), 1e12), 1_000))
     assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)
+
+
+def test_python_beside_the_model_is_not_what_a_graph_removes() -> None:
+    builder = world(every=100)
+    for event in builder.events:
+        # Ten times as long steps: 9 ms of Python before the first launch of each.
+        number = int(event["ts"] // 1_000)
+        event["ts"] += number * 9_000 + (0 if event["name"].startswith("ProfilerStep") else 9_000)
+        if event["name"].startswith("ProfilerStep"):
+            event["dur"] = 10_000
+    assert run(RULE, builder).state is State.CLEAR
+    found = run(RULE, builder, {"min_ratio": 0.05}).findings[0]
+    assert found.saving.claims.total_ns / 4 == pytest.approx(770_000, abs=40_000)
+
+
+def test_several_devices_are_not_captured_together() -> None:
+    builder = world()
+    builder.launch(90, kernel_start=95, kernel_dur=1, device=1, op=None)
+    assert "several devices" in run(RULE, builder).reason
+
+
+def test_cannot_tell_where_the_clocks_disagree() -> None:
+    builder = world()
+    for event in builder.events:
+        if event["cat"] == "kernel":
+            event["ts"] -= 500
+    assert run(RULE, builder).state is State.CANNOT_TELL

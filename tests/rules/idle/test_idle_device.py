@@ -57,3 +57,11 @@ def test_time_and_process_numbers_do_not_matter() -> None:
     plain = judged(RULE, world())
     other = judged(RULE, renamed(shifted(world(), 1e12), 1_000))
     assert (other.finding.why, other.identity) == (plain.finding.why, plain.identity)
+
+
+def test_does_not_name_host_code_where_no_op_was_recorded() -> None:
+    builder = TraceBuilder()
+    builder.step(0, 0, 100_000)
+    builder.launch(200_000, kernel_start=10_000, kernel_dur=1_000)
+    why = run(RULE, builder).findings[0].why
+    assert why.endswith("the trace holds no op.")

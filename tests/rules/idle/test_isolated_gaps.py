@@ -89,3 +89,13 @@ def test_time_and_process_numbers_do_not_matter() -> None:
     plain = judged(RULE, world())
     other = judged(RULE, renamed(shifted(world(), 1e12), 1_000))
     assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)
+
+
+def test_cannot_tell_where_the_training_threads_ops_are_missing() -> None:
+    builder = TraceBuilder(None)
+    for number in range(6):
+        at = number * 10_000 + (200_000 if number > 3 else 0)
+        dur = 210_000 if number == 3 else 10_000
+        builder.step(number, at, dur).optimizer(at + 9_000, 500)
+        builder.op("aten::add_", at + 9_000, 400)
+    assert run(RULE, builder).state is State.CANNOT_TELL

@@ -41,7 +41,7 @@ def world(
             if device is None:
                 builder.op(ops[index % len(ops)], when, each * 0.9)
             else:
-                kernel = at + work if not busy else at + STEP
+                kernel = when + each * 0.9 if not busy else at + STEP
                 builder.launch(when, kernel_start=kernel, kernel_dur=0, op=ops[index % len(ops)], call_dur=each * 0.9)
     return builder
 

@@ -105,3 +105,42 @@ def test_a_filtered_trace_cannot_tell() -> None:
     result = run(RULE, builder)
     assert result.state is State.CANNOT_TELL
     assert "0 ops and calls" in result.reason
+
+
+def test_unsure_where_kernels_are_launched_outside_any_op() -> None:
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        for index in range(4):
+            start = at + 40_000 + index * 15_000
+            builder.launch(start, kernel_start=start + 5, kernel_dur=14_000, op="aten::mm" if index else None)
+    found = judged(RULE, builder)
+    assert found.confidence is Confidence.LOW
+    assert any("launched outside any op" in caveat for caveat in found.finding.caveats)
+
+
+def test_cannot_tell_where_only_the_optimizer_of_the_training_thread_was_recorded() -> None:
+    builder = TraceBuilder(None)
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP).optimizer(at + 90_000, 1_000)
+        builder.op("aten::add_", at + 90_100, 800)
+    assert run(RULE, builder).state is State.CANNOT_TELL
+
+
+def test_a_list_of_small_ops_nobody_else_speaks_of_is_not_left_out() -> None:
+    """Samples prepared one by one with torch ops while the GPU idles; later the queue is deep, so PY003 is quiet."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        for index in range(40):
+            builder.op("aten::div", at + index * 1_000, 200)
+            builder.op("aten::permute", at + index * 1_000 + 300, 200)
+        start = at + 40_000
+        for index in range(30):
+            kernel = start + 100 + index * 1_995
+            builder.launch(start + index * 10, kernel_start=kernel, kernel_dur=1_995)
+    found = judged(RULE, builder)
+    assert found.ns_per_step == pytest.approx(40 * 600_000, rel=0.02)

@@ -33,7 +33,7 @@ def test_fires_and_names_the_cause_that_differs() -> None:
     assert found.finding.saving.claims.total_ns == pytest.approx(100_000_000, abs=2)
     assert (found.severity, found.confidence) == (Severity.MEDIUM, Confidence.MEDIUM)
     assert found.finding.why == (
-        "1 step of 6 (#4) take up to 2.0 times the median of 100 ms; 100 ms of the difference is `input`."
+        "1 step of 6 (#4) takes up to 2.0 times the median of 100 ms; 100 ms of the difference is `input`."
     )
 
 
