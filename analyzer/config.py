@@ -25,11 +25,13 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from analyzer.limit import KNOWN, Limit, limit_of
-from analyzer.rule import Rule
 from traces.errors import UsageError
+
+if TYPE_CHECKING:
+    from analyzer.rule import Rule
 
 if sys.version_info >= (3, 11):
     import tomllib

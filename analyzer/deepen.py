@@ -16,6 +16,11 @@ _OVERLAP_RULES = ("CO001", "CO002")
 _STREAMS_SHOWN = 4
 
 
+def concerned(analysis: Analysis) -> set[str]:
+    """Codes of the findings that HTA can say more of."""
+    return {finding.rule for finding in analysis.findings} & {*_QUEUE_RULES, *_OVERLAP_RULES}
+
+
 def deepen(analysis: Analysis, trace: Trace) -> Analysis:
     """The same document with HTA's evidence beside the findings it concerns.
 
@@ -25,20 +30,20 @@ def deepen(analysis: Analysis, trace: Trace) -> Analysis:
         analysis: The document.
         trace: The trace it was made from.
     """
-    concerned = {finding.rule for finding in analysis.findings} & {*_QUEUE_RULES, *_OVERLAP_RULES}
-    if not concerned:
+    codes = concerned(analysis)
+    if not codes:
         return analysis
     reason = hta.missing()
     if reason is not None:
-        return _each(analysis, concerned, lambda finding: _with_caveat(finding, f"Not looked at in depth: {reason}."))
-    queue = _queue(trace) if concerned & {*_QUEUE_RULES} and Capability.LAUNCHES in trace.capabilities else ()
-    overlap = _overlap(trace) if concerned & {*_OVERLAP_RULES} else ()
+        return _each(analysis, codes, lambda finding: _with_caveat(finding, f"Not looked at in depth: {reason}."))
+    queue = _queue(trace) if codes & {*_QUEUE_RULES} and Capability.LAUNCHES in trace.capabilities else ()
+    overlap = _overlap(trace) if codes & {*_OVERLAP_RULES} else ()
 
     def add(finding: FindingDocument) -> FindingDocument:
         more = queue if finding.rule in _QUEUE_RULES else overlap
         return msgspec.structs.replace(finding, evidence=(*finding.evidence, *more))
 
-    return _each(analysis, concerned, add)
+    return _each(analysis, codes, add)
 
 
 def _each(analysis: Analysis, codes: set[str], change: Callable[[FindingDocument], FindingDocument]) -> Analysis:

@@ -13,6 +13,7 @@ from analyzer.deepen import deepen
 from analyzer.engine import judge, run_rules
 from analyzer.facts import Facts
 from analyzer.intervals import IntervalSet
+from analyzer.options import Options
 from analyzer.rule import Rule
 from analyzer.trust import grade
 from traces.errors import AdvisorError, UsageError
@@ -20,29 +21,8 @@ from traces.progress import Progress, silent
 from traces.reader.read import read
 
 RULE_GROUP = "advisor.rules"
-
-
-@dataclass(frozen=True)
-class Options:
-    """How to analyse.
-
-    Args:
-        select: Codes or prefixes of codes to run; empty for all.
-        ignore: Codes or prefixes of codes not to run.
-        steps: First and last ProfilerStep number to use, inclusive.
-        limits: Thresholds by rule code and name that replace the defaults.
-        accepted: Reasons by id of the findings the team lives with.
-        deep: Whether to add what HolisticTraceAnalysis says; takes seconds.
-        strict: Refuse a trace that has to be repaired.
-    """
-
-    select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    steps: tuple[int, int] | None = None
-    limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    accepted: Mapping[str, str] = field(default_factory=dict)
-    deep: bool = False
-    strict: bool = False
+_PLAIN = Options()
+__all__ = ["RULE_GROUP", "Explained", "Options", "analyse", "analyse_with_facts", "explain_facts", "load_rules"]
 
 
 @dataclass(frozen=True)
@@ -103,7 +83,7 @@ def _registered(point: EntryPoint) -> tuple[object, ...]:
     return tuple(found) if isinstance(found, tuple | list) else (None,)
 
 
-def analyse(path: Path, options: Options = Options(), progress: Progress | None = None) -> Analysis:
+def analyse(path: Path, options: Options = _PLAIN, progress: Progress | None = None) -> Analysis:
     """Reads a trace and says what it means.
 
     Args:
@@ -118,13 +98,13 @@ def analyse(path: Path, options: Options = Options(), progress: Progress | None 
     return analyse_with_facts(path, options, progress).analysis
 
 
-def analyse_with_facts(path: Path, options: Options = Options(), progress: Progress | None = None) -> Explained:
+def analyse_with_facts(path: Path, options: Options = _PLAIN, progress: Progress | None = None) -> Explained:
     """As `analyse`, with the measurements kept, for views that show more than the document holds."""
     trace = read(path, progress or silent, strict=options.strict)
     return explain_facts(Facts(trace, options.steps), options, progress)
 
 
-def explain_facts(facts: Facts, options: Options = Options(), progress: Progress | None = None) -> Explained:
+def explain_facts(facts: Facts, options: Options = _PLAIN, progress: Progress | None = None) -> Explained:
     """As `analyse`, from measurements on: for a trace that is already read, or one rank among its peers."""
     tell: Progress = progress or silent
     tell("measuring", 0, 1)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import get_args
 
-from analyzer.facts.cause_names import CAUSES
+from analyzer.analysis import Cause
 
 STEP = "step_ns"
 # A part of the step is judged by its growth as a share of the step before: a cause that doubles from 1 % is no regression of 100 %.
 CAUSE_SUFFIX = "_ns"
-KNOWN = (STEP, *sorted(cause + CAUSE_SUFFIX for cause in CAUSES))
+KNOWN = (STEP, *sorted(cause + CAUSE_SUFFIX for cause in get_args(Cause)))
 _LINE = re.compile(r"^(?P<what>[a-z_]+)\s*<=\s*\+?(?P<limit>\d+(?:\.\d+)?)\s*%$")
 
 

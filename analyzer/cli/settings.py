@@ -13,26 +13,34 @@ from traces.errors import UsageError
 
 if TYPE_CHECKING:
     from analyzer.config import Config
-    from analyzer.explain import Options
+    from analyzer.options import Options
+    from analyzer.rule import Rule
 
 
 def configured(config_file: Path | None, *, isolated: bool) -> Config:
     """The configuration of the working folder, or of the file named; empty with `isolated` or where there is none."""
     from analyzer.config import Config, find_config, load_config
-    from analyzer.explain import load_rules
 
     path = config_file or (None if isolated else find_config(Path.cwd()))
-    return Config() if path is None else load_config(path, load_rules())
+    if path is None:
+        return Config()
+    from analyzer.explain import load_rules
+
+    return load_config(path, load_rules())
 
 
 def options_of(
     config: Config, *, select: str | None = None, ignore: str | None = None, span: str | None = None
 ) -> Options:
     """The options of the analysis, codes checked against the rules there are; the call wins over the file."""
-    from analyzer.explain import Options, load_rules
+    from analyzer.options import Options
 
     steps = parse_steps(span)
-    rules = load_rules() if select is not None or ignore is not None else ()
+    rules: tuple[Rule, ...] = ()
+    if select is not None or ignore is not None:
+        from analyzer.explain import load_rules
+
+        rules = load_rules()
     today = datetime.date.today()
     for item in config.accepted:
         if not item.holds(today):

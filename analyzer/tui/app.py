@@ -10,6 +10,7 @@ from textual import work
 from textual.binding import Binding, BindingType
 from textual.worker import Worker, WorkerState
 
+from analyzer.tui.deeper import Deeper
 from analyzer.tui.drawn import DrawnApp
 from analyzer.tui.job import Job, bug, job_for
 from analyzer.tui.messages import Failed, Progressed
@@ -19,7 +20,7 @@ from analyzer.tui.taking import Taking
 from analyzer.tui.terminal import Look, current_look
 
 if TYPE_CHECKING:
-    from analyzer.explain import Options
+    from analyzer.options import Options
 
 # As a shell reports a program ended by Ctrl+C.
 CANCELLED = 130
@@ -55,6 +56,7 @@ class AdvisorApp(Showing, DrawnApp[int]):
         self._path = path
         self._exit_code = 0
         self.analysis = None
+        self._deeper = Deeper()
 
     def on_mount(self) -> None:
         """Start reading."""
@@ -100,6 +102,7 @@ class AdvisorApp(Showing, DrawnApp[int]):
     def action_leave(self) -> None:
         """Stop what is running and end with the exit code."""
         self._job.cancel()
+        self._deeper.stop()
         self.exit(self._exit_code)
 
 

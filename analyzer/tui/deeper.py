@@ -1,54 +1,82 @@
-"""HolisticTraceAnalysis's evidence, looked for after the first screen: it takes seconds, and the reader does not wait."""
+"""HolisticTraceAnalysis's evidence, looked for after the first screen, in a process of its own.
+
+It takes seconds of work that gives the interpreter to nobody: a thread beside the screen would let no key through.
+"""
 
 from __future__ import annotations
 
-import threading
+import os
+import subprocess
+import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from analyzer.tui.messages import Deepened
-from traces.errors import AdvisorError
+import msgspec
 
-if TYPE_CHECKING:
-    from analyzer.explain import Explained
+from analyzer.analysis import Analysis
 
-# What HTA raises on traces it was not made for; its own checks are assertions.
-_GIVES_UP = (
-    AdvisorError,
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    ImportError,
-    LookupError,
-    TypeError,
-    ValueError,
-)
+# Beyond this the second copy of the trace could crowd out other programs; `--deep` still looks.
+MOST_EVENTS = 2_000_000
+_PROGRAM = (sys.executable, "-m", "analyzer.tui.deeper")
+_NICENESS = 10
 
 
-def look_deeper(explained: Explained, index: int, post: Callable[[Deepened], object]) -> threading.Thread | None:
-    """Looks in a thread that ends with the process, so that leaving need not wait; None where there is nothing to do.
+class Deeper:
+    """A look that is under way; `stop` ends it.
 
     Args:
-        explained: The answer to add to.
-        index: Which of the opened answers it is.
-        post: Told the document with more evidence, if there is more.
+        program: The command that is told the trace, and the document on its standard input.
     """
+
+    def __init__(self, program: tuple[str, ...] = _PROGRAM) -> None:
+        self._program = program
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stopped = False
+
+    def look(self, analysis: Analysis, path: Path) -> Analysis | None:
+        """The document with more evidence; None where there is none, or HTA was not made for this trace. Blocks."""
+        if self._stopped:
+            return None
+        try:
+            self._process = process = subprocess.Popen(
+                [*self._program, str(path)],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+            written, _ = process.communicate(msgspec.json.encode(analysis))
+        except OSError:
+            return None
+        if process.returncode != 0 or not written:
+            return None
+        return msgspec.json.decode(written, type=Analysis)
+
+    def stop(self) -> None:
+        """End it: nobody waits for the answer."""
+        self._stopped = True
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+
+
+def worth_it(analysis: Analysis, path: Path | None) -> bool:
+    """Whether HTA is there and has something to add to the findings of this trace."""
+    if path is None or not path.is_file() or analysis.trace.events > MOST_EVENTS:
+        return False
     from analyzer import hta
+    from analyzer.deepen import concerned
 
-    if explained.facts is None or hta.missing() is not None:
-        return None
-    thread = threading.Thread(target=_look, args=(explained, index, post), name="deeper", daemon=True)
-    thread.start()
-    return thread
+    return bool(concerned(analysis)) and hta.missing() is None
 
 
-def _look(explained: Explained, index: int, post: Callable[[Deepened], object]) -> None:
+def main(path: Path, read: Callable[[], bytes], write: Callable[[bytes], object]) -> int:
+    """In the other process: read the trace again, add to the document, write it."""
     from analyzer.deepen import deepen
+    from traces.reader.read import read as read_trace
 
-    assert explained.facts is not None
-    try:
-        analysis = deepen(explained.analysis, explained.facts.trace)
-    except _GIVES_UP:
-        return
-    if analysis is not explained.analysis:
-        post(Deepened(analysis, index))
+    if hasattr(os, "nice"):
+        os.nice(_NICENESS)
+    analysis = msgspec.json.decode(read(), type=Analysis)
+    write(msgspec.json.encode(deepen(analysis, read_trace(path))))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), sys.stdin.buffer.read, sys.stdout.buffer.write))

@@ -74,14 +74,16 @@ def job_for(paths: Sequence[Path], options: Options, baseline: str | None = None
     def analyse(report: Report) -> Opened:
         # pandas and the readers take a quarter of a second to import: inside the thread, behind the first screen.
         if baseline is None:
-            return Opened(_explained(paths, options, report))
+            explained = _explained(paths, options, report)
+            return Opened(explained, paths=_places(paths, explained, options))
         from analyzer.compare.baseline import load_baseline
 
         before = load_baseline(baseline)
         explained = _explained(paths, options, report)
         report("comparing", 0, 1)
         name = Path(baseline).stem if baseline.endswith(".json") else baseline
-        return Opened(explained, tuple(Since(name, one) for one in _compared(before, explained)))
+        since = tuple(Since(name, one) for one in _compared(before, explained))
+        return Opened(explained, since, _places(paths, explained, options))
 
     return Job(analyse)
 
@@ -101,6 +103,13 @@ def _explained(paths: Sequence[Path], options: Options, report: Report) -> tuple
             return (found,)
     job = explain_job(paths, options, report)
     return job.explained if job.one_job else job.explained[:1]
+
+
+def _places(paths: Sequence[Path], explained: Sequence[Explained], options: Options) -> tuple[Path | None, ...]:
+    """Where each can be read again to look deeper; nowhere where that was done, and where one file holds several ranks."""
+    known = {path.name: path for path in paths} if not options.deep else {}
+    again = len(known) == len(explained)
+    return tuple(known.get(one.analysis.trace.name) if again and one.facts is not None else None for one in explained)
 
 
 def _compared(before: Sequence[Snapshot], explained: Sequence[Explained]) -> list[Comparison]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analyzer.analysis import RankRow
@@ -27,10 +28,12 @@ class Opened:
     Args:
         explained: One for each rank of the job; usually a single one.
         since: For each of them what changed since the baseline; empty without a baseline.
+        paths: Where each was read from, if it can be read again.
     """
 
     explained: tuple[Explained, ...]
     since: tuple[Since, ...] = ()
+    paths: tuple[Path | None, ...] = ()
 
     @property
     def ranks(self) -> tuple[RankRow, ...]:
@@ -54,5 +57,5 @@ class Opened:
 
 def _words(count: int, total: int) -> str:
     if count == total:
-        return f"on all {total} ranks"
-    return "on this rank only" if count == 1 else f"on {count} of {total} ranks"
+        return "all ranks"
+    return "this rank only" if count == 1 else f"{count} of {total} ranks"

@@ -7,11 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from textual import work
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from analyzer.analysis import Analysis
+from analyzer.tui import deeper
+from analyzer.tui.deeper import Deeper
 from analyzer.tui.glyphs import Glyphs
 from analyzer.tui.messages import Analysed, Deepened, FindingWanted, PlaceWanted, RankWanted
 from analyzer.tui.modes import MODE_BINDINGS, MODES
@@ -43,6 +46,7 @@ class Showing(Taking, Base):
     _analyses: dict[int, Analysis]
     _findings: dict[int, FindingsScreen]
     _shown = 0
+    _deeper: Deeper
 
     async def on_analysed(self, message: Analysed) -> None:
         """Show the answer to look at first."""
@@ -56,14 +60,12 @@ class Showing(Taking, Base):
         await self._show(message.index)
 
     async def _show(self, index: int) -> None:
-        from analyzer.tui.deeper import look_deeper
         from analyzer.tui.screens.findings import FindingsScreen
 
         assert self._opened is not None
-        explained = self._opened.explained[index]
         self._shown = index
         if index not in self._analyses:
-            self._analyses[index] = explained.analysis
+            self._analyses[index] = self._opened.explained[index].analysis
             session = self._session(self._opened, index)
             for mode in MODES:
                 self.add_mode(self._mode(mode.name), partial(mode.make, session))
@@ -71,7 +73,17 @@ class Showing(Taking, Base):
         await self.switch_mode(self._mode("findings"))
         if index not in self._findings and isinstance(self.screen, FindingsScreen):
             self._findings[index] = self.screen
-            look_deeper(explained, index, self.post_message)
+            self._look_deeper(index)
+
+    @work(thread=True, group="deeper", exit_on_error=False)
+    def _look_deeper(self, index: int) -> None:
+        assert self._opened is not None
+        analysis = self._opened.explained[index].analysis
+        path = self._opened.paths[index] if self._opened.paths else None
+        if path is not None and deeper.worth_it(analysis, path):
+            found = self._deeper.look(analysis, path)
+            if found is not None:
+                self.post_message(Deepened(found, index))
 
     def _session(self, opened: Opened, index: int) -> Session:
         from analyzer.tui.measured import Measured

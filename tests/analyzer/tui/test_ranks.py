@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import msgspec
 import pytest
 
 import analyses
-from analyzer import deepen, hta
-from analyzer.analysis import RankRow
+from analyzer import deepen
+from analyzer.analysis import Analysis, RankRow
 from analyzer.compare.comparison import compare
 from analyzer.compare.snapshot import snapshot
 from analyzer.explain import Explained, Options
+from analyzer.tui import deeper
+from analyzer.tui.deeper import Deeper
 from analyzer.tui.job import job_for
 from analyzer.tui.messages import Analysed, Failed
 from analyzer.tui.opened import Opened, Since
-from analyzer.tui.screens.findings import FindingsScreen
 from analyzer.tui.screens.ranks import RanksScreen
 from analyzer.tui.widgets.finding_list import FindingList
 from builders import TraceBuilder
@@ -41,7 +43,7 @@ def two_ranks() -> Opened:
 async def test_the_rank_the_others_wait_for_comes_first_and_r_chooses_another(app_for):
     async with running(app_for(two_ranks())) as pilot:
         shown = text_of(pilot.app)
-        for words in ("rank 1, r: all 2", "Rank 1, the others wait for it", "on all 2 ranks", "on this rank only"):
+        for words in ("rank 1, r: all 2", "Rank 1, the others wait for it", "all ranks", "this rank only"):
             assert words in shown, words
         first = pilot.app.screen
         await pilot.press("r")
@@ -93,20 +95,36 @@ async def test_a_baseline_of_another_device_is_not_compared(app_for, measured):
         assert "Still there" in text_of(pilot.app)
 
 
-async def test_deeper_evidence_comes_later_and_stays(app_for, measured, monkeypatch):
+async def test_deeper_evidence_comes_later_and_stays(app_for, measured, monkeypatch, tmp_path):
     more = analyses.bars("queued work (HTA)", "count", stream_7=3)
+    first = measured.analysis.findings[0]
+    richer = msgspec.structs.replace(first, evidence=(*first.evidence, more))
+    answer = tmp_path / "answer.json"
+    answer.write_bytes(msgspec.json.encode(msgspec.structs.replace(measured.analysis, findings=(richer,))))
+    monkeypatch.setattr(deeper, "worth_it", lambda analysis, path: True)
+    app = app_for(Opened((measured,), paths=(answer,)))
+    app._deeper = Deeper((sys.executable, "-c", "import sys; sys.stdout.write(open(sys.argv[1]).read())"))
+    async with running(app) as pilot:
+        assert "queued work (HTA)" in text_of(app)
+        assert more in app.analysis.findings[0].evidence
+        await pilot.press("q")
 
-    def deeper(analysis, trace):
-        change = lambda one: msgspec.structs.replace(one, evidence=(*one.evidence, more))  # noqa: E731
-        return msgspec.structs.replace(analysis, findings=tuple(map(change, analysis.findings)))
 
-    monkeypatch.setattr(hta, "missing", lambda: None)
-    monkeypatch.setattr(deepen, "deepen", deeper)
-    async with running(app_for(measured)) as pilot:
-        assert isinstance(pilot.app.screen, FindingsScreen)
-        while "queued work (HTA)" not in text_of(pilot.app):
-            await pilot.pause(0.01)
-        assert more in pilot.app.analysis.findings[0].evidence
+def test_the_other_process_adds_what_hta_says(measured, tmp_path, monkeypatch):
+    monkeypatch.setattr(deepen, "deepen", lambda analysis, trace: msgspec.structs.replace(analysis, findings=()))
+    monkeypatch.setattr("os.nice", lambda by: 0)
+    written: list[bytes] = []
+    path = rank(tmp_path, 0, 5_000)
+    assert deeper.main(path, lambda: msgspec.json.encode(measured.analysis), written.append) == 0
+    assert msgspec.json.decode(written[0], type=Analysis).findings == ()
+
+
+@pytest.mark.parametrize("program", ["sys.exit(1)", "pass"])
+def test_without_an_answer_nothing_is_added(measured, tmp_path, program):
+    one = Deeper((sys.executable, "-c", f"import sys; {program}"))
+    assert one.look(measured.analysis, tmp_path) is None
+    one.stop()
+    assert Deeper(("no-such-program",)).look(measured.analysis, tmp_path) is None
 
 
 def rank(folder: Path, number: int, compute_us: float) -> Path:

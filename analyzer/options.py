@@ -1,0 +1,29 @@
+"""How to analyse. In a module of its own: the first screen is up before what analyses is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to analyse.
+
+    Args:
+        select: Codes or prefixes of codes to run; empty for all.
+        ignore: Codes or prefixes of codes not to run.
+        steps: First and last ProfilerStep number to use, inclusive.
+        limits: Thresholds by rule code and name that replace the defaults.
+        accepted: Reasons by id of the findings the team lives with.
+        deep: Whether to add what HolisticTraceAnalysis says; takes seconds.
+        strict: Refuse a trace that has to be repaired.
+    """
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    steps: tuple[int, int] | None = None
+    limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    accepted: Mapping[str, str] = field(default_factory=dict)
+    deep: bool = False
+    strict: bool = False
