@@ -75,7 +75,7 @@ def job_for(paths: Sequence[Path], options: Options, baseline: str | None = None
         # pandas and the readers take a quarter of a second to import: inside the thread, behind the first screen.
         if baseline is None:
             explained = _explained(paths, options, report)
-            return Opened(explained, paths=_places(paths, explained, options))
+            return Opened(explained, paths=_places(paths, explained), deep=options.deep)
         from analyzer.compare.baseline import load_baseline
 
         before = load_baseline(baseline)
@@ -83,7 +83,7 @@ def job_for(paths: Sequence[Path], options: Options, baseline: str | None = None
         report("comparing", 0, 1)
         name = Path(baseline).stem if baseline.endswith(".json") else baseline
         since = tuple(Since(name, one) for one in _compared(before, explained))
-        return Opened(explained, since, _places(paths, explained, options))
+        return Opened(explained, since, _places(paths, explained), options.deep)
 
     return Job(analyse)
 
@@ -105,9 +105,9 @@ def _explained(paths: Sequence[Path], options: Options, report: Report) -> tuple
     return job.explained if job.one_job else job.explained[:1]
 
 
-def _places(paths: Sequence[Path], explained: Sequence[Explained], options: Options) -> tuple[Path | None, ...]:
-    """Where each can be read again to look deeper; nowhere where that was done, and where one file holds several ranks."""
-    known = {path.name: path for path in paths} if not options.deep else {}
+def _places(paths: Sequence[Path], explained: Sequence[Explained]) -> tuple[Path | None, ...]:
+    """Where each can be read again; nowhere where one file holds several ranks."""
+    known = {path.name: path for path in paths if path.is_file()}
     again = len(known) == len(explained)
     return tuple(known.get(one.analysis.trace.name) if again and one.facts is not None else None for one in explained)
 

@@ -31,6 +31,13 @@ class Analysed(Message):
 
 
 @dataclass
+class TraceWanted(Message):
+    """Someone wants to look at a finding, or at the drawn step, in Perfetto."""
+
+    finding: FindingDocument | None
+
+
+@dataclass
 class Deepened(Message):
     """More evidence was found for the answer at `index`."""
 

@@ -29,16 +29,22 @@ class Opened:
         explained: One for each rank of the job; usually a single one.
         since: For each of them what changed since the baseline; empty without a baseline.
         paths: Where each was read from, if it can be read again.
+        deep: Whether HTA was asked already.
     """
 
     explained: tuple[Explained, ...]
     since: tuple[Since, ...] = ()
     paths: tuple[Path | None, ...] = ()
+    deep: bool = False
 
     @property
     def ranks(self) -> tuple[RankRow, ...]:
         """A row for each answer; empty where there are no several ranks."""
         return self.explained[0].analysis.ranks if len(self.explained) > 1 else ()
+
+    def path(self, index: int) -> Path | None:
+        """Where one answer's trace is."""
+        return self.paths[index] if self.paths else None
 
     def seen_on(self, index: int) -> dict[str, str]:
         """For each finding of one rank, by its id, on how many ranks its rule found something.

@@ -30,6 +30,11 @@ def open_page(path: Path) -> bool:
     return has_browser() and webbrowser.open(path.resolve().as_uri())
 
 
+def open_address(address: str) -> bool:
+    """Open a page of the network in the browser; whether that could be tried."""
+    return has_browser() and webbrowser.open(address)
+
+
 def editor_command(location: LocationDocument, environ: Mapping[str, str] = os.environ) -> list[str] | None:
     """The command that opens the editor at a place; None where there is no editor or no such file here."""
     path = Path(location.file)

@@ -16,7 +16,7 @@ from analyzer.analysis import Analysis
 from analyzer.tui import deeper
 from analyzer.tui.deeper import Deeper
 from analyzer.tui.glyphs import Glyphs
-from analyzer.tui.messages import Analysed, Deepened, FindingWanted, PlaceWanted, RankWanted
+from analyzer.tui.messages import Analysed, Deepened, FindingWanted, PlaceWanted, RankWanted, TraceWanted
 from analyzer.tui.modes import MODE_BINDINGS, MODES
 from analyzer.tui.session import Session
 from analyzer.tui.taking import Taking
@@ -79,8 +79,8 @@ class Showing(Taking, Base):
     def _look_deeper(self, index: int) -> None:
         assert self._opened is not None
         analysis = self._opened.explained[index].analysis
-        path = self._opened.paths[index] if self._opened.paths else None
-        if path is not None and deeper.worth_it(analysis, path):
+        path = self._opened.path(index)
+        if path is not None and not self._opened.deep and deeper.worth_it(analysis, path):
             found = self._deeper.look(analysis, path)
             if found is not None:
                 self.post_message(Deepened(found, index))
@@ -140,6 +140,11 @@ class Showing(Taking, Base):
         await self.switch_mode(self._mode("timeline"))
         if isinstance(self.screen, TimelineScreen):
             self.screen.show_finding(message.finding)
+
+    def on_trace_wanted(self, message: TraceWanted) -> None:
+        """Write the trace for Perfetto."""
+        if self._opened is not None:
+            self._open_trace(self._opened.explained[self._shown], self._opened.path(self._shown), message.finding)
 
     def action_mode(self, mode: str) -> None:
         """Switch the mode, once there is something to show."""

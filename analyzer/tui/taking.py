@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import work
 from textual.app import App
 from textual.binding import Binding, BindingType
 
-from analyzer.analysis import Analysis
-from analyzer.tui import clipboard, export, outside
+from analyzer.analysis import Analysis, FindingDocument
+from analyzer.tui import clipboard, export, outside, perfetto
 from analyzer.tui.export import Form
 from analyzer.tui.screens.export import ExportScreen
+from traces.errors import AdvisorError
 
 if TYPE_CHECKING:
+    from analyzer.explain import Explained
+
     Base = App[Any]
 else:
     Base = object
@@ -79,6 +83,20 @@ class Taking(Base):
             return
         opened = outside.open_page(path)
         self._say(str(path), "Opened in the browser" if opened else "No browser here: open this file")
+
+    @work(thread=True, group="report")
+    def _open_trace(self, explained: Explained, path: Path | None, finding: FindingDocument | None) -> None:
+        if path is None:
+            self._say("The trace itself is not at hand: this is a report, or one file of several ranks.", "No Perfetto")
+            return
+        try:
+            written = perfetto.write(explained, path)
+        except (AdvisorError, OSError) as error:
+            self._say(f"The trace was not written: {error}", "Nothing written")
+            return
+        opened = outside.open_address(perfetto.PAGE)
+        what = "Drag this file into the page" if opened else f"Drag this file into {perfetto.PAGE}"
+        self._say(f"{written}\nLook at {perfetto.where(finding, explained.analysis)}.", what)
 
     def _say(self, message: str, title: str) -> None:
         self.call_from_thread(self.notify, message, title=title, markup=False, timeout=8)

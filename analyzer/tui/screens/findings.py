@@ -15,7 +15,7 @@ from textual.widgets import ListView
 
 from analyzer.analysis import Analysis, FindingDocument
 from analyzer.tui import changes, clipboard, filtering, outside, wording
-from analyzer.tui.messages import PlaceWanted
+from analyzer.tui.messages import PlaceWanted, TraceWanted
 from analyzer.tui.session import Session
 from analyzer.tui.widgets.detail import Detail, EvidenceColumn, Pane
 from analyzer.tui.widgets.filter_bar import FilterBar
@@ -45,6 +45,7 @@ class FindingsScreen(Screen[None]):
         Binding(
             "i", "accept", "Ignore", show=False, id="findings.ignore", tooltip="Copy the lines that accept this finding"
         ),
+        Binding("P", "perfetto", "Perfetto", show=False, id="findings.perfetto", tooltip="Look at it in Perfetto"),
         Binding("C", "copy_finding", "Copy all", show=False, id="findings.copy", tooltip="Copy it as Markdown"),
         Binding("s", "sort", "Sort", show=False, id="findings.sort", tooltip="Sort by rank, saving or rule"),
         Binding("n", "step(1)", "Next", show=False, id="findings.next", tooltip="The next finding"),
@@ -191,6 +192,10 @@ class FindingsScreen(Screen[None]):
         """Show the finding on the timeline."""
         if self._finding is not None:
             self.post_message(PlaceWanted(self._finding))
+
+    def action_perfetto(self) -> None:
+        """The trace with the findings drawn in, for Perfetto."""
+        self.post_message(TraceWanted(self._finding))
 
     def action_zoom(self) -> None:
         """Maximise the focused pane, or undo it."""

@@ -43,6 +43,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ("m", "copy the whole report as Markdown"),
         ("e", "write a report: Markdown, HTML, JSON, text, SVG, SARIF"),
         ("w", "open the report in a browser"),
+        ("P", "write the trace with the findings drawn in, for Perfetto"),
         ("E", "open the place in $EDITOR"),
         ("i", "copy the lines that accept the finding"),
     )),

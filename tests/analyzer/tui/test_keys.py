@@ -99,7 +99,7 @@ FILTERS: tuple[tuple[str, list[str]], ...] = (
 
 
 async def test_filter_narrows_the_list_while_typing(app_for: MakeApp) -> None:
-    async with running(app_for(analyses.example())) as pilot:
+    async with running(app_for(analyses.example()), (80, 24)) as pilot:
         for query, rules in FILTERS:
             await pilot.press("slash")
             pilot.app.screen.query_one(FilterBar).value = query
@@ -114,7 +114,7 @@ async def test_filter_narrows_the_list_while_typing(app_for: MakeApp) -> None:
 
 
 async def test_enter_keeps_the_filter_and_escape_clears_it_later(app_for: MakeApp) -> None:
-    async with running(app_for(analyses.example())) as pilot:
+    async with running(app_for(analyses.example()), (80, 24)) as pilot:
         await pilot.press("slash", "f", "p", "3", "2", "enter")
         await pilot.pause()
         assert listed(pilot.app) == ["PR001"]
@@ -126,7 +126,7 @@ async def test_enter_keeps_the_filter_and_escape_clears_it_later(app_for: MakeAp
 
 
 async def test_s_goes_through_the_orders_and_stays_on_the_finding(app_for: MakeApp) -> None:
-    async with running(app_for(analyses.example())) as pilot:
+    async with running(app_for(analyses.example()), (80, 24)) as pilot:
         await pilot.press("j", "s", "s")
         await pilot.pause()
         assert listed(pilot.app) == ["DL002", "ID001", "OP001", "PR001", "SY001", "XF001", "DL001", "PY001"]
@@ -136,24 +136,25 @@ async def test_s_goes_through_the_orders_and_stays_on_the_finding(app_for: MakeA
         assert listed(pilot.app)[:2] == ["DL002", "SY001"]
 
 
-@pytest.mark.parametrize(
-    ("key", "name", "part"),
-    [("c", "fix-DL002.txt", "+    persistent_workers=True,"), ("C", "finding-DL002.md", "### DL002 DataLoader has no workers")],
-)  # fmt: skip
-async def test_copying_fills_the_clipboard_and_a_file(
-    app_for: MakeApp, tmp_path: Path, key: str, name: str, part: str
-) -> None:
-    async with running(app_for(analyses.example())) as pilot:
-        await pilot.press(key)
-        await pilot.pause()
-        written = (tmp_path / "trace-advisor" / name).read_text(encoding="utf-8")
-        assert part in written
-        assert pilot.app.clipboard == written
-        assert any(name in notification.message for notification in pilot.app._notifications)
+COPIES = (
+    ("c", "fix-DL002.txt", "+    persistent_workers=True,"),
+    ("C", "finding-DL002.md", "### DL002 DataLoader has no workers"),
+)
+
+
+async def test_copying_fills_the_clipboard_and_a_file(app_for: MakeApp, tmp_path: Path) -> None:
+    async with running(app_for(analyses.example()), (80, 24)) as pilot:
+        for key, name, part in COPIES:
+            await pilot.press(key)
+            await pilot.pause()
+            written = (tmp_path / "trace-advisor" / name).read_text(encoding="utf-8")
+            assert part in written
+            assert pilot.app.clipboard == written
+            assert any(name in notification.message for notification in pilot.app._notifications)
 
 
 async def test_z_maximises_the_pane_and_back(app_for: MakeApp) -> None:
-    async with running(app_for(analyses.example())) as pilot:
+    async with running(app_for(analyses.example()), (80, 24)) as pilot:
         await pilot.press("tab", "z")
         await pilot.pause()
         assert isinstance(pilot.app.screen.maximized, Detail)
@@ -175,13 +176,13 @@ async def test_tab_goes_round_the_panes(app_for: MakeApp) -> None:
         assert pilot.app.screen.focused.id == "evidence"
 
 
-@pytest.mark.parametrize("close", ["escape", "question_mark", "q"])
-async def test_help_lists_the_keys_and_closes(app_for: MakeApp, close: str) -> None:
+async def test_help_lists_the_keys_and_closes(app_for: MakeApp) -> None:
     async with running(app_for(analyses.example())) as pilot:
-        await pilot.press("question_mark")
-        assert isinstance(pilot.app.screen, HelpScreen)
-        await pilot.press(close)
-        assert isinstance(pilot.app.screen, FindingsScreen)
+        for close in ("escape", "question_mark", "q"):
+            await pilot.press("question_mark")
+            assert isinstance(pilot.app.screen, HelpScreen)
+            await pilot.press(close)
+            assert isinstance(pilot.app.screen, FindingsScreen), close
 
 
 async def test_modes_switch_by_number_and_a_rule_page_opens(app_for: MakeApp) -> None:
@@ -201,18 +202,13 @@ async def test_modes_switch_by_number_and_a_rule_page_opens(app_for: MakeApp) ->
 
 
 @pytest.mark.parametrize("key", ["q", "ctrl+q"])
-async def test_quit_ends_with_success(app_for: MakeApp, key: str) -> None:
+async def test_quit_ends_with_success_and_escape_never_quits(app_for: MakeApp, key: str) -> None:
     app = app_for(analyses.example())
-    async with running(app) as pilot:
-        await pilot.press(key)
-    assert app.return_value == 0
-
-
-async def test_escape_never_quits(app_for: MakeApp) -> None:
-    app = app_for(analyses.example())
-    async with running(app) as pilot:
+    async with running(app, (80, 24)) as pilot:
         await pilot.press("escape", "escape", "escape")
         assert app.is_running
+        await pilot.press(key)
+    assert app.return_value == 0
 
 
 async def test_every_binding_has_an_id_and_a_tooltip_and_the_footer_at_most_six(app_for: MakeApp) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import sys
 from pathlib import Path
 
@@ -108,6 +109,18 @@ async def test_deeper_evidence_comes_later_and_stays(app_for, measured, monkeypa
         assert "queued work (HTA)" in text_of(app)
         assert more in app.analysis.findings[0].evidence
         await pilot.press("q")
+
+
+async def test_p_writes_the_trace_for_perfetto_and_says_where_to_look(app_for, measured, tmp_path):
+    path = rank(tmp_path, 0, 5_000)
+    async with running(app_for(Opened((measured,), paths=(path,), deep=True))) as pilot:
+        await pilot.press("P")
+        await settle(pilot)
+        (said,) = pilot.app._notifications
+    assert "ui.perfetto.dev" in said.title
+    assert "Look at step 0, 0 ns to 40 ms after the start" in said.message.replace("\n", " ")
+    with gzip.open(tmp_path / "trace-advisor" / "rank0.annotated.json.gz") as file:
+        assert b"the diagnosis" in file.read()
 
 
 def test_the_other_process_adds_what_hta_says(measured, tmp_path, monkeypatch):
