@@ -24,6 +24,7 @@ from analyzer.facts.host_tree import HostTree, host_tree
 from analyzer.facts.input_wait import InputWait, input_wait
 from analyzer.facts.kernels import Kernels, kernels
 from analyzer.facts.launches import (
+    BLOCKING_RATIO,
     BlockingLaunches,
     EarlyStarts,
     blocking_launches,
@@ -245,7 +246,12 @@ class Facts:
 
     @cached_property
     def launch_bound(self) -> bool:
-        """Whether the device idles because it waits for each launch: a faster kernel then changes nothing."""
+        """Whether the device idles because it waits for each launch: a faster kernel then changes nothing.
+
+        Not where each launch waits for its kernel: that looks alike, and a faster kernel ends it earlier.
+        """
+        if self.blocking_launches.ratio >= BLOCKING_RATIO:
+            return False
         limit = _LAUNCH_BOUND_LEAD_ROCM_NS if self.trace.meta.device_kind == "rocm" else _LAUNCH_BOUND_LEAD_NS
         lead = self.lead_ns
         return lead is not None and lead < limit and self.ratio(self.idle.total_ns) >= _LAUNCH_BOUND_IDLE_RATIO

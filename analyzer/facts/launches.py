@@ -17,6 +17,8 @@ from traces.trace import Trace
 _WORK = ["start_ns", "dur_ns", "end_ns", "device", "stream", "correlation"]
 # In 14 real traces no kernel starts before its launch call: a few that do are wrong ids, more of them are two clocks.
 _EARLY_RATIO = 0.05
+# From this share of launches that outlast their kernel on, launches wait (SY005), and the lead says nothing about the host.
+BLOCKING_RATIO = 0.5
 _MIN_EARLY = 5
 
 

@@ -50,6 +50,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
+from analyzer.facts.launches import BLOCKING_RATIO
 from analyzer.facts.repetition import Repetition
 from analyzer.finding import (
     Advice,
@@ -93,6 +94,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when a launch-bound loop repeats itself and nothing in it keeps it from being captured."""
     if facts.early_starts is not None:
         yield cannot_tell("kernels seem to start before their launch: the clocks of host and device disagree (PG008)")
+        return
+    if facts.blocking_launches.ratio >= BLOCKING_RATIO:
+        yield cannot_tell("launches wait for their kernels (SY005): record again without CUDA_LAUNCH_BLOCKING")
         return
     if not facts.launch_bound:
         yield not_applicable("the device does not wait for launches")

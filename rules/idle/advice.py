@@ -16,12 +16,16 @@ def feed_faster(facts: Facts) -> tuple[Advice, ...]:
             f"Raise the batch size{known}: as many launches for more work.",
             "Where memory allows it; then adapt the learning rate.",
         ),
-        Advice(
-            "diff",
-            '+model = torch.compile(model, mode="reduce-overhead")   # CUDA graphs: one launch for many kernels',
-            "Needs static shapes and no host reads inside the step; the first steps compile.",
-        ),
     ]
+    if not facts.repetition.graphs:
+        removed = "-model = torch.compile(model)\n" if facts.fusion.compiled else ""
+        fixes.append(
+            Advice(
+                "diff",
+                f'{removed}+model = torch.compile(model, mode="reduce-overhead")   # CUDA graphs: one launch for many kernels',
+                "Needs static shapes and no host reads inside the step; the first steps compile.",
+            )
+        )
     if facts.optimizing.style == "for-loop":
         fixes.append(Advice("diff", "+    fused=True,   # in the optimizer's arguments", "See OP001."))
     fixes.append(

@@ -62,6 +62,7 @@ from collections.abc import Iterator
 from analyzer.facts import Facts
 from analyzer.facts.health.instrumentation import heavy_options
 from analyzer.facts.health.warmup import warmup_time
+from analyzer.facts.launches import BLOCKING_RATIO
 from analyzer.facts.loops import loop_time
 from analyzer.finding import Bar, Bars, Column, Finding, Outcome, Saving, Severity, Table, cannot_tell, clear
 from analyzer.intervals import IntervalSet
@@ -96,8 +97,6 @@ META = RuleMeta(
     explains=("ID002",),
     references=("https://docs.pytorch.org/docs/stable/torch.compiler_cudagraph_trees.html",),
 )
-# More launches than this that outlast their kernel are waiting ones (SY005).
-_BLOCKING_RATIO = 0.5
 _DISPATCH = ("launch", "framework", "optimizer", "python", "device_wait")
 
 
@@ -142,7 +141,7 @@ def _quiet(facts: Facts, limits: Limits) -> Outcome | None:
             f"needs at least {limits['min_launches']:.0f} kernels launched one by one in the used steps; "
             "graph launches say nothing here"
         )
-    if blocking.ratio >= _BLOCKING_RATIO:
+    if blocking.ratio >= BLOCKING_RATIO:
         return cannot_tell("launches wait for their kernels (SY005): record again without CUDA_LAUNCH_BLOCKING")
     limit = limits["max_lead_rocm_ns" if facts.trace.meta.device_kind == "rocm" else "max_lead_cuda_ns"]
     if lead >= limit:

@@ -109,7 +109,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             basis="device time of these copies times the device's busy share"
             + ("; nothing, because the device waits for launches" if facts.launch_bound else ""),
         ),
-        fix=_fix(work),
+        fix=_fix(facts, work),
         verify="Record again: the device time of these ops should fall; then run `advisor compare`.",
         steps_seen=facts.used_steps,
         confidence=Confidence.MEDIUM,
@@ -131,13 +131,19 @@ def _location(facts: Facts, work: LayoutWork) -> Location | None:
     return None if line is None else Location(line.file, line.line, line.function)
 
 
-def _fix(work: LayoutWork) -> tuple[Advice, ...]:
-    """What suits the op that takes most of the time comes first."""
+def _fix(facts: Facts, work: LayoutWork) -> tuple[Advice, ...]:
+    """What suits the op that takes most of the time comes first; nothing that this program has no use for, or does already."""
+    convolves = bool((facts.kernels.is_family("conv") | facts.matrix_work.convolution).any())
     layout = Advice(
         "diff",
         "+model = model.to(memory_format=torch.channels_last)\n+images = images.to(memory_format=torch.channels_last)\n"
         "-x = x.permute(0, 3, 1, 2).contiguous()\n+x = x.permute(0, 3, 1, 2)",
         "Convolutions in one memory format throughout need no re-laying; most ops take strided inputs as they are.",
+    )
+    strided = Advice(
+        "diff",
+        "-x = x.transpose(1, 2).contiguous()\n+x = x.transpose(1, 2)",
+        "Most ops take strided inputs as they are: drop `.contiguous()`, `.clone()` and `.to()` that nothing needs.",
     )
     place = Advice(
         "diff",
@@ -147,7 +153,9 @@ def _fix(work: LayoutWork) -> tuple[Advice, ...]:
     compiled = Advice(
         "python", "model = torch.compile(model)", "Fuses element-wise work and copies into their neighbours."
     )
-    return (place, compiled, layout) if work.by_op[0][0] == "aten::cat" else (layout, compiled, place)
+    first = layout if convolves else strided
+    ordered = (place, compiled, first) if work.by_op[0][0] == "aten::cat" else (first, compiled, place)
+    return tuple(advice for advice in ordered if advice is not compiled or not facts.fusion.compiled)
 
 
 RULE = Rule(META, check, __doc__)

@@ -68,6 +68,7 @@ def check(facts: Facts) -> Iterator[Symptom]:
         )
     if has_device:
         yield from _lost(facts)
+        yield from _timeless(facts)
     events = sparse_host_events(facts)
     if events is not None:
         beside = " beside the optimizer's" if facts.device is None else ""
@@ -110,6 +111,19 @@ def launches_without_op(facts: Facts) -> float:
     for one in np.unique(thread).tolist():
         outside += int((~facts.host.during("ops", int(one)).contains(at[thread == one])).sum())
     return outside / len(launched) if len(launched) else 0.0
+
+
+def _timeless(facts: Facts) -> Iterator[Symptom]:
+    """Kernels without a duration: the device looks idle, and every saving looks possible."""
+    kernels = facts.trace.kernels
+    if len(kernels) >= _MIN_LAUNCHES and not int(kernels["dur_ns"].sum()):
+        yield Symptom(
+            "PG005",
+            Gravity.UNUSABLE,
+            f"None of {len(kernels):,} kernels has a duration: what the device works is not known.",
+            _FIX_DEVICE,
+            len(kernels),
+        )
 
 
 def _lost(facts: Facts) -> Iterator[Symptom]:

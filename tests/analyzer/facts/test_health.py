@@ -281,3 +281,13 @@ def test_kernels_that_start_while_they_are_launched_are_no_skew() -> None:
     facts = Facts(skewed(8).trace())
     assert not [symptom for symptom in facts.symptoms if symptom.code == "PG008"]
     assert facts.lead_ns == -3_000
+
+
+def test_kernels_without_a_duration_are_no_base_of_advice() -> None:
+    builder = TraceBuilder()
+    for number in range(3):
+        builder.step(number, number * 1_000, 1_000)
+        for index in range(10):
+            start = number * 1_000 + index * 90
+            builder.launch(start, kernel_start=start + 8, kernel_dur=0)
+    assert [one.code for one in Facts(builder.trace()).symptoms if one.gravity is Gravity.UNUSABLE] == ["PG005"]

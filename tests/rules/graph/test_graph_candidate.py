@@ -105,3 +105,13 @@ def test_cannot_tell_where_the_clocks_disagree() -> None:
         if event["cat"] == "kernel":
             event["ts"] -= 500
     assert run(RULE, builder).state is State.CANNOT_TELL
+
+
+def test_cannot_tell_where_launches_wait() -> None:
+    builder = world()
+    for event in builder.events:
+        if event["name"] == "cudaLaunchKernel":
+            event["dur"] = 35
+    result = run(RULE, builder)
+    assert result.state is State.CANNOT_TELL
+    assert "SY005" in result.reason

@@ -106,3 +106,10 @@ def test_time_and_process_numbers_do_not_matter() -> None:
     plain = judged(RULE, world())
     other = judged(RULE, renamed(shifted(world(), 1e12), 1_000))
     assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)
+
+
+def test_a_compiled_model_is_not_told_to_compile_as_if_it_were_not() -> None:
+    builder = world()
+    builder.launch(1, kernel_start=9, kernel_dur=1, op=None, name="triton_poi_fused_add_0")
+    (fix,) = [advice.code for advice in judged(RULE, builder).finding.fix if "reduce-overhead" in advice.code]
+    assert fix.startswith("-model = torch.compile(model)")

@@ -88,3 +88,15 @@ def test_time_and_process_numbers_do_not_matter() -> None:
         plain.identity,
         plain.finding.why,
     )
+
+
+def test_advises_nothing_the_program_has_no_use_for_or_does_already() -> None:
+    builder = world()
+    for event in builder.events:
+        if event["name"] in ("aten::conv2d", "conv"):
+            event["name"] = event["name"].replace("conv2d", "mm").replace("conv", "ampere_sgemm_128x64_nn")
+    builder.launch(50, kernel_start=9_990, kernel_dur=5, op=None, name="triton_poi_fused_add_0")
+    fix = " ".join(advice.code for advice in judged(RULE, builder).finding.fix)
+    assert "channels_last" not in fix
+    assert "torch.compile" not in fix
+    assert "channels_last" in " ".join(advice.code for advice in judged(RULE, world()).finding.fix)
