@@ -14,12 +14,16 @@ from analyzer.facts import Facts
 from analyzer.facts.cause_names import CAUSES
 from analyzer.facts.causes import Waterfall
 from analyzer.facts.health.warmup import warmup_time
+from analyzer.facts.launches import BLOCKING_RATIO
 from analyzer.facts.timeline import DrawnStep, lanes, representative_step, slowest_step
 from analyzer.finding import Bars, Evidence, Series, Severity, State, Table
 from analyzer.trace_info import trace_info
 from analyzer.trust import TrustGrade
 from analyzer.units import share
 from analyzer.verdict import verdict
+
+# Fewer launches say nothing about a setting of the process (SY005).
+_MIN_LAUNCHES = 20
 
 DISTRIBUTION = "trace-advisor"
 # Intervals shown beside a finding: enough to draw a bracket, not a copy of the trace.
@@ -113,6 +117,17 @@ def _verdict(facts: Facts, trust: TrustGrade, totals: Mapping[str, int]) -> doc.
             "or other threads work."
         )
         return doc.Verdict(bound_by="unknown", ratio=found.ratio, text=text)
+    blocking = facts.blocking_launches
+    if (
+        found.bound_by in ("launch", "python")
+        and blocking.launches >= _MIN_LAUNCHES
+        and blocking.ratio >= BLOCKING_RATIO
+    ):
+        text = (
+            f"Sync-bound: {share(blocking.ratio)} of the launches wait for their kernel (SY005), so the host's work and the "
+            f"device's never overlap: for {share(found.ratio)} of the step the device idles."
+        )
+        return doc.Verdict(bound_by="sync", ratio=found.ratio, text=text)
     stops = facts.pauses.collected | facts.pauses.isolated
     if found.bound_by == "python" and facts.ratio(stops.total_ns) >= found.ratio / 2:
         text = (

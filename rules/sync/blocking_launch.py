@@ -97,6 +97,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
                 "shell", "\n".join(f"unset {name}" for name in names), "Also look in the job script and the container."
             ),
         ),
+        caveats=("It may save more: a host that runs ahead again dispatches beside the kernels, not between them.",),
         verify="Record again: almost no launch outlasts its kernel, and the launch lead grows.",
         steps_seen=facts.used_steps,
         evidence=(

@@ -207,3 +207,16 @@ def test_an_idle_server_is_not_told_from_a_slow_program() -> None:
         builder.launch(at, kernel_start=at + 5, kernel_dur=9_000)
     text = document(builder).summary.verdict.text
     assert "or waits for requests" in text
+
+
+def test_waiting_launches_are_no_slow_dispatch() -> None:
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 10_000
+        builder.step(number, at, 10_000)
+        for index in range(10):
+            start = at + index * 1_000
+            builder.op("aten::mm", start, 990)
+            builder.launch(start + 200, kernel_start=start + 210, kernel_dur=200, call_dur=250, op=None)
+    found = document(builder).summary.verdict
+    assert (found.bound_by, found.text[:11]) == ("sync", "Sync-bound:")
