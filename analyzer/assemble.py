@@ -13,17 +13,11 @@ from analyzer.engine import Judged, RuleRun, reachable_ns
 from analyzer.facts import Facts
 from analyzer.facts.cause_names import CAUSES
 from analyzer.facts.causes import Waterfall
-from analyzer.facts.health.warmup import warmup_time
-from analyzer.facts.launches import BLOCKING_RATIO
 from analyzer.facts.timeline import DrawnStep, lanes, representative_step, slowest_step
 from analyzer.finding import Bars, Evidence, Series, Severity, State, Table
 from analyzer.trace_info import trace_info
 from analyzer.trust import TrustGrade
-from analyzer.units import share
-from analyzer.verdict import verdict
-
-# Fewer launches say nothing about a setting of the process (SY005).
-_MIN_LAUNCHES = 20
+from analyzer.verdict import verdict_of
 
 DISTRIBUTION = "trace-advisor"
 # Intervals shown beside a finding: enough to draw a bracket, not a copy of the trace.
@@ -89,7 +83,7 @@ def _summary(
     unprofiled = facts.trace.meta.advisor.get("unprofiled_step_ns")
     severities = [item.severity for item in judged]
     return doc.Summary(
-        verdict=_verdict(facts, trust, totals),
+        verdict=verdict_of(facts, totals, unusable=trust.verdict == "unusable"),
         step_ns=_step_times(durations),
         unprofiled_step_ns=unprofiled if isinstance(unprofiled, int) else None,
         reachable_step_ns=reachable_ns(facts, judged),
@@ -103,47 +97,6 @@ def _summary(
         devices=tuple(_device(facts, index) for index in range(len(facts.devices))),
         counts=doc.Counts(**{severity.value: severities.count(severity) for severity in Severity}),
     )
-
-
-def _verdict(facts: Facts, trust: TrustGrade, totals: Mapping[str, int]) -> doc.Verdict:
-    if trust.verdict == "unusable":
-        return doc.Verdict(bound_by="unknown", ratio=0.0, text="Unknown: this trace cannot be the base of advice.")
-    found = verdict(
-        totals, has_device=facts.device is not None, lead_ns=facts.lead_ns, warmup_ratio=_warmup_ratio(facts)
-    )
-    if found.bound_by == "python" and facts.sparse_host_events is not None:
-        text = (
-            f"Unclear: for {share(found.ratio)} of the step the trace holds no op; it was filtered or cut, "
-            "or other threads work."
-        )
-        return doc.Verdict(bound_by="unknown", ratio=found.ratio, text=text)
-    blocking = facts.blocking_launches
-    if (
-        found.bound_by in ("launch", "python")
-        and blocking.launches >= _MIN_LAUNCHES
-        and blocking.ratio >= BLOCKING_RATIO
-    ):
-        text = (
-            f"Sync-bound: {share(blocking.ratio)} of the launches wait for their kernel (SY005), so the host's work and the "
-            f"device's never overlap: for {share(found.ratio)} of the step the device idles."
-        )
-        return doc.Verdict(bound_by="sync", ratio=found.ratio, text=text)
-    stops = facts.pauses.collected | facts.pauses.isolated
-    if found.bound_by == "python" and facts.ratio(stops.total_ns) >= found.ratio / 2:
-        text = (
-            f"Python-bound by pauses: for {share(facts.ratio(stops.total_ns))} of the recorded time the program stops, in "
-            f"{facts.steps_with(stops)} of {facts.used_steps} steps; the others do not wait for it."
-        )
-        return doc.Verdict(bound_by="python", ratio=found.ratio, text=text)
-    if found.bound_by == "python" and facts.may_serve:
-        text = f"{found.text.removesuffix('.')}, or waits for requests: without step marks the trace cannot tell."
-        return doc.Verdict(bound_by="python", ratio=found.ratio, text=text)
-    return found
-
-
-def _warmup_ratio(facts: Facts) -> float:
-    """Share of the used steps that start-up work takes: what was recorded beside them binds nothing."""
-    return facts.ratio((warmup_time(facts)[0] & facts.window()).total_ns)
 
 
 def _step_times(durations: pd.Series[int]) -> doc.StepTimes:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from analyzer.analysis import BoundBy, Verdict
+from analyzer.facts import Facts
+from analyzer.facts.health.warmup import warmup_time
+from analyzer.facts.launches import BLOCKING_RATIO
 from analyzer.units import share
 
 # What a person would call each cause of the waterfall.
@@ -38,6 +41,9 @@ _QUEUED_LEAD_NS = 100_000
 # A second loss is named beside the largest from this share of the step on.
 _WORTH_NAMING = 0.05
 
+# Fewer launches say nothing about a setting of the process (SY005).
+_MIN_LAUNCHES = 20
+
 _SENTENCES: dict[BoundBy, str] = {
     "input": "Input-bound: {who} waits for the data loader for {share} of the step.",
     "sync": "Sync-bound: the host waits for the device, then has to refill it, for {share} of the step.",
@@ -62,6 +68,54 @@ _LOSSES: dict[BoundBy, str] = {
     "compile": "compiling",
     "unknown": "idle time without a known cause",
 }
+
+
+def verdict_of(facts: Facts, totals: Mapping[str, int], *, unusable: bool = False) -> Verdict:
+    """What the run is bound by, as far as its trace can tell.
+
+    Args:
+        facts: The measurements.
+        totals: Nanoseconds by cause over the used steps.
+        unusable: Whether the trace cannot be the base of advice.
+    """
+    if unusable:
+        return Verdict(bound_by="unknown", ratio=0.0, text="Unknown: this trace cannot be the base of advice.")
+    found = verdict(
+        totals, has_device=facts.device is not None, lead_ns=facts.lead_ns, warmup_ratio=_warmup_ratio(facts)
+    )
+    if found.bound_by == "python" and facts.sparse_host_events is not None:
+        text = (
+            f"Unclear: for {share(found.ratio)} of the step the trace holds no op; it was filtered or cut, "
+            "or other threads work."
+        )
+        return Verdict(bound_by="unknown", ratio=found.ratio, text=text)
+    blocking = facts.blocking_launches
+    if (
+        found.bound_by in ("launch", "python")
+        and blocking.launches >= _MIN_LAUNCHES
+        and blocking.ratio >= BLOCKING_RATIO
+    ):
+        text = (
+            f"Sync-bound: {share(blocking.ratio)} of the launches wait for their kernel (SY005), so the host's work and the "
+            f"device's never overlap: for {share(found.ratio)} of the step the device idles."
+        )
+        return Verdict(bound_by="sync", ratio=found.ratio, text=text)
+    stops = facts.pauses.collected | facts.pauses.isolated
+    if found.bound_by == "python" and facts.ratio(stops.total_ns) >= found.ratio / 2:
+        text = (
+            f"Python-bound by pauses: for {share(facts.ratio(stops.total_ns))} of the recorded time the program stops, in "
+            f"{facts.steps_with(stops)} of {facts.used_steps} steps; the others do not wait for it."
+        )
+        return Verdict(bound_by="python", ratio=found.ratio, text=text)
+    if found.bound_by == "python" and facts.may_serve:
+        text = f"{found.text.removesuffix('.')}, or waits for requests: without step marks the trace cannot tell."
+        return Verdict(bound_by="python", ratio=found.ratio, text=text)
+    return found
+
+
+def _warmup_ratio(facts: Facts) -> float:
+    """Share of the used steps that start-up work takes: what was recorded beside them binds nothing."""
+    return facts.ratio((warmup_time(facts)[0] & facts.window()).total_ns)
 
 
 def verdict(

@@ -71,7 +71,8 @@ def check(facts: Facts) -> Iterator[Symptom]:
         yield from _timeless(facts)
     events = sparse_host_events(facts)
     if events is not None:
-        beside = " beside the optimizer's" if facts.device is None else ""
+        alone = facts.device is None and (facts.trace.annotations["kind"] == "optimizer_step").any()
+        beside = " beside the optimizer's" if alone else ""
         yield Symptom(
             "PG005",
             Gravity.CAUTION,
