@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from analyzer.config import load_config
+from analyzer.explain import load_rules
 from recorded import ROOT
 
 FILE = ROOT / ".github" / "examples" / "performance.yml"
@@ -40,6 +42,15 @@ def commands() -> dict[str, str]:
 def test_readme_shows_the_file() -> None:
     blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     assert FILE.read_text("utf-8") in blocks
+
+
+def test_the_configuration_that_readme_shows_is_one(tmp_path: Path) -> None:
+    (block,) = re.findall(r"```toml\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    path = tmp_path / "advisor.toml"
+    path.write_text(block, encoding="utf-8")
+    config = load_config(path, load_rules())
+    assert [str(limit) for limit in config.gate] == ["step_ns<=+3%", "input_ns<=+2%"]
+    assert config.accepted
 
 
 def test_no_command_holds_a_value_of_the_event() -> None:

@@ -24,6 +24,8 @@ _JSON_HEAD = re.compile(rb'^(?:\xef\xbb\xbf)?\s*\{\s*"schema_version"\s*:')
 _HTML_HEAD = re.compile(
     rb"^(?:\xef\xbb\xbf)?\s*<!doctype html>.*<meta name=\"generator\" content=\"advisor", re.DOTALL | re.I
 )
+_COMPARISON_JSON = re.compile(rb'^(?:\xef\xbb\xbf)?\s*\{\s*"schema_version"\s*:\s*"[\d.]*"\s*,\s*"before"\s*:')
+_COMPARISON_PAGE = b'<script type="application/json" id="advisor-comparison">'
 _EMBEDDED = re.compile(rf'<script type="application/json" id="{ELEMENT_ID}">(.*?)</script>'.encode(), re.DOTALL)
 
 
@@ -75,6 +77,8 @@ def load(path: Path) -> Analysis | None:
 
 
 def _embedded(page: bytes, path: Path) -> bytes:
+    if _COMPARISON_PAGE in page:
+        raise _comparison(path)
     match = _EMBEDDED.search(page)
     if match is None:
         raise UnreadableTraceError(
@@ -86,7 +90,17 @@ def _embedded(page: bytes, path: Path) -> bytes:
     return match.group(1)
 
 
+def _comparison(path: Path) -> UnreadableTraceError:
+    return UnreadableTraceError(
+        f"{path.name} is a comparison of two runs, not a report of one",
+        where=str(path),
+        fix="read it as it is, or name the trace of one side",
+    )
+
+
 def _decoded(text: bytes, path: Path) -> Analysis:
+    if _COMPARISON_JSON.match(text):
+        raise _comparison(path)
     try:
         return msgspec.json.decode(text, type=Analysis)
     except (msgspec.DecodeError, RecursionError) as error:

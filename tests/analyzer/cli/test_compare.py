@@ -109,6 +109,9 @@ def test_several_documents_in_one_run(tmp_path: Path, capsys: pytest.CaptureFixt
     starts = [(tmp_path / name).read_text(encoding="utf-8")[:4] for name in names]
     assert starts == ["<!--", "<!do", "{\n  ", "b.js"]
     assert capsys.readouterr().err.count("wrote ") == len(names)
+    for name in ("r.html", "r.json"):
+        assert main(["explain", str(tmp_path / name)]) == 3
+        assert "is a comparison of two runs" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

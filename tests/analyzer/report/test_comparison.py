@@ -9,7 +9,8 @@ import jsonschema
 import msgspec
 import pytest
 
-from analyzer.compare.comparison import Comparison, compare
+import comparisons
+from analyzer.compare.comparison import compare
 from analyzer.compare.gate import GateResult, apply_gate
 from analyzer.limit import Limit
 from analyzer.report.comparison import formats, schema
@@ -18,52 +19,10 @@ from analyzer.report.redact.runs import redact_runs
 from pages import Page
 from snapshots import CONDITIONS, finding, snapshot
 
-HOSTILE = (
-    "</script><img src=x onerror=alert(1)>", "`|a|`@all #1 __b__", "::error title=x::y%0A", "\x1b[31mred\x1b[0m",
-    "\u202eevil", "x" * 10_000, "a\nb", "{{ 7*7 }}",
-)  # fmt: skip
 COMMAND = re.compile(r"^::(error|warning|notice) title=[^:,]*::.+$")
 
 
-def pair() -> Comparison:
-    """A loader fixed, a copy that is new, two steps apart by a third."""
-    before = snapshot(
-        10_000_000, waterfall_ns={"compute": 6e6, "input": 4e6}, findings=(finding("DL001", 4_000_000),),
-        kernels_ns={"gemm": 5e6}, ops_ns={"aten::mm": 1e6},
-    )  # fmt: skip
-    after = snapshot(
-        7_000_000, waterfall_ns={"compute": 6.2e6, "copy": 0.8e6}, findings=(finding("XF001", 500_000),),
-        kernels_ns={"gemm": 5.2e6}, ops_ns={"aten::mm": 1.1e6},
-    )  # fmt: skip
-    return compare([before], [after])
-
-
-def hostile() -> Comparison:
-    """Payloads wherever a trace or a baseline can put a string."""
-    sides = []
-    for step_ns, device in ((10_000_000, "A" + HOSTILE[0]), (11_500_000, HOSTILE[1])):
-        times = {name: float(step_ns // (number + 1)) for number, name in enumerate(HOSTILE)}
-        conditions = msgspec.structs.replace(CONDITIONS, device=device, torch=device)
-        findings = tuple(
-            msgspec.structs.replace(finding("XX001", step_ns // 3), rule=name, title=name) for name in HOSTILE
-        )
-        runs = [
-            snapshot(step_ns, name=name, findings=findings, conditions=conditions, kernels_ns=times, ops_ns=times)
-            for name in HOSTILE
-        ]
-        sides.append(runs)
-    return compare(*sides)
-
-
-def empty() -> Comparison:
-    return compare([snapshot(count=0, waterfall_ns={})], [snapshot(count=0, waterfall_ns={})])
-
-
-def slower() -> Comparison:
-    return compare([snapshot()], [snapshot(11_500_000)])
-
-
-EXAMPLES = [pair, hostile, empty, slower]
+EXAMPLES = [comparisons.pair, comparisons.hostile, comparisons.empty, comparisons.slower]
 GATE = GateResult(passed=False, lines=("FAILED step_ns<=+3%: +15.0 % of the step before",))
 
 
@@ -84,7 +43,7 @@ def test_every_format_is_the_same_each_time_and_holds_no_control_character(form,
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html", "github"])
 def test_every_format_gives_the_answer_and_what_became_of_the_findings(form):
-    text = plain(formats.render(pair(), None, form))
+    text = plain(formats.render(comparisons.pair(), None, form))
     assert "30.0 % faster" in text
     assert re.search("fixed.*DL001|DL001.*fixed", text)
     assert "confirmed: 3.0 ms faster" in text
@@ -93,14 +52,16 @@ def test_every_format_gives_the_answer_and_what_became_of_the_findings(form):
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])
 def test_causes_kernels_ops_and_spread_are_there(form):
-    text = plain(formats.render(pair(), None, form))
+    text = plain(formats.render(comparisons.pair(), None, form))
     for part in ("-4.0 ms", "gemm", "aten::mm", "30 steps of 1 run, median 10 ms, 10 ms to 10 ms"):
         assert part in text
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html", "github"])
 def test_a_failed_gate_is_said(form):
-    assert "FAILED step_ns" in formats.render(slower(), apply_gate(slower(), (Limit("step_ns", 0.03),)), form)
+    assert "FAILED step_ns" in formats.render(
+        comparisons.slower(), apply_gate(comparisons.slower(), (Limit("step_ns", 0.03),)), form
+    )
 
 
 @pytest.mark.parametrize("build", EXAMPLES)
@@ -126,20 +87,20 @@ def test_the_page_is_sound_and_asks_for_nothing(build):
     assert page.of("meta")[2]["content"].startswith("default-src 'none'")
     assert not re.search(r"(?:src|href)=[\"']?(?:https?:)?//", text)
     assert "onerror=alert(1)>" not in text.replace("&gt;", "")
-    assert "7*7" in text or build is not hostile
+    assert "7*7" in text or build is not comparisons.hostile
 
 
 def test_names_of_a_trace_are_text_in_markdown_and_in_the_log():
-    text = formats.render(hostile(), GATE, "markdown")
+    text = formats.render(comparisons.hostile(), GATE, "markdown")
     assert len(text) < 60_000
     outside = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", text)
     assert not re.search(r"<img|@all|#1|__b__|::error", outside)
-    for line in formats.render(hostile(), GATE, "github").splitlines():
+    for line in formats.render(comparisons.hostile(), GATE, "github").splitlines():
         assert COMMAND.match(line), line
 
 
 def test_a_log_shows_no_more_than_the_runner_does():
-    lines = formats.render(hostile(), GATE, "github").splitlines()
+    lines = formats.render(comparisons.hostile(), GATE, "github").splitlines()
     assert sum(line.startswith("::warning") for line in lines) <= 10
 
 

@@ -13,7 +13,9 @@ import msgspec
 import pytest
 
 import analyses
+import comparisons
 from analyzer.report import html, svg
+from analyzer.report.comparison import html as comparison_page
 from browser import document_and_requests, needs_chromium, run
 
 pytestmark = [needs_chromium, pytest.mark.slow]
@@ -107,6 +109,14 @@ def test_picture_with_hostile_names_runs_and_requests_nothing(tmp_path):
     assert [address for address in asked if "canary" in address] == []
 
 
+def test_comparison_of_hostile_names_runs_and_requests_nothing(tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text(comparison_page.render(comparisons.hostile(PAYLOADS)), encoding="utf-8")
+    document, asked = document_and_requests(page, tmp_path / "profile")
+    assert "owned" not in title_of(document)
+    assert [address for address in asked if "canary" in address] == []
+
+
 def test_an_address_opens_its_finding(tmp_path):
     page = tmp_path / "page.html"
     page.write_text(html.render(analyses.example()), encoding="utf-8")
@@ -142,12 +152,12 @@ def axe() -> Path | None:
 
 
 @pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("name", ["example", "healthy", "unusable", "cpu_only", "hostile"])
+@pytest.mark.parametrize("name", ["example", "healthy", "unusable", "cpu_only", "hostile", "pair"])
 def test_axe_finds_no_violation(name, dark, tmp_path):
     source = axe()
     if source is None:
         pytest.skip("needs axe-core: npm install -g axe-core, or AXE_CORE=path/to/axe.min.js")
-    text = html.render(getattr(analyses, name)())
+    text = comparison_page.render(comparisons.pair()) if name == "pair" else html.render(getattr(analyses, name)())
     # The policy would keep axe out, so it is left out here; every section is opened so that all of it is looked at.
     text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text).replace("<details", "<details open")
     if dark:

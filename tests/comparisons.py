@@ -1,0 +1,51 @@
+"""Comparisons made by hand, each consistent in itself."""
+
+from __future__ import annotations
+
+import msgspec
+
+from analyzer.compare.comparison import Comparison, compare
+from snapshots import CONDITIONS, finding, snapshot
+
+HOSTILE = (
+    "</script><img src=x onerror=alert(1)>", "`|a|`@all #1 __b__", "::error title=x::y%0A", "\x1b[31mred\x1b[0m",
+    "\u202eevil", "x" * 10_000, "a\nb", "{{ 7*7 }}",
+)  # fmt: skip
+
+
+def pair() -> Comparison:
+    """A loader fixed, a copy that is new, two steps apart by a third."""
+    before = snapshot(
+        10_000_000, waterfall_ns={"compute": 6e6, "input": 4e6}, findings=(finding("DL001", 4_000_000),),
+        kernels_ns={"gemm": 5e6}, ops_ns={"aten::mm": 1e6},
+    )  # fmt: skip
+    after = snapshot(
+        7_000_000, waterfall_ns={"compute": 6.2e6, "copy": 0.8e6}, findings=(finding("XF001", 500_000),),
+        kernels_ns={"gemm": 5.2e6}, ops_ns={"aten::mm": 1.1e6},
+    )  # fmt: skip
+    return compare([before], [after])
+
+
+def hostile(names: tuple[str, ...] = HOSTILE) -> Comparison:
+    """Payloads wherever a trace or a baseline can put a string."""
+    sides = []
+    for step_ns, device in ((10_000_000, "A" + names[0]), (11_500_000, names[1])):
+        times = {name: float(step_ns // (number + 1)) for number, name in enumerate(names)}
+        conditions = msgspec.structs.replace(CONDITIONS, device=device, torch=device)
+        findings = tuple(
+            msgspec.structs.replace(finding("XX001", step_ns // 3), rule=name, title=name) for name in names
+        )
+        runs = [
+            snapshot(step_ns, name=name, findings=findings, conditions=conditions, kernels_ns=times, ops_ns=times)
+            for name in names
+        ]
+        sides.append(runs)
+    return compare(*sides)
+
+
+def empty() -> Comparison:
+    return compare([snapshot(count=0, waterfall_ns={})], [snapshot(count=0, waterfall_ns={})])
+
+
+def slower() -> Comparison:
+    return compare([snapshot()], [snapshot(11_500_000)])
