@@ -88,6 +88,17 @@ def test_restless_steps_of_one_run_are_inconclusive_and_more_runs_are_asked_for(
     assert judge_change([steps(random, 40) for _ in range(4)], several).kind == "slower"
 
 
+def test_a_change_that_leaves_the_fastest_steps_alone_is_inconclusive_with_one_run_a_side() -> None:
+    """Something took an eighth in most steps, and in some nothing: the script, or who else used the machine."""
+    random = np.random.default_rng(18)
+    before, after = ([[*steps(random, 60, 10e6), *steps(random, 20, 9.5e6)] for _ in range(3)] for _ in range(2))
+    slowed = [[int(step * (1.12 if place < 60 else 1)) for place, step in enumerate(run)] for run in after]
+    change = judge_change(before[:1], slowed[:1])
+    assert (change.kind, change.needed_steps) == ("inconclusive", None)
+    assert "but the fastest steps by" in change.text
+    assert judge_change(before, slowed).kind == "slower"
+
+
 def test_a_change_without_any_overlap_is_believed_of_restless_steps_too() -> None:
     random = np.random.default_rng(16)
     busy = [interrupted(random, step) * 3 for step in steps(random, 40)]
