@@ -32,7 +32,7 @@ PLANTED_RATIO = 0.1
 WARM_UP = 10
 BYTECODE = str(Path(tempfile.gettempdir()) / "advisor-bench-bytecode")
 # Widths of the layers and the batch: mostly matrix products, mostly Python between small ones, mostly collating samples.
-SHAPES = {"mlp": ([512, 512, 512, 10], 128), "small": ([16] * 120, 8), "loader": ([784, 64, 10], 256)}
+SHAPES = {"mlp": ([512, 512, 512, 10], 128), "small": ([16] * 120, 8), "loader": ([784, 64, 10], 2048)}
 WORKS = tuple(SHAPES)
 
 
@@ -111,7 +111,7 @@ def train(work: str, steps: int, sleep_s: float, *, alone: bool) -> list[int]:
     pairs = list(itertools.pairwise(layers))
     model = torch.nn.Sequential(*(part for pair in pairs for part in (torch.nn.Linear(*pair), torch.nn.ReLU())))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    samples = [(torch.rand(layers[0]), index % layers[-1]) for index in range(batch * 8)]
+    samples = [(torch.rand(layers[0]), index % layers[-1]) for index in range(batch * 4)]
     loader = torch.utils.data.DataLoader(samples, batch_size=batch, shuffle=True)
     held = next(iter(loader))
     batches = iter(())
