@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -165,9 +168,21 @@ def _report(path: Path, options: Options, request: Request) -> int:
     """Analyse, write the reports, and say with the exit code what it means."""
     from analyzer.report.load import analyse
 
-    with ProgressLine() as progress:
+    with ProgressLine() as progress, _uncollected():
         analysis = analyse(path, options, progress)
     return _conclude(analysis, path, request)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No cycle collection for one document: scanning millions of live values costs a twentieth of the time and frees nothing."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _report_several(sources: list[Path], options: Options, request: Request) -> int:

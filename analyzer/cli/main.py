@@ -92,21 +92,27 @@ def _show_version(ctx: click.Context, _option: click.Parameter, wanted: bool) ->
         ctx.exit()
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+# The \b keeps click from filling the paragraph that follows.
+_HELP = """Read a PyTorch profiler trace: where each step's time goes, what to change, and how much that saves at most.
+
+\b
+Begin with:
+  advisor collect                record trace.json from the reference training loop
+  advisor explain trace.json     read it
+
+Exit codes: 0 done, 1 a gate failed (--fail-on, --gate), 2 wrong usage, 3 the input could not be read, 4 the input is not to be
+trusted for advice, 70 internal error, 130 interrupted.
+"""
+
+
+@click.group(
+    cls=Commands, help=_HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.option(
     "-V", "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show the version."
 )
 def advisor() -> None:
-    r"""Read a PyTorch profiler trace: where each step's time goes, what to change, and how much that saves at most.
-
-    \b
-    Begin with:
-      advisor collect                record trace.json from the reference training loop
-      advisor explain trace.json     read it
-
-    Exit codes: 0 done, 1 a gate failed (--fail-on), 2 wrong usage, 3 the input could not be read, 4 the input is not to
-    be trusted for advice, 70 internal error, 130 interrupted.
-    """
+    """Find the command; its help is `_HELP`."""
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -48,12 +48,10 @@ def nest(thread: npt.ArrayLike, start_ns: npt.ArrayLike, end_ns: npt.ArrayLike) 
     count = len(start)
     if count == 0:
         return Nesting(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-    # Ranks instead of times, so that (thread, time) fits one integer whatever the clock.
-    times, ranks = np.unique(np.concatenate([start, end]), return_inverse=True)
     threads, lane = np.unique(thread, return_inverse=True)
-    stride = len(times) + 1
-    start_key = lane * stride + ranks[:count]
-    end_key = lane * stride + ranks[count:]
+    start, end, stride = _compact(start, end, len(threads))
+    start_key = lane * stride + start
+    end_key = lane * stride + end
     order = np.lexsort((-end_key, start_key))
     sorted_start = start_key[order]
     lane_first = np.searchsorted(sorted_start, np.arange(len(threads)) * stride)
@@ -76,3 +74,13 @@ def nest(thread: npt.ArrayLike, start_ns: npt.ArrayLike, end_ns: npt.ArrayLike) 
     depths = np.empty(count, dtype=np.int64)
     depths[order] = depth
     return Nesting(parent, depths)
+
+
+def _compact(start: Int64Array, end: Int64Array, threads: int) -> tuple[Int64Array, Int64Array, int]:
+    """Times as numbers below a stride, so that (thread, time) fits one integer: from zero on, or as ranks if that is too large."""
+    first = int(start.min())
+    stride = int(end.max()) - first + 1
+    if stride < (1 << 62) // threads:
+        return start - first, end - first, stride
+    times, ranks = np.unique(np.concatenate([start, end]), return_inverse=True)
+    return ranks[: len(start)], ranks[len(start) :], len(times) + 1
