@@ -11,7 +11,8 @@ already queued; the rest is idle time.
 ## How it is measured
 `|idle and no event on the issuing and the main thread| / |used steps|` (the cause `python` of the waterfall). Pauses with rules of
 their own (garbage collection PY004, isolated gaps ID003) and loops over tensors (PY002, PY003) are taken out. On a CPU-only trace:
-time of the step's thread outside ops. Unit: nanoseconds, shown as a share of the step.
+time of the step's thread outside ops, in stretches long enough to be more than the way from one op to the next. Unit: nanoseconds,
+shown as a share of the step.
 
 ## Example
 Slow:
@@ -44,6 +45,7 @@ recorded shows its waits here.
 
 ## Thresholds
 - `min_ratio`: share of the used steps from which the rule fires.
+- `min_stretch_ns`: on a CPU-only trace, shorter stretches between ops are not counted.
 - `max_events_per_ms`: Python events a millisecond from which the time of a trace with stacks is mostly the profiler's.
 
 ## References
@@ -84,6 +86,12 @@ META = RuleMeta(
     needs=frozenset({Capability.HOST_OPS}),
     thresholds=(
         Threshold("min_ratio", 0.05, "ratio", "between XProf's 3 % and TraceML's 10 %"),
+        Threshold(
+            "min_stretch_ns",
+            100_000,
+            "ns",
+            "in this project's CPU samples nine in ten gaps between ops are below 60 us: interpreter and profiler",
+        ),
         Threshold("max_events_per_ms", 20, "count", "rules.md PG004: with more, stacks distort the step"),
     ),
     explains=("ID002",),
@@ -96,7 +104,7 @@ _WITHOUT_OP_RATIO = 0.2
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when host code outside ops owns at least `min_ratio` of the used steps."""
-    time = _time(facts)
+    time = _time(facts, limits["min_stretch_ns"])
     ratio = facts.ratio(time.total_ns)
     if ratio < limits["min_ratio"]:
         yield clear(f"host code outside any op owns {share(ratio)} of the step, below {share(limits['min_ratio'])}")
@@ -153,9 +161,13 @@ def _confidence(facts: Facts, *, named: bool, inflated: bool) -> Confidence:
     return Confidence.LOW if facts.launches_without_op >= _WITHOUT_OP_RATIO else Confidence.MEDIUM
 
 
-def _time(facts: Facts) -> IntervalSet:
-    """The cause `python` without what other rules know more about."""
-    return facts.waterfall.owned("python") - facts.pauses.all - loop_time(facts)
+def _time(facts: Facts, min_stretch_ns: float) -> IntervalSet:
+    """The cause `python` without what other rules know more about; on the CPU without the steps from op to op."""
+    time = facts.waterfall.owned("python") - facts.pauses.all - loop_time(facts)
+    if facts.device is not None:
+        return time
+    long = time.end_ns - time.start_ns >= min_stretch_ns
+    return IntervalSet(time.start_ns[long], time.end_ns[long])
 
 
 def _inflated(facts: Facts, time: IntervalSet, limit: float) -> bool:

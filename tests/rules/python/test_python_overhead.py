@@ -144,3 +144,15 @@ def test_a_list_of_small_ops_nobody_else_speaks_of_is_not_left_out() -> None:
             builder.launch(start + index * 10, kernel_start=kernel, kernel_dur=1_995)
     found = judged(RULE, builder)
     assert found.ns_per_step == pytest.approx(40 * 600_000, rel=0.02)
+
+
+@pytest.mark.parametrize(("gap", "state"), [(99, State.CLEAR), (101, State.FIRED)])
+def test_on_the_cpu_the_way_from_one_op_to_the_next_is_not_counted(gap: int, state: State) -> None:
+    builder = TraceBuilder(None)
+    for number in range(3):
+        at = number * 10_000
+        builder.step(number, at, 10_000)
+        for begin in range(at, at + 10_000, 500):
+            # A fifth of the step is gaps, each as long as an interpreter and a profiler need; or a little longer.
+            builder.op("aten::add", begin + gap, 500 - gap)
+    assert run(RULE, builder).state is state
