@@ -133,8 +133,8 @@ def test_boundary_of_the_share(limit: float, state: State) -> None:
 def test_names_the_users_line() -> None:
     builder = world()
     for number in range(3):
-        builder.python("/work/project/train.py(5): main", number * STEP, STEP)
-        builder.python("/work/project/losses.py(12): hinge", number * STEP + 990, 2_000)
+        builder.python("/srv/project/train.py(5): main", number * STEP, STEP)
+        builder.python("/srv/project/losses.py(12): hinge", number * STEP + 990, 2_000)
         builder.python("torch/_tensor.py(30): __getitem__", number * STEP + 995, 100)
     found = judged(RULE, builder)
     assert found.finding.location is not None
