@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import islice
 from pathlib import Path
 
-from traces.errors import UnreadableTraceError
 from traces.progress import Progress, silent
-from traces.reader.chunks import Chunks
-from traces.reader.repairs import Repairs
-from traces.reader.shapes import RawEvents
-from traces.reader.source import STDIN, Source
-from traces.rewrite.mended import Rewritten
-from traces.rewrite.writer import check_output, trace_writer
-
-_AT_ONCE = 10_000
+from traces.rewrite.mended import Rewritten, write_mended
 
 
 def write_annotated(path: Path, output: Path, added: Iterable[bytes], progress: Progress = silent) -> Rewritten:
@@ -31,19 +22,4 @@ def write_annotated(path: Path, output: Path, added: Iterable[bytes], progress: 
         UnreadableTraceError: The trace cannot be read at all, or holds no events.
         UsageError: The copy cannot be written.
     """
-    check_output(output, path)
-    repairs = Repairs("standard input" if path == STDIN else path.name)
-    with Source(path, progress, repairs) as source:
-        chunks = Chunks(source.blocks(), source.name, repairs, RawEvents())
-        with trace_writer(output) as writer:
-            for events in chunks:
-                writer.write(events)
-            if not writer.events:
-                raise UnreadableTraceError(
-                    f"{source.name} holds no events", where=str(path), fix="record the trace again"
-                )
-            rest = iter(added)
-            while batch := list(islice(rest, _AT_ONCE)):
-                writer.write(batch)
-            writer.finish(chunks.top)
-    return Rewritten(writer.events, output.stat().st_size, repairs.listed())
+    return write_mended(path, output, progress, added)

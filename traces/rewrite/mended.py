@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from traces.errors import UnreadableTraceError
@@ -13,6 +15,8 @@ from traces.reader.shapes import RawEvents
 from traces.reader.source import STDIN, Source
 from traces.rewrite.writer import check_output, trace_writer
 from traces.trace import Repair
+
+_AT_ONCE = 10_000
 
 
 @dataclass(frozen=True)
@@ -30,13 +34,14 @@ class Rewritten:
     repairs: tuple[Repair, ...]
 
 
-def write_mended(path: Path, output: Path, progress: Progress = silent) -> Rewritten:
+def write_mended(path: Path, output: Path, progress: Progress = silent, added: Iterable[bytes] = ()) -> Rewritten:
     """Writes a repaired copy of a trace.
 
     Args:
         path: The trace; `-` is the standard input.
         output: The copy; compressed when its name ends in .gz.
         progress: Told how far reading is.
+        added: Further events to put after the trace's own, each a JSON object.
 
     Raises:
         UnreadableTraceError: The trace cannot be read at all, or holds no events.
@@ -53,5 +58,8 @@ def write_mended(path: Path, output: Path, progress: Progress = silent) -> Rewri
                 raise UnreadableTraceError(
                     f"{source.name} holds no events", where=str(path), fix="record the trace again"
                 )
+            rest = iter(added)
+            while batch := list(islice(rest, _AT_ONCE)):
+                writer.write(batch)
             writer.finish(chunks.top)
     return Rewritten(writer.events, output.stat().st_size, repairs.listed())
