@@ -42,6 +42,7 @@ from analyzer.facts.pauses import Pauses, pauses
 from analyzer.facts.precision import Casts, MatrixWork, casts, double_kernels, matrix_work
 from analyzer.facts.ranks import RankSkew, rank_skew
 from analyzer.facts.repetition import Repetition, repetition
+from analyzer.facts.restarts import Restarts, restarts
 from analyzer.facts.stacks import Stacks
 from analyzer.facts.steps import Steps, find_steps
 from analyzer.facts.transfers import Transfers, transfers
@@ -131,7 +132,14 @@ class Facts:
     @cached_property
     def host(self) -> HostActivity:
         """What each host thread does when."""
-        return HostActivity(self.trace, self.launched)
+        main = self.main_thread
+        preparing = {} if main is None else {main: self.restarts.making_spans}
+        return HostActivity(self.trace, self.launched, preparing)
+
+    @cached_property
+    def restarts(self) -> Restarts:
+        """Iterators of a loader with workers made in the trace, used steps or not."""
+        return restarts(self.trace, self.main_thread)
 
     def waterfall_of(self, device: DeviceActivity | None, window: IntervalSet) -> Waterfall:
         """The exclusive causes of one device (or of the CPU, for None) over a window."""

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from analyzer.facts.host import per_thread
+from analyzer.facts.op_tree import BoolArray
 from analyzer.intervals import EMPTY, IntervalSet
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 _REGION = re.compile(r"Torch-Compiled Region(?:: (\d+)/(\d+))?")
 _GUARDS = re.compile(r"TorchDynamo Cache Lookup|Pregraph bytecode")
+# What a region holds by itself, before its compiled code runs.
+_PROLOGUE = re.compile(r"AOTDispatcher Runtime Wrapper Prologue")
+_CODE = re.compile(r"CompiledFunction$")
 _BACKWARD = re.compile(r"CompiledFunctionBackward|autograd::engine::evaluate_function")
 
 
@@ -25,12 +29,14 @@ class Compiled:
     """Compiled code in the used steps.
 
     Args:
-        regions: Calls of compiled regions that start in the used steps.
+        regions: Calls of compiled regions that start in the used steps, those inside another one included: after a graph break
+            the rest of a function is a region of its own, which the one before calls.
         frames_per_step: Distinct frames (functions, or pieces of one after a graph break) called per step, at most.
         guards: Checking guards and looking up compiled code.
         between: From the first to the last region of a step on their thread, what is inside neither a region nor a guard nor the
             backward pass.
-        eager: The part of `between` that ops own.
+        eager: The part of `between` that ops own, and ops in a region that calls another one but outside its compiled code.
+        passing: In a region that calls another one, what neither compiled code, guards nor any other op owns.
         compiling: Ranges of compilation in the used steps.
         compiling_steps: Used steps that hold any of it.
         versions: The largest number of compiled versions of one frame: above 1, it was compiled again.
@@ -41,6 +47,7 @@ class Compiled:
     guards: IntervalSet
     between: IntervalSet
     eager: IntervalSet
+    passing: IntervalSet
     compiling: IntervalSet
     compiling_steps: int
     versions: int
@@ -50,9 +57,10 @@ def compiled(facts: Facts) -> Compiled:
     """Measures compiled regions; all zero where nothing was compiled."""
     window = facts.window()
     ops = facts.trace.ops
-    region_rows = facts.op_tree.outermost(_named(facts, _REGION))
-    regions = ops[region_rows]
-    regions = regions[window.contains(regions["start_ns"].to_numpy())]
+    every = _named(facts, _REGION)
+    region_rows = facts.op_tree.outermost(every)
+    regions = ops[every & window.contains(ops["start_ns"].to_numpy())]
+    outermost = regions[region_rows[regions.index]]
     ranges = facts.trace.annotations
     compiling = ranges[ranges["kind"] == "compile"]
     spans = IntervalSet(compiling["start_ns"].to_numpy(), compiling["end_ns"].to_numpy()) & window
@@ -60,7 +68,8 @@ def compiled(facts: Facts) -> Compiled:
     touched = spans.overlap_with(used["start_ns"].to_numpy(), used["end_ns"].to_numpy()) > 0
     names = [str(name) for name in regions["name"].unique()]
     guards = _union(ops[_named(facts, _GUARDS)]) & window
-    between, frames = _between(facts, regions)
+    between, frames = _between(facts, regions, outermost)
+    passing, inside = _nested(facts, every, guards)
     between = between - _union(ops[_named(facts, _BACKWARD)]) - guards
     thread = int(regions["thread"].mode().iloc[0]) if len(regions) else -1
     return Compiled(
@@ -68,14 +77,15 @@ def compiled(facts: Facts) -> Compiled:
         frames_per_step=frames,
         guards=guards,
         between=between,
-        eager=between & per_thread(ops[~region_rows]).get(thread, EMPTY),
+        eager=(between & per_thread(ops[~region_rows]).get(thread, EMPTY)) | inside,
+        passing=passing & window,
         compiling=spans,
         compiling_steps=int(touched.sum()),
         versions=_versions(names),
     )
 
 
-def _named(facts: Facts, pattern: re.Pattern[str]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _named(facts: Facts, pattern: re.Pattern[str]) -> BoolArray:
     return facts.op_tree.named(lambda name: pattern.match(name) is not None)
 
 
@@ -83,9 +93,9 @@ def _union(frame: pd.DataFrame) -> IntervalSet:
     return IntervalSet(frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy())
 
 
-def _between(facts: Facts, regions: pd.DataFrame) -> tuple[IntervalSet, int]:
-    """Time between the regions of each step, and how many distinct frames a step calls at most."""
-    inside = _union(regions)
+def _between(facts: Facts, regions: pd.DataFrame, outermost: pd.DataFrame) -> tuple[IntervalSet, int]:
+    """Time between the outermost regions of each step, and how many distinct frames a step calls at most."""
+    inside = _union(outermost)
     gaps, frames = EMPTY, 0
     starts = regions["start_ns"].to_numpy()
     used = facts.steps.used
@@ -95,6 +105,26 @@ def _between(facts: Facts, regions: pd.DataFrame) -> tuple[IntervalSet, int]:
             frames = max(frames, len({_frame(str(name)) for name in mine["name"].unique()}))
             gaps |= inside.complement(int(mine["start_ns"].min()), int(mine["end_ns"].max()))
     return gaps & facts.window(), frames
+
+
+def _nested(facts: Facts, regions: BoolArray, guards: IntervalSet) -> tuple[IntervalSet, IntervalSet]:
+    """Of regions that call another region: what no op in them owns, and what eager ops own.
+
+    Ops are known to be eager only where the compiled code is marked: without gradients its ops are the region's own.
+    """
+    tree, ops = facts.op_tree, facts.trace.ops
+    parent = tree.parent
+    calling = np.zeros(len(regions), dtype=bool)
+    nested = regions & regions[parent] & (parent != np.arange(len(parent)))
+    calling[parent[nested]] = True
+    own = regions | _named(facts, _GUARDS) | _named(facts, _PROLOGUE)
+    code = _named(facts, _CODE)
+    marked = np.zeros(len(regions), dtype=bool)
+    marked[parent[code]] = True
+    inner = _union(ops[regions & ~calling])
+    passing = _union(ops[calling]) - inner - _union(ops[calling[parent] & ~own]) - guards
+    eager = calling[parent] & marked[parent] & ~own & ~code
+    return passing, _union(ops[eager]) & facts.window()
 
 
 def _frame(name: str) -> str:

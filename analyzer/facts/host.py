@@ -18,11 +18,15 @@ class HostActivity:
     Args:
         trace: The trace.
         launched: From `launches.launches`: tells which memory-copy call moves what.
+        preparing: Per thread, when a loader's iterator is made: waiting for input without a range of its own.
     """
 
-    def __init__(self, trace: Trace, launched: pd.DataFrame) -> None:
+    def __init__(
+        self, trace: Trace, launched: pd.DataFrame, preparing: Mapping[int, IntervalSet] | None = None
+    ) -> None:
         self._trace = trace
         self._launched = launched
+        self._preparing = preparing or {}
 
     @cached_property
     def calls(self) -> pd.DataFrame:
@@ -69,7 +73,10 @@ class HostActivity:
             "calls": calls,
             "collectives": trace.collectives,
         }
-        return {name: per_thread(frame) for name, frame in frames.items()}
+        spans = {name: per_thread(frame) for name, frame in frames.items()}
+        for thread, making in self._preparing.items():
+            spans["input"][thread] = spans["input"].get(thread, EMPTY) | making
+        return spans
 
     def during(self, what: str, thread: int) -> IntervalSet:
         """When a thread is inside `what`.

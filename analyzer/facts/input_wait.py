@@ -24,7 +24,7 @@ class InputWait:
     Args:
         calls: One row per call: name, start_ns, end_ns, dur_ns, idle_ns (device-idle part that input owns), step (number).
         owned: The part of the window that waiting for input owns (cause `input`).
-        host: Time inside the calls, whether or not the device works meanwhile.
+        host: Time inside the calls and while an iterator starts its workers, whether or not the device works meanwhile.
         steps_seen: Used steps in which input owns time.
     """
 
@@ -67,7 +67,8 @@ def input_wait(facts: Facts) -> InputWait:
             "step": used["number"].to_numpy()[step] if len(used) else step,
         }
     )
-    host = IntervalSet(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()) & facts.window()
+    inside_calls = IntervalSet(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy())
+    host = (inside_calls | facts.restarts.making_spans) & facts.window()
     seen = int((owned.overlap_with(used["start_ns"].to_numpy(), used["end_ns"].to_numpy()) > 0).sum())
     return InputWait(calls, owned, host, seen)
 

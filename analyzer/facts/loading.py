@@ -142,21 +142,3 @@ def worker_bound(facts: Facts) -> WorkerBound:
 def is_bursty(pattern: WaitPattern) -> bool:
     """Whether nearly all waiting is in few calls (the definition of rules.md DL004)."""
     return pattern.spread >= _BURSTY_SPREAD and pattern.top_ratio >= _BURSTY_TOP_RATIO
-
-
-def steps_per_epoch(facts: Facts) -> int | None:
-    """Steps of one pass over the data; None where `advisor collect` did not record it."""
-    batch, length = facts.collected.batch_size, facts.collected.dataset_length
-    return max(1, length // batch) if batch and length else None
-
-
-def restart_seen(facts: Facts) -> bool:
-    """Whether a recorded stack shows the loader's iterator being made inside the used steps."""
-    python = facts.trace.python
-    if not len(python):
-        return False
-    # The iterator's constructor starts the workers.
-    names = python["name"].cat.categories
-    making = names[names.str.contains(r"dataloader\.py\(\d+\): (?:_get_iterator|_reset)", regex=True)]
-    rows = python[python["name"].isin(making)]
-    return bool(facts.window().contains(rows["start_ns"].to_numpy()).any())

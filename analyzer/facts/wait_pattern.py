@@ -98,8 +98,9 @@ class WaitPattern:
 
 
 def wait_pattern(facts: Facts) -> WaitPattern:
-    """The pattern of the loader's calls."""
+    """The pattern of the loader's calls, without those that end an epoch or begin one: they wait for something else (DL005)."""
     calls = facts.input_wait.calls.sort_values("start_ns")
+    calls = calls[~facts.restarts.has(calls["start_ns"].to_numpy())]
     return WaitPattern(
         calls["start_ns"].to_numpy(np.int64), calls["end_ns"].to_numpy(np.int64), calls["dur_ns"].to_numpy(np.int64)
     )

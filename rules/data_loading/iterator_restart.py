@@ -1,17 +1,19 @@
 """DL005 iterator-restart: the loader's worker processes are started again inside the recording.
 
 ## What it finds
-One call of a loader with workers that takes at least ten times as long as the others: the beginning of an epoch.
+Beginnings of epochs at which worker processes are started: the old ones are shut down, new ones started, the first batch made.
 
 ## Why it costs time
 `iter(loader)` starts every worker process, which imports the program and copies the dataset, and then waits until the first
 batch is made. Without `persistent_workers` that happens at every epoch.
 
 ## How it is measured
-Durations of `_MultiProcessingDataLoaderIter.__next__` in the used steps: one call of at least 10 times the median of the
-others, whose idle time is at least 5 % of the used steps; or, with stacks, a call of `_get_iterator`. It costs once an epoch:
-the bound counts the share of an epoch that was recorded where `advisor collect` recorded the size of the data; otherwise
-the severity is low at most.
+The iterator draws the workers' seed on the training thread (`aten::random_`, `aten::item`) and starts them before its first
+`_MultiProcessingDataLoaderIter.__next__`; a call just before that found the old epoch at its end. Idle time in all three beyond
+a median call, as a share of the used steps. Where the draw is not in the trace: one call of at least 10 times the median of the
+others at the beginning of the recording, or with stacks a call of `_get_iterator`. It costs once an epoch: the bound counts the
+share of an epoch that was recorded, where `advisor collect` recorded the size of the data or several beginnings come at equal
+distances; otherwise the severity is low at most.
 
 ## Example
 Slow:
@@ -39,12 +41,13 @@ for epoch in range(epochs):
 Per epoch the wait beyond a usual call; per step that divided by the steps of an epoch.
 
 ## When it is wrong
-The first batch of a training run always waits for the workers: record in the middle of an epoch. A slow sample looks the
-same when only one of them is in the recording (DL004).
+The first batch of a training run always waits for the workers: record in the middle of an epoch. A slow sample at the beginning
+of a recording looks the same where the draw of the seed is not in it (DL004). A loader for validation that starts its workers
+between epochs is counted, too; the same argument helps it.
 
 ## Thresholds
-- `min_times`: multiple of the other calls' median from which a call is a restart.
-- `min_ratio`: idle time in that call as a share of the used steps.
+- `min_times`: multiple of the other calls' median from which a call without a seen start is one.
+- `min_ratio`: idle time in the restarts as a share of the used steps.
 
 ## References
 - Lightning's warning about persistent_workers
@@ -54,9 +57,10 @@ same when only one of them is in the recording (DL004).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from analyzer.facts import Facts
-from analyzer.facts.loading import restart_seen, steps_per_epoch
+from analyzer.facts.restarts import epoch_steps, restart_seen, seed_drawn_between
 from analyzer.finding import (
     Advice,
     Confidence,
@@ -69,8 +73,9 @@ from analyzer.finding import (
     clear,
     not_applicable,
 )
+from analyzer.intervals import IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
-from analyzer.units import duration, share
+from analyzer.units import count, duration, share
 
 META = RuleMeta(
     code="DL005",
@@ -87,54 +92,100 @@ META = RuleMeta(
 
 _FEW_CALLS = 3
 _SPREAD = "spread over the steps of an epoch"
-_NOT_SPREAD = "as if every recording of this length had one: an epoch is longer"
+_NOT_SPREAD = "as if every recording of this length had as many: how long an epoch is was not recorded"
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Restarts in the used steps, however they were seen.
+
+    Args:
+        time: Idle time in them beyond a usual call.
+        number: How many.
+        longest_ns: The longest, on the host's clock.
+        confidence: How sure it is that these are restarts.
+        caveats: What else they could be.
+    """
+
+    time: IntervalSet
+    number: int
+    longest_ns: int
+    confidence: Confidence
+    caveats: tuple[str, ...] = ()
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
-    """Fires on a single call far longer than all others."""
-    wait, pattern = facts.input_wait, facts.wait_pattern
-    if not wait.multi_process:
+    """Fires where starting workers again takes at least `min_ratio` of the used steps."""
+    if not facts.input_wait.multi_process:
         yield not_applicable("no batches from worker processes in the used steps")
         return
-    if len(pattern.dur_ns) < _FEW_CALLS:
-        yield cannot_tell(f"needs at least {_FEW_CALLS} batches in the used steps: schedule(..., active=6)")
+    found = _marked(facts) or _unmarked(facts, limits["min_times"])
+    if isinstance(found, Outcome):
+        yield found
         return
-    late = pattern.longer_than(limits["min_times"])
-    claims = wait.owned & pattern.beyond(late, pattern.median_ns)
-    ratio = facts.ratio(claims.total_ns)
-    if len(late) != 1 or ratio < limits["min_ratio"]:
-        longest = duration(float(pattern.dur_ns.max()))
-        yield clear(
-            f"the longest call takes {longest}, the median {duration(pattern.median_ns)}: {share(ratio)} of the steps"
-        )
+    ratio = facts.ratio(found.time.total_ns)
+    if ratio < limits["min_ratio"]:
+        many = count(found.number, "start")
+        yield clear(f"{many} of workers in the used steps: {share(ratio)} of them, below {share(limits['min_ratio'])}")
         return
-    epoch = steps_per_epoch(facts)
-    once = min(1.0, facts.used_steps / epoch) if epoch else 1.0
+    epoch = epoch_steps(facts)
+    usual = duration(facts.wait_pattern.median_ns)
     yield Finding(
-        why=f"One call of the loader takes {duration(float(pattern.dur_ns[late[0]]))}, the others {duration(pattern.median_ns)}: "
-        "workers are started and the first batch is made. It costs once an epoch"
-        + (f" of {epoch:,} steps." if epoch else "; how long an epoch is was not recorded."),
+        why=f"Workers are started {'once' if found.number == 1 else f'{found.number} times'} in the recorded steps: training waits "
+        f"{duration(found.longest_ns)} until the first batch is made, and {usual} for the others. It costs once an epoch"
+        + (f" of {count(epoch, 'step')}." if epoch else "; how long an epoch is was not recorded."),
         saving=Saving(
-            claims.scaled(once),
-            basis=f"idle time in that call beyond a median one, {_SPREAD if epoch else _NOT_SPREAD}",
+            found.time.scaled(_part(facts, found.number, epoch)),
+            basis=f"idle time in the start beyond a median call, {_SPREAD if epoch else _NOT_SPREAD}",
         ),
         fix=_FIX,
         verify="Record across the end of an epoch again: no call should stand out.",
-        steps_seen=1,
-        confidence=_confidence(facts, int(late[0])),
-        evidence=(Series("each call of the loader", "ns", tuple(pattern.dur_ns.tolist())),),
+        steps_seen=facts.steps_with(found.time),
+        confidence=found.confidence,
+        evidence=(Series("each call of the loader", "ns", tuple(facts.input_wait.calls["dur_ns"].tolist())),),
         severity_cap=Severity.HIGH if epoch else Severity.LOW,
-        caveats=()
-        if restart_seen(facts)
-        else ("A single slow sample looks the same; with stacks the restart itself would be seen.",),
+        caveats=found.caveats,
     )
 
 
-def _confidence(facts: Facts, position: int) -> Confidence:
-    """Seen in a stack it is sure; at the recording's start likely; elsewhere a slow sample is as likely."""
-    if restart_seen(facts):
-        return Confidence.HIGH
-    return Confidence.MEDIUM if position == 0 else Confidence.LOW
+def _marked(facts: Facts) -> _Found | None:
+    """The restarts whose draw of the seed is in the trace; None where there is none."""
+    restarts = facts.restarts.within(facts.window())
+    if not len(restarts):
+        return None
+    first = restarts.first
+    usual = IntervalSet(first[:, 0], first[:, 0] + int(facts.wait_pattern.median_ns))
+    longest = int((first[:, 1] - restarts.ended[:, 0]).max())
+    time = (facts.input_wait.owned & restarts.spans) - usual
+    return _Found(time, len(restarts), longest, Confidence.HIGH)
+
+
+def _unmarked(facts: Facts, min_times: float) -> _Found | Outcome:
+    """One call far longer than all others, where no start of workers can be seen."""
+    pattern = facts.wait_pattern
+    if len(pattern.dur_ns) < _FEW_CALLS:
+        return cannot_tell(f"needs at least {_FEW_CALLS} batches in the used steps: schedule(..., active=6)")
+    late = pattern.longer_than(min_times)
+    longest = int(pattern.dur_ns.max())
+    if len(late) != 1:
+        return clear(f"the longest call takes {duration(longest)}, the median {duration(pattern.median_ns)}")
+    seen, first = restart_seen(facts), late[0] == 0
+    if not seen and not first and not seed_drawn_between(facts) and len(facts.trace.ops):
+        return clear(f"one call takes {duration(longest)}, but no iterator is made before it: a slow sample (DL004)")
+    # At the recording's start it is likely; elsewhere a slow sample is as likely.
+    confidence = Confidence.HIGH if seen else Confidence.MEDIUM if first else Confidence.LOW
+    doubt = () if seen else ("A single slow sample looks the same; with stacks the restart itself would be seen.",)
+    time = facts.input_wait.owned & pattern.beyond(late, pattern.median_ns)
+    return _Found(time, 1, longest, confidence, doubt)
+
+
+def _part(facts: Facts, number: int, epoch: int | None) -> float:
+    """The part of what was recorded that a recording of this length holds on average; all of it where an epoch is unknown."""
+    if epoch is None:
+        return 1.0
+    batches = len(facts.wait_pattern.dur_ns) + len(facts.restarts.within(facts.window()))
+    # Starts beyond one an epoch are another loader's: they belong to the same epochs.
+    return min(1.0, batches / epoch / min(number, -(-batches // epoch)))
 
 
 _FIX = (

@@ -9,10 +9,12 @@ run, and begins another. Between regions nothing is fused, every operator is lau
 guards before it runs.
 
 ## How it is measured
-Regions are ops named `Torch-Compiled Region: <frame>/<version>`. Per step, the time from the first to the last region that lies
-in neither a region nor a guard (`TorchDynamo Cache Lookup`, `Pregraph bytecode`) nor the backward pass. Fires with at least
-`min_regions` distinct frames a step, when ops own `min_eager_ratio` of the steps there, or guards `min_guard_ratio`. The bound
-is the device-idle part of both; on a CPU-only trace the guards and the Python time between regions.
+Regions are ops named `Torch-Compiled Region: <frame>/<version>`; after a graph break the rest of a function is a region with a
+number of its own, inside or after the one before. Per step, the time from the first to the last region that lies in neither a
+region nor a guard (`TorchDynamo Cache Lookup`, `Pregraph bytecode`) nor the backward pass; and in a region that calls another
+one, what its compiled code does not own. Fires with at least `min_regions` distinct frames a step, when eager ops own
+`min_eager_ratio` of the steps there, or guards and the way from one region into the next `min_guard_ratio`. The bound is the
+device-idle part of these; on a CPU-only trace all but the ops.
 
 ## Example
 Slow:
@@ -47,7 +49,7 @@ numbers, and frames cannot be told apart.
 ## Thresholds
 - `min_regions`: distinct compiled frames per step.
 - `min_eager_ratio`: share of the used steps that ops own between regions.
-- `min_guard_ratio`: share of the used steps spent checking guards.
+- `min_guard_ratio`: share of the used steps spent checking guards and going from one region into the next.
 
 ## References
 - https://docs.pytorch.org/docs/stable/torch.compiler_profiling_torch_compile.html
@@ -86,21 +88,22 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if not found.regions:
         yield not_applicable("no compiled region in the used steps")
         return
-    eager, guards = facts.ratio(found.eager.total_ns), facts.ratio(found.guards.total_ns)
+    eager, guards = facts.ratio(found.eager.total_ns), facts.ratio((found.guards | found.passing).total_ns)
     broken = found.frames_per_step >= limits["min_regions"]
     if not broken or (eager < limits["min_eager_ratio"] and guards < limits["min_guard_ratio"]):
         yield clear(
-            f"compiled frames a step: {found.frames_per_step}; eager ops between them {share(eager)} of it, guards {share(guards)}"
+            f"compiled frames a step: {found.frames_per_step}; eager ops between them {share(eager)} of it, "
+            f"guards and the way between them {share(guards)}"
         )
         return
     claims = _claims(facts)
     yield Finding(
-        why=f"A step calls {found.frames_per_step} compiled frames; eager ops between them own {share(eager)} of it and guards "
-        f"{share(guards)}.",
-        saving=Saving(claims=claims, basis="device-idle time between compiled regions and in guards"),
+        why=f"A step calls {found.frames_per_step} compiled frames; eager ops between them own {share(eager)} of it, guards and "
+        f"the way from one to the next {share(guards)}.",
+        saving=Saving(claims=claims, basis="idle time between compiled regions and in guards"),
         fix=_fix(),
         verify="Record again: one `Torch-Compiled Region` per pass over the model, and fewer ops between.",
-        steps_seen=steps_touched(facts, found.between | found.guards),
+        steps_seen=steps_touched(facts, found.between | found.guards | found.passing),
         confidence=Confidence.MEDIUM,
         evidence=(_bars(facts),),
         caveats=("Blocks that you compile one by one on purpose look the same.",),
@@ -110,9 +113,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 def _claims(facts: Facts) -> IntervalSet:
     found, owned = facts.compiled, facts.waterfall.owned
     if facts.device is None:
-        return (found.guards & facts.window()) | (found.between & owned("python"))
+        return ((found.guards | found.passing) & facts.window()) | (found.between & owned("python"))
     host = owned("framework") | owned("launch") | owned("python") | owned("sync")
-    return (found.between | found.guards) & host
+    return (found.between | found.eager | found.guards | found.passing) & host
 
 
 def _fix() -> tuple[Advice, ...]:
@@ -133,7 +136,7 @@ def _bars(facts: Facts) -> Bars:
         "ns",
         (
             Bar("eager ops between regions", facts.per_step(found.eager.total_ns)),
-            Bar("Python between regions", facts.per_step((found.between - found.eager).total_ns)),
+            Bar("Python between regions", facts.per_step(((found.between | found.passing) - found.eager).total_ns)),
             Bar("guards", facts.per_step(found.guards.total_ns)),
         ),
     )

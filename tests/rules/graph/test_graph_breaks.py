@@ -33,7 +33,10 @@ def world(
 def test_fires_with_the_idle_time_between_regions() -> None:
     found = judged(RULE, world())
     assert found.ns_per_step == 20_000_000
-    assert found.finding.why == "A step calls 2 compiled frames; eager ops between them own 20 % of it and guards 0 %."
+    assert (
+        found.finding.why
+        == "A step calls 2 compiled frames; eager ops between them own 20 % of it, guards and the way from one to the next 0 %."
+    )
 
 
 def test_guards_alone_suffice() -> None:
@@ -64,6 +67,38 @@ def test_boundary_of_guards(guards: float, state: State) -> None:
 
 def test_on_a_cpu_only_trace_ops_are_work_and_guards_are_not() -> None:
     assert judged(RULE, world(device=None, guards=3_000)).ns_per_step == 3_000_000
+
+
+def nested(*, eager: float = 0, way: float = 3_000, device: str | None = None) -> TraceBuilder:
+    """As torch 2.15 writes it: the region after the break lies inside the one before."""
+    builder = TraceBuilder(device)
+    for number in range(3):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        builder.op("Torch-Compiled Region: 0/0", at, 40_000 + eager + way)
+        builder.op("CompiledFunction", at, 20_000)
+        if eager:
+            builder.op("aten::relu", at + 20_000, eager)
+        builder.op("Torch-Compiled Region: 1/0", at + 20_000 + eager + way, 20_000)
+        builder.op("CompiledFunction", at + 20_000 + eager + way, 20_000)
+        builder.op("aten::linear", at + 40_000 + eager + way, 60_000 - eager - way)
+    return builder
+
+
+def test_a_region_inside_another_is_a_break() -> None:
+    found = judged(RULE, nested())
+    assert found.ns_per_step == 3_000_000
+    assert "2 compiled frames" in found.finding.why
+    assert "the way from one to the next 3.0 %" in found.finding.why
+
+
+def test_eager_ops_inside_the_outer_region_are_seen() -> None:
+    assert "eager ops between them own 6.0 %" in judged(RULE, nested(eager=6_000, way=0)).finding.why
+
+
+@pytest.mark.parametrize(("way", "state"), [(1_900, State.CLEAR), (2_100, State.FIRED)])
+def test_boundary_of_the_way_between(way: float, state: State) -> None:
+    assert run(RULE, nested(way=way)).state is state
 
 
 def test_not_applicable_without_compiled_code() -> None:

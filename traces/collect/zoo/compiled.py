@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor, nn
@@ -39,30 +39,48 @@ def one_shape(device: torch.device) -> Iterator[None]:
         yield
 
 
-class Broken(nn.Module):
-    """Leaves the graph after every layer; written out, because a break inside a `for` leaves no graph at all."""
+class Layers(nn.Module):
+    """Does something after every layer; written out, because a break inside a `for` leaves no graph at all.
 
-    def __init__(self) -> None:
+    Args:
+        leave: Called between layers.
+    """
+
+    def __init__(self, leave: Callable[[], None]) -> None:
         super().__init__()
+        self.leave = leave
         self.first, self.second, self.third = (nn.Linear(FEATURES, FEATURES) for _ in range(3))
         self.head = nn.Linear(FEATURES, CLASSES)
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Scores of a batch."""
         inputs = torch.relu(self.first(inputs))
-        torch._dynamo.graph_break()
+        self.leave()
         inputs = torch.relu(self.second(inputs))
-        torch._dynamo.graph_break()
+        self.leave()
         inputs = torch.relu(self.third(inputs))
-        torch._dynamo.graph_break()
+        self.leave()
         scores: Tensor = self.head(inputs)
         return scores
 
 
 def graph_breaks(device: torch.device) -> Iterator[None]:
     """Three breaks in every forward pass."""
+    return _layers(device, torch._dynamo.graph_break)
+
+
+def whole_graph(device: torch.device) -> Iterator[None]:
+    """The same without a break."""
+    return _layers(device, _nothing)
+
+
+def _nothing() -> None:
+    pass
+
+
+def _layers(device: torch.device, leave: Callable[[], None]) -> Iterator[None]:
     torch._dynamo.reset()
-    training = Training(Broken(), device)
+    training = Training(Layers(leave), device)
     model = torch.compile(training.model, backend=_BACKEND)
     for inputs, labels in forever(in_memory(32)):
         training.optimize(nn.functional.cross_entropy(model(inputs.to(device)), labels.to(device)))
@@ -72,7 +90,8 @@ def graph_breaks(device: torch.device) -> Iterator[None]:
 PRESETS = (
     Preset(name="recompiles", loop=recompiles, fires=codes("GR003"), may=codes("PG002 PY001 GR002"), remedy="one-shape", wait=8),
     Preset(name="one-shape", loop=one_shape, may=codes("PY001"), silent=codes("GR003 GR002 PG002"), wait=12),
-    Preset(name="graph-breaks", loop=graph_breaks, fires=codes("GR002"), may=codes("PY001"), silent=codes("GR003"), remedy="", wait=12),
+    Preset(name="graph-breaks", loop=graph_breaks, fires=codes("GR002"), may=codes("PY001"), silent=codes("GR003"), remedy="whole-graph", wait=12),
+    Preset(name="whole-graph", loop=whole_graph, may=codes("PY001"), silent=codes("GR002 GR003"), wait=12),
     Preset(name="warm-up", loop=one_shape, fires=codes("PG006"), may=codes("PG002 GR003 PY001 PY005"), wait=0),
     Preset(name="no-steps", loop=healthy, fires=codes("PG001"), marked=False),
     Preset(name="two-steps", loop=healthy, fires=codes("PG003"), active=2),
