@@ -72,7 +72,8 @@ class Restarts:
         return np.isin(start_ns, np.concatenate([self.ended[:, 0], self.first[:, 0]]))
 
 
-_NONE = Restarts(*(np.empty((0, 2), dtype=np.int64) for _ in range(3)), np.empty(0, dtype=np.int64))
+_NO_SPAN: Int64Array = np.empty((0, 2), dtype=np.int64)
+_NONE = Restarts(_NO_SPAN, _NO_SPAN, _NO_SPAN, np.empty(0, dtype=np.int64))
 
 
 def restarts(trace: Trace, thread: int | None) -> Restarts:
@@ -86,7 +87,7 @@ def restarts(trace: Trace, thread: int | None) -> Restarts:
     if not len(calls) or not len(ops):
         return _NONE
     start, end = calls["start_ns"].to_numpy(np.int64), calls["end_ns"].to_numpy(np.int64)
-    at, name = ops["start_ns"].to_numpy(np.int64), ops["name"].astype("str").to_numpy()
+    at, name = ops["start_ns"].to_numpy(np.int64), ops["name"].astype("str").to_numpy(dtype=np.str_)
     following = np.searchsorted(start, at, side="left")
     seeds, alone = _seeds(following, name)
     keep = following[seeds] < len(start)
