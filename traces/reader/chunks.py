@@ -65,8 +65,9 @@ class Chunks(Generic[Item]):
     def __iter__(self) -> Iterator[list[Item]]:
         buffer = self._head()
         ended = False
-        for block in self._blocks:
-            buffer += block
+        # Where an event is longer than a block, twice as much is looked at each time: its cost stays linear.
+        while more := self._more(min(len(buffer), limits.MAX_EVENT_BYTES - len(buffer))):
+            buffer += more
             events, used, ended = self._front(buffer)
             if events:
                 yield from self._given(events)
@@ -83,6 +84,16 @@ class Chunks(Generic[Item]):
             self._offset += used
         self._tail(buffer)
 
+    def _more(self, size: int) -> bytes:
+        """At least the next block, and so many that they have `size` bytes; less only at the end."""
+        blocks: list[bytes] = []
+        for block in filter(None, self._blocks):
+            blocks.append(block)
+            size -= len(block)
+            if size <= 0:
+                break
+        return b"".join(blocks)
+
     def _given(self, events: list[Item]) -> Iterator[list[Item]]:
         self._events += len(events)
         yield events
@@ -90,8 +101,8 @@ class Chunks(Generic[Item]):
     def _head(self) -> bytes:
         """Reads up to the array's bracket and returns what follows it."""
         buffer = b""
-        for block in self._blocks:
-            buffer += block
+        while more := self._more(len(buffer)):
+            buffer += more
             text = buffer.lstrip(_SPACE)
             if text.startswith(b"["):
                 self.bare_list = True
@@ -145,8 +156,8 @@ class Chunks(Generic[Item]):
             self._after_end(buffer)
             return
         end = _object_end(buffer)
-        while end is None and len(buffer) <= limits.MAX_METADATA_BYTES and (block := next(self._blocks, b"")):
-            buffer += block
+        while end is None and len(buffer) <= limits.MAX_METADATA_BYTES and (more := self._more(len(buffer))):
+            buffer += more
             end = _object_end(buffer)
         if end is None:
             buffer = buffer.strip(_NOTHING)

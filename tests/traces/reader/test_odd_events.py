@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from trace_files import insert, lines, read_text, repaired, sound, with_op
 
-from traces.reader import source
+from traces.reader import doubles, source
 
 OPS = 18
 EVENTS = len(sound().events)
@@ -81,6 +82,27 @@ def test_of_a_doubled_key_the_last_counts(tmp_path: Path) -> None:
     trace = read_text(tmp_path, with_op("a", dur='9, "dur": 8'))
     assert trace.ops.loc[trace.ops["name"] == "a", "dur_ns"].tolist() == [8000]
     assert repaired(trace) == {"duplicate-key": 1}
+
+
+@pytest.mark.parametrize("key", ["ph", "cat", "pid", "tid", "ts", "dur"])
+@pytest.mark.parametrize("looked_at", [1 << 20, 1])
+def test_every_event_that_states_a_key_twice_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, looked_at: int
+) -> None:
+    monkeypatch.setattr(doubles, "_LOOKED_AT_BYTES", looked_at)
+    text, events = re.subn(rf'("{key}": [^,}}]+)', r"\1, \1", lines(sound(), indent=False))
+    assert repaired(read_text(tmp_path, text)) == {"duplicate-key": events}
+
+
+def test_arguments_named_like_keys_are_no_doubled_keys(tmp_path: Path) -> None:
+    text = with_op("a", args='{"ts": 1, "ts": 2, "dur": 3}')
+    assert repaired(read_text(tmp_path, text)) == {}
+
+
+@pytest.mark.parametrize("value", ["9" * 5000, r'"\\q"', "[" * 900 + "]" * 900])
+def test_a_doubled_key_beside_what_no_one_reads_is_harmless(tmp_path: Path, value: str) -> None:
+    trace = read_text(tmp_path, with_op("a", dur='9, "dur": 8', args=f'{{"unread": {value}}}'))
+    assert trace.ops.loc[trace.ops["name"] == "a", "dur_ns"].tolist() == [8000]
 
 
 def test_halves_of_spans_are_joined(tmp_path: Path) -> None:
