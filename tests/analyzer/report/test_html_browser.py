@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -139,24 +140,17 @@ def test_prints_with_everything_open(tmp_path):
         assert "running += loss.detach()" in text
 
 
-def axe() -> Path | None:
-    """axe-core, which is installed with npm and not kept here: `npm install axe-core`, then AXE_CORE names axe.min.js."""
+def axe() -> Path:
+    """axe-core, the accessibility checker: the one of the development extra, or AXE_CORE names another axe.min.js."""
     named = os.environ.get("AXE_CORE")
-    if named:
-        return Path(named)
-    if shutil.which("npm") is None:
-        return None
-    root = subprocess.run(["npm", "root", "-g"], capture_output=True, text=True, check=False).stdout.strip()
-    found = Path(root) / "axe-core" / "axe.min.js"
-    return found if found.exists() else None
+    package = importlib.util.find_spec("axe_core_python")
+    assert named or (package is not None and package.origin), "pip install -e '.[dev]' brings axe-core"
+    return Path(named) if named else Path(package.origin).parent / "axe.min.js"
 
 
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("name", ["example", "healthy", "unusable", "cpu_only", "hostile", "pair"])
 def test_axe_finds_no_violation(name, dark, tmp_path):
-    source = axe()
-    if source is None:
-        pytest.skip("needs axe-core: npm install -g axe-core, or AXE_CORE=path/to/axe.min.js")
     text = comparison_page.render(comparisons.pair()) if name == "pair" else html.render(getattr(analyses, name)())
     # The policy would keep axe out, so it is left out here; every section is opened so that all of it is looked at.
     text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text).replace("<details", "<details open")
@@ -165,7 +159,9 @@ def test_axe_finds_no_violation(name, dark, tmp_path):
     found = "r.violations.map(v => [v.id, v.impact, v.nodes.length, v.nodes[0].html])"
     ask = f"axe.run().then(r => {{ document.title = 'axe' + JSON.stringify({found}) }})"
     page = tmp_path / "page.html"
-    page.write_text(text.replace("</body>", f"<script>{source.read_text()}</script><script>{ask}</script></body>"))
+    page.write_text(
+        text.replace("</body>", f"<script>{axe().read_text(encoding='utf-8')}</script><script>{ask}</script></body>")
+    )
     document = run(page, tmp_path / "profile", "--dump-dom", "--virtual-time-budget=20000")
     title = title_of(document)
     assert title.startswith("axe"), title
