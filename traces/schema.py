@@ -41,6 +41,13 @@ _IDS = {
         "Int64", "Links device work and calls with an op; unreliable in torch 1.13-2.2 (rules.md PG007)."
     ),
 }
+# Text, because a handful of extents serve a million kernels. Not read for kernels that state blocks per multiprocessor.
+_EXTENT = {
+    "grid": Column(
+        "category", "Extent of the launch as JSON text, in blocks; work-items in `hipExtModuleLaunchKernel`."
+    ),
+    "block": Column("category", "Threads of a block as JSON text, three numbers; NA where not recorded."),
+}
 
 SCHEMA: dict[str, dict[str, Column]] = {
     "threads": {
@@ -76,6 +83,7 @@ SCHEMA: dict[str, dict[str, Column]] = {
         **_THREAD,
         **_TIME,
         **_IDS,
+        **_EXTENT,
     },
     "kernels": {
         **_NAME,
@@ -83,7 +91,9 @@ SCHEMA: dict[str, dict[str, Column]] = {
         **_TIME,
         **_IDS,
         "collective": Column("bool", "Whether the kernel belongs to a collective (NCCL, RCCL and kin)."),
-        "blocks_per_sm": Column("float64", "Thread blocks per multiprocessor; NaN on ROCm."),
+        "blocks_per_sm": Column("float64", "Thread blocks per multiprocessor; NaN on ROCm and in torch 1.8."),
+        "warps_per_sm": Column("float64", "Warps per multiprocessor; NaN on ROCm."),
+        **_EXTENT,
         "occupancy_ratio": Column("float64", "Estimated achieved occupancy, 0..1; an estimate, 0 for many kernels."),
     },
     "copies": {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.grids import blocks_per_sm
 from analyzer.facts.kernel_names import describe, is_cast, is_depthwise
 from analyzer.facts.op_tree import NONE, BoolArray, Int64Array
 from analyzer.intervals import IntervalSet
@@ -27,8 +28,8 @@ class Kernels:
     Args:
         frame: One row per kernel, by start: start_ns, end_ns, dur_ns, stream, name (category), family (category),
             number_format (category, NA unknown), tensor_core (Int8: 1, 0, NA unknown), alignment (Int16), cast, depthwise,
-            collective (bool), blocks_per_sm (float64), op (row of `trace.ops`, -1 unknown), launch_start_ns (float64, NaN
-            without a launch), in_optimizer (bool: launched inside an optimizer's span).
+            collective (bool), blocks_per_sm (float64, NaN unknown), op (row of `trace.ops`, -1 unknown), launch_start_ns (float64,
+            NaN without a launch), in_optimizer (bool: launched inside an optimizer's span).
         names: One row per distinct name: name, family, number_format, tensor_core, alignment, cast, depthwise, min_compute_major.
         window: The used steps.
         busy: When the device works at all inside them.
@@ -107,10 +108,8 @@ def kernels(facts: Facts) -> Kernels:
     started = launch["launch_start_ns"].to_numpy(dtype=np.float64, na_value=np.nan)
     result = pd.DataFrame(
         {
-            **{
-                key: frame[key].to_numpy()
-                for key in ("start_ns", "end_ns", "dur_ns", "stream", "collective", "blocks_per_sm")
-            },
+            **{key: frame[key].to_numpy() for key in ("start_ns", "end_ns", "dur_ns", "stream", "collective")},
+            "blocks_per_sm": blocks_per_sm(facts, frame, launch),
             **{
                 key: described[key].array
                 for key in ("name", "family", "number_format", "tensor_core", "alignment", "cast", "depthwise")

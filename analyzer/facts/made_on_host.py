@@ -69,8 +69,8 @@ def _outermost_move(tree: OpTree, inner: Int64Array) -> Int64Array:
     """For each op the outermost of the moves around it that is itself inside no other op but moves; -1 where there is none."""
     moves = tree.named(lambda name: name in _MOVES)
     nearest = np.append(tree.nearest(moves), NONE)[inner]
-    # `aten::to` calls `aten::_to_copy`: step up while the parent is a move as well.
-    for _ in range(len(_MOVES)):
+    # `aten::to` calls `aten::_to_copy`: step up while the parent is a move as well. torch 1.8 wrote every op twice, in itself.
+    for _ in range(2 * len(_MOVES)):
         parent = tree.parent[np.maximum(nearest, 0)]
         up = (nearest != NONE) & moves[parent]
         nearest = np.where(up, parent, nearest)
@@ -79,11 +79,15 @@ def _outermost_move(tree: OpTree, inner: Int64Array) -> Int64Array:
 
 
 def _op_before(ops: pd.DataFrame, rows: Int64Array) -> Int64Array:
-    """For each op the one that starts last before it on its thread; -1 where there is none."""
-    thread = ops["thread"].to_numpy()
-    order = np.lexsort((-ops["dur_ns"].to_numpy(), ops["start_ns"].to_numpy(), thread))
+    """For each op the one that starts last before it on its thread; -1 where there is none.
+
+    What starts together with an op is not before it: torch 1.8 wrote every op twice.
+    """
+    thread, start = ops["thread"].to_numpy(), ops["start_ns"].to_numpy()
+    order = np.lexsort((-ops["dur_ns"].to_numpy(), start, thread))
+    opens = np.append(True, (np.diff(thread[order]) != 0) | (np.diff(start[order]) != 0))
     place = np.empty(len(ops), dtype=np.int64)
-    place[order] = np.arange(len(ops))
+    place[order] = np.maximum.accumulate(np.where(opens, np.arange(len(ops)), 0))
     at = place[np.maximum(rows, 0)]
     earlier = order[np.maximum(at - 1, 0)]
     known = (rows != NONE) & (at > 0) & (thread[earlier] == thread[np.maximum(rows, 0)])

@@ -8,8 +8,9 @@ A kernel's work is cut into blocks, and a block runs on one multiprocessor. With
 the device stand still, and the kernel takes as long as one with three times the work.
 
 ## How it is measured
-`|kernels with blocks per SM < 1| / |device busy|`, by the profiler's own figure, collectives left out (they use few blocks by
-design). The bound counts of each such kernel the part `1 - blocks per SM`.
+`|kernels with blocks per SM < 1| / |device busy|`, collectives left out (they use few blocks by design). Blocks per SM is the
+profiler's own figure on CUDA, derived from its warps per SM in torch 1.8, and the launch's grid over the number of compute units
+on ROCm. The bound counts of each such kernel the part `1 - blocks per SM`.
 
 ## Example
 Slow:
@@ -35,7 +36,8 @@ shows it as more samples per second, not as a shorter step.
 
 ## When it is wrong
 Persistent kernels start exactly one block per multiprocessor on purpose (they count as full). Some kernels are limited by memory,
-not by the number of blocks. ROCm traces do not state the figure.
+not by the number of blocks. Kernels of graphs on ROCm and those launched before the recording state no grid; where they are too
+many to decide, the rule says so.
 
 ## Thresholds
 - `min_busy_ratio`: share of the device's busy time from which the rule fires.
@@ -87,10 +89,17 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield not_applicable("no compute kernel in the used steps")
         return
     if np.isnan(blocks[computing]).all():
-        yield cannot_tell("the trace has no blocks per SM: it needs CUDA and torch 1.9 or newer")
+        yield cannot_tell("the trace states neither blocks per SM nor grids and the number of multiprocessors")
         return
     rows: BoolArray = computing & (blocks < 1)
     ratio, of_step = found.busy_ratio(rows), facts.ratio(found.time_ns(rows))
+    possible = computing & ~(blocks >= 1)
+    if ratio < limits["min_busy_ratio"] <= found.busy_ratio(possible):
+        unknown = found.busy_ratio(possible & ~rows)
+        yield cannot_tell(
+            f"kernels that state no grid take {share(unknown)} of the busy time, those known to be small {share(ratio)}"
+        )
+        return
     if ratio < limits["min_busy_ratio"] or of_step < limits["min_step_ratio"]:
         yield clear(
             f"kernels that leave multiprocessors empty are {share(ratio)} of the busy time and {share(of_step)} of the step, "

@@ -74,9 +74,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield cannot_tell("needs memory events with totals (torch 1.10 or newer) and the card's properties")
         return
     ratio = found.peak_allocated_bytes / found.capacity_bytes
-    small = kernels.busy_ratio(
-        (kernels.frame["blocks_per_sm"].to_numpy() < 1) & ~kernels.frame["collective"].to_numpy()
-    )
+    blocks, computing = kernels.frame["blocks_per_sm"].to_numpy(), ~kernels.frame["collective"].to_numpy()
+    small = kernels.busy_ratio((blocks < 1) & computing)
+    if small < limits["min_small_ratio"] <= kernels.busy_ratio(computing & ~(blocks >= 1)) and not facts.launch_bound:
+        yield cannot_tell("whether the device is filled: most kernels state no grid")
+        return
     filled = not facts.launch_bound and small < limits["min_small_ratio"]
     if ratio > limits["max_allocated_ratio"] or filled:
         yield clear(

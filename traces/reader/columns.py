@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from traces.reader.events import Args, Event
+from traces.reader.events import ABSENT, Args, Event
 from traces.reader.numbers import floats, integers, nanoseconds
 from traces.reader.pairs import Pairs
 from traces.reader.repairs import Repairs
@@ -233,14 +233,27 @@ def _op(columns: Columns, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]
 
 def _runtime(columns: Columns, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
     args = _args(events)
-    return _external(args) | _ids(args, correlation="correlation")
+    return _external(args) | _ids(args, correlation="correlation") | _extent(columns, args)
 
 
 def _kernel(columns: Columns, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
     args = _args(events)
     part = _device(columns, events)
     part["blocks_per_sm"] = floats([a.blocks_per_sm for a in args])
+    part["warps_per_sm"] = floats([a.warps_per_sm for a in args])
     part["occupancy"] = floats([a.occupancy for a in args])
+    # Extents are for finding out how full the device is; where that is stated they would only cost a tenth of the reading time.
+    stated = not np.isnan(part["blocks_per_sm"]).any()
+    return part | _extent(columns, [_NO_ARGS] * len(args) if stated else args)
+
+
+def _extent(columns: Columns, args: Sequence[Args]) -> dict[str, npt.NDArray[Any]]:
+    part: dict[str, npt.NDArray[Any]] = {}
+    for column in ("grid", "block"):
+        values = list(map(attrgetter(column), args))
+        # CUDA's calls state none: a million of them need no copy of nothing.
+        absent = set(map(id, values)) == {id(ABSENT)}
+        part[column] = np.full(len(args), -1, dtype=np.int32) if absent else _texts(columns, list(map(bytes, values)))
     return part
 
 

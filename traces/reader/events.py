@@ -23,6 +23,7 @@ _ARGUMENT_NAMES = {
     "stack": "Call stack",
     "bandwidth": "memory bandwidth (GB/s)",
     "blocks_per_sm": "blocks per SM",
+    "warps_per_sm": "warps per SM",
     "occupancy": "est. achieved occupancy %",
     "python_id": "Python id",
     "python_parent_id": "Python parent id",
@@ -35,7 +36,7 @@ _ARGUMENT_NAMES = {
 
 
 # Raw takes no union: an absent text is an empty one.
-_ABSENT = msgspec.Raw()
+ABSENT = msgspec.Raw()
 
 
 class Args(msgspec.Struct, gc=False, rename=_ARGUMENT_NAMES):
@@ -48,13 +49,16 @@ class Args(msgspec.Struct, gc=False, rename=_ARGUMENT_NAMES):
     device: Id = None
     stream: Id = None
     sequence: Number = None
-    input_dims: msgspec.Raw = _ABSENT
-    input_dims_legacy: msgspec.Raw = _ABSENT
-    input_types: msgspec.Raw = _ABSENT
+    input_dims: msgspec.Raw = ABSENT
+    input_dims_legacy: msgspec.Raw = ABSENT
+    input_types: msgspec.Raw = ABSENT
     stack: str | None = None
     bytes: Number = None
     size: Number = None
     blocks_per_sm: Number = None
+    warps_per_sm: Number = None
+    grid: msgspec.Raw = ABSENT
+    block: msgspec.Raw = ABSENT
     occupancy: Number = None
     python_id: Id = None
     python_parent_id: Id = None

@@ -148,6 +148,10 @@ class FrameBuilder:
 
         return self._host(kind, more)
 
+    def _extent(self, table: Table) -> dict[str, Any]:
+        absent = np.full(len(table["start"]), -1, dtype=np.int64)
+        return {name: self._raw(table.get(name, absent)) for name in ("grid", "block")}
+
     def _annotations(self) -> pd.DataFrame:
         return self._host(
             Kind.ANNOTATION, lambda table: {"kind": self._labels(table["name"], annotation_kind, ANNOTATION_KINDS)}
@@ -160,6 +164,7 @@ class FrameBuilder:
                 "kind": self._labels(table["name"], runtime_kind, RUNTIME_KINDS),
                 "correlation": nullable(table, "correlation"),
                 "external_id": nullable(table, "external_id"),
+                **self._extent(table),
             },
         )
 
@@ -199,6 +204,8 @@ class FrameBuilder:
             return self._device(table) | {
                 "collective": np.asarray(collective.codes == 1),
                 "blocks_per_sm": table.get("blocks_per_sm", unknown),
+                "warps_per_sm": table.get("warps_per_sm", unknown),
+                **self._extent(table),
                 "occupancy_ratio": table.get("occupancy", unknown) / 100,
             }
 

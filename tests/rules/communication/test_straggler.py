@@ -27,6 +27,11 @@ def rank(number: int, compute_us: float, *, steps: int = 4, collective: str = AL
     return Facts(builder.trace())
 
 
+def ranks(*, late_us: float) -> tuple[Facts, Facts]:
+    """Rank 0 computes for half of each step, rank 1 for as long as given."""
+    return rank(0, 5_000), rank(1, late_us)
+
+
 def run(first: Facts, *others: Facts) -> RuleRun:
     facts = Facts(first.trace, peers=others)
     (result,) = run_rules(facts, (RULE,), grade(facts))

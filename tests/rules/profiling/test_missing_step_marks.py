@@ -16,6 +16,16 @@ def unmarked() -> TraceBuilder:
     return builder
 
 
+def marked(steps: int) -> TraceBuilder:
+    """A kernel a step, and no mark where there are no steps."""
+    builder = TraceBuilder()
+    for number in range(steps):
+        builder.step(number, number * 1_000, 1_000).launch(
+            number * 1_000, kernel_start=number * 1_000 + 10, kernel_dur=900
+        )
+    return builder if steps else unmarked()
+
+
 def test_fires_without_a_saving() -> None:
     found = judged(RULE, unmarked())
     assert (found.severity, found.ns_per_step) == (Severity.INFO, 0)
@@ -25,12 +35,7 @@ def test_fires_without_a_saving() -> None:
 
 @pytest.mark.parametrize("steps", [1, 6])
 def test_quiet_with_marks(steps: int) -> None:
-    builder = TraceBuilder()
-    for number in range(steps):
-        builder.step(number, number * 1_000, 1_000).launch(
-            number * 1_000, kernel_start=number * 1_000 + 10, kernel_dur=900
-        )
-    result = run(RULE, builder)
+    result = run(RULE, marked(steps))
     assert result.state is State.CLEAR
     assert str(steps) in result.reason
 

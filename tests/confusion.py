@@ -1,0 +1,145 @@
+"""How often each rule is right where the truth is known: one confusion table per rule over traces and built worlds.
+
+`python tests/confusion.py` prints it. The truth is known of a rule's own world and of the world beside it that lacks the fault
+(`scenarios.py`), both in every dialect (`dialects.py`); of healthy loops, in which no rule has anything to find (`healthy.py`);
+and of recorded traces as far as a line of `expected.py` says so. What is not known is not counted. A rule that says it cannot
+tell, or that the question does not arise, neither fires nor is it right: it abstains.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from analyzer.engine import RuleRun, run_rules
+from analyzer.facts import Facts
+from analyzer.finding import State
+from analyzer.rule import Rule
+from analyzer.trust import grade
+from dialects import DIALECTS
+from expected import OF_SAMPLES, TABLE, Expected
+from healthy import HEALTHY, TRUE_OF_HEALTHY
+from rules import RULES
+from scenarios import OF_RANKS, RULE_BY_CODE, SCENARIOS, facts_of, world
+from traces.reader.read import read
+
+PLAIN = "torch 2"
+# What a dialect does to the fault itself: it is one of its own, or it has no place for it.
+ADDED = frozenset({("PG007", "repeated ids")})
+GONE = frozenset({("PG009", "torch 1.8")})
+ABSTAINS = (State.CANNOT_TELL, State.NOT_APPLICABLE, State.SUPPRESSED)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One rule on one trace with known truth.
+
+    Args:
+        code: The rule.
+        where: Name of the trace.
+        should: Whether the fault is there.
+        state: What the rule said.
+    """
+
+    code: str
+    where: str
+    should: bool
+    state: State
+
+    @property
+    def cell(self) -> str:
+        """TP, FP, FN or TN; `abstains` where the rule said that it cannot answer and the fault is there."""
+        if self.state is State.FIRED:
+            return "TP" if self.should else "FP"
+        if self.should:
+            return "abstains" if self.state in ABSTAINS else "FN"
+        return "TN"
+
+
+def runs_of(facts: Facts, rules: tuple[Rule, ...] = RULES) -> dict[str, RuleRun]:
+    """What became of each rule."""
+    return {run.rule.meta.code: run for run in run_rules(facts, rules, grade(facts))}
+
+
+def speaks(code: str, dialect: str) -> bool:
+    """Whether a rule's world can be told in a dialect: ranks are measured already, and ROCm needs a device."""
+    if dialect == PLAIN:
+        return True
+    return code not in OF_RANKS and (dialect != "ROCm" or world(code).device == "cuda")
+
+
+@cache
+def on_scenario(code: str, *, fires: bool, dialect: str = PLAIN) -> Case:
+    """A rule on its own world, or on the one beside it."""
+    facts = (
+        facts_of(code, fires=fires) if dialect == PLAIN else Facts(DIALECTS[dialect](world(code, fires=fires)).trace())
+    )
+    state = runs_of(facts, (RULE_BY_CODE[code],))[code].state
+    should = (fires or (code, dialect) in ADDED) and (code, dialect) not in GONE
+    return Case(code, f"{'its world' if fires else 'the world beside'}, {dialect}", should, state)
+
+
+@cache
+def on_healthy(name: str) -> tuple[Case, ...]:
+    """All rules on a healthy loop."""
+    found = runs_of(Facts(HEALTHY[name]().trace()))
+    true = TRUE_OF_HEALTHY.get(name, ())
+    return tuple(Case(code, f"healthy: {name}", code in true, run.state) for code, run in found.items())
+
+
+def on_recorded(line: Expected) -> tuple[Case, ...]:
+    """The rules of which a line says something; none where the trace is not beside the repository."""
+    if not line.path.is_file():
+        return ()
+    found = runs_of(Facts(read(line.path)))
+    return tuple(
+        Case(code, line.name, code in line.fires, run.state)
+        for code, run in found.items()
+        if code in line.fires or code.startswith(line.quiet or ("--",))
+    )
+
+
+@cache
+def cases() -> tuple[Case, ...]:
+    """Every rule on everything of which the truth is known."""
+    return tuple(_cases())
+
+
+def _cases() -> Iterator[Case]:
+    for code in SCENARIOS:
+        for dialect in (PLAIN, *DIALECTS):
+            if speaks(code, dialect):
+                yield on_scenario(code, fires=True, dialect=dialect)
+                yield on_scenario(code, fires=False, dialect=dialect)
+    for name in HEALTHY:
+        yield from on_healthy(name)
+    for line in (*TABLE, *OF_SAMPLES):
+        yield from on_recorded(line)
+
+
+def table() -> str:
+    """One line per rule: fired of should, the four cells, precision and recall."""
+    columns = (("rule", -6), ("fired", 6), ("should", 8), ("TP", 5), ("FP", 4), ("FN", 4), ("TN", 5), ("abstains", 10))
+    head = "".join(f"{name:<{-width}}" if width < 0 else f"{name:>{width}}" for name, width in columns)
+    lines = [f"{head}{'precision':>11}{'recall':>8}"]
+    cells = Counter((case.code, case.cell) for case in cases())
+    for code in SCENARIOS:
+        tp, fp, fn, tn, none = (cells[code, name] for name in ("TP", "FP", "FN", "TN", "abstains"))
+        ratios = "".join(
+            f"{part / whole:>{width}.2f}" if whole else f"{'-':>{width}}"
+            for part, whole, width in ((tp, tp + fp, 11), (tp, tp + fn, 8))
+        )
+        lines.append(f"{code:<6}{tp + fp:>6}{tp + fn + none:>8}{tp:>5}{fp:>4}{fn:>4}{tn:>5}{none:>10}{ratios}")
+    traces = len({case.where for case in cases() if case.where in {line.name for line in (*TABLE, *OF_SAMPLES)}})
+    lines.append(
+        f"{len(SCENARIOS)} rules, {len(cases())} answers; {len(HEALTHY)} healthy loops, {traces} recorded traces"
+    )
+    wrong = [f"{case.cell} {case.code} on {case.where}" for case in cases() if case.cell in ("FP", "FN")]
+    return "\n".join([*lines, *wrong])
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{table()}\n")

@@ -1,0 +1,95 @@
+"""Every rule on every world of known truth: its own, the one beside it, healthy loops and recorded traces, in all dialects.
+
+`pytest -s -k confusion_table` or `python tests/confusion.py` prints the table.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.engine import judge, run_rules
+from analyzer.facts import Facts
+from analyzer.finding import Severity, State
+from analyzer.trust import grade
+from confusion import PLAIN, on_healthy, on_scenario, runs_of, speaks, table
+from dialects import DIALECTS
+from healthy import HEALTHY
+from rules import RULES
+from scenarios import RULE_BY_CODE, SCENARIOS
+
+every_rule = pytest.mark.parametrize("code", sorted(RULE_BY_CODE))
+
+OF_TORCH_1_10 = "totals of allocated memory exist since torch 1.10"
+NO_METADATA = "the bare list of torch 1.8 has no place for what the collector records"
+# Where a rule cannot see its fault, and why; it has to say so itself.
+CANNOT_SEE = {
+    **{("torch 1.8", code): NO_METADATA for code in ("CP001", "CP002", "DL007", "DL008", "PG011")},
+    **{
+        (version, code): OF_TORCH_1_10
+        for version in ("torch 1.8", "torch 1.9")
+        for code in ("ME002", "ME003", "ME004", "ME005")
+    },
+    (
+        "torch 1.8",
+        "KE001",
+    ): "this world states neither warps nor the number of multiprocessors; recorded traces state warps",
+    ("torch 1.8", "PR002"): "which card it is",
+    ("ROCm", "PR001"): "names of kernels do not tell matrix cores apart",
+    ("ROCm", "PR002"): "TF32 is a format of NVIDIA cards",
+    ("ROCm", "PR003"): "names of kernels state no alignment; shapes would tell",
+    ("ROCm", "XF001"): "copies do not say whether they are pinned",
+    ("ROCm", "XF007"): "copies do not say whether they are pinned",
+}
+
+
+def test_every_rule_has_a_scenario() -> None:
+    assert sorted(SCENARIOS) == sorted(RULE_BY_CODE)
+
+
+@every_rule
+def test_a_rule_fires_on_its_own_world_and_not_on_the_one_beside(code: str) -> None:
+    assert on_scenario(code, fires=True).cell == "TP"
+    assert on_scenario(code, fires=False).cell == "TN"
+
+
+@pytest.mark.slow
+@every_rule
+def test_the_same_in_every_dialect(code: str) -> None:
+    for dialect in DIALECTS:
+        if not speaks(code, dialect):
+            continue
+        seen = on_scenario(code, fires=True, dialect=dialect)
+        wanted = "abstains" if (dialect, code) in CANNOT_SEE else "TP" if seen.should else "TN"
+        assert seen.cell == wanted, dialect
+        beside = on_scenario(code, fires=False, dialect=dialect)
+        assert beside.cell == ("TP" if beside.should else "TN"), dialect
+
+
+@pytest.mark.parametrize("name", sorted(HEALTHY))
+def test_a_healthy_loop_has_no_high_or_medium_finding(name: str) -> None:
+    facts = Facts(HEALTHY[name]().trace())
+    trust = grade(facts)
+    found = judge(facts, run_rules(facts, RULES, trust), trust)
+    assert [item.rule.meta.code for item in found if item.severity in (Severity.HIGH, Severity.MEDIUM)] == []
+    # Nor any other finding, but what holds of a healthy loop as well.
+    assert [(case.code, case.cell) for case in on_healthy(name) if case.cell in ("FP", "FN")] == []
+    assert facts.used_steps >= 3
+    assert trust.verdict == "ok"
+
+
+def test_a_fault_in_a_healthy_loop_is_seen() -> None:
+    """The healthy loops are no blind spot: with one fault put into one of them, its rule fires."""
+    builder = HEALTHY["eager on CUDA"]()
+    for event in builder.events:
+        if event["cat"] == "kernel":
+            event["args"]["blocks per SM"] = 0.25
+    assert runs_of(Facts(builder.trace()))["KE001"].state is State.FIRED
+
+
+@pytest.mark.slow
+def test_confusion_table() -> None:
+    printed = table()
+    print(f"\n{printed}")  # noqa: T201 - the table is what this test is for: `pytest -s`
+    assert [line for line in printed.splitlines() if line.startswith(("FP", "FN"))] == []
+    assert len([line for line in printed.splitlines() if line[:5].strip() in SCENARIOS]) == len(SCENARIOS)
+    assert PLAIN not in DIALECTS
