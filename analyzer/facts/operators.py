@@ -55,6 +55,7 @@ class Operators:
         self._tensor_core = tensor_core or (lambda name: None)
         self._steps = max(facts.used_steps, 1)
         self._made: dict[Group, tuple[OperatorRow, ...]] = {}
+        self._groups: dict[Group, _Grouped] = {}
 
     @property
     def has_modules(self) -> bool:
@@ -79,11 +80,13 @@ class Operators:
         facts = self._facts
         work = facts.work
         work = work[facts.window().contains(work["start_ns"].to_numpy())]
-        names = np.empty(len(work), dtype=object)
-        for source, frame in (("kernels", facts.trace.kernels), ("copies", facts.trace.copies)):
+        # By the codes of the categories: names of half a million events as text would hold up the screen.
+        kernels, copies = (frame["name"].cat for frame in (facts.trace.kernels, facts.trace.copies))
+        known_as, distinct = pd.factorize(np.concatenate([kernels.categories, copies.categories]).astype(object))
+        codes = np.zeros(len(work), dtype=np.int64)
+        for source, names, first in (("kernels", kernels, 0), ("copies", copies, len(kernels.categories))):
             mine = (work["source"] == source).to_numpy()
-            names[mine] = frame["name"].astype("str").to_numpy()[work["row"].to_numpy()[mine]]
-        codes, distinct = pd.factorize(names)
+            codes[mine] = known_as[first + names.codes.to_numpy()[work["row"].to_numpy()[mine]].astype(np.int64)]
         tensor = np.array([np.nan if (core := self._tensor_core(str(name))) is None else core for name in distinct])
         launched = facts.launched.reindex(work.index)
         known = launched["launch_start_ns"].notna().to_numpy()
@@ -93,7 +96,11 @@ class Operators:
             launched["launch_thread"].to_numpy()[known].astype(np.int64),
             launched["launch_start_ns"].to_numpy()[known].astype(np.int64),
         )
-        return work.assign(name=names, tensor=tensor.astype(np.float64)[codes] if len(work) else np.empty(0), op=op)
+        return work.assign(
+            name=pd.Categorical.from_codes(codes, pd.Index(distinct, dtype=object)),
+            tensor=tensor.astype(np.float64)[codes] if len(work) else np.empty(0),
+            op=op,
+        )
 
     @cached_property
     def _ops(self) -> SpanTree:
@@ -109,17 +116,23 @@ class Operators:
         return python[mine[python["name"].cat.codes]].reset_index(drop=True) if mine.any() else python[:0]
 
     def _grouped(self, group: Group) -> _Grouped:
-        if group == "module":
-            return self._by_module()
+        if group not in self._groups:
+            self._groups[group] = self._by_module() if group == "module" else self._by_op(shapes=group == "shape")
+        return self._groups[group]
+
+    def _by_op(self, *, shapes: bool) -> _Grouped:
         ops = self._facts.trace.ops
-        names, shapes = ops["name"].astype("str").to_numpy(), np.full(len(ops), "", dtype=object)
-        if group == "shape":
-            shapes = ops["input_dims"].astype("object").where(ops["input_dims"].notna(), "").to_numpy()
-        codes, keys = pd.factorize(pd.MultiIndex.from_arrays([names, shapes])) if len(ops) else (np.empty(0, int), ())
+        names, dims = ops["name"].cat, ops["input_dims"].cat
+        # One number for name and shape; without a shape the latter counts as 0.
+        texts = ["", *dims.categories.astype(str)] if shapes else [""]
+        pair = names.codes.to_numpy().astype(np.int64) * len(texts)
+        pair += dims.codes.to_numpy().astype(np.int64) + 1 if shapes else 0
+        codes, distinct = pd.factorize(pair)
+        keys = tuple((str(names.categories[one // len(texts)]), texts[one % len(texts)]) for one in distinct.tolist())
         own = np.zeros(len(ops))
         launched = self._work[self._work["op"] >= 0]
         np.add.at(own, launched["op"].to_numpy(), launched["dur_ns"].to_numpy())
-        return _Grouped(self._ops, codes.astype(np.int64), tuple((str(name), str(shape)) for name, shape in keys), own)
+        return _Grouped(self._ops, codes.astype(np.int64), keys, own)
 
     def _by_module(self) -> _Grouped:
         modules = self._modules
@@ -187,7 +200,7 @@ class Operators:
         return ratios
 
     def _kernel_rows(self) -> list[OperatorRow]:
-        frame = self._work.groupby("name", sort=False).agg(
+        frame = self._work.groupby("name", sort=False, observed=True).agg(
             calls=("dur_ns", "size"), device=("dur_ns", "sum"), tensor=("tensor", "first")
         )
         whole = max(int(frame["device"].sum()), 1)

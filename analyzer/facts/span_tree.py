@@ -84,11 +84,16 @@ def innermost(spans: pd.DataFrame, thread: Int64Array, at_ns: Int64Array) -> Int
     if not count or not len(at_ns):
         return np.full(len(at_ns), -1, dtype=np.int64)
     # A moment is a span of no length: nested with the others, its nearest ancestor among them is the answer.
-    moments, place = np.unique(np.stack([thread, at_ns], axis=1), axis=0, return_inverse=True)
+    order = np.lexsort((at_ns, thread))
+    threads, moments = thread[order], at_ns[order]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (threads[1:] != threads[:-1]) | (moments[1:] != moments[:-1])
     parent = nest(
-        np.concatenate([spans["thread"].to_numpy(), moments[:, 0]]),
-        np.concatenate([spans["start_ns"].to_numpy(), moments[:, 1]]),
-        np.concatenate([spans["end_ns"].to_numpy(), moments[:, 1]]),
+        np.concatenate([spans["thread"].to_numpy(), threads[new]]),
+        np.concatenate([spans["start_ns"].to_numpy(), moments[new]]),
+        np.concatenate([spans["end_ns"].to_numpy(), moments[new]]),
     ).parent
     above = parent[count:]
-    return np.where(above < count, above, -1)[place.reshape(-1)]
+    found = np.empty(len(order), dtype=np.int64)
+    found[order] = np.where(above < count, above, -1)[np.cumsum(new) - 1]
+    return found

@@ -7,7 +7,20 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-_ALIKE = {"…": "~", "▏": "|", "│": "|", "─": "-", "·": "-", "→": ">", "█": "#", "▄": "_", "▀": "-", "✓": "+"}
+# Frames, the heavy ones (the focus, without colour) apart from the others; scroll bars; signs.
+_GROUPS = {
+    "-": "─╌╴╶·–▀",  # noqa: RUF001
+    "|": "│╵╷▏▎▍▌▋▊▉▐▕",
+    "+": "╭╮╰╯┌┐└┘├┤┬┴┼✓",
+    "=": "━═┏┓┗┛┣┫┳┻╋╸╺",
+    "#": "┃║█",
+    "_": "▁▂▃▄▅▆▇",
+    "~": "…",
+    ">": "→›",  # noqa: RUF001
+    "^": "▲",
+    "o": "○●",
+}
+_ALIKE = {char: plain for plain, alike in _GROUPS.items() for char in alike}
 
 
 class AsciiFilter(LineFilter):

@@ -9,7 +9,7 @@ from functools import cached_property
 from analyzer.facts import Facts
 from analyzer.facts.kernel_names import describe
 from analyzer.facts.memory_curve import MemoryCurve, memory_curves
-from analyzer.facts.operator_rows import Group, OperatorDetail, OperatorRow
+from analyzer.facts.operator_rows import GROUPS, Group, OperatorDetail, OperatorRow
 from analyzer.facts.operators import Operators
 from analyzer.facts.step_lanes import StepLanes, step_lanes
 from analyzer.intervals import IntervalSet
@@ -60,6 +60,18 @@ class Measured:
             if number not in self._steps:
                 self._steps[number] = step_lanes(self._facts, number, self._claims)
             return self._steps[number]
+
+    def ahead(self, step: int | None) -> None:
+        """Make every view before it is asked for.
+
+        Args:
+            step: The one the timeline opens on.
+        """
+        if step is not None:
+            self.step(step)
+        for group in GROUPS:
+            self.operators(group)
+        self.memory()
 
     @cached_property
     def _memory(self) -> tuple[MemoryCurve, ...]:

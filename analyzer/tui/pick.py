@@ -51,7 +51,7 @@ class PickApp(DrawnApp[Path]):
         more = f", {self._more:,} more" if self._more else ""
         traces.border_subtitle = f"{units.count(len(self._paths), 'trace')}{more}. Enter opens"
         yield traces
-        yield KeyBar(show_command_palette=False)
+        yield KeyBar(palette=False)
 
     def on_mount(self) -> None:
         """The newest is chosen."""

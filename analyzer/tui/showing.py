@@ -23,6 +23,7 @@ from analyzer.tui.taking import Taking
 from traces.errors import UntrustedTraceError
 
 if TYPE_CHECKING:
+    from analyzer.tui.measured import Measured
     from analyzer.tui.opened import Opened
     from analyzer.tui.screens.findings import FindingsScreen
 
@@ -45,12 +46,13 @@ class Showing(Taking, Base):
     _opened: Opened | None = None
     _analyses: dict[int, Analysis]
     _findings: dict[int, FindingsScreen]
+    _measured: dict[int, Measured | None]
     _shown = 0
     _deeper: Deeper
 
     async def on_analysed(self, message: Analysed) -> None:
         """Show the answer to look at first."""
-        self._opened, self._analyses, self._findings = message.opened, {}, {}
+        self._opened, self._analyses, self._findings, self._measured = message.opened, {}, {}, {}
         await self._show(0)
         unusable = self.analysis is not None and self.analysis.trust.verdict == "unusable"
         self._exit_code = UntrustedTraceError.exit_code if unusable else 0
@@ -73,7 +75,15 @@ class Showing(Taking, Base):
         await self.switch_mode(self._mode("findings"))
         if index not in self._findings and isinstance(self.screen, FindingsScreen):
             self._findings[index] = self.screen
+            self._measure_ahead(index)
             self._look_deeper(index)
+
+    @work(thread=True, group="ahead", exit_on_error=False)
+    def _measure_ahead(self, index: int) -> None:
+        """The other modes' figures, while the findings are read: their keys then only draw."""
+        measured = self._measured[index]
+        if measured is not None:
+            measured.ahead(self._analyses[index].timeline.step)
 
     @work(thread=True, group="deeper", exit_on_error=False)
     def _look_deeper(self, index: int) -> None:
@@ -89,10 +99,11 @@ class Showing(Taking, Base):
         from analyzer.tui.measured import Measured
 
         explained = opened.explained[index]
+        self._measured[index] = Measured(explained.facts, explained.claims) if explained.facts else None
         return Session(
             explained.analysis,
             self._glyphs,
-            Measured(explained.facts, explained.claims) if explained.facts else None,
+            self._measured[index],
             self._path,
             rank=opened.ranks[index] if opened.ranks else None,
             ranks=len(opened.explained),

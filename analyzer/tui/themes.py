@@ -42,15 +42,16 @@ CAUSES_LIGHT = {
     "python": "#A4502F",
     "unexplained": "#626262",
 }
+# Labels on them are black: red, blue and magenta are too dark for that on most terminals, their bright forms are not.
 CAUSES_ANSI = {
-    "compute": "ansi_blue",
-    "communication": "ansi_cyan",
+    "compute": "ansi_cyan",
+    "communication": "ansi_bright_green",
     "copy": "ansi_bright_cyan",
     "device_wait": "ansi_bright_blue",
-    "input": "ansi_red",
-    "allocator": "ansi_bright_red",
-    "sync": "ansi_magenta",
-    "transfer_call": "ansi_bright_magenta",
+    "input": "ansi_bright_red",
+    "allocator": "ansi_bright_white",
+    "sync": "ansi_bright_magenta",
+    "transfer_call": "ansi_magenta",
     "optimizer": "ansi_bright_yellow",
     "compile": "ansi_bright_green",
     "launch": "ansi_yellow",

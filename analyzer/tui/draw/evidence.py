@@ -14,6 +14,7 @@ from analyzer.tui.plain import line
 from analyzer.tui.wording import value
 
 MOST_ROWS = 12
+SHORTEST_BAR = 16
 
 
 def evidence(item: EvidenceDocument, width: int, glyphs: Glyphs, style: str) -> list[Content]:
@@ -33,8 +34,9 @@ def _bars(item: BarsEvidence, width: int, glyphs: Glyphs, style: str) -> list[Co
     shown = item.bars[:MOST_ROWS]
     texts = [value(one.value, item.unit) for one in shown]
     labels = [line(one.label, 200) for one in shown]
-    name_width = min(max(map(cell_len, labels), default=0), max(8, width * 9 // 20))
     text_width = max(map(cell_len, texts), default=0)
+    # Names come first; a bar of a few cells still compares.
+    name_width = min(max(map(cell_len, labels), default=0), max(8, width - text_width - SHORTEST_BAR - 2))
     room = max(1, width - name_width - text_width - 2)
     largest = max((one.value for one in shown), default=0.0)
     lines = [Content.styled(line(item.title), "$quiet")]

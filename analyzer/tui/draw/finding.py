@@ -41,10 +41,11 @@ def _second(finding: FindingDocument, width: int, glyphs: Glyphs, card: bool, la
         note = f"explained by {', '.join(identity.partition('-')[0] for identity in finding.explained_by)}"
     elif finding.accepted is not None:
         note = "accepted"
-    elif not card:
-        note = "below 2 % of the step"
     else:
-        note = f"{line(finding.family).replace('_', ' ')} {glyphs.dot} {finding.confidence} conf."
+        sure = "med." if finding.confidence == "medium" else finding.confidence
+        about = f"{sure} conf." if card else "below 2 %"
+        about = about if finding.saving.ns_per_step_max else "no saving by itself"
+        note = f"{line(finding.family).replace('_', ' ')} {glyphs.dot} {about}"
     note = f"{seen_on} {glyphs.dot} {note}" if seen_on else note
     length = max(4, min(16, width // 5))
     bar = Content("")
@@ -88,13 +89,16 @@ def head(finding: FindingDocument, glyphs: Glyphs) -> Content:
 
 def evidence_part(finding: FindingDocument, width: int, glyphs: Glyphs) -> Content:
     """All evidence, under its heading; empty where a finding has none."""
-    if not finding.evidence:
-        return Content("")
-    lines = [heading("Evidence")]
-    for number, item in enumerate(finding.evidence):
-        lines += [Content("")] if number else []
-        lines += evidence(item, width, glyphs, f"$sev-{finding.severity}")
-    return Content("\n").join([*lines, Content("")])
+    lines = evidence_lines(finding, width, glyphs)
+    return heading("Evidence") + "\n" + lines if finding.evidence else lines
+
+
+def evidence_lines(finding: FindingDocument, width: int, glyphs: Glyphs) -> Content:
+    """All evidence, an empty line below each piece."""
+    lines: list[Content] = []
+    for item in finding.evidence:
+        lines += [*evidence(item, width, glyphs, f"$sev-{finding.severity}"), Content("")]
+    return Content("\n").join(lines)
 
 
 def story(finding: FindingDocument, width: int, glyphs: Glyphs) -> Content:
@@ -105,7 +109,7 @@ def story(finding: FindingDocument, width: int, glyphs: Glyphs) -> Content:
     where = wording.place(finding)
     lines += [Content(""), heading("Fix") + Content.styled(f"  {where}" if where else "", "$quiet")]
     for number, fix in enumerate(finding.fix):
-        lines += [Content.styled("or", "$quiet")] if number else []
+        lines += [Content(""), Content.styled("or", "bold $heading")] if number else []
         lines += _fix(fix, width)
     lines += [Content(""), heading("Check that it worked"), *_verify(finding.verify, width)]
     lines += [Content(""), heading("How the bound was found"), prose(_basis(finding), "$quiet")]
@@ -149,13 +153,13 @@ def _verify(text: str, width: int) -> list[Content]:
 
 
 def code_block(code: str, language: str, width: int) -> list[Content]:
-    """Code on its own background, folded at the width so that nothing is lost; diffs coloured."""
+    """Code on its own background, wrapped at the width so that nothing is lost; diffs coloured."""
     prefix = "$ " if language == "shell" else ""
     lines: list[Content] = []
     for number, text in enumerate(clean(code).splitlines() or [""]):
         style = _DIFF_STYLES.get(text[:1], "$body on $block-back") if language == "diff" else "$body on $block-back"
         whole = Content.styled((prefix if number == 0 else " " * len(prefix)) + text, style)
-        for piece in whole.fold(max(4, width - 2)):
+        for piece in whole.wrap(max(4, width - 2)):
             free = max(0, width - 1 - piece.cell_length)
             lines.append(Content.assemble((" ", style), piece, (" " * free, style)))
     return lines

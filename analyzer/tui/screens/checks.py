@@ -41,7 +41,7 @@ class ChecksScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         """Title and table."""
         yield TitleBar(self._session, "checks")
-        yield CheckTable(self._analysis.checks, self._glyphs)
+        yield CheckTable(self._analysis, self._glyphs)
         yield Static(id="reason")
         yield KeyBar()
 

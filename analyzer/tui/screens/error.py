@@ -5,9 +5,9 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.screen import Screen
-from textual.widgets import Footer
 
 from analyzer.tui.plain import line
+from analyzer.tui.widgets.key_bar import KeyBar
 from analyzer.tui.widgets.notice import Notice, failed
 from traces.errors import AdvisorError
 
@@ -24,4 +24,4 @@ class ErrorScreen(Screen[None]):
         """The message."""
         with Container(classes="stage"):
             yield Notice(f"Can't read {line(self._trace_name, 60)}", failed(self._error), bad=True)
-        yield Footer(show_command_palette=False)
+        yield KeyBar(palette=False)

@@ -17,7 +17,8 @@ from analyzer.analysis import Analysis, FindingDocument
 from analyzer.tui import changes, clipboard, filtering, outside, wording
 from analyzer.tui.messages import PlaceWanted, TraceWanted
 from analyzer.tui.session import Session
-from analyzer.tui.widgets.detail import Detail, EvidenceColumn, Pane
+from analyzer.tui.widgets.detail import Detail, Pane
+from analyzer.tui.widgets.evidence_column import EvidenceColumn
 from analyzer.tui.widgets.filter_bar import FilterBar
 from analyzer.tui.widgets.finding_list import FindingList
 from analyzer.tui.widgets.key_bar import KeyBar
@@ -67,6 +68,7 @@ class FindingsScreen(Screen[None]):
         self._analysis = analysis = session.analysis
         self._glyphs = session.glyphs
         self._finding: FindingDocument | None = None
+        self._opened = False
         if not analysis.findings or analysis.trust.verdict == "unusable":
             self.add_class("-notice")
 
@@ -92,7 +94,7 @@ class FindingsScreen(Screen[None]):
                 yield FilterBar()
                 yield FindingList(self._session)
             yield Detail(self._glyphs)
-            yield EvidenceColumn(self._glyphs)
+            yield EvidenceColumn(self._analysis, self._glyphs)
 
     async def on_mount(self) -> None:
         """Fill the list."""
@@ -147,7 +149,7 @@ class FindingsScreen(Screen[None]):
     def on_filter_bar_left(self, message: FilterBar.Left) -> None:
         """Back to the list; the line stays visible while it filters."""
         if message.cleared or not self.query_text:
-            self.remove_class("-filtering")
+            self.query_one(FilterBar).close()
         self.query_one(FindingList).focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -157,9 +159,8 @@ class FindingsScreen(Screen[None]):
 
     def action_filter(self) -> None:
         """Open the filter line."""
-        self.remove_class("-open")
-        self.add_class("-filtering")
-        self.query_one(FilterBar).focus()
+        self._open(wide=False)
+        self.query_one(FilterBar).open()
 
     def action_sort(self) -> None:
         """The next order."""
@@ -173,19 +174,23 @@ class FindingsScreen(Screen[None]):
     def action_open(self) -> None:
         """The detail gets the focus, and on narrow screens all the room (styles)."""
         if self._finding is not None:
-            self.add_class("-open")
+            self._open(wide=True)
             self.query_one(Detail).focus()
+
+    def _open(self, *, wide: bool) -> None:
+        """Give the detail the room of the others, or give it back. On the few concerned: a class of the screen restyles all."""
+        self._opened = wide
+        self.query("#verdict, #strip, #list-pane, #detail").set_class(wide, "-open")
 
     def action_back(self) -> None:
         """Close the detail, then clear the filter; never quit."""
         if self.maximized is not None:
             self.minimize()
-        elif self.has_class("-open"):
-            self.remove_class("-open")
+        elif self._opened:
+            self._open(wide=False)
             self.query_one(FindingList).focus()
         elif not self.has_class("-notice"):
-            self.query_one(FilterBar).value = ""
-            self.remove_class("-filtering")
+            self.query_one(FilterBar).close()
             self.query_one(FindingList).focus()
 
     def action_place(self) -> None:

@@ -8,14 +8,14 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.screen import Screen
-from textual.widgets import Footer
 
 from analyzer.tui.glyphs import Glyphs
 from analyzer.tui.messages import Progressed
+from analyzer.tui.widgets.key_bar import KeyBar
 from analyzer.tui.widgets.progress import Progress
 
-# Faster than this nothing is shown: a flash would only disturb.
-SILENT_SECONDS = 0.3
+# Sooner than this nothing is shown: a flash would only disturb. To start Python and import takes as long again.
+SILENT_SECONDS = 0.15
 
 
 class LoadingScreen(Screen[None]):
@@ -36,7 +36,7 @@ class LoadingScreen(Screen[None]):
         """The progress and its key."""
         with Container(classes="stage"):
             yield Progress(self._trace_name, self._glyphs)
-        yield Footer(show_command_palette=False)
+        yield KeyBar(palette=False)
 
     def on_mount(self) -> None:
         """Become visible when it takes longer."""

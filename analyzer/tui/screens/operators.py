@@ -165,7 +165,7 @@ class OperatorsScreen(Screen[None]):
     def on_filter_bar_left(self, message: FilterBar.Left) -> None:
         """Back to the table."""
         if message.cleared or not self.query_text:
-            self.remove_class("-filtering")
+            self.query_one(FilterBar).close()
         self.query_one(OperatorTable).focus()
 
     def on_group_bar_chosen(self, message: GroupBar.Chosen) -> None:
@@ -185,8 +185,7 @@ class OperatorsScreen(Screen[None]):
 
     def action_filter(self) -> None:
         """Open the filter line."""
-        self.add_class("-filtering")
-        self.query_one(FilterBar).focus()
+        self.query_one(FilterBar).open()
 
     def action_group(self) -> None:
         """The next group."""
@@ -203,8 +202,8 @@ class OperatorsScreen(Screen[None]):
 
     async def action_back(self) -> None:
         """Clear the filter, else go back to the findings."""
-        if self.query_text or self.has_class("-filtering"):
-            self.query_one(FilterBar).value = ""
-            self.remove_class("-filtering")
+        bars = [one for one in self.query(FilterBar) if one.is_open]
+        if bars:
+            bars[0].close()
         else:
             await self.run_action("app.mode('findings')")

@@ -34,14 +34,14 @@ class TimelineScreen(Screen[None]):
     """Lanes above, gaps below; left and right move in time, up and down from gap to gap."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("plus,equals_sign", "zoom(0.5)", "Zoom in", key_display="+", id="timeline.in", tooltip="Look from nearer"),
-        Binding("minus", "zoom(2)", "Out", key_display="-", id="timeline.out", tooltip="Look from farther"),
-        Binding("right_square_bracket", "step(1)", "Step", key_display="]", id="timeline.next", tooltip="The next step"),
+        Binding("plus,equals_sign", "zoom(0.5)", "Zoom", key_display="+ -", id="timeline.in", tooltip="Look from nearer"),
+        Binding("minus", "zoom(2)", "Out", show=False, id="timeline.out", tooltip="Look from farther"),
+        Binding("right_square_bracket", "step(1)", "Step", key_display="[ ]", id="timeline.next", tooltip="The next step"),
         Binding("left_square_bracket", "step(-1)", "Step", show=False, id="timeline.previous", tooltip="The step before"),
         Binding("0", "whole", "Whole", show=False, id="timeline.whole", tooltip="The whole step"),
         Binding("left", "pan(-1)", "Left", show=False, id="timeline.left", tooltip="Move to the left"),
         Binding("right", "pan(1)", "Right", show=False, id="timeline.right", tooltip="Move to the right"),
-        Binding("f", "finding", "Finding", show=False, id="timeline.finding", tooltip="The finding of this gap"),
+        Binding("f", "finding", "Finding", id="timeline.finding", tooltip="The finding of this gap"),
         Binding("z", "maximise", "Zoom", show=False, id="timeline.maximise", tooltip="Maximise the lanes"),
         Binding("escape", "back", "Back", show=False, id="timeline.back", tooltip="The whole step; back to findings"),
     ]  # fmt: skip
@@ -69,7 +69,7 @@ class TimelineScreen(Screen[None]):
                 yield Notice("Timeline", only_document("events"))
         else:
             yield TimelineView(self._session.glyphs)
-            yield GapTable({finding.id: finding for finding in self._session.analysis.findings})
+            yield GapTable({finding.id: finding for finding in self._session.analysis.findings}, self._session.glyphs)
         yield KeyBar()
 
     def on_mount(self) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import DataTable
 
-from analyzer.analysis import CheckDocument, StateName
+from analyzer.analysis import Analysis, CheckDocument, SeverityName, StateName
 from analyzer.tui import wording
 from analyzer.tui.glyphs import Glyphs
 from analyzer.tui.plain import line
@@ -17,7 +16,10 @@ from analyzer.tui.plain import line
 ORDER: tuple[StateName, ...] = (
     "fired", "crashed", "cannot_tell", "suppressed", "clear", "not_applicable", "disabled",
 )  # fmt: skip
-STYLES = {"fired": "bold $sev-medium", "crashed": "bold $bad", "clear": "$good"}
+TITLES = ("", "Rule", "State", "Title", "Reason")
+# Around each cell; the scroll bar; the least of a reason that still says something.
+PADDING, SCROLLBAR, SHORTEST = 2, 2, 12
+STYLES = {"crashed": "bold $bad", "clear": "$good"}
 
 
 class CheckTable(DataTable[Content]):
@@ -33,9 +35,13 @@ class CheckTable(DataTable[Content]):
         Binding("G,end", "scroll_bottom", "Last", show=False, id="checks.last", tooltip="The last row"),
     ]
 
-    def __init__(self, checks: Iterable[CheckDocument], glyphs: Glyphs) -> None:
+    def __init__(self, analysis: Analysis, glyphs: Glyphs) -> None:
         super().__init__(id="checks", cursor_type="row", zebra_stripes=False)
-        self._checks = sorted(checks, key=lambda check: (ORDER.index(check.state), check.rule))
+        self._severities: dict[str, SeverityName] = {}
+        for finding in analysis.findings:
+            # The findings of a rule are ranked: its first is its worst.
+            self._severities.setdefault(finding.rule, finding.severity)
+        self._checks = sorted(analysis.checks, key=lambda check: (ORDER.index(check.state), check.rule))
         self._glyphs = glyphs
         counts = wording.count_states(self._checks)
         words = [f"{counts[state]} {wording.STATE_WORDS[state]}" for state in ORDER if counts[state]]
@@ -49,18 +55,41 @@ class CheckTable(DataTable[Content]):
 
     def on_mount(self) -> None:
         """Fill the table; cells are content, never markup."""
+        self._fill()
+
+    def on_resize(self) -> None:
+        """Reasons cut to the new width; the cursor stays."""
+        row = self.cursor_row
+        self._fill()
+        self.move_cursor(row=row, animate=False)
+
+    def _fill(self) -> None:
         rows = [self._cells(check) for check in self._checks]
-        for number, title in enumerate(("", "Rule", "State", "Title", "Reason")):
+        room = self.size.width - SCROLLBAR
+        self.clear(columns=True)
+        for number, title in enumerate(TITLES):
             # DataTable cannot measure content.
-            self.add_column(title, width=max([len(title), *(row[number].cell_length for row in rows)]))
-        for row in rows:
-            self.add_row(*row)
+            width = max([len(title), *(row[number].cell_length for row in rows)])
+            if number == len(TITLES) - 1 and room > PADDING + SHORTEST:
+                width = min(width, max(SHORTEST, room - PADDING))
+            self.add_column(title, width=width)
+            room -= width + PADDING
+            for row in rows:
+                row[number] = row[number].truncate(width, ellipsis=True)
+        self.add_rows(rows)
 
     def _cells(self, check: CheckDocument) -> list[Content]:
-        style = STYLES.get(check.state, "$quiet")
-        texts = (self._mark(check.state), check.rule, wording.STATE_WORDS[check.state], check.title, check.reason)
+        style = self._style(check)
+        texts = (self._mark(check), check.rule, wording.STATE_WORDS[check.state], check.title, check.reason)
         return [Content.styled(line(text), style if number < 3 else "") for number, text in enumerate(texts)]
 
-    def _mark(self, state: StateName) -> str:
-        marks = {"fired": self._glyphs.severity["high"], "clear": self._glyphs.passed, "crashed": "!"}
-        return marks.get(state, self._glyphs.unknown)
+    def _style(self, check: CheckDocument) -> str:
+        severity = self._severities.get(check.rule)
+        if check.state == "fired" and severity is not None:
+            return f"bold $sev-{severity}"
+        return STYLES.get(check.state, "$quiet")
+
+    def _mark(self, check: CheckDocument) -> str:
+        if check.state == "fired":
+            return self._glyphs.severity[self._severities.get(check.rule, "info")]
+        return {"clear": self._glyphs.passed, "crashed": "!"}.get(check.state, self._glyphs.unknown)

@@ -81,15 +81,3 @@ class Detail(Pane):
         yield Part(_head, self._glyphs, id="part-head")
         yield Part(drawing.evidence_part, self._glyphs, id="part-evidence")
         yield Part(drawing.story, self._glyphs, id="part-story")
-
-
-class EvidenceColumn(Pane):
-    """The evidence beside the detail, on wide screens."""
-
-    def __init__(self, glyphs: Glyphs) -> None:
-        super().__init__(id="evidence")
-        self._glyphs = glyphs
-
-    def compose(self) -> ComposeResult:
-        """The evidence."""
-        yield Part(drawing.evidence_part, self._glyphs, id="column-evidence")

@@ -34,6 +34,21 @@ class FilterBar(Input):
     def __init__(self, hint: str = "text  sev:high  rule:DL  cat:input") -> None:
         super().__init__(id="filter", placeholder=hint, compact=True)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the line is there."""
+        return self.has_class("-on")
+
+    def open(self) -> None:
+        """Show the line and type into it."""
+        self.add_class("-on")
+        self.focus()
+
+    def close(self) -> None:
+        """Clear the filter, put the line away."""
+        self.value = ""
+        self.remove_class("-on")
+
     def on_input_changed(self, event: Input.Changed) -> None:
         """Pass on what was typed."""
         event.stop()

@@ -9,7 +9,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import Label, ListItem, ListView
+from textual.widgets import ListItem, ListView
 
 from analyzer import units
 from analyzer.analysis import FindingDocument
@@ -17,6 +17,7 @@ from analyzer.tui import changes, wording
 from analyzer.tui.plain import line
 from analyzer.tui.session import Session
 from analyzer.tui.widgets.finding_row import FindingRow
+from analyzer.tui.widgets.text_row import TextRow
 
 
 class FindingList(ListView):
@@ -71,13 +72,13 @@ class FindingList(ListView):
         rows: list[ListItem] = []
         for heading, findings in groups:
             if heading:
-                rows.append(_text(Content.styled(line(heading), "bold $heading"), "group"))
+                rows.append(TextRow(Content.styled(line(heading), "bold $heading"), "group"))
             rows += [self._row(one) for one in findings]
         self._rows = tuple(row for row in rows if isinstance(row, FindingRow))
         if not self._rows:
-            rows = [_text(Content(empty), "empty")]
+            rows = [TextRow(Content(empty), "empty")]
         if self._session.since is not None:
-            rows += [_text(text, "group") for text in changes.gone(self._session.since, self._glyphs)]
+            rows += [TextRow(text, "group") for text in changes.gone(self._session.since, self._glyphs)]
         await self.clear()
         await self.extend([*rows, *self._tail()])
         kept = [row for row in self._rows if row.finding.id == keep] or self._rows[:1]
@@ -112,7 +113,7 @@ class FindingList(ListView):
         if counts["crashed"]:
             crashed = f"{counts['crashed']} ended in an error"
             lines.append(Content.assemble(("! ", "bold $sev-medium"), crashed, ("   5 shows it", "$quiet")))
-        return [_text(text, "tail") for text in lines]
+        return [TextRow(text, "tail") for text in lines]
 
     def on_list_view_highlighted(self, event: ListView.Highlighted) -> None:
         """Announce the finding under the cursor."""
@@ -159,8 +160,3 @@ class FindingList(ListView):
     def nothing(query: str, total: int) -> str:
         """What the list says where the filter leaves nothing."""
         return f"0 of {total} match {line(query, 60)}. Esc clears."
-
-
-def _text(text: Content, kind: str) -> ListItem:
-    """A line that the cursor passes over."""
-    return ListItem(Label(text), disabled=True, classes=kind)

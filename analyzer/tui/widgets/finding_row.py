@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from textual.app import ComposeResult
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import ListItem
 
 from analyzer.analysis import FindingDocument
@@ -12,12 +10,12 @@ from analyzer.tui.draw.finding import row
 from analyzer.tui.glyphs import Glyphs
 
 
-class FindingText(Widget):
-    """The drawn row; one or two lines as styles say."""
+class FindingRow(ListItem):
+    """A list item that draws its finding itself, on one or two lines as styles say: half the widgets to style at each key."""
 
     def __init__(self, finding: FindingDocument, glyphs: Glyphs, *, card: bool, largest_ns: int, seen_on: str) -> None:
         super().__init__()
-        self._finding = finding
+        self.finding = finding
         self._seen_on = seen_on
         self._glyphs = glyphs
         self._card = card
@@ -27,19 +25,6 @@ class FindingText(Widget):
         """The row for the current size."""
         width, height = self.size
         return row(
-            self._finding, width, height, self._glyphs,
+            self.finding, width, height, self._glyphs,
             card=self._card, largest_ns=self._largest_ns, seen_on=self._seen_on,
         )  # fmt: skip
-
-
-class FindingRow(ListItem):
-    """A list item that knows its finding."""
-
-    def __init__(self, finding: FindingDocument, glyphs: Glyphs, *, card: bool, largest_ns: int, seen_on: str) -> None:
-        super().__init__()
-        self.finding = finding
-        self._text = FindingText(finding, glyphs, card=card, largest_ns=largest_ns, seen_on=seen_on)
-
-    def compose(self) -> ComposeResult:
-        """The text."""
-        yield self._text

@@ -16,11 +16,16 @@ from analyzer.analysis import FindingDocument
 from analyzer.facts.step_gaps import MOST_GAPS, Gap
 from analyzer.facts.step_lanes import StepLanes, host_label
 from analyzer.tui import wording
+from analyzer.tui.draw import bars
+from analyzer.tui.glyphs import Glyphs
 from analyzer.tui.plain import line
 
-# Of gap, starts, length and cause with their padding; the rest is shared by host and finding.
-FIXED = 52
-WIDEST_FINDING = 44
+NUMBER, FIGURE, CAUSE = 4, 8, 16
+# Narrower than this the picture says where a gap starts; than this, the finding alone is named, by its rule.
+WITH_STARTS, WITH_HOST = 76, 60
+CODE = 8
+# Around each cell, and the scroll bar.
+PADDING, SCROLLBAR = 2, 2
 
 
 class GapTable(DataTable[Content]):
@@ -29,7 +34,7 @@ class GapTable(DataTable[Content]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "cursor_down", "Down", show=False, id="gaps.down", tooltip="The gap below"),
         Binding("k,up", "cursor_up", "Up", show=False, id="gaps.up", tooltip="The gap above"),
-        Binding("enter", "select_cursor", "Zoom", key_display="Enter", id="gaps.zoom", tooltip="Look at this gap"),
+        Binding("enter", "select_cursor", "Look", key_display="Enter", id="gaps.zoom", tooltip="Look at this gap"),
         Binding("left", "screen.pan(-1)", "Left", show=False, id="gaps.left", tooltip="Move to the left"),
         Binding("right", "screen.pan(1)", "Right", show=False, id="gaps.right", tooltip="Move to the right"),
         Binding("g,home", "scroll_top", "First", show=False, id="gaps.first", tooltip="The first gap"),
@@ -43,8 +48,9 @@ class GapTable(DataTable[Content]):
         gap: Gap
         number: int
 
-    def __init__(self, findings: Mapping[str, FindingDocument]) -> None:
+    def __init__(self, findings: Mapping[str, FindingDocument], glyphs: Glyphs) -> None:
         super().__init__(id="gaps", cursor_type="row", zebra_stripes=False)
+        self._glyphs = glyphs
         self._findings = findings
         self._step: StepLanes | None = None
         self._gaps: tuple[Gap, ...] = ()
@@ -72,29 +78,40 @@ class GapTable(DataTable[Content]):
             self.move_cursor(row=row, animate=False)
 
     def _fill(self) -> None:
-        rest = max(24, self.size.width - FIXED)
-        finding = min(WIDEST_FINDING, max(8, rest * 2 // 5))
+        rows = [self._cells(number, gap) for number, gap in enumerate(self._gaps, 1)]
+        columns = self._columns(rows)
         self.clear(columns=True)
-        for name, width in ((" gap", 4), ("  starts", 8), ("  length", 8), ("cause", 14)):
+        for _, name, width in columns:
             self.add_column(name, width=width)
-        self.add_column("the CPU was in", width=rest - finding)
-        self.add_column("finding", width=finding)
-        self.add_rows([self._cells(number, gap, rest - finding, finding) for number, gap in enumerate(self._gaps, 1)])
+        self.add_rows([[row[at].truncate(width, ellipsis=True) for at, _, width in columns] for row in rows])
 
-    def _cells(self, number: int, gap: Gap, host_width: int, finding_width: int) -> list[Content]:
+    def _columns(self, rows: list[list[Content]]) -> list[tuple[int, str, int]]:
+        """Which cell, what is over it, how wide: what the CPU was in takes what it needs, the finding the rest."""
+        width = self.size.width
+        columns = [(0, " gap", NUMBER), (1, "  starts", FIGURE), (2, "  length", FIGURE), (3, "cause", CAUSE)]
+        if width < WITH_STARTS:
+            del columns[1]
+        used = sum(cells + PADDING for _, _, cells in columns) + SCROLLBAR
+        if width < WITH_HOST:
+            return [*columns, (5, "finding", max(CODE, width - used - PADDING))]
+        room = max(2 * CODE, width - used - 2 * PADDING)
+        needed = max([len("the CPU was in"), *(row[4].cell_length for row in rows)])
+        host = min(needed, max(room // 2, room - max([CODE, *(row[5].cell_length for row in rows)])))
+        return [*columns, (4, "the CPU was in", host), (5, "finding", room - host)]
+
+    def _cells(self, number: int, gap: Gap) -> list[Content]:
         host = line(host_label(gap.host), 300) or "nothing recorded"
         host = f"{host} x {gap.times}" if gap.times > 1 else host
         texts = (f"{number:>4}", f"{units.duration(gap.start_ns):>8}", f"{units.duration(gap.dur_ns):>8}")
         found = self._findings.get(gap.finding or "")
         named = Content("")
         if found is not None:
-            place = wording.place(found) or line(found.title)
-            named = Content.assemble((found.rule, f"bold $sev-{found.severity}"), f" {place}")
+            named = Content.assemble((found.rule, f"bold $sev-{found.severity}"), f" {line(found.title)}")
         return [
             *(Content(text) for text in texts),
-            Content.styled(wording.CAUSE_WORDS[gap.cause], f"$cause-{gap.cause}"),
-            Content.styled(host, "" if gap.host else "$quiet").truncate(host_width, ellipsis=True),
-            named.truncate(finding_width, ellipsis=True),
+            Content.assemble(bars.swatch(gap.cause, self._glyphs), " ", wording.CAUSE_WORDS[gap.cause]),
+            Content.styled(host, "" if gap.host else "$quiet"),
+            named,
         ]
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:

@@ -8,11 +8,11 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.widgets import DataTable
 
 from analyzer import units
 from analyzer.facts.operator_rows import OperatorRow
 from analyzer.tui.plain import line
+from analyzer.tui.widgets.filling_table import FillingTable
 
 MOST = 500
 NARROWEST_NAME = 14
@@ -43,7 +43,7 @@ COLUMNS = (
 SORTS = ("share", "GPU", "CPU self", "CPU", "calls", "name")
 
 
-class OperatorTable(DataTable[Content]):
+class OperatorTable(FillingTable):
     """One row per operator."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -55,7 +55,7 @@ class OperatorTable(DataTable[Content]):
     ]  # fmt: skip
 
     def __init__(self) -> None:
-        super().__init__(id="operators", cursor_type="row", zebra_stripes=False)
+        super().__init__(id="operators")
         self._shown: tuple[OperatorRow, ...] = ()
 
     @property
@@ -77,7 +77,7 @@ class OperatorTable(DataTable[Content]):
         self.add_column("name", width=room)
         for column in columns:
             self.add_column(column.title.rjust(column.width), width=column.width)
-        self.add_rows([[self._title(row, room, shapes), *(_figure(row, column) for column in columns)] for row in rows])
+        self.fill([self._title(row, room, shapes), *(_figure(row, column) for column in columns)] for row in rows)
 
     @staticmethod
     def _title(row: OperatorRow, room: int, shapes: bool) -> Content:

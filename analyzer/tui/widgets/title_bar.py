@@ -19,22 +19,25 @@ MODES = (
     ("4", "memory", "Memory"),
     ("5", "checks", "Checks"),
 )
-# Narrower than this only the active tab shows its word (styles).
+# Narrower than this only the active tab shows its word.
 POCKET = 76
+# Narrower than this nothing says that the figures are of a step.
+NAMED = 48
 
 
-class Tab(Horizontal):
+class Tab(Static):
     """One mode; a click does what its key does."""
 
     def __init__(self, key: str, mode: str, word: str, *, active: bool) -> None:
-        super().__init__(classes="-active" if active else "", id=f"tab-{mode}")
-        self._texts = (Content.styled(key, "bold" if active else "bold $key"), Content.styled(word, "bold" * active))
+        self._short = Content.styled(key, "bold" if active else "bold $key")
+        self._whole = Content.assemble(self._short, " ", (word, "bold" if active else ""))
+        super().__init__(self._whole, classes="-active" if active else "", id=f"tab-{mode}")
+        self._active = active
         self._mode = mode
 
-    def compose(self) -> ComposeResult:
-        """Digit and word."""
-        yield Static(self._texts[0], classes="digit")
-        yield Static(self._texts[1], classes="word")
+    def shorten(self, *, short: bool) -> None:
+        """Only the digit, unless this is the mode shown."""
+        self.update(self._short if short and not self._active else self._whole)
 
     async def on_click(self) -> None:
         """Switch the mode."""
@@ -61,14 +64,16 @@ class TitleBar(Horizontal):
 
     def on_resize(self, event: Resize) -> None:
         """Words of inactive tabs only where there is room."""
-        self.set_class(event.size.width < POCKET, "-pocket")
+        for tab in self.query(Tab):
+            tab.shorten(short=event.size.width < POCKET)
+        self.query_one("#headline", Static).update(self._headline(noun=event.size.width >= NAMED))
 
     def _aside(self) -> str:
         rank, without = self._session.rank, wording.unprofiled(self._analysis)
         parts = [f"rank {rank.rank}, r: all {self._session.ranks}"] if rank is not None else []
         return "  ".join(parts + ([f"({without})"] if without else []))
 
-    def _headline(self) -> Content:
+    def _headline(self, *, noun: bool = True) -> Content:
         if self._analysis.trust.verdict == "unusable":
             return Content.styled("no advice", "bold $sev-high")
         if self._session.since is not None:
@@ -78,5 +83,5 @@ class TitleBar(Horizontal):
             (mean, "bold"),
             (f" {self._glyphs.arrow} ", "$quiet"),
             (reachable, "bold $good"),
-            (f" a {self._analysis.trace.steps.noun}", "$quiet"),
+            (f" a {self._analysis.trace.steps.noun}" if noun else "", "$quiet"),
         )

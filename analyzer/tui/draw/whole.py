@@ -1,0 +1,41 @@
+"""What all findings together could give, and how long each step took."""
+
+from __future__ import annotations
+
+from textual.content import Content
+
+from analyzer.analysis import Analysis, BarItem, BarsEvidence, FindingDocument
+from analyzer.tui.draw.evidence import evidence
+from analyzer.tui.draw.finding import heading, prose
+from analyzer.tui.glyphs import Glyphs
+
+
+def whole(analysis: Analysis, finding: FindingDocument, width: int, glyphs: Glyphs) -> Content:
+    """Two sections under the evidence of a finding.
+
+    Args:
+        analysis: The document.
+        finding: The one shown above; the sections are the same for all.
+        width: Cells.
+        glyphs: How to draw.
+    """
+    summary = analysis.summary
+    noun = analysis.trace.steps.noun
+    now_and_then = {f"a {noun} now": summary.step_ns.mean, "at best": summary.reachable_step_ns}
+    lines = [heading("If you fix everything"), *_bars("", now_and_then, width, glyphs, "$cause-framework")[1:]]
+    lines += [
+        prose("Savings share time and do not add up: what they share is counted once here.", "$quiet"),
+        Content(""),
+    ]
+    used = [row for row in analysis.steps if row.used]
+    if len(used) > 1:
+        lines += [
+            heading(f"Each {noun} used"),
+            *_bars("", {str(row.step): row.dur_ns for row in used}, width, glyphs, "$cause-framework")[1:],
+        ]
+    return Content("\n").join(lines)
+
+
+def _bars(title: str, values: dict[str, int], width: int, glyphs: Glyphs, style: str) -> list[Content]:
+    items = tuple(BarItem(label=label, value=value) for label, value in values.items())
+    return evidence(BarsEvidence(title=title, unit="ns", bars=items), width, glyphs, style)

@@ -1,0 +1,146 @@
+"""The line of keys, and tables that fill while one reads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+import analyses
+from analyzer.explain import Explained
+from analyzer.facts.operator_rows import OperatorRow
+from analyzer.tui.app import AdvisorApp
+from analyzer.tui.ascii import to_ascii
+from analyzer.tui.screens.help import HelpScreen
+from analyzer.tui.terminal import look_for
+from analyzer.tui.widgets.check_table import CheckTable
+from analyzer.tui.widgets.filling_table import ROWS_AT_ONCE
+from analyzer.tui.widgets.finding_list import FindingList
+from analyzer.tui.widgets.key_bar import KeyBar
+from analyzer.tui.widgets.operator_table import OperatorTable, columns_for
+from ui import running, settle, text_of
+
+MakeApp = Callable[..., AdvisorApp]
+
+
+async def test_a_click_on_a_key_does_what_the_key_does(app_for: MakeApp) -> None:
+    async with running(app_for(analyses.example()), (80, 24)) as pilot:
+        bar = pilot.app.screen.query_one(KeyBar)
+        before = 0
+        for key in bar.shown:
+            if key.word == "Help":
+                break
+            before += key.width
+        await pilot.hover(KeyBar, offset=(before + 1, 0))
+        assert bar.tooltip == "All keys"
+        await pilot.click(KeyBar, offset=(before + 1, 0))
+        assert isinstance(pilot.app.screen, HelpScreen)
+
+
+async def test_the_keys_are_those_of_the_pane_in_use(app_for: MakeApp, measured: Explained) -> None:
+    async with running(app_for(measured), (120, 30)) as pilot:
+        shown = {}
+        for key in ("1", "2", "3", "5"):
+            await pilot.press(key)
+            await settle(pilot)
+            shown[key] = [one.word for one in pilot.app.screen.query_one(KeyBar).shown]
+        assert shown["1"] == ["Filter", "Copy fix", "Timeline", "Export", "Help", "Quit", "palette"]
+        assert shown["2"] == ["Look", "Zoom", "Step", "Finding", "Help", "Quit", "palette"]
+        assert "Group by" in shown["3"]
+        assert shown["5"][0] == "Rule page"
+
+
+@pytest.mark.parametrize(("width", "words"), [(20, ["Help", "Quit"]), (40, ["Filter", "Copy fix", "Help", "Quit"])])
+async def test_help_and_quit_stay_where_there_is_little_room(app_for: MakeApp, width: int, words: list[str]) -> None:
+    async with running(app_for(analyses.example()), (width, 12)) as pilot:
+        bar = pilot.app.screen.query_one(KeyBar)
+        assert [key.word for key in bar.shown if key.word in ("Filter", "Copy fix", "Help", "Quit")] == words
+        assert bar.render().cell_length <= width
+
+
+async def test_a_long_table_begins_at_once_and_becomes_whole(app_for: MakeApp, measured: Explained) -> None:
+    async with running(app_for(measured)) as pilot:
+        await pilot.press("3")
+        await settle(pilot)
+        table = pilot.app.screen.query_one(OperatorTable)
+        assert table.row is not None
+        many = [replace(table.row, name=f"op {number}") for number in range(400)]
+        table.show(many, columns_for(120, device=True, host=True, tensor=True), shapes=False)
+        assert ROWS_AT_ONCE <= table.row_count < 400
+        assert table.row.name == "op 0"
+        for _ in range(400 // ROWS_AT_ONCE + 1):
+            await pilot.pause()
+        assert table.row_count == 400
+
+
+async def test_the_last_row_and_another_filling_do_not_wait(app_for: MakeApp, measured: Explained) -> None:
+    async with running(app_for(measured)) as pilot:
+        await pilot.press("3")
+        await settle(pilot)
+        table = pilot.app.screen.query_one(OperatorTable)
+        assert table.row is not None
+        columns = columns_for(120, device=True, host=True, tensor=True)
+
+        def named(word: str) -> list[OperatorRow]:
+            assert table.row is not None
+            return [replace(table.row, name=f"{word} {number}") for number in range(300)]
+
+        table.show(named("old"), columns, shapes=False)
+        table.show(named("new"), columns, shapes=False)
+        table.action_scroll_bottom()
+        assert table.row_count == 300
+        assert table.row.name == "new 299"
+        for _ in range(8):
+            await pilot.pause()
+        assert table.row_count == 300
+
+
+async def test_a_found_check_has_the_sign_of_its_worst_finding(app_for: MakeApp) -> None:
+    document = analyses.example()
+    async with running(app_for(document)) as pilot:
+        await pilot.press("5")
+        await settle(pilot)
+        table = pilot.app.screen.query_one(CheckTable)
+        signs = {str(table.get_row_at(row)[1]): str(table.get_row_at(row)[0]) for row in range(table.row_count)}
+        marks = {"high": "▲", "medium": "■", "low": "●", "info": "○"}
+        for finding in document.findings:
+            assert signs[finding.rule] == marks[finding.severity]
+
+
+async def test_without_unicode_and_colour_every_frame_is_drawn_and_the_focus_is_seen(
+    app_for: MakeApp, measured: Explained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = app_for(measured, look_for({"NO_COLOR": "1"}, "ascii", "truecolor"))
+    async with running(app, (80, 24)) as pilot:
+        for key in ("1", "2", "3", "4", "5", "question_mark"):
+            await pilot.press(key)
+            await settle(pilot)
+            shown = text_of(app)
+            assert shown.isascii()
+            assert "??" not in shown
+            assert "===" in shown or key == "question_mark", shown
+
+
+def test_every_border_has_an_ascii_form() -> None:
+    assert to_ascii("╭─╮│┏━┓┃▁▐") == "+-+|===#_|"
+
+
+async def test_the_rows_of_the_list_are_one_widget_each(app_for: MakeApp) -> None:
+    """Styling costs a fraction of a millisecond a widget at each key: the answer within 50 ms rests on it."""
+    async with running(app_for(analyses.example())) as pilot:
+        rows = pilot.app.screen.query_one(FindingList).children
+        assert rows
+        assert not any(row.children for row in rows)
+
+
+def test_escape_is_not_waited_for_and_the_first_screen_needs_no_pandas() -> None:
+    program = (
+        "import analyzer.tui.app, textual.constants as c, sys;"
+        "print(c.ESCAPE_DELAY <= 0.03, sorted({'pandas', 'numpy'} & set(sys.modules)))"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout.split(maxsplit=1) == ["True", "[]\n"]

@@ -1,0 +1,176 @@
+"""How soon the terminal UI shows itself, and how soon it answers keys: in a terminal of its own, from outside.
+
+    python tests/bench/screen.py [TRACE] [--repeat 5] [--megabytes 470] [--size 120x40]
+
+First screen: from the start of the process until the pane says which trace is read. Keys: from the key until the first
+bytes of the changed screen come back (`first`), and until nothing follows for a quarter of a second (`whole`: a table may
+fill in later). Medians over the runs, and the fastest and slowest: on a shared machine the fastest is nearest to the program's own.
+Without a trace it is the recorded 35 MB one where it lies beside the repository, else the largest sample; --megabytes
+repeats that to about this size (470 MB are a million events). One uncounted run fills the bytecode cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import os
+import platform
+import pty
+import select
+import signal
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+from pathlib import Path
+
+from explain import largest_sample
+from reader import ROOT, SHARED, generate
+
+PROGRAM = "import sys; from analyzer.cli.main import main; sys.exit(main())"
+# What is waited for: the loading screen, and then the keys under the answer.
+LOADING, ANSWER = b"Reading ", b"Operators"
+QUIET_SECONDS, PATIENCE_SECONDS = 0.25, 600.0
+# What is pressed, with what to call it. Modes are opened once before their keys are measured, and once more.
+KEYS = (
+    ("j", "Findings: the next finding"),
+    ("j", "Findings: the next finding"),
+    ("k", "Findings: the finding before"),
+    ("s", "Findings: sort"),
+    ("\r", "Findings: open"),
+    ("\x1b", "Findings: back"),
+    ("2", "Timeline, for the first time"),
+    ("j", "Timeline: the next gap"),
+    ("+", "Timeline: nearer"),
+    ("\x1b[C", "Timeline: to the right"),
+    ("0", "Timeline: the whole step"),
+    ("]", "Timeline: the next step"),
+    ("[", "Timeline: the step before"),
+    ("3", "Operators, for the first time"),
+    ("j", "Operators: the next row"),
+    ("s", "Operators: sort"),
+    ("s", "Operators: sort"),
+    ("b", "Operators: by op and shape"),
+    ("s", "Operators: sort by shape"),
+    ("b", "Operators: by kernel"),
+    ("b", "Operators: by module"),
+    ("b", "Operators: by op again"),
+    ("\r", "Operators: open"),
+    ("\x1b", "Operators: back"),
+    ("4", "Memory, for the first time"),
+    ("5", "Checks, for the first time"),
+    ("j", "Checks: the next rule"),
+    ("1", "Findings again"),
+    ("3", "Operators again"),
+)
+
+
+class Screen:
+    """The command in a pseudo terminal."""
+
+    def __init__(self, trace: Path, size: tuple[int, int], bytecode: str) -> None:
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
+        environment = {
+            name: value for name, value in os.environ.items() if name not in ("CI", "NO_COLOR", "COLUMNS", "LINES")
+        }
+        environment |= {"TERM": "xterm-256color", "PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": bytecode}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        self.began = time.perf_counter()
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, "explain", str(trace)],
+            stdin=slave, stdout=slave, stderr=slave, env=environment, start_new_session=True,
+        )  # fmt: skip
+        os.close(slave)
+        self._terminal = master
+        self._shown = b""
+
+    def wait(self, words: bytes) -> float:
+        """Seconds from the start until the screen has these words."""
+        while words not in self._shown:
+            if not self._read(PATIENCE_SECONDS):
+                raise SystemExit(f"{words!r} never came; the last of the screen: {self._shown[-500:]!r}")
+        return time.perf_counter() - self.began
+
+    def settle(self, seconds: float = QUIET_SECONDS) -> float:
+        """Read until nothing comes; the time of the last bytes."""
+        last = time.perf_counter()
+        while self._read(seconds):
+            last = time.perf_counter()
+        return last
+
+    def press(self, key: str) -> tuple[float, float]:
+        """Seconds until the screen begins to change, and until it has changed."""
+        began = time.perf_counter()
+        os.write(self._terminal, key.encode())
+        if not self._read(1.0):
+            return 0.0, 0.0
+        first = time.perf_counter()
+        return first - began, max(first, self.settle()) - began
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+        os.close(self._terminal)
+
+    def _read(self, seconds: float) -> bool:
+        ready, _, _ = select.select([self._terminal], [], [], seconds)
+        if not ready:
+            return False
+        try:
+            read = os.read(self._terminal, 1 << 16)
+        except OSError:  # Linux: the other end is closed.
+            return False
+        self._shown = (self._shown + read)[-(1 << 17) :]
+        return bool(read)
+
+
+def main() -> int:
+    """Measure and print; 0 whatever comes out: a clock on a shared machine is no test."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("trace", nargs="?", type=Path, default=SHARED if SHARED.is_file() else largest_sample())
+    parser.add_argument("--repeat", type=int, default=5, help="counted runs")
+    parser.add_argument("--megabytes", type=int, help="repeat the recorded trace to this size")
+    parser.add_argument("--size", default="120x40", help="columns and rows")
+    options = parser.parse_args()
+    columns, _, rows = options.size.partition("x")
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        trace = options.trace
+        if options.megabytes:
+            trace = Path(folder) / f"repeated-{options.megabytes}MB.json"
+            generate(options.megabytes, trace)
+        runs = [one_run(trace, (int(columns), int(rows)), folder) for _ in range(options.repeat + 1)][1:]
+    sys.stdout.write(
+        f"{trace.name}, {options.size}, {time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, {platform.system()} "
+        f"{platform.machine()}, Python {platform.python_version()}; {options.repeat} runs; milliseconds\n"
+        f"{'':<34}{'first':>8}{'fastest':>9}{'slowest':>9}{'whole':>9}\n"
+    )
+    for row in zip(*runs, strict=True):
+        firsts, wholes = [one[1] * 1e3 for one in row], [one[2] * 1e3 for one in row]
+        sys.stdout.write(
+            f"{row[0][0]:<34}{statistics.median(firsts):8.0f}{min(firsts):9.0f}{max(firsts):9.0f}{statistics.median(wholes):9.0f}\n"
+        )
+    return 0
+
+
+def one_run(trace: Path, size: tuple[int, int], bytecode: str) -> list[tuple[str, float, float]]:
+    """One process from its start through all keys: what, seconds until it begins to show, until all is there."""
+    screen = Screen(trace, size, bytecode)
+    try:
+        loading = screen.wait(LOADING)
+        answer = screen.wait(ANSWER)
+        found = [("first screen", loading, loading), ("answer", answer, answer)]
+        # What is looked for after the answer (deeper evidence) would be in the way of what is measured.
+        screen.settle(2.0)
+        found += [(name, *screen.press(key)) for key, name in KEYS]
+    finally:
+        screen.close()
+    return found
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
