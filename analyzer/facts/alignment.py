@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analyzer.facts.op_tree import BoolArray, category_mask, pick, pick_row
+from analyzer.facts.labels import matching
+from analyzer.facts.op_tree import BoolArray, pick, pick_row
 from analyzer.facts.precision import first_tensor_type, tensor_dims
 
 if TYPE_CHECKING:
@@ -52,8 +53,8 @@ def alignment(facts: Facts) -> Alignment:
     by_name = products & (stated <= _POOR_ALIGNMENT).fillna(False).to_numpy(dtype=bool)
     op = pick_row(facts.op_tree.nearest(facts.op_tree.named(_PRODUCTS.__contains__)), found.frame["op"].to_numpy())
     ops = facts.trace.ops
-    typed = pick(category_mask(ops["input_types"], lambda text: first_tensor_type(text) is not None), op)
-    short = pick(category_mask(ops["input_types"], lambda text: first_tensor_type(text) in _SHORT_TYPES), op)
+    typed = pick(matching(ops["input_types"], lambda text: first_tensor_type(text) is not None), op)
+    short = pick(matching(ops["input_types"], lambda text: first_tensor_type(text) in _SHORT_TYPES), op)
     depth, width = _sizes(facts)
     misshaped = np.append((depth % WIDTH != 0) | (width % WIDTH != 0), False)[op]
     by_shape = found.is_family("gemm") & short & misshaped

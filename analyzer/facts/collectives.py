@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.labels import matching
 from analyzer.facts.precision import tensor_dims
 from analyzer.intervals import IntervalSet
 
@@ -66,9 +67,8 @@ def collectives(facts: Facts) -> Collectives:
     window = facts.window()
     ranges = facts.trace.collectives
     ranges = ranges[window.contains(ranges["start_ns"].to_numpy())]
-    names = ranges["name"].astype("str")
-    counted = next((pattern for pattern in _COUNTED if names.str.match(pattern).any()), None)
-    rows = ranges[names.str.match(counted)] if counted else ranges
+    counted = (matching(ranges["name"], re.compile(pattern).match) for pattern in _COUNTED)
+    rows = ranges[next((mask for mask in counted if mask.any()), slice(None))]
     calls = pd.DataFrame(
         {
             "kind": rows["name"].astype("str").str.replace(r"^\w+(?::+|$)_*", "", regex=True).to_numpy(),
@@ -84,7 +84,7 @@ def collectives(facts: Facts) -> Collectives:
     return Collectives(
         running=running,
         exposed=exposed,
-        narrow=bool(rows["input_types"].astype("str").str.contains(_NARROW).mean() > 0.5) if len(rows) else False,
+        narrow=bool(matching(rows["input_types"], re.compile(_NARROW).search).mean() > 0.5) if len(rows) else False,
         exposed_ns={kind: ns for kind, ns in sorted(by_kind.items(), key=lambda item: -item[1]) if ns},
         calls=calls,
         kernels=int(facts.kernels.frame["collective"].sum()) if facts.device else 0,
@@ -134,9 +134,9 @@ def searching_spans(facts: Facts) -> tuple[IntervalSet, IntervalSet]:
     """Inside gloo's collectives, and inside DDP's search for unused parameters, on any thread in the used steps."""
     window = facts.window()
     ranges = facts.trace.collectives
-    gloo = ranges[ranges["name"].astype("str").str.startswith("gloo:")]
+    gloo = ranges[matching(ranges["name"], lambda name: name.startswith("gloo:"))]
     search = IntervalSet()
     for frame in (facts.trace.annotations, facts.trace.ops):
-        rows = frame[frame["name"].astype("str").str.contains("search_unused_parameters", regex=False)]
+        rows = frame[matching(frame["name"], lambda name: "search_unused_parameters" in name)]
         search |= IntervalSet(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy())
     return IntervalSet(gloo["start_ns"].to_numpy(), gloo["end_ns"].to_numpy()) & window, search & window

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analyzer.facts.op_tree import NONE, BoolArray, category_mask, pick, pick_row
+from analyzer.facts.labels import matching
+from analyzer.facts.op_tree import NONE, BoolArray, pick, pick_row
 from analyzer.facts.precision import tensor_dims
 
 if TYPE_CHECKING:
@@ -43,14 +44,14 @@ def conv_bias(facts: Facts) -> ConvBias:
     norm = tree.named(lambda name: _NORM.match(name) is not None)
     # A batch normalisation counts its batches before it works: an addition to a number, between the two.
     counting = tree.named(lambda name: name in ("aten::add_", "aten::add"))
-    counting &= category_mask(ops["input_dims"], lambda dims: tensor_dims(dims)[:1] == [[]])
+    counting &= matching(ops["input_dims"], lambda dims: tensor_dims(dims)[:1] == [[]])
     outer = np.flatnonzero(tree.outermost(np.ones(len(ops), dtype=np.bool_)) & ~counting)
     order = outer[np.lexsort((ops["start_ns"].to_numpy()[outer], ops["thread"].to_numpy()[outer]))]
     thread = ops["thread"].to_numpy()[order]
     # Nothing else stands between the two: an activation would keep the bias from cancelling.
     followed = np.zeros(len(ops), dtype=bool)
     followed[order[:-1][conv[order[:-1]] & norm[order[1:]] & (thread[1:] == thread[:-1])]] = True
-    with_bias = category_mask(ops["input_dims"], _has_bias)
+    with_bias = matching(ops["input_dims"], _has_bias)
     biased = followed & with_bias
     inside = pick_row(tree.nearest(biased), found.frame["op"].to_numpy())
     forward = (inside != NONE) & found.is_family("elementwise")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analyzer.facts.op_tree import BoolArray, category_mask
+from analyzer.facts.labels import matching
+from analyzer.facts.op_tree import BoolArray
 from analyzer.facts.precision import first_tensor_type
 from analyzer.intervals import IntervalSet
 
@@ -50,7 +51,7 @@ def cpu_work(facts: Facts) -> CpuWork:
     matrix = here & named(lambda name: _MATRIX.match(name) is not None)
     reorder = here & named(lambda name: _REORDER.match(name) is not None)
     types = ops["input_types"]
-    single = matrix & category_mask(types, lambda text: first_tensor_type(text) == "float")
+    single = matrix & matching(types, lambda text: first_tensor_type(text) == "float")
     return CpuWork(
         _spans(facts, matrix),
         _spans(facts, single),

@@ -41,24 +41,23 @@ class HostActivity:
         runtime = self._trace.runtime
         copies = self._launched[(self._launched["kind"] == "copy") & (self._launched["source"] == "copies")]
         per_call = copies.drop_duplicates("launch_row").set_index("launch_row")
-        direction = self._trace.copies["direction"].astype("str").to_numpy()
-        known = pd.Series(direction[per_call["row"].to_numpy()], index=per_call.index, dtype="str")
+        known = pd.Series(self._trace.copies["direction"].array[per_call["row"].to_numpy()], index=per_call.index)
         directions = known.reindex(runtime.index)
         device_ns = per_call["dur_ns"].reindex(runtime.index).fillna(0).astype(np.int64)
         synchronous = runtime["name"].isin(
             ["cudaMemcpy", "hipMemcpy", "hipMemcpyWithStream", "cudaMemcpy2D", "hipMemcpyDtoH"]
         )
         moves_out = directions == "DtoH"
-        blocking = (
-            (runtime["kind"] == "sync") | moves_out.fillna(False) | (synchronous & ~directions.isin(["HtoD"]))
-        ).to_numpy(dtype=bool)
+        blocking = ((runtime["kind"] == "sync") | moves_out | (synchronous & ~directions.isin(["HtoD"]))).to_numpy(
+            dtype=bool
+        )
         return runtime.assign(direction=directions, device_ns=device_ns, blocking=blocking)
 
     @cached_property
     def _by_thread(self) -> Mapping[str, dict[int, IntervalSet]]:
         trace, calls = self._trace, self.calls
         kinds = calls["kind"]
-        to_device = (calls["direction"] == "HtoD").fillna(False)
+        to_device = calls["direction"] == "HtoD"
         ranges = trace.annotations
         optimizer = ranges["kind"].isin(["optimizer_step", "zero_grad"])
         frames = {

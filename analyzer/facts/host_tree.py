@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analyzer.facts.labels import constant, joined
 from analyzer.facts.nesting import nest
 from traces.trace import Trace
 
@@ -20,13 +22,15 @@ class HostTree:
     """Spans of the host, nested per thread.
 
     Args:
-        frame: One row per span: name (str categories of its source), source (`annotations`, `ops` or `runtime`), row (position in
-            that frame), kind (of a range or a call; empty for ops), thread, start_ns, end_ns, dur_ns.
+        frame: One row per span: name and kind (categories; of a range or a call, NA for ops), row (position in the frame it
+            comes from), thread, start_ns, end_ns, dur_ns. First the ranges, then the ops, then the calls.
         parent: Row of the enclosing span, or the row itself for an outermost one.
+        sources: Which rows come from `annotations`, `ops` and `runtime`.
     """
 
     frame: pd.DataFrame
     parent: Int64Array
+    sources: Mapping[str, slice]
 
     def named(self, *names: str) -> BoolArray:
         """Rows whose name is one of these."""
@@ -40,38 +44,48 @@ class HostTree:
 
     def of_source(self, source: str) -> BoolArray:
         """Rows that come from one frame of the trace."""
-        return (self.frame["source"] == source).to_numpy(dtype=bool)
+        mask = np.zeros(len(self.frame), dtype=bool)
+        mask[self.sources[source]] = True
+        return mask
 
-    def outermost(self, mask: BoolArray) -> Int64Array:
+    def outermost(self, mask: BoolArray, rows: Int64Array | None = None) -> Int64Array:
         """For each row the outermost enclosing span (itself included) in the mask; -1 where there is none.
 
         Follows parents level by level: as many rounds as the tree is deep.
+
+        Args:
+            mask: Spans to look for, shape (spans,).
+            rows: Rows to ask about; all of them by default.
+
+        Returns:
+            Rows of the tree, shape of `rows`.
         """
-        rows = np.arange(len(self.parent))
-        best = np.where(mask, rows, -1)
-        current = self.parent.copy()
-        moving = current != rows
+        current = np.arange(len(self.parent)) if rows is None else rows
+        best = np.where(mask[current], current, -1)
+        above = self.parent[current]
+        moving = above != current
         while moving.any():
+            current = above
             best = np.where(moving & mask[current], current, best)
             above = self.parent[current]
             moving &= above != current
-            current = above
         return best
 
-    def under(self, mask: BoolArray) -> BoolArray:
-        """Rows inside (or equal to) a span in the mask."""
-        return self.outermost(mask) >= 0
+    def under(self, mask: BoolArray, rows: Int64Array | None = None) -> BoolArray:
+        """Whether rows (all by default) are inside, or equal to, a span in the mask; shape of `rows`."""
+        return self.outermost(mask, rows) >= 0
 
 
 def host_tree(trace: Trace) -> HostTree:
     """Builds the tree. Of spans with equal extent a range encloses an op, and an op encloses a call."""
-    parts = []
-    for source in ("annotations", "ops", "runtime"):
-        frame: pd.DataFrame = getattr(trace, source)
-        columns = frame[["thread", "start_ns", "end_ns", "dur_ns"]].reset_index(drop=True)
-        texts = {name: frame[name].astype("str").to_numpy() if name in frame else "" for name in ("name", "kind")}
-        parts.append(columns.assign(**texts, source=source, row=range(len(frame))))
+    frames: dict[str, pd.DataFrame] = {name: getattr(trace, name) for name in ("annotations", "ops", "runtime")}
+    parts = [
+        frame[["thread", "start_ns", "end_ns", "dur_ns"]].assign(row=range(len(frame))) for frame in frames.values()
+    ]
     frame = pd.concat(parts, ignore_index=True)
-    frame["name"] = frame["name"].astype("category")
+    frame["name"] = joined([part["name"] for part in frames.values()])
+    frame["kind"] = joined([trace.annotations["kind"], constant(None, len(trace.ops)), trace.runtime["kind"]])
+    ends = np.cumsum([len(part) for part in frames.values()]).tolist()
+    sources = {name: slice(begin, end) for name, begin, end in zip(frames, [0, *ends], ends, strict=False)}
     nesting = nest(frame["thread"].to_numpy(), frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy())
-    return HostTree(frame, nesting.parent)
+    return HostTree(frame, nesting.parent, sources)

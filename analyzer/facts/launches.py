@@ -11,10 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.labels import column, constant
 from traces.trace import Trace
 
 # Columns of a piece of device work that every caller needs.
 _WORK = ["start_ns", "dur_ns", "end_ns", "device", "stream", "correlation"]
+# Vocabularies, for columns that can be joined and compared by number.
+_KINDS = ("compute", "collective", "memset", "copy")
+_SOURCES = ("kernels", "copies")
 # In 14 real traces no kernel starts before its launch call: a few that do are wrong ids, more of them are two clocks.
 _EARLY_RATIO = 0.05
 # From this share of launches that outlast their kernel on, launches wait (SY005), and the lead says nothing about the host.
@@ -30,17 +34,21 @@ def device_work(trace: Trace) -> pd.DataFrame:
         source (`kernels` or `copies`) and row (position in that frame).
     """
     kernels = trace.kernels[_WORK].assign(
-        kind=np.where(trace.kernels["collective"], "collective", "compute"),
-        source="kernels",
+        kind=_either(trace.kernels["collective"], "collective", "compute"),
+        source=constant("kernels", len(trace.kernels), _SOURCES),
         row=range(len(trace.kernels)),
     )
     copies = trace.copies[_WORK].assign(
-        kind=np.where(trace.copies["direction"] == "memset", "memset", "copy"),
-        source="copies",
+        kind=_either(trace.copies["direction"] == "memset", "memset", "copy"),
+        source=constant("copies", len(trace.copies), _SOURCES),
         row=range(len(trace.copies)),
     )
     work = pd.concat([kernels, copies], ignore_index=True) if len(copies) else kernels.reset_index(drop=True)
     return work.sort_values(["start_ns", "end_ns"], kind="stable").reset_index(drop=True)
+
+
+def _either(condition: pd.Series[bool], then: str, otherwise: str) -> pd.Series[str]:
+    return column(np.where(condition, _KINDS.index(then), _KINDS.index(otherwise)), _KINDS)
 
 
 def launches(trace: Trace, work: pd.DataFrame) -> pd.DataFrame:

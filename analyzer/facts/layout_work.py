@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.labels import texts
 from analyzer.facts.op_tree import NONE, BoolArray, Int64Array
 from analyzer.facts.transfers import device_time
 from analyzer.intervals import IntervalSet
@@ -51,7 +52,7 @@ def layout_work(facts: Facts) -> LayoutWork:
     asked = tree.enclosing(
         inside["call_thread"].fillna(-1).to_numpy(np.int64), inside["call_start_ns"].fillna(-1).to_numpy(np.int64)
     )
-    names = np.append(facts.trace.ops["name"].astype("str").to_numpy(dtype=object), "no op known")
+    names = np.append(texts(facts.trace.ops["name"]), "no op known")
     chosen = kernels[moving]
     pieces = pd.DataFrame(
         {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.labels import texts
 from analyzer.facts.nesting import nest
 from analyzer.facts.wait_pattern import WaitPattern
 from analyzer.intervals import IntervalSet
@@ -82,7 +83,7 @@ def _repeated(ops: pd.DataFrame, calls: pd.DataFrame) -> tuple[int | None, tuple
         return None, ()
     starts = np.sort(calls["start_ns"].to_numpy())
     call = np.searchsorted(starts, ops["start_ns"].to_numpy(), side="right") - 1
-    names = ops["name"].astype("str").to_numpy()
+    names = texts(ops["name"])
     counts = pd.DataFrame({"name": names, "call": call, "dur_ns": ops["dur_ns"].to_numpy()})
     table = counts.groupby(["name", "call"]).size().unstack(fill_value=0)
     typical = table.median(axis=1).astype(np.int64)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.labels import texts
 from analyzer.facts.op_tree import NONE, BoolArray, Int64Array, OpTree
 from analyzer.intervals import IntervalSet
 
@@ -56,11 +57,11 @@ def made_on_host(facts: Facts) -> MadeOnHost:
     fill = tree.named(lambda name: name in _FILLS)
     found &= np.append(fill, False)[before]
     found[found] &= _adjoining(tree, before[found], move[found])
-    names = ops["name"].astype("str").to_numpy(dtype=object)
+    names = texts(ops["name"].iloc[before[found]])
     start, end = ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy()
     return MadeOnHost(
         copies[found],
-        tuple(str(name) for name in names[before[found]]),
+        tuple(map(str, names)),
         IntervalSet(start[before[found]], end[move[found]]),
     )
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analyzer.facts.labels import matching
 from analyzer.facts.nesting import nest
 
 Int64Array = npt.NDArray[np.int64]
@@ -31,7 +32,7 @@ class OpTree:
 
     def named(self, matches: Callable[[str], bool]) -> BoolArray:
         """The ops whose name matches; the question is asked once per distinct name. Shape (ops,)."""
-        return category_mask(self.ops["name"], matches)
+        return matching(self.ops["name"], matches)
 
     def nearest(self, wanted: BoolArray) -> Int64Array:
         """For each op the row of itself or its nearest ancestor that is wanted; -1 where there is none. Shape (ops,).
@@ -76,13 +77,6 @@ class OpTree:
         )
         parent = nesting.parent[count:]
         return np.where(parent < count, parent, NONE)[inverse.reshape(-1)]
-
-
-def category_mask(values: pd.Series, matches: Callable[[str], bool]) -> BoolArray:
-    """Rows whose (categorical) text matches, asking once per distinct text; NA never matches. Shape (rows,)."""
-    known = np.array([matches(str(text)) for text in values.cat.categories] + [False], dtype=np.bool_)
-    codes: Int64Array = values.cat.codes.to_numpy().astype(np.int64)
-    return pick(known[:-1], codes)
 
 
 def pick(mask: BoolArray, rows: Int64Array) -> BoolArray:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from analyzer.facts.host_tree import BoolArray, Int64Array
+from analyzer.facts.labels import matching
 from analyzer.facts.repeats import repeated_runs
 from analyzer.intervals import EMPTY, IntervalSet
 
@@ -166,7 +167,7 @@ def _style(measure: _Measuring, steps: BoolArray, work: pd.DataFrame, per_parame
     """How the optimizer updates; `unknown` unless there is evidence."""
     inside = measure.tree.under(steps)
     kernels = measure.facts.trace.kernels["name"].iloc[work.loc[work["source"] == "kernels", "row"].to_numpy()]
-    multi = bool(kernels.astype("str").str.contains(_MULTI_TENSOR_KERNEL).any())
+    multi = bool(matching(kernels, re.compile(_MULTI_TENSOR_KERNEL).search).any())
     if (measure.tree.matching(_FUSED_OP) & inside).any():
         return "fused"
     if (measure.tree.matching(_FOREACH_OP) & inside).any() or (multi and not _FUSED_CLASS.search(name)):

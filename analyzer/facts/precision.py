@@ -10,7 +10,8 @@ import msgspec
 import numpy as np
 
 from analyzer.facts.kernel_names import MATRIX_FAMILIES, SHORT_FORMATS
-from analyzer.facts.op_tree import NONE, BoolArray, category_mask, pick, pick_row
+from analyzer.facts.labels import matching
+from analyzer.facts.op_tree import NONE, BoolArray, pick, pick_row
 
 if TYPE_CHECKING:
     from analyzer.facts import Facts
@@ -56,8 +57,8 @@ def matrix_work(facts: Facts) -> MatrixWork:
     matrix = found.is_family(*MATRIX_FAMILIES)
     op = pick_row(facts.op_tree.nearest(_named(facts, _MATRIX_OP)), found.frame["op"].to_numpy())
     types = facts.trace.ops["input_types"]
-    typed = pick(category_mask(types, lambda text: first_tensor_type(text) is not None), op)
-    as_float = pick(category_mask(types, lambda text: first_tensor_type(text) == "float"), op)
+    typed = pick(matching(types, lambda text: first_tensor_type(text) is not None), op)
+    as_float = pick(matching(types, lambda text: first_tensor_type(text) == "float"), op)
     fast = matrix & (found.on_tensor_cores() | found.is_format("tf32", *SHORT_FORMATS))
     # A name that says nothing of tensor cores is believed only where the op is known to have been given floats.
     plain = found.off_tensor_cores() & found.is_format("fp32", "complex")
@@ -133,8 +134,8 @@ def casts(facts: Facts) -> Casts:
     at = found.frame["op"].to_numpy()
     below = facts.op_tree.nearest(_named(facts, _CAST_OP)) != NONE
     types = facts.trace.ops["input_types"]
-    typed = pick(category_mask(types, lambda text: len(_tensor_types(text)) > 1), at)
-    mixed = pick(category_mask(types, lambda text: _converts(_tensor_types(text))), at)
+    typed = pick(matching(types, lambda text: len(_tensor_types(text)) > 1), at)
+    mixed = pick(matching(types, lambda text: _converts(_tensor_types(text))), at)
     copies = found.is_family("copy", "elementwise") & pick(below, at)
     named = found.is_family("copy") & found.frame["cast"].to_numpy() & pick(below, at)
     rows = np.where(typed, copies & mixed, named) & ~found.frame["in_optimizer"].to_numpy()
@@ -157,7 +158,7 @@ def double_kernels(facts: Facts) -> tuple[BoolArray, bool]:
     found = facts.kernels
     at = found.frame["op"].to_numpy()
     types = facts.trace.ops["input_types"]
-    doubles = pick(category_mask(types, lambda text: first_tensor_type(text) == "double"), at)
+    doubles = pick(matching(types, lambda text: first_tensor_type(text) == "double"), at)
     named = found.is_format("fp64")
     rows = named | (doubles & found.frame["number_format"].isna().to_numpy())
     return rows, found.time_ns(rows & doubles) * 2 > found.time_ns(rows)

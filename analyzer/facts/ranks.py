@@ -6,6 +6,7 @@ for which it was shortest arrived last, and the others spent the difference wait
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.cause_names import CAUSES
+from analyzer.facts.labels import matching, texts
 from analyzer.intervals import EMPTY, IntervalSet
 
 if TYPE_CHECKING:
@@ -107,7 +109,7 @@ def _collectives_per_step(facts: Facts) -> dict[int, _StepCollectives]:
     if not len(rows):
         ranges = facts.trace.collectives
         # record_param_comms and c10d:: wrap the backend's own range, which alone lasts as long as the collective.
-        rows = ranges[~ranges["name"].astype("str").str.match(r"record_param_comms|c10d::").to_numpy(dtype=bool)]
+        rows = ranges[~matching(ranges["name"], re.compile(r"record_param_comms|c10d::").match)]
     used = facts.steps.used
     start = rows["start_ns"].to_numpy()
     step = np.searchsorted(used["start_ns"].to_numpy(), start, side="right") - 1
@@ -116,7 +118,7 @@ def _collectives_per_step(facts: Facts) -> dict[int, _StepCollectives]:
     found = pd.DataFrame(
         {
             "step": numbers[step[inside]] if len(used) else step[inside],
-            "name": rows["name"].astype("str").to_numpy()[inside],
+            "name": texts(rows["name"])[inside],
             "dur_ns": rows["dur_ns"].to_numpy()[inside],
         }
     )

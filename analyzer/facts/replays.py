@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.labels import texts
 from traces.trace import Trace
 
 # Fewer replays say nothing about how many kernels a graph has.
@@ -36,7 +37,7 @@ def graph_replays(trace: Trace, launched: pd.DataFrame) -> pd.DataFrame:
     work = launched[launched["launch_row"].isin(calls.index)]
     names = np.full(len(work), "", dtype=object)
     from_kernels = (work["source"] == "kernels").to_numpy()
-    names[from_kernels] = trace.kernels["name"].astype("str").to_numpy()[work["row"].to_numpy()[from_kernels]]
+    names[from_kernels] = texts(trace.kernels["name"].iloc[work["row"].to_numpy()[from_kernels]])
     replays = pd.Series(names, index=work.index).groupby(work["launch_row"].to_numpy())
     found = pd.DataFrame({"kernels": replays.size(), "first": replays.first(), "last": replays.last()})
     found = found.reindex(calls.index).assign(start_ns=calls["start_ns"])

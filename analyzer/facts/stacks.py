@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analyzer.facts.labels import texts
 from analyzer.facts.nesting import nest
 from analyzer.facts.second_pass import places
 from analyzer.intervals import IntervalSet
@@ -108,7 +109,7 @@ class Stacks:
         rows = python[mine[python["name"].cat.codes.to_numpy()]] if len(names) else python
         frame = pd.DataFrame(
             {
-                "name": rows["name"].astype("str").to_numpy(),
+                "name": texts(rows["name"]),
                 "thread": rows["thread"].to_numpy(),
                 "start_ns": rows["start_ns"].to_numpy(),
                 "end_ns": rows["end_ns"].to_numpy(),

@@ -46,8 +46,8 @@ def transfers(facts: Facts) -> Transfers:
     calls = mine.drop_duplicates("row").set_index("row")[["launch_start_ns", "launch_end_ns", "launch_thread"]]
     frame = pd.DataFrame(
         {
-            "direction": copies["direction"].astype("str").to_numpy(),
-            "host_memory": copies["host_memory"].astype("str").to_numpy(),
+            "direction": copies["direction"].array,
+            "host_memory": copies["host_memory"].array,
             "size_bytes": copies["size_bytes"].array,
             "stream": copies["stream"].to_numpy(),
             "start_ns": copies["start_ns"].to_numpy(),

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.host_tree import BoolArray, HostTree, Int64Array
+from analyzer.facts.labels import texts
 from analyzer.intervals import IntervalSet
 
 if TYPE_CHECKING:
@@ -88,27 +89,27 @@ def _described(facts: Facts, tree: HostTree, rows: Int64Array, calls: pd.DataFra
     copies = facts.trace.copies.iloc[copied["row"].to_numpy()]
     position = calls.index
     size = pd.Series(copies["size_bytes"].to_numpy(), index=copied["launch_row"].to_numpy()).reindex(position)
-    memory = pd.Series(copies["host_memory"].astype("str").to_numpy(), index=copied["launch_row"].to_numpy())
-    asking = tree.outermost(tree.matching(_SCALAR) | tree.matching(_SHAPE))[rows]
+    memory = pd.Series(copies["host_memory"].array, index=copied["launch_row"].to_numpy())
+    asking = tree.outermost(tree.matching(_SCALAR) | tree.matching(_SHAPE), rows)
     above = tree.parent[rows]
     ops = tree.of_source("ops")
     op = np.where(asking >= 0, asking, np.where(ops[above], above, -1))
-    names = tree.frame["name"].astype("str").to_numpy(dtype=object)
+    names = texts(tree.frame["name"].iloc[np.maximum(op, 0)]) if len(tree.frame) else ""
     return pd.DataFrame(
         {
-            "name": calls["name"].astype("str").to_numpy(),
-            "kind": calls["kind"].astype("str").to_numpy(),
-            "direction": calls["direction"].to_numpy(),
+            "name": texts(calls["name"]),
+            "kind": calls["kind"].array,
+            "direction": calls["direction"].array,
             # Calls of one op wait for the same thing; a call outside any op is a unit of its own.
             "unit": np.where(op >= 0, op, -1 - np.arange(len(rows))),
-            "op": np.where(op >= 0, names[np.maximum(op, 0)], "") if len(names) else "",
+            "op": np.where(op >= 0, names, ""),
             "thread": calls["thread"].to_numpy(),
             "start_ns": calls["start_ns"].to_numpy(),
             "end_ns": calls["end_ns"].to_numpy(),
             "dur_ns": calls["dur_ns"].to_numpy(),
             "device_ns": calls["device_ns"].to_numpy(),
             "size_bytes": size.astype("Int64").to_numpy(),
-            "pinned": (memory.reindex(position) == "pinned").fillna(False).to_numpy(dtype=bool),
+            "pinned": (memory.reindex(position) == "pinned").to_numpy(dtype=bool),
         }
     )
 
@@ -116,24 +117,24 @@ def _described(facts: Facts, tree: HostTree, rows: Int64Array, calls: pd.DataFra
 def _reasons(facts: Facts, tree: HostTree, rows: Int64Array, frame: pd.DataFrame) -> npt.NDArray[np.object_]:
     """What asks for each call; first match wins."""
     above = tree.parent[rows]
-    in_op = tree.under(tree.of_source("ops"))[rows]
+    in_op = tree.under(tree.of_source("ops"), rows)
     scalar_ops = tree.matching(_SCALAR)
     is_sync = (frame["kind"] == "sync").to_numpy()
-    moves_out = (frame["direction"] == "DtoH").fillna(False).to_numpy(dtype=bool)
+    moves_out = (frame["direction"] == "DtoH").to_numpy(dtype=bool)
     small = (frame["size_bytes"] <= SCALAR_BYTES).fillna(False).to_numpy(dtype=bool)
     # Calls of one op belong together: the copy and the synchronisation that waits for it.
     beside_out = in_op & np.isin(above, above[moves_out])
     beside_small = in_op & np.isin(above, above[moves_out & small])
     beside_sync = in_op & np.isin(above, above[is_sync])
-    inward = np.flatnonzero((facts.host.calls["direction"] == "HtoD").fillna(False).to_numpy(dtype=bool))
+    inward = np.flatnonzero((facts.host.calls["direction"] == "HtoD").to_numpy(dtype=bool))
     inward_above = tree.parent[np.flatnonzero(tree.of_source("runtime"))[inward]]
-    anomaly = tree.under(anomaly_checks(tree))[rows]
+    anomaly = tree.under(anomaly_checks(tree), rows)
     conditions = [
-        ("loader", tree.under((tree.frame["kind"] == "loader").to_numpy(dtype=bool))[rows]),
+        ("loader", tree.under((tree.frame["kind"] == "loader").to_numpy(dtype=bool), rows)),
         ("anomaly", anomaly),
-        ("shape", tree.under(tree.matching(_SHAPE))[rows]),
-        ("scaler", tree.under(_found_inf_reads(tree, scalar_ops))[rows]),
-        ("scalar", tree.under(scalar_ops)[rows] | (moves_out & small) | beside_small),
+        ("shape", tree.under(tree.matching(_SHAPE), rows)),
+        ("scaler", tree.under(_found_inf_reads(tree, scalar_ops), rows)),
+        ("scalar", tree.under(scalar_ops, rows) | (moves_out & small) | beside_small),
         ("async_copy", moves_out & frame["pinned"].to_numpy() & ~beside_sync),
         ("copy_out", moves_out | beside_out),
         ("copy_in", in_op & np.isin(above, inward_above)),

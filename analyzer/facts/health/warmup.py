@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.facts.labels import matching
 from analyzer.intervals import EMPTY, IntervalSet
 from analyzer.units import duration, share
 
@@ -42,7 +43,7 @@ def warmup_time(facts: Facts) -> tuple[IntervalSet, int]:
     busy = facts.device.busy if facts.device else EMPTY
     slow_idle = IntervalSet(slow["start_ns"].to_numpy(), slow["end_ns"].to_numpy()) - busy
     compiling = facts.trace.annotations[facts.trace.annotations["kind"] == "compile"]
-    lazy = facts.trace.overhead[facts.trace.overhead["name"].str.contains("Lazy Function Loading", regex=False)]
+    lazy = facts.trace.overhead[matching(facts.trace.overhead["name"], lambda name: "Lazy Function Loading" in name)]
     total, number = slow_idle, len(slow)
     for frame in (once, compiling, lazy):
         frame = _not_habitual(facts, frame)
