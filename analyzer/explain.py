@@ -18,7 +18,8 @@ from analyzer.rule import Rule
 from analyzer.trust import grade
 from traces.errors import AdvisorError, UsageError
 from traces.progress import Progress, silent
-from traces.reader.read import read
+from traces.reader.decode import decode
+from traces.reader.read import Decode, read
 
 RULE_GROUP = "advisor.rules"
 _PLAIN = Options()
@@ -83,25 +84,32 @@ def _registered(point: EntryPoint) -> tuple[object, ...]:
     return tuple(found) if isinstance(found, tuple | list) else (None,)
 
 
-def analyse(path: Path, options: Options = _PLAIN, progress: Progress | None = None) -> Analysis:
+def analyse(
+    path: Path, options: Options = _PLAIN, progress: Progress | None = None, decoder: Decode = decode
+) -> Analysis:
     """Reads a trace and says what it means.
 
     Args:
         path: The trace.
         options: What to run on what.
         progress: Told (stage, done, total); raise from it to cancel.
+        decoder: As for `traces.reader.read.read`.
 
     Raises:
         UnreadableTraceError: The file is no trace or is damaged.
         UsageError: The steps asked for are not in the trace.
     """
-    return analyse_with_facts(path, options, progress).analysis
+    return explain_facts(_facts(path, options, progress, decoder), options, progress).analysis
 
 
 def analyse_with_facts(path: Path, options: Options = _PLAIN, progress: Progress | None = None) -> Explained:
     """As `analyse`, with the measurements kept, for views that show more than the document holds."""
-    trace = read(path, progress or silent, strict=options.strict)
-    return explain_facts(Facts(trace, options.steps), options, progress)
+    return explain_facts(_facts(path, options, progress, decode), options, progress)
+
+
+def _facts(path: Path, options: Options, progress: Progress | None, decoder: Decode) -> Facts:
+    trace = read(path, progress or silent, strict=options.strict, decoder=decoder)
+    return Facts(trace, options.steps)
 
 
 def explain_facts(facts: Facts, options: Options = _PLAIN, progress: Progress | None = None) -> Explained:

@@ -166,10 +166,12 @@ def _show(paths: list[Path], options: Options, baseline: str | None) -> int | No
 
 def _report(path: Path, options: Options, request: Request) -> int:
     """Analyse, write the reports, and say with the exit code what it means."""
-    from analyzer.report.load import analyse
+    from traces.reader.ahead import decoding_ahead
 
-    with ProgressLine() as progress, _uncollected():
-        analysis = analyse(path, options, progress)
+    with decoding_ahead(path, strict=options.strict) as ahead, ProgressLine() as progress, _uncollected():
+        from analyzer.report.load import analyse
+
+        analysis = analyse(path, options, progress, ahead)
     return _conclude(analysis, path, request)
 
 

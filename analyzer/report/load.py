@@ -14,6 +14,7 @@ from traces.progress import Progress
 
 if TYPE_CHECKING:
     from analyzer.explain import Options
+    from traces.reader.ahead import Ahead
 
 # Where the HTML report holds its document.
 ELEMENT_ID = "advisor-analysis"
@@ -29,8 +30,14 @@ _COMPARISON_PAGE = b'<script type="application/json" id="advisor-comparison">'
 _EMBEDDED = re.compile(rf'<script type="application/json" id="{ELEMENT_ID}">(.*?)</script>'.encode(), re.DOTALL)
 
 
-def analyse(path: Path, options: Options, progress: Progress) -> Analysis:
+def analyse(path: Path, options: Options, progress: Progress, ahead: Ahead | None = None) -> Analysis:
     """The analysis that a report at `path` holds, or that of the trace there.
+
+    Args:
+        path: The report or the trace.
+        options: What to run on a trace.
+        progress: Told (stage, done, total).
+        ahead: Where decoding the trace may have begun already.
 
     Raises:
         UnreadableTraceError: the file is neither, or damaged.
@@ -39,8 +46,9 @@ def analyse(path: Path, options: Options, progress: Progress) -> Analysis:
     if saved is not None:
         return saved
     from analyzer.explain import analyse as analyse_trace
+    from traces.reader.decode import decode
 
-    found = analyse_trace(path, options, progress)
+    found = analyse_trace(path, options, progress, ahead.decode if ahead else decode)
     # What a pipe gave is gone by now.
     if not path.is_file() or all(repair.kind != "several-documents" for repair in found.repairs):
         return found

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-import gc
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from traces.errors import UnreadableTraceError
-from traces.progress import Progress, event_counter, silent
-from traces.reader import limits
-from traces.reader.chunks import Chunks
-from traces.reader.columns import Columns
-from traces.reader.events import Event
+from traces.progress import Progress, silent
+from traces.reader.decode import Decoded, Document, decode
 from traces.reader.foreign import not_from_torch
 from traces.reader.frames import FrameBuilder
 from traces.reader.repairs import Repairs
-from traces.reader.shapes import TypedEvents
-from traces.reader.source import STDIN, Source
 from traces.trace import Capability, Meta, Trace
 
+# What `decode` does, wherever it is done: (path, progress, strict, several) to what the file holds.
+Decode = Callable[[Path, Progress, bool, bool], Decoded]
 # Frames whose events come from work, not from marks around it.
 _WORK = ("steps", "ops", "runtime", "kernels", "copies", "python")
 
 
-def read(path: Path, progress: Progress = silent, *, strict: bool = False) -> Trace:
+def read(path: Path, progress: Progress = silent, *, strict: bool = False, decoder: Decode = decode) -> Trace:
     """Reads one Chrome trace as torch.profiler (any version) writes it.
 
     Args:
@@ -36,12 +31,14 @@ def read(path: Path, progress: Progress = silent, *, strict: bool = False) -> Tr
             input.
         progress: Told how far reading is, in bytes on disk; raise from it to cancel.
         strict: Refuse a file that has to be repaired.
+        decoder: Decodes the file; `traces.reader.ahead` has one that began earlier.
 
     Raises:
         UnreadableTraceError: The file is missing, damaged beyond repair or something else; the message says what and
             where.
     """
-    return _documents(path, progress, strict=strict, several=False)[0]
+    decoded = decoder(path, progress, strict, False)
+    return _trace(decoded, decoded.documents[0])
 
 
 def read_every(path: Path, progress: Progress = silent, *, strict: bool = False) -> tuple[Trace, ...]:
@@ -58,38 +55,18 @@ def read_every(path: Path, progress: Progress = silent, *, strict: bool = False)
     Raises:
         UnreadableTraceError: The first cannot be read.
     """
-    return _documents(path, progress, strict=strict, several=True)
-
-
-def _documents(path: Path, progress: Progress, *, strict: bool, several: bool) -> tuple[Trace, ...]:
-    """The first trace of a file, or with `several` all of them if they are ranks."""
-    parts: list[_Part] = []
-    repairs = Repairs("standard input" if path == STDIN else path.name, strict=strict)
-    with Source(path, progress, repairs) as source:
-        parts.append(_part(source, source.blocks(), repairs, progress, several=several))
-        while parts[-1].chunks.followed and several:
-            following = Repairs(source.name, strict=strict)
-            try:
-                parts.append(_part(source, parts[-1].chunks.rest(), following, progress, several=True))
-            except UnreadableTraceError:
-                # What does not stand alone is no rank.
-                parts, several = parts[:1], False
-        for _ in parts[-1].chunks.rest():  # for the digest
-            pass
-    stated = [part.chunks.top.get("distributedInfo", {}) for part in parts]
-    ranks = [info.get("rank") if isinstance(info, dict) else None for info in stated]
-    if not _tell_apart(ranks):
-        parts, several = parts[:1], False
-    if parts[0].chunks.followed and not several and not repairs.count("several-documents"):
-        repairs.add("several-documents", detail=" (give every rank its own file)")
-    if len(parts) == 1:
-        return (_trace(source, parts[0]),)
-    return tuple(_rank_of_file(_trace(source, part), index, len(parts)) for index, part in enumerate(parts))
-
-
-def _tell_apart(ranks: list[Any]) -> bool:
-    """Whether documents of one file are ranks: each states another one, or none states any."""
-    return ranks == [None] * len(ranks) or (None not in ranks and len({str(rank) for rank in ranks}) == len(ranks))
+    decoded = decode(path, progress, strict, True)
+    first, *others = decoded.documents
+    traces = [_trace(decoded, first)]
+    try:
+        traces += [_trace(decoded, document) for document in others]
+    except UnreadableTraceError:
+        # What does not stand alone is no rank.
+        first.repairs.add("several-documents", detail=" (give every rank its own file)")
+        return (replace(traces[0], repairs=first.repairs.listed()),)
+    if len(traces) == 1:
+        return tuple(traces)
+    return tuple(_rank_of_file(trace, index, len(traces)) for index, trace in enumerate(traces))
 
 
 def _rank_of_file(trace: Trace, index: int, count: int) -> Trace:
@@ -102,80 +79,32 @@ def _rank_of_file(trace: Trace, index: int, count: int) -> Trace:
     return replace(trace, meta=replace(meta, name=f"{meta.name} ({index + 1} of {count})", top=top), notes=notes)
 
 
-@dataclass
-class _Part:
-    """One document that was read: what it holds, and what is known once the file has ended."""
-
-    frames: dict[str, pd.DataFrame]
-    chunks: Chunks[Event]
-    repairs: Repairs
-    events: int
-    origin_ns: int
-    categories: list[str]
-    unknown: Counter[str]
-
-
-def _part(source: Source, blocks: Iterator[bytes], repairs: Repairs, progress: Progress, *, several: bool) -> _Part:
-    """Reads one document from blocks of text."""
-    columns, chunks = _columns(source, blocks, repairs, progress, several=several)
-    if not columns.events:
-        raise UnreadableTraceError(
-            f"{source.name} holds no events",
-            where=source.name,
-            why="the profiler's schedule never reached its active steps, or the export came after they were cleared",
-            fix="record with schedule(wait=..., warmup=..., active=..., repeat=1) and export in on_trace_ready",
-        )
-    builder = FrameBuilder(columns, repairs)
+def _trace(decoded: Decoded, document: Document) -> Trace:
+    """One document of a file as a trace."""
+    columns, top = document.columns, document.top
+    builder = FrameBuilder(columns, document.repairs)
     frames = builder.frames()
     if not any(len(frame) for name, frame in frames.items() if name != "threads"):
-        raise not_from_torch(source.name, columns)
-    if repairs.count("truncated"):
-        frames["steps"] = _whole_steps(frames, repairs)
-    return _Part(frames, chunks, repairs, columns.events, builder.origin_ns, columns.seen_categories, columns.unknown)
-
-
-def _trace(source: Source, part: _Part) -> Trace:
-    """The document as a trace; the file has to be read to its end, for its digest."""
-    top = part.chunks.top
+        raise not_from_torch(decoded.name, columns)
+    if document.repairs.count("truncated"):
+        frames["steps"] = _whole_steps(frames, document.repairs)
     meta = Meta(
-        name=source.name,
-        sha256=source.sha256,
-        size_bytes=source.size_bytes,
-        events=part.events,
-        origin_ns=part.origin_ns,
+        name=decoded.name,
+        sha256=decoded.sha256,
+        size_bytes=decoded.size_bytes,
+        events=columns.events,
+        origin_ns=builder.origin_ns,
         base_ns=_integer(top.get("baseTimeNanoseconds")),
-        device_kind=_device_kind(top, part.frames, part.categories),
+        device_kind=_device_kind(top, frames, columns.seen_categories),
         top=top,
     )
-    notes = tuple(source.notes)
-    notes += tuple(f"category {text} ({count} events)" for text, count in sorted(part.unknown.items()))
-    if part.chunks.bare_list:
+    notes = decoded.notes
+    notes += tuple(f"category {text} ({count} events)" for text, count in sorted(columns.unknown.items()))
+    if document.bare_list:
         notes += ("the file is a bare list of events: device, rank and versions are not stated",)
     return Trace(
-        meta=meta, capabilities=_capabilities(part.frames), repairs=part.repairs.listed(), notes=notes, **part.frames
+        meta=meta, capabilities=_capabilities(frames), repairs=document.repairs.listed(), notes=notes, **frames
     )
-
-
-def _columns(
-    source: Source, blocks: Iterator[bytes], repairs: Repairs, progress: Progress, *, several: bool
-) -> tuple[Columns, Chunks[Event]]:
-    """All events as columns; the decoder keeps what stood beside them."""
-    columns, tell = Columns(repairs), event_counter(progress)
-    available = limits.available_bytes()
-    # Events are dropped run by run and hold no cycles; the collector would only scan them again and again.
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        chunks = Chunks(blocks, source.name, repairs, TypedEvents(repairs), several=several)
-        for events in chunks:
-            columns.add(events)
-            tell(columns.events)
-            limits.check_memory(source.name, columns.size_bytes, available)
-        columns.finish()
-    finally:
-        if collecting:
-            gc.enable()
-    return columns, chunks
 
 
 def _whole_steps(frames: dict[str, pd.DataFrame], repairs: Repairs) -> pd.DataFrame:

@@ -45,7 +45,7 @@ class World:
     answer: Analysis | BaseException = field(default_factory=analyses.example)
     asked: list[tuple[Path, object]] = field(default_factory=list)
 
-    def analyse(self, path: Path, options: object, progress: object = None) -> Analysis:
+    def analyse(self, path: Path, options: object, progress: object = None, ahead: object = None) -> Analysis:
         self.asked.append((path, options))
         if isinstance(self.answer, BaseException):
             raise self.answer

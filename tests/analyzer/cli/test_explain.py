@@ -287,7 +287,7 @@ def test_an_acceptance_ends_with_its_day(world, tmp_path, capsys, days, code):
     config.write_text(f'[[accept]]\nid = "DL001-6d1f"\nreason = "on purpose"\nuntil = {day.isoformat()}\n')
     example = analyses.example()
 
-    def answer(path, options, progress=None):
+    def answer(path, options, progress=None, ahead=None):
         accepted = options.accepted.get("DL001-6d1f")
         finding = msgspec.structs.replace(example.findings[0], id="DL001-6d1f", explained_by=(), accepted=accepted)
         return msgspec.structs.replace(example, findings=(finding,))

@@ -1,0 +1,110 @@
+"""A file decoded by a second process while the first still imports: the same result, and never a worse message."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas  # noqa: F401 (this process has it: see below)
+import pytest
+
+from traces.reader.ahead import decoding_ahead
+
+ROOT = Path(__file__).parents[3]
+SAMPLE = ROOT / "traces" / "samples" / "baseline.json.gz"
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot copy a process")
+
+# Prints whether another process decoded, and what `read` makes of it: {"ahead", "sha256", "ops", "repairs"}.
+_READ = """
+import json, sys
+from pathlib import Path
+import traces.reader.ahead as ahead
+ahead._cores = lambda: 2
+path = Path(sys.argv[1])
+with ahead.decoding_ahead(path, strict=False) as began:
+    exec(sys.argv[2])
+    import traces.reader.decode
+    here = []
+    plain = traces.reader.decode.decode
+    def watched(*arguments):
+        here.append(True)
+        return plain(*arguments)
+    traces.reader.decode.decode = watched
+    from traces.errors import UnreadableTraceError
+    from traces.reader.read import read
+    try:
+        trace = read(path, strict=sys.argv[3] == "strict", decoder=began.decode)
+    except UnreadableTraceError as error:
+        print(json.dumps({"began": began.pipe is not None, "here": bool(here), "error": str(error)}))
+    else:
+        frames = {name: getattr(trace, name).to_csv() for name in ("ops", "steps", "annotations", "threads")}
+        print(json.dumps({"began": began.pipe is not None, "here": bool(here), "sha256": trace.meta.sha256, "frames": frames}))
+"""
+
+
+def _read(path: Path, before: str = "pass", *, strict: bool = False) -> dict[str, object]:
+    """What a fresh process finds; `before` runs in it between the beginning and the reading."""
+    arguments = [sys.executable, "-c", _READ, str(path), before, "strict" if strict else "lenient"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(arguments, capture_output=True, text=True, env=environment, check=False)
+    assert not done.stderr, done.stderr
+    found = json.loads(done.stdout)
+    assert isinstance(found, dict)
+    return found
+
+
+def test_another_process_decodes_the_same() -> None:
+    ahead = _read(SAMPLE)
+    assert ahead.pop("began")
+    assert not ahead.pop("here")
+    here = _read(SAMPLE, "began = ahead.Ahead(path, False, None)")
+    assert here.pop("here")
+    assert not here.pop("began")
+    assert ahead == here
+
+
+def test_what_is_wrong_with_a_file_is_said_by_the_first_process(tmp_path: Path) -> None:
+    page = tmp_path / "trace.json"
+    page.write_text("<!doctype html><title>Sign in</title>")
+    found = _read(page)
+    assert found["began"]
+    assert found["here"]
+    assert "HTML" in str(found["error"])
+
+
+@pytest.mark.parametrize("sent", [b"", b"\x80\x05\x95"])
+def test_a_process_that_was_ended_is_not_missed(sent: bytes) -> None:
+    found = _read(SAMPLE, f"import io; began = ahead.Ahead(path, False, io.BytesIO({sent!r}))")
+    assert found["began"]
+    assert found["here"]
+    assert found["sha256"] == _read(SAMPLE)["sha256"]
+
+
+def test_another_question_is_not_answered_with_it() -> None:
+    found = _read(SAMPLE, strict=True)
+    assert found["began"]
+    assert found["here"]
+
+
+def test_nothing_is_begun_where_pandas_is_there_already() -> None:
+    with decoding_ahead(SAMPLE, strict=False) as began:
+        assert began.pipe is None
+
+
+@pytest.mark.parametrize("missing", ["nothing.json", ""])
+def test_nothing_is_begun_without_a_file(tmp_path: Path, missing: str) -> None:
+    found = _read(tmp_path / missing)
+    assert not found["began"]
+    assert found["error"]
+
+
+def test_files_that_take_longer_than_the_imports_are_read_in_one_process(tmp_path: Path) -> None:
+    large = tmp_path / "large.json"
+    with large.open("wb") as file:
+        file.truncate(65 << 20)
+    found = _read(large)
+    assert not found["began"]

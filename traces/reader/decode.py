@@ -1,0 +1,129 @@
+"""A file to columns: everything that reading does before pandas is needed.
+
+What comes out can be handed from one process to another, so that it can be made while the first still imports pandas.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from traces.errors import UnreadableTraceError
+from traces.progress import Progress, event_counter
+from traces.reader import limits
+from traces.reader.chunks import Chunks
+from traces.reader.columns import Columns
+from traces.reader.events import Event
+from traces.reader.repairs import Repairs
+from traces.reader.shapes import TypedEvents
+from traces.reader.source import STDIN, Source
+
+
+@dataclass(frozen=True)
+class Document:
+    """One trace of a file; nearly every file holds one.
+
+    Args:
+        columns: Its events.
+        repairs: What was mended so far.
+        top: The keys beside the events.
+        bare_list: Whether it is a list of events without such keys.
+    """
+
+    columns: Columns
+    repairs: Repairs
+    top: dict[str, Any]
+    bare_list: bool
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """A file that was read to its end.
+
+    Args:
+        name: The file's, for messages.
+        sha256: Digest of its bytes.
+        size_bytes: Bytes on disk.
+        notes: What is worth knowing of its container.
+        documents: The traces in it, at least one; several only where they are ranks.
+    """
+
+    name: str
+    sha256: str
+    size_bytes: int
+    notes: tuple[str, ...]
+    documents: tuple[Document, ...]
+
+
+def decode(path: Path, progress: Progress, strict: bool, several: bool) -> Decoded:
+    """Decodes the first trace of a file, or with `several` all of them if they are ranks.
+
+    Args:
+        path: The file; `-` is the standard input.
+        progress: Told how far reading is, in bytes on disk; raise from it to cancel.
+        strict: Refuse a file that has to be repaired.
+        several: Whether to look at what follows the first trace.
+
+    Raises:
+        UnreadableTraceError: The first cannot be read.
+    """
+    repairs = Repairs("standard input" if path == STDIN else path.name, strict=strict)
+    with Source(path, progress, repairs) as source:
+        found, chunks = _document(source, source.blocks(), repairs, progress, several=several)
+        documents = [found]
+        followed = chunks.followed
+        while chunks.followed and several:
+            following = Repairs(source.name, strict=strict)
+            try:
+                found, chunks = _document(source, chunks.rest(), following, progress, several=True)
+            except UnreadableTraceError:
+                # What does not stand alone is no rank.
+                several = False
+            else:
+                documents.append(found)
+        for _ in chunks.rest():  # for the digest
+            pass
+    if not (several and _tell_apart(documents)):
+        del documents[1:]
+    if followed and len(documents) == 1 and not repairs.count("several-documents"):
+        repairs.add("several-documents", detail=" (give every rank its own file)")
+    return Decoded(source.name, source.sha256, source.size_bytes, tuple(source.notes), tuple(documents))
+
+
+def _tell_apart(documents: list[Document]) -> bool:
+    """Whether documents of one file are ranks: each states another one, or none states any."""
+    stated = [document.top.get("distributedInfo", {}) for document in documents]
+    ranks = [info.get("rank") if isinstance(info, dict) else None for info in stated]
+    return ranks == [None] * len(ranks) or (None not in ranks and len({str(rank) for rank in ranks}) == len(ranks))
+
+
+def _document(
+    source: Source, blocks: Iterator[bytes], repairs: Repairs, progress: Progress, *, several: bool
+) -> tuple[Document, Chunks[Event]]:
+    """Decodes one document from blocks of text, and gives back the decoder, which has what follows."""
+    columns, tell = Columns(repairs), event_counter(progress)
+    available = limits.available_bytes()
+    # Events are dropped run by run and hold no cycles; the collector would only scan them again and again.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        chunks = Chunks(blocks, source.name, repairs, TypedEvents(repairs), several=several)
+        for events in chunks:
+            columns.add(events)
+            tell(columns.events)
+            limits.check_memory(source.name, columns.size_bytes, available)
+        columns.finish()
+    finally:
+        if collecting:
+            gc.enable()
+    if not columns.events:
+        raise UnreadableTraceError(
+            f"{source.name} holds no events",
+            where=source.name,
+            why="the profiler's schedule never reached its active steps, or the export came after they were cleared",
+            fix="record with schedule(wait=..., warmup=..., active=..., repeat=1) and export in on_trace_ready",
+        )
+    return Document(columns, repairs, chunks.top, chunks.bare_list), chunks
