@@ -8,8 +8,10 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
+from typing import NoReturn
 
 import click
 
@@ -138,6 +140,25 @@ def main(args: Sequence[str] | None = None) -> int:
         return _bug(error)
 
 
+def program() -> NoReturn:
+    """The `advisor` of the shell: `main`, and then out.
+
+    Taking a million objects of pandas apart, only to give their memory back to a system that takes it anyway, is a tenth of the
+    time that explaining a small trace takes; mypy leaves the same way. What runs threads or processes (torch, the UI) gets the
+    usual end.
+    """
+    code = main()
+    if threading.active_count() > 1 or not sys.modules.keys().isdisjoint(("torch", "textual", "multiprocessing")):
+        sys.exit(code)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            # The reader is gone, and nothing more can be said there; what stood in the stream before was flushed in time.
+            code = code or PIPE_CLOSED
+    os._exit(code)
+
+
 def _usage(error: click.ClickException) -> str:
     """Click's message, with the help that would have answered the question."""
     message = error.format_message()
@@ -168,4 +189,4 @@ def _bug(error: Exception) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program()

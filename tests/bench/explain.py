@@ -24,7 +24,10 @@ from pathlib import Path
 from reader import ROOT, SAMPLES, SHARED
 
 TARGET_RATIO = 0.4
-EXPLAIN = "import sys; from analyzer.cli.main import main; sys.exit(main(['explain', sys.argv[1], '--format', 'json']))"
+# As the `advisor` command does.
+EXPLAIN = (
+    "import sys; from analyzer.cli.main import program; sys.argv[1:1] = ['explain', '--format', 'json']; program()"
+)
 PARSE = "import sys; from hta.common.trace import parse_trace_file; parse_trace_file(sys.argv[1])"
 # What a user of HTA writes; it aligns the parsed trace as well.
 ANALYSIS = "import sys; from hta.trace_analysis import TraceAnalysis; TraceAnalysis({0: sys.argv[1]}, trace_dir='')"
