@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 WARM_UP_STEPS = 3
 _AFTER_STEPS = 12
 # On a shared machine a step may hold time in which another program ran: what was planted is then not all there is. Recorded
-# again, so often at most, until that is less than this share.
-_DISTURBED_RATIO = 0.02
-_ATTEMPTS = 10
+# again until that is less than the share from which a trace is read with caution.
+_DISTURBED_RATIO = 0.05
 
 
 @dataclass(frozen=True)
@@ -101,15 +100,15 @@ class Recorded:
         return self.disturbed_ratio >= _DISTURBED_RATIO
 
 
-def record_preset(preset: Preset, folder: Path) -> Recorded:
-    """Record a preset, again where other programs had the core for a part of the time."""
+def record_preset(preset: Preset, folder: Path, attempts: int) -> Recorded:
+    """Record a preset, so often at most, where other programs had the core for a part of the time; the least disturbed is kept."""
     if preset.needs == "ranks":
         return Recorded(_record_ranks(preset, folder))
     path = folder / f"{preset.name}.json.gz"
     with steady():
         gc.collect()
         best = float("inf")
-        for attempt in range(_ATTEMPTS):
+        for attempt in range(attempts):
             again = folder / f"{preset.name}.{attempt}.json.gz"
             disturbed = _attempt(preset, again)
             if disturbed < best:
