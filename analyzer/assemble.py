@@ -17,6 +17,7 @@ from analyzer.facts.timeline import DrawnStep, lanes, representative_step, slowe
 from analyzer.finding import Bars, Evidence, Series, Severity, State, Table
 from analyzer.trace_info import trace_info
 from analyzer.trust import TrustGrade
+from analyzer.units import share
 from analyzer.verdict import verdict_of
 
 DISTRIBUTION = "trace-advisor"
@@ -182,6 +183,7 @@ def _timeline(facts: Facts, representative: DrawnStep | None) -> doc.Timeline:
 def _finding(facts: Facts, item: Judged, representative: DrawnStep | None, accepted: str | None) -> doc.FindingDocument:
     finding, meta = item.finding, item.rule.meta
     place = finding.location
+    unprofiled = _unprofiled(facts, item.ratio)
     return doc.FindingDocument(
         id=item.identity,
         rule=meta.code,
@@ -193,7 +195,8 @@ def _finding(facts: Facts, item: Judged, representative: DrawnStep | None, accep
         saving=doc.SavingDocument(
             ns_per_step_max=item.ns_per_step,
             ratio_max=item.ratio,
-            basis=finding.saving.basis,
+            unprofiled_ratio_max=unprofiled,
+            basis=_basis(finding.saving.basis, item.ratio, unprofiled),
             overlaps_with=item.overlaps_with,
         ),
         steps=doc.SeenSteps(seen=finding.steps_seen, of=facts.used_steps),
@@ -207,6 +210,21 @@ def _finding(facts: Facts, item: Judged, representative: DrawnStep | None, accep
         verify=finding.verify,
         references=meta.references,
         accepted=accepted,
+    )
+
+
+def _unprofiled(facts: Facts, ratio: float) -> float | None:
+    """A saving as a share of the step without the profiler, at most: as if the profiler slowed only the rest of the step."""
+    slowdown = facts.collected.slowdown
+    return None if slowdown is None else min(1.0, ratio * slowdown)
+
+
+def _basis(basis: str, ratio: float, unprofiled: float | None) -> str:
+    """The basis, with the share that a stopwatch may show where that is another one."""
+    if unprofiled is None or share(unprofiled) == share(ratio):
+        return basis
+    return (
+        f"{basis.rstrip('.')}; without the profiler, which slows the rest of the step, up to {share(unprofiled)} of it"
     )
 
 

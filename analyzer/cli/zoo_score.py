@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analyzer.analysis import CARD_RATIO, Analysis
+from analyzer.analysis import CARD_RATIO, Analysis, SavingDocument
 
 if TYPE_CHECKING:
     from traces.collect.zoo.preset import Preset
@@ -66,7 +66,7 @@ def judge(preset: Preset, analyses: Iterable[Analysis], timing: Timing | None) -
         for check in analysis.checks:
             reasons[check.rule] = f"{check.state}: {check.reason}"
         for finding in analysis.findings:
-            found[finding.rule] = max(found.get(finding.rule, 0.0), finding.saving.ratio_max)
+            found[finding.rule] = max(found.get(finding.rule, 0.0), _bound(finding.saving))
         for reason in analysis.trust.reasons:
             if reason.code:
                 found.setdefault(reason.code, 0.0)
@@ -87,6 +87,11 @@ def judge(preset: Preset, analyses: Iterable[Analysis], timing: Timing | None) -
         timing,
         analyses[0].summary.step_ns.mean,
     )
+
+
+def _bound(saving: SavingDocument) -> float:
+    """What is promised of a step without the profiler, as remedies are timed."""
+    return saving.ratio_max if saving.unprofiled_ratio_max is None else saving.unprofiled_ratio_max
 
 
 @dataclass(frozen=True)

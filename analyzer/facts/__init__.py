@@ -351,6 +351,14 @@ class Facts:
         """What `advisor collect` recorded beside the events."""
         return collected(self.trace.meta)
 
+    @property
+    def without_core_ns(self) -> int:
+        """For how long of the used steps the training thread could run and had no core; 0 where nobody asked the system.
+
+        What is no more than this on the host's clock may be the work of other programs.
+        """
+        return int((self.collected.core_wait_ratio or 0.0) * self.window_ns)
+
     @cached_property
     def input_wait(self) -> InputWait:
         """Waiting for the data loader."""

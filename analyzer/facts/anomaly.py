@@ -1,4 +1,7 @@
-"""NaN checks of autograd's anomaly mode: directly below the nodes of the backward pass."""
+"""What autograd's anomaly mode does: NaN checks directly below the nodes of the backward pass, stacks in the forward pass.
+
+The stack of a node is recorded when its op has begun and before that op calls the next one.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +25,15 @@ class AnomalyChecks:
         nodes: Nodes of the backward pass that compute something (have an op below).
         checked: Those with a NaN check directly below.
         host: Time inside the checks.
+        stacks: From the start of each forward op that has a node in the backward pass to the op it calls first, which holds the
+            recording of its stack where the mode is on; all of an op that calls none.
         steps_seen: Used steps with a check.
     """
 
     nodes: int
     checked: int
     host: IntervalSet
+    stacks: IntervalSet
     steps_seen: int
 
     @property
@@ -51,5 +57,21 @@ def anomaly(facts: Facts) -> AnomalyChecks:
     checked = np.unique(tree.parent[tests])
     spans = IntervalSet(start[checks], end[checks])
     return AnomalyChecks(
-        int((node & computing).sum()), int(node[checked].sum()), spans & facts.window(), facts.steps_with(spans)
+        int((node & computing).sum()),
+        int(node[checked].sum()),
+        spans & facts.window(),
+        _heads(facts) & facts.window(),
+        facts.steps_with(spans),
     )
+
+
+def _heads(facts: Facts) -> IntervalSet:
+    ops, tree = facts.trace.ops, facts.op_tree
+    start, end = ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy()
+    backward = tree.nearest(tree.named(lambda name: name.startswith(BACKWARD_NODE))) >= 0
+    sequence = ops["sequence"]
+    forward = sequence.isin(sequence[backward].dropna()).to_numpy(dtype=bool) & ~backward
+    first = end.copy()
+    child = tree.parent != np.arange(len(ops))
+    np.minimum.at(first, tree.parent[child], start[child])
+    return IntervalSet(start[forward], first[forward])

@@ -20,7 +20,9 @@ class Collected:
         batch_size: Samples a batch.
         dataset_length: Samples in the data set.
         dataset_bytes: Samples times bytes of one sample as a tensor.
-        unprofiled_step_ns: Step time with the profiler off.
+        profiled_step_ns: Median step time with the profiler on, its start and stop left out.
+        unprofiled_step_ns: Median step time with the profiler off.
+        core_wait_ratio: Share of the recorded steps in which the training thread could run and had no core.
         worker_cpu_ratio: Share of a core that a loader's worker uses, mean of the workers.
         disk_read_bytes_per_s: What the process and its workers read from disk.
         intra_op_threads: torch.get_num_threads().
@@ -35,13 +37,22 @@ class Collected:
     batch_size: int | None
     dataset_length: int | None
     dataset_bytes: int | None
+    profiled_step_ns: int | None
     unprofiled_step_ns: int | None
+    core_wait_ratio: float | None
     worker_cpu_ratio: float | None
     disk_read_bytes_per_s: int | None
     intra_op_threads: int | None
     omp_num_threads: int | None
     cpu_features: frozenset[str] | None
     torch_version: tuple[int, int] | None
+
+    @property
+    def slowdown(self) -> float | None:
+        """How many times as long a step takes with the profiler; 1 where it took no longer, None where nobody measured it."""
+        if not self.profiled_step_ns or not self.unprofiled_step_ns:
+            return None
+        return max(1.0, self.profiled_step_ns / self.unprofiled_step_ns)
 
 
 def collected(meta: Meta) -> Collected:
@@ -56,7 +67,9 @@ def collected(meta: Meta) -> Collected:
         batch_size=_int(loader.get("batch_size")) or _int(top.get("batch_size")),
         dataset_length=length,
         dataset_bytes=length * size if length is not None and size is not None else None,
+        profiled_step_ns=_int(top.get("profiled_step_ns")),
         unprofiled_step_ns=_int(top.get("unprofiled_step_ns")),
+        core_wait_ratio=_mean([top.get("core_wait_ratio")]),
         worker_cpu_ratio=_mean(_dict(top.get("samples")).get("worker_cpu_ratio")),
         disk_read_bytes_per_s=_int(_dict(top.get("samples")).get("disk_read_bytes_per_s")),
         intra_op_threads=_int(threads.get("intra_op")),

@@ -8,8 +8,9 @@ Workers load ahead, but only so far: when all of them together need longer for a
 empty and every step waits for the next batch.
 
 ## How it is measured
-Calls of `_MultiProcessingDataLoaderIter.__next__` without the first one: median wait, share of calls over 1 ms, and the
-device-idle time inside them. A wait that comes in bursts is DL004, a single long one DL005.
+Calls of `_MultiProcessingDataLoaderIter.__next__`: median wait, share of calls over 1 ms, and the device-idle time inside them.
+Of the first call, which may hold the start of the workers, no more counts than the others take. A wait that comes in bursts is
+DL004, a single long one DL005.
 
 ## Example
 Slow:
@@ -51,10 +52,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from analyzer.facts import Facts
 from analyzer.facts.loading import is_bursty
-from analyzer.facts.wait_pattern import WAITING_NS
+from analyzer.facts.wait_pattern import WAITING_NS, WaitPattern
 from analyzer.finding import Finding, Outcome, Saving, Series, clear, not_applicable
+from analyzer.intervals import IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
 from rules.data_loading.advice import feed_workers
@@ -85,7 +89,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield not_applicable("no batches from worker processes in the used steps")
         return
     later = facts.wait_pattern.after_first()
-    owned = wait.owned & later.spans
+    owned = wait.owned & (later.spans | _first(facts.wait_pattern, later.median_ns))
     ratio = facts.ratio(owned.total_ns)
     if ratio < limits["min_ratio"]:
         yield clear(f"waiting for workers owns {share(ratio)} of the step, below {share(limits['min_ratio'])}")
@@ -114,6 +118,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         if facts.collected.worker_cpu_ratio is not None
         else ("A trace does not show whether the workers wait for the processor or for the disk: look at both.",),
     )
+
+
+def _first(pattern: WaitPattern, usual_ns: float) -> IntervalSet:
+    """Of the first call as much as the others take: it may hold the start of the workers, but waits like them as well."""
+    start = pattern.start_ns[:1]
+    return IntervalSet(start, np.minimum(pattern.end_ns[:1], start + int(usual_ns)))
 
 
 def _limit(facts: Facts, workers: int | None, pace_ns: float) -> str:

@@ -71,7 +71,7 @@ META = RuleMeta(
     thresholds=(
         Threshold("min_ratio", 0.05, "ratio", "below 5 % of the recorded steps one gap says little about the run"),
     ),
-    explains=("ID002",),
+    explains=("ID002", "PY005"),
     references=("https://docs.pytorch.org/docs/stable/distributed.checkpoint.html",),
 )
 

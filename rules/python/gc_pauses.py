@@ -40,8 +40,9 @@ for step, batch in enumerate(loader):
 At most the pauses. torchtitan gains 1.5 % with 512 GPUs; nanochat had pauses of 0.7 s in steps of 0.68 s.
 
 ## When it is wrong
-Inferred pauses are possible ones only: an operating system that gives the CPU to another process looks the same. A program that
-makes circular garbage with tensors in it needs the collector to free them.
+Inferred pauses are possible ones only: an operating system that gives the CPU to another process looks the same. Where
+`advisor collect` saw that the thread had no core for as long, the rule cannot tell. A program that makes circular garbage with
+tensors in it needs the collector to free them.
 
 ## Thresholds
 - `min_ratio`: share of the used steps inside pauses from which the rule fires.
@@ -94,6 +95,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     if not recorded and facts.sparse_host_events is not None:
         yield cannot_tell("the trace holds next to no op of the training thread (PG005): silence means nothing")
+        return
+    if not recorded and time.total_ns <= facts.without_core_ns:
+        lacked = share(facts.ratio(facts.without_core_ns))
+        yield cannot_tell(
+            f"the thread had no core for {lacked} of the steps, which is silence as well; record on a quiet machine"
+        )
         return
     yield Finding(
         why=_why(facts, time, longest, recorded=recorded),

@@ -40,7 +40,8 @@ At most the idle time outside ops.
 ## When it is wrong
 Stacks make every Python call slower: with them the share is too high. A C++ extension or another thread that holds the
 interpreter's lock leaves no event and looks like Python, and so do ops that were not recorded: where a fifth of the kernels is
-launched outside any op, confidence is low. A server that waits for requests looks the same. A device program whose device was not
+launched outside any op, confidence is low. So does time in which other programs had the core: where `advisor collect` saw that,
+what is left must reach the threshold. A server that waits for requests looks the same. A device program whose device was not
 recorded shows its waits here.
 
 ## Thresholds
@@ -108,6 +109,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     ratio = facts.ratio(time.total_ns)
     if ratio < limits["min_ratio"]:
         yield clear(f"host code outside any op owns {share(ratio)} of the step, below {share(limits['min_ratio'])}")
+        return
+    if facts.ratio(time.total_ns - facts.without_core_ns) < limits["min_ratio"]:
+        lacked = share(facts.ratio(facts.without_core_ns))
+        yield cannot_tell(
+            f"host code outside any op owns {share(ratio)} of the step, but the thread had no core for {lacked} of it; record on a "
+            "quiet machine"
+        )
         return
     if facts.unrecorded_device:
         yield cannot_tell(

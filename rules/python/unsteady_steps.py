@@ -9,7 +9,8 @@ The mean step, and with several ranks the slowest rank's, decides how long train
 ## How it is measured
 The longest of the used steps as a multiple of their median, the first step of the trace left out, with at least five steps. The
 causes of slow steps (1.25 times the median or more) are compared with those of the others; the cause with the largest difference
-is named. The saving is that difference, where the cause is idle time and not a pause that PY004 or ID003 know. Unit: nanoseconds.
+is named. The saving is that difference, where the cause is idle time; pauses that PY004 or ID003 know are part of it, and these
+findings then stand for this one. Unit: nanoseconds.
 
 ## Example
 Slow:
@@ -38,7 +39,8 @@ At most what slow steps take beyond the others in that cause: mean less median.
 
 ## When it is wrong
 Few steps: five show an outlier, not how often it comes. The last step may hold the profiler's stop. On a machine shared with
-others steps vary for reasons outside the program.
+others steps vary for reasons outside the program: where `advisor collect` saw that the thread had no core for as long, the rule
+cannot tell.
 
 ## Thresholds
 - `max_ratio`: longest step as a multiple of the median from which the rule fires.
@@ -57,7 +59,7 @@ from analyzer.facts.cause_names import DEVICE_CAUSES
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, Series, cannot_tell, clear
 from analyzer.intervals import IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
-from analyzer.units import count, duration
+from analyzer.units import count, duration, share
 
 META = RuleMeta(
     code="PY005",
@@ -91,6 +93,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     if steps.worst_ratio < limits["max_ratio"] or steps.cause is None:
         yield clear(f"the longest step takes {steps.worst_ratio:.2f} times the median, below {limits['max_ratio']:.1f}")
+        return
+    if steps.excess_ns <= facts.without_core_ns:
+        lacked = share(facts.ratio(facts.without_core_ns))
+        yield cannot_tell(
+            f"the thread had no core for {lacked} of the steps, enough to explain it; record on a quiet machine"
+        )
         return
     slow = ", ".join(f"#{step}" for step in steps.slow[:5])
     take = "takes" if len(steps.slow) == 1 else "take"
@@ -127,7 +135,7 @@ def _saving(facts: Facts, cause: str) -> Saving:
     owned = facts.waterfall.owned(cause) & inside
     excess = facts.unsteady.excess_ns / owned.total_ns if owned else 0.0
     return Saving(
-        claims=owned.scaled(min(excess, 1.0)) - facts.pauses.all,
+        claims=owned.scaled(min(excess, 1.0)),
         basis="what slow steps lose beyond the others in this cause",
     )
 

@@ -50,6 +50,7 @@ def record(
 
     from traces.collect.metadata import (
         SCHEMA_VERSION,
+        describe_dataset,
         describe_loader,
         describe_process,
         describe_timing,
@@ -80,6 +81,7 @@ def record(
             "device": device.type,
             "batch_size": loader.batch_size if loader is not None else None,
             "loader": describe_loader(loader) if loader is not None else None,
+            "dataset": describe_dataset(loader) if loader is not None else None,
             "profiler": {"wait": wait, "warmup": warmup, "active": active},
             "versions": describe_versions(),
             **describe_process(),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Sized
 from pathlib import Path
 from typing import Any
 
@@ -76,11 +77,15 @@ def describe_versions() -> dict[str, Any]:
 
 
 def describe_timing(recorder: Recorder) -> dict[str, Any]:
-    """Step times in ns with the profiler on and off (medians), None where no step was timed."""
+    """Step times in ns with the profiler on and off (medians), and how much of the recorded ones the thread had no core.
+
+    None where no step was timed, or where the system does not tell.
+    """
     return {
         "profiled_step_ns": recorder.profiled_step_ns,
         "unprofiled_step_ns": recorder.unprofiled_step_ns,
         "unprofiled_steps": recorder.unprofiled_steps,
+        "core_wait_ratio": recorder.core_wait_ratio,
     }
 
 
@@ -105,6 +110,12 @@ def describe_loader(loader: DataLoader[Any]) -> dict[str, Any]:
         "shuffle": isinstance(loader.sampler, torch.utils.data.RandomSampler),
         "drop_last": loader.drop_last,
     }
+
+
+def describe_dataset(loader: DataLoader[Any]) -> dict[str, Any]:
+    """Samples in a loader's data set; None where it is a stream."""
+    data = loader.dataset
+    return {"length": len(data) if isinstance(data, Sized) else None}
 
 
 def _flags() -> dict[str, Any]:

@@ -10,6 +10,8 @@ from types import TracebackType
 import torch
 from torch.profiler import ProfilerActivity, profile, schedule
 
+from traces.collect.core_wait import CoreWait
+
 UNPROFILED_STEPS = 20
 # Left out after the recorded steps, for caches and allocator to settle.
 SETTLE_STEPS = 8
@@ -53,6 +55,8 @@ class Recorder:
         self._started_ns = time.perf_counter_ns()
         self._profiled_ns: list[int] = []
         self._unprofiled_ns: list[int] = []
+        self._core_wait = CoreWait()
+        self._core_wait_ratio: float | None = None
         activities = [ProfilerActivity.CPU]
         if device.type == "cuda":
             activities.append(ProfilerActivity.CUDA)
@@ -67,6 +71,7 @@ class Recorder:
 
     def __enter__(self) -> Recorder:
         self._profiler.start()
+        self._core_wait = CoreWait()
         self._started_ns = time.perf_counter_ns()
         return self
 
@@ -84,9 +89,13 @@ class Recorder:
             self._profiled_ns.append(duration_ns)
         elif self._done >= self._first_timed and len(self._unprofiled_ns) < UNPROFILED_STEPS:
             self._unprofiled_ns.append(duration_ns)
+        if self._done == self._end_active - 1:
+            self._core_wait_ratio = self._core_wait.ratio()
         if self._done < self._end_active:
             self._profiler.step()
         self._done += 1
+        if self._done == self._first_active:
+            self._core_wait = CoreWait()
         if self._done == self._end_active:
             self._profiler.stop()
         self._started_ns = time.perf_counter_ns()
@@ -120,6 +129,11 @@ class Recorder:
     def unprofiled_steps(self) -> int:
         """How many steps `unprofiled_step_ns` is the median of."""
         return len(self._unprofiled_ns)
+
+    @property
+    def core_wait_ratio(self) -> float | None:
+        """Share of the recorded steps in which their thread had no core; None before their end or where nobody tells."""
+        return self._core_wait_ratio
 
     def _export(self, profiler: profile) -> None:
         profiler.export_chrome_trace(str(self._path))

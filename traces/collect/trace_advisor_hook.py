@@ -74,6 +74,8 @@ class Watcher:
         self.recorded = ""
         self.complete = False
         self.before: dict[str, Any] = {}
+        self.without_core: tuple[int, int] | None = None
+        self.core_wait_ratio: float | None = None
         self.details: dict[str, Any] = {}
         self.last = time.perf_counter_ns()
 
@@ -170,7 +172,11 @@ class Watcher:
         total = self.settings["warmup"] + self.settings["active"]
         if self.number > self.settings["warmup"]:
             self.profiled.append(duration)
+        if self.number == total:
+            self.core_wait_ratio = _share_waited(self.without_core, _without_core())
         self.profiler.step()
+        if self.number == self.settings["warmup"]:
+            self.without_core = _without_core()
         if self.number == total:
             self.details = self.describe()
             self.profiler.stop()
@@ -288,6 +294,7 @@ class Watcher:
                 "profiled_step_ns": _middle(self.profiled),
                 "unprofiled_step_ns": _middle(self.timed),
                 "unprofiled_steps": len(self.timed),
+                "core_wait_ratio": self.core_wait_ratio,
             },
         }  # fmt: skip
         with contextlib.suppress(OSError):
@@ -362,6 +369,19 @@ def _world() -> tuple[int | None, int]:
 
 def _middle(times: list[int]) -> int | None:
     return round(statistics.median(times)) if times else None
+
+
+def _without_core() -> tuple[int, int] | None:
+    """How long this thread was ready to run and had no core, and the time, in ns; None where the system does not tell."""
+    with contextlib.suppress(*FAILURES, IndexError), open("/proc/thread-self/schedstat") as file:
+        return int(file.read().split()[1]), time.perf_counter_ns()
+    return None
+
+
+def _share_waited(before: tuple[int, int] | None, after: tuple[int, int] | None) -> float | None:
+    if before is None or after is None:
+        return None
+    return round(min(1.0, (after[0] - before[0]) / max(after[1] - before[1], 1)), 4)
 
 
 def _inner(thing: Any, *names: str) -> Any:

@@ -40,6 +40,21 @@ def test_the_gravest_comes_first() -> None:
     assert gravities[0] is Gravity.UNUSABLE
 
 
+# The cores were busy with something else
+
+
+@pytest.mark.parametrize(("ratio", "gravity"), [(0.049, None), (0.051, Gravity.CAUTION), (None, None), ("much", None)])
+def test_a_thread_without_a_core(ratio: object, gravity: Gravity | None) -> None:
+    symptom = found(sound(advisor={"core_wait_ratio": ratio})).get(None)
+    assert (symptom.gravity if symptom else None) is gravity
+
+
+def test_workers_may_be_what_has_the_cores() -> None:
+    symptom = found(sound(advisor={"core_wait_ratio": 0.3}).loader(0, 5, workers=8))[None]
+    assert symptom.gravity is Gravity.NOTE
+    assert "30 % of the recorded steps" in symptom.message
+
+
 # PG001, PG003, PG006: steps
 
 

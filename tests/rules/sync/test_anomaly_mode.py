@@ -56,6 +56,17 @@ def test_fires_on_a_device_and_the_waits_are_not_claimed_twice() -> None:
     assert run(SCALAR, world(device="cuda")).state is State.NOT_APPLICABLE
 
 
+def test_stacks_are_recorded_before_an_op_calls_the_next() -> None:
+    builder = world()
+    for number in range(3):
+        at = number * STEP
+        builder.op("aten::addmm", at + 9_000, 800, **{"Sequence number": 7})
+        builder.op("aten::expand", at + 9_600, 100)
+        builder.op("aten::detach", at + 9_850, 100, **{"Sequence number": 8})
+        builder.op("AddmmBackward0", at + 1_001, 399, **{"Sequence number": 7})
+    assert judged(RULE, builder).finding.saving.kernel_ns == 3 * (NODES * 500_000 + 600_000)
+
+
 def test_quiet_where_the_users_own_op_tests_for_nan() -> None:
     # The test is inside the node's own function, not directly below the engine's node.
     assert run(RULE, world(below=True)).state is State.CLEAR

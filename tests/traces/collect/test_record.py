@@ -1,6 +1,10 @@
 """Steps marked by hand."""
 
 import json
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -26,6 +30,33 @@ def test_marked_steps_are_recorded(tmp_path: Path) -> None:
     assert steps == ["ProfilerStep#3", "ProfilerStep#4", "ProfilerStep#5"]
     assert trace["advisor"]["loader"]["batch_size"] == 4
     assert trace["advisor"]["unprofiled_steps"] == 20
+    assert trace["advisor"]["dataset"] == {"length": 200}
+
+
+@pytest.mark.skipif(not Path("/proc/thread-self/schedstat").exists(), reason="the system does not tell")
+def test_time_without_a_core_is_recorded(tmp_path: Path) -> None:
+    def busy() -> None:
+        end = time.thread_time() + 0.01
+        while time.thread_time() < end:
+            pass
+
+    before = os.sched_getaffinity(0)
+    core = {min(before)}
+    os.sched_setaffinity(0, core)
+    code = (
+        "import os, time; os.sched_setaffinity(0, %r)\nend = time.monotonic() + 30\nwhile time.monotonic() < end: pass"
+    )
+    with subprocess.Popen([sys.executable, "-c", code % core]) as other:
+        try:
+            with record(tmp_path / "t.json", wait=2, warmup=1, active=10) as recorder:
+                for _ in range(14):
+                    busy()
+                    recorder.step()
+        finally:
+            other.kill()
+            os.sched_setaffinity(0, before)
+    # Two programs on one core: each has it for about half of the time.
+    assert 0.2 < json.loads((tmp_path / "t.json").read_bytes())["advisor"]["core_wait_ratio"] < 0.9
 
 
 def test_a_loop_that_ends_early_is_told(tmp_path: Path) -> None:

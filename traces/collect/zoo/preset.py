@@ -29,6 +29,7 @@ class Preset:
         active: Steps to record.
         marked: Whether steps are marked.
         ranks_differ: Whether the rules need the traces of all ranks.
+        competes: Whether its own processes want more cores than there are, so that waiting for one tells nothing of others.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Preset:
     active: int = 6
     marked: bool = True
     ranks_differ: bool = False
+    competes: bool = False
 
 
 def codes(words: str) -> frozenset[str]:

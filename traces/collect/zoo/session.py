@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING
 import torch
 
 from traces.collect.api import record
+from traces.collect.core_wait import CoreWait
 from traces.collect.metadata import describe_process
 from traces.collect.output import write_atomically
+from traces.collect.recorder import SETTLE_STEPS, UNPROFILED_STEPS
 from traces.collect.sanitize import clean_trace
 from traces.collect.zoo.preset import Preset
 
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
     from torch.utils.data import DataLoader
 
 WARM_UP_STEPS = 3
-_AFTER_STEPS = 12
+# As many as the recorder times without the profiler, and those it lets pass before.
+_AFTER_STEPS = SETTLE_STEPS + UNPROFILED_STEPS
 # On a shared machine a step may hold time in which another program ran: what was planted is then not all there is. Recorded
 # again until that is less than the share from which a trace is read with caution.
 _DISTURBED_RATIO = 0.05
@@ -34,7 +37,10 @@ _DISTURBED_RATIO = 0.05
 
 @dataclass(frozen=True)
 class Timing:
-    """Step times without the profiler, in ns, each the mean of a stretch of steps, of a preset and of its remedy in turn."""
+    """Step times without the profiler, in ns, each the mean of a stretch of steps, of a preset and of its remedy in turn.
+
+    What the thread waited for a core is not in them.
+    """
 
     preset: tuple[float, ...]
     remedy: tuple[float, ...]
@@ -46,9 +52,12 @@ class Timing:
 
     @property
     def noise_ratio(self) -> float:
-        """How far the same preset lies from itself: the A/A noise floor."""
-        ordered = sorted(self.preset)
-        return (statistics.median(ordered) - ordered[0]) / ordered[0]
+        """How far both lie from themselves, as a share of the preset's step: the A/A noise floor."""
+        return (_restlessness(self.preset) + _restlessness(self.remedy)) / min(self.preset)
+
+
+def _restlessness(times: tuple[float, ...]) -> float:
+    return statistics.median(times) - min(times)
 
 
 def missing(preset: Preset) -> str:
@@ -88,7 +97,7 @@ class Recorded:
 
     Args:
         paths: One file, or one per rank.
-        disturbed_ratio: Share of the recorded time in which other programs had the core.
+        disturbed_ratio: Share of the recorded time in which other programs had the core; 0 where the preset competes with itself.
     """
 
     paths: list[Path]
@@ -130,32 +139,23 @@ def _attempt(preset: Preset, path: Path) -> float:
             next(loop)
         disturbed = _record_steps(preset, loop, path, seen) if preset.marked else _record_unmarked(preset, loop, path)
     loop.close()  # type: ignore[attr-defined]
-    return disturbed
+    return 0.0 if preset.competes else disturbed
 
 
 def _record_steps(preset: Preset, loop: Iterator[None], path: Path, seen: list[DataLoader[object]]) -> float:
     # A trace without warm-up is what one preset is about.
     wait, warm_up = (preset.wait, WARM_UP_STEPS) if preset.wait else (0, 0)
     first, last = wait + warm_up, wait + warm_up + preset.active
-    waited, started = _waited_ns(), time.perf_counter_ns()
-    disturbed = 0.0
+    crowd, disturbed = CoreWait(), 0.0
     with record(path, wait=wait, warmup=warm_up, active=preset.active, loader=seen[-1] if seen else None) as recorder:
         for number in range(last + _AFTER_STEPS):
             if number == first:
-                waited, started = _waited_ns(), time.perf_counter_ns()
+                crowd = CoreWait()
             next(loop)
             if number == last - 1:
-                disturbed = (_waited_ns() - waited) / (time.perf_counter_ns() - started)
+                disturbed = crowd.ratio() or 0.0
             recorder.step()
     return disturbed
-
-
-def _waited_ns() -> int:
-    """How long this thread was ready to run and had no core, since it began; 0 where the system does not tell."""
-    try:
-        return int(Path("/proc/thread-self/schedstat").read_text().split()[1])
-    except (OSError, IndexError, ValueError):
-        return 0
 
 
 def _record_unmarked(preset: Preset, loop: Iterator[None], path: Path) -> float:
@@ -163,10 +163,10 @@ def _record_unmarked(preset: Preset, loop: Iterator[None], path: Path) -> float:
     for _ in range(preset.wait):
         next(loop)
     with torch.profiler.profile() as profiler:
-        waited, started = _waited_ns(), time.perf_counter_ns()
+        crowd = CoreWait()
         for _ in range(preset.active):
             next(loop)
-        disturbed = (_waited_ns() - waited) / (time.perf_counter_ns() - started)
+        disturbed = crowd.ratio() or 0.0
     profiler.export_chrome_trace(str(raw))
     write_atomically(path, clean_trace(raw.read_bytes(), describe_process(), Path.cwd()).content)
     raw.unlink()
@@ -217,15 +217,15 @@ def time_pair(preset: Preset, remedy: Preset, seconds: float, repeats: int = 4) 
 
 
 def _stretch(loop: Iterator[None], device: torch.device, least: int, seconds: float) -> float:
-    """Mean step of a whole number of periods (`least` steps), for about so many seconds."""
+    """Mean step of a whole number of periods (`least` steps), for about so many seconds; without waiting for a core."""
     _wait_for(device)
-    started, steps = time.perf_counter_ns(), 0
+    started, steps, crowd = time.perf_counter_ns(), 0, CoreWait()
     while time.perf_counter_ns() - started < seconds * 1e9 or steps == 0:
         for _ in range(least):
             next(loop)
         steps += least
     _wait_for(device)
-    return (time.perf_counter_ns() - started) / steps
+    return (time.perf_counter_ns() - started - crowd.ns()) / steps
 
 
 def _wait_for(device: torch.device) -> None:
