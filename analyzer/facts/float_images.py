@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analyzer.facts.op_tree import NONE, Int64Array
+from analyzer.facts.precision import decoded_list
 from traces.trace import Capability
 
 if TYPE_CHECKING:
@@ -74,13 +74,8 @@ def _texts(column: pd.Series[str], rows: Int64Array) -> list[object]:
 def _is_image(dims: object, types: object, size_bytes: int) -> bool:
     if not isinstance(dims, str) or not isinstance(types, str):
         return False
-    try:
-        shapes, kinds = json.loads(dims), json.loads(types)
-    except ValueError:
-        return False
-    return any(
-        kind == "float" and _image_bytes(shape) == size_bytes for shape, kind in zip(shapes, kinds, strict=False)
-    )
+    arguments = zip(decoded_list(dims), decoded_list(types), strict=False)
+    return any(kind == "float" and _image_bytes(shape) == size_bytes for shape, kind in arguments)
 
 
 def _image_bytes(shape: object) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import pandas as pd
 
 from analyzer.facts.labels import texts
 from analyzer.facts.op_tree import NONE, BoolArray, Int64Array, OpTree
+from analyzer.facts.precision import decoded_list
 from analyzer.intervals import IntervalSet
 
 if TYPE_CHECKING:
@@ -111,8 +111,5 @@ def _first(text: object) -> object:
     """The first entry of a JSON list; None where there is none."""
     if not isinstance(text, str):
         return None
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return None
-    return value[0] if isinstance(value, list) and value else None
+    listed = decoded_list(text)
+    return listed[0] if listed else None

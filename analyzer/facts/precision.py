@@ -80,13 +80,14 @@ def matrix_work(facts: Facts) -> MatrixWork:
 
 def first_tensor_type(types: str) -> str | None:
     """The type of an op's first tensor argument, as the profiler writes it; None where there is none."""
-    return next((kind for kind in _decoded(types) if isinstance(kind, str) and kind not in _SCALARS), None)
+    return next((kind for kind in decoded_list(types) if isinstance(kind, str) and kind not in _SCALARS), None)
 
 
-def _decoded(text: str) -> list[object]:
+def decoded_list(text: str) -> list[object]:
+    """The JSON list in a text; an empty one where it holds anything else."""
     try:
         value = msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return []
     return value if isinstance(value, list) else []
 
@@ -94,7 +95,7 @@ def _decoded(text: str) -> list[object]:
 def tensor_dims(dims: str) -> list[list[int]]:
     """The shapes of an op's arguments in order; an argument that is no tensor has an empty one."""
     shapes = []
-    for item in _decoded(dims):
+    for item in decoded_list(dims):
         flat = isinstance(item, list) and all(isinstance(size, int) for size in item)
         shapes.append([int(size) for size in item] if flat and isinstance(item, list) else [])
     return shapes
@@ -170,7 +171,7 @@ _SHORT_TYPES = frozenset(("c10::Half", "c10::BFloat16", "Half", "BFloat16"))
 
 def _tensor_types(types: str) -> list[str]:
     """Types of an op's tensor arguments, in order."""
-    return [kind for kind in _decoded(types) if isinstance(kind, str) and kind not in _SCALARS]
+    return [kind for kind in decoded_list(types) if isinstance(kind, str) and kind not in _SCALARS]
 
 
 def _converts(types: list[str]) -> bool:

@@ -208,7 +208,7 @@ def _reasons(
     others = durations[[index for index in range(1, count) if reasons[index] is None]]
     if count >= FIRST_STEP_MIN_STEPS and reasons[0] is None and len(others):
         median = float(np.median(np.append(others, durations[0])))
-        if durations[0] > FIRST_STEP_SLOWDOWN * median:
+        if median and durations[0] > FIRST_STEP_SLOWDOWN * median:
             reasons[0] = f"first step is {durations[0] / median:.1f} times the median (warm-up)"
     if selected is not None:
         for index, number in enumerate(frame["number"].tolist()):

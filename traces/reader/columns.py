@@ -18,6 +18,7 @@ from traces.reader.events import ABSENT, Args, Event
 from traces.reader.numbers import floats, integers, nanoseconds
 from traces.reader.pairs import Pairs
 from traces.reader.repairs import Repairs
+from traces.reader.symbols import Kinds, Symbols
 from traces.reader.vocabulary import Kind, event_kind, is_collective_range, is_range_among_ops, step_number
 
 Int32Array = npt.NDArray[np.int32]
@@ -30,23 +31,6 @@ _DURATION = attrgetter("dur")
 _NO_ARGS = Args()
 # Plain numbers: numpy takes twenty times as long to compare with a member of an enumeration.
 _OP, _ANNOTATION, _UNKNOWN, _HALF = map(int, (Kind.OP, Kind.ANNOTATION, Kind.UNKNOWN, Kind.HALF))
-
-
-class Symbols(dict[Any, int]):
-    """Distinct values numbered in order of appearance; a missing key numbers itself (no Python call on a hit)."""
-
-    def __missing__(self, key: Any) -> int:
-        code = len(self)
-        self[key] = code
-        return code
-
-
-class _Kinds(dict[tuple[Any, Any], int]):
-    """The kind of each pair of phase and category, found out once."""
-
-    def __missing__(self, pair: tuple[Any, Any]) -> int:
-        kind = self[pair] = int(event_kind(*pair))
-        return kind
 
 
 class Columns:
@@ -70,7 +54,7 @@ class Columns:
         self.size_bytes = 0
         self.unknown: Counter[str] = Counter()
         self.thread_names: dict[tuple[Any, Any], str] = {}
-        self._kinds = _Kinds()
+        self._kinds = Kinds()
         # 0 where the name says nothing.
         self._name_kinds = np.empty(0, dtype=np.int8)
         self._pieces: dict[Kind, dict[str, list[npt.NDArray[Any]]]] = {}

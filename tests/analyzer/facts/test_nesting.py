@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzer.facts.nesting import nest
@@ -64,6 +64,7 @@ def opened(spans: list[tuple[int, int, int]], row: int) -> list[int]:
     return [r for r in before if spans[r][0] == thread and spans[r][2] > start]
 
 
+@settings(deadline=None)
 @given(SPANS)
 def test_depth_counts_open_spans_and_parents_are_open(given_spans: list[tuple[int, int, int]]) -> None:
     spans = [(thread, start, start + max(length, 1)) for thread, start, length in given_spans]
@@ -74,6 +75,7 @@ def test_depth_counts_open_spans_and_parents_are_open(given_spans: list[tuple[in
         assert parents[row] == row or parents[row] in around
 
 
+@settings(deadline=None)
 @given(SPANS)
 def test_proper_nesting_agrees_with_a_stack(given_spans: list[tuple[int, int, int]]) -> None:
     spans: list[tuple[int, int, int]] = []

@@ -134,3 +134,11 @@ def test_marks_are_the_source_and_name_the_thread() -> None:
     found = Facts(trace).steps
     assert (found.source, found.marked) == ("ProfilerStep", True)
     assert trace.threads.loc[found.thread, "tid"] == "4242"
+
+
+def test_steps_that_all_end_where_they_begin_have_no_typical_length() -> None:
+    builder = TraceBuilder().step(0, 0, 100)
+    for number in range(1, 6):
+        builder.step(number, 100, 0)
+    builder.op("aten::mm", 10, 200)
+    assert not any((reason or "").startswith("first step") for reason in steps(builder).frame["reason"].fillna(""))

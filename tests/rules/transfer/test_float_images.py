@@ -51,6 +51,15 @@ def test_surer_where_the_loader_is_seen_converting() -> None:
     assert judged(RULE, world(converting=True, shapes=False)).confidence is Confidence.HIGH
 
 
+@pytest.mark.parametrize("dims", [0.5, None, True, "x", {"a": 1}])
+def test_shapes_that_are_none_are_no_images(dims: object) -> None:
+    builder = world()
+    for event in builder.events:
+        if "Input Dims" in event.get("args", {}):
+            event["args"]["Input Dims"] = dims
+    assert run(RULE, builder).state is not State.FIRED
+
+
 @pytest.mark.parametrize("dims", [[32, 150_528], [32, 7, 224, 96]])
 def test_quiet_when_these_are_no_images(dims: list[int]) -> None:
     size = 4
