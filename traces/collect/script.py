@@ -178,8 +178,9 @@ class _Run:
         for recording in self.taken.values():
             if recording is not None:
                 latest[recording.path] = recording
-        result = ScriptResult(returncode if returncode >= 0 else 128 - returncode, list(latest.values()))
-        if not latest:
+        recordings = _with_steps(list(latest.values()))
+        result = ScriptResult(returncode if returncode >= 0 else 128 - returncode, recordings)
+        if not recordings:
             result.problem, result.fix = self.explain(result.status)
         return result
 
@@ -216,6 +217,16 @@ class _Run:
             f"(wait {self.config.wait} + warmup {self.config.warmup} + active {self.config.active})",
             "let it run longer, or use a smaller --wait, --warmup or --active",
         )
+
+
+def _with_steps(recordings: list[Recording]) -> list[Recording]:
+    """Without the windows of time of processes that only wait for others, such as a launcher's whose ranks train."""
+    idle = [one for one in recordings if one.source == "time"]
+    if len(idle) == len(recordings):
+        return recordings
+    for one in idle:
+        one.path.unlink(missing_ok=True)
+    return [one for one in recordings if one.source != "time"]
 
 
 def _insert(path: Path, part: str) -> Path:

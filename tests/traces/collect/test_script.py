@@ -12,7 +12,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from traces.collect.script import ScriptConfig, ScriptResult, Verdict, collect_script
+from traces.collect.script import ScriptConfig, ScriptResult, Verdict, _with_steps, collect_script
+from traces.collect.script_config import Recording
 from traces.errors import UsageError
 
 SCRIPTS = Path(__file__).parent / "scripts"
@@ -77,7 +78,7 @@ def test_without_optimizer_batches_are_steps(tmp_path: Path) -> None:
 
 @pytest.mark.scripts
 def test_without_steps_a_time_is_recorded(tmp_path: Path) -> None:
-    (recording,) = _collect(tmp_path, "stepless.py", patience_s=0.5, window_s=0.3).recordings
+    (recording,) = _collect(tmp_path, "stepless.py", patience_s=0.5, window_s=1).recordings
     assert (recording.source, recording.steps) == ("time", 0)
     assert "aten::tanh" in _trace(recording.path)[0]
 
@@ -164,6 +165,18 @@ def test_one_file_per_rank(tmp_path: Path) -> None:
     assert result.status == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["t.rank0.json", "t.rank1.json"]
     assert [recording.steps for recording in result.recordings] == [6, 6]
+
+
+@pytest.mark.parametrize("sources", [("time", "optimizer", "optimizer"), ("time", "time")])
+def test_a_launcher_that_waits_for_its_ranks_leaves_no_file(tmp_path: Path, sources: tuple[str, ...]) -> None:
+    recordings = []
+    for number, source in enumerate(sources):
+        path = tmp_path / f"{number}.json"
+        path.write_text("{}")
+        recordings.append(Recording(path, 1, 6, 2, source, None, None, GOOD))
+    kept = [one for one in recordings if one.source != "time"] or recordings
+    assert _with_steps(recordings) == kept
+    assert sorted(tmp_path.iterdir()) == [one.path for one in kept]
 
 
 @pytest.mark.parametrize(
