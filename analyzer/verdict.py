@@ -144,8 +144,10 @@ def verdict(
             "record later to see what binds it."
         )
         return Verdict(bound_by="unknown", ratio=warmup_ratio, text=text)
+    # Without a device the optimizer's time is among the compute.
+    own_cores = not has_device and waterfall.get("optimizer", 0) > 0
     if compute >= _COMPUTE_RATIO or (compute >= _COMPUTE_HALF and ratio < _BOUND_RATIO):
-        return Verdict(bound_by="compute", ratio=compute, text=_compute_text(compute, has_device=has_device))
+        return Verdict(bound_by="compute", ratio=compute, text=_compute_text(compute, updates=own_cores))
     # Host work between launches, with a filled queue, is a loss, but not launches that cannot keep up.
     names_it = largest != "launch" or not queued
     losses = dict(_LOSSES)
@@ -177,9 +179,9 @@ def _grouped(waterfall: Mapping[str, int], total: int, *, has_device: bool, queu
     return ratios
 
 
-def _compute_text(ratio: float, *, has_device: bool) -> str:
+def _compute_text(ratio: float, *, updates: bool) -> str:
     text = _SENTENCES["compute"].format(share=share(ratio))
-    return text if has_device else text.replace("the model itself is", "the model and its optimizer are")
+    return text.replace("the model itself is", "the model and its optimizer are") if updates else text
 
 
 def _text(bound: BoundBy, ratio: float, *, has_device: bool) -> str:

@@ -112,6 +112,10 @@ SCHEMA: dict[str, dict[str, Column]] = {
         "external_id": _IDS["external_id"],
         "input_dims": Column("category", "Input shapes as JSON text, NA where not recorded."),
         "input_types": Column("category", "Input types as JSON text, NA where not recorded."),
+        "message_elements": Column(
+            "Int64", "Elements that this rank sends; NA before torch 2.2 and beside `record_param_comms`."
+        ),
+        "message_type": Column("category", "Their type as JSON text, NA likewise."),
     },
     "syncs": {**_NAME, **_DEVICE, **_TIME, **_IDS},
     "python": {

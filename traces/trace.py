@@ -45,6 +45,23 @@ class Repair:
 
 
 @dataclass(frozen=True)
+class Stranger:
+    """Complete events of a category that the reader does not know.
+
+    Args:
+        category: As the file states it; empty where it states none.
+        events: How many there are.
+        as_device_work: Whether they were read as kernels, because they name a stream or a device; else they were left out.
+        alone: Of those left out, how many are on threads that hold nothing else: perhaps a device's.
+    """
+
+    category: str
+    events: int
+    as_device_work: bool
+    alone: int
+
+
+@dataclass(frozen=True)
 class Meta:
     """What the file says of itself.
 
@@ -112,3 +129,4 @@ class Trace:
     gpu_annotations: pd.DataFrame
     overhead: pd.DataFrame
     quarantined: pd.DataFrame
+    strangers: tuple[Stranger, ...] = ()

@@ -45,6 +45,7 @@ from analyzer.facts.repetition import Repetition, repetition
 from analyzer.facts.restarts import Restarts, restarts
 from analyzer.facts.stacks import Stacks
 from analyzer.facts.steps import Steps, find_steps
+from analyzer.facts.training import trains
 from analyzer.facts.transfers import Transfers, transfers
 from analyzer.facts.unsteady import Unsteady, unsteady
 from analyzer.facts.wait_pattern import WaitPattern, wait_pattern
@@ -220,8 +221,8 @@ class Facts:
 
     @property
     def may_serve(self) -> bool:
-        """Whether nothing tells training from a server, whose idle time may be waiting for requests: no marks, no optimizer."""
-        return not self.steps.marked and not (self.trace.annotations["kind"] == "optimizer_step").any()
+        """Whether nothing tells training from a server, whose idle time may be waiting for requests: no marks, no training."""
+        return not self.steps.marked and not trains(self.trace)
 
     @cached_property
     def unrecorded_device(self) -> bool:

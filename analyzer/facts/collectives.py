@@ -22,8 +22,13 @@ _COUNTED = (
     re.compile(r"record_param_comms"),
     re.compile(r"c10d::"),
 )
-_NARROW = r"Half|BFloat16|char|Float8"
+_NARROW = r"Half|BFloat16|char|Char|Byte|Float8"
 _BYTES = {"double": 8, "long": 8, "long int": 8, "int": 4, "float": 4, "short": 2, "c10::Half": 2, "c10::BFloat16": 2}
+# Bytes of an element by the names of `c10::ScalarType`, as `record_param_comms` states the type.
+_MESSAGE_BYTES = {
+    "Byte": 1, "Char": 1, "Bool": 1, "Float8_e4m3fn": 1, "Float8_e5m2": 1, "Float8_e4m3fnuz": 1, "Float8_e5m2fnuz": 1,
+    "Short": 2, "Half": 2, "BFloat16": 2, "Int": 4, "Float": 4, "Long": 8, "Double": 8, "ComplexFloat": 8, "ComplexDouble": 16,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,7 @@ def collectives(facts: Facts) -> Collectives:
             "kind": rows["name"].astype("str").str.replace(r"^\w+(?::+|$)_*", "", regex=True).to_numpy(),
             "start_ns": rows["start_ns"].to_numpy(),
             "end_ns": rows["end_ns"].to_numpy(),
-            "size_bytes": _sizes(rows),
+            "size_bytes": _sizes(rows, ranges),
         }
     )
     running = (facts.device.collective & window) if facts.device else (facts.host.anywhere("collectives") & window)
@@ -84,7 +89,7 @@ def collectives(facts: Facts) -> Collectives:
     return Collectives(
         running=running,
         exposed=exposed,
-        narrow=bool(matching(rows["input_types"], re.compile(_NARROW).search).mean() > 0.5) if len(rows) else False,
+        narrow=_narrow(rows, ranges),
         exposed_ns={kind: ns for kind, ns in sorted(by_kind.items(), key=lambda item: -item[1]) if ns},
         calls=calls,
         kernels=int(facts.kernels.frame["collective"].sum()) if facts.device else 0,
@@ -104,6 +109,12 @@ def call_spans(facts: Facts, rows: pd.DataFrame) -> IntervalSet:
     return found.spans(found.frame["collective"].to_numpy() & calls.contains(launched))
 
 
+def _narrow(rows: pd.DataFrame, ranges: pd.DataFrame) -> bool:
+    stated = ranges["message_type"].dropna()
+    types = rows["input_types"] if rows["input_types"].notna().any() or not len(stated) else stated
+    return bool(matching(types, re.compile(_NARROW).search).mean() > 0.5) if len(types) else False
+
+
 def _has_range(facts: Facts, pattern: str) -> bool:
     wanted = re.compile(pattern)
     return any(
@@ -113,10 +124,31 @@ def _has_range(facts: Facts, pattern: str) -> bool:
     )
 
 
-def _sizes(rows: pd.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Bytes of the first tensor of each collective, decoded once per distinct pair of shape and type."""
+def _sizes(rows: pd.DataFrame, ranges: pd.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Bytes of each collective: of its first tensor where shapes were recorded, else as `record_param_comms` around it states."""
     if not len(rows):
         return np.empty(0)
+    recorded = _recorded_sizes(rows)
+    return np.where(np.isnan(recorded), _stated_sizes(rows, ranges), recorded)
+
+
+def _stated_sizes(rows: pd.DataFrame, ranges: pd.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """What this rank sends by the range that states it: the last to begin before the call, if it lasts as long; else NaN."""
+    stated = ranges[ranges["message_elements"].notna().to_numpy()].sort_values("start_ns")
+    if not len(stated):
+        return np.full(len(rows), np.nan)
+    widths = stated["message_type"].astype("str").str.strip('"').map(_MESSAGE_BYTES)
+    stated = stated.assign(
+        bytes=widths.astype("float64") * stated["message_elements"].astype("float64"), until=stated["end_ns"]
+    )
+    calls = rows[["thread", "start_ns", "end_ns"]].assign(place=range(len(rows))).sort_values("start_ns")
+    joined = pd.merge_asof(calls, stated[["thread", "start_ns", "until", "bytes"]], on="start_ns", by="thread")
+    joined["bytes"] = joined["bytes"].where(joined["end_ns"] <= joined["until"])
+    return joined.sort_values("place")["bytes"].to_numpy(dtype=np.float64)
+
+
+def _recorded_sizes(rows: pd.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Bytes of the first tensor of each collective, decoded once per distinct pair of shape and type."""
     dims, types = rows["input_dims"].astype("object"), rows["input_types"].astype("object")
     pairs = pd.MultiIndex.from_arrays([dims.fillna(""), types.fillna("")])
     codes, distinct = pd.factorize(pairs)

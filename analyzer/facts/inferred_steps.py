@@ -1,7 +1,8 @@
 """Steps of a program that did not mark them: found by what repeats.
 
-In this order: ranges that frameworks put around an iteration or a request, the optimizer's step, the loader's `__next__`, and at
-last the sequence of kernels. What was used is named in `Steps.source`, and confidence stays low (PG001).
+In this order: ranges that frameworks put around an iteration or a request, the optimizer's step, the loader's `__next__`, the
+program's own ranges around the forward pass, and at last the sequence of kernels. What was used is named in `Steps.source`, and
+confidence stays low (PG001).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analyzer.facts.training import trains
 from traces.trace import Trace
 
 Int64Array = npt.NDArray[np.int64]
@@ -34,6 +36,8 @@ _ITERATION_RANGES = re.compile(
     r"|(?:iteration|iter|batch|step)\b",
     re.IGNORECASE,
 )
+# A pass may come several times a step (accumulated gradients, a discriminator): only where nothing better tells steps apart.
+_PASS_RANGES = re.compile(r"\W*(?:forward|fwd)(?:[ _]?pass)?\W*$", re.IGNORECASE)
 _NUMBERS = re.compile(r"\d+")
 
 
@@ -63,21 +67,20 @@ def infer_steps(trace: Trace, work: pd.DataFrame) -> InferredSteps | None:
         trace: A trace without ProfilerStep marks.
         work: From `launches.device_work`.
     """
-    trains = bool((trace.annotations["kind"] == "optimizer_step").any())
+    requests = not trains(trace)
     return (
-        _from_ranges(trace, requests=not trains)
+        _from_ranges(trace, _ITERATION_RANGES, requests=requests)
         or _from_optimizer(trace)
-        or _from_loader(trace, requests=not trains)
-        or _from_kernels(trace, work, requests=not trains)
+        or _from_loader(trace, requests=requests)
+        or _from_ranges(trace, _PASS_RANGES, requests=requests)
+        or _from_kernels(trace, work, requests=requests)
     )
 
 
-def _from_ranges(trace: Trace, *, requests: bool) -> InferredSteps | None:
+def _from_ranges(trace: Trace, names_like: re.Pattern[str], *, requests: bool) -> InferredSteps | None:
     ranges = trace.annotations[trace.annotations["kind"] == "user"]
     names = [str(name) for name in ranges["name"].cat.categories]
-    alike = np.array(
-        [_NUMBERS.sub("#", name) if _ITERATION_RANGES.match(name) else "" for name in names] + [""], dtype=object
-    )
+    alike = np.array([_NUMBERS.sub("#", name) if names_like.match(name) else "" for name in names] + [""], dtype=object)
     groups = pd.Series(alike[ranges["name"].cat.codes.to_numpy()], index=ranges.index)
     best: InferredSteps | None = None
     covered = 0

@@ -137,7 +137,7 @@ def optimizing(facts: Facts) -> Optimizing:
     fills |= measure.tree.matching(r"aten::_foreach_zero_$") & measure.tree.under(zero)
     zero_work = measure.work_of(fills)
     work = measure.work_of(steps)
-    parameters, per_parameter = _parameters(measure, steps, len(spans))
+    parameters, per_parameter = _parameters(measure, steps, spans)
     clipping, norms = _norms(measure, steps)
     return Optimizing(
         spans=spans,
@@ -177,7 +177,7 @@ def _style(measure: _Measuring, steps: BoolArray, work: pd.DataFrame, per_parame
     return "for-loop" if per_parameter else "unknown"
 
 
-def _parameters(measure: _Measuring, steps: BoolArray, spans: int) -> tuple[int, float]:
+def _parameters(measure: _Measuring, steps: BoolArray, spans: pd.DataFrame) -> tuple[int, float]:
     """Parameters per step and ops per update, from what repeats directly inside the spans; (0, 0) where little does."""
     rows = np.flatnonzero(measure.direct_ops(steps))
     rows = rows[np.lexsort((measure.start[rows], measure.tree.frame["thread"].to_numpy()[rows]))]
@@ -192,10 +192,15 @@ def _parameters(measure: _Measuring, steps: BoolArray, spans: int) -> tuple[int,
     )
     runs = runs[updating] if len(runs) else runs
     covered = int((runs["period"] * runs["repeats"]).sum())
-    repeats = int(runs["repeats"].sum())
-    if not spans or not repeats or covered < _LOOP_PART * len(rows):
+    if not len(spans) or not covered or covered < _LOOP_PART * len(rows):
         return 0, 0.0
-    return round(repeats / spans), covered / repeats
+    # The first update also makes the optimizer's state, parameter by parameter: a mean would count them again.
+    ranges = np.searchsorted(
+        np.sort(spans["start_ns"].to_numpy()), measure.start[rows[runs["first"].to_numpy()]], "right"
+    )
+    per_span = runs.assign(ops=runs["period"] * runs["repeats"]).groupby(ranges)[["repeats", "ops"]].sum()
+    typical = per_span[per_span["repeats"] == per_span["repeats"].quantile(0.5, interpolation="lower")]
+    return int(typical["repeats"].iloc[0]), float(typical["ops"].sum() / typical["repeats"].sum())
 
 
 def _norms(measure: _Measuring, steps: BoolArray) -> tuple[IntervalSet, int]:

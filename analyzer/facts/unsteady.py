@@ -25,6 +25,7 @@ class Unsteady:
         slow: Numbers of the steps at least 1.25 times as long.
         cause: The cause whose time differs most between slow and other steps; None without slow steps.
         excess_ns: By how much it does, over all slow steps.
+        usual_ns: What the cause takes in a usual step, median.
     """
 
     steps: pd.DataFrame
@@ -32,6 +33,12 @@ class Unsteady:
     slow: tuple[int, ...]
     cause: str | None
     excess_ns: int
+    usual_ns: int = 0
+
+    @property
+    def updates_seldom(self) -> bool:
+        """Whether slow steps are those in which the optimizer runs at all: gradients are accumulated over the others."""
+        return self.cause == "optimizer" and not self.usual_ns
 
     @property
     def worst_ratio(self) -> float:
@@ -53,4 +60,4 @@ def unsteady(facts: Facts) -> Unsteady:
     excess = (causes[is_slow] - usual).clip(lower=0).sum()
     cause = str(excess.idxmax())
     slow = steps["number"].to_numpy()[is_slow]
-    return Unsteady(steps, median, tuple(np.asarray(slow).tolist()), cause, int(excess.max()))
+    return Unsteady(steps, median, tuple(np.asarray(slow).tolist()), cause, int(excess.max()), int(usual[cause]))

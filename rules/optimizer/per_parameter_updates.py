@@ -91,7 +91,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         saving=_saving(facts),
         fix=_fix(work.class_name, on_cpu=facts.device is None),
         verify="Record again: `aten::_fused_*` or `aten::_foreach_*` inside the optimizer's span, and a shorter span.",
-        steps_seen=facts.used_steps,
+        steps_seen=facts.steps_with(facts.optimizing.step_time),
         confidence=Confidence.HIGH if work.class_name in FOREACH_CLASSES else Confidence.MEDIUM,
         evidence=(
             Bars(

@@ -121,13 +121,15 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _word(facts: Facts, cause: str) -> str:
+    if facts.unsteady.updates_seldom:
+        return "the optimizer, which does not run in the others: gradients are accumulated"
     if cause == "compute":
         return "work of the model itself" if facts.device is None else "GPU work"
     return f"`{cause}`"
 
 
 def _saving(facts: Facts, cause: str) -> Saving:
-    if cause in DEVICE_CAUSES:
+    if cause in DEVICE_CAUSES or facts.unsteady.updates_seldom:
         return Saving(basis="none of its own: slow steps do more work")
     frame = facts.unsteady.steps
     slow = frame[frame["number"].isin(facts.unsteady.slow)]
@@ -141,6 +143,10 @@ def _saving(facts: Facts, cause: str) -> Saving:
 
 
 def _fix(facts: Facts, cause: str) -> Advice:
+    if facts.unsteady.updates_seldom:
+        return Advice(
+            "text", "Nothing: steps differ by design.", "Call prof.step() once an update to compare whole ones."
+        )
     if cause == "compute":
         if facts.device is None:
             note = "Or another process takes the CPU: record on a quiet machine."

@@ -6,7 +6,7 @@ Memory is bounded by the columns kept: a run of events is turned into arrays and
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from itertools import compress, islice
 from operator import attrgetter
 from typing import Any
@@ -14,21 +14,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from traces.reader.events import ABSENT, Args, Event
-from traces.reader.numbers import floats, integers, nanoseconds
+from traces.reader.arguments import ARGUMENTS, Int32Array, codes
+from traces.reader.events import Event
+from traces.reader.numbers import nanoseconds
 from traces.reader.pairs import Pairs
 from traces.reader.repairs import Repairs
 from traces.reader.symbols import Kinds, Symbols
 from traces.reader.vocabulary import Kind, event_kind, is_collective_range, is_range_among_ops, step_number
 
-Int32Array = npt.NDArray[np.int32]
 # Run in C, once per event: what Python does per event is most of the time that reading takes.
 _PHASE_AND_CATEGORY = attrgetter("ph", "cat")
 _NAME = attrgetter("name")
 _THREAD = attrgetter("pid", "tid")
 _START = attrgetter("ts")
 _DURATION = attrgetter("dur")
-_NO_ARGS = Args()
 # Plain numbers: numpy takes twenty times as long to compare with a member of an enumeration.
 _OP, _ANNOTATION, _UNKNOWN, _HALF = map(int, (Kind.OP, Kind.ANNOTATION, Kind.UNKNOWN, Kind.HALF))
 
@@ -52,7 +51,8 @@ class Columns:
         self.categories = Symbols()  # of copies
         self.events = 0
         self.size_bytes = 0
-        self.unknown: Counter[str] = Counter()
+        # Events of unknown categories by category, thread, and whether they were taken for device work.
+        self.unknown: Counter[tuple[str, tuple[Any, Any], bool]] = Counter()
         self.thread_names: dict[tuple[Any, Any], str] = {}
         self._kinds = Kinds()
         # 0 where the name says nothing.
@@ -71,9 +71,9 @@ class Columns:
         if not events:
             return
         kind = kind[kind != 0]
-        names = _codes(self.names, map(_NAME, events), len(events))
+        names = codes(self.names, map(_NAME, events), len(events))
         kind = self._refine(kind, names)
-        thread = _codes(self.threads, map(_THREAD, events), len(events))
+        thread = codes(self.threads, map(_THREAD, events), len(events))
         start, start_known = nanoseconds(list(map(_START, events)))
         dur, dur_known = nanoseconds(list(map(_DURATION, events)))
         shared: dict[str, npt.NDArray[Any]] = {
@@ -87,7 +87,7 @@ class Columns:
         for value in np.flatnonzero(np.bincount(kind)).tolist():
             mask = kind == value
             part = {column: values[mask] for column, values in shared.items()}
-            make = _ARGUMENTS.get(Kind(value))
+            make = ARGUMENTS.get(Kind(value))
             if make:
                 part |= make(self, list(compress(events, mask.tolist())))
             self._append(Kind(value), part)
@@ -141,7 +141,7 @@ class Columns:
             arguments = events[index].args
             on_device = arguments is not None and (arguments.stream is not None or arguments.device is not None)
             kind[index] = Kind.KERNEL if on_device else Kind.SKIP
-            self.unknown[f"{events[index].cat or '(none)'} read as {'device work' if on_device else 'nothing'}"] += 1
+            self.unknown[events[index].cat or "", _THREAD(events[index]), on_device] += 1
         return kind
 
     def _refine(self, kind: npt.NDArray[np.int8], names: Int32Array) -> npt.NDArray[np.int8]:
@@ -163,124 +163,3 @@ def _kind_by_name(name: str) -> Kind:
     if is_collective_range(name):
         return Kind.COLLECTIVE
     return Kind.ANNOTATION if is_range_among_ops(name) else Kind.SKIP
-
-
-def _codes(table: Symbols, values: Iterable[Any], count: int) -> Int32Array:
-    return np.fromiter(map(table.__getitem__, values), dtype=np.int32, count=count)
-
-
-def _ids(args: Sequence[Args], **fields: str) -> dict[str, npt.NDArray[Any]]:
-    part: dict[str, npt.NDArray[Any]] = {}
-    for column, field in fields.items():
-        values, known = integers(list(map(attrgetter(field), args)))
-        part[column], part[column + "_known"] = values, known
-    return part
-
-
-def _external(args: Sequence[Args]) -> dict[str, npt.NDArray[Any]]:
-    values = list(map(attrgetter("external_id"), args))
-    if None in values:
-        values = [a.external_id if a.external_id is not None else a.external_id_legacy for a in args]
-    ids, known = integers(values)
-    return {"external_id": ids, "external_id_known": known}
-
-
-def _texts(columns: Columns, values: Sequence[Any]) -> Int32Array:
-    """Codes of texts, raw JSON among them; -1 where absent or empty (becomes NA in the frame)."""
-    codes = _codes(columns.texts, values, len(values))
-    for nothing in (None, "", b""):
-        empty = columns.texts.get(nothing)
-        if empty is not None:
-            codes[codes == empty] = -1
-    return codes
-
-
-def _raw(args: Sequence[Args], field: str) -> list[bytes]:
-    return list(map(bytes, map(attrgetter(field), args)))
-
-
-def _args(events: Sequence[Event]) -> list[Args]:
-    return [event.args or _NO_ARGS for event in events]
-
-
-def _op(columns: Columns, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
-    args = _args(events)
-    part = _external(args) | _ids(args, sequence="sequence")
-    dims = _raw(args, "input_dims")
-    if b"" in dims:
-        dims = [new or old for new, old in zip(dims, _raw(args, "input_dims_legacy"), strict=True)]
-    part["input_dims"] = _texts(columns, dims)
-    part["input_types"] = _texts(columns, _raw(args, "input_types"))
-    part["stack"] = _texts(columns, list(map(attrgetter("stack"), args)))
-    return part
-
-
-def _runtime(columns: Columns, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
-    args = _args(events)
-    return _external(args) | _ids(args, correlation="correlation") | _extent(columns, args)
-
-
-def _kernel(columns: Columns, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
-    args = _args(events)
-    part = _device(columns, events)
-    part["blocks_per_sm"] = floats([a.blocks_per_sm for a in args])
-    part["warps_per_sm"] = floats([a.warps_per_sm for a in args])
-    part["occupancy"] = floats([a.occupancy for a in args])
-    # Extents are for finding out how full the device is; where that is stated they would only cost a tenth of the reading time.
-    stated = not np.isnan(part["blocks_per_sm"]).any()
-    return part | _extent(columns, [_NO_ARGS] * len(args) if stated else args)
-
-
-def _extent(columns: Columns, args: Sequence[Args]) -> dict[str, npt.NDArray[Any]]:
-    part: dict[str, npt.NDArray[Any]] = {}
-    for column in ("grid", "block"):
-        values = list(map(attrgetter(column), args))
-        # CUDA's calls state none: a million of them need no copy of nothing.
-        absent = set(map(id, values)) == {id(ABSENT)}
-        part[column] = np.full(len(args), -1, dtype=np.int32) if absent else _texts(columns, list(map(bytes, values)))
-    return part
-
-
-def _device(columns: Columns, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
-    args = _args(events)
-    return _external(args) | _ids(args, correlation="correlation", device="device", stream="stream")
-
-
-def _copy(columns: Columns, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
-    part = _device(columns, events)
-    sizes, known = integers([a.bytes if a.bytes is not None else a.size for a in _args(events)])
-    category = _codes(columns.categories, [event.cat for event in events], len(events))
-    return part | {"size": sizes, "size_known": known, "category": category}
-
-
-def _python(columns: Columns, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
-    return _ids(_args(events), python_id="python_id", python_parent_id="python_parent_id")
-
-
-def _memory(columns: Columns, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
-    return _ids(
-        _args(events),
-        delta="memory_bytes",
-        allocated="total_allocated",
-        reserved="total_reserved",
-        device_type="device_type",
-        device_id="device_id",
-    )
-
-
-def _thread_name(columns: Columns, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
-    return {"text": _texts(columns, [None if a.name is None else str(a.name) for a in _args(events)])}
-
-
-_ARGUMENTS: dict[Kind, Callable[[Columns, Sequence[Event]], dict[str, npt.NDArray[Any]]]] = {
-    Kind.OP: _op,
-    Kind.COLLECTIVE: _op,
-    Kind.RUNTIME: _runtime,
-    Kind.KERNEL: _kernel,
-    Kind.COPY: _copy,
-    Kind.SYNC: _device,
-    Kind.GPU_ANNOTATION: _device,
-    Kind.PYTHON: _python,
-    Kind.MEMORY: _memory,
-    Kind.THREAD_NAME: _thread_name,
-}

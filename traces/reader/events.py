@@ -27,6 +27,8 @@ _ARGUMENT_NAMES = {
     "occupancy": "est. achieved occupancy %",
     "python_id": "Python id",
     "python_parent_id": "Python parent id",
+    "message_elements": "In msg nelems",
+    "message_type": "dtype",
     "memory_bytes": "Bytes",
     "total_allocated": "Total Allocated",
     "total_reserved": "Total Reserved",
@@ -62,6 +64,8 @@ class Args(msgspec.Struct, gc=False, rename=_ARGUMENT_NAMES):
     occupancy: Number = None
     python_id: Id = None
     python_parent_id: Id = None
+    message_elements: Number = None
+    message_type: msgspec.Raw = ABSENT
     memory_bytes: Number = None
     total_allocated: Number = None
     total_reserved: Number = None

@@ -18,6 +18,9 @@ _PROGRAMS = (
     (r"FEE|viztracer", "VizTracer", "`vizviewer`"),
 )
 
+# The category of the span that kineto puts around every recording, an empty one too.
+_OWN_SPAN = "Trace"
+
 
 def not_from_torch(name: str, columns: Columns) -> UnreadableTraceError:
     """The error for a Chrome trace that holds nothing torch.profiler writes.
@@ -27,8 +30,17 @@ def not_from_torch(name: str, columns: Columns) -> UnreadableTraceError:
         columns: Its events.
     """
     words = list(columns.seen_categories)
+    if _OWN_SPAN in words:
+        return UnreadableTraceError(
+            f"{name} holds no event of the program, only the profiler's own span",
+            where=f"{columns.events:,} events",
+            why="a new cycle of the schedule began before the export and cleared what was recorded, or the work ran in threads "
+            "that the profiler was not started in",
+            fix="record with schedule(wait=..., warmup=..., active=..., repeat=1), export in on_trace_ready, and start the "
+            "profiler in the thread that works",
+        )
     words += columns.decoded_texts()
-    hint = " ".join([*words, *columns.unknown])
+    hint = " ".join(words)
     for pattern, program, tool in _PROGRAMS:
         if re.search(pattern, hint):
             return UnreadableTraceError(

@@ -82,7 +82,7 @@ class FrameBuilder:
             "overhead": self._host(Kind.OVERHEAD),
             "quarantined": self._quarantined(),
         }
-        return {name: _declared(name, frame) for name, frame in made.items()}
+        return {name: frame[list(SCHEMA[name])] for name, frame in made.items()}
 
     def _base(self, kind: Kind, keep: npt.NDArray[np.bool_] | None = None) -> tuple[Table, dict[str, Any]]:
         """The kind's table, sorted by start, and the columns every frame shares.
@@ -144,7 +144,12 @@ class FrameBuilder:
                 "input_dims": self._raw(table.get("input_dims", empty)),
                 "input_types": self._raw(table.get("input_types", empty)),
                 "stack": self._raw(table.get("stack", empty)),
+                **({} if kind is Kind.OP else message(table, empty)),
             }
+
+        def message(table: Table, empty: npt.NDArray[np.int64]) -> dict[str, Any]:
+            kinds = self._raw(table.get("message_type", empty))
+            return {"message_elements": nullable(table, "message_elements"), "message_type": kinds}
 
         return self._host(kind, more)
 
@@ -293,8 +298,3 @@ class FrameBuilder:
 
 
 _EVERY_COLUMN = ("name", "thread", "start", "start_known", "dur", "dur_known")
-
-
-def _declared(name: str, frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame's declared columns, in their order."""
-    return frame[list(SCHEMA[name])]

@@ -7,14 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from traces.errors import UnreadableTraceError
 from traces.progress import Progress, silent
+from traces.reader.closures import updates_only
 from traces.reader.decode import Decoded, Document, decode
 from traces.reader.foreign import not_from_torch
 from traces.reader.frames import FrameBuilder
+from traces.reader.nested_calls import single_calls
 from traces.reader.repairs import Repairs
+from traces.reader.strangers import notes_of, strangers
 from traces.trace import Capability, Meta, Trace
 
 # What `decode` does, wherever it is done: (path, progress, strict, several) to what the file holds.
@@ -84,6 +89,8 @@ def _trace(decoded: Decoded, document: Document) -> Trace:
     columns, top = document.columns, document.top
     builder = FrameBuilder(columns, document.repairs)
     frames = builder.frames()
+    frames["runtime"] = single_calls(frames["runtime"], _linked(frames))
+    frames["annotations"] = updates_only(frames["annotations"], frames["ops"])
     if not any(len(frame) for name, frame in frames.items() if name != "threads"):
         raise not_from_torch(decoded.name, columns)
     if document.repairs.count("truncated"):
@@ -98,13 +105,24 @@ def _trace(decoded: Decoded, document: Document) -> Trace:
         device_kind=_device_kind(top, frames, columns.seen_categories),
         top=top,
     )
-    notes = decoded.notes
-    notes += tuple(f"category {text} ({count} events)" for text, count in sorted(columns.unknown.items()))
+    met = strangers(columns, frames)
+    notes = decoded.notes + notes_of(met)
     if document.bare_list:
         notes += ("the file is a bare list of events: device, rank and versions are not stated",)
     return Trace(
-        meta=meta, capabilities=_capabilities(frames), repairs=document.repairs.listed(), notes=notes, **frames
+        meta=meta,
+        capabilities=_capabilities(frames),
+        repairs=document.repairs.listed(),
+        notes=notes,
+        strangers=met,
+        **frames,
     )
+
+
+def _linked(frames: dict[str, pd.DataFrame]) -> npt.NDArray[np.bool_]:
+    """Whether device work states a call's correlation, per runtime call."""
+    stated = pd.concat([frames[name]["correlation"].dropna() for name in ("kernels", "copies")])
+    return frames["runtime"]["correlation"].isin(stated).to_numpy(dtype=bool)
 
 
 def _whole_steps(frames: dict[str, pd.DataFrame], repairs: Repairs) -> pd.DataFrame:

@@ -42,21 +42,34 @@ _CATEGORIES = {
     "kernel": Kind.KERNEL,
     "memcpy": Kind.COPY,
     "memset": Kind.COPY,
-    "gpu_memcpy": Kind.COPY,
-    "gpu_memset": Kind.COPY,
-    "cuda_sync": Kind.SYNC,
     "python_function": Kind.PYTHON,
     "cpu_instant_event": Kind.MEMORY,
-    "gpu_user_annotation": Kind.GPU_ANNOTATION,
     "overhead": Kind.OVERHEAD,
     "trace": Kind.SKIP,
     # Hardware counter ranges replayed kernel by kernel: their times say nothing about the program.
     "cuda_profiler_range": Kind.SKIP,
+    "xpu_scope_profiler": Kind.SKIP,
+    # Marks on a device's stream that last 1 ns, some of them at time 0: no work, though they name a stream.
+    "cuda_event": Kind.SKIP,
+    "external_correlation": Kind.SKIP,
+    "mtia_insight": Kind.SKIP,
+    "mtia_counters": Kind.SKIP,
+    # A library's host side of a collective, inside the ranges that torch itself writes.
+    "collective_comm": Kind.SKIP,
     # Events of MTIA's command processor, its device-side work.
     "mtia_ccp_events": Kind.KERNEL,
     "concurrent_kernel": Kind.KERNEL,
     "privateuse1_kernel": Kind.KERNEL,
 }
+# What every backend appends to its own name: cuda_runtime, xpu_driver, gpu_memcpy, mlu_memcpy, ...
+_CATEGORY_ENDINGS = (
+    ("_runtime", Kind.RUNTIME),
+    ("_driver", Kind.RUNTIME),
+    ("_memcpy", Kind.COPY),
+    ("_memset", Kind.COPY),
+    ("_sync", Kind.SYNC),
+    ("_user_annotation", Kind.GPU_ANNOTATION),
+)
 
 
 def event_kind(phase: object, category: object) -> Kind:
@@ -66,8 +79,7 @@ def event_kind(phase: object, category: object) -> Kind:
         known = _CATEGORIES.get(name)
         if known is not None:
             return known
-        # cuda_runtime, cuda_driver, xpu_runtime, mtia_runtime, privateuse1_driver, ...
-        return Kind.RUNTIME if name.endswith(("_runtime", "_driver")) else Kind.UNKNOWN
+        return next((kind for ending, kind in _CATEGORY_ENDINGS if name.endswith(ending)), Kind.UNKNOWN)
     if phase == "i":
         return Kind.MEMORY
     if phase is None:
@@ -140,6 +152,14 @@ def is_range_among_ops(name: str) -> bool:
     return _RANGES_AMONG_OPS.match(name) is not None
 
 
+_BACKWARD_NODE = re.compile(r"autograd::engine::evaluate_function|torch::autograd::AccumulateGrad|\w+Backward\d*$")
+
+
+def is_backward_node(name: str) -> bool:
+    """Whether an op is a node of the backward pass, as torch 1.8 or a later version names it."""
+    return _BACKWARD_NODE.match(name) is not None
+
+
 _GRAPH_LAUNCH = re.compile(r"(?:cuda|hip|cu)GraphLaunch")
 _LAUNCH = re.compile(
     r"(?:cuda|cu|hip|hipExt|hipModule|hipExtModule|hipHccModule|musa|mu|ze\w*)Launch(?!HostFunc)\w*"
@@ -186,16 +206,22 @@ def copy_direction(name: str, category: str) -> str:
         (r"dtoh|device -> (?:host|pageable|pinned)|d2m|d2h", "DtoH"),
         (r"dtod|device -> device|d2d", "DtoD"),
         (r"ptop|peer|p2p", "PtoP"),
-        (r"htoh|h2h", "HtoH"),
+        (r"htoh|h2h|m2m|m2h|h2m", "HtoH"),
     ):
         if re.search(pattern, lowered):
             return direction
     return "unknown"
 
 
+# XPU's letters: M is memory that the driver did not allocate.
+_XPU_PAGEABLE = re.compile(r"memcpy (?:m2d|d2m)\b")
+
+
 def copy_host_memory(name: str) -> str:
     """pageable, pinned or unknown: the memory on the host's side of a copy."""
     lowered = name.lower()
+    if _XPU_PAGEABLE.match(lowered):
+        return "pageable"
     return "pageable" if "pageable" in lowered else "pinned" if "pinned" in lowered else "unknown"
 
 

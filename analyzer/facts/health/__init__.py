@@ -17,6 +17,7 @@ from analyzer.facts.health import (
     merged,
     repairs,
     steps,
+    strangers,
     unlikely,
     warmup,
 )
@@ -30,6 +31,7 @@ __all__ = ["Gravity", "Symptom", "symptoms"]
 _CHECKS = (
     merged.check,
     coverage.check,
+    strangers.check,
     graphs.check,
     repairs.check,
     steps.check,

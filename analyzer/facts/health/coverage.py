@@ -34,11 +34,12 @@ def check(facts: Facts) -> Iterator[Symptom]:
     calls = trace.runtime
     launches = calls[calls["kind"] == "launch"]
     has_device = Capability.DEVICE in found
-    if not has_device and not len(trace.ops) and not len(trace.collectives) and not len(trace.python):
+    if not has_device and not len(trace.ops) and not len(trace.collectives):
         yield Symptom(
             "PG005",
             Gravity.UNUSABLE,
-            "The trace holds neither ops nor device work: its events were cleared before the export.",
+            "The trace holds neither ops nor device work"
+            + (", only Python calls." if len(trace.python) else ": its events were cleared before the export."),
             "use schedule(..., repeat=1) and export in on_trace_ready, not after the loop",
             trace.meta.events,
         )

@@ -9,13 +9,15 @@ import pandas as pd
 
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.step_faults import LOST, PARTIAL, SPIN
-from analyzer.units import count
+from analyzer.units import count, duration, share
 
 if TYPE_CHECKING:
     from analyzer.facts import Facts
 
 # Fewer used steps than this allow no "high" (TraceML warns from 2, rules.md PG003).
 ENOUGH_STEPS = 3
+# From a mean of so many medians on, half of the recorded time or more lies beyond what usual steps take.
+_RESTLESS_TIMES = 2.0
 # A message names so many steps.
 _NAMED = 5
 
@@ -44,6 +46,7 @@ def check(facts: Facts) -> Iterator[Symptom]:
             "record at least 3 complete steps, better 6: schedule(wait=5, warmup=2, active=6, repeat=1)",
             facts.used_steps,
         )
+    yield from _restless(facts)
     left_out = steps.frame[steps.frame["reason"].notna() & ~steps.frame["used"]]
     spoilt = left_out[left_out["reason"].str.startswith((LOST, PARTIAL))]
     if len(spoilt):
@@ -63,6 +66,26 @@ def check(facts: Facts) -> Iterator[Symptom]:
             "start recording later: schedule(wait=5, warmup=2, active=6, repeat=1)",
             len(odd),
         )
+
+
+def _restless(facts: Facts) -> Iterator[Symptom]:
+    """A mean that is mostly made of a few steps: shares of the mean step describe those, not a usual one."""
+    lengths = facts.steps.used["dur_ns"]
+    median = float(lengths.median()) if len(lengths) >= ENOUGH_STEPS else 0.0
+    if not median or float(lengths.mean()) < _RESTLESS_TIMES * median:
+        return
+    long = lengths[lengths >= _RESTLESS_TIMES * median]
+    part = float(long.sum() / lengths.sum())
+    take = "takes" if len(long) == 1 else "take"
+    yield Symptom(
+        None,
+        Gravity.CAUTION,
+        f"{count(len(long), 'step')} of {len(lengths)} {take} {share(part)} of the time (median {duration(median)}, mean "
+        f"{duration(float(lengths.mean()))}): shares and savings describe them, not a usual step.",
+        "record on a machine that nothing else uses, in the middle of an epoch, or choose steps with --steps",
+        len(long),
+        part,
+    )
 
 
 def _named(steps: pd.DataFrame) -> str:

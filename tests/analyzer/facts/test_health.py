@@ -306,3 +306,29 @@ def test_kernels_without_a_duration_are_no_base_of_advice() -> None:
             start = number * 1_000 + index * 90
             builder.launch(start, kernel_start=start + 8, kernel_dur=0)
     assert [one.code for one in Facts(builder.trace()).symptoms if one.gravity is Gravity.UNUSABLE] == ["PG005"]
+
+
+@pytest.mark.parametrize("stacks", [False, True])
+def test_pg005_without_any_op(stacks: bool) -> None:
+    builder = TraceBuilder(device=None).step(0, 0, 1_000)
+    if stacks:
+        builder.python("train.py(88): step", 0, 900)
+    symptom = found(builder)["PG005"]
+    assert symptom.gravity is Gravity.UNUSABLE
+    assert ("only Python calls" in symptom.message) is stacks
+
+
+@pytest.mark.parametrize(("long", "doubted"), [(3_900, False), (4_100, True)])
+def test_a_mean_made_of_few_long_steps_is_doubted(long: int, doubted: bool) -> None:
+    """Two of six steps are long; with 4000 us instead of 1000 the mean is twice the median."""
+    builder, at = TraceBuilder(None), 0
+    for number in range(6):
+        length = long if number in (2, 3) else 1_000
+        builder.step(number, at, length)
+        builder.op("aten::mm", at, length)
+        at += length
+    symptom = found(builder).get(None)
+    assert (symptom is not None) is doubted
+    if symptom:
+        assert (symptom.gravity, symptom.count) == (Gravity.CAUTION, 2)
+        assert symptom.message.startswith("2 steps of 6 take 67 % of the time (median 1.0 ms, mean 2.0 ms)")

@@ -85,3 +85,34 @@ def test_without_marks_the_raw_window_is_the_whole_recording() -> None:
     measured = facts(builder)
     assert measured.window(raw=True).total_ns == 8_000_000
     assert measured.window().total_ns == 3_000_000
+
+
+def passes(*, backward: bool = True, optimizer: bool = False) -> TraceBuilder:
+    """Four iterations whose only marks are the program's own ranges; two micro-batches each."""
+    builder = TraceBuilder(None)
+    for number in range(8):
+        at = number * 10_000
+        builder.annotation("forward", at, 4_000)
+        builder.op("aten::linear", at, 4_000)
+        if backward:
+            builder.op("autograd::engine::evaluate_function: AddmmBackward0", at + 4_500, 4_000)
+        if optimizer and number % 2:
+            builder.optimizer(at + 9_000, 500)
+    return builder
+
+
+def test_a_forward_range_of_the_program_marks_steps_where_nothing_else_does() -> None:
+    steps = facts(passes()).steps
+    assert steps.source == "inferred:annotation forward"
+    assert len(steps.frame) == 8
+
+
+def test_the_optimizer_tells_steps_better_than_a_forward_range() -> None:
+    assert facts(passes(optimizer=True)).steps.source == "inferred:Optimizer.step"
+
+
+@pytest.mark.parametrize("backward", [True, False])
+def test_a_backward_pass_is_training_without_an_optimizer_of_torch(backward: bool) -> None:
+    measured = facts(passes(backward=backward))
+    assert measured.steps.requests is not backward
+    assert measured.may_serve is not backward

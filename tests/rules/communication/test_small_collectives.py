@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from analyzer.facts import Facts
 from analyzer.finding import State
 from builders import TraceBuilder
 from rules.communication.small_collectives import RULE
@@ -61,3 +62,28 @@ def test_not_applicable_in_a_single_process() -> None:
 def test_time_and_process_numbers_do_not_matter() -> None:
     plain, other = judged(RULE, world()), judged(RULE, renamed(shifted(world(), 1e12), 1_000))
     assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)
+
+
+def stated(*, kind: str = "Float", elements: int = 1_000, after: bool = False) -> TraceBuilder:
+    """The same without recorded shapes: `record_param_comms` around each call, or before it, says what is sent."""
+    builder = world(elements=None)
+    for call in [event for event in builder.events if event["name"] == "nccl:all_reduce"]:
+        said = {"Collective name": "allreduce", "In msg nelems": elements, "Out msg nelems": elements, "dtype": kind}
+        builder.event("record_param_comms", "cpu_op", call["ts"] - 3, 2 if after else 15, args=said)
+    return builder
+
+
+@pytest.mark.parametrize(("kind", "median"), [("Float", "3.9 KiB"), ("BFloat16", "2.0 KiB"), ("Long", "7.8 KiB")])
+def test_sizes_are_known_without_recorded_shapes(kind: str, median: str) -> None:
+    found = judged(RULE, stated(kind=kind))
+    assert found.finding.why.startswith(f"40 collectives a step, the median of {median}")
+    assert Facts(stated(kind=kind).trace()).collectives.narrow is (kind == "BFloat16")
+
+
+@pytest.mark.parametrize("builder", [stated(kind="Opaque"), stated(after=True)], ids=["unknown type", "another call's"])
+def test_a_size_that_is_not_stated_for_the_call_is_unknown(builder: TraceBuilder) -> None:
+    assert run(RULE, builder).state is State.CANNOT_TELL
+
+
+def test_a_large_message_is_no_small_collective() -> None:
+    assert run(RULE, stated(elements=262_144)).state is State.CLEAR

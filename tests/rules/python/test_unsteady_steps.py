@@ -43,6 +43,21 @@ def test_more_work_is_no_saving() -> None:
     assert "work of the model itself" in found.finding.why
 
 
+def test_accumulated_gradients_are_no_loss() -> None:
+    """Every fourth step updates: longer by design, whatever OP001 says of the update."""
+    builder, at = TraceBuilder(None), 0.0
+    for number in range(9):
+        more = 80_000 if number % 4 == 3 else 0
+        builder.step(number, at, STEP + more)
+        builder.op("aten::linear", at, STEP - 100)
+        if more:
+            builder.optimizer(at + STEP - 50, more)
+        at += STEP + more
+    found = judged(RULE, builder)
+    assert (found.severity, found.ns_per_step) == (Severity.INFO, 0)
+    assert "gradients are accumulated" in found.finding.why
+
+
 def test_a_long_first_step_is_expected() -> None:
     assert run(RULE, world(slow=(0,))).state is State.CLEAR
 

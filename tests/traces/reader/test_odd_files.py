@@ -290,6 +290,18 @@ def test_chrome_traces_of_other_programs_are_named(tmp_path: Path, process: str,
     assert expected in refused(tmp_path, json.dumps({"traceEvents": events}).encode())
 
 
+def test_a_recording_that_was_cleared_before_the_export_is_torchs_own(tmp_path: Path) -> None:
+    """What export_chrome_trace writes after a schedule's next cycle began: the profiler's span and instants, no more."""
+    events = [
+        {"ph": "M", "name": "process_name", "pid": 1, "tid": 0, "args": {"name": "python"}},
+        {"ph": "X", "cat": "Trace", "name": "PyTorch Profiler (0)", "pid": "Spans", "tid": "x", "ts": 5, "dur": 187},
+        {"ph": "i", "s": "g", "name": "Record Window End", "pid": "", "tid": "", "ts": 192},
+    ]
+    message = refused(tmp_path, json.dumps({"schemaVersion": 1, "traceEvents": events}).encode())
+    assert "no event of the program" in message
+    assert "not of torch" not in message
+
+
 def test_the_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     class Input:
         buffer = io.BytesIO(gzip.compress(TEXT))

@@ -1,0 +1,139 @@
+"""Categories and calls of accelerators other than CUDA, and of what is not known at all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from trace_files import read_text
+
+from builders import MAIN, PROCESS, TraceBuilder
+from traces.reader.vocabulary import Kind, copy_direction, copy_host_memory, event_kind
+from traces.trace import Stranger, Trace
+
+# What torch_npu writes for the device: neither a category nor a stream, on a process of its own.
+ASCEND: dict[str, Any] = {"pid": 4, "tid": 3, "args": {"Task Type": "AI_CORE", "Stream Id": 3, "connection_id": 1}}
+
+
+@pytest.mark.parametrize(
+    ("category", "kind"),
+    [
+        ("cuda_event", Kind.SKIP),
+        ("external_correlation", Kind.SKIP),
+        ("collective_comm", Kind.SKIP),
+        ("mtia_insight", Kind.SKIP),
+        ("mtia_counters", Kind.SKIP),
+        ("xpu_scope_profiler", Kind.SKIP),
+        ("xpu_runtime", Kind.RUNTIME),
+        ("xpu_driver", Kind.RUNTIME),
+        ("glow_runtime", Kind.RUNTIME),
+        ("xpu_sync", Kind.SYNC),
+        ("cuda_sync", Kind.SYNC),
+        ("mlu_memcpy", Kind.COPY),
+        ("mlu_memset", Kind.COPY),
+        ("gpu_memcpy", Kind.COPY),
+        ("mlu_user_annotation", Kind.GPU_ANNOTATION),
+        ("gpu_user_annotation", Kind.GPU_ANNOTATION),
+        ("user_annotation", Kind.ANNOTATION),
+        ("privateuse1_kernel", Kind.KERNEL),
+        ("hpu_op", Kind.UNKNOWN),
+    ],
+)
+def test_every_category_of_kineto_has_its_meaning(category: str, kind: Kind) -> None:
+    assert event_kind("X", category) is kind
+
+
+@pytest.mark.parametrize(
+    ("name", "direction", "memory"),
+    [
+        ("Memcpy M2D (MEMORY(Unknown) -> DEVICE)", "HtoD", "pageable"),
+        ("Memcpy D2M (DEVICE -> MEMORY(Unknown))", "DtoH", "pageable"),
+        ("Memcpy H2D (HOST -> DEVICE)", "HtoD", "unknown"),
+        ("Memcpy D2D (DEVICE -> DEVICE)", "DtoD", "unknown"),
+        ("Memcpy M2H (MEMORY(Unknown) -> HOST)", "HtoH", "unknown"),
+        ("Memcpy S2D (SHARED -> DEVICE)", "unknown", "unknown"),
+        ("Memcpy HtoD (Pinned -> Device)", "HtoD", "pinned"),
+    ],
+)
+def test_copies_of_xpu_state_direction_and_memory(name: str, direction: str, memory: str) -> None:
+    assert (copy_direction(name, "gpu_memcpy"), copy_host_memory(name)) == (direction, memory)
+
+
+def test_recorded_events_are_no_device_work() -> None:
+    builder = TraceBuilder()
+    builder.launch(100, kernel_start=110, kernel_dur=50)
+    for at in (0, 130):
+        builder.event("cudaEventRecord", "cuda_event", at, 0.001, pid=0, tid=7, args={"device": 0, "stream": 7})
+    trace = builder.trace()
+    assert len(trace.kernels) == 1
+    assert trace.ops["start_ns"].tolist() == [0], "an event at time 0 does not move the origin"
+    assert trace.strangers == ()
+
+
+def xpu(*, linked: str) -> Trace:
+    """A launch and a wait by XPU's runtime, each around the same by its driver; `linked` is the one that the kernel belongs to."""
+    builder = TraceBuilder(device=None)
+    ids = {"runtime": 1, "driver": 2}
+    where = {"pid": PROCESS, "tid": MAIN}
+    builder.event("urEnqueueKernelLaunchWithArgsExp", "xpu_runtime", 100, 20, args={"correlation": 1}, **where)
+    builder.event("zeCommandListAppendLaunchKernel", "xpu_driver", 105, 10, args={"correlation": 2}, **where)
+    builder.event("urEventWait", "xpu_runtime", 200, 20, args={"correlation": 3}, **where)
+    builder.event("zeEventHostSynchronize", "xpu_driver", 205, 10, args={"correlation": 4}, **where)
+    builder.event("urEnqueueKernelLaunchWithArgsExp", "xpu_runtime", 300, 20, args={"correlation": 5}, **where)
+    builder.event("gemm_kernel", "kernel", 120, 50, pid=0, tid=64, args={"device": 0, "correlation": ids[linked]})
+    return builder.trace()
+
+
+@pytest.mark.parametrize(
+    ("linked", "kinds"),
+    [
+        ("runtime", ["launch", "other", "sync", "other", "launch"]),
+        ("driver", ["other", "launch", "sync", "other", "launch"]),
+    ],
+)
+def test_a_call_that_runtime_and_driver_record_counts_once(linked: str, kinds: list[str]) -> None:
+    trace = xpu(linked=linked)
+    assert trace.runtime["kind"].tolist() == kinds
+    assert trace.kernels[["device", "stream"]].to_numpy().tolist() == [[0, 64]]
+    assert trace.meta.device_kind == "xpu"
+
+
+def test_calls_side_by_side_or_on_other_threads_stay_two() -> None:
+    builder = TraceBuilder()
+    builder.runtime("cudaLaunchKernel", 0, 10)
+    builder.runtime("cudaLaunchKernel", 10, 10)
+    builder.runtime("cudaLaunchKernel", 2, 5, thread=MAIN + 1)
+    builder.runtime("cudaMemcpyAsync", 30, 10)
+    builder.runtime("cudaStreamSynchronize", 32, 5)
+    assert "other" not in builder.trace().runtime["kind"].tolist()
+
+
+def test_strangers_are_counted_by_what_else_their_thread_holds() -> None:
+    builder = TraceBuilder(device=None)
+    builder.op("aten::mm", 0, 50)
+    builder.event("Enqueue", "enqueue", 10, 5)
+    for at in (60, 70):
+        builder.event("MatMulV2", "", at, 9, **ASCEND)
+    builder.event("fft", "fpga", 80, 9, pid=7, tid=1, args={"stream": 1})
+    trace = builder.trace()
+    assert trace.strangers == (
+        Stranger("", 2, as_device_work=False, alone=2),
+        Stranger("enqueue", 1, as_device_work=False, alone=0),
+        Stranger("fpga", 1, as_device_work=True, alone=0),
+    )
+    assert "category (none) read as nothing (2 events)" in trace.notes
+    assert "category fpga read as device work (1 events)" in trace.notes
+    assert trace.kernels["name"].tolist() == ["fft"]
+
+
+def test_the_same_from_a_bare_list_with_times_as_text(tmp_path: Path) -> None:
+    events = [
+        {"ph": "M", "name": "process_name", "pid": 4, "tid": 0, "args": {"name": "Ascend Hardware"}},
+        {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "ts": "1699529623106750.120", "dur": 50.5, "pid": 1, "tid": 1},
+        {"ph": "X", "name": "MatMulV2", "ts": "1699529623106790.480", "dur": 90, **ASCEND},
+    ]
+    trace = read_text(tmp_path, json.dumps(events))
+    assert len(trace.ops) == 1
+    assert trace.strangers == (Stranger("", 1, as_device_work=False, alone=1),)
