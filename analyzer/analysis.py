@@ -314,7 +314,7 @@ class FixDocument(Document, frozen=True, kw_only=True):
 
 
 class FindingDocument(Document, frozen=True, kw_only=True):
-    """One finding. `explained_by` names the more specific findings that stand for it on a card; empty for a card of its own.
+    """One finding. `explained_by` names who stands for it on a card: more specific findings, or one with the same fix.
 
     `accepted` is the reason why the team lives with it (advisor.toml); such a finding fails no gate.
     """

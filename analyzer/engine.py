@@ -12,6 +12,7 @@ from analyzer.analysis import CARD_RATIO
 from analyzer.facts import Facts
 from analyzer.finding import Confidence, Finding, Outcome, Saving, Severity, State
 from analyzer.intervals import EMPTY, IntervalSet
+from analyzer.merging import combined, same_change
 from analyzer.rule import Rule
 from analyzer.trust import TrustGrade
 from traces.trace import Capability
@@ -42,6 +43,7 @@ class Judged:
         explained_by: Ids of more specific findings that stand for this one on a card.
         overlaps_with: Ids of findings that claim some of the same time.
         rank: 1 for the most worthwhile.
+        merged: Whether the one finding that explains this one holds its saving as well: both are the same change.
     """
 
     rule: Rule
@@ -54,6 +56,7 @@ class Judged:
     explained_by: tuple[str, ...] = ()
     overlaps_with: tuple[str, ...] = ()
     rank: int = 0
+    merged: bool = False
 
 
 @dataclass(frozen=True)
@@ -145,11 +148,36 @@ def judge(facts: Facts, runs: Sequence[RuleRun], trust: TrustGrade) -> tuple[Jud
     judged = [_judge(facts, run.rule, finding, trust) for run in runs for finding in run.findings]
     judged = _distinct(judged)
     judged = [replace(item, explained_by=_explained_by(item, judged)) for item in judged]
+    judged = _merged(facts, judged, trust)
     judged = [replace(item, overlaps_with=_overlapping(item, judged)) for item in judged]
-    judged.sort(
-        key=lambda item: (-item.ns_per_step * _CONFIDENCE_WEIGHT[item.confidence], item.rule.meta.code, item.identity)
-    )
+    judged.sort(key=_worth)
     return tuple(replace(item, rank=rank) for rank, item in enumerate(judged, start=1))
+
+
+def _worth(item: Judged) -> tuple[float, str, str]:
+    """The sort key that puts the most worthwhile finding first."""
+    return (-item.ns_per_step * _CONFIDENCE_WEIGHT[item.confidence], item.rule.meta.code, item.identity)
+
+
+def _merged(facts: Facts, judged: Sequence[Judged], trust: TrustGrade) -> list[Judged]:
+    """One card per change: the most worthwhile of the findings that one change fixes takes over what the others add."""
+    result: list[Judged] = []
+    for item in sorted(judged, key=_worth):
+        leader = next((place for place, other in enumerate(result) if _leads(other, item)), None)
+        if leader is None:
+            result.append(item)
+            continue
+        first = result[leader]
+        both = _judge(facts, first.rule, combined(first.finding, item.finding), trust)
+        result[leader] = replace(both, identity=first.identity)
+        result.append(replace(item, explained_by=(first.identity,), merged=True))
+    return result
+
+
+def _leads(first: Judged, item: Judged) -> bool:
+    if first.explained_by or item.explained_by or first.rule is item.rule or not first.finding.saving.total_ns:
+        return False
+    return same_change(first.finding, item.finding)
 
 
 def _judge(facts: Facts, rule: Rule, finding: Finding, trust: TrustGrade) -> Judged:
@@ -235,6 +263,6 @@ def reachable_ns(facts: Facts, judged: Sequence[Judged]) -> int:
         return 0
     compute = facts.waterfall.owned("compute").total_ns
     # Kernel-time savings of several rules may be of the same kernels: at most half of all compute is believed in.
-    shorter = min(sum(item.finding.saving.kernel_ns for item in judged), compute // 2)
+    shorter = min(sum(item.finding.saving.kernel_ns for item in judged if not item.merged), compute // 2)
     left = facts.window_ns - claimed(judged).total_ns - shorter
     return max(left, compute - shorter) // facts.used_steps

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from analyzer.facts import Facts
 from analyzer.finding import Advice
+from analyzer.units import share
+from rules.changes import memory_limits_the_batch
 
 
 def look_at_all_ranks(facts: Facts) -> Advice:
@@ -39,10 +41,16 @@ def move_less(facts: Facts) -> tuple[Advice, ...]:
             ),
         )
     if facts.collectives.data_parallel:
+        full = memory_limits_the_batch(facts)
         rarer = Advice(
             "python",
-            "with model.no_sync() if (index + 1) % 4 else nullcontext():\n    loss.backward()",
-            "With gradient accumulation, reduce once per optimizer step. A larger batch per rank has the same effect.",
+            "with model.no_sync() if (index + 1) % 4 else nullcontext():\n    (loss / 4).backward()",
+            "With gradient accumulation, reduce once per optimizer step. "
+            + (
+                "A larger batch per rank has the same effect."
+                if full is None
+                else f"A larger batch per rank would do the same, but tensors take {share(full)} of the card already."
+            ),
         )
         narrower = Advice(
             "python",
@@ -50,7 +58,10 @@ def move_less(facts: Facts) -> tuple[Advice, ...]:
             "model.register_comm_hook(state=None, hook=bf16_compress_hook)",
             "Halves the bytes of float32 gradients; of no use where they are 16-bit already.",
         )
-        return (rarer,) if facts.collectives.narrow else (narrower, rarer)
+        if facts.collectives.narrow:
+            return (rarer,)
+        # Where memory limits the batch, accumulating is the one way to communicate less often.
+        return (narrower, rarer) if full is None else (rarer, narrower)
     return (
         Advice(
             "text",

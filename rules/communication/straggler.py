@@ -67,6 +67,7 @@ META = RuleMeta(
             "min_consistency_ratio", 0.6, "ratio", "the same rank in most steps, or it is chance (rules.md CO003)"
         ),
     ),
+    explains=("CO001", "CO002"),
 )
 
 _WHERE = {

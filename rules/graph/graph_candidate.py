@@ -66,6 +66,7 @@ from analyzer.finding import (
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
+from rules.changes import replay_as_graph
 from rules.evidence import steps_touched
 from traces.trace import Capability
 
@@ -159,10 +160,7 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
         "model = torch.cuda.make_graphed_callables(model, (example_batch,))",
         "Needs tensors of fixed size at fixed places: copy each batch into the same input tensor.",
     )
-    code = '-model = torch.compile(model)\n+model = torch.compile(model, mode="reduce-overhead")'
-    if not facts.fusion.compiled:
-        code = '+model = torch.compile(model, mode="reduce-overhead")'
-    return (Advice("diff", code, "Captures graphs by itself and falls back where it cannot."), by_hand)
+    return (replay_as_graph(facts), by_hand)
 
 
 RULE = Rule(META, check, __doc__)

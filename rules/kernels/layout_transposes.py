@@ -48,9 +48,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
+from analyzer.finding import Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
+from rules.changes import channels_last
 from rules.evidence import kernel_saving, kernel_table, steps_with
 from traces.trace import Capability
 
@@ -91,14 +92,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             found.time_ns(rows),
             "these kernels' time, of which the part that keeps the step waiting; faster convolutions come on top",
         ),
-        fix=(
-            Advice(
-                "diff",
-                "+model = model.to(memory_format=torch.channels_last)\n for images, labels in loader:\n"
-                "+    images = images.to(memory_format=torch.channels_last)\n     output = model(images)",
-                "Changes the order in memory only; shapes and results stay the same.",
-            ),
-        ),
+        fix=(channels_last(),),
         verify="Record again: kernels named `nchwToNhwc`, `nhwcToNchw` or `batched_transpose` should be gone, but for weights.",
         steps_seen=steps_with(facts, rows),
         evidence=(kernel_table(facts, rows, "longest layout kernels"),),

@@ -58,6 +58,7 @@ from analyzer.facts.op_tree import BoolArray
 from analyzer.finding import Advice, Confidence, Finding, Outcome, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
+from rules.changes import larger_batch
 from rules.evidence import kernel_saving, kernel_table, steps_with
 from traces.trace import Capability
 
@@ -126,11 +127,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:
-    batch = facts.collected.batch_size
-    code = f"-batch_size = {batch}\n+batch_size = {2 * batch}" if batch else "+batch_size = 2 * batch_size"
-    larger = Advice(
-        "diff", code, "Double it while memory allows, scale the learning rate, and watch the validation score."
-    )
+    larger = larger_batch(facts)
     fused = Advice("python", "model = torch.compile(model)", "Fewer and larger kernels.")
     return (larger,) if facts.fusion.compiled else (larger, fused)
 

@@ -46,9 +46,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear
+from analyzer.finding import Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share, size
+from rules.changes import larger_batch
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -87,18 +88,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         )
         return
     reason = "waits for launches" if facts.launch_bound else f"runs small kernels for {share(small)} of its busy time"
-    batch = facts.collected.batch_size
     yield Finding(
         why=f"Tensors take {size(found.peak_allocated_bytes)} of the card's {size(found.capacity_bytes)} ({share(ratio)}) "
         f"while the GPU {reason}.",
         saving=Saving(basis="samples per second, not a shorter step: compare both"),
-        fix=(
-            Advice(
-                "diff",
-                f"-batch_size = {batch}\n+batch_size = {2 * batch}" if batch else "+batch_size = 2 * batch_size",
-                "Scale the learning rate along and watch the validation score.",
-            ),
-        ),
+        fix=(larger_batch(facts),),
         verify="Record again and compare samples per second.",
         steps_seen=facts.used_steps,
         confidence=Confidence.MEDIUM,

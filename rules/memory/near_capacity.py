@@ -57,6 +57,7 @@ from analyzer.facts.memory import DeviceMemory
 from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share, size
+from rules.changes import accumulate_gradients
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -95,7 +96,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     yield Finding(
         why=f"At the peak {held} of the card's {size(found.capacity_bytes)}: one larger batch may end the run.",
         saving=Saving(basis="a risk, not a loss of time"),
-        fix=_fix(),
+        fix=_fix(facts),
         verify="Record again with profile_memory=True: the peak should leave a tenth of the memory free.",
         steps_seen=facts.used_steps,
         evidence=(_bars(found),),
@@ -105,7 +106,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
-def _fix() -> tuple[Advice, ...]:
+def _fix(facts: Facts) -> tuple[Advice, ...]:
     return (
         Advice(
             "python",
@@ -117,11 +118,7 @@ def _fix() -> tuple[Advice, ...]:
             "from torch.utils.checkpoint import checkpoint\nx = checkpoint(self.block, x, use_reentrant=False)",
             "Computes a block's activations again in the backward pass instead of keeping them; costs about a third more compute.",
         ),
-        Advice(
-            "python",
-            "(loss / 2).backward()\nif (index + 1) % 2 == 0:\n    optimizer.step()\n    optimizer.zero_grad()",
-            "Half the batch, twice as many backward passes per optimizer step: the same gradients in half the memory.",
-        ),
+        accumulate_gradients(facts, data_parallel=facts.collectives.data_parallel),
     )
 
 

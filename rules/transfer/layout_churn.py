@@ -69,6 +69,7 @@ from analyzer.finding import (
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
+from rules.changes import channels_last
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -134,12 +135,7 @@ def _location(facts: Facts, work: LayoutWork) -> Location | None:
 def _fix(facts: Facts, work: LayoutWork) -> tuple[Advice, ...]:
     """What suits the op that takes most of the time comes first; nothing that this program has no use for, or does already."""
     convolves = bool((facts.kernels.is_family("conv") | facts.matrix_work.convolution).any())
-    layout = Advice(
-        "diff",
-        "+model = model.to(memory_format=torch.channels_last)\n+images = images.to(memory_format=torch.channels_last)\n"
-        "-x = x.permute(0, 3, 1, 2).contiguous()\n+x = x.permute(0, 3, 1, 2)",
-        "Convolutions in one memory format throughout need no re-laying; most ops take strided inputs as they are.",
-    )
+    layout = channels_last()
     strided = Advice(
         "diff",
         "-x = x.transpose(1, 2).contiguous()\n+x = x.transpose(1, 2)",

@@ -1,0 +1,86 @@
+"""One card per change: what is shown first never asks for one and the same change twice, on any world and any recorded trace."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from analyzer.analysis import CARD_RATIO
+from analyzer.engine import Judged, judge, run_rules
+from analyzer.facts import Facts
+from analyzer.trust import grade
+from recorded import recorded
+from rules import RULES
+from scenarios import SCENARIOS, facts_of
+from traces.reader.read import read
+
+
+def found(facts: Facts) -> dict[str, Judged]:
+    """The findings by rule."""
+    trust = grade(facts)
+    return {item.rule.meta.code: item for item in judge(facts, run_rules(facts, RULES, trust), trust)}
+
+
+@cache
+def on_world(code: str) -> dict[str, Judged]:
+    return found(facts_of(code))
+
+
+def cards(items: dict[str, Judged]) -> list[Judged]:
+    return [item for item in items.values() if not item.explained_by and item.ratio >= CARD_RATIO]
+
+
+def change_of(item: Judged) -> str:
+    """What the first fix changes: its first line of code that is added, without remarks."""
+    fix = item.finding.fix[0]
+    lines = [line for line in fix.code.splitlines() if fix.language != "diff" or line.startswith("+")]
+    return lines[0].split("#")[0].strip(" +") if lines else fix.code
+
+
+def assert_no_change_twice(items: dict[str, Judged]) -> None:
+    changes = [(change_of(item), item.rule.meta.code) for item in cards(items)]
+    assert len({change for change, _ in changes}) == len(changes), sorted(changes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("code", sorted(SCENARIOS))
+def test_no_world_has_a_change_twice(code: str) -> None:
+    assert_no_change_twice(on_world(code))
+
+
+@pytest.mark.parametrize("path", recorded())
+def test_no_recorded_trace_has_a_change_twice(path: Path) -> None:
+    assert_no_change_twice(found(Facts(read(path))))
+
+
+@pytest.mark.parametrize(
+    ("world", "card", "within"),
+    [
+        ("CO001", "CO001", "CO002"),
+        ("CO002", "CO001", "CO002"),
+        ("CO003", "CO003", "CO001"),
+        ("GR004", "ID001", "GR004"),
+        ("ID001", "ID001", "GR004"),
+        ("ME005", "KE001", "ME005"),
+        ("XF006", "XF002", "XF006"),
+        ("DL002", "DL002", "DL001"),
+        ("DL006", "DL006", "DL002"),
+    ],
+)
+def test_pairs_with_one_fix_are_one_card(world: str, card: str, within: str) -> None:
+    items = on_world(world)
+    assert not items[card].explained_by
+    assert items[card].identity in items[within].explained_by
+    # What stands for another saves at least half of what that one claims, so that no loss vanishes from sight.
+    assert items[card].finding.saving.total_ns >= items[within].finding.saving.total_ns / 2
+
+
+def test_the_card_holds_what_the_other_would_have_said() -> None:
+    items = on_world("GR004")
+    titles = [piece.title for piece in items["ID001"].finding.evidence]
+    assert "what capturing needs" in titles
+    codes = [fix.code for fix in items["ID001"].finding.fix]
+    assert {fix.code for fix in items["GR004"].finding.fix} <= set(codes)
+    assert len(set(codes)) == len(codes)
