@@ -54,13 +54,41 @@ def accumulate_gradients(facts: Facts, *, data_parallel: bool = False) -> Advice
     )
 
 
+def older_than(facts: Facts, version: tuple[int, int]) -> bool:
+    """Whether the trace was surely recorded by a torch before the given version."""
+    known, bound = facts.collected.torch_version, facts.trace.meta.torch_before
+    return known < version if known is not None else bound is not None and bound <= version
+
+
+def compiled(facts: Facts, note: str) -> Advice:
+    """Let a compiler fuse the model; where this torch has none, script what is called most."""
+    if older_than(facts, (2, 0)):
+        return Advice(
+            "python",
+            "@torch.jit.script   # torch 2: model = torch.compile(model)\ndef activate(x, bias):\n    return torch.relu(x + bias)",
+            "This torch is older than 2.0 and has no `torch.compile`: script functions made of pointwise ops, or upgrade (PG011).",
+        )
+    return Advice("diff", "+model = torch.compile(model)", note)
+
+
 def replay_as_graph(facts: Facts) -> Advice:
-    """One launch for all kernels of a step."""
+    """One launch for all kernels of a step; by hand where this torch cannot compile."""
+    if older_than(facts, (2, 0)):
+        return capture_by_hand()
     removed = "-model = torch.compile(model)\n" if facts.fusion.compiled else ""
     return Advice(
         "diff",
         f'{removed}+model = torch.compile(model, mode="reduce-overhead")   # CUDA graphs: one launch for many kernels',
         "Needs static shapes and no host reads inside the step; the first steps compile. It falls back where it cannot capture.",
+    )
+
+
+def capture_by_hand() -> Advice:
+    """A CUDA graph of the model without a compiler."""
+    return Advice(
+        "python",
+        "model = torch.cuda.make_graphed_callables(model, (example_batch,))",
+        "Needs torch 1.10 and tensors of fixed size at fixed places: copy each batch into the same input tensor.",
     )
 
 

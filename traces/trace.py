@@ -73,6 +73,7 @@ class Meta:
         origin_ns: Time of the frames' zero on the file's own clock, nanoseconds.
         base_ns: `baseTimeNanoseconds`: added to `origin_ns` it gives wall-clock time; None where the file states none.
         device_kind: cuda, rocm, mtia, xpu, other, or cpu where nothing hints at a device.
+        torch_before: The first version of torch that does not write as this file is written; None where nothing tells.
         top: Top-level keys other than the events, decoded; untrusted, so reports copy only allow-listed parts.
     """
 
@@ -83,6 +84,7 @@ class Meta:
     origin_ns: int
     base_ns: int | None
     device_kind: str
+    torch_before: tuple[int, int] | None = None
     top: dict[str, Any] = field(default_factory=dict)
 
     @property

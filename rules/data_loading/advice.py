@@ -12,6 +12,9 @@ _DEFAULT_WORKERS = 4
 _MAX_WORKERS = 8
 # Less work a sample than this is mostly overhead, which a worker process repeats (rules.md DL002).
 CHEAP_SAMPLE_NS = 200_000
+# Share of a core from which SageMaker Debugger and gpuprof call the processor the limit, and below which a worker mostly waits.
+COMPUTING_RATIO = 0.8
+WAITING_RATIO = 0.4
 # A quarter of the memory of a machine with 8 GiB: what a training process may keep for its data without asking.
 MEMORY_BYTES = 2 * 1024**3
 
@@ -46,15 +49,16 @@ def ordered(facts: Facts) -> tuple[Advice, ...]:
 
 def feed_workers(facts: Facts) -> tuple[Advice, ...]:
     """Ways to get batches sooner from worker processes that exist already."""
-    now, cores = facts.collected.num_workers, facts.collected.cores
+    now, cores, used = facts.collected.num_workers, facts.collected.cores, facts.collected.worker_cpu_ratio
     full = now is not None and cores is not None and now >= cores - 1
     more = () if full else (_raise_workers(facts),)
-    return (
-        *more,
-        single_threaded_workers(),
-        prepare_offline(),
-        *((decode_on_device(),) if facts.device is not None else ()),
-    )
+    device = (decode_on_device(),) if facts.device is not None else ()
+    if used is not None and used >= COMPUTING_RATIO:
+        # The workers' cores are the limit: less work for them, where it can go.
+        return (*more, *device, prepare_offline(), single_threaded_workers())
+    if used is not None and used <= WAITING_RATIO:
+        return (larger_files(), *more)
+    return (*more, single_threaded_workers(), prepare_offline(), *device)
 
 
 def _raise_workers(facts: Facts) -> Advice:
@@ -126,6 +130,16 @@ def whole_batches() -> Advice:
         "sampler = BatchSampler(RandomSampler(dataset), batch_size=64, drop_last=True)\n"
         "loader = DataLoader(dataset, sampler=sampler, batch_size=None)",
         "Keeps the DataLoader and hands it whole batches; transforms then run on the batch.",
+    )
+
+
+def larger_files() -> Advice:
+    """Make the storage faster: the workers wait for it."""
+    return Advice(
+        "shell",
+        'rsync -a server:/data/ "$LOCAL_DISK/data/"',
+        "The workers hardly compute: they wait for storage or the network. Read from a local disk, or from few large files instead "
+        "of many small ones (webdataset's .tar shards); more workers keep more reads under way.",
     )
 
 

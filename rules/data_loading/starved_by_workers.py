@@ -61,7 +61,7 @@ from analyzer.finding import Finding, Outcome, Saving, Series, clear, not_applic
 from analyzer.intervals import IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
-from rules.data_loading.advice import feed_workers
+from rules.data_loading.advice import COMPUTING_RATIO, WAITING_RATIO, feed_workers
 
 META = RuleMeta(
     code="DL003",
@@ -76,10 +76,6 @@ META = RuleMeta(
     explains=("DL001",),
     references=("https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading",),
 )
-
-# SageMaker Debugger and gpuprof call a processor the limit from 80-90 %.
-_BUSY_RATIO = 0.8
-_WAITING_RATIO = 0.4
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -131,9 +127,9 @@ def _limit(facts: Facts, workers: int | None, pace_ns: float) -> str:
     used = facts.collected.worker_cpu_ratio
     if used is None:
         return f" A batch costs about {duration(workers * pace_ns)} of one core." if workers else ""
-    if used >= _BUSY_RATIO:
+    if used >= COMPUTING_RATIO:
         return f" Each worker uses {share(used)} of a core: the processor limits them."
-    if used <= _WAITING_RATIO:
+    if used <= WAITING_RATIO:
         return (
             f" Each worker uses {share(used)} of a core: they wait, for storage or the network, more than they compute."
         )

@@ -66,7 +66,7 @@ from analyzer.finding import (
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
-from rules.changes import replay_as_graph
+from rules.changes import capture_by_hand, replay_as_graph
 from rules.evidence import steps_touched
 from traces.trace import Capability
 
@@ -155,12 +155,8 @@ def _obstacle(found: Repetition) -> str:
 
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:
-    by_hand = Advice(
-        "python",
-        "model = torch.cuda.make_graphed_callables(model, (example_batch,))",
-        "Needs tensors of fixed size at fixed places: copy each batch into the same input tensor.",
-    )
-    return (replay_as_graph(facts), by_hand)
+    first, by_hand = replay_as_graph(facts), capture_by_hand()
+    return (first,) if first == by_hand else (first, by_hand)
 
 
 RULE = Rule(META, check, __doc__)

@@ -51,9 +51,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, cannot_tell, clear, not_applicable
+from analyzer.finding import Bar, Bars, Confidence, Finding, Outcome, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
+from rules.changes import compiled
 from rules.evidence import kernel_saving, kernel_table, steps_with
 from traces.trace import Capability
 
@@ -111,7 +112,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             _GAIN_RATIO * kernels.time_ns(found.chained),
             "half of the time of pointwise kernels that directly follow one another",
         ),
-        fix=_fix(),
+        fix=(compiled(facts, _NOTE),),
         verify="Record again after the warm-up: names such as `triton_poi_fused_...`, and fewer kernels a step.",
         steps_seen=steps_with(facts, found.pointwise),
         confidence=Confidence.MEDIUM if found.shapes_known else Confidence.LOW,
@@ -122,14 +123,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
-def _fix() -> tuple[Advice, ...]:
-    return (
-        Advice(
-            "diff",
-            "+model = torch.compile(model)\n for batch in loader:\n     loss = criterion(model(batch), target)",
-            "Needs torch 2. Compiles in the first steps: keep those out of the recording. Sizes that change: dynamic=True.",
-        ),
-    )
+_NOTE = "Compiles in the first steps: keep those out of the recording. Sizes that change: dynamic=True."
 
 
 def _bars(facts: Facts) -> Bars:

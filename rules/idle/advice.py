@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analyzer.facts import Facts
 from analyzer.finding import Advice
-from rules.changes import larger_batch, replay_as_graph
+from rules.changes import capture_by_hand, larger_batch, replay_as_graph
 
 
 def feed_faster(facts: Facts) -> tuple[Advice, ...]:
@@ -14,11 +14,5 @@ def feed_faster(facts: Facts) -> tuple[Advice, ...]:
         fixes.append(replay_as_graph(facts))
     if facts.optimizing.style == "for-loop":
         fixes.append(Advice("diff", "+    fused=True,   # in the optimizer's arguments", "See OP001."))
-    fixes.append(
-        Advice(
-            "python",
-            "model = torch.cuda.make_graphed_callables(model, (sample_batch,))",
-            "Where compiling is not an option.",
-        )
-    )
-    return tuple(fixes)
+    by_hand = capture_by_hand()
+    return tuple(fixes) if by_hand in fixes else (*fixes, by_hand)

@@ -29,7 +29,8 @@ teacher_loss = distillation(model(batch), teacher(batch).detach())
 ## Fix
 1. Smaller numbers where the device has units for them: FP8 on Hopper and newer, after checking the results.
 2. Less work: a smaller model, shorter sequences, fewer or better-chosen samples.
-3. More or faster devices. Memory limits the batch: accumulate gradients over several small batches; it saves memory and
+3. More or faster devices.
+4. Where recorded memory shows that it limits the batch: accumulate gradients over several small batches; it saves memory and
    optimizer steps, not compute.
 
 ## Expected gain
@@ -56,6 +57,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, Severity, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
+from rules.changes import accumulate_gradients, memory_limits_the_batch
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -94,7 +96,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     yield Finding(
         why=f"The device computes for {measured}: software has little left to give.",
         saving=Saving(basis="there is hardly any waiting to remove"),
-        fix=_FIX,
+        fix=_fix(facts),
         verify="Compare devices, or a smaller model, with `advisor compare before.json after.json`.",
         steps_seen=facts.used_steps,
         confidence=Confidence.MEDIUM,
@@ -114,16 +116,14 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
-_FIX = (
-    Advice("text", "Less work: a smaller model, shorter sequences, fewer or better-chosen samples."),
-    Advice("text", "More or faster devices; where the device has units for it, FP8 after checking the results."),
-    Advice(
-        "diff",
-        " for index, batch in enumerate(loader):\n-    loss = criterion(model(batch))\n+    loss = criterion(model(batch)) / 4\n"
-        "     loss.backward()\n-    optimizer.step()\n-    optimizer.zero_grad()\n"
-        "+    if index % 4 == 3:\n+        optimizer.step()\n+        optimizer.zero_grad()",
-        "Where memory limits the batch: accumulate gradients. It saves memory and optimizer steps, not compute.",
-    ),
-)
+def _fix(facts: Facts) -> tuple[Advice, ...]:
+    full = memory_limits_the_batch(facts)
+    return (
+        Advice("text", "Less work: a smaller model, shorter sequences, fewer or better-chosen samples."),
+        Advice("text", "More or faster devices; where the device has units for it, FP8 after checking the results."),
+        # Accumulating saves memory, not compute: worth a word only where the batch is known to be short of memory.
+        *((accumulate_gradients(facts),) if full is not None else ()),
+    )
+
 
 RULE = Rule(META, check, __doc__)

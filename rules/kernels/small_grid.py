@@ -58,7 +58,7 @@ from analyzer.facts.op_tree import BoolArray
 from analyzer.finding import Advice, Confidence, Finding, Outcome, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
-from rules.changes import larger_batch
+from rules.changes import compiled, larger_batch
 from rules.evidence import kernel_saving, kernel_table, steps_with
 from traces.trace import Capability
 
@@ -128,7 +128,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:
     larger = larger_batch(facts)
-    fused = Advice("python", "model = torch.compile(model)", "Fewer and larger kernels.")
+    fused = compiled(facts, "Fewer and larger kernels.")
     return (larger,) if facts.fusion.compiled else (larger, fused)
 
 

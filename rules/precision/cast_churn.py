@@ -56,6 +56,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice, Confidence, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, share
+from rules.changes import compiled
 from rules.evidence import kernel_saving, kernel_table, steps_with
 from traces.trace import Capability
 
@@ -101,7 +102,7 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
     inputs = Advice(
         "diff", "-output = model(x.float())\n+output = model(x)", "Look for `.float()` and `.to(...)` inside the model."
     )
-    fused = Advice("python", "model = torch.compile(model)", "Fuses a conversion into the kernel before or after it.")
+    fused = compiled(facts, "Fuses a conversion into the kernel before or after it.")
     weights = Advice(
         "python",
         "model = model.to(torch.bfloat16)",

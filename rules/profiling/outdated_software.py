@@ -8,8 +8,9 @@ Old versions lack what other findings advise: `torch.compile` and one-launch opt
 CUDA runtime that does not know the device cannot have libraries with kernels tuned for it.
 
 ## How it is measured
-The version of torch that `advisor collect` records; `cuda_runtime_version` and the compute capability that torch writes into
-each trace: 8.0 needs CUDA 11.0, 8.6 needs 11.1, 8.9 and 9.0 need 11.8, 10.0 and 12.0 need 12.8.
+The version of torch that `advisor collect` records, or that it is below 1.13, which wrote ops under another category;
+`cuda_runtime_version` and the compute capability that torch writes into each trace: 8.0 needs CUDA 11.0, 8.6 needs 11.1, 8.9 and
+9.0 need 11.8, 10.0 and 12.0 need 12.8.
 
 ## Example
 Slow:
@@ -68,11 +69,11 @@ _CUDA = (((10, 0), 12080), ((8, 9), 11080), ((8, 6), 11010), ((8, 0), 11000))
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires on versions that are known to lack something."""
-    torch, runtime = facts.collected.torch_version, _runtime(facts)
-    if torch is None and runtime is None:
+    torch, runtime, before = facts.collected.torch_version, _runtime(facts), facts.trace.meta.torch_before
+    if torch is None and runtime is None and before is None:
         yield cannot_tell("the trace states no versions; `advisor collect` records them")
         return
-    problems = [*_torch_lacks(torch), *_cuda_lacks(facts, runtime)]
+    problems = [*_torch_lacks(torch, before), *_cuda_lacks(facts, runtime)]
     if not problems:
         yield clear("the versions the trace states know this device and what is advised")
         return
@@ -92,11 +93,17 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
-def _torch_lacks(version: tuple[int, int] | None) -> list[str]:
-    if version is None:
+def _torch_lacks(version: tuple[int, int] | None, before: tuple[int, int] | None) -> list[str]:
+    """What the version lacks; where it is not stated, what every version that writes such a file lacks."""
+    if version is None and before is None:
         return []
-    lacking = [text for needed, text in _TORCH if version < needed]
-    return [f"torch {version[0]}.{version[1]} lacks {' and '.join(lacking)}"] if lacking else []
+    lacking = [
+        text for needed, text in _TORCH if (version < needed if version else before is not None and before <= needed)
+    ]
+    which = f"torch {version[0]}.{version[1]}" if version else "this torch"
+    if version is None and before is not None:
+        which += f", older than {before[0]}.{before[1]} by how the file is written,"
+    return [f"{which} lacks {' and '.join(lacking)}"] if lacking else []
 
 
 def _cuda_lacks(facts: Facts, runtime: int | None) -> list[str]:

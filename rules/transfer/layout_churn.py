@@ -69,7 +69,7 @@ from analyzer.finding import (
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
-from rules.changes import channels_last
+from rules.changes import channels_last, compiled
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -146,12 +146,10 @@ def _fix(facts: Facts, work: LayoutWork) -> tuple[Advice, ...]:
         "-out = torch.cat([old, new])\n+out = buffer[: len(old) + len(new)]      # made once\n+out[len(old) :].copy_(new)",
         "Concatenating copies everything already there; write into a tensor made once.",
     )
-    compiled = Advice(
-        "python", "model = torch.compile(model)", "Fuses element-wise work and copies into their neighbours."
-    )
+    fused = compiled(facts, "Fuses element-wise work and copies into their neighbours.")
     first = layout if convolves else strided
-    ordered = (place, compiled, first) if work.by_op[0][0] == "aten::cat" else (first, compiled, place)
-    return tuple(advice for advice in ordered if advice is not compiled or not facts.fusion.compiled)
+    ordered = (place, fused, first) if work.by_op[0][0] == "aten::cat" else (first, fused, place)
+    return tuple(advice for advice in ordered if advice is not fused or not facts.fusion.compiled)
 
 
 RULE = Rule(META, check, __doc__)

@@ -103,6 +103,8 @@ def _trace(decoded: Decoded, document: Document) -> Trace:
         origin_ns=builder.origin_ns,
         base_ns=_integer(top.get("baseTimeNanoseconds")),
         device_kind=_device_kind(top, frames, columns.seen_categories),
+        # `Operator` became `cpu_op` in 1.13 (rules.md section 3).
+        torch_before=(1, 13) if "Operator" in columns.seen_categories else None,
         top=top,
     )
     met = strangers(columns, frames)

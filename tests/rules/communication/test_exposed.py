@@ -70,6 +70,17 @@ def test_gradients_of_16_bits_are_not_to_be_halved_again() -> None:
     assert any("no_sync" in advice.code for advice in fix)
 
 
+@pytest.mark.parametrize(("allocated", "first"), [(60_000_000_000, "no_sync"), (20_000_000_000, "bf16_compress_hook")])
+def test_where_memory_limits_the_batch_accumulating_comes_first(allocated: int, first: str) -> None:
+    builder = world().annotation("DistributedDataParallel.forward", 0, 50)
+    args = {"Device Type": 1, "Device Id": 0, "Bytes": 512, "Addr": 1, "Total Allocated": allocated}
+    event = builder.event("[memory]", "cpu_instant_event", 99_000, None, args={**args, "Total Reserved": allocated})
+    event["ph"] = "i"
+    fixes = judged(RULE, builder).finding.fix
+    assert first in fixes[1].code
+    assert any("of the card already" in fix.note for fix in fixes) is (first == "no_sync")
+
+
 def test_gloo_on_another_thread_counts_while_the_loop_waits() -> None:
     builder = TraceBuilder(None)
     for number in range(3):

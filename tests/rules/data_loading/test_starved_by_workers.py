@@ -95,6 +95,19 @@ def test_tells_what_limits_the_workers_where_that_was_sampled(used: list[float],
     assert found.finding.caveats == ()
 
 
+@pytest.mark.parametrize(
+    ("used", "first"),
+    [([0.95], "decode_jpeg"), ([0.05], "rsync"), (None, "setNumThreads")],
+    ids=["computing", "waiting", "unknown"],
+)
+def test_the_fix_follows_what_limits_the_workers(used: list[float] | None, first: str) -> None:
+    # Both cores beside training are taken: more workers are no answer.
+    builder = world(advisor={"usable_cores": 3, "loader": {"num_workers": 2}, "samples": {"worker_cpu_ratio": used}})
+    codes = [fix.code for fix in judged(RULE, builder).finding.fix]
+    assert first in codes[0]
+    assert any("decode_jpeg" in code for code in codes) is (used != [0.05])
+
+
 @pytest.mark.parametrize("used", [None, [], "busy", [True], [0.5, "x"], [-1.0]])
 def test_believes_no_odd_sample(used: object) -> None:
     assert judged(RULE, world(advisor={"samples": {"worker_cpu_ratio": used}})).finding.caveats

@@ -6,6 +6,7 @@ import pytest
 
 from analyzer.finding import State
 from builders import TraceBuilder
+from dialects import torch_1_9
 from rules.graph.graph_candidate import RULE
 from worlds import judged, renamed, run, shifted
 
@@ -73,6 +74,11 @@ def test_boundary_of_launching(limit: float, state: State) -> None:
 
 def test_cannot_tell_from_one_step() -> None:
     assert run(RULE, world(steps=1)).state is State.CANNOT_TELL
+
+
+def test_a_torch_without_a_compiler_captures_by_hand() -> None:
+    (fix,) = judged(RULE, torch_1_9(world())).finding.fix
+    assert "make_graphed_callables" in fix.code
 
 
 def test_time_and_process_numbers_do_not_matter() -> None:

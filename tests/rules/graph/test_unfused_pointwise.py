@@ -6,6 +6,7 @@ import pytest
 
 from analyzer.finding import Confidence, State
 from builders import TraceBuilder
+from dialects import torch_1_9
 from rules.graph.unfused_pointwise import RULE
 from worlds import judged, renamed, run, shifted
 
@@ -83,6 +84,13 @@ def test_cannot_tell_where_names_say_nothing() -> None:
     builder = TraceBuilder().step(0, 0, 100)
     builder.launch(0, kernel_start=10, kernel_dur=80, name="pe_exe")
     assert run(RULE, builder).state is State.CANNOT_TELL
+
+
+def test_a_torch_without_a_compiler_is_told_to_script() -> None:
+    assert "torch.compile" in judged(RULE, world()).finding.fix[0].code
+    (fix,) = judged(RULE, torch_1_9(world())).finding.fix
+    assert fix.code.startswith("@torch.jit.script")
+    assert "older than 2.0" in fix.note
 
 
 def test_time_and_process_numbers_do_not_matter() -> None:

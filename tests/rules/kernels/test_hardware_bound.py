@@ -32,6 +32,22 @@ def world(*, tensor: float = 80_000, plain: float = 0, other: float = 17_000) ->
     return builder
 
 
+def remembering(allocated: int) -> TraceBuilder:
+    """The same with memory events: bytes that tensors take of a card of 85 GB."""
+    builder = world()
+    args = {"Device Type": 1, "Device Id": 0, "Bytes": 512, "Addr": 1, "Total Allocated": allocated}
+    event = builder.event("[memory]", "cpu_instant_event", 99_000, None, args={**args, "Total Reserved": allocated})
+    event["ph"] = "i"
+    return builder
+
+
+@pytest.mark.parametrize(("allocated", "accumulates"), [(60_000_000_000, True), (20_000_000_000, False), (0, False)])
+def test_accumulating_is_advised_only_where_memory_limits_the_batch(allocated: int, accumulates: bool) -> None:
+    builder = remembering(allocated) if allocated else world()
+    fixes = [fix.code for fix in judged(RULE, builder).finding.fix]
+    assert any("(loss / 2).backward()" in code for code in fixes) is accumulates
+
+
 def test_fires_without_a_saving() -> None:
     found = judged(RULE, world())
     assert (found.severity, found.ns_per_step) == (Severity.INFO, 0)

@@ -8,6 +8,7 @@ import pytest
 
 from analyzer.finding import Severity, State
 from builders import CUDA_DEVICE, TraceBuilder
+from dialects import torch_1_9
 from rules.profiling.outdated_software import RULE
 from worlds import judged, renamed, run, shifted
 
@@ -56,6 +57,13 @@ def test_boundary_of_torch(torch: str, state: State) -> None:
 )
 def test_boundary_of_cuda(cuda: int, major: int, minor: int, state: State) -> None:
     assert run(RULE, world(None, cuda, major, minor)).state is state
+
+
+def test_an_old_file_tells_that_torch_is_old() -> None:
+    found = judged(RULE, torch_1_9(world(None)))
+    assert found.finding.why.startswith("this torch, older than 1.13 by how the file is written, lacks `torch.compile`")
+    # What the collector states is better than a bound.
+    assert run(RULE, torch_1_9(world("2.9.0"))).state is State.CLEAR
 
 
 def test_cannot_tell_without_versions() -> None:
