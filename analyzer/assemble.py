@@ -215,8 +215,11 @@ def _finding(facts: Facts, item: Judged, representative: DrawnStep | None, accep
 
 def _unprofiled(facts: Facts, ratio: float) -> float | None:
     """A saving as a share of the step without the profiler, at most: as if the profiler slowed only the rest of the step."""
-    slowdown = facts.collected.slowdown
-    return None if slowdown is None else min(1.0, ratio * slowdown)
+    added = facts.collected.profiler_ns
+    if added is None:
+        return None
+    step = facts.per_step(facts.window_ns)
+    return min(1.0, ratio * step / (step - added)) if added < step else 1.0
 
 
 def _basis(basis: str, ratio: float, unprofiled: float | None) -> str:

@@ -48,11 +48,11 @@ class Collected:
     torch_version: tuple[int, int] | None
 
     @property
-    def slowdown(self) -> float | None:
-        """How many times as long a step takes with the profiler; 1 where it took no longer, None where nobody measured it."""
+    def profiler_ns(self) -> int | None:
+        """What the profiler adds to a step; 0 where it took no longer, None where nobody measured it."""
         if not self.profiled_step_ns or not self.unprofiled_step_ns:
             return None
-        return max(1.0, self.profiled_step_ns / self.unprofiled_step_ns)
+        return max(0, self.profiled_step_ns - self.unprofiled_step_ns)
 
 
 def collected(meta: Meta) -> Collected:

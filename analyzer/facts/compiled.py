@@ -21,6 +21,7 @@ _GUARDS = re.compile(r"TorchDynamo Cache Lookup|Pregraph bytecode")
 # What a region holds by itself, before its compiled code runs.
 _PROLOGUE = re.compile(r"AOTDispatcher Runtime Wrapper Prologue")
 _CODE = re.compile(r"CompiledFunction$")
+_CALL = re.compile(r"CompiledFunction(?:Backward)?$")
 _BACKWARD = re.compile(r"CompiledFunctionBackward|autograd::engine::evaluate_function")
 
 
@@ -36,6 +37,8 @@ class Compiled:
         between: From the first to the last region of a step on their thread, what is inside neither a region nor a guard nor the
             backward pass.
         eager: The part of `between` that ops own, and ops in a region that calls another one but outside its compiled code.
+        wrappers: What entering and leaving compiled code takes, forward and backward, around the ops in it; nothing where a
+            compiled function runs no ops, as its code then cannot be told from what is around it.
         passing: In a region that calls another one, what neither compiled code, guards nor any other op owns.
         compiling: Ranges of compilation in the used steps.
         compiling_steps: Used steps that hold any of it.
@@ -48,6 +51,7 @@ class Compiled:
     between: IntervalSet
     eager: IntervalSet
     passing: IntervalSet
+    wrappers: IntervalSet
     compiling: IntervalSet
     compiling_steps: int
     versions: int
@@ -79,6 +83,7 @@ def compiled(facts: Facts) -> Compiled:
         between=between,
         eager=(between & per_thread(ops[~region_rows]).get(thread, EMPTY)) | inside,
         passing=passing & window,
+        wrappers=_wrappers(facts) & window,
         compiling=spans,
         compiling_steps=int(touched.sum()),
         versions=_versions(names),
@@ -125,6 +130,16 @@ def _nested(facts: Facts, regions: BoolArray, guards: IntervalSet) -> tuple[Inte
     passing = _union(ops[calling]) - inner - _union(ops[calling[parent] & ~own]) - guards
     eager = calling[parent] & marked[parent] & ~own & ~code
     return passing, _union(ops[eager]) & facts.window()
+
+
+def _wrappers(facts: Facts) -> IntervalSet:
+    """Compiled functions and their backward nodes, less the ops they run."""
+    tree, ops = facts.op_tree, facts.trace.ops
+    calls = _named(facts, _CALL)
+    inside = calls[tree.parent] & ~calls & (tree.parent != np.arange(len(tree.parent)))
+    working = np.zeros(len(calls), dtype=bool)
+    working[tree.parent[inside]] = True
+    return _union(ops[calls & working]) - _union(ops[inside])
 
 
 def _frame(name: str) -> str:

@@ -54,7 +54,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.loading import worker_bound
+from analyzer.facts.loading import is_bursty, worker_bound
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
@@ -123,7 +123,9 @@ def _core_time(facts: Facts, cores: int) -> float | None:
     wait, workers = facts.input_wait, facts.collected.num_workers or 0
     if wait.single_process:
         return facts.per_step(wait.host.total_ns)
-    starved = facts.wait_pattern.after_first().waiting_ratio >= _STARVED_RATIO
+    later = facts.wait_pattern.after_first()
+    # Waits in bursts are single slow batches, or a short queue (DL004): the workers keep up with the others.
+    starved = later.waiting_ratio >= _STARVED_RATIO and not is_bursty(later)
     if workers < cores - 1 or not starved:
         return None
     return min(workers, max(cores - 1, 1)) * facts.per_step(facts.window_ns)

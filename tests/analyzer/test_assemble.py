@@ -15,6 +15,7 @@ from analyzer.engine import judge, run_rules
 from analyzer.facts import Facts
 from analyzer.facts.cause_names import CAUSES
 from analyzer.finding import Bar, Bars, Column, Location, Saving, Series, Table, clear
+from analyzer.intervals import IntervalSet
 from analyzer.report.json import render
 from analyzer.report.schema import schema
 from analyzer.trust import grade
@@ -220,3 +221,22 @@ def test_waiting_launches_are_no_slow_dispatch() -> None:
             builder.launch(start + 200, kernel_start=start + 210, kernel_dur=200, call_dur=250, op=None)
     found = document(builder).summary.verdict
     assert (found.bound_by, found.text[:11]) == ("sync", "Sync-bound:")
+
+
+@pytest.mark.parametrize(
+    ("unprofiled", "expected"), [(None, None), (120_000, 0.4), (100_000, 0.4), (75_000, 0.4 / 0.75), (20_000, 1.0)]
+)
+def test_of_a_step_without_the_profiler_a_saving_is_a_larger_share(
+    unprofiled: int | None, expected: float | None
+) -> None:
+    # 40 us of steps of 100 us; what the profiler adds is taken from the rest of the step.
+    builder = TraceBuilder(advisor={"profiled_step_ns": 100_000, "unprofiled_step_ns": unprofiled})
+    for number in range(4):
+        builder.step(number, number * 100, 100)
+        builder.launch(number * 100, kernel_start=number * 100 + 41, kernel_dur=59)
+    trace = builder.trace()
+    claims = IntervalSet.of((number * 100_000, number * 100_000 + 40_000) for number in range(4))
+    saving = document(trace, Saving(claims=claims, basis="b")).findings[0].saving
+    assert saving.ratio_max == pytest.approx(0.4)
+    assert saving.unprofiled_ratio_max == (expected if expected is None else pytest.approx(expected))
+    assert ("without the profiler" in saving.basis) is ((expected or 0) > 0.4)

@@ -70,8 +70,8 @@ def table(total: Total, skipped: dict[str, str], load: str) -> Iterator[str]:
         recall = f"{hits / (hits + lost):.2f}" if hits + lost else "-"
         yield f"| {code} | {hits} | {false} | {lost} | {precision} | {recall} |"
     yield ""
-    yield "| preset | found | a step | saves at most | its remedy saved | noise |"
-    yield "|---|---|---|---|---|---|"
+    yield "| preset | found | a step | saves at most | its remedy saved | with the rest as it was | noise |"
+    yield "|---|---|---|---|---|---|---|"
     for score in total.scores:
         if score.timing is not None and score.right:
             yield row(score)
@@ -82,8 +82,9 @@ def row(score: Score) -> str:
     assert score.timing is not None
     bound = f"{score.bound_ratio:.1%}" if score.bound_ratio is not None else "no bound"
     step = f"{min(score.timing.preset) / 1e6:.2f} ms"
+    rest = f"{score.timing.rest_gain_ratio:.1%}"
     gain, noise = f"{score.timing.gain_ratio:.1%}", f"{score.timing.noise_ratio:.1%}"
-    return f"| {score.name} | {', '.join(sorted(score.right))} | {step} | {bound} | {gain} | {noise} |"
+    return f"| {score.name} | {', '.join(sorted(score.right))} | {step} | {bound} | {gain} | {rest} | {noise} |"
 
 
 def reasons(skipped: dict[str, str]) -> str:

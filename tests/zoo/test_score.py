@@ -46,6 +46,14 @@ def test_a_gain_beyond_its_bound_by_more_than_noise_is_a_failure() -> None:
     assert "saves 50.0%" in Total((_score(0.50, 0.40),)).problems[0]
 
 
+def test_what_a_bound_cannot_know_is_no_failure() -> None:
+    score = _score(gain=0.50, bound=0.40)
+    assert score.timing is not None
+    warm = replace(score, timing=replace(score.timing, between=(0.61,)))
+    assert (warm.timing.gain_ratio, warm.overshoots) == (0.5, False)  # type: ignore[union-attr]
+    assert replace(score, timing=replace(score.timing, between=(0.55,))).overshoots
+
+
 def test_precision_and_recall() -> None:
     good = _score(0.1, 0.4)
     bad = replace(good, right=frozenset(), missed={"SY001": "clear: nothing"}, wrong={"PY001": 0.2}, timing=None)

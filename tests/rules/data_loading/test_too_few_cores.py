@@ -55,6 +55,17 @@ def test_fires_where_every_core_has_a_worker_and_training_still_waits() -> None:
     assert "240 ms of one core" in found.finding.why
 
 
+def test_waits_in_bursts_are_no_lack_of_cores() -> None:
+    builder = TraceBuilder(advisor={"loader": {"num_workers": 1}, "usable_cores": 2})
+    for number in range(12):
+        # Every fourth batch is late by 80 ms, and those between take a little over a millisecond.
+        wait = 80_000 if number % 4 == 3 else 1_200
+        at = number * 100_000
+        builder.step(number, at, 100_000).loader(at, wait, workers=1)
+        builder.launch(at + wait, kernel_start=at + wait + 10, kernel_dur=100_000 - wait - 10)
+    assert run(RULE, builder).state is State.CLEAR
+
+
 def test_quiet_while_there_is_room_for_workers() -> None:
     result = run(RULE, world(workers=2, cores=16))
     assert result.state is State.CLEAR

@@ -92,6 +92,16 @@ def test_a_region_inside_another_is_a_break() -> None:
     assert "the way from one to the next 3.0 %" in found.finding.why
 
 
+def test_a_whole_graph_is_entered_once() -> None:
+    builder = nested(way=3_000)
+    for number in range(3):
+        at = number * 100_000.0
+        # Each compiled function takes 20 ms and runs ops for 16 of them: one of two entrances stays.
+        builder.op("aten::addmm", at + 4_000, 16_000)
+        builder.op("aten::addmm", at + 27_000, 16_000)
+    assert judged(RULE, builder).ns_per_step == 3_000_000 + 4_000_000
+
+
 def test_eager_ops_inside_the_outer_region_are_seen() -> None:
     assert "eager ops between them own 6.0 %" in judged(RULE, nested(eager=6_000, way=0)).finding.why
 
