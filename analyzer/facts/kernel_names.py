@@ -47,7 +47,7 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     for family, pattern in (
         (
             "attention",
-            r"flash_(?:fwd|bwd|attn|attention)|pytorch_flash|fmha|Fmha|[Aa]ttention|mem_eff|attn_(?:fwd|bwd)|_attn_|sdpa",
+            r"flash_(?:fwd|bwd|attn|attention)|FlashAttn|pytorch_flash|fmha|Fmha|FMHA|[Aa]ttention|mem_eff|attn_(?:fwd|bwd)|_attn_|sdpa",
         ),
         ("triton", r"^triton_"),
         ("multi_tensor", r"multi_tensor_apply|[Ff]used_?[Aa]dam|[Ff]used_?[Ss]gd"),
@@ -64,7 +64,7 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         (
             "conv",
             r"convolve|scudnn|hcudnn|winograd|Winograd|wgrad|dgrad|fprop|[Cc]onv(?:olution|\d?d|_depthwise|2D)|_conv_|\bconv\b|4conv6"
-            r"|conv_(?:fwd|bwd)|bwd_weight|igemm_(?:fwd|bwd|wrw)|im2col|col2im|Im2Col|fft[12]d_(?:r2c|c2r)|pointwise_mult_and_sum_complex",
+            r"|conv_(?:fwd|bwd)|^gen_conv|bwd_weight|igemm_(?:fwd|bwd|wrw)|im2col|col2im|Im2Col|fft[12]d_(?:r2c|c2r)|pointwise_mult_and_sum_complex",
         ),
         ("gemv", r"gemv|gemmk1"),
         (
@@ -74,13 +74,16 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         (
             "gather",
             r"(?<!rotary_)embedding|radix_?sort|RadixSort|[Mm]ergeSort|bitonicSort|sort(?:ed)?_?[Kk]|searchsorted|unique|segment|index(?:Select|Func|Add|Copy|Fill)"
-            r"|index_(?:elementwise|kernel|put|copy|fill|add|select)|gpu_index_kernel|[Gg]ather(?!Reduce)|[Ss]catter|masked_s|permute_pooled"
+            r"|indexing_backward|index_(?:elementwise|kernel|put|copy|fill|add|select)|gpu_index_kernel|[Gg]ather(?!Reduce)|[Ss]catter|masked_s|permute_pooled"
             r"|permute_(?:1|2)D|ReduceByKey",
         ),
         ("cat", r"CatArray"),
         ("copy", r"direct_copy_kernel|(?:b?float(?:16|8\w*)|half)_copy_kernel|\bcopy_kernel|copy_device_to_device"),
-        ("elementwise", r"rotary_embedding|elementwise_kernel|pointwise|dropout_kernel|_elementwise_"),
-        ("reduce", r"reduce_kernel|DeviceReduceKernel|DeviceReduceSingleTile"),
+        (
+            "elementwise",
+            r"rotary_embedding|elementwise_kernel|ElementwiseKernel|pointwise|dropout_kernel|_elementwise_",
+        ),
+        ("reduce", r"reduce_kernel|\bReduceKernel|DeviceReduceKernel|DeviceReduceSingleTile"),
     )
 )
 

@@ -10,8 +10,10 @@ Where kernels are missing the device seems to idle. Every share of idle time is 
 ## How it is measured
 Launches of the used steps whose kernel is not in the file: from 10 % caution, from 50 % no advice at all. A step that
 lost half of its kernels is left out where another lost next to none. Graph launches with less than half the kernels of
-the graph's other replays: the step is left out; where none is whole, from 10 % missing kernels no advice. And which kinds
-of events exist at all.
+the graph's other replays: the step is left out; where none is whole, from 10 % missing kernels no advice. Events of
+categories that advisor does not know, on threads that hold nothing else, may be the work of a device: where at least 20, and
+at least 10 % as many as there are ops, there is no advice; beside device work that is known, caution. And which kinds of
+events exist at all.
 
 ## Example
 Misleading:
@@ -46,7 +48,8 @@ Launches that a graph captures have no kernel of their own; a step in which a gr
 
 ## Thresholds
 None to set: 10 and 50 % of the launches (`analyzer/facts/health/coverage.py`, `analyzer/facts/step_faults.py`), 10 % of
-the kernels of graphs (`analyzer/facts/health/graphs.py`).
+the kernels of graphs (`analyzer/facts/health/graphs.py`), 20 events and 10 % of categories nobody knows
+(`analyzer/facts/health/strangers.py`).
 
 ## References
 - kineto issue 859

@@ -38,7 +38,8 @@ print(evaluate(model))
 At most what slow steps take beyond the others in that cause: mean less median.
 
 ## When it is wrong
-Few steps: five show an outlier, not how often it comes. The last step may hold the profiler's stop. On a machine shared with
+Steps that update only every few micro-batches (gradient accumulation) differ by design: no saving is claimed then. Few steps:
+five show an outlier, not how often it comes. The last step may hold the profiler's stop. On a machine shared with
 others steps vary for reasons outside the program: where `advisor collect` saw that the thread had no core for as long, the rule
 cannot tell.
 

@@ -107,8 +107,11 @@ def is_collective_range(name: str) -> bool:
 
 
 _COLLECTIVE_KERNEL = re.compile(
-    r"(?:void )?(?:nccl(?:Dev)?Kernel|nccl\w*Kernel|rccl|msccl\w*[Kk]ernel|multimem_all_reduce"
-    r"|(?:\w+::)*cross_device_reduce|(?:\w+::)*(?:one|two)_shot_all_reduce|oneccl|xccl)"
+    r"(?:void )?(?:nccl(?:Dev)?Kernel|nccl\w*Kernel|rccl|msccl\w*[Kk]ernel|mscclpp::|oneccl|xccl|quickreduce::|deep_ep::"
+    r"|nvshmemi?\w*_"
+    # Written for serving: all-reduce over peer memory, alone or with the normalisation behind it.
+    r"|(?:(?:\w+|\(anonymous namespace\))::)*(?:cross_device_reduce|multimem_all_reduce|(?:one|two)_shot_all_reduce"
+    r"|all_?reduce_(?:fusion_kernel|prototype|(?:one|two)_shot)))"
 )
 
 

@@ -73,6 +73,17 @@ def test_matrix_kernels(
         # A transpose inside cuBLAS has nothing to do with a model's memory format.
         ("void transpose_readWrite_alignment_kernel<float2, float2, 1, false, 6, 4, 4>(p)", "other"),
         ("attn_fwd", "attention"),
+        # FlashAttention 3 and XPU's: CUTLASS in the name, and yet no matrix product of the model.
+        (
+            "void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<flash::Mainloop<2>>>>(p)",
+            "attention",
+        ),
+        ("void cutlass::device_kernel<cutlass::reference::kernel::XeFMHAFwdKernel<int>>", "attention"),
+        ("gen_conv_kernel", "conv"),
+        ("gemm_kernel", "gemm"),
+        ("at::native::xpu::VectorizedElementwiseKernel<8, at::native::xpu::AddFunctor<float>>", "elementwise"),
+        ("at::native::xpu::ReduceKernel<1, at::native::xpu::ReduceConfig>", "reduce"),
+        ("void at::native::(anonymous namespace)::indexing_backward_kernel<float, 4>(p)", "gather"),
         ("void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4>>(p)", "attention"),
         ("fmha_cutlassF_bf16_aligned_64x128_rf_sm80(PyTorchMemEffAttention::AttentionKernel)", "attention"),
         ("cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_3", "attention"),
@@ -116,3 +127,36 @@ def test_casts_and_depthwise_convolutions_are_recognised() -> None:
     assert is_cast("void at::native::vectorized_elementwise_kernel<4, at::native::bfloat16_copy_kernel_cuda(p)>")
     assert not is_cast("void at::native::elementwise_kernel<128, 2, at::native::direct_copy_kernel_cuda(p)>")
     assert is_depthwise("void at::native::conv_depthwise2d_forward_kernel<3, float, int>(p)")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ncclSymkDevKernel_AllReduce_AGxLL_R_sum_bf16(ncclSymkDevWorkArgs4K)",
+        "ncclAllReduceRingLLKernel_sum_f32(ncclColl)",
+        "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 2>(vllm::RankData*)",
+        "void (anonymous namespace)::two_shot_all_reduce_kernel_inplace<c10::BFloat16, 16, 2>(c10::BFloat16**)",
+        "void c10d::symmetric_memory::one_shot_all_reduce_kernel<float, 16, 8, false>(float**)",
+        "void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<__nv_bfloat16, 8>(p)",
+        "allreduce_two_shot_multimem_intra_node_kernel",
+        "void quickreduce::allreduce_prototype<quickreduce::AllReduceTwoshot<__half>>(p)",
+        "void deep_ep::internode_ll::dispatch<true, 3, 10, 7168>(void*)",
+        "mscclpp::collective::allreduceNvls(p)",
+        "multimem_all_reduce_kernel<c10::BFloat16, 16, 8>",
+    ],
+)
+def test_collectives_of_servers_and_newer_libraries(name: str) -> None:
+    assert family_of(name) == "collective"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "void at::native::reduce_kernel<512, 1>(p)",
+        "allreduce_free_gemm",
+        "my_nccl_helper",
+        "reduce_scatter_like_gather",
+    ],
+)
+def test_what_only_sounds_like_a_collective(name: str) -> None:
+    assert family_of(name) != "collective"
