@@ -60,7 +60,9 @@ class Request:
 )  # fmt: skip
 @click.option("--isolated", is_flag=True, help="Read no configuration file.")
 @click.option(
-    "--baseline", metavar="NAME", help="In the UI, show what is fixed and new since this baseline (or its .json file)."
+    "--baseline",
+    metavar="NAME",
+    help="In the UI, show what is fixed and new since this baseline, its file, or a trace.",
 )
 @click.option("--deep", is_flag=True, help="Add what HolisticTraceAnalysis says of queues and overlap (takes seconds).")
 @click.option("--strict", is_flag=True, help="Refuse a trace that has to be repaired, with exit code 3.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 # Looking for traces below the current folder stops here: a home directory has too many files to walk.
 _SEARCHED_FILES = 20_000
+_OPENED_FILES = 200
 _NAMED = 5
 
 
@@ -54,14 +56,25 @@ def _check_stdin(paths: Sequence[Path]) -> None:
 
 def newest(folder: Path) -> list[Path]:
     """Traces below a folder by their names, the newest first, relative to it."""
-    found = []
-    for index, path in enumerate(folder.rglob("*.json*")):
-        if index > _SEARCHED_FILES:
-            break
-        if path.name.endswith((".pt.trace.json", ".pt.trace.json.gz")) or "trace" in path.name.lower():
-            found.append(path)
-    found.sort(key=lambda path: (-path.stat().st_mtime, path.name))
-    return [path.relative_to(folder) for path in found]
+    from traces.reader.looks import looks_like_trace
+
+    found = sorted(_json_below(folder), key=lambda path: (-path.stat().st_mtime, path.name))
+    named = [path for path in found if "trace" in path.name.lower()]
+    # Other names tell nothing: advisor's own recordings may have any. Only the newest are opened to see.
+    others = [path for path in found if path not in set(named)][:_OPENED_FILES]
+    chosen = {*named, *filter(looks_like_trace, others)}
+    return [path.relative_to(folder) for path in found if path in chosen]
+
+
+def _json_below(folder: Path) -> Iterator[Path]:
+    """JSON files in a folder and those below it, hidden ones left out."""
+    seen = 0
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "node_modules")
+        seen += len(names)
+        if seen > _SEARCHED_FILES:
+            return
+        yield from (Path(place, name) for name in names if name.endswith((".json", ".json.gz")))
 
 
 def overview(analyses: Sequence[Analysis]) -> Iterator[str]:

@@ -112,7 +112,7 @@ def run(paths: Sequence[Path], options: Options, baseline: str | None = None) ->
     Args:
         paths: The trace, or one for each rank.
         options: How to analyse.
-        baseline: Name or file of the runs to compare with.
+        baseline: Name or file of the runs to compare with, or a trace.
     """
     name = paths[0].name if len(paths) == 1 else f"{paths[0].name} and {len(paths) - 1} more"
     path = paths[0] if len(paths) == 1 else None

@@ -12,6 +12,11 @@ from analyzer.tui.glyphs import Glyphs
 from analyzer.tui.opened import Since
 from analyzer.tui.plain import line
 
+# So many are named above the list; the cursor has nothing to do there.
+MOST = 6
+LONGEST_NAME = 24
+# What stands at the left and at the right of one.
+Line = tuple[Content, Content]
 Group = tuple[str, list[FindingDocument]]
 _OUTCOMES = {
     "confirmed": "the step is faster by it",
@@ -27,25 +32,36 @@ def grouped(findings: Iterable[FindingDocument], since: Since | None) -> list[Gr
         return [("", every)]
     new = {rule.rule for rule in since.comparison.rules if rule.state == "new"}
     groups = [
-        (f"New since {since.baseline}", [one for one in every if one.rule in new]),
+        (f"New since {_name(since)}", [one for one in every if one.rule in new]),
         ("Still there", [one for one in every if one.rule not in new]),
     ]
     return [group for group in groups if group[1]]
 
 
-def gone(since: Since, glyphs: Glyphs) -> list[Content]:
-    """A heading and a line for each finding of the baseline that is gone; those nobody could check after them."""
-    lines = []
-    for state, heading, mark in (
-        ("fixed", f"Fixed since {since.baseline}", (f"{glyphs.passed} ", "$good")),
-        ("not checked", "Could not be checked again", (f"{glyphs.unknown} ", "$quiet")),
-    ):
-        rules = [rule for rule in since.comparison.rules if rule.state == state]
-        lines += [Content.styled(line(heading), "bold $heading")] if rules else []
-        for rule in rules:
-            was = f"  was {units.duration(rule.predicted_ns)}" if rule.predicted_ns else ""
-            outcome = f", {_OUTCOMES[rule.outcome]}" if rule.outcome else ""
-            lines.append(Content.assemble(mark, f"{rule.rule} {line(rule.title)}", (was + outcome, "$quiet")))
+def _name(since: Since) -> str:
+    return line(since.baseline, LONGEST_NAME)
+
+
+def fixed(since: Since, glyphs: Glyphs) -> list[Line]:
+    """A heading and a line for each finding of the baseline that is gone."""
+    return _listed(since, "fixed", f"Fixed since {_name(since)}", (f"{glyphs.passed} ", "$good"))
+
+
+def unchecked(since: Since, glyphs: Glyphs) -> list[Line]:
+    """The same for those nobody could check again."""
+    return _listed(since, "not checked", "Could not be checked again", (f"{glyphs.unknown} ", "$quiet"))
+
+
+def _listed(since: Since, state: str, heading: str, mark: tuple[str, str]) -> list[Line]:
+    rules = [rule for rule in since.comparison.rules if rule.state == state]
+    lines = [(Content.styled(heading, "bold $heading"), Content(""))] if rules else []
+    for rule in rules[:MOST]:
+        was = f"was {units.duration(rule.predicted_ns)}" if rule.predicted_ns else ""
+        outcome = f"  {_OUTCOMES[rule.outcome]}" if rule.outcome else ""
+        left = Content.assemble(mark, (f"{rule.rule}  ", "$quiet"), line(rule.title), (outcome, "$quiet"))
+        lines.append((left, Content.styled(was, "$quiet")))
+    if len(rules) > MOST:
+        lines.append((Content.styled(f"  and {len(rules) - MOST} more", "$quiet"), Content("")))
     return lines
 
 

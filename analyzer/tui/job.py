@@ -68,7 +68,7 @@ def job_for(paths: Sequence[Path], options: Options, baseline: str | None = None
     Args:
         paths: One trace or report, or the traces of all ranks.
         options: How to analyse.
-        baseline: Name or file of the runs to compare with.
+        baseline: Name or file of the runs to compare with, or a trace.
     """
 
     def analyse(report: Report) -> Opened:
@@ -76,12 +76,10 @@ def job_for(paths: Sequence[Path], options: Options, baseline: str | None = None
         if baseline is None:
             explained = _explained(paths, options, report)
             return Opened(explained, paths=_places(paths, explained), deep=options.deep)
-        from analyzer.compare.baseline import load_baseline
-
-        before = load_baseline(baseline)
+        before = _before(baseline, options, report)
         explained = _explained(paths, options, report)
         report("comparing", 0, 1)
-        name = Path(baseline).stem if baseline.endswith(".json") else baseline
+        name = Path(baseline).name.partition(".json")[0]
         since = tuple(Since(name, one) for one in _compared(before, explained))
         return Opened(explained, since, _places(paths, explained), options.deep)
 
@@ -110,6 +108,22 @@ def _places(paths: Sequence[Path], explained: Sequence[Explained]) -> tuple[Path
     known = {path.name: path for path in paths if path.is_file()}
     again = len(known) == len(explained)
     return tuple(known.get(one.analysis.trace.name) if again and one.facts is not None else None for one in explained)
+
+
+def _before(baseline: str, options: Options, report: Report) -> Sequence[Snapshot]:
+    """The runs to compare with: saved ones, or those of a trace that is named."""
+    from analyzer.compare.baseline import load_baseline
+    from traces.reader.looks import looks_like_trace
+
+    path = Path(baseline)
+    if not looks_like_trace(path):
+        return load_baseline(baseline)
+    from analyzer.compare.snapshot import snapshot
+    from analyzer.explain import analyse_with_facts
+
+    explained = analyse_with_facts(path, options, report)
+    assert explained.facts is not None
+    return [snapshot(explained.analysis, explained.facts)]
 
 
 def _compared(before: Sequence[Snapshot], explained: Sequence[Explained]) -> list[Comparison]:

@@ -33,7 +33,9 @@ class PickApp(DrawnApp[Path]):
     CSS_PATH: ClassVar[list[str | PurePath]] = ["styles/base.tcss", "styles/pick.tcss"]
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "Open", key_display="Enter", id="pick.open", tooltip="Open the trace"),
+        Binding(
+            "enter", "choose", "Open", key_display="Enter", id="pick.open", tooltip="Open the trace", priority=True
+        ),
         Binding("j,down", "move(1)", "Down", show=False, id="pick.down", tooltip="The trace below"),
         Binding("k,up", "move(-1)", "Up", show=False, id="pick.up", tooltip="The trace above"),
         Binding("q,escape,ctrl+q", "leave", "Quit", key_display="q", id="pick.quit", tooltip="Open nothing"),
@@ -84,9 +86,9 @@ def describe(path: Path, now: float) -> Content:
     try:
         status = path.stat()
     except OSError:
-        return Content.styled(f"{'gone':>9}  {'':>8}  {line(path.name, 200)}", "$quiet")
+        return Content.styled(f"{'gone':>10}  {'':>8}  {line(path.name, 200)}", "$quiet")
     folder = "" if str(path.parent) == "." else f"  {line(str(path.parent), 200)}"
-    figures = f"{age(now - status.st_mtime):>9}  {units.size(status.st_size):>8}  "
+    figures = f"{age(now - status.st_mtime):>10}  {units.size(status.st_size):>8}  "
     return Content.assemble((figures, "$quiet"), (line(path.name, 200), "bold"), (folder, "$quiet"))
 
 

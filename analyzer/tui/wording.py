@@ -141,5 +141,6 @@ def verdict(analysis: Analysis, rank: RankRow | None) -> str:
     text = line(analysis.summary.verdict.text)
     if rank is not None:
         waited = ", the others wait for it" if rank.late else ""
+        text = text if text[1:2].isupper() else text[:1].lower() + text[1:]
         return f"Rank {rank.rank}{waited}: {text}"
     return text[:1].upper() + text[1:]

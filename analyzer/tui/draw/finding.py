@@ -30,9 +30,9 @@ def row(
     title = Content.styled(line(finding.title), weight)
     if height < 2:
         code = Content.styled(f"{finding.rule:<7}", "$quiet")
-        return _ends(mark + code + title, right, width)
+        return ends(mark + code + title, right, width)
     return Content("\n").join(
-        [_ends(mark + title, right, width), _second(finding, width, glyphs, card, largest_ns, seen_on)]
+        [ends(mark + title, right, width), _second(finding, width, glyphs, card, largest_ns, seen_on)]
     )
 
 
@@ -47,7 +47,7 @@ def _second(finding: FindingDocument, width: int, glyphs: Glyphs, card: bool, la
         about = about if finding.saving.ns_per_step_max else "no saving by itself"
         note = f"{line(finding.family).replace('_', ' ')} {glyphs.dot} {about}"
     note = f"{seen_on} {glyphs.dot} {note}" if seen_on else note
-    length = max(4, min(16, width // 5))
+    length = max(4, min(16, width // 6))
     bar = Content("")
     if card:
         bar = bars.bar(finding.saving.ns_per_step_max, largest_ns, length, f"$sev-{finding.severity}", glyphs)
@@ -55,11 +55,11 @@ def _second(finding: FindingDocument, width: int, glyphs: Glyphs, card: bool, la
         (f"  {finding.rule} ", "$quiet"), bar, " " * (length - bar.cell_length + 1), (note, "$quiet")
     )
     ratio = units.share(finding.saving.ratio_max) if finding.saving.ns_per_step_max else ""
-    return _ends(left, Content.styled(ratio, "$quiet"), width)
+    return ends(left, Content.styled(ratio, "$quiet"), width)
 
 
-def _ends(left: Content, right: Content, width: int) -> Content:
-    """Left and right text on one line; the left one gives way."""
+def ends(left: Content, right: Content, width: int) -> Content:
+    """Left and right text on one line of `width` cells; the left one gives way."""
     room = max(1, width - right.cell_length - 1)
     short = left.truncate(room, ellipsis=True)
     return Content.assemble(short, " " * (width - right.cell_length - short.cell_length), right).truncate(width)

@@ -9,7 +9,7 @@ from textual.screen import Screen
 from analyzer.tui.plain import line
 from analyzer.tui.widgets.key_bar import KeyBar
 from analyzer.tui.widgets.notice import Notice, failed
-from traces.errors import AdvisorError
+from traces.errors import AdvisorError, UsageError
 
 
 class ErrorScreen(Screen[None]):
@@ -23,5 +23,10 @@ class ErrorScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         """The message."""
         with Container(classes="stage"):
-            yield Notice(f"Can't read {line(self._trace_name, 60)}", failed(self._error), bad=True)
+            yield Notice(self._title(), failed(self._error), bad=True)
         yield KeyBar(palette=False)
+
+    def _title(self) -> str:
+        """The trace is to blame, unless the call is."""
+        wrong_call = isinstance(self._error, UsageError)
+        return "Can't do that" if wrong_call else f"Can't read {line(self._trace_name, 60)}"

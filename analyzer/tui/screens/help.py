@@ -19,7 +19,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ("j k, arrows", "down, up; in the detail: scroll"),
         ("g G", "first, last"),
         ("n p", "next, previous finding from anywhere"),
-        ("Enter", "open the finding, operator or rule; on the timeline: look at the gap"),
+        ("Enter", "open what the cursor is on; on the timeline look at it"),
         ("Esc", "back; clears the filter; never quits"),
         ("Tab", "next pane"),
         ("z", "maximise the pane, and back"),

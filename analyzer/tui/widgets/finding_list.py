@@ -69,16 +69,17 @@ class FindingList(ListView):
             empty: What to say where there is none.
             keep: The id of the finding to stay on.
         """
-        rows: list[ListItem] = []
+        since, glyphs = self._session.since, self._glyphs
+        # What is gone comes first: who compares asks whether the change worked.
+        rows: list[ListItem] = [_line(one) for one in (changes.fixed(since, glyphs) if since else ())]
         for heading, findings in groups:
             if heading:
                 rows.append(TextRow(Content.styled(line(heading), "bold $heading"), "group"))
             rows += [self._row(one) for one in findings]
         self._rows = tuple(row for row in rows if isinstance(row, FindingRow))
         if not self._rows:
-            rows = [TextRow(Content(empty), "empty")]
-        if self._session.since is not None:
-            rows += [TextRow(text, "group") for text in changes.gone(self._session.since, self._glyphs)]
+            rows.append(TextRow(Content(empty), "empty"))
+        rows += [_line(one) for one in (changes.unchecked(since, glyphs) if since else ())]
         await self.clear()
         await self.extend([*rows, *self._tail()])
         kept = [row for row in self._rows if row.finding.id == keep] or self._rows[:1]
@@ -160,3 +161,7 @@ class FindingList(ListView):
     def nothing(query: str, total: int) -> str:
         """What the list says where the filter leaves nothing."""
         return f"0 of {total} match {line(query, 60)}. Esc clears."
+
+
+def _line(one: changes.Line) -> TextRow:
+    return TextRow(one[0], "group", one[1])

@@ -51,8 +51,9 @@ def no_findings(session: Session) -> Content:
     missing = wording.missing_options(analysis.checks)
     if missing:
         parts.append(f"\nNot checked: {', '.join(missing)}.\n")
-    for text in changes.gone(session.since, glyphs) if session.since is not None else ():
-        parts += ["\n", text]
+    since = session.since
+    for left, right in [*changes.fixed(since, glyphs), *changes.unchecked(since, glyphs)] if since is not None else ():
+        parts += ["\n", left, "  ", right]
     parts.append(("\nPress 5 for every check and its reason.", "$quiet"))
     return Content.assemble(*parts)
 

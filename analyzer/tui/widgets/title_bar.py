@@ -10,6 +10,7 @@ from textual.widgets import Static
 
 from analyzer.tui import changes, wording
 from analyzer.tui.session import Session
+from analyzer.tui.widgets.aside import Aside
 
 # Number key, mode, word.
 MODES = (
@@ -59,7 +60,7 @@ class TitleBar(Horizontal):
         yield Static("advisor", id="brand")
         for key, mode, word in MODES:
             yield Tab(key, mode, word, active=mode == self._mode)
-        yield Static(Content(self._aside()), id="unprofiled")
+        yield Aside(self._session)
         yield Static(self._headline(), id="headline")
 
     def on_resize(self, event: Resize) -> None:
@@ -67,11 +68,6 @@ class TitleBar(Horizontal):
         for tab in self.query(Tab):
             tab.shorten(short=event.size.width < POCKET)
         self.query_one("#headline", Static).update(self._headline(noun=event.size.width >= NAMED))
-
-    def _aside(self) -> str:
-        rank, without = self._session.rank, wording.unprofiled(self._analysis)
-        parts = [f"rank {rank.rank}, r: all {self._session.ranks}"] if rank is not None else []
-        return "  ".join(parts + ([f"({without})"] if without else []))
 
     def _headline(self, *, noun: bool = True) -> Content:
         if self._analysis.trust.verdict == "unusable":

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from analyzer.cli import several
 from analyzer.cli.main import main
 from builders import TraceBuilder
 
@@ -72,3 +73,11 @@ def test_nothing_below_suggests_to_record(
     monkeypatch.chdir(tmp_path)
     assert main(["explain"]) == 2
     assert "advisor collect" in capsys.readouterr().err
+
+
+def test_traces_of_any_name_are_found_hidden_folders_and_other_json_are_not(tmp_path: Path) -> None:
+    for place in ("runs/before.json", ".hidden/after.json", "node_modules/deep.json"):
+        (tmp_path / place).parent.mkdir()
+        write_plain(tmp_path / place)
+    (tmp_path / "package.json").write_text("{}")
+    assert [str(path) for path in several.newest(tmp_path)] == ["runs/before.json"]

@@ -144,3 +144,11 @@ def test_escape_is_not_waited_for_and_the_first_screen_needs_no_pandas() -> None
     )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert found.stdout.split(maxsplit=1) == ["True", "[]\n"]
+
+
+@pytest.mark.parametrize(("width", "seen"), [(80, False), (120, True)])
+async def test_a_remark_beside_the_headline_is_whole_or_not_there(app_for: MakeApp, width: int, seen: bool) -> None:
+    async with running(app_for(analyses.example()), (width, 30)) as pilot:
+        title = text_of(pilot.app).splitlines()[0]
+        assert ("(388 ms unprofiled)" in title) is seen
+        assert "(388" not in title.replace("(388 ms unprofiled)", "")

@@ -23,7 +23,7 @@ from analyzer.tui.opened import Opened, Since
 from analyzer.tui.screens.ranks import RanksScreen
 from analyzer.tui.widgets.finding_list import FindingList
 from builders import TraceBuilder
-from ui import running, settle, text_of
+from ui import loader_bound, running, settle, text_of
 
 MS = 1_000_000
 
@@ -44,7 +44,7 @@ def two_ranks() -> Opened:
 async def test_the_rank_the_others_wait_for_comes_first_and_r_chooses_another(app_for):
     async with running(app_for(two_ranks())) as pilot:
         shown = text_of(pilot.app)
-        for words in ("rank 1, r: all 2", "Rank 1, the others wait for it", "all ranks", "this rank only"):
+        for words in ("r: rank 1 of 2", "Rank 1, the others wait for it", "all ranks", "this rank only"):
             assert words in shown, words
         first = pilot.app.screen
         await pilot.press("r")
@@ -79,10 +79,11 @@ async def test_findings_are_grouped_by_what_became_of_them_since_the_baseline(ap
     async with running(app_for(Opened((measured,), (Since("main", compare([before], [after])),)))) as pilot:
         shown = text_of(pilot.app)
         for words in (
-            "200 ms → 100 ms", "Since main: ", "New since main", "Fixed since main", "SY001 Sync [/x] in the loop",
+            "200 ms → 100 ms", "Since main: ", "New since main", "Fixed since main", "SY001  Sync [/x] in the loop",
             "Could not be checked again", "ZZ001",
         ):  # fmt: skip
             assert words in shown, words
+        assert shown.index("Fixed since main") < shown.index("New since main") < shown.index("Could not be checked")
         assert pilot.app.screen.query_one(FindingList).finding.rule == finding.rule
         await pilot.press("G", "g", "n", "j", "k")
         assert pilot.app.screen.query_one(FindingList).finding.rule == finding.rule
@@ -172,3 +173,12 @@ def test_ranks_of_one_job_are_known_by_their_heads(tmp_path, sizes, same):
         paths.append(builder.write(tmp_path / f"{number}.json"))
     assert same_job(paths) is same
     assert not same_job([*paths, tmp_path / "absent.json"])
+
+
+def test_a_trace_itself_can_be_the_baseline(tmp_path):
+    now, before = (loader_bound().write(tmp_path / f"{name}.json") for name in ("now", "before"))
+    posted = []
+    job_for([now], Options(select=("DL001",)), str(before)).run(posted.append)
+    (since,) = posted[-1].opened.since
+    assert since.baseline == "before"
+    assert [rule.state for rule in since.comparison.rules] == ["still"]
