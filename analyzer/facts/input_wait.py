@@ -74,9 +74,16 @@ def input_wait(facts: Facts) -> InputWait:
 
 
 def _outermost(rows: pd.DataFrame) -> pd.DataFrame:
-    """Calls not inside another one: a loader around a loader waits once."""
+    """Calls not inside another one: a loader around a loader waits once.
+
+    A framework's range around torch's own takes the name of that: only it says who makes the batches.
+    """
     if not len(rows):
         return rows
     rows = rows.sort_values(["start_ns", "dur_ns"], ascending=[True, False])
-    reached = rows["end_ns"].cummax().shift(fill_value=-1)
-    return rows[rows["end_ns"] > reached]
+    outer = rows["end_ns"] > rows["end_ns"].cummax().shift(fill_value=-1)
+    names = rows["name"].astype("str")
+    told = (
+        names.where(names.str.contains(f"{SINGLE_PROCESS}|{MULTI_PROCESS}")).groupby(outer.cumsum()).transform("first")
+    )
+    return rows.assign(name=told.fillna(names))[outer]

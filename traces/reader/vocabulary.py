@@ -123,7 +123,7 @@ def is_collective_kernel(name: str) -> bool:
 _LOADER = re.compile(
     r"enumerate\((?:DataLoader|DataPipe|IterDataPipe|MapDataPipe)\)#"
     r"|.*DataLoaderIter\.__next__"
-    r"|\[pl\].*(?:fetch_next|dataloader_next|_next_data)"
+    r"|\[pl\].*(?:fetch_next|dataloader_next|_next_data|\.(?:train|val|test|predict)_next)"
     r"|\W*(?:wait[_ ]for[_ ]batch|wait[_ ]for[_ ]data|load[_ ]batch|data[_ ]?load(?:ing|er)?|next[_ ]batch|get[_ ]batch"
     r"|fetch[_ ]batch|batch[_ ]load(?:ing)?|get[_ ]next[_ ]batch)\W*$",
     re.IGNORECASE,

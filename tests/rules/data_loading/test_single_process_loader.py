@@ -128,3 +128,14 @@ def test_time_and_process_numbers_do_not_matter() -> None:
         plain.identity,
         plain.finding.why,
     )
+
+
+@pytest.mark.parametrize("name", ["[_TrainingEpochLoop].train_dataloader_next", "[_EvaluationLoop].val_next"])
+def test_lightnings_range_around_the_call_hides_nothing(name: str) -> None:
+    """The outer range has no class of the iterator in its name; the call inside it is counted once, and its workers are known."""
+    builder = world(load=39_990)
+    for number in range(3):
+        builder.annotation(f"[pl][profile]{name}", number * 100_000 - 5, 40_000)
+    found = judged(RULE, builder)
+    assert found.ns_per_step == pytest.approx(40_000_000, rel=1e-3)
+    assert run(RULE, world(workers=2)).state is not State.FIRED
