@@ -168,6 +168,21 @@ def merge(events: list[Event], shift: int = 0) -> None:
     events += other
 
 
+def twice(events: list[Event]) -> None:
+    events += copy.deepcopy(events)
+
+
+def merge_hosts(events: list[Event]) -> None:
+    """Two ranks without a device: ops of 150 us every 200 us, the other rank's 80 us later."""
+    events[:] = [event for event in events if event["cat"] in ("cpu_op", "user_annotation")]
+    for event in events:
+        event["dur"] = 150 if event["cat"] == "cpu_op" else event["dur"]
+    other = copy.deepcopy(events)
+    for event in other:
+        event["ts"] += 80
+    events += other
+
+
 def two_devices(events: list[Event]) -> None:
     for event in kernels(events)[1::2]:
         event["pid"] = event["args"]["device"] = 1

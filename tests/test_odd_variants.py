@@ -63,6 +63,8 @@ def test_it_is_explained_or_refused(tmp_path: Path, variant: Variant) -> None:
         "a graph replay recorded in part",
         "two ranks merged, other process numbers",
         "two ranks merged, equal numbers",
+        "two ranks without a device merged, equal numbers",
+        "every event written twice",
         "no step marks",
         "no device events",
     ],

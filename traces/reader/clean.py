@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from traces.reader.repairs import Repairs
+from traces.reader.twice import repeated
 from traces.reader.unfinished import end_unfinished
 from traces.reader.vocabulary import Kind
 
@@ -103,6 +104,11 @@ def clean(tables: dict[Kind, Table], repairs: Repairs) -> Quarantine:
         if missing.any():
             repairs.add("missing-start", count=int(missing.sum()))
             _drop(tables, kind, missing)
+    for kind in timed:
+        again = repeated(tables[kind])
+        if again.any():
+            repairs.add("repeated-event", count=int(again.sum()))
+            _drop(tables, kind, again)
     _stray_starts(tables, timed, aside, repairs)
     for kind in timed:
         dur, known = tables[kind]["dur"], tables[kind]["dur_known"].astype(bool)

@@ -32,6 +32,7 @@ MESSAGES = {
     "invalid-number": "a number was NaN, infinite or beyond any range; it was read as missing",
     "wrong-type": "a value had another type than the format states; it was converted or read as missing",
     "duplicate-key": "an event stated a key twice; the last one counts",
+    "repeated-event": "an event stood in the file twice, with equal times and ids, and was counted once",
     "missing-phase": "an event did not state its kind (`ph`); with a duration it was read as complete",
     "missing-start": "an event did not state when it began and was left out",
     "unfinished": "an event had no end (`dur` missing or -1); it was ended where its surroundings end",

@@ -17,13 +17,17 @@ if TYPE_CHECKING:
 _MIN_EVENTS = 20
 # In a sound trace the id of a launch is its own; in all recorded ones none is used twice.
 _COLLIDING_RATIO = 0.3
+# Spans of one thread nest; in all recorded traces none crosses another by more than a rounding error.
+_ROUNDING_NS = 1_000
+# Late ends of a few ops are known faults of profilers; of one op in twenty they are not.
+_CROSSING_RATIO = 0.05
 _FIX = (
     "give every rank its own file, for example trace.rank{rank}.json.gz, and name them together: advisor explain FOLDER"
 )
 
 
 def check(facts: Facts) -> Iterator[Symptom]:
-    """Several processes that train, or launches that share their ids."""
+    """Several processes that train, launches that share their ids, or ops that no one thread can have run."""
     trace = facts.trace
     launches = trace.runtime[trace.runtime["kind"].isin(["launch", "graph_launch", "memcpy"])]
     working = launches if len(launches) else trace.ops
@@ -52,3 +56,21 @@ def check(facts: Facts) -> Iterator[Symptom]:
             _FIX,
             repeated,
         )
+        return
+    crossing = _crossing(facts)
+    if crossing >= _MIN_EVENTS:
+        yield Symptom(
+            "PG007",
+            Gravity.UNUSABLE if crossing / len(trace.ops) >= _CROSSING_RATIO else Gravity.CAUTION,
+            f"{crossing:,} ops ({share(crossing / len(trace.ops))}) begin inside another span of their thread and end after it: "
+            "several threads are written as one, as in ranks with the same process number that were merged.",
+            _FIX,
+            crossing,
+        )
+
+
+def _crossing(facts: Facts) -> int:
+    """Ops that begin inside a span of their thread and end after it."""
+    tree = facts.host_tree
+    end = tree.frame["end_ns"].to_numpy()
+    return int((tree.of_source("ops") & (end > end[tree.parent] + _ROUNDING_NS)).sum())

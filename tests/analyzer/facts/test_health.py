@@ -332,3 +332,24 @@ def test_a_mean_made_of_few_long_steps_is_doubted(long: int, doubted: bool) -> N
     if symptom:
         assert (symptom.gravity, symptom.count) == (Gravity.CAUTION, 2)
         assert symptom.message.startswith("2 steps of 6 take 67 % of the time (median 1.0 ms, mean 2.0 ms)")
+
+
+@pytest.mark.parametrize(
+    ("crossing", "gravity"), [(19, None), (20, Gravity.CAUTION), (39, Gravity.CAUTION), (80, Gravity.UNUSABLE)]
+)
+def test_ops_that_cross_on_one_thread_are_of_several(crossing: int, gravity: Gravity | None) -> None:
+    builder = TraceBuilder()
+    for index in range(800 - crossing):
+        builder.op("aten::mm", index * 100, 60)
+    for index in range(crossing):
+        builder.op("aten::mm", index * 100 + 40, 50)
+    merged = found(builder).get("PG007")
+    assert (merged.gravity if merged else None) is gravity
+
+
+def test_a_rounding_error_is_no_crossing() -> None:
+    builder = TraceBuilder()
+    for index in range(40):
+        builder.op("aten::mm", index * 100, 60)
+        builder.op("aten::bmm", index * 100 + 40, 21)
+    assert "PG007" not in found(builder)

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from trace_files import insert, lines, read_text, repaired, sound, with_op
+from trace_files import frames, insert, lines, read_text, repaired, sound, with_op
 
 from traces.reader import doubles, source
 
@@ -103,6 +103,24 @@ def test_arguments_named_like_keys_are_no_doubled_keys(tmp_path: Path) -> None:
 def test_a_doubled_key_beside_what_no_one_reads_is_harmless(tmp_path: Path, value: str) -> None:
     trace = read_text(tmp_path, with_op("a", dur='9, "dur": 8', args=f'{{"unread": {value}}}'))
     assert trace.ops.loc[trace.ops["name"] == "a", "dur_ns"].tolist() == [8000]
+
+
+def test_an_event_that_stands_there_twice_counts_once(tmp_path: Path) -> None:
+    builder = sound()
+    builder.events += builder.events
+    once, twice = read_text(tmp_path, lines(sound())), read_text(tmp_path, lines(builder))
+    assert repaired(twice) == {"repeated-event": EVENTS}
+    assert {name: len(frame) for name, frame in frames(twice).items()} == {
+        name: len(frame) for name, frame in frames(once).items()
+    }
+    assert twice.kernels["dur_ns"].sum() == once.kernels["dur_ns"].sum()
+
+
+def test_equal_times_alone_are_no_repetition(tmp_path: Path) -> None:
+    builder = sound()
+    kernel = next(event for event in builder.events if event["cat"] == "kernel")
+    builder.events.append({**kernel, "args": {**kernel["args"], "correlation": 99}})
+    assert repaired(read_text(tmp_path, lines(builder))) == {}
 
 
 def test_halves_of_spans_are_joined(tmp_path: Path) -> None:
