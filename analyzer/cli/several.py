@@ -36,7 +36,8 @@ def sources(paths: Sequence[Path]) -> list[Path]:
             fix=f"advisor explain {found[0]}" if found else "record one with `advisor collect`",
         )
     _check_stdin(paths)
-    if not any(path.is_dir() for path in paths):
+    # Unlike `Path.is_dir` this says of a name that cannot be that it is no folder.
+    if not any(map(os.path.isdir, paths)):
         return list(paths)
     from analyzer.job import traces_in
 

@@ -45,17 +45,28 @@ def analyse(path: Path, options: Options, progress: Progress, ahead: Ahead | Non
     saved = load(path)
     if saved is not None:
         return saved
-    from analyzer.explain import analyse as analyse_trace
-    from traces.reader.decode import decode
+    if not _is_pipe(path):
+        from analyzer.explain import analyse as analyse_trace
+        from traces.reader.decode import decode
 
-    found = analyse_trace(path, options, progress, ahead.decode if ahead else decode)
-    # What a pipe gave is gone by now.
-    if not path.is_file() or all(repair.kind != "several-documents" for repair in found.repairs):
-        return found
+        found = analyse_trace(path, options, progress, ahead.decode if ahead else decode)
+        if all(repair.kind != "several-documents" for repair in found.repairs):
+            return found
     from analyzer.job import explain_job
 
-    # Ranks that wrote one file, one after another.
+    # Ranks that wrote one file, one after another; what a pipe gives cannot be read again to find out.
     return explain_job([path], options, progress).first.analysis
+
+
+def _is_pipe(path: Path) -> bool:
+    """Whether what is read from there is gone afterwards."""
+    from traces.reader.source import STDIN
+
+    try:
+        return (path.exists() and not path.is_file() and not path.is_dir()) or path == STDIN
+    except (OSError, ValueError):
+        # No such path can be: the reader says so.
+        return False
 
 
 def is_report(path: Path) -> bool:

@@ -83,6 +83,28 @@ def test_the_standard_input_is_explained(
     assert trace["name"] == "standard input"  # type: ignore[index]
 
 
+def test_ranks_on_the_standard_input_are_a_job(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Input:
+        buffer = io.BytesIO((document(0) + document(1)).encode())
+
+        def isatty(self) -> bool:
+            return False
+
+    monkeypatch.setattr(sys, "stdin", Input())
+    assert main(["explain", "-", "--format", "json"]) == 0
+    found = explained(capsys)
+    assert [rank["rank"] for rank in found["ranks"]] == [0, 1]  # type: ignore[attr-defined]
+    assert found["repairs"] == []
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "missing.json"])
+def test_a_path_that_cannot_be_is_an_error_in_words(here: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    assert main(["explain", name, "--format", "json"]) == 3
+    assert "cannot open" in capsys.readouterr().err
+
+
 def test_nobody_types_a_trace(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("analyzer.cli.several.is_terminal", lambda stream: True)
     assert main(["explain", "-", "--plain"]) == 2
