@@ -6,14 +6,27 @@ from collections.abc import Callable
 
 import msgspec
 
-from analyzer import hta
+from analyzer import critical_path, hta
 from analyzer.analysis import Analysis, FindingDocument, TableColumn, TableEvidence
 from traces.trace import Capability, Trace
 
-# Which of HTA's analyses speaks to which rule (rules.md, families ID and CO).
-_QUEUE_RULES = ("ID001", "ID002")
+# Which of HTA's analyses speaks to which rule (rules.md, families ID, PY and CO).
+_QUEUE_RULES = ("ID001", "ID002", "PY003")
 _OVERLAP_RULES = ("CO001", "CO002")
 _STREAMS_SHOWN = 4
+# HTA's search for frequent kernel sequences starts at a file and writes another one; ours ran over every op instead.
+_NO_SEQUENCES = (
+    "HolisticTraceAnalysis was not asked for frequent kernel sequences: its search needs the trace's own file, a folder to write "
+    "to and the name of an operator. The sequence above is from this tool's own search."
+)
+# HTA's words for what a part of the path is bound by.
+_BOUND_BY = {
+    "cpu_bound": "the host",
+    "gpu_compute_bound": "kernels",
+    "gpu_kernel_kernel_overhead": "gaps between kernels",
+    "gpu_kernel_launch_overhead": "launching",
+    "gpu_memory_bound": "copies",
+}
 
 
 def concerned(analysis: Analysis) -> set[str]:
@@ -38,12 +51,35 @@ def deepen(analysis: Analysis, trace: Trace) -> Analysis:
         return _each(analysis, codes, lambda finding: _with_caveat(finding, f"Not looked at in depth: {reason}."))
     queue = _queue(trace) if codes & {*_QUEUE_RULES} and Capability.LAUNCHES in trace.capabilities else ()
     overlap = _overlap(trace) if codes & {*_OVERLAP_RULES} else ()
+    path, caveats = _path(trace) if codes & {*_QUEUE_RULES} else ((), ())
 
     def add(finding: FindingDocument) -> FindingDocument:
-        more = queue if finding.rule in _QUEUE_RULES else overlap
-        return msgspec.structs.replace(finding, evidence=(*finding.evidence, *more))
+        if finding.rule in _OVERLAP_RULES:
+            return msgspec.structs.replace(finding, evidence=(*finding.evidence, *overlap))
+        said = (*caveats, _NO_SEQUENCES) if finding.rule == "PY003" else caveats
+        return msgspec.structs.replace(
+            finding, evidence=(*finding.evidence, *queue, *path), caveats=(*finding.caveats, *said)
+        )
 
     return _each(analysis, codes, add)
+
+
+def _path(trace: Trace) -> tuple[tuple[TableEvidence, ...], tuple[str, ...]]:
+    """The critical path of one step as evidence; where there is none, why."""
+    reason = critical_path.unavailable(trace)
+    parts = None if reason is not None else critical_path.critical_path(trace)
+    if not parts:
+        reason = reason or "HolisticTraceAnalysis could not make a graph of the middle step"
+        return (), (f"No critical path: {reason}.",)
+    total = sum(parts.values())
+    rows = tuple((_BOUND_BY.get(name, name.replace("_", " ")), ns, ns / total) for name, ns in parts.items())
+    columns = (
+        TableColumn(title="bound by", unit="text"),
+        TableColumn(title="time", unit="ns"),
+        TableColumn(title="of the path", unit="ratio"),
+    )
+    title = "critical path of the middle step, by the events on it (HTA)"
+    return (TableEvidence(title=title, columns=columns, rows=rows),), ()
 
 
 def _each(analysis: Analysis, codes: set[str], change: Callable[[FindingDocument], FindingDocument]) -> Analysis:

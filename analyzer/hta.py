@@ -26,7 +26,7 @@ from traces.trace import Trace
 QUEUE_LIMIT = 1024
 # HTA's word for "no value" in its integer columns.
 _NONE = -1
-_RANK = 0
+RANK = 0
 
 
 def missing() -> str | None:
@@ -50,7 +50,7 @@ class TemporalBreakdown:
 
 def temporal_breakdown(trace: Trace) -> TemporalBreakdown:
     """`TraceAnalysis.get_temporal_breakdown`."""
-    with _quiet():
+    with quiet():
         from hta.analyzers.breakdown_analysis import BreakdownAnalysis
 
         row = BreakdownAnalysis.get_temporal_breakdown(as_hta(trace), visualize=False).iloc[0]
@@ -72,11 +72,11 @@ def idle_time_by_category(trace: Trace, consecutive_ns: int = 30) -> pd.DataFram
     Returns:
         Columns stream, idle_category, idle_time (ns), idle_time_ratio.
     """
-    with _quiet():
+    with quiet():
         from hta.analyzers.breakdown_analysis import BreakdownAnalysis
 
         found: pd.DataFrame
-        found, _ = BreakdownAnalysis.get_idle_time_breakdown(as_hta(trace), consecutive_ns, rank=_RANK, visualize=False)
+        found, _ = BreakdownAnalysis.get_idle_time_breakdown(as_hta(trace), consecutive_ns, rank=RANK, visualize=False)
     return found[["stream", "idle_category", "idle_time", "idle_time_ratio"]]
 
 
@@ -84,7 +84,7 @@ def overlap_ratio(trace: Trace) -> float | None:
     """`TraceAnalysis.get_comm_comp_overlap`: share of the collectives' time with compute beside it; None without collectives."""
     if not trace.kernels["collective"].any():
         return None
-    with _quiet():
+    with quiet():
         from hta.analyzers.communication_analysis import CommunicationAnalysis
 
         found = CommunicationAnalysis.get_comm_comp_overlap(as_hta(trace), visualize=False)
@@ -113,12 +113,12 @@ class QueueLength:
 
 def queue_lengths(trace: Trace) -> tuple[QueueLength, ...]:
     """`TraceAnalysis.get_queue_length_summary` and `get_time_spent_blocked_on_full_queue`, the busiest stream first."""
-    with _quiet():
+    with quiet():
         from hta.analyzers.trace_counters import TraceCounters
 
         handed = as_hta(trace)
         try:
-            series = TraceCounters.get_queue_length_time_series(handed, [_RANK])
+            series = TraceCounters.get_queue_length_time_series(handed, [RANK])
         except AssertionError:
             # HTA asserts that every launch has one piece of work; graph launches have many.
             return ()
@@ -161,10 +161,10 @@ class LaunchStatistics:
 
 def launch_statistics(trace: Trace) -> LaunchStatistics | None:
     """Launch statistics; None where no launch has its work in the trace (HTA knows CUDA's and MTIA's calls, not HIP's)."""
-    with _quiet():
+    with quiet():
         from hta.analyzers.cuda_kernel_analysis import CudaKernelAnalysis
 
-        found = CudaKernelAnalysis.cuda_kernel_launch_stats(as_hta(trace), [_RANK], visualize=False)[_RANK]
+        found = CudaKernelAnalysis.cuda_kernel_launch_stats(as_hta(trace), [RANK], visualize=False)[RANK]
     if not len(found):
         return None
     return LaunchStatistics(
@@ -185,7 +185,7 @@ def as_hta(trace: Trace) -> Any:
     reason = missing()
     if reason is not None:
         raise UsageError(reason)
-    with _quiet():
+    with quiet():
         from hta.common.trace import Trace as HtaTrace
         from hta.common.trace import add_iteration
         from hta.common.trace_symbol_table import TraceSymbolTable
@@ -199,9 +199,9 @@ def as_hta(trace: Trace) -> Any:
         frame["index_correlation"] = _partners(frame)
         add_iteration(frame, symbols)
         handed = HtaTrace(trace_files={}, trace_dir=".")
-        handed.traces = {_RANK: frame}
+        handed.traces = {RANK: frame}
         handed.symbol_table = symbols
-        handed.meta_data = {_RANK: {}}
+        handed.meta_data = {RANK: {}}
         handed.is_parsed = True
     return handed
 
@@ -279,7 +279,7 @@ def _partners(frame: pd.DataFrame) -> npt.NDArray[np.int64]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """HTA logs to the terminal and trips over pandas' deprecations; neither is for the reader of our report."""
     logger = logging.getLogger("hta")
     before = logger.level

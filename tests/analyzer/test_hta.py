@@ -10,15 +10,19 @@ import sys
 import warnings
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from analyzer import hta
 from analyzer.analysis import TableEvidence
+from analyzer.critical_path import critical_path, unavailable
 from analyzer.deepen import deepen
 from analyzer.explain import Options, analyse
 from analyzer.facts import Facts
 from analyzer.intervals import IntervalSet
 from builders import TraceBuilder
+from dialects import rocm
+from scenarios import world
 from traces.reader.read import read
 from traces.trace import Trace
 
@@ -128,6 +132,57 @@ def test_idle_time_of_a_stream_adds_up() -> None:
     assert found["idle_time"].sum() == pytest.approx(idle)
 
 
+def full_queue() -> TraceBuilder:
+    """All kernels of a step are launched at its beginning and run back to back."""
+    builder = TraceBuilder()
+    for step in range(4):
+        at = step * 10_000
+        builder.step(step, at, 10_000)
+        for index in range(40):
+            builder.launch(at + index * 10, kernel_start=at + 500 + index * 237, kernel_dur=235)
+    return builder
+
+
+def test_the_critical_path_is_the_hosts_where_launches_limit_and_the_devices_where_they_do_not() -> None:
+    for made, largest in ((launch_bound, "cpu_bound"), (full_queue, "gpu_compute_bound")):
+        found = critical_path(made().trace())
+        assert found is not None
+        assert max(found, key=lambda name: found[name]) == largest
+        # One step of 10 ms, and nothing longer; host time outside any event has no weight on the path.
+        assert 0 < sum(found.values()) <= 1.1e7
+
+
+@pytest.mark.parametrize(
+    ("name", "largest", "ratio"),
+    [("hta_a100_ddp_resnet", "cpu_bound", 0.9), ("hta_v100_resnet_ns", "gpu_compute_bound", 0.9)],
+)
+def test_the_critical_path_of_recorded_traces(name: str, largest: str, ratio: float) -> None:
+    found = critical_path(read(shared(name)))
+    assert found is not None
+    assert found[largest] >= ratio * sum(found.values())
+
+
+def test_pandas_is_left_as_it_was() -> None:
+    critical_path(launch_bound().trace())
+    with pytest.raises(ValueError, match="axis"):
+        pd.DataFrame({"a": [1]}).drop(axis=1, columns=["a"])
+
+
+def test_where_there_is_no_critical_path_the_reason_is_given() -> None:
+    assert unavailable(launch_bound().trace()) is None
+    unmarked = TraceBuilder()
+    unmarked.launch(0, kernel_start=10, kernel_dur=900)
+    assert unavailable(unmarked.trace()) == "it needs step marks"
+    assert "CUDA only" in str(unavailable(rocm(launch_bound()).trace()))
+
+
+def test_a_loop_over_tensors_says_what_was_not_asked(tmp_path: Path) -> None:
+    path = world("PY003").write(tmp_path / "trace.json")
+    (finding,) = [one for one in analyse(path, Options(deep=True)).findings if one.rule == "PY003"]
+    assert any("frequent kernel sequences" in caveat for caveat in finding.caveats)
+    assert any(caveat.startswith("No critical path: ") for caveat in finding.caveats)
+
+
 def test_deeper_evidence_is_added_on_request_only(tmp_path: Path) -> None:
     path = launch_bound().write(tmp_path / "trace.json")
     plain, deep = analyse(path), analyse(path, Options(deep=True))
@@ -148,7 +203,7 @@ def test_without_hta_the_findings_say_so(tmp_path: Path, monkeypatch: pytest.Mon
     deep = deepen(plain, read(path))
     for before, after in zip(plain.findings, deep.findings, strict=True):
         said = any("trace-advisor[hta]" in caveat for caveat in after.caveats)
-        assert said is (before.rule in ("ID001", "ID002", "CO001", "CO002"))
+        assert said is (before.rule in ("ID001", "ID002", "PY003", "CO001", "CO002"))
 
 
 def test_hta_is_imported_only_when_used() -> None:
