@@ -31,7 +31,8 @@ loader = DataLoader(dataset, batch_size=64, num_workers=max(1, len(os.sched_geta
 Not known from one trace; memory is saved in any case: workers x (dataset's objects + prefetched batches).
 
 ## When it is wrong
-Workers that mostly wait for storage need no core: there more workers than cores can be right.
+Workers that mostly wait for storage need no core: there more workers than cores can be right. Where `advisor collect` sampled
+that together they use no more cores than there are, the rule is silent.
 
 ## Thresholds
 - `min_ratio`: share of the used steps inside `__next__` from which the rule fires.
@@ -74,6 +75,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     room = max(cores - 1, 1)
     if workers <= room:
         yield clear(f"{count(workers, 'worker')} on {count(cores, 'core')}")
+        return
+    used = facts.collected.worker_cpu_ratio
+    if used is not None and workers * used <= room:
+        yield clear(
+            f"{count(workers, 'worker')} together use {workers * used:.1f} of {count(cores, 'core')}: they mostly wait"
+        )
         return
     ratio = facts.ratio(wait.host.total_ns)
     if ratio < limits["min_ratio"]:

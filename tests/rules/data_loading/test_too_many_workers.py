@@ -42,6 +42,14 @@ def test_boundary_of_the_share(wait: float, state: State) -> None:
     assert run(RULE, world(wait=wait)).state is state
 
 
+@pytest.mark.parametrize(("used", "state"), [(0.37, State.CLEAR), (0.38, State.FIRED)])
+def test_workers_that_mostly_wait_need_no_core(used: float, state: State) -> None:
+    builder = world()
+    builder.top["advisor"]["samples"] = {"worker_cpu_ratio": [used] * 8}
+    # Eight workers beside training on four cores: together they may use three.
+    assert run(RULE, builder).state is state
+
+
 @pytest.mark.parametrize(("workers", "cores"), [(None, 4), (8, None)])
 def test_cannot_tell_what_was_not_recorded(workers: int | None, cores: int | None) -> None:
     result = run(RULE, world(workers=workers, cores=cores))
