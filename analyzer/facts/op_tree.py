@@ -69,14 +69,19 @@ class OpTree:
         if not count or not asked:
             return np.full(asked, NONE, dtype=np.int64)
         # A moment is a span of no length: nested with the ops, its parent is the answer. Kernels of one graph share a moment.
-        moments, inverse = np.unique(np.stack([thread, at_ns], axis=1), axis=0, return_inverse=True)
+        order = np.lexsort((at_ns, thread))
+        new = np.ones(asked, dtype=np.bool_)
+        new[1:] = (np.diff(at_ns[order]) != 0) | (np.diff(thread[order]) != 0)
+        moments = order[new]
         nesting = nest(
-            np.concatenate([self.ops["thread"].to_numpy(), moments[:, 0]]),
-            np.concatenate([self.ops["start_ns"].to_numpy(), moments[:, 1]]),
-            np.concatenate([self.ops["end_ns"].to_numpy(), moments[:, 1]]),
+            np.concatenate([self.ops["thread"].to_numpy(), thread[moments]]),
+            np.concatenate([self.ops["start_ns"].to_numpy(), at_ns[moments]]),
+            np.concatenate([self.ops["end_ns"].to_numpy(), at_ns[moments]]),
         )
         parent = nesting.parent[count:]
-        return np.where(parent < count, parent, NONE)[inverse.reshape(-1)]
+        result = np.empty(asked, dtype=np.int64)
+        result[order] = np.where(parent < count, parent, NONE)[np.cumsum(new) - 1]
+        return result
 
 
 def pick(mask: BoolArray, rows: Int64Array) -> BoolArray:

@@ -94,6 +94,7 @@ class Stacks:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
+        self._staircases: dict[int, tuple[Int64Array, npt.NDArray[np.object_]]] = {}
 
     @property
     def known(self) -> bool:
@@ -159,22 +160,18 @@ class Stacks:
             at_ns: Moments, shape (n,).
         """
         at = np.asarray(at_ns, dtype=np.int64)
-        frame = self.frames if len(self.frames) else self._of_ops
-        frame = frame[frame["thread"] == thread]
-        if not len(frame):
-            return np.full(len(at), "", dtype=object)
-        # Frames and distinct moments nested together: the first frame above a moment is the innermost around it.
-        moments, place = np.unique(at, return_inverse=True)
-        start = np.concatenate([frame["start_ns"].to_numpy(), moments])
-        end = np.concatenate([frame["end_ns"].to_numpy(), moments])
-        parent = nest(np.zeros(len(start)), start, end).parent
-        above = parent[len(frame) :]
-        climbing = (above >= len(frame)) & (parent[above] != above)
-        while climbing.any():
-            above = np.where(climbing, parent[above], above)
-            climbing = (above >= len(frame)) & (parent[above] != above)
-        names = np.append(frame["name"].to_numpy(dtype=object), "")
-        return names[np.minimum(above, len(frame))][place]
+        moments, names = self._innermost(thread)
+        # Nothing is open before the first moment.
+        return names[np.searchsorted(moments, at, side="right") - 1]
+
+    def _innermost(self, thread: int) -> tuple[Int64Array, npt.NDArray[np.object_]]:
+        """What is open on a thread, as a staircase: moments at which that changes, and the innermost name from each on.
+
+        The last name is an empty one, for times before the first moment.
+        """
+        if thread not in self._staircases:
+            self._staircases[thread] = _staircase((self.frames if len(self.frames) else self._of_ops), thread)
+        return self._staircases[thread]
 
     def _from(self, thread: int, at_ns: Int64Array, until_ns: Int64Array) -> npt.NDArray[np.object_]:
         """As `nearest`; where no op with a stack is open, the first one that starts before `until_ns`."""
@@ -255,6 +252,25 @@ class Stacks:
         totals = totals[totals > 0].sort_values(ascending=False, kind="stable")
         lines = ((self.line(str(name)), int(total)) for name, total in totals.items())
         return [(line, total) for line, total in lines if line is not None]
+
+
+def _staircase(frames: pd.DataFrame, thread: int) -> tuple[Int64Array, npt.NDArray[np.object_]]:
+    """See `Stacks._innermost`."""
+    frame = frames[(frames["thread"] == thread).to_numpy()]
+    starts = frame["start_ns"].to_numpy()
+    # As `nest` has it, a frame lasts a nanosecond at least.
+    ends = np.maximum(frame["end_ns"].to_numpy(), starts + 1)
+    moments = np.unique(np.concatenate([starts, ends]))
+    # Frames and moments nested together: the first frame above a moment is the innermost around it.
+    start, end = np.concatenate([starts, moments]), np.concatenate([ends, moments])
+    parent = nest(np.zeros(len(start)), start, end).parent
+    above = parent[len(frame) :]
+    climbing = (above >= len(frame)) & (parent[above] != above)
+    while climbing.any():
+        above = np.where(climbing, parent[above], above)
+        climbing = (above >= len(frame)) & (parent[above] != above)
+    names = np.append(frame["name"].to_numpy(dtype=object), "")
+    return moments, np.append(names[np.minimum(above, len(frame))], "")
 
 
 def _nearest(stack: str) -> str:
