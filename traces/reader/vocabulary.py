@@ -46,6 +46,8 @@ _CATEGORIES = {
     "cpu_instant_event": Kind.MEMORY,
     "overhead": Kind.OVERHEAD,
     "trace": Kind.SKIP,
+    # What `advisor annotate` added: findings, on threads of their own.
+    "advisor": Kind.SKIP,
     # Hardware counter ranges replayed kernel by kernel: their times say nothing about the program.
     "cuda_profiler_range": Kind.SKIP,
     "xpu_scope_profiler": Kind.SKIP,

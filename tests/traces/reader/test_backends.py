@@ -20,6 +20,7 @@ ASCEND: dict[str, Any] = {"pid": 4, "tid": 3, "args": {"Task Type": "AI_CORE", "
 @pytest.mark.parametrize(
     ("category", "kind"),
     [
+        ("advisor", Kind.SKIP),
         ("cuda_event", Kind.SKIP),
         ("external_correlation", Kind.SKIP),
         ("collective_comm", Kind.SKIP),
