@@ -57,7 +57,7 @@ def parse_gate(text: str) -> tuple[Limit, ...]:
 def apply_gate(comparison: Comparison, limits: Sequence[Limit]) -> GateResult:
     """Fails only where the step really became slower, and by more than the limit beyond doubt.
 
-    A step's limit is exceeded where the whole 99 % interval of its growth is; causes have no interval, their growth itself counts.
+    A step's limit is exceeded where what is sure of its growth is; causes have no interval, their growth itself counts.
     """
     change = comparison.change
     if change is None:
@@ -68,7 +68,7 @@ def apply_gate(comparison: Comparison, limits: Sequence[Limit]) -> GateResult:
     passed = True
     for limit in limits:
         grown = _growth(comparison, limit.what)
-        sure = change.low_ratio if limit.what == STEP else grown
+        sure = change.sure_ratio if limit.what == STEP and change.sure_ratio is not None else grown
         failed = grown > limit.ratio and sure > limit.ratio
         passed &= not failed
         doubt = f", but it may be {sure * 100:+.1f} %" if grown > limit.ratio and not failed else ""
