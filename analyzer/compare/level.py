@@ -121,7 +121,8 @@ def _drawn(run: Float64Array, random: np.random.Generator) -> Float64Array:
     length = min(ceil(alike(run)), max(len(run) // 4, 1))
     starts = random.integers(0, len(run), size=(_DRAWS, ceil(len(run) / length)))
     index = (starts[:, :, None] + np.arange(length)) % len(run)
-    return run[index.reshape(_DRAWS, -1)[:, : len(run)]]
+    drawn: Float64Array = run[index.reshape(_DRAWS, -1)[:, : len(run)]]
+    return drawn
 
 
 def alike(run: Float64Array) -> float:

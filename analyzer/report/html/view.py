@@ -200,8 +200,10 @@ def _steps_line(analysis: Analysis) -> str:
         if len(analysis.steps) > MOST_STEPS
         else ""
     )
+    step = analysis.summary.representative_step
+    drawn = f" Step {step}, drawn above, stands out." if analysis.timeline is not None and step is not None else ""
     left_out = "; ".join(safe.clean(line) for line in wording.excluded(analysis))
-    return spread + more + (f" {left_out[:1].upper()}{left_out[1:]}." if left_out else "")
+    return spread + drawn + more + (f" {left_out[:1].upper()}{left_out[1:]}." if left_out else "")
 
 
 def _nothing(analysis: Analysis) -> str:

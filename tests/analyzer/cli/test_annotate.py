@@ -86,6 +86,29 @@ def test_events_of_a_track_never_overlap(trace, tmp_path):
         assert all(end <= start + 1e-3 for (_, end), (start, _) in itertools.pairwise(spans))
 
 
+def test_added_events_keep_the_rules_of_the_format(trace, tmp_path):
+    """Those of the Trace Event Format, which viewers drop events for breaking: complete spans and named tracks only."""
+    output = tmp_path / "annotated.json"
+    main(["annotate", str(trace), "-o", str(output)])
+    before, after = load(trace), load(output)
+    added = parts(before, after)
+    assert not {event["pid"] for event in added} & {event.get("pid") for event in before["traceEvents"]}
+    spans = [event for event in added if event["ph"] == "X"]
+    labels = [event for event in added if event["ph"] == "M"]
+    assert len(spans) + len(labels) == len(added)
+    for span in spans:
+        assert isinstance(span["name"], str)
+        assert span["name"]
+        assert all(isinstance(span[key], (int, float)) and span[key] >= 0 for key in ("ts", "dur"))
+        assert isinstance(span["args"], dict)
+    named = {(event["pid"], event["tid"]) for event in labels if event["name"] == "thread_name"}
+    assert {(span["pid"], span["tid"]) for span in spans} <= named
+    assert [event["args"]["name"] for event in labels if event["name"] == "process_name"]
+    begins = [event["ts"] for event in before["traceEvents"] if event.get("ph") == "X"]
+    ends = [event["ts"] + event["dur"] for event in before["traceEvents"] if event.get("ph") == "X"]
+    assert all(min(begins) <= span["ts"] and span["ts"] + span["dur"] <= max(ends) + 1e-3 for span in spans)
+
+
 def test_an_annotated_trace_gives_the_same_analysis(trace, tmp_path):
     output = tmp_path / "trace.json.gz"
     main(["annotate", str(trace), "-o", str(output)])
