@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _FUSED_CLASS = re.compile(r"fused|apex|8bit|lion8|deepspeed|zero", re.IGNORECASE)
 _FUSED_OP = r"(?:aten::)?_fused_\w+"
 _FOREACH_OP = r"aten::_foreach_\w+"
-_MULTI_TENSOR_KERNEL = r"multi_tensor_apply_kernel|FusedAdam|fused_adam"
+_MULTI_TENSOR_KERNEL = re.compile(r"multi_tensor_apply_kernel|FusedAdam|fused_adam")
 _SPAN_CLASS = re.compile(r"Optimizer\.(?:step|zero_grad)#([^.]+)")
 # Fewer parameters updated alike than this may be chance: three additions in a row belong to one parameter of SGD.
 _MIN_REPEATS = 4
@@ -106,15 +106,21 @@ class _Measuring:
             current = np.unique(following[following != current])
         return steps & ~wrapping
 
-    def direct_ops(self, spans: BoolArray) -> BoolArray:
-        """Ops under these spans with no other op between."""
-        found: BoolArray = self.ops & ~self.ops[self.tree.parent] & self.tree.under(spans)
-        return found
+    @cached_property
+    def in_steps(self) -> BoolArray:
+        """What lies inside an optimizer's step."""
+        return self.tree.under(self.innermost_steps)
 
-    def work_of(self, spans: BoolArray) -> pd.DataFrame:
-        """Device work launched inside these spans."""
-        calls = np.flatnonzero(self.tree.of_source("runtime"))
-        mine = np.flatnonzero(self.tree.under(spans)[calls])
+    @cached_property
+    def topmost_ops(self) -> BoolArray:
+        """Ops that no other op calls."""
+        parent = self.tree.parent
+        topmost: BoolArray = self.ops & (~self.ops[parent] | (parent == np.arange(len(parent))))
+        return topmost
+
+    def work_of(self, inside: BoolArray) -> pd.DataFrame:
+        """Device work launched by calls among these spans."""
+        mine = np.flatnonzero(inside[self.tree.sources["runtime"]])
         launched = self.facts.launched
         return launched[launched["launch_row"].isin(mine)]
 
@@ -131,23 +137,24 @@ def optimizing(facts: Facts) -> Optimizing:
     """Measures the optimizer."""
     measure = _Measuring(facts)
     steps = measure.innermost_steps
-    spans = measure.tree.frame[steps][["name", "thread", "start_ns", "end_ns", "dur_ns"]].reset_index(drop=True)
+    columns = ["name", "thread", "start_ns", "end_ns", "dur_ns"]
+    spans = measure.tree.frame[columns].iloc[np.flatnonzero(steps)].reset_index(drop=True)
     zero = measure.range_of("zero_grad")
-    fills = measure.tree.named("aten::zero_", "aten::fill_") & measure.direct_ops(zero)
-    fills |= measure.tree.matching(r"aten::_foreach_zero_$") & measure.tree.under(zero)
-    zero_work = measure.work_of(fills)
-    work = measure.work_of(steps)
-    parameters, per_parameter = _parameters(measure, steps, spans)
-    clipping, norms = _norms(measure, steps)
+    in_zero = measure.tree.under(zero)
+    fills = measure.tree.named("aten::zero_", "aten::fill_") & measure.topmost_ops
+    fills |= measure.tree.matching(r"aten::_foreach_zero_$")
+    fills &= in_zero
+    zero_work = measure.work_of(measure.tree.under(fills))
+    work = measure.work_of(measure.in_steps)
+    parameters, per_parameter = _parameters(measure, spans)
+    clipping, norms = _norms(measure)
     return Optimizing(
         spans=spans,
-        style=_style(measure, steps, work, per_parameter, str(spans["name"].iloc[0]) if len(spans) else ""),
+        style=_style(measure, work, per_parameter, str(spans["name"].iloc[0]) if len(spans) else ""),
         parameters=parameters,
         ops_per_parameter=per_parameter,
         launches=int((work["source"] == "kernels").sum()),
-        foreach_kinds=int(
-            measure.tree.frame["name"][measure.tree.matching(_FOREACH_OP) & measure.tree.under(steps)].nunique()
-        ),
+        foreach_kinds=int(measure.tree.frame["name"][measure.tree.matching(_FOREACH_OP) & measure.in_steps].nunique()),
         step_time=_time(measure, steps),
         kernel_ns=int(work["dur_ns"].sum()),
         zero_time=_time(measure, zero),
@@ -155,7 +162,7 @@ def optimizing(facts: Facts) -> Optimizing:
         fill_kernel_ns=int(zero_work["dur_ns"].sum()),
         clipping=clipping,
         norms=norms,
-        zero_runs=_zero_runs(measure, zero | steps),
+        zero_runs=_zero_runs(measure, in_zero | measure.in_steps),
     )
 
 
@@ -163,29 +170,25 @@ def _time(measure: _Measuring, mask: BoolArray) -> IntervalSet:
     return IntervalSet(measure.start[mask], measure.end[mask]) & measure.facts.window()
 
 
-def _style(measure: _Measuring, steps: BoolArray, work: pd.DataFrame, per_parameter: float, name: str) -> str:
+def _style(measure: _Measuring, work: pd.DataFrame, per_parameter: float, name: str) -> str:
     """How the optimizer updates; `unknown` unless there is evidence."""
-    inside = measure.tree.under(steps)
     kernels = measure.facts.trace.kernels["name"].iloc[work.loc[work["source"] == "kernels", "row"].to_numpy()]
-    multi = bool(matching(kernels, re.compile(_MULTI_TENSOR_KERNEL).search).any())
-    if (measure.tree.matching(_FUSED_OP) & inside).any():
+    multi = bool(matching(kernels, _MULTI_TENSOR_KERNEL.search).any())
+    if (measure.tree.matching(_FUSED_OP) & measure.in_steps).any():
         return "fused"
-    if (measure.tree.matching(_FOREACH_OP) & inside).any() or (multi and not _FUSED_CLASS.search(name)):
+    if (measure.tree.matching(_FOREACH_OP) & measure.in_steps).any() or (multi and not _FUSED_CLASS.search(name)):
         return "foreach"
     if _FUSED_CLASS.search(name) or multi:
         return "fused"
     return "for-loop" if per_parameter else "unknown"
 
 
-def _parameters(measure: _Measuring, steps: BoolArray, spans: pd.DataFrame) -> tuple[int, float]:
+def _parameters(measure: _Measuring, spans: pd.DataFrame) -> tuple[int, float]:
     """Parameters per step and ops per update, from what repeats directly inside the spans; (0, 0) where little does."""
-    rows = np.flatnonzero(measure.direct_ops(steps))
+    rows = np.flatnonzero(measure.topmost_ops & measure.in_steps)
     rows = rows[np.lexsort((measure.start[rows], measure.tree.frame["thread"].to_numpy()[rows]))]
     runs = measure.runs(rows, _MIN_REPEATS)
-    names = (
-        measure.tree.frame["name"].astype(str).to_numpy(dtype=object)[rows] if len(rows) else np.empty(0, dtype=object)
-    )
-    updates = np.array([_IN_PLACE.match(name) is not None for name in names], dtype=bool)
+    updates = matching(measure.tree.frame["name"].iloc[rows], _IN_PLACE.match)
     updating = np.array(
         [updates[first : first + period].any() for first, period in zip(runs["first"], runs["period"], strict=True)],
         dtype=bool,
@@ -203,19 +206,17 @@ def _parameters(measure: _Measuring, steps: BoolArray, spans: pd.DataFrame) -> t
     return int(typical["repeats"].iloc[0]), float(typical["ops"].sum() / typical["repeats"].sum())
 
 
-def _norms(measure: _Measuring, steps: BoolArray) -> tuple[IntervalSet, int]:
+def _norms(measure: _Measuring) -> tuple[IntervalSet, int]:
     """Runs of norms, one per gradient, between the backward pass and the update: `clip_grad_norm_` without foreach."""
-    norms = measure.tree.matching(r"aten::(?:linalg_vector_norm|norm|linalg_norm)$") & measure.ops & measure.inside
-    hidden = measure.tree.under(steps | measure.range_of("loader"))
-    rows = np.flatnonzero(
-        norms & ~measure.ops[measure.tree.parent] | (norms & (measure.tree.parent == np.arange(len(norms))))
-    )
-    rows = rows[~hidden[rows]]
-    siblings = np.flatnonzero(measure.ops & measure.inside & ~hidden)
-    siblings = siblings[np.lexsort((measure.start[siblings], measure.tree.frame["thread"].to_numpy()[siblings]))]
-    top = siblings[(measure.tree.parent[siblings] == siblings) | ~measure.ops[measure.tree.parent[siblings]]]
+    hidden = measure.in_steps | measure.tree.under(measure.range_of("loader"))
+    seen = measure.topmost_ops & measure.inside & ~hidden
+    rows = np.flatnonzero(measure.tree.matching(r"aten::(?:linalg_vector_norm|norm|linalg_norm)$") & seen)
+    if not len(rows):
+        return EMPTY, 0
+    top = np.flatnonzero(seen)
+    top = top[np.lexsort((measure.start[top], measure.tree.frame["thread"].to_numpy()[top]))]
     runs = measure.runs(top, 4)
-    if not len(rows) or not len(runs):
+    if not len(runs):
         return EMPTY, 0
     first, length = runs["first"].to_numpy(), (runs["period"] * runs["repeats"]).to_numpy()
     before = np.concatenate([[0], np.cumsum(np.isin(top, rows))])
@@ -227,12 +228,12 @@ def _norms(measure: _Measuring, steps: BoolArray) -> tuple[IntervalSet, int]:
 
 def _zero_runs(measure: _Measuring, known: BoolArray) -> IntervalSet:
     """Ten or more `aten::zero_` in a row outside the optimizer's ranges."""
-    top = measure.ops & measure.inside & ~measure.tree.under(known)
-    top &= ~measure.ops[measure.tree.parent] | (measure.tree.parent == np.arange(len(top)))
-    rows = np.flatnonzero(top)
+    zeroing = measure.tree.named("aten::zero_")
+    rows = np.flatnonzero(measure.topmost_ops & measure.inside & ~known)
+    if not zeroing[rows].any():
+        return EMPTY
     rows = rows[np.lexsort((measure.start[rows], measure.tree.frame["thread"].to_numpy()[rows]))]
     runs = measure.runs(rows, 10)
-    zero = measure.tree.named("aten::zero_")[rows]
-    runs = runs[(runs["period"] <= 2).to_numpy() & zero[runs["first"].to_numpy()]] if len(runs) else runs
+    runs = runs[(runs["period"] <= 2).to_numpy() & zeroing[rows][runs["first"].to_numpy()]] if len(runs) else runs
     first, length = runs["first"].to_numpy(), (runs["period"] * runs["repeats"]).to_numpy()
     return IntervalSet(measure.start[rows[first]], measure.end[rows[first + length - 1]]) & measure.facts.window()
