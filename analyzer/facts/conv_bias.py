@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analyzer.facts.labels import matching
-from analyzer.facts.op_tree import NONE, BoolArray, pick, pick_row
+from analyzer.facts.op_tree import BoolArray, pick, pick_row
+from analyzer.facts.open_spans import NONE
 from analyzer.facts.precision import tensor_dims
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from analyzer.facts.op_tree import NONE, Int64Array
+from analyzer.facts.op_tree import Int64Array
+from analyzer.facts.open_spans import NONE
 from analyzer.facts.precision import decoded_list
 from traces.trace import Capability
 

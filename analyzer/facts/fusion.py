@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analyzer.facts.kernel_names import POINTWISE_FAMILIES
-from analyzer.facts.op_tree import NONE, BoolArray, Int64Array
+from analyzer.facts.op_tree import BoolArray, Int64Array
+from analyzer.facts.open_spans import NONE
 from analyzer.facts.precision import tensor_dims
 
 if TYPE_CHECKING:

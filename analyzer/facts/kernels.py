@@ -11,7 +11,8 @@ import pandas as pd
 
 from analyzer.facts.grids import blocks_per_sm
 from analyzer.facts.kernel_names import describe, is_cast, is_depthwise
-from analyzer.facts.op_tree import NONE, BoolArray, Int64Array
+from analyzer.facts.op_tree import BoolArray, Int64Array
+from analyzer.facts.open_spans import NONE
 from analyzer.intervals import IntervalSet
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from analyzer.facts.labels import texts
-from analyzer.facts.op_tree import NONE, BoolArray, Int64Array
+from analyzer.facts.op_tree import BoolArray, Int64Array
+from analyzer.facts.open_spans import NONE
 from analyzer.facts.transfers import device_time
 from analyzer.intervals import IntervalSet
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -10,11 +11,10 @@ import pandas as pd
 
 from analyzer.facts.labels import matching
 from analyzer.facts.nesting import nest
+from analyzer.facts.open_spans import NONE, OpenSpans
 
 Int64Array = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
-
-NONE = -1
 
 
 class OpTree:
@@ -65,23 +65,12 @@ class OpTree:
         Returns:
             Rows of `ops`, shape (n,).
         """
-        count, asked = len(self.ops), len(at_ns)
-        if not count or not asked:
-            return np.full(asked, NONE, dtype=np.int64)
-        # A moment is a span of no length: nested with the ops, its parent is the answer. Kernels of one graph share a moment.
-        order = np.lexsort((at_ns, thread))
-        new = np.ones(asked, dtype=np.bool_)
-        new[1:] = (np.diff(at_ns[order]) != 0) | (np.diff(thread[order]) != 0)
-        moments = order[new]
-        nesting = nest(
-            np.concatenate([self.ops["thread"].to_numpy(), thread[moments]]),
-            np.concatenate([self.ops["start_ns"].to_numpy(), at_ns[moments]]),
-            np.concatenate([self.ops["end_ns"].to_numpy(), at_ns[moments]]),
-        )
-        parent = nesting.parent[count:]
-        result = np.empty(asked, dtype=np.int64)
-        result[order] = np.where(parent < count, parent, NONE)[np.cumsum(new) - 1]
-        return result
+        return self._open.at(thread, at_ns)
+
+    @cached_property
+    def _open(self) -> OpenSpans:
+        thread, start, end = (self.ops[name].to_numpy() for name in ("thread", "start_ns", "end_ns"))
+        return OpenSpans(thread, start, end, self.parent)
 
 
 def pick(mask: BoolArray, rows: Int64Array) -> BoolArray:

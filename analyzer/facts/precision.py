@@ -11,7 +11,8 @@ import numpy as np
 
 from analyzer.facts.kernel_names import MATRIX_FAMILIES, SHORT_FORMATS
 from analyzer.facts.labels import matching
-from analyzer.facts.op_tree import NONE, BoolArray, pick, pick_row
+from analyzer.facts.op_tree import BoolArray, pick, pick_row
+from analyzer.facts.open_spans import NONE
 
 if TYPE_CHECKING:
     from analyzer.facts import Facts

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.nesting import nest
+from analyzer.facts.open_spans import OpenSpans
 
 Int64Array = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -80,20 +81,4 @@ def innermost(spans: pd.DataFrame, thread: Int64Array, at_ns: Int64Array) -> Int
     Returns:
         Positions in `spans`, shape (n,).
     """
-    count = len(spans)
-    if not count or not len(at_ns):
-        return np.full(len(at_ns), -1, dtype=np.int64)
-    # A moment is a span of no length: nested with the others, its nearest ancestor among them is the answer.
-    order = np.lexsort((at_ns, thread))
-    threads, moments = thread[order], at_ns[order]
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = (threads[1:] != threads[:-1]) | (moments[1:] != moments[:-1])
-    parent = nest(
-        np.concatenate([spans["thread"].to_numpy(), threads[new]]),
-        np.concatenate([spans["start_ns"].to_numpy(), moments[new]]),
-        np.concatenate([spans["end_ns"].to_numpy(), moments[new]]),
-    ).parent
-    above = parent[count:]
-    found = np.empty(len(order), dtype=np.int64)
-    found[order] = np.where(above < count, above, -1)[np.cumsum(new) - 1]
-    return found
+    return OpenSpans(*(spans[name].to_numpy() for name in ("thread", "start_ns", "end_ns"))).at(thread, at_ns)

@@ -19,6 +19,7 @@ import pandas as pd
 
 from analyzer.facts.labels import texts
 from analyzer.facts.nesting import nest
+from analyzer.facts.open_spans import OpenSpans
 from analyzer.facts.second_pass import places
 from analyzer.intervals import IntervalSet
 from traces.trace import Trace
@@ -94,7 +95,6 @@ class Stacks:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        self._staircases: dict[int, tuple[Int64Array, npt.NDArray[np.object_]]] = {}
 
     @property
     def known(self) -> bool:
@@ -160,29 +160,32 @@ class Stacks:
             at_ns: Moments, shape (n,).
         """
         at = np.asarray(at_ns, dtype=np.int64)
-        moments, names = self._innermost(thread)
-        # Nothing is open before the first moment.
-        return names[np.searchsorted(moments, at, side="right") - 1]
+        names, spans = self._open
+        return names[spans.at(np.full(len(at), thread), at)]
 
-    def _innermost(self, thread: int) -> tuple[Int64Array, npt.NDArray[np.object_]]:
-        """What is open on a thread, as a staircase: moments at which that changes, and the innermost name from each on.
-
-        The last name is an empty one, for times before the first moment.
-        """
-        if thread not in self._staircases:
-            self._staircases[thread] = _staircase((self.frames if len(self.frames) else self._of_ops), thread)
-        return self._staircases[thread]
+    @cached_property
+    def _open(self) -> tuple[npt.NDArray[np.object_], OpenSpans]:
+        """Names of the frames, an empty one at the end, and what is open when."""
+        frame = self.frames if len(self.frames) else self._of_ops
+        parent = frame["parent"].to_numpy() if "parent" in frame else None
+        thread, start, end = (frame[name].to_numpy() for name in ("thread", "start_ns", "end_ns"))
+        return np.append(frame["name"].to_numpy(dtype=object), ""), OpenSpans(thread, start, end, parent)
 
     def _from(self, thread: int, at_ns: Int64Array, until_ns: Int64Array) -> npt.NDArray[np.object_]:
         """As `nearest`; where no op with a stack is open, the first one that starts before `until_ns`."""
         names = self.nearest(thread, at_ns)
-        ops = self._of_ops[self._of_ops["thread"] == thread].sort_values("start_ns", kind="stable")
-        if len(self.frames) or not len(ops):
+        missing = names == ""
+        if len(self.frames) or not missing.any():
             return names
-        index = np.searchsorted(ops["start_ns"].to_numpy(), at_ns, side="left")
+        ops = self._of_ops[(self._of_ops["thread"] == thread).to_numpy()]
+        if not len(ops):
+            return names
+        # In the order of their starts already, as all frames of a trace are.
+        starts = ops["start_ns"].to_numpy()
+        index = np.searchsorted(starts, at_ns, side="left")
         place = np.minimum(index, len(ops) - 1)
-        soon = (index < len(ops)) & (ops["start_ns"].to_numpy()[place] < until_ns)
-        return np.where((names == "") & soon, ops["name"].to_numpy(dtype=object)[place], names)
+        soon = (index < len(ops)) & (starts[place] < until_ns)
+        return np.where(missing & soon, ops["name"].to_numpy(dtype=object)[place], names)
 
     def at(
         self, threads: npt.ArrayLike, at_ns: npt.ArrayLike, main: int | None, until_ns: npt.ArrayLike | None = None
@@ -252,25 +255,6 @@ class Stacks:
         totals = totals[totals > 0].sort_values(ascending=False, kind="stable")
         lines = ((self.line(str(name)), int(total)) for name, total in totals.items())
         return [(line, total) for line, total in lines if line is not None]
-
-
-def _staircase(frames: pd.DataFrame, thread: int) -> tuple[Int64Array, npt.NDArray[np.object_]]:
-    """See `Stacks._innermost`."""
-    frame = frames[(frames["thread"] == thread).to_numpy()]
-    starts = frame["start_ns"].to_numpy()
-    # As `nest` has it, a frame lasts a nanosecond at least.
-    ends = np.maximum(frame["end_ns"].to_numpy(), starts + 1)
-    moments = np.unique(np.concatenate([starts, ends]))
-    # Frames and moments nested together: the first frame above a moment is the innermost around it.
-    start, end = np.concatenate([starts, moments]), np.concatenate([ends, moments])
-    parent = nest(np.zeros(len(start)), start, end).parent
-    above = parent[len(frame) :]
-    climbing = (above >= len(frame)) & (parent[above] != above)
-    while climbing.any():
-        above = np.where(climbing, parent[above], above)
-        climbing = (above >= len(frame)) & (parent[above] != above)
-    names = np.append(frame["name"].to_numpy(dtype=object), "")
-    return moments, np.append(names[np.minimum(above, len(frame))], "")
 
 
 def _nearest(stack: str) -> str:
