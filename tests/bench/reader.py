@@ -31,7 +31,7 @@ SHARED = ROOT.parent / "shared" / "traces" / "kineto_resnet50_workers0_a.pt.trac
 SAMPLES = ROOT / "traces" / "samples"
 SIZES_MB = (35, 350, 1000)
 QUICK_MB = (35,)
-READERS = ("advisor", "json", "orjson", "msgspec", "hta", "tracelens")
+READERS = ("advisor", "explain", "json", "orjson", "msgspec", "hta", "tracelens")
 COLUMNS = (
     "file", "reader", "work s", "CPU s", "process s", "peak MB", "us/event", "bytes/event",
     "CPU / advisor", "peak / advisor", "peak / size",
@@ -132,7 +132,7 @@ def median(runs: list[dict[str, float] | None]) -> dict[str, float] | None:
 
 def run(reader: str, path: Path) -> dict[str, float] | None:
     """One measurement in a process of its own."""
-    if reader not in ("advisor", "msgspec") and path.stat().st_size * OBJECTS_TO_TEXT > memory_bytes():
+    if reader not in ("advisor", "explain", "msgspec") and path.stat().st_size * OBJECTS_TO_TEXT > memory_bytes():
         return None
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     began = time.perf_counter()
@@ -163,6 +163,22 @@ def _advisor() -> Callable[[Path], int]:
     from traces.reader.read import read
 
     return lambda path: read(path).meta.events
+
+
+def _explain() -> Callable[[Path], int]:
+    """The whole `advisor explain --format json`, with the imports it makes on its way."""
+    import contextlib
+    import io
+
+    from analyzer.cli.main import main as advisor
+
+    def run(path: Path) -> int:
+        text = io.StringIO()
+        with contextlib.redirect_stdout(text):
+            advisor(["explain", str(path), "--format", "json"])
+        return int(json.loads(text.getvalue())["trace"]["events"])
+
+    return run
 
 
 def _json() -> Callable[[Path], int]:
@@ -203,6 +219,7 @@ def _tracelens() -> Callable[[Path], int]:
 
 WORKERS: dict[str, Callable[[], Callable[[Path], int]]] = {
     "advisor": _advisor,
+    "explain": _explain,
     "json": _json,
     "orjson": _orjson,
     "msgspec": _msgspec,
