@@ -23,9 +23,10 @@ import datetime
 import difflib
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from analyzer.limit import KNOWN, Limit, limit_of
 from traces.errors import UsageError
@@ -45,8 +46,7 @@ _KEYS = ("select", "ignore", "fail-on", "gate", "rules", "accept")
 _ACCEPT_KEYS = ("id", "reason", "until")
 
 
-@dataclass(frozen=True)
-class Accepted:
+class Accepted(msgspec.Struct, frozen=True):
     """A finding the team has decided to live with.
 
     Args:
@@ -64,8 +64,7 @@ class Accepted:
         return self.until is None or today <= self.until
 
 
-@dataclass(frozen=True)
-class Config:
+class Config(msgspec.Struct, frozen=True):
     """A read and checked configuration; empty where there is no file.
 
     Args:
@@ -83,7 +82,7 @@ class Config:
     ignore: tuple[str, ...] = ()
     fail_on: str | None = None
     gate: tuple[Limit, ...] = ()
-    limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    limits: Mapping[str, Mapping[str, float]] = msgspec.field(default_factory=dict)
     accepted: tuple[Accepted, ...] = ()
 
 

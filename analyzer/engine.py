@@ -6,7 +6,8 @@ import hashlib
 import re
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+
+import msgspec
 
 from analyzer.analysis import CARD_RATIO
 from analyzer.facts import Facts
@@ -28,8 +29,7 @@ _OVERLAP_RATIO = 0.1
 _STANDS_FOR_RATIO = 0.5
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(msgspec.Struct, frozen=True):
     """A finding with what the engine decided about it.
 
     Args:
@@ -59,8 +59,7 @@ class Judged:
     merged: bool = False
 
 
-@dataclass(frozen=True)
-class RuleRun:
+class RuleRun(msgspec.Struct, frozen=True):
     """What became of one rule."""
 
     rule: Rule
@@ -129,7 +128,9 @@ def _checked(item: object, facts: Facts) -> Finding | Outcome:
         return item
     if not isinstance(item, Finding) or not isinstance(item.saving, Saving):
         raise TypeError(f"the rule gave a {type(item).__name__} that is no finding")
-    return replace(item, saving=replace(item.saving, claims=item.saving.claims & facts.window()))
+    return msgspec.structs.replace(
+        item, saving=msgspec.structs.replace(item.saving, claims=item.saving.claims & facts.window())
+    )
 
 
 def _lacking(facts: Facts, rule: Rule) -> RuleRun | None:
@@ -147,11 +148,11 @@ def judge(facts: Facts, runs: Sequence[RuleRun], trust: TrustGrade) -> tuple[Jud
     """Severity, confidence, ids, overlaps and rank of every finding, best first."""
     judged = [_judge(facts, run.rule, finding, trust) for run in runs for finding in run.findings]
     judged = _distinct(judged)
-    judged = [replace(item, explained_by=_explained_by(item, judged)) for item in judged]
+    judged = [msgspec.structs.replace(item, explained_by=_explained_by(item, judged)) for item in judged]
     judged = _merged(facts, judged, trust)
-    judged = [replace(item, overlaps_with=_overlapping(item, judged)) for item in judged]
+    judged = [msgspec.structs.replace(item, overlaps_with=_overlapping(item, judged)) for item in judged]
     judged.sort(key=_worth)
-    return tuple(replace(item, rank=rank) for rank, item in enumerate(judged, start=1))
+    return tuple(msgspec.structs.replace(item, rank=rank) for rank, item in enumerate(judged, start=1))
 
 
 def _worth(item: Judged) -> tuple[float, str, str]:
@@ -169,8 +170,8 @@ def _merged(facts: Facts, judged: Sequence[Judged], trust: TrustGrade) -> list[J
             continue
         first = result[leader]
         both = _judge(facts, first.rule, combined(first.finding, item.finding), trust)
-        result[leader] = replace(both, identity=first.identity)
-        result.append(replace(item, explained_by=(first.identity,), merged=True))
+        result[leader] = msgspec.structs.replace(both, identity=first.identity)
+        result.append(msgspec.structs.replace(item, explained_by=(first.identity,), merged=True))
     return result
 
 
@@ -213,7 +214,7 @@ def _distinct(judged: list[Judged]) -> list[Judged]:
     for item in judged:
         times = seen.get(item.identity, 0)
         seen[item.identity] = times + 1
-        result.append(replace(item, identity=f"{item.identity}-{times + 1}") if times else item)
+        result.append(msgspec.structs.replace(item, identity=f"{item.identity}-{times + 1}") if times else item)
     return result
 
 

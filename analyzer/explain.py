@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+
+import msgspec
 
 from analyzer.analysis import Analysis
 from analyzer.assemble import assemble
@@ -26,8 +27,7 @@ _PLAIN = Options()
 __all__ = ["RULE_GROUP", "Explained", "Options", "analyse", "analyse_with_facts", "explain_facts", "load_rules"]
 
 
-@dataclass(frozen=True)
-class Explained:
+class Explained(msgspec.Struct, frozen=True):
     """The document and what it was made from.
 
     Args:
@@ -38,7 +38,7 @@ class Explained:
 
     analysis: Analysis
     facts: Facts | None = None
-    claims: Mapping[str, IntervalSet] = field(default_factory=dict)
+    claims: Mapping[str, IntervalSet] = msgspec.field(default_factory=dict)
 
 
 def load_rules() -> tuple[Rule, ...]:

@@ -5,9 +5,10 @@ Everything is frozen and holds numbers, not text made of numbers: the reports ro
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
+
+import msgspec
 
 from analyzer.intervals import EMPTY, IntervalSet
 
@@ -43,16 +44,14 @@ class State(str, Enum):
     CRASHED = "crashed"
 
 
-@dataclass(frozen=True)
-class Bar:
+class Bar(msgspec.Struct, frozen=True):
     """One labelled bar of a chart."""
 
     label: str
     value: float
 
 
-@dataclass(frozen=True)
-class Bars:
+class Bars(msgspec.Struct, frozen=True):
     """A few quantities side by side, all in `unit`."""
 
     title: str
@@ -60,8 +59,7 @@ class Bars:
     bars: tuple[Bar, ...]
 
 
-@dataclass(frozen=True)
-class Series:
+class Series(msgspec.Struct, frozen=True):
     """One quantity over steps or calls, in order, in `unit`."""
 
     title: str
@@ -69,16 +67,14 @@ class Series:
     values: tuple[float, ...]
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """A table's column: heading and the unit of its cells."""
 
     title: str
     unit: Unit
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(msgspec.Struct, frozen=True):
     """Rows of values; a cell is a number in its column's unit, or text."""
 
     title: str
@@ -89,8 +85,7 @@ class Table:
 Evidence = Bars | Series | Table
 
 
-@dataclass(frozen=True)
-class Location:
+class Location(msgspec.Struct, frozen=True):
     """A place in the user's own code, from a recorded Python stack."""
 
     file: str
@@ -98,8 +93,7 @@ class Location:
     function: str | None
 
 
-@dataclass(frozen=True)
-class Advice:
+class Advice(msgspec.Struct, frozen=True):
     """One thing to change.
 
     Args:
@@ -113,8 +107,7 @@ class Advice:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class Saving:
+class Saving(msgspec.Struct, frozen=True):
     """An upper bound of what the fix can save, as time on the clock, not as the cost of the calls.
 
     Args:
@@ -134,8 +127,7 @@ class Saving:
         return self.claims.total_ns + self.kernel_ns
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """One cause of lost time, with everything needed to believe it, change it and check the change.
 
     Args:
@@ -165,8 +157,7 @@ class Finding:
     title: str | None = None
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """Why a rule has no finding: `clear` with the value measured, `not_applicable`, or `cannot_tell` with what it needs."""
 
     state: State

@@ -11,10 +11,10 @@ import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -38,8 +38,7 @@ def missing() -> str | None:
     )
 
 
-@dataclass(frozen=True)
-class TemporalBreakdown:
+class TemporalBreakdown(msgspec.Struct, frozen=True):
     """HTA's split of the time between the first and the last kernel, nanoseconds."""
 
     idle_ns: int
@@ -92,8 +91,7 @@ def overlap_ratio(trace: Trace) -> float | None:
     return percent / 100 if np.isfinite(percent) else None
 
 
-@dataclass(frozen=True)
-class QueueLength:
+class QueueLength(msgspec.Struct, frozen=True):
     """How many launched pieces of work wait on a stream.
 
     Args:
@@ -140,8 +138,7 @@ def queue_lengths(trace: Trace) -> tuple[QueueLength, ...]:
     return tuple(sorted(rows, key=lambda item: (-item.longest, item.stream)))
 
 
-@dataclass(frozen=True)
-class LaunchStatistics:
+class LaunchStatistics(msgspec.Struct, frozen=True):
     """`TraceAnalysis.get_cuda_kernel_launch_stats` in a line: medians over all launches, and how many are out of proportion.
 
     Args:

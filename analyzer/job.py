@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -20,8 +19,7 @@ _PLAIN = Options()
 TRACE_ENDINGS = (".json", ".json.gz", ".json.zst")
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(msgspec.Struct, frozen=True):
     """What became of several traces.
 
     Args:
@@ -87,7 +85,11 @@ def explain_job(paths: Sequence[Path], options: Options = _PLAIN, progress: Prog
     ordered = sorted(zip(rows, explained, strict=True), key=lambda pair: _urgency(pair[0]))
     ranks = tuple(row for row, _ in ordered)
     return Job(
-        tuple(replace(item, analysis=msgspec.structs.replace(item.analysis, ranks=ranks)) for _, item in ordered), True
+        tuple(
+            msgspec.structs.replace(item, analysis=msgspec.structs.replace(item.analysis, ranks=ranks))
+            for _, item in ordered
+        ),
+        True,
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import get_args
+
+import msgspec
 
 from analyzer.analysis import Cause
 
@@ -15,8 +16,7 @@ KNOWN = (STEP, *sorted(cause + CAUSE_SUFFIX for cause in get_args(Cause)))
 _LINE = re.compile(r"^(?P<what>[a-z_]+)\s*<=\s*\+?(?P<limit>\d+(?:\.\d+)?)\s*%$")
 
 
-@dataclass(frozen=True)
-class Limit:
+class Limit(msgspec.Struct, frozen=True):
     """How much one measure may grow.
 
     Args:

@@ -7,8 +7,9 @@ within the other's. Findings at different places of the program are different ch
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import TypeVar
+
+import msgspec
 
 from analyzer.finding import Advice, Confidence, Finding, Saving
 
@@ -41,8 +42,8 @@ def combined(leader: Finding, other: Finding) -> Finding:
     )
     more = saving.total_ns > leader.saving.total_ns
     if more:
-        saving = replace(saving, basis=f"{leader.saving.basis}; {other.saving.basis}")
-    return replace(
+        saving = msgspec.structs.replace(saving, basis=f"{leader.saving.basis}; {other.saving.basis}")
+    return msgspec.structs.replace(
         leader,
         saving=saving,
         fix=_united(leader.fix, other.fix, lambda advice: advice.code),

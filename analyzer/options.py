@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(msgspec.Struct, frozen=True):
     """How to analyse.
 
     Args:
@@ -23,7 +23,7 @@ class Options:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     steps: tuple[int, int] | None = None
-    limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    accepted: Mapping[str, str] = field(default_factory=dict)
+    limits: Mapping[str, Mapping[str, float]] = msgspec.field(default_factory=dict)
+    accepted: Mapping[str, str] = msgspec.field(default_factory=dict)
     deep: bool = False
     strict: bool = False

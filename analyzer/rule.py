@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from analyzer.finding import Finding, Outcome, Unit
 from traces.trace import Capability
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from analyzer.facts import Facts
 
 
-@dataclass(frozen=True)
-class Threshold:
+class Threshold(msgspec.Struct, frozen=True):
     """A limit a rule compares with, and where it comes from.
 
     Args:
@@ -33,8 +33,7 @@ class Threshold:
 Limits = Mapping[str, float]
 
 
-@dataclass(frozen=True)
-class RuleMeta:
+class RuleMeta(msgspec.Struct, frozen=True):
     """What is known of a rule without running it.
 
     Args:
@@ -64,8 +63,7 @@ class RuleMeta:
 Check = Callable[["Facts", Limits], Iterator[Finding | Outcome]]
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """A rule: literal metadata, a pure check, and the page that documents it.
 
     Args:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
+
+import msgspec
 
 from analyzer.facts import Facts
 from analyzer.facts.health import Gravity, Symptom
@@ -11,8 +12,7 @@ from analyzer.facts.health.steps import ENOUGH_STEPS
 from analyzer.finding import Severity
 
 
-@dataclass(frozen=True)
-class TrustGrade:
+class TrustGrade(msgspec.Struct, frozen=True, dict=True):
     """The verdict and what it does to findings.
 
     Args:

@@ -5,11 +5,10 @@ A test compares every frame the reader makes with this table, and a rule may rea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """One column of a frame.
 
     Args:

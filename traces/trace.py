@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,8 +26,7 @@ class Capability(str, Enum):
     MEMORY = "profile_memory=True"
 
 
-@dataclass(frozen=True)
-class Repair:
+class Repair(msgspec.Struct, frozen=True):
     """One kind of defect that was mended while reading.
 
     Args:
@@ -44,8 +44,7 @@ class Repair:
     first_event: int | None = None
 
 
-@dataclass(frozen=True)
-class Stranger:
+class Stranger(msgspec.Struct, frozen=True):
     """Complete events of a category that the reader does not know.
 
     Args:
@@ -61,8 +60,7 @@ class Stranger:
     alone: int
 
 
-@dataclass(frozen=True)
-class Meta:
+class Meta(msgspec.Struct, frozen=True):
     """What the file says of itself.
 
     Args:
@@ -85,7 +83,7 @@ class Meta:
     base_ns: int | None
     device_kind: str
     torch_before: tuple[int, int] | None = None
-    top: dict[str, Any] = field(default_factory=dict)
+    top: dict[str, Any] = msgspec.field(default_factory=dict)
 
     @property
     def devices(self) -> list[dict[str, Any]]:
@@ -106,8 +104,7 @@ class Meta:
         return value if isinstance(value, dict) else {}
 
 
-@dataclass(frozen=True, eq=False)
-class Trace:
+class Trace(msgspec.Struct, frozen=True, eq=False):
     """A trace as frames, one per kind of event; columns are declared in `traces.schema`.
 
     Times are int64 nanoseconds from the earliest event. What an event lacks is NA. Frames must not be changed in place.

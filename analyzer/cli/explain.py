@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -115,9 +114,9 @@ def command(
             where="--baseline",
             fix=f"advisor compare --baseline {baseline} {sources[0]}",
         )
-    options = dataclasses.replace(
-        settings.options_of(config, select=select, ignore=ignore, span=span), deep=deep, strict=strict
-    )
+    from msgspec.structs import replace
+
+    options = replace(settings.options_of(config, select=select, ignore=ignore, span=span), deep=deep, strict=strict)
     if len(sources) > 1 and not request.on_screen:
         ctx.exit(_report_several(sources, options, request))
     if request.on_screen:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from analyzer.facts.labels import matching
@@ -23,8 +23,7 @@ WIDTH = 8
 _POOR_ALIGNMENT = 2
 
 
-@dataclass(frozen=True)
-class Alignment:
+class Alignment(msgspec.Struct, frozen=True):
     """Misaligned GEMMs of the used steps.
 
     Args:

@@ -5,9 +5,9 @@ The stack of a node is recorded when its op has begun and before that op calls t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from analyzer.facts.waits import BACKWARD_NODE, anomaly_checks
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from analyzer.facts import Facts
 
 
-@dataclass(frozen=True)
-class AnomalyChecks:
+class AnomalyChecks(msgspec.Struct, frozen=True):
     """The checks in the used steps.
 
     Args:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from analyzer.facts.op_tree import BoolArray, Int64Array, pick
@@ -21,8 +21,7 @@ _BREAKS = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Attention:
+class Attention(msgspec.Struct, frozen=True):
     """Attention in the used steps.
 
     Args:

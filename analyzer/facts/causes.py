@@ -7,8 +7,8 @@ what the thread that issues the next work is doing; where it does nothing, the m
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -19,8 +19,7 @@ from analyzer.intervals import EMPTY, IntervalSet
 from traces.trace import Trace
 
 
-@dataclass(frozen=True)
-class Waterfall:
+class Waterfall(msgspec.Struct, frozen=True):
     """Exclusive causes of one device's (or the CPU's) time.
 
     Args:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -25,8 +25,7 @@ _CALL = re.compile(r"CompiledFunction(?:Backward)?$")
 _BACKWARD = re.compile(r"CompiledFunctionBackward|autograd::engine::evaluate_function")
 
 
-@dataclass(frozen=True)
-class Compiled:
+class Compiled(msgspec.Struct, frozen=True):
     """Compiled code in the used steps.
 
     Args:

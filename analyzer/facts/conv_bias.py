@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from analyzer.facts.labels import matching
@@ -22,8 +22,7 @@ _NORM = re.compile(r"aten::batch_norm$")
 _BIAS = 2
 
 
-@dataclass(frozen=True)
-class ConvBias:
+class ConvBias(msgspec.Struct, frozen=True):
     """Convolutions followed by a batch normalisation, over the whole trace.
 
     Args:

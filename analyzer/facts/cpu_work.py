@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from analyzer.facts.labels import matching
@@ -26,8 +26,7 @@ _REORDER = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class CpuWork:
+class CpuWork(msgspec.Struct, frozen=True):
     """Ops on the step's thread, inside the used steps; overlapping ones count once.
 
     Args:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import pandas as pd
 
 from analyzer.intervals import IntervalSet
 
 
-@dataclass(frozen=True)
-class DeviceActivity:
+class DeviceActivity(msgspec.Struct, frozen=True):
     """Busy time of one device over the whole trace, as unions over its streams (overlapping kernels count once).
 
     Args:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -22,8 +22,7 @@ _MIN_SIDE = 16
 _BYTES_OF_FLOAT = 4
 
 
-@dataclass(frozen=True)
-class FloatImages:
+class FloatImages(msgspec.Struct, frozen=True):
     """Copies to the device that carry images as 32-bit floats.
 
     Args:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from analyzer.facts.kernel_names import POINTWISE_FAMILIES
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 _COMPILED = re.compile(r"Torch-Compiled Region|CompiledFunction|## Call CompiledFxGraph|CompiledFxGraph")
 
 
-@dataclass(frozen=True)
-class Fusion:
+class Fusion(msgspec.Struct, frozen=True):
     """Pointwise kernels of the used steps, the optimizer's left out (its own rules judge those).
 
     Args:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from analyzer.intervals import EMPTY, IntervalSet
 
@@ -16,8 +17,7 @@ HOST_CAUSES = ("framework", "launch", "python", "device_wait")
 DISPATCH_BOUND_OP_NS = 20_000
 
 
-@dataclass(frozen=True)
-class HostLoss:
+class HostLoss(msgspec.Struct, frozen=True):
     """Time lost to host work.
 
     Args:

@@ -8,8 +8,8 @@ confidence stays low (PG001).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -41,8 +41,7 @@ _PASS_RANGES = re.compile(r"\W*(?:forward|fwd)(?:[ _]?pass)?\W*$", re.IGNORECASE
 _NUMBERS = re.compile(r"\d+")
 
 
-@dataclass(frozen=True)
-class InferredSteps:
+class InferredSteps(msgspec.Struct, frozen=True):
     """Steps found by repetition.
 
     Args:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -17,8 +17,7 @@ SINGLE_PROCESS = "_SingleProcessDataLoaderIter"
 MULTI_PROCESS = "_MultiProcessingDataLoaderIter"
 
 
-@dataclass(frozen=True)
-class InputWait:
+class InputWait(msgspec.Struct, frozen=True):
     """The loader's calls in the used steps.
 
     Args:

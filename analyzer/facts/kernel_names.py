@@ -8,8 +8,9 @@ is called once per distinct name. What a name does not say stays None: it is nev
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from traces.reader.vocabulary import is_collective_kernel
 
@@ -20,8 +21,7 @@ MATRIX_FAMILIES = ("gemm", "conv", "attention")
 POINTWISE_FAMILIES = ("elementwise", "copy", "cat", "reduce", "softmax", "norm")
 
 
-@dataclass(frozen=True)
-class KernelName:
+class KernelName(msgspec.Struct, frozen=True):
     """What one name says.
 
     Args:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 _BROKEN_IDS = 0.5
 
 
-@dataclass(frozen=True)
-class Kernels:
+class Kernels(msgspec.Struct, frozen=True, dict=True):
     """The kernels of the device that stands for the trace which start inside the used steps.
 
     Args:

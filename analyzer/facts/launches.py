@@ -6,8 +6,7 @@ correlation in torch 1.13-2.2). One graph launch has many kernels: they share it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -93,8 +92,7 @@ def lead_median_ns(launched: pd.DataFrame) -> int | None:
     return int(single["lead_ns"].median()) if len(single) else None
 
 
-@dataclass(frozen=True)
-class EarlyStarts:
+class EarlyStarts(msgspec.Struct, frozen=True):
     """Kernels that seem to start before their launch is called: no device can, so host and device do not share a clock.
 
     Args:
@@ -122,8 +120,7 @@ def early_starts(launched: pd.DataFrame) -> EarlyStarts | None:
     return EarlyStarts(len(ahead), len(kernels), int(np.median(ahead)))
 
 
-@dataclass(frozen=True)
-class BlockingLaunches:
+class BlockingLaunches(msgspec.Struct, frozen=True):
     """How many launches outlast their kernel.
 
     Args:

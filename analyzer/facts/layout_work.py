@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 MOVERS = ("aten::contiguous", "aten::clone", "aten::copy_", "aten::_to_copy", "aten::cat")
 
 
-@dataclass(frozen=True)
-class LayoutWork:
+class LayoutWork(msgspec.Struct, frozen=True):
     """Work on the device that stands for the trace, inside the used steps.
 
     Args:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -25,8 +25,7 @@ _BURSTY_SPREAD = 5.0
 _BURSTY_TOP_RATIO = 0.8
 
 
-@dataclass(frozen=True)
-class Loading:
+class Loading(msgspec.Struct, frozen=True):
     """One batch made in the training process, as its ops show it.
 
     Args:
@@ -98,8 +97,7 @@ def _repeated(ops: pd.DataFrame, calls: pd.DataFrame) -> tuple[int | None, tuple
     return best, tuple(str(name) for name in mine.index)
 
 
-@dataclass(frozen=True)
-class WorkerBound:
+class WorkerBound(msgspec.Struct, frozen=True):
     """How short a step can become when loading moves to worker processes, means per used step in nanoseconds.
 
     Args:

@@ -7,9 +7,9 @@ one node of the backward pass: that loop is not the program's.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -44,8 +44,7 @@ _ENGINE = re.compile(r"autograd::")
 _BACKWARD_FUNCTION = re.compile(r"\w*Backward\d*$")
 
 
-@dataclass(frozen=True)
-class Loop:
+class Loop(msgspec.Struct, frozen=True):
     """One repeated unit of ops, over all used steps.
 
     Args:

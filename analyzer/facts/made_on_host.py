@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -25,8 +25,7 @@ _FILLS = frozenset(
 _MOVES = frozenset({"aten::to", "aten::_to_copy"})
 
 
-@dataclass(frozen=True)
-class MadeOnHost:
+class MadeOnHost(msgspec.Struct, frozen=True):
     """Copies to the device whose source was filled just before.
 
     Args:

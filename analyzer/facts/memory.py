@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 _CUDA = 1
 
 
-@dataclass(frozen=True)
-class Allocations:
+class Allocations(msgspec.Struct, frozen=True):
     """Allocator calls of the used steps after the first one; all empty where there is but one.
 
     Args:
@@ -62,8 +61,7 @@ def allocations(facts: Facts) -> Allocations:
     )
 
 
-@dataclass(frozen=True)
-class DeviceMemory:
+class DeviceMemory(msgspec.Struct, frozen=True):
     """How full the memory of the device that stands for the trace gets, from `profile_memory=True`.
 
     Args:

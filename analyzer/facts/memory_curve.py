@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -24,8 +24,7 @@ MOST_ALLOCATORS = 100
 _CPU = 0
 
 
-@dataclass(frozen=True)
-class Allocator:
+class Allocator(msgspec.Struct, frozen=True):
     """An op with what it allocates in the used steps.
 
     Args:
@@ -43,8 +42,7 @@ class Allocator:
     shape: str
 
 
-@dataclass(frozen=True)
-class MemoryCurve:
+class MemoryCurve(msgspec.Struct, frozen=True):
     """Memory of one device.
 
     Args:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 Group = Literal["op", "shape", "kernel", "module"]
 GROUPS: tuple[Group, ...] = ("op", "shape", "kernel", "module")
 
 
-@dataclass(frozen=True)
-class OperatorRow:
+class OperatorRow(msgspec.Struct, frozen=True):
     """One line of the table; times are nanoseconds per step.
 
     Args:
@@ -36,8 +36,7 @@ class OperatorRow:
     tensor_core_ratio: float | None
 
 
-@dataclass(frozen=True)
-class Neighbour:
+class Neighbour(msgspec.Struct, frozen=True):
     """A caller or a callee with the calls between the two, per step."""
 
     name: str
@@ -46,8 +45,7 @@ class Neighbour:
     device_ns: int
 
 
-@dataclass(frozen=True)
-class Example:
+class Example(msgspec.Struct, frozen=True):
     """One call: the step it is in, its start in that step, its length, and its shapes or stream."""
 
     step: int
@@ -56,8 +54,7 @@ class Example:
     detail: str
 
 
-@dataclass(frozen=True)
-class OperatorDetail:
+class OperatorDetail(msgspec.Struct, frozen=True):
     """Around one row of the table."""
 
     row: OperatorRow

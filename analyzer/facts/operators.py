@@ -7,10 +7,10 @@ inside an op (or of the kernel itself). Nested calls of one group count once in 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -32,8 +32,7 @@ FloatArray = npt.NDArray[np.float64]
 TensorCore = Callable[[str], bool | None]
 
 
-@dataclass(frozen=True, eq=False)
-class _Grouped:
+class _Grouped(msgspec.Struct, frozen=True, eq=False):
     """Spans with the group each belongs to; `keys` names the groups."""
 
     tree: SpanTree

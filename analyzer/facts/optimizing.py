@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -31,8 +31,7 @@ _LOOP_PART = 0.6
 _IN_PLACE = re.compile(r"aten::(?:\w+)_$")
 
 
-@dataclass(frozen=True)
-class Optimizing:
+class Optimizing(msgspec.Struct, frozen=True):
     """The optimizer in the used steps.
 
     Args:

@@ -7,9 +7,9 @@ was silent.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from analyzer.intervals import EMPTY, IntervalSet
@@ -44,8 +44,7 @@ _KNOWN = (
 )
 
 
-@dataclass(frozen=True)
-class Pauses:
+class Pauses(msgspec.Struct, frozen=True):
     """Pauses in the used steps, disjoint.
 
     Args:

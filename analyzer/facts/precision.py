@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -28,8 +27,7 @@ _SCALARS = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class MatrixWork:
+class MatrixWork(msgspec.Struct, frozen=True):
     """GEMMs and convolutions of the used steps.
 
     Args:
@@ -115,8 +113,7 @@ def _card_major(facts: Facts) -> int | None:
     return major if isinstance(major, int) else None
 
 
-@dataclass(frozen=True)
-class Casts:
+class Casts(msgspec.Struct, frozen=True):
     """Conversions between 32 and 16 bits in the used steps, the optimizer's left out.
 
     Args:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pandas as pd
 
 from traces.allowed import DISTRIBUTED_KEYS, OWN, PARTLY, is_allowed
@@ -29,8 +29,7 @@ _PLAIN_KEY = re.compile(r"[\w.\- ]{1,40}")
 _MAX_DEPTH = 20
 
 
-@dataclass(frozen=True)
-class Privacy:
+class Privacy(msgspec.Struct, frozen=True):
     """Private content of a trace.
 
     Args:

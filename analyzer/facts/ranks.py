@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 Int64Array = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class RankSkew:
+class RankSkew(msgspec.Struct, frozen=True):
     """Waiting inside collectives that ranks do not share evenly.
 
     Args:
@@ -96,8 +95,7 @@ def rank_skew(every: Sequence[Facts]) -> RankSkew | None:
     )
 
 
-@dataclass(frozen=True)
-class _StepCollectives:
+class _StepCollectives(msgspec.Struct, frozen=True):
     names: list[str]
     dur_ns: Int64Array
 

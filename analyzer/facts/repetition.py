@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from analyzer.intervals import IntervalSet
@@ -20,8 +20,7 @@ _LAUNCHING = ("launch", "framework", "optimizer")
 _BETWEEN_LAUNCHES_NS = 500_000
 
 
-@dataclass(frozen=True)
-class Repetition:
+class Repetition(msgspec.Struct, frozen=True):
     """The used steps compared with one another.
 
     Args:

@@ -7,9 +7,9 @@ two calls of the loader, the first of them found the epoch at its end and shut t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -32,8 +32,7 @@ _MAKING = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Restarts:
+class Restarts(msgspec.Struct, frozen=True):
     """Iterators with workers made in the trace, in order; one element each.
 
     Args:

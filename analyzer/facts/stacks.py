@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -45,8 +45,7 @@ _INSTALLED = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class CodeLine:
+class CodeLine(msgspec.Struct, frozen=True):
     """A place in the user's code.
 
     Args:

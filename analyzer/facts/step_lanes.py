@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -30,8 +30,7 @@ _MARKS = re.compile(r"^(?:ProfilerStep|(?:Iteration|PyTorch Profiler))\b")
 _LOADER = re.compile(r"^enumerate\(DataLoader\)#_?(?:SingleProcess|MultiProcessing)?DataLoaderIter\.__next__$")
 
 
-@dataclass(frozen=True)
-class LanePiece:
+class LanePiece(msgspec.Struct, frozen=True):
     """A drawn piece, times relative to the step; `events` is how many it stands for."""
 
     start_ns: int
@@ -41,8 +40,7 @@ class LanePiece:
     events: int
 
 
-@dataclass(frozen=True, eq=False)
-class Track:
+class Track(msgspec.Struct, frozen=True, eq=False):
     """A lane: disjoint events in order, times relative to the step.
 
     Args:
@@ -112,8 +110,7 @@ class Track:
         return largest
 
 
-@dataclass(frozen=True, eq=False)
-class StepLanes:
+class StepLanes(msgspec.Struct, frozen=True, eq=False):
     """One step.
 
     Args:

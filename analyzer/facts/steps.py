@@ -6,9 +6,9 @@ a device it ends when the last kernel launched in it ends, if that is later, and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -34,8 +34,7 @@ FIRST_STEP_MIN_STEPS = 4
 OUTSIDE = "outside --steps"
 
 
-@dataclass(frozen=True)
-class Steps:
+class Steps(msgspec.Struct, frozen=True, dict=True):
     """The steps of a trace.
 
     Args:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -21,8 +21,7 @@ _SLOW = 1.1
 _BACKWARD = r"autograd::engine::evaluate_function|torch::autograd::|\w+Backward\d*$"
 
 
-@dataclass(frozen=True)
-class LaneSpan:
+class LaneSpan(msgspec.Struct, frozen=True):
     """A drawn span, times relative to the step's start."""
 
     start_ns: int
@@ -31,8 +30,7 @@ class LaneSpan:
     cause: str
 
 
-@dataclass(frozen=True)
-class DrawnLane:
+class DrawnLane(msgspec.Struct, frozen=True):
     """A row of the drawing; `kind` is host or device."""
 
     name: str
@@ -40,8 +38,7 @@ class DrawnLane:
     spans: tuple[LaneSpan, ...]
 
 
-@dataclass(frozen=True)
-class DrawnStep:
+class DrawnStep(msgspec.Struct, frozen=True):
     """The step that is drawn: its ProfilerStep number and its extent in nanoseconds."""
 
     number: int

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -21,8 +21,7 @@ _FULL_SPEED_BYTES = 1024 * 1024
 _LINK_BYTES_PER_NS = {7: 12.0, 8: 24.0, 9: 50.0}
 
 
-@dataclass(frozen=True)
-class Transfers:
+class Transfers(msgspec.Struct, frozen=True):
     """Copies that begin in the used steps on the device that stands for the trace.
 
     Args:
@@ -108,8 +107,7 @@ def steps_touched(facts: Facts, copies: pd.DataFrame) -> int:
     return int((np.searchsorted(starts, used["end_ns"].to_numpy(), side="left") > first).sum())
 
 
-@dataclass(frozen=True)
-class BlockedAfter:
+class BlockedAfter(msgspec.Struct, frozen=True):
     """Waiting that copies to the device cause after their call: `.to()` without `non_blocking=True` synchronises the stream.
 
     Args:

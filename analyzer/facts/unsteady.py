@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 SLOW_RATIO = 1.25
 
 
-@dataclass(frozen=True)
-class Unsteady:
+class Unsteady(msgspec.Struct, frozen=True):
     """Durations of the used steps, without the first of the trace.
 
     Args:

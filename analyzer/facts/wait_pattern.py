@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -23,8 +23,7 @@ WAITING_NS = 1_000_000
 _TOP_RATIO = 0.25
 
 
-@dataclass(frozen=True)
-class WaitPattern:
+class WaitPattern(msgspec.Struct, frozen=True):
     """The loader's calls in the used steps, in order.
 
     Args:

@@ -8,9 +8,9 @@ found an idle device and returned at once destroyed nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -37,8 +37,7 @@ _UNSCALE = r"aten::_amp_foreach_non_finite_check_and_unscale_"
 SCALAR_BYTES = 64
 
 
-@dataclass(frozen=True)
-class Waits:
+class Waits(msgspec.Struct, frozen=True):
     """Waiting calls in the used steps.
 
     Args:

@@ -57,7 +57,8 @@ between epochs is counted, too; the same argument helps it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from analyzer.facts import Facts
 from analyzer.facts.restarts import epoch_steps, restart_seen, seed_drawn_between
@@ -95,8 +96,7 @@ _SPREAD = "spread over the steps of an epoch"
 _NOT_SPREAD = "as if every recording of this length had as many: how long an epoch is was not recorded"
 
 
-@dataclass(frozen=True)
-class _Found:
+class _Found(msgspec.Struct, frozen=True):
     """Restarts in the used steps, however they were seen.
 
     Args:

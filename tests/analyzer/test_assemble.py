@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import Any
 
 import jsonschema
+import msgspec
 import pytest
 
 from analyzer.analysis import Analysis
@@ -88,7 +88,7 @@ def test_each_device_adds_up_exactly() -> None:
 
 
 def test_the_document_follows_the_schema_and_survives_json() -> None:
-    trace = dataclasses.replace(
+    trace = msgspec.structs.replace(
         world(advisor={"unprofiled_step_ns": 90_000, "versions": {"torch": "2.13.0", "python": "3.11.7"}}).trace(),
         repairs=(Repair("bad-number", 2, None, "two numbers"),),
     )

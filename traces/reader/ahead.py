@@ -14,9 +14,10 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
+
+import msgspec
 
 from traces.errors import AdvisorError
 from traces.progress import Progress, silent
@@ -30,8 +31,7 @@ _MOST_PACKED_BYTES = 4 << 20
 _PACKED_ENDINGS = (".gz", ".zst", ".bz2", ".xz")
 
 
-@dataclass(frozen=True)
-class Ahead:
+class Ahead(msgspec.Struct, frozen=True):
     """A file that is being decoded by another process.
 
     Args:

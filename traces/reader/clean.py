@@ -6,9 +6,9 @@ One corrupt duration of 1e12 us makes a whole trace look busy for eleven days. W
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -62,8 +62,7 @@ FRAME_OF = {
 _DEVICE = (Kind.KERNEL, Kind.COPY)
 
 
-@dataclass
-class Quarantine:
+class Quarantine(msgspec.Struct):
     """Events set aside, as columns.
 
     Args:
@@ -74,11 +73,11 @@ class Quarantine:
         reasons: Kind of repair.
     """
 
-    kinds: list[str] = field(default_factory=list)
-    names: list[int] = field(default_factory=list)
-    starts: list[int] = field(default_factory=list)
-    durations: list[int] = field(default_factory=list)
-    reasons: list[str] = field(default_factory=list)
+    kinds: list[str] = msgspec.field(default_factory=list)
+    names: list[int] = msgspec.field(default_factory=list)
+    starts: list[int] = msgspec.field(default_factory=list)
+    durations: list[int] = msgspec.field(default_factory=list)
+    reasons: list[str] = msgspec.field(default_factory=list)
 
     def take(self, tables: dict[Kind, Table], kind: Kind, mask: Mask, reason: str, repairs: Repairs) -> None:
         """Moves the masked events of one table here."""

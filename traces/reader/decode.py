@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from traces.errors import UnreadableTraceError
 from traces.progress import Progress, event_counter
@@ -22,8 +23,7 @@ from traces.reader.shapes import TypedEvents
 from traces.reader.source import STDIN, Source
 
 
-@dataclass(frozen=True)
-class Document:
+class Document(msgspec.Struct, frozen=True):
     """One trace of a file; nearly every file holds one.
 
     Args:
@@ -39,8 +39,7 @@ class Document:
     bare_list: bool
 
 
-@dataclass(frozen=True)
-class Decoded:
+class Decoded(msgspec.Struct, frozen=True):
     """A file that was read to its end.
 
     Args:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -68,7 +68,7 @@ def read_every(path: Path, progress: Progress = silent, *, strict: bool = False)
     except UnreadableTraceError:
         # What does not stand alone is no rank.
         first.repairs.add("several-documents", detail=" (give every rank its own file)")
-        return (replace(traces[0], repairs=first.repairs.listed()),)
+        return (msgspec.structs.replace(traces[0], repairs=first.repairs.listed()),)
     if len(traces) == 1:
         return tuple(traces)
     return tuple(_rank_of_file(trace, index, len(traces)) for index, trace in enumerate(traces))
@@ -81,7 +81,9 @@ def _rank_of_file(trace: Trace, index: int, count: int) -> Trace:
     if not isinstance(meta.distributed.get("rank"), int):
         top = {**top, "distributedInfo": {**meta.distributed, "rank": index, "world_size": count}}
         notes += ("the traces in this file state no rank: they are numbered by their order",)
-    return replace(trace, meta=replace(meta, name=f"{meta.name} ({index + 1} of {count})", top=top), notes=notes)
+    return msgspec.structs.replace(
+        trace, meta=msgspec.structs.replace(meta, name=f"{meta.name} ({index + 1} of {count})", top=top), notes=notes
+    )
 
 
 def _trace(decoded: Decoded, document: Document) -> Trace:

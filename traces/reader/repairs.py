@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from traces.errors import UnreadableTraceError
 from traces.trace import Repair
@@ -44,8 +44,7 @@ MESSAGES = {
 }
 
 
-@dataclass
-class _Count:
+class _Count(msgspec.Struct):
     count: int
     first_offset: int | None
     first_event: int | None

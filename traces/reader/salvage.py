@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Generic
+
+import msgspec
 
 from traces.errors import UnreadableTraceError
 from traces.reader.mend import mend
@@ -36,8 +37,7 @@ _LONG_EVENT = 1 << 20
 _LONG_EVENTS = 100
 
 
-@dataclass
-class Salvaged(Generic[Item]):
+class Salvaged(Generic[Item], msgspec.Struct):
     """What a text gave.
 
     Args:
@@ -46,7 +46,7 @@ class Salvaged(Generic[Item]):
         ended: Whether the list of events was closed within them.
     """
 
-    events: list[Item] = field(default_factory=list)
+    events: list[Item] = msgspec.field(default_factory=list)
     used: int = 0
     ended: bool = False
 

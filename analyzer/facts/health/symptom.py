@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
+
+import msgspec
 
 
 class Gravity(IntEnum):
@@ -14,8 +15,7 @@ class Gravity(IntEnum):
     UNUSABLE = 2
 
 
-@dataclass(frozen=True)
-class Symptom:
+class Symptom(msgspec.Struct, frozen=True):
     """One reason to doubt a trace.
 
     Args:

@@ -262,12 +262,12 @@ def test_pg008_calls_without_a_name() -> None:
 
 
 def test_repairs_are_a_reason_without_a_code() -> None:
-    import dataclasses
+    import msgspec
 
     from traces.trace import Repair
 
     trace = sound().trace()
-    mended = dataclasses.replace(trace, repairs=(Repair("bad-number", 3, 17, "..."),))
+    mended = msgspec.structs.replace(trace, repairs=(Repair("bad-number", 3, 17, "..."),))
     (symptom,) = symptoms(Facts(mended))
     assert (symptom.code, symptom.gravity, symptom.count) == (None, Gravity.CAUTION, 3)
     assert "bad-number (3)" in symptom.message
