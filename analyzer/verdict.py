@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from analyzer.analysis import BoundBy, Verdict
 from analyzer.facts import Facts
-from analyzer.facts.health.warmup import warmup_time
 from analyzer.facts.launches import BLOCKING_RATIO
 from analyzer.units import share
 
@@ -115,7 +114,7 @@ def verdict_of(facts: Facts, totals: Mapping[str, int], *, unusable: bool = Fals
 
 def _warmup_ratio(facts: Facts) -> float:
     """Share of the used steps that start-up work takes: what was recorded beside them binds nothing."""
-    return facts.ratio((warmup_time(facts)[0] & facts.window()).total_ns)
+    return facts.ratio((facts.warmup[0] & facts.window()).total_ns)
 
 
 def verdict(

@@ -19,6 +19,7 @@ from analyzer.facts.devices import DeviceActivity, device_activities
 from analyzer.facts.fusion import Fusion, fusion
 from analyzer.facts.health import Symptom, symptoms
 from analyzer.facts.health.coverage import launches_without_op, sparse_host_events
+from analyzer.facts.health.warmup import warmup_time
 from analyzer.facts.host import HostActivity, main_thread
 from analyzer.facts.host_tree import HostTree, host_tree
 from analyzer.facts.input_wait import InputWait, input_wait
@@ -98,6 +99,11 @@ class Facts:
     def window(self, *, raw: bool = False) -> IntervalSet:
         """The used steps (W), or with `raw` everything between the first and the last host step (W0 of rules.md)."""
         return self.steps.raw_window if raw else self.steps.window
+
+    @cached_property
+    def warmup(self) -> tuple[IntervalSet, int]:
+        """Time of start-up calls, and how many there are; see `health.warmup.warmup_time`."""
+        return warmup_time(self)
 
     @cached_property
     def whole(self) -> IntervalSet:

@@ -78,13 +78,16 @@ class HostTree(msgspec.Struct, frozen=True):
 def host_tree(trace: Trace) -> HostTree:
     """Builds the tree. Of spans with equal extent a range encloses an op, and an op encloses a call."""
     frames: dict[str, pd.DataFrame] = {name: getattr(trace, name) for name in ("annotations", "ops", "runtime")}
-    parts = [
-        frame[["thread", "start_ns", "end_ns", "dur_ns"]].assign(row=range(len(frame))) for frame in frames.values()
-    ]
-    frame = pd.concat(parts, ignore_index=True)
+    columns = {
+        name: np.concatenate([part[name].to_numpy() for part in frames.values()])
+        for name in ("thread", "start_ns", "end_ns", "dur_ns")
+    }
+    frame = pd.DataFrame(
+        columns | {"row": np.concatenate([np.arange(len(part)) for part in frames.values()])}, copy=False
+    )
     frame["name"] = joined([part["name"] for part in frames.values()])
     frame["kind"] = joined([trace.annotations["kind"], constant(None, len(trace.ops)), trace.runtime["kind"]])
     ends = np.cumsum([len(part) for part in frames.values()]).tolist()
     sources = {name: slice(begin, end) for name, begin, end in zip(frames, [0, *ends], ends, strict=False)}
-    nesting = nest(frame["thread"].to_numpy(), frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy())
+    nesting = nest(columns["thread"], columns["start_ns"], columns["end_ns"])
     return HostTree(frame, nesting.parent, sources)

@@ -61,7 +61,6 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.facts.health.instrumentation import heavy_options
-from analyzer.facts.health.warmup import warmup_time
 from analyzer.facts.launches import BLOCKING_RATIO
 from analyzer.facts.loops import loop_time
 from analyzer.finding import Bar, Bars, Column, Finding, Outcome, Saving, Severity, Table, cannot_tell, clear
@@ -146,7 +145,7 @@ def _quiet(facts: Facts, limits: Limits) -> Outcome | None:
     limit = limits["max_lead_rocm_ns" if facts.trace.meta.device_kind == "rocm" else "max_lead_cuda_ns"]
     if lead >= limit:
         return clear(f"kernels are queued: the median launch lead is {duration(lead)}, not below {duration(limit)}")
-    idle = facts.idle - warmup_time(facts)[0]
+    idle = facts.idle - facts.warmup[0]
     ratio = facts.ratio(idle.total_ns)
     if ratio < limits["min_idle_ratio"]:
         return clear(f"the device idles {share(ratio)} of the step, below {share(limits['min_idle_ratio'])}")
@@ -160,7 +159,7 @@ def _claims(facts: Facts) -> IntervalSet:
     owned = facts.waterfall.owned("launch") | facts.waterfall.owned("framework")
     if facts.optimizing.style != "for-loop":
         owned |= facts.waterfall.owned("optimizer") - facts.optimizing.zero_time
-    return owned - warmup_time(facts)[0] - loop_time(facts) - facts.pauses.all
+    return owned - facts.warmup[0] - loop_time(facts) - facts.pauses.all
 
 
 def _evidence(facts: Facts) -> tuple[Bars, Table]:

@@ -56,7 +56,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.health.warmup import WARMUP_SHARE, warmup_time
+from analyzer.facts.health.warmup import WARMUP_SHARE
 from analyzer.finding import Finding, Outcome
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import share
@@ -84,7 +84,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 def _ratio(facts: Facts) -> float:
     """Without marks all of the recording counts, as for the symptom itself."""
     whole = facts.window(raw=not facts.steps.marked).total_ns
-    return warmup_time(facts)[0].total_ns / whole if whole else 0.0
+    return facts.warmup[0].total_ns / whole if whole else 0.0
 
 
 RULE = Rule(META, check, __doc__)

@@ -57,7 +57,7 @@ def main() -> int:
         f"{platform.machine()}, Python {platform.python_version()}; medians of {options.repeat}\n"
     )
     for name, (wall, cpu) in zip(codes, medians, strict=True):
-        ratio = f"   advisor takes {ours[0] / wall:.2f} of it, CPU {ours[1] / cpu:.2f}" if (wall, cpu) != ours else ""
+        ratio = f"   advisor takes {ours[0] / wall:.3f} of it, CPU {ours[1] / cpu:.3f}" if (wall, cpu) != ours else ""
         sys.stdout.write(f"{name:<32} {wall:6.2f} s   CPU {cpu:5.2f} s{ratio}\n")
     sys.stdout.write(f"target: below {TARGET_RATIO} of parse_trace_file\n")
     return 0

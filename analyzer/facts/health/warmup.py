@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from analyzer.facts import Facts
 
 # Calls that create what training then reuses.
-_ONCE = (
+_ONCE = re.compile(
     r"(?:cuda|hip)(?:Malloc|Free|HostAlloc|HostMalloc|StreamCreate|EventCreate|GetDeviceProperties|ModuleLoad|DeviceGetStreamPriority"
     r"|GetDeviceCount|FuncGetAttributes|GraphInstantiate|StreamBeginCapture|SetDevice|DriverEntryPoint)"
     r"|cu(?:ModuleLoad|LibraryLoad|Init|GetProcAddress|CtxCreate|DevicePrimaryCtx)"
@@ -35,7 +36,7 @@ def warmup_time(facts: Facts) -> tuple[IntervalSet, int]:
     Calls that occur in more than half of at least three used steps are no warm-up but a habit, and belong to other rules.
     """
     calls = facts.trace.runtime
-    once = calls[calls["name"].str.match(_ONCE)]
+    once = calls[matching(calls["name"], _ONCE.match)]
     launches = calls[calls["kind"].isin(["launch", "graph_launch"])]
     limit = min(_SLOW_LAUNCH_NS, _SLOW_LAUNCH_TIMES * float(launches["dur_ns"].median())) if len(launches) else 0.0
     slow = launches[launches["dur_ns"] >= max(limit, 1)]
@@ -71,7 +72,7 @@ def _not_habitual(facts: Facts, frame: pd.DataFrame) -> pd.DataFrame:
 
 def check(facts: Facts) -> Iterator[Symptom]:
     """Warm-up that takes at least 5 % of the window."""
-    time, number = warmup_time(facts)
+    time, number = facts.warmup
     whole = facts.window(raw=not facts.steps.marked).total_ns
     ratio = time.total_ns / whole if whole else 0.0
     if ratio >= WARMUP_SHARE:
