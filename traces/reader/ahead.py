@@ -12,6 +12,7 @@ import pickle
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,14 +21,16 @@ from typing import IO, TYPE_CHECKING
 import msgspec
 
 from traces.errors import AdvisorError
-from traces.progress import Progress, silent
+from traces.progress import Progress, event_counter
 
 if TYPE_CHECKING:
     from traces.reader.decode import Decoded
 
-# Larger files take longer to decode than the imports do, and their columns would be in memory twice for a moment.
-_MOST_BYTES = 64 << 20
-_MOST_PACKED_BYTES = 4 << 20
+# The columns, a tenth of the text, are in memory twice for a moment.
+_MOST_BYTES = 1 << 30
+_MOST_PACKED_BYTES = 64 << 20
+# While the other process imports, some thousand reports fit into the pipe.
+_TELL_EVERY_S = 0.1
 _PACKED_ENDINGS = (".gz", ".zst", ".bz2", ".xz")
 
 
@@ -49,14 +52,17 @@ class Ahead(msgspec.Struct, frozen=True):
         from traces.reader.decode import Decoded, decode
 
         if self.pipe is not None and (path, strict, several) == (self.path, self.strict, False):
+            tell = event_counter(progress)
             try:
-                decoded = pickle.load(self.pipe)
+                while not isinstance(sent := pickle.load(self.pipe), Decoded):
+                    done, total, events = sent
+                    tell(events)
+                    progress("reading", done, total)
             except (EOFError, pickle.UnpicklingError):
                 # It could not read the file, or was ended; what is wrong is found out below.
                 pass
             else:
-                assert isinstance(decoded, Decoded)
-                return decoded
+                return sent
         return decode(path, progress, strict, several)
 
 
@@ -83,6 +89,30 @@ def decoding_ahead(path: Path, *, strict: bool) -> Iterator[Ahead]:
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
+
+
+class _Sender:
+    """A progress that writes where reading is, rarely enough never to wait for whoever reads it later.
+
+    Args:
+        pipe: Where to.
+    """
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self._pipe = pipe
+        self._events = 0
+        self._next = time.monotonic() + _TELL_EVERY_S
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Write (done, total, events) if it is time."""
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + _TELL_EVERY_S
+            pickle.dump((done, total, self._events), self._pipe)
+            self._pipe.flush()
+
+    def count_events(self, number: int) -> None:
+        """Take over how many events were decoded."""
+        self._events = number
 
 
 def _worth_it(path: Path) -> bool:
@@ -114,8 +144,8 @@ def _send(path: Path, strict: bool, writing_end: int) -> None:
     try:
         from traces.reader.decode import decode
 
-        decoded = decode(path, silent, strict, False)
         with open(writing_end, "wb") as pipe:
+            decoded = decode(path, _Sender(pipe), strict, False)
             pickle.dump(decoded, pipe, protocol=5)
     except AdvisorError:
         pass

@@ -24,6 +24,8 @@ import json, sys
 from pathlib import Path
 import traces.reader.ahead as ahead
 ahead._cores = lambda: 2
+ahead._TELL_EVERY_S = 0
+told = []
 path = Path(sys.argv[1])
 with ahead.decoding_ahead(path, strict=False) as began:
     exec(sys.argv[2])
@@ -37,12 +39,13 @@ with ahead.decoding_ahead(path, strict=False) as began:
     from traces.errors import UnreadableTraceError
     from traces.reader.read import read
     try:
-        trace = read(path, strict=sys.argv[3] == "strict", decoder=began.decode)
+        trace = read(path, lambda *where: told.append(where), strict=sys.argv[3] == "strict", decoder=began.decode)
     except UnreadableTraceError as error:
         print(json.dumps({"began": began.pipe is not None, "here": bool(here), "error": str(error)}))
     else:
         frames = {name: getattr(trace, name).to_csv() for name in ("ops", "steps", "annotations", "threads")}
-        print(json.dumps({"began": began.pipe is not None, "here": bool(here), "sha256": trace.meta.sha256, "frames": frames}))
+        print(json.dumps({"began": began.pipe is not None, "here": bool(here), "sha256": trace.meta.sha256, "frames": frames,
+            "told": told[-1]}))
 """
 
 
@@ -65,6 +68,11 @@ def test_another_process_decodes_the_same() -> None:
     assert here.pop("here")
     assert not here.pop("began")
     assert ahead == here
+
+
+def test_how_far_it_is_is_told_across() -> None:
+    size = SAMPLE.stat().st_size
+    assert _read(SAMPLE)["told"] == ["reading", size, size]
 
 
 def test_what_is_wrong_with_a_file_is_said_by_the_first_process(tmp_path: Path) -> None:
@@ -102,9 +110,9 @@ def test_nothing_is_begun_without_a_file(tmp_path: Path, missing: str) -> None:
     assert found["error"]
 
 
-def test_files_that_take_longer_than_the_imports_are_read_in_one_process(tmp_path: Path) -> None:
+def test_files_whose_columns_would_take_much_memory_twice_are_read_in_one_process(tmp_path: Path) -> None:
     large = tmp_path / "large.json"
     with large.open("wb") as file:
-        file.truncate(65 << 20)
+        file.truncate((1 << 30) + 1)
     found = _read(large)
     assert not found["began"]
