@@ -11,6 +11,8 @@ from typing import Literal
 
 import msgspec
 
+from analyzer.since import Since
+
 SCHEMA_VERSION = "1.0"
 
 Cause = Literal[
@@ -370,6 +372,7 @@ class Analysis(Document, frozen=True, kw_only=True):
     """The whole answer for one trace; `ranks` is filled where several ranks of one job were given, this one among them.
 
     `timeline` draws the representative step; `slowest` the slowest used one where it is at least a tenth longer than the median.
+    `since` says what changed where a baseline was named.
     """
 
     schema_version: str
@@ -384,6 +387,7 @@ class Analysis(Document, frozen=True, kw_only=True):
     timeline: Timeline
     slowest: Timeline | None = None
     ranks: tuple[RankRow, ...] = ()
+    since: Since | None = None
 
     @property
     def cards(self) -> tuple[FindingDocument, ...]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 
+from analyzer.analysis import Analysis
 from analyzer.compare.comparison import Comparison, compare
+from analyzer.compare.since import since
+from builders import TraceBuilder
 from snapshots import CONDITIONS, finding, snapshot
 
 HOSTILE = (
@@ -43,9 +48,28 @@ def hostile(names: tuple[str, ...] = HOSTILE) -> Comparison:
     return compare(*sides)
 
 
+def against(analysis: Analysis, comparison: Comparison, baseline: str = "main") -> Analysis:
+    """The analysis with what changed since a baseline."""
+    return msgspec.structs.replace(analysis, since=since(baseline, comparison))
+
+
 def empty() -> Comparison:
     return compare([snapshot(count=0, waterfall_ns={})], [snapshot(count=0, waterfall_ns={})])
 
 
 def slower() -> Comparison:
     return compare([snapshot()], [snapshot(11_500_000)])
+
+
+def write_run(path: Path, *, step_us: float, wait_us: float = 0, steps: int = 24) -> Path:
+    """A training loop with the given step time, of which it waits for data."""
+    builder = TraceBuilder()
+    for number in range(steps):
+        at = number * step_us
+        # Steps of measured loops are never equal.
+        busy = step_us - wait_us - 100 - number % 4 * 10
+        builder.step(number, at, step_us)
+        if wait_us:
+            builder.loader(at, wait_us)
+        builder.launch(at + wait_us, kernel_start=at + wait_us + 10, kernel_dur=busy)
+    return builder.write(path)

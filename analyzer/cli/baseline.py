@@ -31,7 +31,7 @@ def save(name: str, paths: tuple[Path, ...], no_redact: bool) -> None:
     options = settings.options_of(settings.configured(None, isolated=False))
     written = save_baseline(name, sides.snapshots_of(traces_in(paths), options, redacted=not no_redact))
     click.echo(f"wrote {written}")
-    click.echo(f"next: advisor compare --baseline {name} after.json")
+    click.echo(f"next: advisor explain after.json --baseline {name}, or advisor compare --baseline {name} after.json")
 
 
 @command.command("list")

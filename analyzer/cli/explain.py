@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from analyzer.cli import documents, output, settings, several
+from analyzer.cli import documents, output, settings, several, since
 from analyzer.cli.documents import Document
 from analyzer.cli.output import FORMATS
 from analyzer.cli.progress import ProgressLine
@@ -34,6 +34,7 @@ class Request:
     asked: bool
     fail_on: str | None
     redacted: bool
+    baseline: str | None
 
     @property
     def on_screen(self) -> bool:
@@ -61,7 +62,7 @@ class Request:
 @click.option(
     "--baseline",
     metavar="NAME",
-    help="In the UI, show what is fixed and new since this baseline, its file, or a trace.",
+    help="Show what is faster, fixed and new since this baseline, its file, or a trace.",
 )
 @click.option("--deep", is_flag=True, help="Add what HolisticTraceAnalysis says of queues and overlap (takes seconds).")
 @click.option("--strict", is_flag=True, help="Refuse a trace that has to be repaired, with exit code 3.")
@@ -107,23 +108,19 @@ def command(
         asked=asked,
         fail_on=fail_on or config.fail_on,
         redacted=not no_redact,
+        baseline=baseline,
     )
-    if baseline is not None and not request.on_screen:
-        raise UsageError(
-            "--baseline is for the UI, and here a document is printed",
-            where="--baseline",
-            fix=f"advisor compare --baseline {baseline} {sources[0]}",
-        )
+    if baseline is not None:
+        since.check(baseline, sources, planned)
     from msgspec.structs import replace
 
     options = replace(settings.options_of(config, select=select, ignore=ignore, span=span), deep=deep, strict=strict)
-    if len(sources) > 1 and not request.on_screen:
-        ctx.exit(_report_several(sources, options, request))
     if request.on_screen:
         code = _show(sources, options, baseline)
         if code is not None:
             ctx.exit(code)
-    ctx.exit(_report(sources[0], options, request) if len(sources) == 1 else _report_several(sources, options, request))
+    alone = len(sources) == 1 and baseline is None
+    ctx.exit(_report(sources[0], options, request) if alone else _report_several(sources, options, request))
 
 
 def _check_saved(path: Path, *, given: bool) -> None:
@@ -189,21 +186,25 @@ def _uncollected() -> Iterator[None]:
 
 
 def _report_several(sources: list[Path], options: Options, request: Request) -> int:
-    """The same for several traces: of one job's ranks the one to look at first, else a line for each."""
+    """The same for several traces, or against a baseline: of one job's ranks the one to look at first, else a line for each."""
     from analyzer.job import explain_job
 
+    before = since.runs(request.baseline, options, redacted=request.redacted) if request.baseline is not None else []
     with ProgressLine() as progress:
         job = explain_job(sources, options, progress)
-    analyses = [item.analysis for item in job.explained]
-    if job.one_job:
-        return _conclude(analyses[0], sources[0], request)
-    if any(document.form != "text" or not document.printed for document in request.documents):
+    if job.one_job or len(sources) == 1:
+        shown = job.first.analysis
+        if request.baseline is not None:
+            shown = since.with_since(job.first, request.baseline, before, redacted=request.redacted)
+        return _conclude(shown, sources[0], request)
+    if request.baseline is not None or any(one.form != "text" or not one.printed for one in request.documents):
         raise UsageError(
             f"{len(sources)} traces were given that are not ranks of one job",
-            where="--format, -o",
+            where="--baseline" if request.baseline is not None else "--format, -o",
             why="a report is of one trace",
             fix="name one of them, or compare them: advisor compare BEFORE AFTER",
         )
+    analyses = [item.analysis for item in job.explained]
     for line in several.overview(analyses):
         click.echo(output.encodable(line))
     return GATE_FAILED if any(_gate_fails(analysis, request.fail_on) for analysis in analyses) else 0

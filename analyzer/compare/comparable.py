@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
 from analyzer.compare.snapshot import Conditions, Snapshot
+from analyzer.since import Difference
 
 MIN_STEPS = 3
 # Differences that make any verdict on the step time meaningless; the others are named beside it.
@@ -24,15 +23,6 @@ _NOTED = {
     "memory": "memory recorded on one side only",
     "shapes": "shapes recorded on one side only",
 }
-
-
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """One condition that differs; a blocking one forbids a verdict."""
-
-    what: str
-    before: str
-    after: str
-    blocking: bool
 
 
 def differences(before: Sequence[Snapshot], after: Sequence[Snapshot]) -> tuple[Difference, ...]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import get_args
 
 import msgspec
 
 from analyzer.analysis import Cause
-from analyzer.compare.comparable import Difference, differences
+from analyzer.compare.comparable import differences
 from analyzer.compare.noise import Change, judge_change
 from analyzer.compare.snapshot import Snapshot, mean_of
+from analyzer.since import Difference, Outcome, RuleChange, RuleState
 
 COMPARISON_VERSION = "1.0"
 # Rows shown of kernels and ops.
@@ -18,9 +19,6 @@ _CHANGED_ROWS = 10
 # A saving counts as come true from this share of what vanished from the rule's cost, as partly true from the second.
 _CONFIRMED = 0.5
 _PARTLY = 0.1
-
-RuleState = Literal["fixed", "new", "still", "not checked"]
-Outcome = Literal["confirmed", "partly", "refuted"]
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,28 +40,6 @@ class CauseChange(msgspec.Struct, frozen=True, kw_only=True):
     cause: Cause
     before_ns: int
     after_ns: int
-
-
-class RuleChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a rule's finding.
-
-    Args:
-        rule: Code.
-        title: Of the finding.
-        state: fixed, new, still (both sides), or not checked after (the rule could not tell).
-        predicted_ns: Upper bound a step that was promised before.
-        left_ns: Upper bound a step that is promised now.
-        realised_ns: How much less the step takes now; None where the rule was not fixed or reduced.
-        outcome: Whether the promise came true; None where nothing was fixed or no verdict is possible.
-    """
-
-    rule: str
-    title: str
-    state: RuleState
-    predicted_ns: int
-    left_ns: int
-    realised_ns: int | None
-    outcome: Outcome | None
 
 
 class NameChange(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,14 +9,12 @@ are known to be still, or inconclusive.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import msgspec
 import numpy as np
 
 from analyzer.compare.level import CONFIDENCE, Float64Array, Move, Runs, moves
-
-Kind = Literal["faster", "slower", "unchanged", "inconclusive"]
+from analyzer.since import Kind
 
 # Fewer steps a side leave only very large changes without any overlap beyond doubt.
 ENOUGH_STEPS = 20

@@ -7,7 +7,7 @@ report itself goes to the page of the job (`GITHUB_STEP_SUMMARY`), which the com
 from __future__ import annotations
 
 from analyzer.analysis import Analysis, FindingDocument
-from analyzer.report import safe, wording
+from analyzer.report import safe, since, wording
 from analyzer.units import count, share
 
 _MOST = 10
@@ -24,7 +24,16 @@ def render(analysis: Analysis) -> str:
     head = f"{wording.verdict(analysis)} {' '.join(wording.outlook(analysis))}"
     if len(cards) > _MOST:
         head += f" {count(len(cards) - _MOST, 'more finding')} in the summary of this job."
-    return "".join([*shown, command("notice", {"title": wording.title(analysis)}, head)])
+    return "".join([*shown, command("notice", {"title": wording.title(analysis)}, head), _since(analysis)])
+
+
+def _since(analysis: Analysis) -> str:
+    if analysis.since is None:
+        return ""
+    level = "warning" if analysis.since.kind == "slower" else "notice"
+    figures = f" {since.figures(analysis.since)}." if analysis.since.kind is not None else ""
+    text = f"{since.answer(analysis.since)}{figures} {since.summary(analysis.since)}"
+    return command(level, {"title": f"advisor: {since.heading(analysis.since)}"}, text)
 
 
 def _finding(one: FindingDocument) -> str:

@@ -11,7 +11,7 @@ from textual.message import Message
 
 from analyzer.tui.messages import Analysed, Failed, Progressed, Stopped
 from analyzer.tui.opened import Opened, Since
-from traces.errors import AdvisorError, UsageError
+from traces.errors import AdvisorError
 
 if TYPE_CHECKING:
     from analyzer.compare.comparison import Comparison
@@ -76,11 +76,12 @@ def job_for(paths: Sequence[Path], options: Options, baseline: str | None = None
         if baseline is None:
             explained = _explained(paths, options, report)
             return Opened(explained, paths=_places(paths, explained), deep=options.deep)
-        before = _before(baseline, options, report)
+        from analyzer.compare.since import runs_before, short_name
+
+        before = runs_before(baseline, options, report)
         explained = _explained(paths, options, report)
         report("comparing", 0, 1)
-        name = Path(baseline).name.partition(".json")[0]
-        since = tuple(Since(name, one) for one in _compared(before, explained))
+        since = tuple(Since(short_name(baseline), one) for one in _compared(before, explained))
         return Opened(explained, since, _places(paths, explained), options.deep)
 
     return Job(analyse)
@@ -110,27 +111,9 @@ def _places(paths: Sequence[Path], explained: Sequence[Explained]) -> tuple[Path
     return tuple(known.get(one.analysis.trace.name) if again and one.facts is not None else None for one in explained)
 
 
-def _before(baseline: str, options: Options, report: Report) -> Sequence[Snapshot]:
-    """The runs to compare with: saved ones, or those of a trace that is named."""
-    from analyzer.compare.baseline import load_baseline
-    from traces.reader.looks import looks_like_trace
-
-    path = Path(baseline)
-    if not looks_like_trace(path):
-        return load_baseline(baseline)
-    from analyzer.compare.snapshot import snapshot
-    from analyzer.explain import analyse_with_facts
-
-    explained = analyse_with_facts(path, options, report)
-    assert explained.facts is not None
-    return [snapshot(explained.analysis, explained.facts)]
-
-
 def _compared(before: Sequence[Snapshot], explained: Sequence[Explained]) -> list[Comparison]:
     from analyzer.compare.comparison import compare
-    from analyzer.compare.snapshot import snapshot
+    from analyzer.compare.since import run_of
 
-    runs = [snapshot(one.analysis, one.facts) for one in explained if one.facts is not None]
-    if len(runs) < len(explained):
-        raise UsageError("a report cannot be compared with a baseline", where="--baseline", fix="give the trace itself")
+    runs = [run_of(one) for one in explained]
     return [compare(before, [run]) for run in runs]

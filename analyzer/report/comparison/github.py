@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.compare.comparison import Comparison, RuleChange
+from analyzer.compare.comparison import Comparison
 from analyzer.compare.gate import GateResult
 from analyzer.report import safe
 from analyzer.report.comparison import rows
 from analyzer.report.github import command
+from analyzer.since import RuleChange
 from analyzer.units import duration
 
 _MOST = 9

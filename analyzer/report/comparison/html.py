@@ -72,7 +72,7 @@ def _page(comparison: Comparison, gate: GateResult | None) -> Page:
 
 
 def _differences(comparison: Comparison) -> Table | None:
-    found = rows.differing(comparison)
+    found = rows.differing(comparison.differences)
     heads = tuple(Head(text) for text in ("What", "Before", "After", "Effect"))
     return Table("Conditions that are not the same on both sides", heads, found) if found else None
 

@@ -34,7 +34,7 @@ def _blocks(comparison: Comparison, gate: GateResult | None) -> Iterator[str]:
         yield "\n".join([f"Gate {state}:", "", *(f"- {code(line, 400)}" for line in gate.lines)])
     differing = [
         [what, cell(_code(before)), cell(_code(after)), effect]
-        for what, before, after, effect in rows.differing(comparison)
+        for what, before, after, effect in rows.differing(comparison.differences)
     ]
     if differing:
         yield table(("differs", "before", "after", "effect"), "llll", differing)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from analyzer.compare.comparison import CauseChange, Comparison, RuleChange, Side
+from collections.abc import Sequence
+
+from analyzer.compare.comparison import CauseChange, Comparison, Side
 from analyzer.report import safe
+from analyzer.since import Difference, RuleChange
 from analyzer.units import count, duration
 
 # A cause that moved by less than this share of the step is noise in the table.
@@ -37,17 +40,28 @@ def side_names(side: Side) -> str:
 
 def answer(comparison: Comparison) -> str:
     """The verdict in one sentence."""
-    if comparison.change is not None:
-        return comparison.change.text[0].upper() + comparison.change.text[1:]
-    blocking = ", ".join(item.what for item in comparison.differences if item.blocking)
+    return verdict(comparison.change.text if comparison.change is not None else None, comparison.differences)
+
+
+def verdict(text: str | None, differences: Sequence[Difference]) -> str:
+    """The answer where there is one, else why there is none."""
+    if text is not None:
+        cleaned = safe.clean(text)
+        return cleaned[:1].upper() + cleaned[1:]
+    blocking = ", ".join(safe.name(item.what, 60) for item in differences if item.blocking)
     return f"Not comparable: {blocking or 'no steps'}. No verdict is given."
 
 
-def differing(comparison: Comparison) -> list[tuple[str, str, str, str]]:
+def differing(differences: Sequence[Difference]) -> list[tuple[str, str, str, str]]:
     """What, before, after, and whether it forbids a verdict."""
     return [
-        (item.what, safe.name(item.before), safe.name(item.after), "no verdict possible" if item.blocking else "noted")
-        for item in comparison.differences
+        (
+            safe.name(item.what, 60),
+            safe.name(item.before),
+            safe.name(item.after),
+            "no verdict possible" if item.blocking else "noted",
+        )
+        for item in differences
     ]
 
 

@@ -42,7 +42,7 @@ def _head(comparison: Comparison, style: Style) -> list[str]:
 
 def _differences(comparison: Comparison, style: Style) -> list[str]:
     lines = [style.paint("What differs between the sides", "title")]
-    for what, before, after, effect in rows.differing(comparison):
+    for what, before, after, effect in rows.differing(comparison.differences):
         sides = f"{before} → {after}" if before and after else before or after
         lines.append(f"  {what} ({effect}): {sides}")
     return lines

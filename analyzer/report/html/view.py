@@ -15,6 +15,7 @@ from analyzer.report.drawing.waterfall import MOST_STEPS, per_step, shown_parts,
 from analyzer.report.html.evidence import Head, Table
 from analyzer.report.html.findings import Finding, findings, small
 from analyzer.report.html.prose import prose
+from analyzer.report.html.since import Since, since
 from analyzer.report.text import causes
 from analyzer.report.text.trust import RECORD_AGAIN
 from analyzer.units import count, duration, share
@@ -58,6 +59,7 @@ class Page:
     figures: tuple[Figure, ...]
     verdict: str
     outlook: str
+    since: Since | None
     doubts_head: str
     doubts: tuple[Markup, ...]
     record_again: str
@@ -100,6 +102,7 @@ def view(analysis: Analysis, data_note: str) -> Page:
         if usable
         else "The trace was read, but no advice can rest on it.",
         outlook=safe.keep_units(" ".join(wording.outlook(analysis))) if usable else "",
+        since=since(analysis),
         doubts_head="Why there is no advice" if not usable else "Notes on trust",
         doubts=tuple(
             prose(f"{one.code} {one.message}" if one.code else one.message, 600) for one in analysis.trust.reasons[:40]

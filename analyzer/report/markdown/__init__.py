@@ -17,6 +17,7 @@ from analyzer.report.markdown.detail import BUDGET, LEVELS, Detail
 from analyzer.report.markdown.escape import cell, code, figure, prose
 from analyzer.report.markdown.evidence import table
 from analyzer.report.markdown.finding import place, section
+from analyzer.report.markdown.since import since
 from analyzer.report.text.findings import IN_FULL, MARKS
 from analyzer.report.text.trust import RECORD_AGAIN
 from analyzer.units import duration, share
@@ -38,8 +39,10 @@ def _blocks(analysis: Analysis, detail: Detail, redacted: bool) -> Iterator[str]
     yield f"{_marker(analysis)}\n### {prose(wording.title(analysis))}"
     if analysis.trust.verdict == "unusable":
         yield from _unusable(analysis)
+        yield since(analysis)
     else:
         yield " ".join([f"**{prose(wording.verdict(analysis), 400)}**", *wording.outlook(analysis)])
+        yield since(analysis)
         yield chart(analysis)
         yield from _findings(analysis, detail)
     yield _ranks(analysis, detail)

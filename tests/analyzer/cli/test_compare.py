@@ -9,25 +9,12 @@ import pytest
 
 from analyzer.cli.main import main
 from builders import TraceBuilder
-
-
-def write(path: Path, *, step_us: float, wait_us: float = 0, steps: int = 24) -> Path:
-    """A training loop with the given step time, of which it waits for data."""
-    builder = TraceBuilder()
-    for number in range(steps):
-        at = number * step_us
-        # Steps of measured loops are never equal.
-        busy = step_us - wait_us - 100 - number % 4 * 10
-        builder.step(number, at, step_us)
-        if wait_us:
-            builder.loader(at, wait_us)
-        builder.launch(at + wait_us, kernel_start=at + wait_us + 10, kernel_dur=busy)
-    return builder.write(path)
+from comparisons import write_run
 
 
 def test_a_fixed_loader_is_confirmed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before = write(tmp_path / "before.json", step_us=10_000, wait_us=4_000)
-    after = write(tmp_path / "after.json", step_us=6_000)
+    before = write_run(tmp_path / "before.json", step_us=10_000, wait_us=4_000)
+    after = write_run(tmp_path / "after.json", step_us=6_000)
     assert main(["compare", str(before), str(after)]) == 0
     out = capsys.readouterr().out
     assert "40.0 % faster" in out
@@ -38,8 +25,8 @@ def test_a_fixed_loader_is_confirmed(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_the_gate_fails_on_a_regression_and_its_exit_code_is_1(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = write(tmp_path / "before.json", step_us=10_000)
-    after = write(tmp_path / "after.json", step_us=11_500)
+    before = write_run(tmp_path / "before.json", step_us=10_000)
+    after = write_run(tmp_path / "after.json", step_us=11_500)
     assert main(["compare", str(before), str(after), "--gate", "step_ns<=+3%", "--format", "json"]) == 1
     document = json.loads(capsys.readouterr().out)
     assert document["change"]["kind"] == "slower"
@@ -51,7 +38,7 @@ def test_folders_are_repeats(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     for side, step in (("before", 10_000), ("after", 10_010)):
         (tmp_path / side).mkdir()
         for run in range(3):
-            write(tmp_path / side / f"run{run}.json", step_us=step + run)
+            write_run(tmp_path / side / f"run{run}.json", step_us=step + run)
     assert main(["compare", str(tmp_path / "before"), str(tmp_path / "after"), "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["before"]["runs"], document["before"]["steps"]) == (3, 72)
@@ -62,8 +49,8 @@ def test_a_baseline_stands_for_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    write(tmp_path / "before.json", step_us=10_000, wait_us=4_000)
-    write(tmp_path / "after.json", step_us=6_000)
+    write_run(tmp_path / "before.json", step_us=10_000, wait_us=4_000)
+    write_run(tmp_path / "after.json", step_us=6_000)
     assert main(["baseline", "save", "main", "before.json"]) == 0
     assert main(["baseline", "list"]) == 0
     assert main(["compare", "--baseline", "main", "after.json", "-o", "report.md"]) == 0
@@ -81,7 +68,7 @@ def test_an_unclear_call_is_wrong_usage(arguments: list[str], capsys: pytest.Cap
 
 def test_an_empty_folder_is_wrong_usage(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    trace = write(tmp_path / "t.json", step_us=10_000, steps=3)
+    trace = write_run(tmp_path / "t.json", step_us=10_000, steps=3)
     assert main(["compare", str(tmp_path / "empty"), str(trace)]) == 2
 
 
@@ -102,7 +89,7 @@ def test_hostile_names_stay_text_in_markdown(tmp_path: Path) -> None:
 
 
 def test_several_documents_in_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before, after = write(tmp_path / "b.json", step_us=10_000), write(tmp_path / "a.json", step_us=11_500)
+    before, after = write_run(tmp_path / "b.json", step_us=10_000), write_run(tmp_path / "a.json", step_us=11_500)
     names = ["r.md", "r.html", "r.json", "r.txt"]
     arguments = [part for name in names for part in ("-o", str(tmp_path / name))]
     assert main(["compare", str(before), str(after), *arguments, "--gate", "step_ns<=+3%"]) == 1
@@ -135,7 +122,7 @@ def test_a_wrong_call_is_told_before_a_trace_is_read(
 def test_the_log_of_github_and_its_summary(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before, after = write(tmp_path / "b.json", step_us=10_000), write(tmp_path / "a.json", step_us=11_500)
+    before, after = write_run(tmp_path / "b.json", step_us=10_000), write_run(tmp_path / "a.json", step_us=11_500)
     summary = tmp_path / "summary.md"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     assert main(["compare", str(before), str(after), "--format", "github", "--gate", "step_ns<=+3%"]) == 1
@@ -147,8 +134,8 @@ def test_the_gate_of_the_configuration_holds_unless_the_call_names_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    write(tmp_path / "b.json", step_us=10_000)
-    write(tmp_path / "a.json", step_us=11_500)
+    write_run(tmp_path / "b.json", step_us=10_000)
+    write_run(tmp_path / "a.json", step_us=11_500)
     (tmp_path / "advisor.toml").write_text('gate = ["step_ns<=+3%"]\n')
     assert main(["compare", "b.json", "a.json"]) == 1
     assert main(["compare", "b.json", "a.json", "--gate", "step_ns<=+20%"]) == 0
@@ -159,7 +146,7 @@ def test_the_gate_of_the_configuration_holds_unless_the_call_names_one(
 
 def test_what_cannot_be_read_or_trusted_has_its_own_exit_code(tmp_path: Path) -> None:
     """Wrong usage before an unreadable file before an untrusted one before the gate."""
-    good, slow = write(tmp_path / "b.json", step_us=10_000), write(tmp_path / "a.json", step_us=11_500)
+    good, slow = write_run(tmp_path / "b.json", step_us=10_000), write_run(tmp_path / "a.json", step_us=11_500)
     gate = ["--gate", "step_ns<=+3%"]
     assert main(["compare", str(good), str(tmp_path / "none.json"), *gate]) == 3
     builder = TraceBuilder()

@@ -1,0 +1,69 @@
+"""What a trace's report says of a baseline: the runs to hold it against, and the answer in short."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from analyzer.compare.baseline import load_baseline
+from analyzer.compare.comparison import Comparison
+from analyzer.compare.snapshot import Snapshot, snapshot
+from analyzer.since import Since
+from traces.errors import UsageError
+from traces.progress import Progress
+from traces.reader.looks import looks_like_trace
+
+if TYPE_CHECKING:
+    from analyzer.explain import Explained, Options
+
+
+def runs_before(baseline: str, options: Options, progress: Progress | None = None) -> list[Snapshot]:
+    """The runs to compare with: saved ones by their name or file, or those of a trace that is named.
+
+    Raises:
+        UsageError: There is no such baseline.
+        UnreadableTraceError: It is a damaged trace.
+    """
+    path = Path(baseline)
+    if not looks_like_trace(path):
+        return list(load_baseline(baseline))
+    from analyzer.explain import analyse_with_facts
+
+    return [run_of(analyse_with_facts(path, options, progress))]
+
+
+def run_of(explained: Explained) -> Snapshot:
+    """What a comparison needs of an analysed trace.
+
+    Raises:
+        UsageError: Only its report is there.
+    """
+    if explained.facts is None:
+        raise UsageError("a report cannot be compared with a baseline", where="--baseline", fix="give the trace itself")
+    return snapshot(explained.analysis, explained.facts)
+
+
+def short_name(baseline: str) -> str:
+    """`main` for `.advisor/baselines/main.json`."""
+    return Path(baseline).name.partition(".json")[0]
+
+
+def since(baseline: str, comparison: Comparison) -> Since:
+    """A comparison as far as the report of its second side tells it.
+
+    Args:
+        baseline: Name or file of the first side.
+        comparison: Of the two.
+    """
+    before, after, change = comparison.before, comparison.after, comparison.change
+    return Since(
+        baseline=short_name(baseline),
+        before_ns=before.mean_ns if before.steps else None,
+        after_ns=after.mean_ns if after.steps else None,
+        before_steps=before.steps,
+        after_steps=after.steps,
+        kind=change.kind if change is not None else None,
+        text=change.text if change is not None else None,
+        differences=comparison.differences,
+        rules=comparison.rules,
+    )

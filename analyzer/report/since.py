@@ -1,0 +1,97 @@
+"""What changed since a baseline, in words, the same in every document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analyzer.report import safe
+from analyzer.report.comparison import rows
+from analyzer.since import RuleChange, RuleState, Since
+from analyzer.units import count, duration
+
+# Findings named in each group; the JSON has all of them.
+_MOST = 8
+_GROUPS: tuple[tuple[RuleState, str, str], ...] = (
+    ("fixed", "fixed", "✓"),
+    ("new", "new", "!"),
+    ("still", "still there", "-"),
+    ("not checked", "could not be checked again", "?"),
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One finding: what became of it, and its bound a step before and now."""
+
+    state: RuleState
+    words: str
+    mark: str
+    rule: str
+    title: str
+    detail: str
+
+
+def heading(since: Since) -> str:
+    """`Since baseline main`."""
+    return f"Since baseline {safe.name(since.baseline, 40)}"
+
+
+def figures(since: Since) -> str:
+    """`178 ms → 133 ms a step (mean of 6 and 5 steps)`; empty where a side has no steps."""
+    if since.before_ns is None or since.after_ns is None:
+        return ""
+    sides = f"mean of {since.before_steps:,} and {count(since.after_steps, 'step')}"
+    return f"{duration(since.before_ns)} → {duration(since.after_ns)} a step ({sides})"
+
+
+def answer(since: Since) -> str:
+    """The verdict in one sentence, or why there is none."""
+    return rows.verdict(since.text, since.differences)
+
+
+def noted(since: Since) -> list[str]:
+    """`another torch: 2.1 → 2.9`, for each condition that is not the same."""
+    return [
+        f"{what}: {f'{before} → {after}' if before and after else before or after}"
+        for what, before, after, _ in rows.differing(since.differences)
+    ]
+
+
+def summary(since: Since) -> str:
+    """`1 finding fixed, 2 new, 3 still there`."""
+    parts: list[str] = []
+    for state, words, _ in _GROUPS:
+        number = sum(rule.state == state for rule in since.rules)
+        if number:
+            parts.append(f"{number} {words}" if parts else f"{count(number, 'finding')} {words}")
+    return f"{', '.join(parts)}." if parts else "No findings on either side."
+
+
+def listed(since: Since) -> list[Row]:
+    """The findings by what became of them, of many the largest."""
+    return [
+        Row(state, words, mark, safe.name(rule.rule, 12), safe.name(rule.title, 80), _detail(rule))
+        for state, words, mark in _GROUPS
+        for rule in [rule for rule in since.rules if rule.state == state][:_MOST]
+    ]
+
+
+def unlisted(since: Since) -> str:
+    """How many `listed` leaves out; empty where none."""
+    left = len(since.rules) - len(listed(since))
+    return f"{count(left, 'more finding')} in the JSON." if left else ""
+
+
+def _detail(rule: RuleChange) -> str:
+    before, now = _most(rule.predicted_ns), _most(rule.left_ns)
+    if rule.state == "new":
+        return f"saves {now} a step" if rule.left_ns else ""
+    if rule.state == "still":
+        return f"{before} a step before, {now} now" if rule.predicted_ns or rule.left_ns else ""
+    promised = f"{before} a step was promised" if rule.predicted_ns else ""
+    came_true = rows.came_true(rule)
+    return f"{promised}; {came_true}" if came_true else promised
+
+
+def _most(ns: int) -> str:
+    return f"at most {duration(ns)}" if ns else "no saving of its own"
