@@ -279,10 +279,12 @@ EvidenceDocument = BarsEvidence | SeriesEvidence | TableEvidence | IntervalsEvid
 
 
 class SavingDocument(Document, frozen=True, kw_only=True):
-    """An upper bound; savings of different findings do not add up. `overlaps_with` names the findings sharing its time.
+    """An upper bound, the rest of the step taken as recorded; savings do not add up.
+
+    `overlaps_with` names the findings sharing its time.
 
     `ratio_max` is a share of the recorded step, which the profiler makes longer; `unprofiled_ratio_max` the same time as a share of
-    a step without it, the most that a stopwatch can show. None where that step was not timed.
+    a step without it, the most that a stopwatch can show while the rest stays as it is. None where that step was not timed.
     """
 
     ns_per_step_max: int

@@ -9,6 +9,9 @@ import msgspec
 
 from traces.trace import Meta
 
+# Beyond what any machine has; a file may say anything.
+_MOST_CORES, _MOST_BYTES = 1000, 2**50
+
 
 class Collected(msgspec.Struct, frozen=True):
     """Facts about the run that no event shows.
@@ -24,6 +27,9 @@ class Collected(msgspec.Struct, frozen=True):
         unprofiled_step_ns: Median step time with the profiler off.
         core_wait_ratio: Share of the recorded steps in which the training thread could run and had no core.
         worker_cpu_ratio: Share of a core that a loader's worker uses, mean of the workers.
+        worker_private_bytes: Memory that a loader's worker holds alone, mean of the workers.
+        memory_bytes: Memory that the run may have: the machine's, or what its container is allowed.
+        memory_available_bytes: What was left of it while the run went on.
         disk_read_bytes_per_s: What the process and its workers read from disk.
         intra_op_threads: torch.get_num_threads().
         omp_num_threads: OMP_NUM_THREADS as set.
@@ -41,6 +47,9 @@ class Collected(msgspec.Struct, frozen=True):
     unprofiled_step_ns: int | None
     core_wait_ratio: float | None
     worker_cpu_ratio: float | None
+    worker_private_bytes: int | None
+    memory_bytes: int | None
+    memory_available_bytes: int | None
     disk_read_bytes_per_s: int | None
     intra_op_threads: int | None
     omp_num_threads: int | None
@@ -59,6 +68,8 @@ def collected(meta: Meta) -> Collected:
     """Reads the top-level key `advisor`, believing nothing about its shape."""
     top = meta.advisor
     loader, dataset, threads = _dict(top.get("loader")), _dict(top.get("dataset")), _dict(top.get("threads"))
+    samples = _dict(top.get("samples"))
+    memory = _dict(samples.get("memory"))
     length, size = _int(dataset.get("length")), _int(dataset.get("sample_bytes"))
     return Collected(
         cores=_int(top.get("usable_cores")) or _int(top.get("cpu_count")),
@@ -69,9 +80,12 @@ def collected(meta: Meta) -> Collected:
         dataset_bytes=length * size if length is not None and size is not None else None,
         profiled_step_ns=_int(top.get("profiled_step_ns")),
         unprofiled_step_ns=_int(top.get("unprofiled_step_ns")),
-        core_wait_ratio=_mean([top.get("core_wait_ratio")]),
-        worker_cpu_ratio=_mean(_dict(top.get("samples")).get("worker_cpu_ratio")),
-        disk_read_bytes_per_s=_int(_dict(top.get("samples")).get("disk_read_bytes_per_s")),
+        core_wait_ratio=_mean([top.get("core_wait_ratio")], _MOST_CORES),
+        worker_cpu_ratio=_mean(samples.get("worker_cpu_ratio"), _MOST_CORES),
+        worker_private_bytes=_bytes(_mean(samples.get("worker_private_bytes"), _MOST_BYTES)),
+        memory_bytes=_int(memory.get("total_bytes")),
+        memory_available_bytes=_int(memory.get("available_bytes")),
+        disk_read_bytes_per_s=_int(samples.get("disk_read_bytes_per_s")),
         intra_op_threads=_int(threads.get("intra_op")),
         omp_num_threads=_int(threads.get("omp_num_threads")),
         cpu_features=_texts(top.get("cpu_features")),
@@ -98,13 +112,17 @@ def _version(value: Any) -> tuple[int, int] | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
-def _mean(values: Any) -> float | None:
-    """The mean of a list of shares; None where it is anything else."""
+def _bytes(value: float | None) -> int | None:
+    return None if value is None else round(value)
+
+
+def _mean(values: Any, most: float) -> float | None:
+    """The mean of a list of numbers from 0 to below `most`; None where it is anything else."""
     if not isinstance(values, list) or not values:
         return None
     good = [
         value
         for value in values
-        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1000
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < most
     ]
     return sum(good) / len(good) if len(good) == len(values) else None

@@ -50,7 +50,8 @@ def outlook(analysis: Analysis) -> Iterator[str]:
         who = f"Together the {cards} findings save" if cards > 1 else "The finding saves"
         saved = f"{duration(mean - reachable)} ({share((mean - reachable) / mean)})"
         times = f"{mean / reachable:.1f} times as fast"
-        yield f"{who} at most {saved}: from {duration(mean)} to {duration(reachable)} {each(analysis)}, {times}."
+        to = f"from {duration(mean)} to {duration(reachable)} {each(analysis)}"
+        yield f"{who} at most {saved}: {to}, {times}, the rest staying as it is."
         if cards > 1:
             yield "They share time, so their savings do not add up."
     elif not analysis.cards:

@@ -55,7 +55,9 @@ def _figures(analysis: Analysis, style: Style) -> Iterator[str]:
     many = len(analysis.cards) > 1
     bound = "together the findings save" if many else "the finding saves"
     shared = " Findings share time, so their savings do not add up." if many else ""
-    text = f"{best} {noun} at best: {bound} at most {duration(saved)} ({share(saved / mean)})."
+    text = (
+        f"{best} {noun} at best: {bound} at most {duration(saved)} ({share(saved / mean)}), the rest staying as it is."
+    )
     first, *others = safe.wrap(text + shared + _unprofiled(analysis), style.width)
     yield first.replace(best, style.paint(best, "title"), 1)
     yield from others

@@ -88,7 +88,9 @@ class HelpScreen(ModalScreen[None]):
         limits = {"high": "20 % of the step or more", "medium": "10 %", "low": "5 %", "info": "less"}
         for name, limit in limits.items():
             lines.append(Content.assemble("  ", (marks[name], f"$sev-{name}"), f" {name:<10}saves at most {limit}"))
-        lines.append(Content.styled("  Savings are upper bounds and do not add up.", "$quiet"))
+        lines.append(
+            Content.styled("  Savings are upper bounds, the rest staying as it is; they do not add up.", "$quiet")
+        )
         figures = f"  12 ms {self._glyphs.arrow} 7 ms: the mean step now, and at best with every finding fixed."
         lines.append(Content.styled(figures, "$quiet"))
         return Content("\n").join(lines)

@@ -61,6 +61,61 @@ def test_not_applicable_without_workers() -> None:
     assert run(RULE, world(workers=0, processes=0)).state is State.NOT_APPLICABLE
 
 
+GIB = 2**30
+
+
+def crowded(*, left: float = 3.0, each: float = 1.5, workers: int = 3) -> TraceBuilder:
+    """Workers for which there are cores, on a machine of 32 GiB."""
+    builder = world(workers=workers)
+    memory = {"total_bytes": 32 * GIB, "available_bytes": round(left * GIB)}
+    builder.top["advisor"]["samples"] = {"worker_private_bytes": [round(each * GIB)] * workers, "memory": memory}
+    return builder
+
+
+def test_workers_fill_the_memory() -> None:
+    found = judged(RULE, crowded())
+    assert (found.severity, found.ns_per_step) == (Severity.INFO, 0)
+    assert found.finding.title == "Loader workers fill the memory"
+    assert found.finding.why == (
+        "3 workers hold 4.5 GiB of memory, 1.5 GiB each, and only 3.0 GiB of 32 GiB (9.4 %) are left: "
+        "when that runs out, the system ends a worker."
+    )
+    # 0.2 GiB are missing to a tenth: one worker less.
+    assert "+   num_workers=2" in found.finding.fix[0].code
+
+
+@pytest.mark.parametrize(
+    ("left", "each", "state"),
+    [
+        (3.1, 1.5, State.FIRED),
+        (3.3, 1.5, State.CLEAR),  # a tenth of the memory is left
+        (3.0, 1.01, State.FIRED),
+        (3.0, 0.99, State.CLEAR),  # something else holds the memory
+    ],
+)
+def test_boundaries_of_the_memory(left: float, each: float, state: State) -> None:
+    assert run(RULE, crowded(left=left, each=each)).state is state
+
+
+def test_one_worker_cannot_become_fewer() -> None:
+    (fix,) = judged(RULE, crowded(workers=1, each=4.0)).finding.fix
+    assert "NumPy array" in fix.code
+
+
+@pytest.mark.parametrize(
+    "samples", [{}, {"memory": None}, {"worker_private_bytes": [None]}, {"memory": {"total_bytes": 0}}]
+)
+def test_memory_that_nobody_sampled_is_not_judged(samples: dict[str, object]) -> None:
+    builder = crowded()
+    builder.top["advisor"]["samples"] = {} if not samples else builder.top["advisor"]["samples"] | samples
+    assert run(RULE, builder).state is State.CLEAR
+
+
+def test_cores_and_memory_are_two_findings() -> None:
+    result = run(RULE, crowded(workers=8))
+    assert [one.title for one in result.findings] == ["Loader workers fill the memory", None]
+
+
 def test_time_and_process_numbers_do_not_matter() -> None:
     plain = judged(RULE, world())
     other = judged(RULE, renamed(shifted(world(), 1e15), 1_000))

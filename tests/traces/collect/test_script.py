@@ -73,7 +73,10 @@ def test_without_optimizer_batches_are_steps(tmp_path: Path) -> None:
     (recording,) = _collect(tmp_path, "evaluate.py").recordings
     _, advisor = _trace(recording.path)
     assert (recording.source, recording.steps, advisor["loader"]["num_workers"]) == ("loader", 6, 1)
-    assert len(advisor["samples"]["worker_cpu_ratio"]) == 1
+    samples = advisor["samples"]
+    assert len(samples["worker_cpu_ratio"]) == 1
+    assert 0 < samples["memory"]["available_bytes"] <= samples["memory"]["total_bytes"]
+    assert 1_000_000 < samples["worker_private_bytes"][0] < samples["resident_bytes"]
 
 
 @pytest.mark.scripts
