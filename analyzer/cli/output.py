@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from traces.errors import UsageError
+from traces.replacing import replacing
 
 FORMATS = ("text", "markdown", "html", "json", "sarif", "github", "svg")
 
@@ -63,7 +62,8 @@ def write(text: str, output: Path | None) -> None:
         click.echo(text, nl=False, color=True)
         return
     try:
-        _replace(output, text)
+        with replacing(output) as file:
+            file.write(text.encode())
     except OSError as error:
         raise UsageError(
             "the report could not be written",
@@ -71,25 +71,6 @@ def write(text: str, output: Path | None) -> None:
             why=error.strerror,
             fix="give -o a place you may write to",
         ) from error
-
-
-def _replace(output: Path, text: str) -> None:
-    if output.exists() and not output.is_file():
-        # A device or a named pipe (/dev/stdout) is written to, never replaced.
-        output.write_text(text, encoding="utf-8")
-        return
-    handle, name = tempfile.mkstemp(dir=output.parent, prefix=f".{output.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        # mkstemp makes the file private; a report gets the rights any new file has here.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, output)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def encodable(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ import msgspec
 
 from analyzer.compare.snapshot import SNAPSHOT_VERSION, Snapshot
 from traces.errors import UsageError
+from traces.replacing import replacing
 
 FOLDER = Path(".advisor") / "baselines"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
@@ -44,11 +44,10 @@ def save_baseline(name: str, runs: Sequence[Snapshot], folder: Path = FOLDER) ->
         msgspec.json.encode(Baseline(version=SNAPSHOT_VERSION, name=name, runs=tuple(runs)), order="deterministic"),
         indent=1,
     )
-    temporary = path.with_suffix(".json.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(text + b"\n")
-        os.replace(temporary, path)
+        with replacing(path) as file:
+            file.write(text + b"\n")
     except OSError as error:
         raise UsageError("the baseline cannot be written", where=str(path), why=error.strerror) from error
     return path

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import gzip
-import os
 import tempfile
 from pathlib import Path
 
 from traces.errors import UsageError
+from traces.replacing import replacing
 
 
 def check_writable(path: Path) -> None:
@@ -28,8 +28,6 @@ def check_writable(path: Path) -> None:
 def write_atomically(path: Path, content: bytes) -> int:
     """Write `content` to `path`, compressed when its name ends in .gz.
 
-    The bytes go to a file beside it that takes the name when it is complete.
-
     Returns:
         The size of the file in bytes.
 
@@ -39,25 +37,11 @@ def write_atomically(path: Path, content: bytes) -> int:
     if path.suffix == ".gz":
         content = gzip.compress(content, mtime=0)
     try:
-        handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            os.chmod(scratch, 0o666 & ~_umask())  # mkstemp makes files only the owner can read
-            os.replace(scratch, path)
-        except BaseException:
-            os.unlink(scratch)
-            raise
+        with replacing(path) as file:
+            file.write(content)
     except OSError as error:
         raise _cannot_write(path, error) from error
     return len(content)
-
-
-def _umask() -> int:
-    """The process's umask, which can only be read by setting it."""
-    current = os.umask(0o022)
-    os.umask(current)
-    return current
 
 
 def _cannot_write(path: Path, error: OSError) -> UsageError:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import IO, Any
 import msgspec
 
 from traces.errors import UsageError
+from traces.replacing import replacing
 
 # Compression level 6 of gzip costs three times as much for a tenth less.
 _LEVEL = 3
@@ -55,18 +54,10 @@ def trace_writer(path: Path) -> Iterator[TraceWriter]:
         UsageError: The folder cannot be written, or the disk is full; an older file is still there.
     """
     try:
-        handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    except OSError as error:
-        raise _cannot_write(path, error) from error
-    try:
-        with os.fdopen(handle, "wb") as file, _text_stream(path, file) as stream:
+        with replacing(path) as file, _text_stream(path, file) as stream:
             yield TraceWriter(stream)
-        os.chmod(scratch, 0o666 & ~_umask())  # mkstemp makes files only the owner can read
-        os.replace(scratch, path)
     except OSError as error:
         raise _cannot_write(path, error) from error
-    finally:
-        Path(scratch).unlink(missing_ok=True)
 
 
 @contextmanager
@@ -90,13 +81,6 @@ def check_output(path: Path, source: Path) -> None:
         raise UsageError("the new trace would replace the old one", where=str(path), fix="give -o another name")
     if not path.parent.is_dir():
         raise UsageError("the folder for the new trace does not exist", where=str(path.parent), fix="create it first")
-
-
-def _umask() -> int:
-    """The process's umask, which can only be read by setting it."""
-    current = os.umask(0o022)
-    os.umask(current)
-    return current
 
 
 def _cannot_write(path: Path, error: OSError) -> UsageError:
