@@ -59,6 +59,11 @@ class Score:
             return False
         return self.timing.rest_gain_ratio > self.bound_ratio + self.noise_ratio
 
+    @property
+    def faulty(self) -> bool:
+        """Whether anything about it is not as it should be."""
+        return bool(self.missed or self.wrong) or self.overshoots
+
 
 def judge(preset: Preset, analyses: Iterable[Analysis], timing: Timing | None) -> Score:
     """Hold what was found in the traces of a preset (one, or one per rank) against what was planted."""
@@ -104,10 +109,17 @@ class Total:
     Args:
         scores: The presets that were judged.
         disturbed: How many were not, because the machine was busy with something else.
+        again: Names of those that failed at the first look and were looked at once more.
     """
 
     scores: tuple[Score, ...]
     disturbed: int = 0
+    again: tuple[str, ...] = ()
+
+    @property
+    def too_busy(self) -> bool:
+        """Whether so many presets were disturbed that the rest says little."""
+        return self.disturbed > MOST_DISTURBED_RATIO * (len(self.scores) + self.disturbed)
 
     @property
     def rules(self) -> dict[str, tuple[int, int, int]]:
@@ -137,7 +149,7 @@ class Total:
             for name, value in (("precision", self.precision), ("recall", self.recall))
             if value < LEAST
         ]
-        if self.disturbed > MOST_DISTURBED_RATIO * (len(self.scores) + self.disturbed):
+        if self.too_busy:
             problems.append(f"{self.disturbed} presets could not be judged: the machine is too busy")
         return problems + [
             f"{score.name}: the remedy saves {score.timing.rest_gain_ratio:.1%}, more than the {score.bound_ratio:.1%} said to be "
@@ -170,6 +182,7 @@ def lines(total: Total, skipped: dict[str, str]) -> list[str]:
             f"{bound:>6} {gain:>6} {rest:>6} {noise:>6}  {'; '.join(complaints)}".rstrip()
         )
     text += [f"{name:<22} skipped: {reason}" for name, reason in skipped.items()]
+    text += [f"{name:<22} failed at the first look; this is the second" for name in total.again]
     text += ["", f"{'rule':<6} {'right':>5} {'wrong':>5} {'missed':>6} {'precision':>9} {'recall':>6}"]
     for code, (right, wrong, missed) in total.rules.items():
         precision = f"{right / (right + wrong):.2f}" if right + wrong else "-"

@@ -9,8 +9,9 @@ batch is made. Without `persistent_workers` that happens at every epoch.
 
 ## How it is measured
 The iterator draws the workers' seed on the training thread (`aten::random_`, `aten::item`) and starts them before its first
-`_MultiProcessingDataLoaderIter.__next__`; a call just before that found the old epoch at its end. Idle time in all three beyond
-a median call, as a share of the used steps. Where the draw is not in the trace: one call of at least 10 times the median of the
+`_MultiProcessingDataLoaderIter.__next__`; a call just before that found the old epoch at its end. Idle time in all three, and in
+the calls after them while the queue (two batches a worker) fills for the first time, beyond a median call, as a share of the used
+steps. Where the draw is not in the trace: one call of at least 10 times the median of the
 others at the beginning of the recording, or with stacks a call of `_get_iterator`. It costs once an epoch: the bound counts the
 share of an epoch that was recorded, where `advisor collect` recorded the size of the data or several beginnings come at equal
 distances; otherwise the severity is low at most.
@@ -59,9 +60,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import msgspec
+import numpy as np
 
 from analyzer.facts import Facts
-from analyzer.facts.restarts import epoch_steps, restart_seen, seed_drawn_between
+from analyzer.facts.restarts import Restarts, epoch_steps, restart_seen, seed_drawn_between
 from analyzer.finding import (
     Advice,
     Confidence,
@@ -92,6 +94,8 @@ META = RuleMeta(
 )
 
 _FEW_CALLS = 3
+# Batches that a loader asks of each worker in advance unless it is told otherwise.
+_PREFETCH = 2
 _SPREAD = "spread over the steps of an epoch"
 _NOT_SPREAD = "as if every recording of this length had as many: how long an epoch is was not recorded"
 
@@ -136,7 +140,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         + (f" of {count(epoch, 'step')}." if epoch else "; how long an epoch is was not recorded."),
         saving=Saving(
             found.time.scaled(_part(facts, found.number, epoch)),
-            basis=f"idle time in the start beyond a median call, {_SPREAD if epoch else _NOT_SPREAD}",
+            basis=f"idle time in the start, until the queue is full, beyond median calls, {_SPREAD if epoch else _NOT_SPREAD}",
         ),
         fix=_FIX,
         verify="Record across the end of an epoch again: no call should stand out.",
@@ -156,8 +160,19 @@ def _marked(facts: Facts) -> _Found | None:
     first = restarts.first
     usual = IntervalSet(first[:, 0], first[:, 0] + int(facts.wait_pattern.median_ns))
     longest = int((first[:, 1] - restarts.ended[:, 0]).max())
-    time = (facts.input_wait.owned & restarts.spans) - usual
+    time = (facts.input_wait.owned & (restarts.spans | _refilling(facts, restarts))) - usual
     return _Found(time, len(restarts), longest, Confidence.HIGH)
+
+
+def _refilling(facts: Facts, restarts: Restarts) -> IntervalSet:
+    """What the calls after each start take beyond a median one: until every worker has made its share the queue is being filled."""
+    pattern = facts.wait_pattern
+    queue = _PREFETCH * (facts.collected.num_workers or 1)
+    begin = np.searchsorted(pattern.start_ns, restarts.first[:, 1])
+    # Not beyond the end of an epoch.
+    end = np.searchsorted(pattern.start_ns, np.append(restarts.ended[1:, 0], np.iinfo(np.int64).max))
+    ranges = [np.arange(low, min(low + queue, high)) for low, high in zip(begin.tolist(), end.tolist(), strict=True)]
+    return pattern.beyond(np.concatenate(ranges), pattern.median_ns)
 
 
 def _unmarked(facts: Facts, min_times: float) -> _Found | Outcome:

@@ -1,4 +1,4 @@
-"""Presets that other programs disturbed are recorded again at the end, but not for ever."""
+"""Presets that other programs disturbed, or that failed, are recorded again at the end, but not for ever."""
 
 from collections import Counter
 from pathlib import Path
@@ -10,8 +10,34 @@ pytest.importorskip("torch")
 
 import analyses
 from analyzer.cli import zoo
+from analyzer.cli.zoo_score import Score, lines
 from traces.collect.zoo.preset import Preset
 from traces.collect.zoo.session import Recorded
+
+
+def score(name: str, **wrong: float) -> Score:
+    """A preset in which nothing but `wrong` is wrong."""
+    return Score(name, frozenset(), {}, wrong, None, None, 1)
+
+
+@pytest.mark.parametrize(
+    ("faults", "looks", "precision"), [([False], 1, 1.0), ([True, False], 2, 1.0), ([True, True], 2, 0.0)]
+)
+def test_what_fails_is_looked_at_once_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, faults: list[bool], looks: int, precision: float
+) -> None:
+    answers = iter(faults)
+    explained = SimpleNamespace(explained=[SimpleNamespace(analysis=analyses.example())])
+    monkeypatch.setattr("traces.collect.zoo.session.record_preset", lambda *_: Recorded([tmp_path / "t"], 0.01))
+    monkeypatch.setattr("analyzer.job.explain_job", lambda paths: explained)
+    monkeypatch.setattr(
+        "analyzer.cli.zoo_score.judge", lambda *_: score("healthy", **({"DL001": 0.2} if next(answers) else {}))
+    )
+    total, _ = zoo.run(tmp_path, ("healthy",), timing=False)
+    assert list(answers) == []
+    assert total.again == (("healthy",) if looks > 1 else ())
+    assert total.precision == precision
+    assert any("second" in line for line in lines(total, {})) is (looks > 1)
 
 
 @pytest.mark.parametrize(("quiet_from", "judged"), [(1, True), (3, True), (4, False)])
@@ -28,6 +54,7 @@ def test_a_disturbed_preset_gets_more_tries(
     explained = SimpleNamespace(explained=[SimpleNamespace(analysis=analyses.example())])
     monkeypatch.setattr("traces.collect.zoo.session.record_preset", record)
     monkeypatch.setattr("analyzer.job.explain_job", lambda paths: explained)
+    monkeypatch.setattr("analyzer.cli.zoo_score.judge", lambda preset, found, timed: score(preset.name))
     total, skipped = zoo.run(tmp_path, ("healthy", "reads-loss"), timing=False)
     assert tries == {"healthy": min(quiet_from, 3), "reads-loss": 1}
     assert {score.name for score in total.scores} == {"reads-loss"} | ({"healthy"} if judged else set())

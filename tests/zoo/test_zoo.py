@@ -15,4 +15,6 @@ def test_the_zoo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     total, skipped = run(tmp_path)
     with capsys.disabled():
         print("", *lines(total, skipped), sep="\n")  # noqa: T201 - the table is what people run this for
+    if total.too_busy:
+        pytest.skip(f"other programs had the cores: {total.disturbed} presets could not be judged")
     assert total.problems == []

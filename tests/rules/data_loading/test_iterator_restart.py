@@ -61,13 +61,18 @@ def restarting(
     shuffle: bool = False,
     device: str | None = "cuda",
     advisor: dict[str, object] | None = None,
+    filling: int = 0,
 ) -> TraceBuilder:
-    """Steps of 100 ms whose loader is exhausted (10 ms), made (30 ms) and fills again (20.5 ms) in those given."""
+    """Steps of 100 ms whose loader is exhausted (10 ms), made (30 ms) and fills again (20.5 ms) in those given.
+
+    In as many steps as `filling` says each batch after the first is late by 10 ms.
+    """
     builder = TraceBuilder(device, advisor=advisor)
     for number in range(steps):
         at = number * 100_000
         builder.step(number, at, 100_000)
-        wait = 500
+        late = any(restart < number <= restart + filling for restart in restarts)
+        wait = 10_500 if late else 500
         if number in restarts:
             builder.loader(at, 10_000, workers=4)
             if not persistent:
@@ -113,6 +118,15 @@ def test_restarts_at_unequal_distances_leave_the_epoch_unknown() -> None:
     found = judged(RULE, restarting((1, 5, 10)))
     assert found.severity is Severity.LOW
     assert "how long an epoch is was not recorded" in found.finding.why
+
+
+@pytest.mark.parametrize(("filling", "counted"), [(1, 1), (3, 3), (4, 4), (5, 4)])
+def test_the_filling_of_the_queue_belongs_to_the_start(filling: int, counted: int) -> None:
+    known = {"loader": {"num_workers": 2}}
+    plain = judged(RULE, restarting((2,), advisor=known))
+    filled = judged(RULE, restarting((2,), advisor=known, filling=filling))
+    # Two batches are asked of each of two workers at once: what is late after those is late for another reason.
+    assert (filled.ns_per_step - plain.ns_per_step) * 12 == pytest.approx(counted * 10_000_000, abs=100)
 
 
 def test_workers_that_stay_are_not_started_again() -> None:
