@@ -102,9 +102,11 @@ def analyse(
     return explain_facts(_facts(path, options, progress, decoder), options, progress).analysis
 
 
-def analyse_with_facts(path: Path, options: Options = _PLAIN, progress: Progress | None = None) -> Explained:
+def analyse_with_facts(
+    path: Path, options: Options = _PLAIN, progress: Progress | None = None, decoder: Decode = decode
+) -> Explained:
     """As `analyse`, with the measurements kept, for views that show more than the document holds."""
-    return explain_facts(_facts(path, options, progress, decode), options, progress)
+    return explain_facts(_facts(path, options, progress, decoder), options, progress)
 
 
 def _facts(path: Path, options: Options, progress: Progress | None, decoder: Decode) -> Facts:

@@ -21,6 +21,7 @@ from traces.errors import AdvisorError, UntrustedTraceError, UsageError
 if TYPE_CHECKING:
     from analyzer.analysis import Analysis
     from analyzer.explain import Options
+    from traces.reader.ahead import Ahead
 
 GATE_FAILED = 1
 _SEVERITIES = ("high", "medium", "low")
@@ -116,7 +117,7 @@ def command(
 
     options = replace(settings.options_of(config, select=select, ignore=ignore, span=span), deep=deep, strict=strict)
     if request.on_screen:
-        code = _show(sources, options, baseline)
+        code = _show_one(sources[0], options, baseline) if len(sources) == 1 else _show(sources, options, baseline)
         if code is not None:
             ctx.exit(code)
     alone = len(sources) == 1 and baseline is None
@@ -139,7 +140,15 @@ def _check_saved(path: Path, *, given: bool) -> None:
         )
 
 
-def _show(paths: list[Path], options: Options, baseline: str | None) -> int | None:
+def _show_one(path: Path, options: Options, baseline: str | None) -> int | None:
+    """As `_show`, for one trace: it is decoded while the interface is imported."""
+    from traces.reader.ahead import decoding_ahead
+
+    with decoding_ahead(path, strict=options.strict) as ahead:
+        return _show([path], options, baseline, ahead)
+
+
+def _show(paths: list[Path], options: Options, baseline: str | None, ahead: Ahead | None = None) -> int | None:
     """Open the terminal UI: on one trace, on all ranks of one job, or on the one of several that is picked.
 
     Returns:
@@ -155,7 +164,7 @@ def _show(paths: list[Path], options: Options, baseline: str | None) -> int | No
     from analyzer.tui.same_job import same_job
 
     if len(paths) == 1 or same_job(paths):
-        return run(paths, options, baseline)
+        return run(paths, options, baseline, ahead)
     from analyzer.tui.pick import pick
 
     path = pick(paths)

@@ -11,23 +11,24 @@ from textual.binding import Binding, BindingType
 from textual.worker import Worker, WorkerState
 
 from analyzer.tui.deeper import Deeper
-from analyzer.tui.drawn import DrawnApp
 from analyzer.tui.job import Job, bug, job_for
 from analyzer.tui.messages import Failed, Progressed
 from analyzer.tui.screens.loading import LoadingScreen
 from analyzer.tui.showing import Showing
+from analyzer.tui.switching import SwitchingApp
 from analyzer.tui.taking import Taking
 from analyzer.tui.terminal import Look, current_look
 
 if TYPE_CHECKING:
     from analyzer.options import Options
+    from traces.reader.ahead import Ahead
 
 # As a shell reports a program ended by Ctrl+C.
 CANCELLED = 130
 STYLES = ("base", "findings", "states", "checks", "operators", "timeline", "memory", "plain")
 
 
-class AdvisorApp(Showing, DrawnApp[int]):
+class AdvisorApp(Showing, SwitchingApp[int]):
     """Ends with the process's exit code.
 
     Args:
@@ -106,16 +107,17 @@ class AdvisorApp(Showing, DrawnApp[int]):
         self.exit(self._exit_code)
 
 
-def run(paths: Sequence[Path], options: Options, baseline: str | None = None) -> int:
+def run(paths: Sequence[Path], options: Options, baseline: str | None = None, ahead: Ahead | None = None) -> int:
     """Show a trace, or the ranks of one job; returns the process's exit code.
 
     Args:
         paths: The trace, or one for each rank.
         options: How to analyse.
         baseline: Name or file of the runs to compare with, or a trace.
+        ahead: Where decoding the trace may have begun already.
     """
     name = paths[0].name if len(paths) == 1 else f"{paths[0].name} and {len(paths) - 1} more"
     path = paths[0] if len(paths) == 1 else None
-    app = AdvisorApp(name, job_for(paths, options, baseline), current_look(), path)
+    app = AdvisorApp(name, job_for(paths, options, baseline, ahead), current_look(), path)
     code = app.run()
     return (app.return_code or 0) if code is None else code

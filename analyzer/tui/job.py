@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from analyzer.compare.comparison import Comparison
     from analyzer.compare.snapshot import Snapshot
     from analyzer.explain import Explained, Options
+    from traces.reader.ahead import Ahead
 
 Report = Callable[[str, int, int], None]
 Analyse = Callable[[Report], Opened]
@@ -62,24 +65,29 @@ def bug(error: BaseException) -> AdvisorError:
     )
 
 
-def job_for(paths: Sequence[Path], options: Options, baseline: str | None = None) -> Job:
+def job_for(paths: Sequence[Path], options: Options, baseline: str | None = None, ahead: Ahead | None = None) -> Job:
     """The job that explains the trace at a path, or the ranks of one job.
 
     Args:
         paths: One trace or report, or the traces of all ranks.
         options: How to analyse.
         baseline: Name or file of the runs to compare with, or a trace.
+        ahead: Where decoding the trace may have begun already.
     """
 
     def analyse(report: Report) -> Opened:
         # pandas and the readers take a quarter of a second to import: inside the thread, behind the first screen.
+        with _set_aside():
+            return opened(report)
+
+    def opened(report: Report) -> Opened:
         if baseline is None:
-            explained = _explained(paths, options, report)
+            explained = _explained(paths, options, report, ahead)
             return Opened(explained, paths=_places(paths, explained), deep=options.deep)
         from analyzer.compare.since import runs_before, short_name
 
         before = runs_before(baseline, options, report)
-        explained = _explained(paths, options, report)
+        explained = _explained(paths, options, report, ahead)
         report("comparing", 0, 1)
         since = tuple(Since(short_name(baseline), one) for one in _compared(before, explained))
         return Opened(explained, since, _places(paths, explained), options.deep)
@@ -87,16 +95,28 @@ def job_for(paths: Sequence[Path], options: Options, baseline: str | None = None
     return Job(analyse)
 
 
-def _explained(paths: Sequence[Path], options: Options, report: Report) -> tuple[Explained, ...]:
+@contextmanager
+def _set_aside() -> Iterator[None]:
+    """No cycle collection of what is made here: it is kept to the end, and going over it takes longer than a key may."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def _explained(paths: Sequence[Path], options: Options, report: Report, ahead: Ahead | None) -> tuple[Explained, ...]:
     from analyzer.explain import Explained, analyse_with_facts
     from analyzer.job import explain_job
     from analyzer.report.load import load
+    from traces.reader.decode import decode
 
     if len(paths) == 1:
         saved = load(paths[0])
         if saved is not None:
             return (Explained(saved),)
-        found = analyse_with_facts(paths[0], options, report)
+        found = analyse_with_facts(paths[0], options, report, ahead.decode if ahead else decode)
         # What a pipe gave is gone by now.
         if not paths[0].is_file() or all(repair.kind != "several-documents" for repair in found.analysis.repairs):
             return (found,)

@@ -7,10 +7,10 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import DataTable, Static
 
 from analyzer.tui.plain import line
+from analyzer.tui.screens.mode import ModeScreen
 from analyzer.tui.screens.rule_page import RulePage
 from analyzer.tui.session import Session
 from analyzer.tui.widgets.check_table import CheckTable
@@ -18,7 +18,7 @@ from analyzer.tui.widgets.key_bar import KeyBar
 from analyzer.tui.widgets.title_bar import TitleBar
 
 
-class ChecksScreen(Screen[None]):
+class ChecksScreen(ModeScreen):
     """Mode 5: what was found, passed, not checked and why."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

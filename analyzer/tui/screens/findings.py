@@ -10,12 +10,12 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container, Horizontal, Vertical
 from textual.content import Content
 from textual.reactive import reactive
-from textual.screen import Screen
 from textual.widgets import ListView
 
 from analyzer.analysis import Analysis, FindingDocument
 from analyzer.tui import changes, clipboard, filtering, outside, wording
 from analyzer.tui.messages import PlaceWanted, TraceWanted
+from analyzer.tui.screens.mode import ModeScreen
 from analyzer.tui.session import Session
 from analyzer.tui.widgets.detail import Detail, Pane
 from analyzer.tui.widgets.evidence_column import EvidenceColumn
@@ -34,7 +34,7 @@ class ListPane(Vertical):
     ALLOW_MAXIMIZE = True
 
 
-class FindingsScreen(Screen[None]):
+class FindingsScreen(ModeScreen):
     """Mode 1. Layout is in styles/findings.tcss only."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

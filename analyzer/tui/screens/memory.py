@@ -11,9 +11,9 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.message import Message
 from textual.reactive import reactive
-from textual.screen import Screen
 
 from analyzer.facts.memory_curve import MemoryCurve
+from analyzer.tui.screens.mode import ModeScreen
 from analyzer.tui.session import Session
 from analyzer.tui.widgets.allocation_table import AllocationTable
 from analyzer.tui.widgets.key_bar import KeyBar
@@ -22,7 +22,7 @@ from analyzer.tui.widgets.notice import Notice, no_memory, only_document
 from analyzer.tui.widgets.title_bar import TitleBar
 
 
-class MemoryScreen(Screen[None]):
+class MemoryScreen(ModeScreen):
     """Curve above, allocating ops below."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

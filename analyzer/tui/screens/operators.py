@@ -13,11 +13,11 @@ from textual.content import Content
 from textual.events import Resize
 from textual.message import Message
 from textual.reactive import reactive
-from textual.screen import Screen
 from textual.widgets import DataTable
 
 from analyzer import units
 from analyzer.facts.operator_rows import GROUPS, Group, OperatorDetail, OperatorRow
+from analyzer.tui.screens.mode import ModeScreen
 from analyzer.tui.screens.operator_page import OperatorPage
 from analyzer.tui.session import Session
 from analyzer.tui.widgets.filter_bar import FilterBar
@@ -35,7 +35,7 @@ NOTHING: dict[Group, str] = {
 }
 
 
-class OperatorsScreen(Screen[None]):
+class OperatorsScreen(ModeScreen):
     """The table, its groups and its filter."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

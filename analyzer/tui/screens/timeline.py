@@ -10,7 +10,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.message import Message
-from textual.screen import Screen
 from textual.widgets import DataTable
 
 from analyzer.analysis import FindingDocument, IntervalsEvidence
@@ -19,6 +18,7 @@ from analyzer.facts.step_lanes import StepLanes
 from analyzer.tui import wording
 from analyzer.tui.draw.timeline import Mark
 from analyzer.tui.messages import FindingWanted
+from analyzer.tui.screens.mode import ModeScreen
 from analyzer.tui.session import Session
 from analyzer.tui.widgets.gap_table import GapTable
 from analyzer.tui.widgets.key_bar import KeyBar
@@ -30,7 +30,7 @@ from analyzer.tui.widgets.title_bar import TitleBar
 NEAR_RATIO = 0.1
 
 
-class TimelineScreen(Screen[None]):
+class TimelineScreen(ModeScreen):
     """Lanes above, gaps below; left and right move in time, up and down from gap to gap."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

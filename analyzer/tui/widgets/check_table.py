@@ -53,17 +53,14 @@ class CheckTable(DataTable[Content]):
         """The check under the cursor."""
         return self._checks[self.cursor_row] if self.row_count else None
 
-    def on_mount(self) -> None:
-        """Fill the table; cells are content, never markup."""
-        self._fill()
-
     def on_resize(self) -> None:
-        """Reasons cut to the new width; the cursor stays."""
+        """Fill the table once its width is known: reasons are cut to it. The cursor stays."""
         row = self.cursor_row
         self._fill()
         self.move_cursor(row=row, animate=False)
 
     def _fill(self) -> None:
+        # Cells are content, never markup.
         rows = [self._cells(check) for check in self._checks]
         room = self.size.width - SCROLLBAR
         self.clear(columns=True)

@@ -19,6 +19,7 @@ from analyzer.tui import wording
 from analyzer.tui.draw import bars
 from analyzer.tui.glyphs import Glyphs
 from analyzer.tui.plain import line
+from analyzer.tui.widgets.filling_table import FillingTable
 
 NUMBER, FIGURE, CAUSE = 4, 8, 16
 # Narrower than this the picture says where a gap starts; than this, the finding alone is named, by its rule.
@@ -28,7 +29,7 @@ CODE = 8
 PADDING, SCROLLBAR = 2, 2
 
 
-class GapTable(DataTable[Content]):
+class GapTable(FillingTable):
     """One row per gap, the longest first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -49,7 +50,7 @@ class GapTable(DataTable[Content]):
         number: int
 
     def __init__(self, findings: Mapping[str, FindingDocument], glyphs: Glyphs) -> None:
-        super().__init__(id="gaps", cursor_type="row", zebra_stripes=False)
+        super().__init__(id="gaps")
         self._glyphs = glyphs
         self._findings = findings
         self._step: StepLanes | None = None
@@ -74,16 +75,16 @@ class GapTable(DataTable[Content]):
         """Columns for the new width; the cursor stays."""
         row = self.cursor_row
         if self._step is not None:
-            self._fill()
+            self._fill(row + 1)
             self.move_cursor(row=row, animate=False)
 
-    def _fill(self) -> None:
+    def _fill(self, least: int = 0) -> None:
         rows = [self._cells(number, gap) for number, gap in enumerate(self._gaps, 1)]
         columns = self._columns(rows)
         self.clear(columns=True)
         for _, name, width in columns:
             self.add_column(name, width=width)
-        self.add_rows([[row[at].truncate(width, ellipsis=True) for at, _, width in columns] for row in rows])
+        self.fill(([row[at].truncate(width, ellipsis=True) for at, _, width in columns] for row in rows), least)
 
     def _columns(self, rows: list[list[Content]]) -> list[tuple[int, str, int]]:
         """Which cell, what is over it, how wide: what the CPU was in takes what it needs, the finding the rest."""

@@ -1,0 +1,68 @@
+"""Modes that were shown before: back at once, as they were left, in the theme of now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import pytest
+from textual.css.stylesheet import Stylesheet
+from textual.dom import DOMNode
+from textual.widgets import DataTable
+
+import analyses
+from analyzer.tui.app import AdvisorApp
+from analyzer.tui.themes import ADVISOR_LIGHT
+from ui import running, settle
+
+MakeApp = Callable[..., AdvisorApp]
+
+
+async def test_no_style_is_read_or_applied_again_for_a_mode_that_was_kept(
+    app_for: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Stylesheet] = []
+    applied: list[DOMNode] = []
+    reparse, update = Stylesheet.reparse, Stylesheet.update_nodes
+
+    def reading(self: Stylesheet) -> None:
+        read.append(self)
+        reparse(self)
+
+    def applying(self: Stylesheet, nodes: Iterable[DOMNode], animate: bool = False) -> None:
+        every = list(nodes)
+        applied.extend(every)
+        update(self, every, animate)
+
+    monkeypatch.setattr(Stylesheet, "reparse", reading)
+    monkeypatch.setattr(Stylesheet, "update_nodes", applying)
+    async with running(app_for(analyses.example())) as pilot:
+        read.clear()
+        await pilot.press("5")
+        await settle(pilot)
+        assert not read
+        table = pilot.app.screen.query_one(DataTable)
+        await pilot.press("1")
+        await settle(pilot)
+        applied.clear()
+        await pilot.press("5")
+        await settle(pilot)
+        assert pilot.app.screen.query_one(DataTable) is table
+        assert table not in applied
+        assert not read
+
+
+async def test_a_theme_chosen_meanwhile_is_applied_to_a_kept_mode(app_for: MakeApp) -> None:
+    async with running(app_for(analyses.example())) as pilot:
+        await pilot.press("5", "1")
+        await settle(pilot)
+        before = pilot.app.screen.styles.background
+        pilot.app.theme = ADVISOR_LIGHT.name
+        await settle(pilot)
+        light = pilot.app.screen.styles.background
+        assert light != before
+        await pilot.press("5")
+        await settle(pilot)
+        assert pilot.app.screen.styles.background == light
+        await pilot.press("2")
+        await settle(pilot)
+        assert pilot.app.screen.styles.background == light
