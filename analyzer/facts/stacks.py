@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analyzer.facts.labels import texts
+from analyzer.facts.labels import matching, texts
 from analyzer.facts.nesting import nest
 from analyzer.facts.open_spans import OpenSpans
 from analyzer.facts.second_pass import places
@@ -69,6 +69,16 @@ def parse_frame(name: str) -> CodeLine | None:
     if not file.startswith("/") and (top in _PACKAGE_NAMES or top in sys.stdlib_module_names):
         return None
     return CodeLine(file, int(match["line"]), match["function"])
+
+
+def _in_backward(ops: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Whether an op is called by a node of the backward pass: the line that calls its like elsewhere is not its own."""
+    node = matching(ops["name"], lambda name: name.startswith("autograd::engine::evaluate_function"))
+    thread, start, end = (ops[name].to_numpy() for name in ("thread", "start_ns", "end_ns"))
+    inside = np.zeros(len(ops), dtype=bool)
+    for own in (thread == one for one in np.unique(thread[node])):
+        inside[own] = IntervalSet(start[own & node], end[own & node]).contains(start[own])
+    return inside & ~node
 
 
 def relative(files: list[str]) -> dict[str, str]:
@@ -127,7 +137,7 @@ class Stacks:
         nearest = np.array([_nearest(text) for text in texts] + [""], dtype=object)
         names = nearest[stacks.cat.codes.to_numpy()] if len(texts) else np.full(len(ops), "", dtype=object)
         if not len(texts) and not len(self._trace.python):
-            names = self._from_second_pass(ops["name"])
+            names = np.where(_in_backward(ops), "", self._from_second_pass(ops["name"]))
         has = names != ""
         found: pd.DataFrame = (
             ops.loc[has, ["thread", "start_ns", "end_ns"]].assign(name=names[has]).reset_index(drop=True)

@@ -39,7 +39,8 @@ At most the idle time inside the loader; what moves to the device takes device t
 
 ## When it is wrong
 Workers that wait for storage need no cores: more of them would help, and so would faster storage. A trace does not show
-which of the two it is.
+which of the two it is. Where other programs had the cores, loading looks dearer than it is: if `advisor collect` saw that the
+thread had no core for long enough to matter, the rule cannot tell.
 
 ## Thresholds
 - `min_ratio`: share of the used steps that waiting owns from which the rule fires.
@@ -97,6 +98,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if fastest <= rest:
         yield clear(
             f"{count(room, 'worker')} could make a batch in {duration(fastest)}; the rest takes {duration(rest)}"
+        )
+        return
+    if wait.single_process and (core_ns - facts.per_step(facts.without_core_ns)) / room <= rest:
+        lacked = share(facts.ratio(facts.without_core_ns))
+        yield cannot_tell(
+            f"a batch took {duration(core_ns)}, but the thread had no core for {lacked} of the steps; record on a quiet machine"
         )
         return
     yield Finding(

@@ -48,6 +48,7 @@ def record(
     """
     import torch
 
+    from traces.collect.batch_size import first_batch
     from traces.collect.metadata import (
         SCHEMA_VERSION,
         describe_dataset,
@@ -67,7 +68,7 @@ def record(
         recorder = Recorder(
             raw, device, wait=wait, warmup=warmup, active=active, prefetched=prefetched, stacks=stacks, shapes=shapes
         )
-        with recorder:
+        with recorder, first_batch(loader) as seen:
             yield recorder
         if not recorder.exported:
             raise UsageError(
@@ -81,7 +82,7 @@ def record(
             "device": device.type,
             "batch_size": loader.batch_size if loader is not None else None,
             "loader": describe_loader(loader) if loader is not None else None,
-            "dataset": describe_dataset(loader) if loader is not None else None,
+            "dataset": describe_dataset(loader, seen.sample_bytes(loader)) if loader is not None else None,
             "profiler": {"wait": wait, "warmup": warmup, "active": active},
             "versions": describe_versions(),
             **describe_process(),

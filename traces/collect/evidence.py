@@ -18,6 +18,7 @@ from traces.collect.paths import PathCleaner
 _FRAME = re.compile(r"(?P<file>.+\.py)\((?P<line>\d+)\): (?P<function>.+)")
 _INSTALLED = re.compile(r"(?:site|dist)-packages[/\\]|[/\\]lib[/\\]python\d|trace_advisor_hook\.py$")
 _MOST = 400
+_NODE = "autograd::engine::evaluate_function"
 
 
 class _Event(msgspec.Struct):
@@ -63,13 +64,22 @@ def where_table(path: Path, roots: tuple[Path, ...]) -> list[dict[str, Any]]:
 def _count(
     events: list[_Event], cleaner: PathCleaner, roots: tuple[Path, ...], counts: Counter[tuple[str, str, int, str]]
 ) -> None:
-    """Walk a thread in time order and credit each operator to the innermost open frame of the user's."""
+    """Walk a thread in time order and credit each operator to the innermost open frame of the user's.
+
+    What the backward pass calls has no line of its own: the frame around it only says `backward()`, and crediting that would
+    outvote the line that calls the same operator in the forward pass.
+    """
     open_frames: list[tuple[float, tuple[str, int, str] | None]] = []
+    node_end, outside = 0.0, 0
     for event in events:
         while open_frames and open_frames[-1][0] <= event.ts:
             open_frames.pop()
         if event.cat == "python_function":
             open_frames.append((event.ts + event.dur, _own(event.name, cleaner, roots)))
+            continue
+        if event.name.startswith(_NODE):
+            node_end, outside = event.ts + event.dur, len(open_frames)
+        elif event.ts < node_end and not any(place for _, place in open_frames[outside:]):
             continue
         place = next((place for _, place in reversed(open_frames) if place), None)
         if place is not None and not event.name.startswith("ProfilerStep"):

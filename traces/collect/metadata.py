@@ -112,10 +112,10 @@ def describe_loader(loader: DataLoader[Any]) -> dict[str, Any]:
     }
 
 
-def describe_dataset(loader: DataLoader[Any]) -> dict[str, Any]:
-    """Samples in a loader's data set; None where it is a stream."""
+def describe_dataset(loader: DataLoader[Any], sample_bytes: int | None) -> dict[str, Any]:
+    """Samples in a loader's data set, None where it is a stream; and the bytes of one, None where unknown."""
     data = loader.dataset
-    return {"length": len(data) if isinstance(data, Sized) else None}
+    return {"length": len(data) if isinstance(data, Sized) else None, "sample_bytes": sample_bytes}
 
 
 def _flags() -> dict[str, Any]:

@@ -61,3 +61,13 @@ def test_recorded_stacks_win() -> None:
     assert Stacks(trace).commonest([item["thread"]], [item["start_ns"]], int(item["thread"])) == CodeLine(
         "other.py", 5, "main"
     )
+
+
+def test_what_the_backward_pass_calls_has_no_line() -> None:
+    builder = _builder([_row()])
+    builder.op("autograd::engine::evaluate_function: MulBackward0", 40, 20)
+    builder.op("aten::item", 45, 5)
+    trace = builder.trace()
+    items = trace.ops[trace.ops["name"] == "aten::item"]
+    found = Stacks(trace).nearest(int(items["thread"].iloc[0]), items["start_ns"].to_numpy())
+    assert found.tolist() == ["src/train.py(12): step", ""]

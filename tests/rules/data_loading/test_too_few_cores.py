@@ -49,6 +49,14 @@ def test_boundary_of_the_share(rest: float, state: State) -> None:
     assert run(RULE, builder).state is state
 
 
+@pytest.mark.parametrize(("without_core", "state"), [(0.49, State.FIRED), (0.51, State.CANNOT_TELL)])
+def test_time_without_a_core_is_no_cost_of_a_batch(without_core: float, state: State) -> None:
+    builder = world()
+    builder.top["advisor"]["core_wait_ratio"] = without_core
+    # Of 80 ms a step at least 20 ms must be loading to take longer than the rest: 60 ms less half of the step.
+    assert run(RULE, builder).state is state
+
+
 def test_fires_where_every_core_has_a_worker_and_training_still_waits() -> None:
     found = judged(RULE, world(workers=3, cores=4))
     assert found.confidence is Confidence.MEDIUM

@@ -13,6 +13,7 @@ pytest.importorskip("torch")
 
 import torch
 from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from traces.collect import record
 from traces.errors import UsageError
@@ -30,7 +31,19 @@ def test_marked_steps_are_recorded(tmp_path: Path) -> None:
     assert steps == ["ProfilerStep#3", "ProfilerStep#4", "ProfilerStep#5"]
     assert trace["advisor"]["loader"]["batch_size"] == 4
     assert trace["advisor"]["unprofiled_steps"] == 20
-    assert trace["advisor"]["dataset"] == {"length": 200}
+    assert trace["advisor"]["dataset"] == {"length": 200, "sample_bytes": 16}
+
+
+def test_other_loaders_and_batches_without_tensors_tell_no_size(tmp_path: Path) -> None:
+    loader = DataLoader([{"text": "a"}] * 40, batch_size=4)  # type: ignore[arg-type]
+    other = DataLoader(TensorDataset(torch.randn(40, 4)))
+    draw = _BaseDataLoaderIter.__next__
+    with record(tmp_path / "t.json", wait=2, warmup=1, active=3, loader=loader) as recorder:
+        for _ in zip(loader, other, strict=False):
+            recorder.step()
+    advisor = json.loads((tmp_path / "t.json").read_bytes())["advisor"]
+    assert advisor["dataset"] == {"length": 40, "sample_bytes": None}
+    assert _BaseDataLoaderIter.__next__ is draw
 
 
 @pytest.mark.skipif(not Path("/proc/thread-self/schedstat").exists(), reason="the system does not tell")

@@ -1,4 +1,7 @@
-"""Runs the methods one after the other: timed repeats first, then a separate run under the profiler."""
+"""Times the methods in turns, a repeat of each, then records a separate run of each under the profiler.
+
+In turns, because a machine that gets slower or faster meanwhile would make the methods that run then look so.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from traces.collect.api import record
 from traces.collect.cores import usable_cores
@@ -21,7 +24,6 @@ from traces.collect.run import Progress
 from traces.errors import UsageError
 
 if TYPE_CHECKING:
-    from traces.collect.data import DataSource
     from traces.collect.experiment.training import Trainer
 
 _RECORDED_STEPS = 45
@@ -69,7 +71,7 @@ class ExperimentConfig:
 
 
 def run_experiment(config: ExperimentConfig, progress: Progress) -> Iterator[MethodResult | Skipped]:
-    """Run every method, giving each result as soon as it is there.
+    """Run every method; all are timed before the first result is given.
 
     Args:
         config: What to compare.
@@ -95,39 +97,55 @@ def run_experiment(config: ExperimentConfig, progress: Progress) -> Iterator[Met
     check_writable(config.output / "standard.json")
     source = find_data(config.data_dir, progress)
     chosen = config.chosen()
-    for number, method in enumerate(chosen):
-        progress(number, len(chosen), method.title)
-        reason = _missing(method, device.type)
-        if reason:
-            yield Skipped(method.name, method.title, reason)
-            continue
-        setup = _suit(method.setup)
-        yield _run(config, method, source, lambda seed, setup=setup: Trainer(setup, config.model, device, source, seed))
-    progress(len(chosen), len(chosen), "done")
+    reasons = {method: _missing(method, device.type) for method in chosen}
+    runs = [method for method in chosen if not reasons[method]]
+    done, total = 0, len(runs) * (config.repeats + 1)
+
+    def make(method: Method, seed: int) -> Trainer:
+        nonlocal done
+        progress(done, total, method.title)
+        done += 1
+        trainer = Trainer(_suit(method.setup), config.model, device, source, seed)
+        trainer.warm_up()
+        return trainer
+
+    times: dict[Method, list[_Repeat]] = {method: [] for method in runs}
+    for repeat in range(config.repeats):
+        for method in runs:
+            times[method].append(_time(config, method, repeat, make(method, config.seed + repeat)))
+    for method in chosen:
+        if reasons[method]:
+            yield Skipped(method.name, method.title, reasons[method])
+        else:
+            yield _record(config, method, make(method, config.seed), times[method])
+    progress(total, total, "done")
 
 
-def _run(config: ExperimentConfig, method: Method, source: DataSource, make: Any) -> MethodResult:
-    """Time the repeats, then record."""
-    totals, losses, accuracies = [], [], []
+class _Repeat(NamedTuple):
+    total_ns: int
+    loss: float
+    accuracy: float
+
+
+def _time(config: ExperimentConfig, method: Method, repeat: int, trainer: Trainer) -> _Repeat:
+    """One timed repeat; evaluation and start-up are left out."""
+    spent, loss = 0, 0.0
     with _tensorboard(config, method) as log:
-        for repeat in range(config.repeats):
-            trainer: Trainer = make(config.seed + repeat)
-            trainer.warm_up()
-            spent, loss = 0, 0.0
-            for epoch in range(config.epochs):
-                started = time.perf_counter_ns()
-                loss = trainer.epoch()
-                spent += time.perf_counter_ns() - started
-                log(repeat, epoch, loss, trainer)
-            totals.append(spent)
-            losses.append(loss)
-            accuracies.append(trainer.accuracy(source))
+        for epoch in range(config.epochs):
+            started = time.perf_counter_ns()
+            loss = trainer.epoch()
+            spent += time.perf_counter_ns() - started
+            log(repeat, epoch, loss, trainer)
+    return _Repeat(spent, loss, trainer.accuracy(trainer.source))
+
+
+def _record(config: ExperimentConfig, method: Method, trainer: Trainer, repeats: list[_Repeat]) -> MethodResult:
+    """The trace of a method that is timed already."""
     path = config.output / f"{method.name}.json"
-    trainer = make(config.seed)
-    trainer.warm_up()
     with record(path, wait=5, warmup=3, active=6, loader=trainer.loader) as recorder:
         trainer.steps(_RECORDED_STEPS, recorder.step)
-    return MethodResult(method.name, method.title, tuple(totals), config.epochs, tuple(losses), tuple(accuracies), path)
+    totals, losses, accuracies = zip(*repeats, strict=True)
+    return MethodResult(method.name, method.title, totals, config.epochs, losses, accuracies, path)
 
 
 class _tensorboard:
