@@ -124,12 +124,26 @@ class Trust(Document, frozen=True, kw_only=True):
 
 
 class Repair(Document, frozen=True, kw_only=True):
-    """Something the reader had to mend, counted."""
+    """Something the reader had to mend, counted; with the first one's byte in the text and number of the event, where known."""
 
     kind: str
     count: int
     first_offset: int | None
+    first_event: int | None = None
     message: str
+
+
+class Total(Document, frozen=True, kw_only=True):
+    """A sum over the whole file that the analysis does not take as it stands there.
+
+    `events` is a frame, or `recording` for the time from the first event to the last end. `raw_ns` adds up what the file states;
+    `cleaned_ns` leaves out what was set aside, and counts once what overlaps on one stream of a device.
+    """
+
+    events: str
+    set_aside: int
+    raw_ns: int
+    cleaned_ns: int
 
 
 class Verdict(Document, frozen=True, kw_only=True):
@@ -375,6 +389,7 @@ class Analysis(Document, frozen=True, kw_only=True):
 
     `timeline` draws the representative step; `slowest` the slowest used one where it is at least a tenth longer than the median.
     `since` says what changed where a baseline was named.
+    `totals` holds the sums over the file that differ from those of the analysis.
     """
 
     schema_version: str
@@ -390,6 +405,7 @@ class Analysis(Document, frozen=True, kw_only=True):
     slowest: Timeline | None = None
     ranks: tuple[RankRow, ...] = ()
     since: Since | None = None
+    totals: tuple[Total, ...] = ()
 
     @property
     def cards(self) -> tuple[FindingDocument, ...]:

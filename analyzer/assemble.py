@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, cast
 
+import msgspec
 import pandas as pd
 
 from analyzer import analysis as doc
@@ -13,6 +14,7 @@ from analyzer.engine import Judged, RuleRun, reachable_ns
 from analyzer.facts import Facts
 from analyzer.facts.cause_names import CAUSES
 from analyzer.facts.causes import Waterfall
+from analyzer.facts.recorded_totals import recorded_totals
 from analyzer.facts.timeline import DrawnStep, lanes, representative_step, slowest_step
 from analyzer.finding import Bars, Evidence, Series, Severity, State, Table
 from analyzer.trace_info import trace_info
@@ -64,7 +66,13 @@ def assemble(
             ),
         ),
         repairs=tuple(
-            doc.Repair(kind=item.kind, count=item.count, first_offset=item.first_offset, message=item.message)
+            doc.Repair(
+                kind=item.kind,
+                count=item.count,
+                first_offset=item.first_offset,
+                first_event=item.first_event,
+                message=item.message,
+            )
             for item in facts.trace.repairs
         ),
         summary=_summary(facts, trust, shown, representative),
@@ -73,6 +81,7 @@ def assemble(
         steps=_steps(facts),
         timeline=_timeline(facts, representative),
         slowest=_timeline(facts, slowest) if slowest is not None else None,
+        totals=tuple(doc.Total(**msgspec.structs.asdict(total)) for total in recorded_totals(facts.trace)),
     )
 
 

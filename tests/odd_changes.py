@@ -82,8 +82,9 @@ def absurd_starts(events: list[Event]) -> None:
 
 
 def overlap(events: list[Event]) -> None:
+    """Each kernel still runs for 20 to 48 us when the next one of its stream begins."""
     for event in kernels(events):
-        event["dur"] = min(event["dur"] * 1.3, 190)
+        event["dur"] += 100
 
 
 def cross(events: list[Event]) -> None:

@@ -11,8 +11,9 @@ import pytest
 from analyzer.analysis import Analysis
 from analyzer.explain import Options
 from analyzer.report.load import analyse
-from odd_changes import base
+from odd_changes import STEPS, base
 from odd_variants import Variant, variants
+from recorded import ROOT
 from traces.errors import UnreadableTraceError
 from traces.progress import silent
 
@@ -52,6 +53,20 @@ def test_it_is_explained_or_refused(tmp_path: Path, variant: Variant) -> None:
         assert not any(check.state == "crashed" for check in analysis.checks)
         return
     assert not variant.same
+
+
+def test_every_row_of_the_catalogue_has_a_variant() -> None:
+    assert {variant.row for variant in VARIANTS} == set(range(51))
+
+
+def test_the_readme_counts_them() -> None:
+    assert f"for {len(VARIANTS) - 1} odd traces" in (ROOT / "README.md").read_text("utf-8")
+
+
+def test_work_that_overlaps_on_one_stream_counts_once(tmp_path: Path) -> None:
+    (variant,) = [one for one in VARIANTS if one.row == 18]
+    # Of each step the copy, and 30 kernels 200 us apart without a gap, the last of 249 us.
+    assert busy_ns(answer(tmp_path, variant)) == pytest.approx(STEPS * (90_000 + 29 * 200_000 + 249_000), rel=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,8 @@ def analyse(path: Path, options: Options, progress: Progress, ahead: Ahead | Non
     saved = load(path)
     if saved is not None:
         return saved
-    if not _is_pipe(path):
+    # Strict reading of the first rank alone would refuse the others that follow it.
+    if not _is_pipe(path) and not options.strict:
         from analyzer.explain import analyse as analyse_trace
         from traces.reader.decode import decode
 

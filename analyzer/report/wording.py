@@ -18,6 +18,14 @@ def each(analysis: Analysis, whole: str = "in all") -> str:
     return f"a {steps.noun}" if steps.source != "whole-trace" else whole
 
 
+def set_aside(analysis: Analysis) -> Iterator[str]:
+    """What the events that were set aside would have added: `kernels: 1,000,000 s as the file states, 20 ms without them`."""
+    for total in analysis.totals:
+        if total.set_aside:
+            raw, cleaned = duration(total.raw_ns), duration(total.cleaned_ns)
+            yield f"{total.events}: {raw} as the file states, {cleaned} without what was set aside"
+
+
 def promises(analysis: Analysis) -> bool:
     """Whether there is a saving worth naming: the trace can be believed and a card says how."""
     summary = analysis.summary

@@ -116,10 +116,12 @@ def _explained(paths: Sequence[Path], options: Options, report: Report, ahead: A
         saved = load(paths[0])
         if saved is not None:
             return (Explained(saved),)
-        found = analyse_with_facts(paths[0], options, report, ahead.decode if ahead else decode)
-        # What a pipe gave is gone by now.
-        if not paths[0].is_file() or all(repair.kind != "several-documents" for repair in found.analysis.repairs):
-            return (found,)
+        # Strict reading of the first rank alone would refuse the others that follow it.
+        if not (options.strict and paths[0].is_file()):
+            found = analyse_with_facts(paths[0], options, report, ahead.decode if ahead else decode)
+            # What a pipe gave is gone by now.
+            if not paths[0].is_file() or all(repair.kind != "several-documents" for repair in found.analysis.repairs):
+                return (found,)
     job = explain_job(paths, options, report)
     return job.explained if job.one_job else job.explained[:1]
 

@@ -13,6 +13,8 @@ from traces.errors import UnreadableTraceError
 MAX_EVENT_BYTES = 64 << 20
 # Keys before or after the events; real metadata stays below 1 MB.
 MAX_METADATA_BYTES = 64 << 20
+# Lists in lists; real events nest five deep. Far above what one event may nest and be left out alone.
+MAX_DEPTH = 1_000_000
 # Traces compress 10 to 40 times; gzip's own maximum is 1032.
 MAX_EXPANSION = 400
 # Small files may expand as they like: a few hundred MB are read and thrown away in a second.
@@ -62,6 +64,21 @@ def check_event(name: str, size: int, offset: int) -> None:
             f"{name} holds an event of more than {MAX_EVENT_BYTES >> 20} MB",
             where=f"byte {offset:,}",
             why="it is nested without end, or a string in it never closes",
+            fix="record the trace again; if it was sent to you, ask where it comes from",
+        )
+
+
+def check_depth(name: str, depth: int, offset: int) -> None:
+    """Refuses text that opens brackets without end: to look for where they close takes minutes.
+
+    Raises:
+        UnreadableTraceError: It does.
+    """
+    if depth > MAX_DEPTH:
+        raise UnreadableTraceError(
+            f"{name} is nested more than {MAX_DEPTH:,} deep",
+            where=f"byte {offset:,}",
+            why="no trace is; the file was made to fill memory, or is damaged",
             fix="record the trace again; if it was sent to you, ask where it comes from",
         )
 

@@ -13,7 +13,8 @@ _TOKEN = re.compile(
     rb'(?P<string>"(?:[^"\\]|\\.)*")'
     rb"|(?P<comma>,(?=\s*[}\]]))"
     rb"|(?P<word>[-+]?\b(?:NaN|nan|NAN|Infinity|infinity|inf|Inf|INF|None|undefined)\b(?:\([a-z]+\))?)"
-    rb"|(?P<huge>-?\d+(?:\.\d*)?[eE]\+?\d{3,})"
+    # From its first digit on only: begun at every digit, a number of a million of them takes a day.
+    rb"|(?P<huge>(?<![\d.])-?\d+(?:\.\d*)?[eE]\+?\d{3,})"
     rb"|(?P<true>\bTrue\b)|(?P<false>\bFalse\b)",
     re.DOTALL,
 )

@@ -25,7 +25,7 @@ def nanoseconds(values: Sequence[Any]) -> tuple[Int64Array, npt.NDArray[np.bool_
     """
     try:
         micros = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         micros = np.array([_number(value) for value in values], dtype=np.float64)
     known = np.isfinite(micros)
     micros = np.clip(np.where(known, micros, 0.0), -LIMIT_US, LIMIT_US)
@@ -43,7 +43,7 @@ def nanoseconds(values: Sequence[Any]) -> tuple[Int64Array, npt.NDArray[np.bool_
 def _number(value: Any) -> float:
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return float("nan")
 
 
@@ -98,5 +98,5 @@ def floats(values: Sequence[Any]) -> npt.NDArray[np.float64]:
     """Numbers as written to float64; NaN where there is none."""
     try:
         return np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return np.array([_number(value) for value in values], dtype=np.float64)

@@ -15,6 +15,7 @@ from typing import Generic
 import msgspec
 
 from traces.errors import UnreadableTraceError
+from traces.reader import limits
 from traces.reader.mend import mend
 from traces.reader.repairs import Repairs
 from traces.reader.shapes import FAILURES, Item, Shape
@@ -194,6 +195,8 @@ class Salvage(Generic[Item]):
             token = match.group()[:1]
             if token in b"{[":
                 depth += 1
+                if depth > limits.MAX_DEPTH:
+                    limits.check_depth(self._name, depth, self._offset + match.start())
             elif token in b"}]":
                 depth -= 1
                 if depth == 0:

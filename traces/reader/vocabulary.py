@@ -91,7 +91,8 @@ def event_kind(phase: object, category: object) -> Kind:
     return Kind.THREAD_NAME if phase == "M" else Kind.SKIP
 
 
-_STEP = re.compile(r"ProfilerStep#(\d+)")
+# No more digits than 64 bits hold: no loop counts further.
+_STEP = re.compile(r"ProfilerStep#(\d{1,18})(?!\d)")
 
 
 def step_number(name: str) -> int | None:

@@ -129,7 +129,10 @@ def view(analysis: Analysis, data_note: str) -> Page:
         checks_line=_checks_line(analysis),
         checks=_checks(analysis),
         environment=tuple((label, prose(text, 600)) for label, text in wording.environment(analysis)),
-        repairs=tuple(prose(f"{one.count:,} x: {one.message}", 400) for one in analysis.repairs),
+        repairs=tuple(
+            prose(text, 400)
+            for text in (*(f"{one.count:,} x: {one.message}" for one in analysis.repairs), *wording.set_aside(analysis))
+        ),
         data_note=data_note,
     )
 

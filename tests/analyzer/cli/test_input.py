@@ -122,6 +122,14 @@ def test_ranks_that_wrote_one_file_are_a_job(here: Path, capsys: pytest.CaptureF
     found = explained(capsys)
     assert [rank["rank"] for rank in found["ranks"]] == [0, 1]  # type: ignore[attr-defined]
     assert found["repairs"] == []
+    assert main(["explain", "t.json", "--format", "json", "--strict"]) == 0
+    assert explained(capsys) == found
+
+
+def test_strict_refuses_traces_in_one_file_that_are_no_ranks(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("t.json").write_text(document(0) + document(0))
+    assert main(["explain", "t.json", "--format", "json", "--strict"]) == 3
+    assert "several traces" in capsys.readouterr().err
 
 
 def waiting(pipe: int) -> int:

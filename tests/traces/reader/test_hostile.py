@@ -45,6 +45,34 @@ def test_deep_arguments_cost_their_event(tmp_path: Path, opening: bytes, closing
     assert repaired(trace) == {"nested-too-deep": 1}
 
 
+def test_a_list_that_opens_without_end_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MAX_DEPTH", 10_000)
+    with pytest.raises(UnreadableTraceError, match="nested more than 10,000 deep"):
+        read_text(tmp_path, START + b"[" * 20_000)
+
+
+@pytest.mark.parametrize("key", ["ts", "dur"])
+@pytest.mark.parametrize("digits", [30, 400, 5_000, 1_000_000])
+def test_numbers_without_end_are_missing_and_read_in_linear_time(tmp_path: Path, key: str, digits: int) -> None:
+    began = time.process_time()
+    written = b'"%s":' % key.encode()
+    event = (EVENT % (1, b"2")).replace(written + b"1", written + b"9" * digits)
+    trace = read_text(tmp_path, START + EVENT % (1, b"2") + b"," + event + b"," + EVENT % (3, b"3") + b"]}")
+    assert time.process_time() - began < 10
+    assert trace.meta.events == 3
+    assert set(repaired(trace)) <= {"missing-start", "unfinished", "wrong-type", "absurd-start", "absurd-duration"}
+    assert repaired(trace)
+    assert trace.ops["end_ns"].max() < 1e12
+
+
+@pytest.mark.parametrize("digits", [19, 5_000])
+def test_a_step_number_beyond_64_bits_is_a_name(tmp_path: Path, digits: int) -> None:
+    mark = b'{"ph":"X","cat":"user_annotation","name":"ProfilerStep#%s","pid":1,"tid":1,"ts":1,"dur":9,"args":{}}'
+    trace = read_text(tmp_path, START + mark % (b"9" * digits) + b"," + mark % b"7" + b"]}")
+    assert trace.steps["number"].tolist() == [7]
+    assert len(trace.annotations) == 1
+
+
 def test_more_columns_than_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "available_bytes", lambda: 1000)
     with pytest.raises(UnreadableTraceError, match="needs more memory"):
