@@ -42,6 +42,10 @@ def _name(since: Since) -> str:
     return line(since.baseline, LONGEST_NAME)
 
 
+def _value(value: object) -> str:
+    return line(str(value), LONGEST_NAME)
+
+
 def fixed(since: Since, glyphs: Glyphs) -> list[Line]:
     """A heading and a line for each finding of the baseline that is gone."""
     return _listed(since, "fixed", f"Fixed since {_name(since)}", (f"{glyphs.passed} ", "$good"))
@@ -58,7 +62,9 @@ def _listed(since: Since, state: str, heading: str, mark: tuple[str, str]) -> li
     for rule in rules[:MOST]:
         was = f"was {units.duration(rule.predicted_ns)}" if rule.predicted_ns else ""
         outcome = f"  {_OUTCOMES[rule.outcome]}" if rule.outcome else ""
-        left = Content.assemble(mark, (f"{rule.rule}  ", "$quiet"), line(rule.title), (outcome, "$quiet"))
+        left = Content.assemble(
+            mark, (f"{line(rule.rule, LONGEST_NAME)}  ", "$quiet"), line(rule.title), (outcome, "$quiet")
+        )
         lines.append((left, Content.styled(was, "$quiet")))
     if len(rules) > MOST:
         lines.append((Content.styled(f"  and {len(rules) - MOST} more", "$quiet"), Content("")))
@@ -83,8 +89,8 @@ def verdict(since: Since) -> str:
     comparison = since.comparison
     if not comparison.comparable:
         blocking = [item for item in comparison.differences if item.blocking]
-        what = "; ".join(f"{item.what} was {item.before}, is {item.after}" for item in blocking)
-        return line(f"Not comparable with {since.baseline}: {what}", 300)
+        what = "; ".join(f"{item.what} was {_value(item.before)}, is {_value(item.after)}" for item in blocking)
+        return line(f"Not comparable with {_name(since)}: {what}", 300)
     if comparison.change is None:
-        return line(f"Without steps nothing can be said against {since.baseline}")
-    return line(f"Since {since.baseline}: {comparison.change.text}", 300)
+        return f"Without steps nothing can be said against {_name(since)}"
+    return line(f"Since {_name(since)}: {comparison.change.text}", 300)

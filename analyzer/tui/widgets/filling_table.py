@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
 
 from textual.content import Content
@@ -10,6 +11,8 @@ from textual.widgets import DataTable
 
 # Measured on a small machine: 500 rows take 80 ms. Each part also paints the table anew (20 ms), so that few parts are best.
 ROWS_LATER = 200
+# What is painted goes to the terminal from another thread, which has to get a turn; so does the next key.
+PAUSE_SECONDS = 0.02
 
 
 class FillingTable(DataTable[Content]):
@@ -36,7 +39,7 @@ class FillingTable(DataTable[Content]):
         part = list(islice(rows, count))
         self.add_rows(part)
         if len(part) == count:
-            self.call_after_refresh(self._more, rows)
+            self.set_timer(PAUSE_SECONDS, partial(self._more, rows))
 
     def action_scroll_bottom(self) -> None:
         """The last row, even where it has not come yet."""

@@ -17,7 +17,7 @@ from analyzer.tui.ascii import to_ascii
 from analyzer.tui.screens.help import HelpScreen
 from analyzer.tui.terminal import look_for
 from analyzer.tui.widgets.check_table import CheckTable
-from analyzer.tui.widgets.filling_table import ROWS_LATER
+from analyzer.tui.widgets.filling_table import PAUSE_SECONDS
 from analyzer.tui.widgets.finding_list import FindingList
 from analyzer.tui.widgets.key_bar import KeyBar
 from analyzer.tui.widgets.operator_table import OperatorTable, columns_for
@@ -71,8 +71,8 @@ async def test_a_long_table_begins_at_once_and_becomes_whole(app_for: MakeApp, m
         table.show(many, columns_for(120, device=True, host=True, tensor=True), shapes=False)
         assert table.size.height < table.row_count < 400
         assert table.row.name == "op 0"
-        for _ in range(400 // ROWS_LATER + 1):
-            await pilot.pause()
+        while table.row_count < 400:
+            await pilot.pause(0.01)
         assert table.row_count == 400
 
 
@@ -93,8 +93,8 @@ async def test_the_last_row_and_another_filling_do_not_wait(app_for: MakeApp, me
         table.action_scroll_bottom()
         assert table.row_count == 300
         assert table.row.name == "new 299"
-        for _ in range(8):
-            await pilot.pause()
+        # Longer than it takes until more rows come.
+        await pilot.pause(5 * PAUSE_SECONDS)
         assert table.row_count == 300
 
 

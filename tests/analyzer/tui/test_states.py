@@ -6,13 +6,15 @@ import threading
 from collections.abc import Callable
 
 import pytest
+from msgspec.structs import replace
 
 import analyses
+import comparisons
 from analyzer.analysis import Analysis
 from analyzer.explain import Explained
 from analyzer.tui.app import CANCELLED, AdvisorApp
 from analyzer.tui.job import Job, Report
-from analyzer.tui.opened import Opened
+from analyzer.tui.opened import Opened, Since
 from analyzer.tui.screens.error import ErrorScreen
 from analyzer.tui.screens.findings import FindingsScreen
 from analyzer.tui.screens.loading import LoadingScreen
@@ -172,3 +174,24 @@ async def test_without_unicode_only_ascii_is_drawn_and_without_colour_none_is_se
                 if colour is not None
             }
             assert colours <= {"default"}
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
+async def test_hostile_names_of_a_baseline_are_text_and_leave_room_for_what_is_said(
+    app_for: MakeApp, size: tuple[int, int]
+) -> None:
+    compared = comparisons.hostile(analyses.HOSTILE_NAMES)
+    rules = tuple(replace(rule, state="fixed") for rule in compared.rules)
+    since = Since("[/b]\x1b[31m\u202e" + "z" * 10_240, replace(compared, rules=rules))
+    app = app_for(Opened((Explained(analyses.example()),), (since,)))
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        assert "Fixed since [/b]" in text_of(app)
+        for key in ("j", "5", "1"):
+            await settle(pilot)
+            shown = text_of(app)
+            assert not {char for char in shown if char != "\n" and not char.isprintable()}
+            await pilot.press(key)
+        await settle(pilot)
+        assert "Not comparable with" in text_of(app)
+        assert "device was A" in text_of(app)
