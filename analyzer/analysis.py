@@ -282,11 +282,26 @@ class TableEvidence(Document, frozen=True, kw_only=True, tag_field="type", tag="
 
 
 class IntervalsEvidence(Document, frozen=True, kw_only=True, tag_field="type", tag="intervals"):
-    """Where on the timeline's step the finding's claimed time lies: (start, end) relative to the step, nanoseconds."""
+    """Where on the timeline's step the finding's claimed time lies: (start, end) relative to the step, nanoseconds.
+
+    `spans` are the longest pieces; `left_out` says how many more there are, of `left_out_ns` together.
+    """
 
     title: str
     step: int
     spans: tuple[tuple[int, int], ...]
+    left_out: int = 0
+    left_out_ns: int = 0
+
+    @property
+    def pieces(self) -> int:
+        """How many pieces there are, those left out among them."""
+        return len(self.spans) + self.left_out
+
+    @property
+    def total_ns(self) -> int:
+        """All their time."""
+        return sum(end - start for start, end in self.spans) + self.left_out_ns
 
 
 EvidenceDocument = BarsEvidence | SeriesEvidence | TableEvidence | IntervalsEvidence

@@ -271,12 +271,15 @@ def _where(item: Judged, representative: DrawnStep | None) -> tuple[doc.Interval
     spans = item.finding.saving.claims.clip(start, end)
     if not spans:
         return ()
-    longest = sorted(spans.pairs(), key=lambda pair: pair[0] - pair[1])[:_MAX_INTERVALS]
+    ranked = sorted(spans.pairs(), key=lambda pair: pair[0] - pair[1])
+    longest, others = ranked[:_MAX_INTERVALS], ranked[_MAX_INTERVALS:]
     return (
         doc.IntervalsEvidence(
             title="where in the step",
             step=representative.number,
             spans=tuple((low - start, high - start) for low, high in sorted(longest)),
+            left_out=len(others),
+            left_out_ns=sum(high - low for low, high in others),
         ),
     )
 

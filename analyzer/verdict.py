@@ -88,6 +88,12 @@ def verdict_of(facts: Facts, totals: Mapping[str, int], *, unusable: bool = Fals
             "or other threads work."
         )
         return Verdict(bound_by="unknown", ratio=found.ratio, text=text)
+    if found.bound_by == "python" and found.ratio - facts.ratio(facts.without_core_ns) < _BOUND_RATIO:
+        text = (
+            f"Unclear: for {share(found.ratio)} of the step training is outside any op, but for "
+            f"{share(facts.ratio(facts.without_core_ns))} of it the thread had no core; record on a quiet machine."
+        )
+        return Verdict(bound_by="unknown", ratio=found.ratio, text=text)
     blocking = facts.blocking_launches
     if (
         found.bound_by in ("launch", "python")

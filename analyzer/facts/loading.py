@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -23,6 +24,10 @@ _MIN_SEQUENCE = 3
 # Waiting in bursts: 95th percentile over median, and the part of all waiting in the longest quarter of the calls.
 _BURSTY_SPREAD = 5.0
 _BURSTY_TOP_RATIO = 0.8
+# What draws random numbers; a loader that shuffles does so once an epoch, augmentation once a sample or more.
+_DRAW = re.compile(
+    r"aten::(?:rand|randn|randint|random|randperm|normal|uniform|bernoulli|exponential|multinomial)(?:_like)?_?$"
+)
 
 
 class Loading(msgspec.Struct, frozen=True):
@@ -35,6 +40,8 @@ class Loading(msgspec.Struct, frozen=True):
         ops_ns: Time inside ops, all calls together.
         per_sample_ns: Mean host time of one sample; None where the number of samples is unknown.
         mean_op_ns: Mean time of one of the ops repeated once a sample; None where none repeats.
+        draws: Whether torch draws random numbers at least once a sample: augmentation, or data made up on the spot. Draws of other
+            libraries leave no op.
     """
 
     samples: int | None
@@ -42,6 +49,7 @@ class Loading(msgspec.Struct, frozen=True):
     ops_ns: int
     per_sample_ns: float | None
     mean_op_ns: float | None
+    draws: bool = False
 
     @property
     def converts_images(self) -> bool:
@@ -64,7 +72,20 @@ def loading(facts: Facts) -> Loading:
         host_ns / len(calls) / samples if samples and len(calls) and not facts.input_wait.multi_process else None
     )
     repeats = len(calls) * (samples or 0) * len(sequence)
-    return Loading(samples, sequence, busy.total_ns, per_sample, busy.total_ns / repeats if repeats else None)
+    draws = bool(samples) and _draws(within, calls) >= (samples or 0)
+    return Loading(samples, sequence, busy.total_ns, per_sample, busy.total_ns / repeats if repeats else None, draws)
+
+
+def _draws(ops: pd.DataFrame, calls: pd.DataFrame) -> float:
+    """Median number of ops inside one call that draw random numbers."""
+    names = ops["name"].cat
+    drawing = np.array([_DRAW.match(str(name)) is not None for name in names.categories], dtype=bool)
+    starts = np.sort(calls["start_ns"].to_numpy())
+    at = ops["start_ns"].to_numpy()[drawing[names.codes.to_numpy()]] if len(ops) else np.zeros(0, np.int64)
+    if not len(at):
+        return 0.0
+    call = np.searchsorted(starts, at, side="right") - 1
+    return float(np.median(np.bincount(call, minlength=len(starts))))
 
 
 def _inside(ops: pd.DataFrame, calls: pd.DataFrame) -> pd.DataFrame:

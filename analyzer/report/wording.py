@@ -66,7 +66,7 @@ def outlook(analysis: Analysis) -> Iterator[str]:
         yield "No finding is worth 2 % of the step or more."
     unprofiled = summary.unprofiled_step_ns
     if unprofiled is not None and unprofiled > 0:
-        cost = f"; the profiler adds {share(mean / unprofiled - 1)}" if mean > unprofiled else ""
+        cost = f"; with it {share(mean / unprofiled - 1)} longer" if mean > unprofiled else ""
         yield f"Without the profiler a step took {duration(unprofiled)}{cost}."
     if analysis.trust.verdict == "caution":
         yield f"{count(len(analysis.trust.reasons), 'reason')} to doubt these figures: see the notes on trust."

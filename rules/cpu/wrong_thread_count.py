@@ -36,7 +36,8 @@ At most the bound; memory-bound layers scale far worse than that.
 
 ## When it is wrong
 Several processes on one machine share its cores: one thread each may be right. Hyper-threads count as cores here and add
-little.
+little. Where `advisor collect` saw that even the one thread waited for a core, so that the matrix work without that time is below
+the threshold, the rule cannot tell.
 
 ## Thresholds
 - `min_matrix_ratio`: share of the used steps in matrix work from which one thread is worth a word.
@@ -90,6 +91,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         beside = f" beside {count(workers, 'loader worker')}" if workers else ""
         yield clear(
             f"{count(threads, 'thread')}{beside} on {count(cores, 'core')}; matrix work is {share(ratio)} of the step"
+        )
+        return
+    if facts.ratio(matrix.total_ns - facts.without_core_ns) < limits["min_matrix_ratio"]:
+        lacked = share(facts.ratio(facts.without_core_ns))
+        yield cannot_tell(
+            f"matrix work is {share(ratio)} of the step, on one thread, which had no core for {lacked} of it: another thread may "
+            "find none either; record on a quiet machine"
         )
         return
     yield Finding(

@@ -28,7 +28,12 @@ def prefers_memory(facts: Facts) -> bool:
 
 
 def may_fit(facts: Facts) -> bool:
-    """Whether the data may fit in memory; unknown counts as yes, and the advice then says so."""
+    """Whether the samples may be kept in memory; an unknown size counts as fitting, and the advice then says so.
+
+    Samples that draw random numbers differ in every epoch: kept, their augmentation would be frozen.
+    """
+    if facts.loading.draws:
+        return False
     known = facts.collected.dataset_bytes
     return known is None or known <= MEMORY_BYTES
 
@@ -120,14 +125,15 @@ def in_memory(facts: Facts) -> Advice:
     )
 
 
-def whole_batches() -> Advice:
+def whole_batches(facts: Facts) -> Advice:
     """Keep the loader, fetch a batch at a time."""
+    batch_size = facts.collected.batch_size or "batch_size"
     return Advice(
         "python",
         "class Images(Dataset):\n"
         "    def __getitem__(self, index):        # a list of indices: one batch\n"
         "        return self.images[index], self.labels[index]\n\n"
-        "sampler = BatchSampler(RandomSampler(dataset), batch_size=64, drop_last=True)\n"
+        f"sampler = BatchSampler(RandomSampler(dataset), batch_size={batch_size}, drop_last=True)\n"
         "loader = DataLoader(dataset, sampler=sampler, batch_size=None)",
         "Keeps the DataLoader and hands it whole batches; transforms then run on the batch.",
     )

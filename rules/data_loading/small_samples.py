@@ -43,8 +43,9 @@ At most the bound. Measured with a 784-128-64-10 network on MNIST on 2 cores: 7.
 workers they become 10 ms.
 
 ## When it is wrong
-Augmentation that must differ from sample to sample: batched transforms of torchvision draw once a batch. Data larger than
-memory: see DL003 and DL007. How large the data are is known only where `advisor collect` recorded it.
+Augmentation that must differ from sample to sample: batched transforms of torchvision draw once a batch. Where torch draws
+random numbers for every sample the rule is silent; augmentation that draws elsewhere (NumPy, `random`) leaves no op. Data
+larger than memory: see DL003 and DL007. How large the data are is known only where `advisor collect` recorded it.
 
 ## Thresholds
 - `min_ratio`: share of the used steps inside `__next__` from which the rule looks at all.
@@ -155,6 +156,11 @@ def _why_not(facts: Facts, limits: Limits) -> Outcome | None:
         return cannot_tell("samples are made in worker processes; record once with num_workers=0 to see them")
     if made.per_sample_ns is None:
         return cannot_tell("no op repeats once a sample inside `__next__`; `advisor collect` records the batch size")
+    if made.draws:
+        return clear(
+            f"a sample takes {duration(made.per_sample_ns)} and draws random numbers, as augmentation does: kept in memory it "
+            "would be the same in every epoch"
+        )
     ops = made.ops_ns / wait.host.total_ns
     if known is not None or made.per_sample_ns < limits["max_sample_ns"]:
         return None
@@ -169,7 +175,7 @@ def _why_not(facts: Facts, limits: Limits) -> Outcome | None:
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:
     last = (more_workers(facts),) if suggested_workers(facts) else ()
-    return (in_memory(facts), whole_batches(), *last)
+    return (in_memory(facts), whole_batches(facts), *last)
 
 
 RULE = Rule(META, check, __doc__)

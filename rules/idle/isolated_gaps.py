@@ -40,7 +40,8 @@ At most the gaps in the recorded steps. Over a whole run it depends on how often
 
 ## When it is wrong
 A few recorded steps cannot tell how often something happens. A pause of the garbage collector looks alike without
-`record_python_gc_info` (PY004), and so does a machine that gave the CPU to another process.
+`record_python_gc_info` (PY004), and so does a machine that gave the CPU to another process: where `advisor collect` saw that the
+thread had no core for as long, and no stack names the work, the rule cannot tell.
 
 ## Thresholds
 - `min_ratio`: share of the used steps inside isolated gaps from which the rule fires.
@@ -119,6 +120,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         )
         return
     kind = known_activity(facts, time)
+    if kind is None and facts.ratio(time.total_ns - facts.without_core_ns) < limits["min_ratio"]:
+        lacked = share(facts.ratio(facts.without_core_ns))
+        yield cannot_tell(
+            f"the thread had no core for {lacked} of the steps, enough to explain the pauses; record on a quiet machine"
+        )
+        return
     line = line_of(facts, time)
     used = facts.steps.used
     seen = facts.steps_with(time)

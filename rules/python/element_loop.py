@@ -104,6 +104,16 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         )
 
 
+_GROUPS = Advice(
+    "diff",
+    "-rows = [values[group == i].sum(0) for i in range(n)]\n-y = torch.stack(rows)\n"
+    "+y = values.new_zeros(n, *values.shape[1:]).index_add_(0, group, values)\n"
+    "+# the mean: y / torch.bincount(group, minlength=n).clamp(min=1)[:, None]",
+    "Where each turn compares and takes what is equal, as `eq` and `index` suggest: all groups in one pass "
+    "(`index_reduce_` for the largest or smallest).",
+)
+
+
 def _fix(loop: Loop) -> tuple[Advice, ...]:
     names = " ".join(loop.unit)
     if "cross_entropy" in names or "nll_loss" in names:
@@ -116,6 +126,8 @@ def _fix(loop: Loop) -> tuple[Advice, ...]:
                 'The mean over the batch is the default; `reduction="none"` gives one loss per sample, to weight or to sort.',
             ),
         )
+    if {"aten::eq", "aten::index"} <= set(loop.unit):
+        return (_GROUPS, _whole_tensor(loop))
     if any(name in names for name in ("copy_", "fill_", "index_put_")):
         return (
             Advice(
@@ -129,22 +141,23 @@ def _fix(loop: Loop) -> tuple[Advice, ...]:
                 "Where only some elements are written.",
             ),
         )
-    first = (
-        Advice(
+    return (
+        _whole_tensor(loop),
+        Advice("python", "y = torch.vmap(f)(x)", "Where `f` is written for one sample and cannot be rewritten."),
+    )
+
+
+def _whole_tensor(loop: Loop) -> Advice:
+    if loop.phase == "loss":
+        return Advice(
             "diff",
             "-loss = 0\n-for i in range(n):\n-    loss = loss + f(output[i], target[i])\n+loss = f(output, target).sum()",
             "Write `f` with operations on whole tensors; `output.gather(1, target[:, None])` takes one element of each row.",
         )
-        if loop.phase == "loss"
-        else Advice(
-            "diff",
-            "-for i in range(n):\n-    y.append(f(x[i]))\n+y = f(x)",
-            "Write `f` with operations on the whole tensor.",
-        )
-    )
-    return (
-        first,
-        Advice("python", "y = torch.vmap(f)(x)", "Where `f` is written for one sample and cannot be rewritten."),
+    return Advice(
+        "diff",
+        "-for i in range(n):\n-    y.append(f(x[i]))\n+y = f(x)",
+        "Write `f` with operations on the whole tensor.",
     )
 
 

@@ -124,6 +124,17 @@ def test_claims_in_the_drawn_step_are_shown_relative_to_it() -> None:
     assert 9_000 <= span[0] <= 10_000
 
 
+def test_pieces_beyond_those_shown_are_counted() -> None:
+    made = document(world())
+    drawn = next(row for row in made.steps if row.step == made.timeline.step)
+    start = drawn.start_ns / 1_000
+    spans = [(start + 1 + index / 5, start + 1.1 + index / 5) for index in range(230)]
+    (found,) = document(world(), claim(*spans)).findings
+    where = found.evidence[-1]
+    assert (len(where.spans), where.pieces, where.left_out) == (200, 230, 30)
+    assert where.total_ns == pytest.approx(23_000, rel=0.05)
+
+
 def test_reachable_is_the_step_less_what_is_claimed() -> None:
     summary = document(world(), claim((310, 330)), claim((320, 350))).summary
     assert summary.reachable_step_ns == (summary.window_ns - 40_000) // 4

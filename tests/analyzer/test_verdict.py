@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from analyzer.facts import Facts
 from analyzer.facts.cause_names import CAUSES
-from analyzer.verdict import verdict
+from analyzer.verdict import verdict, verdict_of
+from builders import TraceBuilder
 
 
 @pytest.mark.parametrize(
@@ -98,3 +100,15 @@ def test_the_optimizer_on_the_host_is_no_dispatch() -> None:
     assert "the largest loss is running the optimizer on the host with 45 % of the step" in found.text
     bound = verdict({"compute": 30, "framework": 10, "optimizer": 60}, has_device=True, lead_ns=3_000)
     assert bound.text == "Launch-bound: for 70 % of the step the device idles while the host runs the optimizer."
+
+
+@pytest.mark.parametrize(("lacked", "bound"), [(0.05, "python"), (0.25, "unknown")])
+def test_time_without_a_core_is_not_called_python(lacked: float, bound: str) -> None:
+    """Ops are 60 % of each step; the other 40 % may be another program's."""
+    builder = TraceBuilder(None, advisor={"core_wait_ratio": lacked})
+    for number in range(4):
+        builder.step(number, number * 1_000, 1_000).op("aten::linear", number * 1_000, 600)
+    facts = Facts(builder.trace())
+    found = verdict_of(facts, {"compute": 600, "python": 400})
+    assert found.bound_by == bound
+    assert ("quiet machine" in found.text) is (bound == "unknown")

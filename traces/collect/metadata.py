@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Sized
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,12 +15,10 @@ import torchvision
 from torch.utils.data import DataLoader
 
 from traces.collect.config import CollectConfig
-from traces.collect.cores import core_counts
+from traces.collect.cores import describe_cores
 from traces.collect.recorder import Recorder
 
 SCHEMA_VERSION = "1.0"
-
-_CPU_FEATURES = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
 
 
 def describe(
@@ -54,7 +51,7 @@ def describe(
 def describe_process() -> dict[str, Any]:
     """Cores, threads and switches of torch in this process."""
     return {
-        **core_counts(),
+        **describe_cores(),
         "threads": {
             "intra_op": torch.get_num_threads(),
             "inter_op": torch.get_num_interop_threads(),
@@ -87,16 +84,6 @@ def describe_timing(recorder: Recorder) -> dict[str, Any]:
         "unprofiled_steps": recorder.unprofiled_steps,
         "core_wait_ratio": recorder.core_wait_ratio,
     }
-
-
-def cpu_features() -> list[str] | None:
-    """Vector and matrix units of the processor that matter for training; None where the system does not tell."""
-    try:
-        text = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return None
-    flags = next((line.partition(":")[2].split() for line in text.splitlines() if line.startswith("flags")), None)
-    return None if flags is None else [name for name in _CPU_FEATURES if name in flags]
 
 
 def describe_loader(loader: DataLoader[Any]) -> dict[str, Any]:

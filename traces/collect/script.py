@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from traces.collect.cores import core_counts
+from traces.collect.cores import describe_cores
 from traces.collect.evidence import where_table
 from traces.collect.output import check_writable, write_atomically
 from traces.collect.sanitize import clean_trace
@@ -140,7 +140,7 @@ class _Run:
         """Rewrite what a process exported, and grade it; None where the export is broken."""
         advisor = {"schema_version": _SCHEMA_VERSION, "command": self.config.command(), **status["advisor"]}
         profiler = {name: getattr(self.config, name) for name in ("wait", "warmup", "active")}
-        advisor |= {"profiler": profiler, "non_blocking": None, **core_counts()}
+        advisor |= {"profiler": profiler, "non_blocking": None, **describe_cores()}
         if status["evidence"]:
             advisor["where"] = where_table(self.folder / f"evidence-{status['pid']}.json", self.roots())
         try:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.units import share
 from traces.trace import Capability
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def heavy_options(facts: Facts) -> tuple[str, ...]:
 
 def check(facts: Facts) -> Iterator[Symptom]:
     """Stacks on a busy host, or a measured slowdown."""
-    trace = facts.trace
+    trace, top = facts.trace, facts.trace.meta.top
     options = heavy_options(facts)
     window = facts.window()
     events = sum(
@@ -49,10 +50,14 @@ def check(facts: Facts) -> Iterator[Symptom]:
     if isinstance(unprofiled, int) and unprofiled > 0 and facts.used_steps:
         slowdown = facts.window_ns / facts.used_steps / unprofiled
         if slowdown > _SLOWDOWN:
-            yield Symptom(
-                "PG004",
-                Gravity.NOTE,
-                f"A profiled step takes {slowdown:.1f} times as long as one without the profiler.",
-                "read the shares, not the milliseconds; record without stacks, shapes and memory",
-                1,
-            )
+            yield _slower(facts, slowdown, unprofiled, optional=bool(options or top.get("record_shapes") in (1, True)))
+
+
+def _slower(facts: Facts, slowdown: float, unprofiled_ns: int, *, optional: bool) -> Symptom:
+    """A measured slowdown; it is the profiler's only as far as the thread had a core."""
+    text = f"A profiled step takes {slowdown:.1f} times as long as one without the profiler"
+    if facts.window_ns - facts.without_core_ns <= _SLOWDOWN * unprofiled_ns * facts.used_steps:
+        lacked = share(facts.ratio(facts.without_core_ns))
+        text += f"; the thread had no core for {lacked} of it, enough to explain that without the profiler"
+    less = "; record without stacks, shapes and memory" if optional else ""
+    return Symptom("PG004", Gravity.NOTE, f"{text}.", f"read the shares, not the milliseconds{less}", 1)

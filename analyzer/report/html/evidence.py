@@ -67,11 +67,10 @@ def pieces(evidence: Sequence[EvidenceDocument]) -> Iterator[Piece]:
         elif isinstance(one, TableEvidence) and one.columns:
             yield Piece(title, table=_table(one, title))
         elif not isinstance(one, BarsEvidence | SeriesEvidence | TableEvidence) and one.spans:
-            total = sum(end - start for start, end in one.spans)
             longest = max(one.spans, key=lambda span: span[1] - span[0])
-            where = f"the longest from {duration(longest[0])} to {duration(longest[1])}"
+            where = f"the longest {duration(longest[1] - longest[0])} from {duration(longest[0])}"
             yield Piece(
-                title, text=f"{duration(total)} in {count(len(one.spans), 'piece')} of step {one.step}, {where}."
+                title, text=f"{duration(one.total_ns)} in {count(one.pieces, 'piece')} of step {one.step}, {where}."
             )
 
 

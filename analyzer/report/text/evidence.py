@@ -104,9 +104,8 @@ def _left_out(number: int) -> Iterator[str]:
 
 def _intervals(one: IntervalsEvidence, style: Style) -> Iterator[str]:
     spans = one.spans
-    total = sum(end - start for start, end in spans)
     longest = sorted(spans, key=lambda span: span[0] - span[1])[:3]
-    where = ", ".join(f"{duration(start)} to {duration(end)}" for start, end in sorted(longest))
+    where = ", ".join(f"{duration(end - start)} from {duration(start)}" for start, end in sorted(longest))
     most = "the longest: " if len(spans) > 3 else ""
-    yield f"{_heading(one.title)}  {duration(total)} in {count(len(spans), 'piece')} of step {one.step}"
+    yield f"{_heading(one.title)}  {duration(one.total_ns)} in {count(one.pieces, 'piece')} of step {one.step}"
     yield from (f"    {text}" for text in safe.wrap(most + where, style.width - 4))

@@ -68,5 +68,5 @@ def _unprofiled(analysis: Analysis) -> str:
     if unprofiled is None:
         return ""
     mean = analysis.summary.step_ns.mean
-    cost = f"; the profiler adds {share(mean / unprofiled - 1)}" if mean > unprofiled > 0 else ""
+    cost = f"; with it {share(mean / unprofiled - 1)} longer" if mean > unprofiled > 0 else ""
     return f" Without the profiler a step took {duration(unprofiled)}{cost}."

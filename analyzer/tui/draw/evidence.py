@@ -71,8 +71,9 @@ def _table(item: TableEvidence, width: int) -> list[Content]:
 
 
 def _intervals(item: IntervalsEvidence) -> list[Content]:
-    total = sum(end - start for start, end in item.spans)
-    text = f"{line(item.title)}: {units.duration(total)} of step {item.step}, {units.count(len(item.spans), 'place')}"
+    text = (
+        f"{line(item.title)}: {units.duration(item.total_ns)} of step {item.step}, {units.count(item.pieces, 'place')}"
+    )
     return [Content.styled(text, "$quiet")]
 
 

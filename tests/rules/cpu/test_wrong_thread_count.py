@@ -10,9 +10,16 @@ from rules.cpu.wrong_thread_count import RULE
 from worlds import judged, renamed, run, shifted
 
 
-def world(*, threads: int | None = 1, cores: int = 4, matrix: float = 5_000, workers: int = 0) -> TraceBuilder:
-    """Three steps of 10 ms: a linear layer, then something else."""
-    known = {"usable_cores": cores, "threads": {"intra_op": threads}, "loader": {"num_workers": workers}}
+def world(
+    *, threads: int | None = 1, cores: int = 4, matrix: float = 5_000, workers: int = 0, lacked: float = 0.0
+) -> TraceBuilder:
+    """Three steps of 10 ms: a linear layer, then something else; without a core for the share `lacked`."""
+    known = {
+        "usable_cores": cores,
+        "threads": {"intra_op": threads},
+        "loader": {"num_workers": workers},
+        "core_wait_ratio": lacked,
+    }
     builder = TraceBuilder(None, advisor=known if threads is not None else None)
     for number in range(3):
         at = number * 10_000
@@ -46,6 +53,11 @@ def test_boundary_of_threads(threads: int, state: State) -> None:
 @pytest.mark.parametrize(("matrix", "state"), [(1_900, State.CLEAR), (2_100, State.FIRED)])
 def test_boundary_of_the_matrix_work(matrix: float, state: State) -> None:
     assert run(RULE, world(matrix=matrix)).state is state
+
+
+@pytest.mark.parametrize(("lacked", "state"), [(0.28, State.FIRED), (0.32, State.CANNOT_TELL)])
+def test_cannot_tell_where_even_one_thread_had_no_core(lacked: float, state: State) -> None:
+    assert run(RULE, world(lacked=lacked)).state is state
 
 
 def test_quiet_on_one_core() -> None:

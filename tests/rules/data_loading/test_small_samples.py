@@ -23,8 +23,12 @@ def world(
     workers: int = 0,
     device: str | None = None,
     advisor: dict[str, object] | None = None,
+    draws: int = 0,
 ) -> TraceBuilder:
-    """Three steps: a batch of `samples` samples with three ops each, then one op (or kernel) for the rest of the step."""
+    """Three steps: a batch of `samples` samples with three ops each, then one op (or kernel) for the rest of the step.
+
+    The first `draws` samples draw a random number.
+    """
     builder = TraceBuilder(device, advisor=advisor)
     for number in range(3):
         at = number * step
@@ -33,6 +37,8 @@ def world(
         for index in range(0 if workers else samples):
             for place, name in enumerate(("aten::permute", "aten::contiguous", "aten::div")):
                 builder.op(name, at + index * sample + place * sample / 3, sample / 3 * op_share)
+            if index < draws:
+                builder.op("aten::uniform_", at + (index + 1) * sample - 2, 1)
         if device is None:
             builder.op("aten::linear", at + load, step - load)
         else:
@@ -118,3 +124,17 @@ def test_time_and_process_numbers_do_not_matter() -> None:
 def test_ops_that_compute_gain_nothing_from_a_batch() -> None:
     """Three ops of 0.5 ms a sample: one op on eight samples takes as long as eight."""
     assert run(RULE, world(sample=1_600, step=20_000, op_share=0.95)).state is State.CLEAR
+
+
+@pytest.mark.parametrize(("draws", "state"), [(7, State.FIRED), (8, State.CLEAR)])
+def test_augmentation_is_not_to_be_frozen(draws: int, state: State) -> None:
+    """Samples that differ in every epoch cannot be made once; a draw or two a batch may be the sampler's."""
+    builder = world(advisor=SMALL, draws=draws)
+    assert run(RULE, builder).state is state
+    advised = [advice.code for advice in judged(SINGLE_PROCESS, builder).finding.fix]
+    assert any("torch.stack([sample" in code for code in advised) is (state is State.FIRED)
+
+
+def test_the_fix_names_the_batch_of_this_run() -> None:
+    assert "batch_size=8," in judged(RULE, world(advisor=SMALL)).finding.fix[1].code
+    assert "batch_size=batch_size," in judged(RULE, world()).finding.fix[1].code

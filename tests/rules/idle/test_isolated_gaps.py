@@ -20,9 +20,10 @@ def world(
     steps: int = 6,
     device: str | None = "cuda",
     loader: bool = False,
+    lacked: float | None = None,
 ) -> TraceBuilder:
-    """Steps of 100 ms, those in `slow` longer by `gap` us in which only Python runs."""
-    builder = TraceBuilder(device)
+    """Steps of 100 ms, those in `slow` longer by `gap` us in which only Python runs; without a core for the share `lacked`."""
+    builder = TraceBuilder(device, advisor={"core_wait_ratio": lacked} if lacked is not None else None)
     at = 0.0
     for number in range(steps):
         long = gap if number in slow else 0
@@ -99,3 +100,18 @@ def test_cannot_tell_where_the_training_threads_ops_are_missing() -> None:
         builder.step(number, at, dur).optimizer(at + 9_000, 500)
         builder.op("aten::add_", at + 9_000, 400)
     assert run(RULE, builder).state is State.CANNOT_TELL
+
+
+@pytest.mark.parametrize(("lacked", "state"), [(0.06, State.FIRED), (0.08, State.CANNOT_TELL)])
+def test_cannot_tell_where_the_thread_had_no_core_for_as_long(lacked: float, state: State) -> None:
+    # 80 of 680 ms are 11.8 %; what is left of them without a core has to be 5 % still.
+    result = run(RULE, world(lacked=lacked))
+    assert result.state is state
+    assert ("quiet machine" in result.reason) is (state is State.CANNOT_TELL)
+
+
+def test_a_busy_machine_does_not_hide_what_stacks_name() -> None:
+    builder = world(lacked=0.5)
+    builder.python("train.py(40): main", 0, 6 * STEP + 80_000)
+    builder.python("torch/serialization.py(900): save", 2 * STEP + 100, 79_000)
+    assert "stops for checkpoint" in judged(RULE, builder).finding.why

@@ -155,3 +155,10 @@ def test_time_and_process_numbers_do_not_matter() -> None:
     plain = judged(RULE, world())
     other = judged(RULE, renamed(shifted(world(), 1e12), 1_000))
     assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)
+
+
+@pytest.mark.parametrize(("unit", "grouped"), [(("aten::eq", "aten::index", "aten::mean"), True), (UNIT, False)])
+def test_a_loop_over_groups_gets_one_pass_over_them(unit: tuple[str, ...], grouped: bool) -> None:
+    fix = judged(RULE, world(unit=unit)).finding.fix
+    assert ("index_add_" in fix[0].code) is grouped
+    assert len(fix) == 2

@@ -16,6 +16,7 @@ pytest.importorskip("torchvision")
 import torch
 
 from traces.collect import CollectConfig, collect
+from traces.collect.cores import cpu_features
 from traces.errors import UsageError
 
 
@@ -58,6 +59,7 @@ def test_a_recording_end_to_end(tmp_path: Path, digits_dir: Path) -> None:
     }
     assert advisor["model"] == {"name": "mlp", "parameters": 784 * 128 + 128 + 128 * 64 + 64 + 64 * 10 + 10}
     assert (advisor["device"], advisor["usable_cores"] >= 1) == ("cpu", True)
+    assert advisor["cpu_features"] == cpu_features()
     assert advisor["versions"]["torch"] == str(torch.__version__)
     assert advisor["profiled_step_ns"] == result.profiled_step_ns
     assert advisor["unprofiled_step_ns"] == result.unprofiled_step_ns

@@ -12,6 +12,7 @@ import pytest
 
 pytest.importorskip("torch")
 
+from traces.collect.cores import cpu_features
 from traces.collect.script import ScriptConfig, ScriptResult, Verdict, _with_steps, collect_script
 from traces.collect.script_config import Recording
 from traces.errors import UsageError
@@ -49,6 +50,7 @@ def test_a_script_is_recorded_and_not_disturbed(tmp_path: Path, capfd: pytest.Ca
     assert advisor["dataset"] == {"name": "TensorDataset", "length": 480, "sample_bytes": 80}
     assert advisor["steps"] == {"source": "optimizer", "batches_per_step": 1.0}
     assert (advisor["batch_size"], advisor["optimizer"], advisor["model"]["parameters"]) == (8, "Adam", 42)
+    assert advisor["cpu_features"] == cpu_features()
     assert advisor["unprofiled_steps"] == 20
     assert advisor["samples"]["resident_bytes"] > 1_000_000
     assert advisor["command"] == ["advisor", "collect", "--evidence", "plain.py", "--", "..."]
