@@ -123,6 +123,9 @@ class Chunks(Generic[Item]):
         if not start.startswith(b"{"):
             what = "is not a Chrome trace"
             why = f"it begins with {start[:40].decode('utf-8', 'replace')!r}"
+        elif len(buffer) > limits.MAX_METADATA_BYTES:
+            what = f"has no traceEvents in its first {limits.MAX_METADATA_BYTES >> 20} MB"
+            why = "no trace holds so much before its events; the file is something else, or was made to fill memory"
         elif known := sniff.other_json(start):
             what, why, fix = f"is {known[0]}", "it is JSON without traceEvents", known[1]
         else:

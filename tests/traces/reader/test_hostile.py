@@ -45,6 +45,11 @@ def test_deep_arguments_cost_their_event(tmp_path: Path, opening: bytes, closing
     assert repaired(trace) == {"nested-too-deep": 1}
 
 
+def test_keys_without_end_before_the_events_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableTraceError, match="no traceEvents in its first 1 MB"):
+        read_text(tmp_path, b'{"junk":"' + b"z" * 3_000_000 + b'",' + START[1:] + EVENT % (1, b"2") + b"]}")
+
+
 def test_a_list_that_opens_without_end_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MAX_DEPTH", 10_000)
     with pytest.raises(UnreadableTraceError, match="nested more than 10,000 deep"):
