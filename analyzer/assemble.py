@@ -61,7 +61,11 @@ def assemble(
         trust=doc.Trust(
             verdict=cast("Any", trust.verdict),
             reasons=tuple(
-                doc.Reason(code=item.code, message=f"{item.message} Next time: {item.fix}.", count=item.count)
+                doc.Reason(
+                    code=item.code,
+                    message=f"{item.message} Next time: {item.fix}." if item.fix else item.message,
+                    count=item.count,
+                )
                 for item in trust.symptoms
             ),
         ),

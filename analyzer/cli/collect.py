@@ -159,7 +159,7 @@ def _first_reason(trust: TrustGrade) -> str:
     if trust.verdict == "ok" or not trust.symptoms:
         return ""
     worst = trust.symptoms[0]
-    return f"{worst.message} Fix: {worst.fix}"
+    return f"{worst.message} Fix: {worst.fix}" if worst.fix else worst.message
 
 
 def summary(path: Path, events: int, steps: int, size: int) -> str:

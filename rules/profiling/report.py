@@ -46,7 +46,10 @@ def report(
     yield Finding(
         why=" ".join(symptom.message for symptom in mine),
         saving=Saving(basis="recording better makes nothing faster; it makes the other figures right"),
-        fix=(*fix, *(Advice("text", f"{symptom.fix[:1].upper()}{symptom.fix[1:]}.") for symptom in mine)),
+        fix=(
+            *fix,
+            *(Advice("text", f"{symptom.fix[:1].upper()}{symptom.fix[1:]}.") for symptom in mine if symptom.fix),
+        ),
         verify=f"Record again: {code} should be clear.",
         steps_seen=facts.used_steps,
         evidence=evidence,

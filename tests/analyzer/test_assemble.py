@@ -90,7 +90,7 @@ def test_each_device_adds_up_exactly() -> None:
 def test_the_document_follows_the_schema_and_survives_json() -> None:
     trace = msgspec.structs.replace(
         world(advisor={"unprofiled_step_ns": 90_000, "versions": {"torch": "2.13.0", "python": "3.11.7"}}).trace(),
-        repairs=(Repair("bad-number", 2, 17, "two numbers", 3),),
+        repairs=(Repair("invalid-number", 2, 17, "two numbers", 3),),
     )
     made = valid(document(trace, claim((310, 340)), Saving()))
     assert made["summary"]["unprofiled_step_ns"] == 90_000
@@ -98,7 +98,7 @@ def test_the_document_follows_the_schema_and_survives_json() -> None:
     assert made["trace"]["device"] == {"kind": "cuda", "name": "NVIDIA H100 80GB HBM3", "count": 1}
     assert made["trace"]["steps"]["excluded"][0]["step"] == 7
     assert made["repairs"] == [
-        {"kind": "bad-number", "count": 2, "first_offset": 17, "first_event": 3, "message": "two numbers"}
+        {"kind": "invalid-number", "count": 2, "first_offset": 17, "first_event": 3, "message": "two numbers"}
     ]
     assert made["totals"] == []
     assert [check["state"] for check in made["checks"]] == ["fired", "fired", "clear"]

@@ -42,4 +42,4 @@ def check(facts: Facts) -> Iterator[Symptom]:
         )
     invalid = int((facts.trace.runtime["name"] == "INVALID").sum())
     if invalid:
-        yield Symptom("PG008", Gravity.NOTE, f"{invalid:,} runtime calls have no valid name.", "nothing to do", invalid)
+        yield Symptom("PG008", Gravity.NOTE, f"{invalid:,} runtime calls have no valid name.", None, invalid)

@@ -30,7 +30,7 @@ def check(facts: Facts) -> Iterator[Symptom]:
             Gravity.NOTE,
             f"External ids of {share(same / total)} of the kernels repeat the correlation id (torch 1.13-2.2): "
             "ops are found through the launch call instead.",
-            "nothing to do; newer torch writes them correctly",
+            "torch 2.3 or newer writes them correctly; nothing here rests on them",
             same,
         )
     unlinked = total - int((facts.launched["source"] == "kernels").sum())

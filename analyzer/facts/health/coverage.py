@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from analyzer.facts.health.repairs import WHOLE_FILE, is_cut
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.intervals import EMPTY
 from analyzer.units import count, share
@@ -21,10 +22,15 @@ _LOST_UNUSABLE = 0.5
 # Fewer launches than this say nothing about loss.
 _MIN_LAUNCHES = 20
 
-_FIX_DEVICE = (
-    "record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]; check that no other profiler is attached and that CUPTI "
-    "may be used (NVreg_RestrictProfilingToAdminUsers)"
-)
+_BOTH = "record with activities=[ProfilerActivity.CPU, ProfilerActivity.{activity}]"
+_ALONE = "check that no other profiler is attached"
+# What else keeps the device's events away, by the kind of device; ROCm answers to torch's name for CUDA.
+_ACCESS = {
+    "cuda": f"{_ALONE} and that CUPTI may be used (NVreg_RestrictProfilingToAdminUsers)",
+    "rocm": f"{_ALONE} (rocprof, omnitrace) and that torch was built with roctracer",
+}
+_ACTIVITIES = {"xpu": "XPU", "mtia": "MTIA"}
+_LOST = "record fewer steps, or raise the profiler's buffer size; do not run another profiler beside it"
 
 
 def check(facts: Facts) -> Iterator[Symptom]:
@@ -35,20 +41,13 @@ def check(facts: Facts) -> Iterator[Symptom]:
     launches = calls[calls["kind"] == "launch"]
     has_device = Capability.DEVICE in found
     if not has_device and not len(trace.ops) and not len(trace.collectives):
-        yield Symptom(
-            "PG005",
-            Gravity.UNUSABLE,
-            "The trace holds neither ops nor device work"
-            + (", only Python calls." if len(trace.python) else ": its events were cleared before the export."),
-            "use schedule(..., repeat=1) and export in on_trace_ready, not after the loop",
-            trace.meta.events,
-        )
+        yield _empty(facts)
     elif not has_device and len(launches) >= _MIN_LAUNCHES:
         yield Symptom(
             "PG005",
             Gravity.UNUSABLE,
             f"{len(launches):,} kernels were launched, none was recorded: the device looks idle, and is not.",
-            _FIX_DEVICE,
+            _whole_or(facts, _both(facts)),
             len(launches),
         )
     elif not has_device and trace.meta.device_kind not in ("cpu", "other"):
@@ -56,7 +55,7 @@ def check(facts: Facts) -> Iterator[Symptom]:
             "PG005",
             Gravity.CAUTION,
             f"The machine has a {trace.meta.device_kind} device, but no device work was recorded: only the CPU's side is judged.",
-            _FIX_DEVICE,
+            _whole_or(facts, _both(facts)),
             len(calls),
         )
     elif has_device and not len(trace.ops):
@@ -64,7 +63,7 @@ def check(facts: Facts) -> Iterator[Symptom]:
             "PG005",
             Gravity.CAUTION,
             "Only device work was recorded: what the host does while the device idles is unknown.",
-            "record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]",
+            _activities(facts),
             len(trace.kernels),
         )
     if has_device:
@@ -79,7 +78,10 @@ def check(facts: Facts) -> Iterator[Symptom]:
             Gravity.CAUTION,
             f"The training thread has {count(events, 'op or call', 'ops and calls')} in {count(facts.used_steps, 'step')}{beside}: "
             "the trace was filtered or cut, or other threads do the work, so time outside ops means nothing.",
-            "record CPU activity whole, do not filter the file, and start the profiler in the thread that trains",
+            _whole_or(
+                facts,
+                "record CPU activity whole, do not filter the file, and start the profiler in the thread that trains",
+            ),
             events,
         )
 
@@ -115,6 +117,34 @@ def launches_without_op(facts: Facts) -> float:
     return outside / len(launched) if len(launched) else 0.0
 
 
+def _empty(facts: Facts) -> Symptom:
+    """Nothing to judge: why, as far as the file tells."""
+    if is_cut(facts):
+        why, fix = ": the file ends early.", WHOLE_FILE
+    elif len(facts.trace.python):
+        why, fix = ", only Python calls.", _activities(facts)
+    else:
+        why = ": its events were cleared before the export."
+        fix = "use schedule(..., repeat=1) and export in on_trace_ready, not after the loop"
+    message = f"The trace holds neither ops nor device work{why}"
+    return Symptom("PG005", Gravity.UNUSABLE, message, fix, facts.trace.meta.events)
+
+
+def _activities(facts: Facts) -> str:
+    return _BOTH.format(activity=_ACTIVITIES.get(facts.trace.meta.device_kind, "CUDA"))
+
+
+def _both(facts: Facts) -> str:
+    """How to record the host and this kind of device together."""
+    kind = facts.trace.meta.device_kind
+    return f"{_activities(facts)}; {_ACCESS.get(kind, _ALONE)}"
+
+
+def _whole_or(facts: Facts, otherwise: str) -> str:
+    """What is missing from a file that was cut may have been recorded."""
+    return WHOLE_FILE if is_cut(facts) else otherwise
+
+
 def _timeless(facts: Facts) -> Iterator[Symptom]:
     """Kernels without a duration: the device looks idle, and every saving looks possible."""
     kernels = facts.trace.kernels
@@ -123,7 +153,7 @@ def _timeless(facts: Facts) -> Iterator[Symptom]:
             "PG005",
             Gravity.UNUSABLE,
             f"None of {len(kernels):,} kernels has a duration: what the device works is not known.",
-            _FIX_DEVICE,
+            f"{_ALONE}, and name the file as the profiler wrote it, not one that another tool has changed",
             len(kernels),
         )
 
@@ -143,7 +173,7 @@ def _lost(facts: Facts) -> Iterator[Symptom]:
             "PG005",
             Gravity.UNUSABLE if grave else Gravity.CAUTION,
             f"{lost:,} of {total:,} launches ({share(lost / total)}) have no kernel: "
-            "device activity was lost, idle time is overstated.",
-            "record fewer steps, or raise the profiler's buffer size; do not run another profiler beside it",
+            f"device activity {'is missing from the cut file' if is_cut(facts) else 'was lost'}, idle time is overstated.",
+            _whole_or(facts, _LOST),
             lost,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from analyzer.facts.health.repairs import WHOLE_FILE, is_cut
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.replays import MIN_REPLAYS, graph_replays
 from analyzer.facts.step_faults import first_spin
@@ -42,7 +43,9 @@ def _replays(facts: Facts) -> Iterator[Symptom]:
         "PG005",
         Gravity.UNUSABLE if grave else Gravity.CAUTION,
         f"{len(partial):,} of {len(replays):,} graph launches lack most of their kernels: the device looks idle where it is not.",
-        "record fewer steps, or raise the profiler's buffer size; or record without graphs",
+        WHOLE_FILE
+        if is_cut(facts)
+        else "record fewer steps, or raise the profiler's buffer size; or record without graphs",
         len(partial),
     )
 

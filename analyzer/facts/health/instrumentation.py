@@ -43,7 +43,7 @@ def check(facts: Facts) -> Iterator[Symptom]:
             "PG004",
             Gravity.NOTE,
             f"Stacks were recorded on a busy host ({per_ms:.0f} events a millisecond): Python and launch times are inflated.",
-            "use this trace for where, and one without stacks for how much",
+            "record a second trace without stacks: that one says how much, this one where",
             events,
         )
     unprofiled = trace.meta.advisor.get("unprofiled_step_ns")
@@ -59,5 +59,5 @@ def _slower(facts: Facts, slowdown: float, unprofiled_ns: int, *, optional: bool
     if facts.window_ns - facts.without_core_ns <= _SLOWDOWN * unprofiled_ns * facts.used_steps:
         lacked = share(facts.ratio(facts.without_core_ns))
         text += f"; the thread had no core for {lacked} of it, enough to explain that without the profiler"
-    less = "; record without stacks, shapes and memory" if optional else ""
-    return Symptom("PG004", Gravity.NOTE, f"{text}.", f"read the shares, not the milliseconds{less}", 1)
+    less = "record without stacks, shapes and memory; of this trace " if optional else ""
+    return Symptom("PG004", Gravity.NOTE, f"{text}.", f"{less}read the shares, not the milliseconds", 1)

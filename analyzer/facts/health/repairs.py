@@ -1,4 +1,4 @@
-"""What the reader had to mend, as a reason for caution."""
+"""What the reader had to mend, as a reason for caution, and what avoids it: each kind of damage has a cause of its own."""
 
 from __future__ import annotations
 
@@ -10,6 +10,36 @@ from analyzer.facts.health.symptom import Gravity, Symptom
 if TYPE_CHECKING:
     from analyzer.facts import Facts
 
+# The file ends early: device events, which the profiler writes last, are what is lost.
+_CUT = frozenset({"truncated", "truncated-gzip", "missing-bracket"})
+WHOLE_FILE = "wait until export_chrome_trace has returned, copy the file again whole, and see that its disk has room"
+_COPY = "copy the file again, as binary, and compare the checksums of both (sha256sum)"
+_OWN_FILE = "give every export a file name of its own, which nothing else writes to"
+_ESCAPES = "update torch: old versions write some names and paths without escaping them"
+_UNTOUCHED = "name the file as the profiler wrote it, not one that another tool has changed"
+_LET_END = "let the schedule end the recording at prof.step(), not the end of the program"
+_CLOCKS = "record it again; if it stays, update torch and the device's driver"
+_ADVICE = {
+    **dict.fromkeys(_CUT, WHOLE_FILE),
+    **dict.fromkeys(("damaged-gzip", "wrong-checksum", "lost-event", "stray-text"), _COPY),
+    **dict.fromkeys(("trailing-bytes", "trailing-text", "several-documents"), _OWN_FILE),
+    **dict.fromkeys(
+        ("invalid-escape", "swallowed-escape", "control-character", "invalid-utf8", "invalid-surrogate"), _ESCAPES
+    ),
+    **dict.fromkeys(
+        ("damaged-metadata", "trailing-comma", "not-an-event", "empty-event", "nested-too-deep", "invalid-number",
+         "wrong-type", "duplicate-key", "repeated-event", "missing-phase", "missing-start"),
+        _UNTOUCHED,
+    ),
+    **dict.fromkeys(("unfinished", "unmatched-end", "partial-step"), _LET_END),
+    **dict.fromkeys(("negative-duration", "absurd-duration", "absurd-start"), _CLOCKS),
+}  # fmt: skip
+
+
+def is_cut(facts: Facts) -> bool:
+    """Whether the file ends before the trace does, so that what is missing was recorded and is not in the file."""
+    return any(repair.kind in _CUT for repair in facts.trace.repairs)
+
 
 def check(facts: Facts) -> Iterator[Symptom]:
     """One symptom for all repairs together; the list itself stands under `repairs`."""
@@ -17,6 +47,12 @@ def check(facts: Facts) -> Iterator[Symptom]:
     if repairs:
         total = sum(repair.count for repair in repairs)
         kinds = ", ".join(f"{repair.kind} ({repair.count:,})" for repair in repairs)
-        yield Symptom(
-            None, Gravity.CAUTION, f"The file had to be repaired: {kinds}.", "record it again with a newer torch", total
-        )
+        yield Symptom(None, Gravity.CAUTION, f"The file had to be repaired: {kinds}.", "; ".join(_advice(facts)), total)
+
+
+def _advice(facts: Facts) -> list[str]:
+    """What avoids each kind, the most frequent first; where the file is cut, the last step is for that reason too."""
+    found = dict.fromkeys(_ADVICE[repair.kind] for repair in facts.trace.repairs)
+    if is_cut(facts):
+        return [WHOLE_FILE, *(one for one in found if one not in (WHOLE_FILE, _LET_END))]
+    return list(found)

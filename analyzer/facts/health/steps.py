@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from analyzer.facts.health.repairs import WHOLE_FILE, is_cut
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.step_faults import LOST, PARTIAL, SPIN
 from analyzer.units import count, duration, share
@@ -43,7 +44,9 @@ def check(facts: Facts) -> Iterator[Symptom]:
             "PG003",
             Gravity.CAUTION,
             f"Only {count(facts.used_steps, 'step')} can be used: one slow step cannot be told from a slow program.",
-            "record at least 3 complete steps, better 6: schedule(wait=5, warmup=2, active=6, repeat=1)",
+            WHOLE_FILE
+            if is_cut(facts)
+            else "record at least 3 complete steps, better 6: schedule(wait=5, warmup=2, active=6, repeat=1)",
             facts.used_steps,
         )
     yield from _restless(facts)
@@ -54,7 +57,9 @@ def check(facts: Facts) -> Iterator[Symptom]:
             "PG005",
             Gravity.CAUTION,
             _named(spoilt),
-            "record fewer steps, or raise the profiler's buffer size; do not run another profiler beside it",
+            WHOLE_FILE
+            if is_cut(facts)
+            else "record fewer steps, or raise the profiler's buffer size; do not run another profiler beside it",
             len(spoilt),
         )
     odd = left_out[left_out["reason"].str.startswith(("first step", "cut off", "empty", SPIN))]
@@ -63,9 +68,24 @@ def check(facts: Facts) -> Iterator[Symptom]:
             "PG006",
             Gravity.NOTE,
             _named(odd),
-            "start recording later: schedule(wait=5, warmup=2, active=6, repeat=1)",
+            _odd_fix(facts, odd),
             len(odd),
         )
+
+
+def _odd_fix(facts: Facts, odd: pd.DataFrame) -> str | None:
+    """A slow first step asks for a later start, one that ends early for a later end; an empty one in between for nothing."""
+    reasons = odd["reason"].str
+    fixes = []
+    if bool(reasons.startswith(("first step", SPIN)).any()):
+        fixes.append("start recording later: schedule(wait=5, warmup=2, active=6, repeat=1)")
+    if bool(reasons.startswith("cut off").any()):
+        fixes.append(
+            WHOLE_FILE
+            if is_cut(facts)
+            else "let the schedule end the recording, and wait for the device before the last prof.step()"
+        )
+    return "; ".join(fixes) or None
 
 
 def _restless(facts: Facts) -> Iterator[Symptom]:

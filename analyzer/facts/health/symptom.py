@@ -22,7 +22,7 @@ class Symptom(msgspec.Struct, frozen=True):
         code: `PG001` ... `PG008`; None for a reason without a rule of its own (repairs).
         gravity: What it does to the verdict.
         message: What was measured, one sentence, with numbers.
-        fix: How to record better next time.
+        fix: How to record better next time; None where nothing need be done.
         count: Events, calls or steps concerned.
         ratio: Share of the window concerned, where that is a time; else None.
     """
@@ -30,6 +30,6 @@ class Symptom(msgspec.Struct, frozen=True):
     code: str | None
     gravity: Gravity
     message: str
-    fix: str
+    fix: str | None
     count: int
     ratio: float | None = None

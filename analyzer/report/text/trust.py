@@ -58,7 +58,7 @@ def unusable_lines(analysis: Analysis, style: Style) -> Iterator[str]:
     yield ""
     yield from (f"    {style.paint(line, 'code')}" for line in RECORD_AGAIN)
     yield ""
-    yield "  `advisor collect` records the reference loop this way."
+    yield "  `advisor collect train.py` records a script of yours this way."
 
 
 def _reasons(analysis: Analysis, style: Style) -> Iterator[str]:

@@ -267,10 +267,40 @@ def test_repairs_are_a_reason_without_a_code() -> None:
     from traces.trace import Repair
 
     trace = sound().trace()
-    mended = msgspec.structs.replace(trace, repairs=(Repair("bad-number", 3, 17, "..."),))
+    mended = msgspec.structs.replace(trace, repairs=(Repair("invalid-number", 3, 17, "..."),))
     (symptom,) = symptoms(Facts(mended))
     assert (symptom.code, symptom.gravity, symptom.count) == (None, Gravity.CAUTION, 3)
-    assert "bad-number (3)" in symptom.message
+    assert "invalid-number (3)" in symptom.message
+
+
+def repaired(builder: TraceBuilder, *kinds: str) -> Facts:
+    import msgspec
+
+    from traces.trace import Repair
+
+    return Facts(msgspec.structs.replace(builder.trace(), repairs=tuple(Repair(kind, 1, 17, "") for kind in kinds)))
+
+
+def test_every_kind_of_repair_has_advice_that_fits_its_cause() -> None:
+    from traces.reader.repairs import MESSAGES
+
+    advice = {kind: symptoms(repaired(sound(), kind))[0].fix or "" for kind in MESSAGES}
+    assert all(advice.values())
+    assert len(set(advice.values())) >= 6
+    assert "export_chrome_trace has returned" in advice["truncated"]
+    assert "torch" not in advice["truncated-gzip"]
+    assert "update torch" in advice["invalid-escape"]
+
+
+def test_a_cut_file_is_to_be_copied_again_and_not_recorded_with_fewer_steps() -> None:
+    builder = sound()
+    for call in range(400):
+        builder.runtime("cudaLaunchKernel", 100 + call, 1)
+    for kinds, says in (((), "record fewer steps"), (("truncated", "partial-step"), "copy the file again whole")):
+        (lost,) = [one for one in symptoms(repaired(builder, *kinds)) if one.code == "PG005"]
+        assert says in (lost.fix or "")
+    (repair,) = [one for one in symptoms(repaired(builder, "partial-step", "truncated")) if one.code is None]
+    assert "prof.step()" not in (repair.fix or "")
 
 
 def skewed(by_us: float) -> TraceBuilder:
