@@ -87,7 +87,7 @@ def _detail(rule: RuleChange) -> str:
     if rule.state == "new":
         return f"saves {now} a step" if rule.left_ns else ""
     if rule.state == "still":
-        return f"{before} a step before, {now} now" if rule.predicted_ns or rule.left_ns else ""
+        return f"{before} before, {now} a step now" if rule.predicted_ns or rule.left_ns else ""
     promised = f"{before} a step was promised" if rule.predicted_ns else ""
     came_true = rows.came_true(rule)
     return f"{promised}; {came_true}" if came_true else promised

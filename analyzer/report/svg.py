@@ -52,7 +52,8 @@ def _parts(analysis: Analysis) -> Iterator[tuple[str, Drawing]]:
         yield f"{step}: {duration(analysis.timeline.dur_ns)}", lanes
     rows = steps(analysis)
     if rows is not None:
-        yield "All steps", rows
+        shown = analysis.timeline.step
+        yield "All steps" if shown is None or lanes is None else f"All steps, step {shown} marked", rows
 
 
 def _legend(analysis: Analysis) -> tuple[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis, FindingDocument
-from analyzer.units import count, duration, share
+from analyzer.units import count, duration, share, size
 
 SEVERITY_WORDS = {"high": "High", "medium": "Medium", "low": "Low", "info": "Info"}
 # The trace's name is a file name; a command that names it must survive being copied into a shell.
@@ -114,7 +114,7 @@ def environment(analysis: Analysis) -> Iterator[tuple[str, str]]:
     found = ", ".join(f"{name} {value}" for name, value in named if value)
     yield "Device", device(analysis) or "none: the trace has no GPU events"
     yield "Versions", found or "not stated in the trace"
-    yield "Trace", f"{trace.name}, {trace.bytes / 1e6:,.1f} MB, {trace.events:,} events"
+    yield "Trace", f"{trace.name}, {size(trace.bytes)}, {trace.events:,} events"
     yield "Steps", "; ".join([steps(analysis), *excluded(analysis)])
     recorded = (("Python stacks", trace.profiler.stacks), ("input shapes", trace.profiler.shapes),
                 ("memory", trace.profiler.memory), ("FLOPs", trace.profiler.flops))  # fmt: skip

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from analyzer.compare.comparison import CauseChange, Comparison, Side
 from analyzer.report import safe
+from analyzer.report.text.causes import label
 from analyzer.since import Difference, RuleChange
 from analyzer.units import count, duration
 
@@ -75,7 +76,7 @@ def moved(comparison: Comparison) -> list[CauseChange]:
 def causes(comparison: Comparison) -> list[tuple[str, str, str, str]]:
     """Cause, before, after, difference; the largest change first."""
     return [
-        (row.cause, duration(row.before_ns), duration(row.after_ns), signed(row.after_ns - row.before_ns))
+        (label(row.cause), duration(row.before_ns), duration(row.after_ns), signed(row.after_ns - row.before_ns))
         for row in moved(comparison)
     ]
 
@@ -86,8 +87,8 @@ def rules(comparison: Comparison) -> list[tuple[str, str, str, str, str]]:
         (
             row.state,
             f"{safe.name(row.rule, 12)} {safe.name(row.title)}",
-            duration(row.predicted_ns),
-            duration(row.left_ns),
+            duration(row.predicted_ns) if row.predicted_ns else "-",
+            duration(row.left_ns) if row.left_ns else "-",
             came_true(row),
         )
         for row in comparison.rules

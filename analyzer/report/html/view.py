@@ -83,7 +83,7 @@ class Page:
     checks: Table
     environment: tuple[tuple[str, Markup], ...]
     repairs: tuple[Markup, ...]
-    data_note: str
+    data_note: Markup
 
 
 def view(analysis: Analysis, data_note: str) -> Page:
@@ -133,7 +133,7 @@ def view(analysis: Analysis, data_note: str) -> Page:
             prose(text, 400)
             for text in (*(f"{one.count:,} x: {one.message}" for one in analysis.repairs), *wording.set_aside(analysis))
         ),
-        data_note=data_note,
+        data_note=prose(data_note, 400),
     )
 
 
@@ -233,7 +233,7 @@ def _checks_line(analysis: Analysis) -> str:
 
 def _checks(analysis: Analysis) -> Table:
     rows = [
-        [safe.name(check.rule, 12), safe.name(check.title, 80), _STATES[check.state], safe.name(check.reason, 300)]
+        [safe.name(check.rule, 12), safe.name(check.title, 80), _STATES[check.state], prose(check.reason, 300)]
         for check in analysis.checks
     ]
     return Table("Every check and what became of it", (Head("Rule"), Head("Check"), Head("State"), Head("Why")), rows)

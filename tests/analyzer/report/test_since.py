@@ -36,7 +36,7 @@ def test_findings_are_told_by_what_became_of_them(form):
     for state, code, detail in (
         ("fixed", "DL001", "at most 4.0 ms a step was promised; confirmed: 3.0 ms faster"),
         ("new", "XF001", "saves at most 500 us a step"),
-        ("still there", "SY001", "at most 900 us a step before, at most 400 us now"),
+        ("still there", "SY001", "at most 900 us before, at most 400 us a step now"),
         ("could not be checked again", "ME001", "at most 100 us a step was promised"),
     ):
         assert text.index(state) < text.index(f"title of {code}") < text.index(detail)
