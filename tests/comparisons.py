@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+import analyses
 from analyzer.analysis import Analysis
 from analyzer.compare.comparison import Comparison, compare
 from analyzer.compare.since import since
@@ -51,6 +52,16 @@ def hostile(names: tuple[str, ...] = HOSTILE) -> Comparison:
 def against(analysis: Analysis, comparison: Comparison, baseline: str = "main") -> Analysis:
     """The analysis with what changed since a baseline."""
     return msgspec.structs.replace(analysis, since=since(baseline, comparison))
+
+
+def since_baseline() -> Analysis:
+    """The example, faster than the baseline."""
+    return against(analyses.example(), pair())
+
+
+def since_hostile_baseline(names: tuple[str, ...] = HOSTILE) -> Analysis:
+    """Payloads in the trace, in the baseline and in its name."""
+    return against(analyses.hostile(), hostile(names), "".join(names)[:200])
 
 
 def empty() -> Comparison:

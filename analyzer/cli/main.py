@@ -5,6 +5,7 @@ Each command is imported when it is called: `advisor --help` costs neither panda
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -16,12 +17,13 @@ from typing import NoReturn
 import click
 
 from analyzer.cli.installation import foreign_package, version
-from traces.errors import AdvisorError
+from traces.errors import AdvisorError, UsageError
 
 INTERNAL_ERROR = 70
 INTERRUPTED = 130
 # What a shell reports of a program that a closed pipe ended.
 PIPE_CLOSED = 141
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 # Command, module, the line `advisor --help` shows (a test holds it equal to the command's own).
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -136,6 +138,8 @@ def main(args: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("advisor: interrupted", err=True)
         return INTERRUPTED
+    except OSError as error:
+        return _no_room(error) if error.errno in _NO_ROOM else _bug(error)
     except Exception as error:
         return _bug(error)
 
@@ -173,6 +177,15 @@ def _complain(message: str, code: int) -> int:
     for number, line in enumerate(message.splitlines()):
         click.echo(f"advisor: error: {clean(line)}" if number == 0 else clean(line), err=True)
     return code
+
+
+def _no_room(error: OSError) -> int:
+    """What is printed goes to a file on a full disk; a report that is written with -o is told of where it is written."""
+    where = error.filename or "standard output"
+    return _complain(
+        f"there is no room for what is written\n  where: {where}\n  why: {error.strerror}\n  fix: write to another disk",
+        UsageError.exit_code,
+    )
 
 
 def _bug(error: Exception) -> int:

@@ -233,3 +233,22 @@ def test_what_was_written_is_read_back_and_graded(tmp_path):
     verdict = judge(broken)
     assert (verdict.usable, verdict.again) == (False, True)
     assert verdict.message
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_behind_stdout_is_no_bug_of_ours():
+    code = "from analyzer.cli.main import program; import sys; sys.argv[1:] = ['rules']; program()"
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=env,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert "no room" in done.stderr
+    assert "bug" not in done.stderr

@@ -10,18 +10,9 @@ import comparisons
 from analyzer.analysis import Analysis
 from analyzer.report import formats
 
-
-def since_baseline():
-    return comparisons.against(analyses.example(), comparisons.pair())
-
-
-def since_hostile_baseline():
-    return comparisons.against(analyses.hostile(), comparisons.hostile(), "\x1b[31m</script>`|")
-
-
 EXAMPLES = [
     analyses.example, analyses.healthy, analyses.cpu_only, analyses.no_steps, analyses.unusable, analyses.hostile,
-    since_baseline, since_hostile_baseline,
+    comparisons.since_baseline, comparisons.since_hostile_baseline,
 ]  # fmt: skip
 
 
@@ -43,7 +34,7 @@ def changed(value, chance, dice):
 def test_any_numbers_can_be_rendered(form, seed):
     """A report may be read again after anybody changed it."""
     dice = random.Random(seed)
-    document = changed(msgspec.to_builtins(since_baseline()), dice.choice([0.02, 0.2, 1.0]), dice)
+    document = changed(msgspec.to_builtins(comparisons.since_baseline()), dice.choice([0.02, 0.2, 1.0]), dice)
     assert formats.render(msgspec.convert(document, Analysis), form).endswith("\n")
 
 

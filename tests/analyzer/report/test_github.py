@@ -6,10 +6,12 @@ import msgspec
 import pytest
 
 import analyses
+import comparisons
 from analyzer.report import github
 
 EXAMPLES = [
     analyses.example, analyses.healthy, analyses.cpu_only, analyses.no_steps, analyses.unusable, analyses.hostile,
+    comparisons.since_baseline, comparisons.since_hostile_baseline,
 ]  # fmt: skip
 COMMAND = re.compile(r"^::(warning|notice) [a-z]+=[^:,]*(,[a-z]+=[^:,]*)*::.+$")
 

@@ -76,7 +76,8 @@ def title_of(document: str) -> str:
 
 def test_hostile_names_run_nothing_and_request_nothing(tmp_path):
     page = tmp_path / "page.html"
-    page.write_text(html.render(attacked()), encoding="utf-8")
+    attack = comparisons.against(attacked(), comparisons.hostile(PAYLOADS), PAYLOADS[1])
+    page.write_text(html.render(attack), encoding="utf-8")
     document, asked = document_and_requests(page, tmp_path / "profile")
     assert title_of(document).startswith("PyTorch performance report")
     assert [address for address in asked if "canary" in address] == []
@@ -149,9 +150,10 @@ def axe() -> Path:
 
 
 @pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("name", ["example", "healthy", "unusable", "cpu_only", "hostile", "pair"])
+@pytest.mark.parametrize("name", ["example", "healthy", "unusable", "cpu_only", "hostile", "pair", "since_baseline"])
 def test_axe_finds_no_violation(name, dark, tmp_path):
-    text = comparison_page.render(comparisons.pair()) if name == "pair" else html.render(getattr(analyses, name)())
+    made = comparisons if name == "since_baseline" else analyses
+    text = comparison_page.render(comparisons.pair()) if name == "pair" else html.render(getattr(made, name)())
     # The policy would keep axe out, so it is left out here; every section is opened so that all of it is looked at.
     text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text).replace("<details", "<details open")
     if dark:

@@ -8,12 +8,14 @@ import pytest
 from markdown_it import MarkdownIt
 
 import analyses
+import comparisons
 from analyzer.report import markdown
 from analyzer.report.markdown import escape
 from analyzer.report.markdown.detail import BUDGET
 
 EXAMPLES = [
     analyses.example, analyses.healthy, analyses.cpu_only, analyses.no_steps, analyses.unusable, analyses.hostile,
+    comparisons.since_baseline, comparisons.since_hostile_baseline,
 ]  # fmt: skip
 PARSER = MarkdownIt("commonmark", {"html": True}).enable("table")
 ALLOWED_TAGS = {"details", "summary", "b", "sub", "code"}
