@@ -19,6 +19,10 @@ _GROUPS: tuple[tuple[RuleState, str, str], ...] = (
 )
 
 
+# Where no verdict is possible, nobody can say that it was fixed: another device or batch has other findings.
+_ELSEWHERE: dict[RuleState, str] = {"fixed": "not found here", "new": "not found before"}
+
+
 @dataclass(frozen=True)
 class Row:
     """One finding: what became of it, and its bound a step before and now."""
@@ -60,8 +64,8 @@ def noted(since: Since) -> list[str]:
 def summary(since: Since) -> str:
     """`1 finding fixed, 2 new, 3 still there`."""
     parts: list[str] = []
-    for state, words, _ in _GROUPS:
-        number = sum(rule.state == state for rule in since.rules)
+    for state, _, _ in _GROUPS:
+        number, words = sum(rule.state == state for rule in since.rules), _words(since, state)
         if number:
             parts.append(f"{number} {words}" if parts else f"{count(number, 'finding')} {words}")
     return f"{', '.join(parts)}." if parts else "No findings on either side."
@@ -70,8 +74,8 @@ def summary(since: Since) -> str:
 def listed(since: Since) -> list[Row]:
     """The findings by what became of them, of many the largest."""
     return [
-        Row(state, words, mark, safe.name(rule.rule, 12), safe.name(rule.title, 80), _detail(rule))
-        for state, words, mark in _GROUPS
+        Row(state, _words(since, state), mark, safe.name(rule.rule, 12), safe.name(rule.title, 80), _detail(rule))
+        for state, _, mark in _GROUPS
         for rule in [rule for rule in since.rules if rule.state == state][:_MOST]
     ]
 
@@ -80,6 +84,11 @@ def unlisted(since: Since) -> str:
     """How many `listed` leaves out; empty where none."""
     left = len(since.rules) - len(listed(since))
     return f"{count(left, 'more finding')} in the JSON." if left else ""
+
+
+def _words(since: Since, state: RuleState) -> str:
+    usual = next(words for one, words, _ in _GROUPS if one == state)
+    return usual if since.kind is not None else _ELSEWHERE.get(state, usual)
 
 
 def _detail(rule: RuleChange) -> str:

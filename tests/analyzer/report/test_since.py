@@ -56,7 +56,9 @@ def test_without_a_baseline_nothing_is_said_of_one(form):
 @pytest.mark.parametrize("form", FORMS)
 def test_another_device_gets_no_verdict(form):
     other = snapshot(7_000_000, conditions=msgspec.structs.replace(CONDITIONS, device="A100"))
-    text = shown(compare([snapshot()], [other]), form)
+    text = shown(compare([snapshot(findings=(finding("DL001", 4_000_000),))], [other]), form)
+    assert "not found here" in text
+    assert "fixed" not in text.split("Since baseline")[1][:600]
     assert "Not comparable: another device. No verdict is given." in text
     assert "faster" not in text.split("Since baseline")[1].split("Not comparable")[0]
 
