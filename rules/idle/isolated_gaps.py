@@ -95,7 +95,7 @@ _FIXES = {
 _ANY = Advice(
     "text",
     "Do less often, or beside the loop, what stops it here.",
-    "Record with `with_stack=True` (`advisor collect --stacks`) to see which function it is.",
+    "Record with `with_stack=True` (`advisor collect --stacks train.py`) to see which function it is.",
 )
 
 

@@ -21,8 +21,8 @@ SCHEDULE = Advice(
 )
 PLAIN = Advice(
     "shell",
-    "advisor collect -o plain.json            # how much: no stacks, no memory\n"
-    "advisor collect -o where.json --stacks --active 2",
+    "advisor collect -o plain.json train.py   # how much: no stacks, no memory\n"
+    "advisor collect -o where.json --stacks --active 2 train.py",
     "Two recordings: a plain one to measure, a short one with details to find the place.",
 )
 

@@ -201,7 +201,7 @@ def _fix(facts: Facts, line: CodeLine | None) -> tuple[Advice, ...]:
         return (move, workers)
     look = Advice(
         "shell",
-        "advisor collect --stacks --active 2",
+        "advisor collect --stacks --active 2 -o where.json train.py",
         "Names the functions; `profile(..., with_stack=True)` for one or two steps does too. Believe this trace for how much.",
     )
     return (look, workers)

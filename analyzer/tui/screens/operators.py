@@ -31,7 +31,7 @@ NOTHING: dict[Group, str] = {
     "op": "No ops in the used steps. Record with ProfilerActivity.CPU.",
     "shape": "No ops in the used steps. Record with ProfilerActivity.CPU.",
     "kernel": "No device work in the used steps. On a GPU, record with ProfilerActivity.CUDA.",
-    "module": "No modules in this trace. Record with with_stack=True (advisor collect --stack).",
+    "module": "No modules in this trace. Record with with_stack=True (advisor collect --stacks).",
 }
 
 
