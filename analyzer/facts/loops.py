@@ -57,7 +57,6 @@ class Loop(msgspec.Struct, frozen=True):
         runs: Runs of repetitions in all used steps.
         steps_seen: Used steps with such a run.
         thread: Row in `trace.threads`.
-        starts_ns: Start of each run.
         forward: Time of the runs themselves.
         backward: Time of the backward pass that belongs to them (by sequence numbers).
         ops: Ops directly in the runs.
@@ -72,7 +71,6 @@ class Loop(msgspec.Struct, frozen=True):
     runs: int
     steps_seen: int
     thread: int
-    starts_ns: tuple[int, ...]
     forward: IntervalSet
     backward: IntervalSet
     ops: int
@@ -237,7 +235,6 @@ def _loop(
         runs=len(runs),
         steps_seen=int(runs["step"].nunique()),
         thread=int(tree.frame["thread"].to_numpy()[rows[first[0]]]),
-        starts_ns=tuple(starts.tolist()),
         forward=IntervalSet(starts, ends) & facts.window(),
         backward=backward.of(members, run),
         ops=len(members),

@@ -35,7 +35,8 @@ model = DistributedDataParallel(model, find_unused_parameters=False)
 At most the device-idle time inside these ranges.
 
 ## When it is wrong
-gloo for metrics and barriers on CPU tensors is fine. The name of the search is not confirmed on a recorded trace.
+gloo for metrics and barriers on CPU tensors is fine. The search is seen by its name, as torch 2.15
+writes it.
 
 ## Thresholds
 - `min_ratio`: share of the used steps from which the rule fires.

@@ -20,8 +20,9 @@ _SHOWN_OPS = 8
 
 def line_of(facts: Facts, loop: Loop) -> CodeLine | None:
     """The user's line that runs the loop."""
-    at = list(loop.starts_ns)
-    return facts.stacks.commonest([loop.thread] * len(at), at, facts.main_thread)
+    # The first op of a run may be one that other lines call as often; then the next whose line is known tells.
+    at, until = loop.forward.start_ns, loop.forward.end_ns
+    return facts.stacks.commonest([loop.thread] * len(at), at, facts.main_thread, until_ns=until)
 
 
 def loss_of(facts: Facts, loop: Loop) -> HostLoss:

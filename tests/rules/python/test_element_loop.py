@@ -162,3 +162,19 @@ def test_a_loop_over_groups_gets_one_pass_over_them(unit: tuple[str, ...], group
     fix = judged(RULE, world(unit=unit)).finding.fix
     assert ("index_add_" in fix[0].code) is grouped
     assert len(fix) == 2
+
+
+def test_the_line_comes_from_an_op_that_only_the_loop_calls() -> None:
+    builder = world()
+    place = {"file": "train.py", "function": "looped_loss", "line": 10}
+    other = {"file": "train.py", "function": "main", "line": 22}
+    builder.top["advisor"] = {
+        "where": [
+            {"op": "aten::select", "count": 80} | place,
+            {"op": "aten::select", "count": 80} | other,  # the loader indexes as well
+            {"op": "aten::sub", "count": 40} | place,
+        ]
+    }
+    found = judged(RULE, builder).finding
+    assert found.location is not None
+    assert (found.location.line, found.location.function) == (10, "looped_loss")
