@@ -18,21 +18,27 @@ from analyzer.tui.opened import Opened
 from analyzer.tui.terminal import Look, look_for
 from analyzer.tui.widgets.check_table import CheckTable
 from traces.errors import UnreadableTraceError
-from ui import loader_bound, settle
+from ui import loader_bound, running, settle, text_of
 
 MakeApp = Callable[..., AdvisorApp]
 SMALL = (80, 24)
 pytestmark = pytest.mark.usefixtures("snapshot_guard")
 
 
-def test_a_cut_file_says_what_was_salvaged(snap_compare: Any, app_for: MakeApp, tmp_path: Path) -> None:
+async def test_a_cut_file_says_what_was_salvaged(app_for: MakeApp, tmp_path: Path) -> None:
     trace = loader_bound().write(tmp_path / "trace.json")
     whole = trace.read_bytes()
     trace.write_bytes(whole[: len(whole) * 3 // 4])
     found = analyse_with_facts(trace, Options(select=("DL001",)))
     assert {repair.kind for repair in found.analysis.repairs} == {"partial-step", "truncated"}
     # On a small screen the first remark alone has room.
-    assert snap_compare(app_for(found), terminal_size=(120, 40), run_before=settle)
+    async with running(app_for(found)) as pilot:
+        assert "truncated" in text_of(pilot.app)
+
+
+def test_what_was_salvaged(snap_compare: Any, app_for: MakeApp) -> None:
+    salvaged = analyses.example(trust=doc.Trust(verdict="ok", reasons=()))
+    assert snap_compare(app_for(salvaged), terminal_size=SMALL, run_before=settle)
 
 
 def test_a_file_that_cannot_be_read(snap_compare: Any) -> None:
