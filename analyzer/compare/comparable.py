@@ -15,6 +15,8 @@ _BLOCKING = {
     "batch": "another batch size",
     "steps_from": "steps found another way",
 }
+# Fixes may drop a bias here and there; what differs by more is another model.
+_SAME_MODEL_RATIO = 0.9
 _NOTED = {
     "number_formats": "another number format",
     "torch": "another torch",
@@ -34,6 +36,7 @@ def differences(before: Sequence[Snapshot], after: Sequence[Snapshot]) -> tuple[
         if mine and theirs and mine != theirs:
             text = _BLOCKING.get(field) or _NOTED[field]
             found.append(Difference(what=text, before=", ".join(mine), after=", ".join(theirs), blocking=blocking))
+    found += _models(before, after)
     for side, runs in (("before", before), ("after", after)):
         few = [run for run in runs if len(run.steps_ns) < MIN_STEPS]
         if few:
@@ -44,6 +47,21 @@ def differences(before: Sequence[Snapshot], after: Sequence[Snapshot]) -> tuple[
         if any(run.trust == "unusable" for run in runs):
             found.append(_one_sided(side, "a trace that cannot be trusted", "unusable"))
     return tuple(found)
+
+
+def _models(before: Sequence[Snapshot], after: Sequence[Snapshot]) -> list[Difference]:
+    """The size of the model, where it differs; blocking where it differs by more than a fix changes."""
+    mine, theirs = _parameters(before), _parameters(after)
+    if not mine or not theirs or mine == theirs:
+        return []
+    alike = min(*mine, *theirs) >= _SAME_MODEL_RATIO * max(*mine, *theirs)
+    first, second = (", ".join(f"{number:,} parameters" for number in side) for side in (mine, theirs))
+    what = "a slightly larger or smaller model" if alike else "another model"
+    return [Difference(what=what, before=first, after=second, blocking=not alike)]
+
+
+def _parameters(runs: Sequence[Snapshot]) -> list[int]:
+    return sorted({run.conditions.parameters for run in runs if run.conditions.parameters})
 
 
 def _one_sided(side: str, what: str, text: str) -> Difference:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from analyzer.analysis import Analysis
 from analyzer.facts import Facts
+from analyzer.facts.collected import collected
 from analyzer.facts.nesting import nest
 from traces.trace import Trace
 
@@ -43,6 +44,7 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
         memory: Whether memory was recorded.
         shapes: Whether shapes were recorded.
         steps_from: How steps were found.
+        parameters: Numbers that the optimizers update, where `advisor collect` recorded them.
     """
 
     device: str | None
@@ -55,6 +57,7 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
     memory: bool
     shapes: bool
     steps_from: str
+    parameters: int | None = None
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,6 +132,7 @@ def _conditions(analysis: Analysis, trace: Trace) -> Conditions:
         memory=analysis.trace.profiler.memory,
         shapes=analysis.trace.profiler.shapes,
         steps_from=analysis.trace.steps.source.partition(":")[0],
+        parameters=collected(trace.meta).parameters,
     )
 
 

@@ -69,6 +69,19 @@ def test_lesser_differences_are_named_beside_the_verdict(field: str, value: obje
     assert [item.blocking for item in found.differences] == [False]
 
 
+@pytest.mark.parametrize(
+    ("after", "comparable"), [(1000, True), (900, True), (1100, True), (899, False), (1112, False)]
+)
+def test_another_model_forbids_a_verdict_and_a_dropped_bias_does_not(after: int, comparable: bool) -> None:
+    before, changed = (
+        snapshot(conditions=msgspec.structs.replace(CONDITIONS, parameters=number)) for number in (1000, after)
+    )
+    comparison = compare([before], [changed])
+    assert comparison.comparable is comparable
+    named = [difference.what for difference in comparison.differences if "model" in difference.what]
+    assert len(named) == (after != 1000)
+
+
 def test_what_a_trace_does_not_say_cannot_differ() -> None:
     silent = snapshot(conditions=msgspec.structs.replace(CONDITIONS, device=None, torch=None))
     assert compare([snapshot()], [silent]).differences == ()
