@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +20,8 @@ LEAST = 0.95
 MOST_DISTURBED_RATIO = 0.1
 # What the same loop differs from itself on a shared machine even where the A/A timing shows less.
 LEAST_NOISE_RATIO = 0.03
+# A step twice as long as the median holds something that others do not; two of them have a spread.
+_STANDS_OUT, _LEAST_RARE = 2, 2
 # Symptoms without a saving of their own: they describe a trace, and are true of many presets.
 _DESCRIBING = frozenset({"ID002", "CP001", "CP002"})
 
@@ -34,6 +38,7 @@ class Score:
         bound_ratio: The largest saving that a right finding promises at most.
         timing: The preset against its remedy; None where none was measured.
         step_ns: Mean step of the trace.
+        bound_noise_ratio: Standard error of the bound where its cost falls in a few of the recorded steps.
     """
 
     name: str
@@ -43,11 +48,13 @@ class Score:
     bound_ratio: float | None
     timing: Timing | None
     step_ns: int
+    bound_noise_ratio: float = 0.0
 
     @property
     def noise_ratio(self) -> float:
-        """The A/A noise floor, as a share of the step."""
-        return max(self.timing.noise_ratio, LEAST_NOISE_RATIO) if self.timing else LEAST_NOISE_RATIO
+        """What chance may do, as a share of the step: the A/A noise floor of the timing, and how little the bound is known."""
+        floor = max(self.timing.noise_ratio, LEAST_NOISE_RATIO) if self.timing else LEAST_NOISE_RATIO
+        return floor + self.bound_noise_ratio
 
     @property
     def overshoots(self) -> bool:
@@ -94,7 +101,24 @@ def judge(preset: Preset, analyses: Iterable[Analysis], timing: Timing | None) -
         max(bounds, default=None),
         timing,
         analyses[0].summary.step_ns.mean,
+        max(bounds, default=0.0) * rare_cost_error([row.dur_ns for row in analyses[0].steps if row.used]),
     )
+
+
+def rare_cost_error(steps_ns: Sequence[int]) -> float:
+    """Relative standard error of the mean of what falls in few steps: three starts of workers do not tell what the next one takes.
+
+    Args:
+        steps_ns: Durations of the recorded steps.
+
+    Returns:
+        0 where the steps are alike, or too few stand out to say.
+    """
+    median = statistics.median(steps_ns) if steps_ns else 0
+    beyond = [ns - median for ns in steps_ns if ns > _STANDS_OUT * median]
+    if not _LEAST_RARE <= len(beyond) <= len(steps_ns) / 2:
+        return 0.0
+    return float(statistics.stdev(beyond) / statistics.mean(beyond) / math.sqrt(len(beyond)))
 
 
 def _bound(saving: SavingDocument) -> float:
@@ -174,7 +198,7 @@ def lines(total: Total, skipped: dict[str, str]) -> list[str]:
         bound = f"{score.bound_ratio:.1%}" if score.bound_ratio is not None else "-"
         gain = f"{score.timing.gain_ratio:.1%}" if score.timing else "-"
         rest = f"{score.timing.rest_gain_ratio:.1%}" if score.timing else "-"
-        noise = f"{score.timing.noise_ratio:.1%}" if score.timing else "-"
+        noise = f"{score.noise_ratio:.1%}" if score.timing else "-"
         complaints = [f"{code} wrongly ({ratio:.1%})" for code, ratio in sorted(score.wrong.items())]
         complaints += [f"{code} missed ({reason})" for code, reason in sorted(score.missed.items())]
         text.append(

@@ -83,7 +83,7 @@ def row(score: Score) -> str:
     bound = f"{score.bound_ratio:.1%}" if score.bound_ratio is not None else "no bound"
     step = f"{min(score.timing.preset) / 1e6:.2f} ms"
     rest = f"{score.timing.rest_gain_ratio:.1%}"
-    gain, noise = f"{score.timing.gain_ratio:.1%}", f"{score.timing.noise_ratio:.1%}"
+    gain, noise = f"{score.timing.gain_ratio:.1%}", f"{score.noise_ratio:.1%}"
     return f"| {score.name} | {', '.join(sorted(score.right))} | {step} | {bound} | {gain} | {rest} | {noise} |"
 
 

@@ -9,7 +9,7 @@ import analyses
 
 pytest.importorskip("torch")
 
-from analyzer.cli.zoo_score import Score, Total, judge, lines, size_problem
+from analyzer.cli.zoo_score import Score, Total, judge, lines, rare_cost_error, size_problem
 from traces.collect.zoo import PRESETS
 from traces.collect.zoo.preset import Preset, codes
 from traces.collect.zoo.session import Timing
@@ -91,3 +91,19 @@ def test_a_trace_too_large_to_keep(tmp_path: Path) -> None:
     assert size_problem(tmp_path / "t.json.gz") == ""
     assert "2.0" not in size_problem(tmp_path / "t.json.gz", most=1_000)
     assert size_problem(tmp_path / "t.json.gz", most=1_000).startswith("t.json.gz has")
+
+
+@pytest.mark.parametrize(
+    ("steps", "error"),
+    [
+        ([10] * 12, 0.0),
+        ([10] * 11 + [90], 0.0),
+        ([10] * 10 + [50, 50], 0.0),
+        # Beyond the median 40 and 80: mean 60, standard deviation 28.3, of two.
+        ([10] * 10 + [50, 90], 28.284 / 60 / 2**0.5),
+        ([10, 50] * 6, 0.0),
+        ([], 0.0),
+    ],
+)
+def test_a_cost_in_few_steps_is_known_as_well_as_they_agree(steps: list[int], error: float) -> None:
+    assert rare_cost_error(steps) == pytest.approx(error, rel=1e-4)
