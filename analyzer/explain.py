@@ -99,19 +99,15 @@ def analyse(
         UnreadableTraceError: The file is no trace or is damaged.
         UsageError: The steps asked for are not in the trace.
     """
-    return explain_facts(_facts(path, options, progress, decoder), options, progress).analysis
+    return analyse_with_facts(path, options, progress, decoder).analysis
 
 
 def analyse_with_facts(
     path: Path, options: Options = _PLAIN, progress: Progress | None = None, decoder: Decode = decode
 ) -> Explained:
     """As `analyse`, with the measurements kept, for views that show more than the document holds."""
-    return explain_facts(_facts(path, options, progress, decoder), options, progress)
-
-
-def _facts(path: Path, options: Options, progress: Progress | None, decoder: Decode) -> Facts:
     trace = read(path, progress or silent, strict=options.strict, decoder=decoder)
-    return Facts(trace, options.steps)
+    return explain_facts(Facts(trace, options.steps), options, progress)
 
 
 def explain_facts(facts: Facts, options: Options = _PLAIN, progress: Progress | None = None) -> Explained:

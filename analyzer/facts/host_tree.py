@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.labels import constant, joined
-from analyzer.facts.nesting import nest
+from analyzer.facts.nesting import levels, nest
 from traces.trace import Trace
 
 Int64Array = npt.NDArray[np.int64]
@@ -52,10 +52,8 @@ class HostTree(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def _levels(self) -> list[Int64Array]:
-        """Rows that are inside another one, by depth: a parent stands in an earlier array than its children."""
-        order = np.argsort(self.depth, kind="stable")
-        order = order[self.parent[order] != order]
-        return np.split(order, np.flatnonzero(np.diff(self.depth[order])) + 1) if len(order) else []
+        """Rows that are inside another one, by depth."""
+        return [rows[self.parent[rows] != rows] for rows in levels(self.depth)]
 
     def outermost(self, mask: BoolArray, rows: Int64Array | None = None) -> Int64Array:
         """For each row the outermost enclosing span (itself included) in the mask; -1 where there is none.

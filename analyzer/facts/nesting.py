@@ -74,6 +74,12 @@ def nest(thread: npt.ArrayLike, start_ns: npt.ArrayLike, end_ns: npt.ArrayLike) 
     return Nesting(parent, depths)
 
 
+def levels(depth: Int64Array) -> list[Int64Array]:
+    """Rows by their depth, outermost first: a parent stands in an earlier array than its children."""
+    order = np.argsort(depth, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(depth[order])) + 1) if len(order) else []
+
+
 def _compact(start: Int64Array, end: Int64Array, threads: int) -> tuple[Int64Array, Int64Array, int]:
     """Times as numbers below a stride, so that (thread, time) fits one integer: from zero on, or as ranks if that is too large."""
     first = int(start.min())

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.labels import matching
-from analyzer.facts.nesting import nest
+from analyzer.facts.nesting import levels, nest
 from analyzer.facts.open_spans import NONE, OpenSpans
 
 Int64Array = npt.NDArray[np.int64]
@@ -43,8 +43,7 @@ class OpTree:
         count = len(self.parent)
         result = np.where(wanted, np.arange(count), NONE)
         # Level by level, so that a parent's answer is known before its children ask.
-        order = np.argsort(self.depth, kind="stable")
-        for rows in np.split(order, np.flatnonzero(np.diff(self.depth[order])) + 1) if count else []:
+        for rows in levels(self.depth):
             open_rows = rows[(result[rows] == NONE) & (self.parent[rows] != rows)]
             result[open_rows] = result[self.parent[open_rows]]
         return result

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analyzer.facts.nesting import nest
+from analyzer.facts.nesting import levels, nest
 from analyzer.facts.open_spans import OpenSpans
 
 Int64Array = npt.NDArray[np.int64]
@@ -38,8 +38,7 @@ class SpanTree:
     @cached_property
     def levels(self) -> list[Int64Array]:
         """Rows by depth, outermost first."""
-        order = np.argsort(self.depth, kind="stable")
-        return np.split(order, np.flatnonzero(np.diff(self.depth[order])) + 1) if len(order) else []
+        return levels(self.depth)
 
     @cached_property
     def self_ns(self) -> Int64Array:
