@@ -1,37 +1,18 @@
 """What the critical path of one step is made of, as HolisticTraceAnalysis finds it in our frames.
 
-HTA 0.5.0 drops columns by `drop(axis=1, columns=...)`, which pandas 3 refuses, and asks for columns that only traces with
-synchronisation events have. Both are met by the frame we hand over; neither pandas nor HTA is changed.
+HTA 0.5.0 asks for columns that only traces with synchronisation events have; the frame we hand over has them, empty.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-import pandas as pd
-
 from analyzer.hta import RANK, as_hta, quiet
+from analyzer.hta_frame import HtaFrame
 from traces.trace import Capability, Trace
 
 # Columns of `cuda_sync` events: which recorded event a stream waits for. -1 is HTA's word for "none".
 _OF_SYNCS = ("wait_on_stream", "wait_on_cuda_event_record_corr_id", "wait_on_cuda_event_id")
 # What HTA raises where a trace is not what it expects: a launch without its kernel, a graph launch with many, a step without ops.
 _NOT_FOR_HTA = (AssertionError, KeyError, IndexError, ValueError, AttributeError)
-
-
-class _Frame(pd.DataFrame):
-    """A frame that lets `columns` say which axis is meant, even where `axis` says it as well."""
-
-    @property
-    def _constructor(self) -> Callable[..., pd.DataFrame]:
-        return _Frame
-
-    def drop(self, labels: Any = None, *, axis: Any = 0, index: Any = None, columns: Any = None, **more: Any) -> Any:
-        """As in pandas before 3."""
-        if labels is None:
-            return super().drop(index=index, columns=columns, **more)
-        return super().drop(labels, axis=axis, **more)
 
 
 def unavailable(trace: Trace) -> str | None:
@@ -57,7 +38,7 @@ def critical_path(trace: Trace) -> dict[str, int] | None:
 
         handed = as_hta(trace)
         frame = handed.traces[RANK].assign(**dict.fromkeys(_OF_SYNCS, -1))
-        handed.traces = {RANK: _Frame(frame)}
+        handed.traces = {RANK: HtaFrame(frame)}
         try:
             graph, found = CriticalPathAnalysis.critical_path_analysis(
                 handed, RANK, "ProfilerStep", len(trace.steps) // 2

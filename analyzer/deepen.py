@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from analyzer import critical_path, hta
+from analyzer import critical_path, hta, kernel_sequences
 from analyzer.analysis import Analysis, FindingDocument, TableColumn, TableEvidence
 from traces.trace import Capability, Trace
 
@@ -14,11 +14,8 @@ from traces.trace import Capability, Trace
 _QUEUE_RULES = ("ID001", "ID002", "PY003")
 _OVERLAP_RULES = ("CO001", "CO002")
 _STREAMS_SHOWN = 4
-# HTA's search for frequent kernel sequences starts at a file and writes another one; ours ran over every op instead.
-_NO_SEQUENCES = (
-    "HolisticTraceAnalysis was not asked for frequent kernel sequences: its search needs the trace's own file, a folder to write "
-    "to and the name of an operator. The sequence above is from this tool's own search."
-)
+_SEQUENCES_SHOWN = 6
+_KERNELS_SHOWN = 4
 # HTA's words for what a part of the path is bound by.
 _BOUND_BY = {
     "cpu_bound": "the host",
@@ -56,12 +53,47 @@ def deepen(analysis: Analysis, trace: Trace) -> Analysis:
     def add(finding: FindingDocument) -> FindingDocument:
         if finding.rule in _OVERLAP_RULES:
             return msgspec.structs.replace(finding, evidence=(*finding.evidence, *overlap))
-        said = (*caveats, _NO_SEQUENCES) if finding.rule == "PY003" else caveats
+        sequences, said = _sequences(trace, finding) if finding.rule == "PY003" else ((), ())
         return msgspec.structs.replace(
-            finding, evidence=(*finding.evidence, *queue, *path), caveats=(*finding.caveats, *said)
+            finding,
+            evidence=(*finding.evidence, *sequences, *queue, *path),
+            caveats=(*finding.caveats, *said, *caveats),
         )
 
     return _each(analysis, codes, add)
+
+
+def _sequences(trace: Trace, finding: FindingDocument) -> tuple[tuple[TableEvidence, ...], tuple[str, ...]]:
+    """The kernels that follow from each op of a finding's sequence; where HTA cannot tell, why."""
+    reason = kernel_sequences.unavailable(trace)
+    ops = frozenset(
+        str(row[0])
+        for piece in finding.evidence
+        if isinstance(piece, TableEvidence) and [column.title for column in piece.columns] == ["op"]
+        for row in piece.rows
+    )
+    found = None if reason is not None else kernel_sequences.kernel_sequences(trace, ops)
+    if not found:
+        reason = reason or "HolisticTraceAnalysis could not follow these ops to their kernels"
+        return (), (f"No frequent kernel sequences: {reason}.",)
+    columns = (
+        TableColumn(title="op", unit="text"),
+        TableColumn(title="its kernels, in order", unit="text"),
+        TableColumn(title="times", unit="count"),
+        TableColumn(title="op", unit="ns"),
+        TableColumn(title="kernels", unit="ns"),
+    )
+    rows = tuple(
+        (one.op, _listed(one.kernels), one.count, one.op_ns // one.count, one.kernel_ns // one.count)
+        for one in found[:_SEQUENCES_SHOWN]
+    )
+    title = f"frequent kernel sequences of these ops, first {kernel_sequences.MOST_OPS}, mean times (HTA)"
+    return (TableEvidence(title=title, columns=columns, rows=rows),), ()
+
+
+def _listed(kernels: tuple[str, ...]) -> str:
+    more = len(kernels) - _KERNELS_SHOWN
+    return ", ".join(kernels[:_KERNELS_SHOWN]) + (f", {more} more" if more > 0 else "")
 
 
 def _path(trace: Trace) -> tuple[tuple[TableEvidence, ...], tuple[str, ...]]:

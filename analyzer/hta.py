@@ -26,6 +26,9 @@ from traces.trace import Trace
 QUEUE_LIMIT = 1024
 # HTA's word for "no value" in its integer columns.
 _NONE = -1
+# HTA takes a process or a thread of number 0 for a device's, and loses threads 1 and 2: their roots are -1 and -2, its other words
+# for "none".
+_FIRST_THREAD = 3
 RANK = 0
 
 
@@ -233,8 +236,8 @@ def _host_events(trace: Trace, name: str, category: str) -> pd.DataFrame:
     else:
         names = source["name"].astype("str").to_numpy()
     return _shared(source, names, category).assign(
-        pid=source["process"].to_numpy(),
-        tid=source["thread"].to_numpy(),
+        pid=source["process"].to_numpy() + _FIRST_THREAD,
+        tid=source["thread"].to_numpy() + _FIRST_THREAD,
         stream=_NONE,
         correlation=_numbers(source, "correlation"),
     )
@@ -280,7 +283,7 @@ def quiet() -> Iterator[None]:
     """HTA logs to the terminal and trips over pandas' deprecations; neither is for the reader of our report."""
     logger = logging.getLogger("hta")
     before = logger.level
-    logger.setLevel(logging.ERROR)
+    logger.setLevel(logging.CRITICAL)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

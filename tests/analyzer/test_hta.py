@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -20,6 +21,8 @@ from analyzer.deepen import deepen
 from analyzer.explain import Options, analyse
 from analyzer.facts import Facts
 from analyzer.intervals import IntervalSet
+from analyzer.kernel_sequences import MOST_OPS, kernel_sequences
+from analyzer.kernel_sequences import unavailable as no_sequences
 from builders import TraceBuilder
 from dialects import rocm
 from scenarios import world
@@ -176,10 +179,70 @@ def test_where_there_is_no_critical_path_the_reason_is_given() -> None:
     assert "CUDA only" in str(unavailable(rocm(launch_bound()).trace()))
 
 
-def test_a_loop_over_tensors_says_what_was_not_asked(tmp_path: Path) -> None:
+def moving_average(*, lead: float = 3) -> TraceBuilder:
+    """Sixty tensors a step: `mul_` launches one kernel, `add_` two, and the device waits for each of them."""
+    builder = TraceBuilder("cuda")
+    for step in range(4):
+        at = step * 10_000
+        builder.step(step, at, 10_000)
+        for index in range(60):
+            when = at + index * 100
+            builder.op("aten::mul_", when, 45)
+            builder.launch(when + 5, name="scale", kernel_start=when + 10 + lead, kernel_dur=2, op=None, call_dur=4)
+            builder.op("aten::add_", when + 50, 45)
+            builder.launch(when + 55, name="first", kernel_start=when + 60 + lead, kernel_dur=2, op=None, call_dur=4)
+            builder.launch(when + 70, name="then", kernel_start=when + 75 + lead, kernel_dur=3, op=None, call_dur=4)
+    return builder
+
+
+@pytest.mark.parametrize("change", [lambda builder: builder, rocm], ids=["cuda", "rocm"])
+def test_the_kernels_of_each_op_are_found_in_order(change: Callable[[TraceBuilder], TraceBuilder]) -> None:
+    found = kernel_sequences(change(moving_average()).trace(), frozenset({"aten::mul_", "aten::add_"}))
+    assert found is not None
+    half = MOST_OPS // 2
+    assert {(one.op, len(one.kernels), one.count, one.op_ns, one.kernel_ns) for one in found} == {
+        ("aten::mul_", 1, half, half * 45_000, half * 2_000),
+        ("aten::add_", 2, half, half * 45_000, half * 5_000),
+    }
+
+
+def test_kernels_of_an_op_that_other_threads_run_are_found_as_well() -> None:
+    """HTA keeps what it knows of a thread under minus the thread's number, and -1 and -2 are its words for "none"."""
+    builder = TraceBuilder("cuda")
+    builder.step(0, 0, 10_000)
+    for thread in (1, 2, 3):
+        builder.op("aten::relu", 1_000 * thread, 90, thread=thread)
+        builder.launch(1_000 * thread + 5, kernel_start=1_000 * thread + 20, kernel_dur=9, op=None, thread=thread)
+    found = kernel_sequences(builder.trace(), frozenset({"aten::relu"}))
+    assert found is not None
+    assert [one.count for one in found] == [3]
+
+
+def test_no_sequences_where_nothing_can_be_followed() -> None:
+    assert kernel_sequences(world("PY003").trace(), frozenset({"aten::mul_"})) is None
+    assert kernel_sequences(moving_average().trace(), frozenset({"aten::absent"})) is None
+    assert no_sequences(moving_average().trace()) is None
+    assert no_sequences(world("PY003").trace()) == "the trace has no launches"
+
+
+def test_a_loop_over_tensors_shows_the_kernels_it_launches(tmp_path: Path) -> None:
+    before = sorted(tmp_path.iterdir())
+    path = moving_average().write(tmp_path / "trace.json")
+    (finding,) = [one for one in analyse(path, Options(deep=True)).findings if one.rule == "PY003"]
+    tables = [one for one in finding.evidence if isinstance(one, TableEvidence)]
+    (found,) = [one for one in tables if one.title.startswith("frequent kernel sequences")]
+    assert {(row[0], row[1], row[3]) for row in found.rows} == {
+        ("aten::mul_", "scale", 45_000),
+        ("aten::add_", "first, then", 45_000),
+    }
+    # HTA's own way would have left a trace file with the sequences laid over it.
+    assert sorted(tmp_path.iterdir()) == [*before, path]
+
+
+def test_a_loop_on_the_cpu_says_why_there_are_no_sequences(tmp_path: Path) -> None:
     path = world("PY003").write(tmp_path / "trace.json")
     (finding,) = [one for one in analyse(path, Options(deep=True)).findings if one.rule == "PY003"]
-    assert any("frequent kernel sequences" in caveat for caveat in finding.caveats)
+    assert "No frequent kernel sequences: the trace has no launches." in finding.caveats
     assert any(caveat.startswith("No critical path: ") for caveat in finding.caveats)
 
 
