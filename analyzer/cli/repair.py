@@ -31,7 +31,8 @@ def command(path: Path, output: Path) -> None:
         result = write_mended(path, output, progress)
     for repair in result.repairs:
         where = f", first at byte {repair.first_offset:,}" if repair.first_offset is not None else ""
-        click.echo(f"repaired: {repair.kind} x{repair.count:,}{where}: {clean(repair.message)}")
+        number = f", event {repair.first_event:,}" if repair.first_event is not None else ""
+        click.echo(f"repaired: {repair.kind} x{repair.count:,}{where}{number}: {clean(repair.message)}")
     if not result.repairs:
         click.echo("nothing had to be repaired")
     click.echo(summary(output, result))

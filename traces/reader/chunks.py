@@ -17,13 +17,14 @@ import msgspec
 from traces.errors import UnreadableTraceError
 from traces.reader import limits, sniff
 from traces.reader.mend import mend
+from traces.reader.nesting import object_end
+from traces.reader.places import Places
 from traces.reader.repairs import Repairs
 from traces.reader.salvage import Salvage
 from traces.reader.shapes import FAILURES, Item, Shape
 
 _ARRAY = re.compile(rb'"traceEvents"\s*:\s*\[')
 _ARRAY_END = re.compile(rb'\]\s*(?=,\s*"|\}|\Z)')
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 # Places tried before a block counts as damaged: each costs one decode up to the defect.
 _CUTS_TRIED = 3
 _SPACE = b" \t\r\n"
@@ -37,7 +38,7 @@ _GAP_BYTES = b", \t\r\n"
 class Chunks(Generic[Item]):
     """Decodes blocks of text into lists of events; `top` holds the other top-level keys once iteration ended.
 
-    Where another document follows in the same text, `followed` is true and `rest` gives it.
+    Where another document follows in the same text, `followed` is true and `rest` gives it, from `rest_offset` on.
 
     Args:
         blocks: The text.
@@ -45,22 +46,33 @@ class Chunks(Generic[Item]):
         repairs: Where repairs are counted.
         shape: What events are decoded into.
         several: Whether the caller reads the documents that follow too; else they are counted as a repair and skipped.
+        offset: Byte of the whole text at which the first block begins.
     """
 
     def __init__(
-        self, blocks: Iterable[bytes], name: str, repairs: Repairs, shape: Shape[Item], *, several: bool = False
+        self,
+        blocks: Iterable[bytes],
+        name: str,
+        repairs: Repairs,
+        shape: Shape[Item],
+        *,
+        several: bool = False,
+        offset: int = 0,
     ) -> None:
         self._blocks = iter(blocks)
         self._name = name
         self._repairs = repairs
         self._shape = shape
-        self._offset = 0
+        self._offset = offset
+        self._received = offset
         self._events = 0
+        self.places = Places()
         self.top: dict[str, Any] = {}
         self.bare_list = False
         self.followed = False
         self._several = several
         self._rest = b""
+        self.rest_offset = 0
 
     def __iter__(self) -> Iterator[list[Item]]:
         buffer = self._head()
@@ -82,6 +94,7 @@ class Chunks(Generic[Item]):
                 yield from self._given(events)
             buffer = buffer[used:]
             self._offset += used
+        self.places.add(self._events, self._offset)
         self._tail(buffer)
 
     def _more(self, size: int) -> bytes:
@@ -90,6 +103,7 @@ class Chunks(Generic[Item]):
         for block in filter(None, self._blocks):
             blocks.append(block)
             size -= len(block)
+            self._received += len(block)
             if size <= 0:
                 break
         return b"".join(blocks)
@@ -106,12 +120,12 @@ class Chunks(Generic[Item]):
             text = buffer.lstrip(_SPACE)
             if text.startswith(b"["):
                 self.bare_list = True
-                self._offset = len(buffer) - len(text) + 1
+                self._offset += len(buffer) - len(text) + 1
                 return text[1:]
             match = _ARRAY.search(buffer)
             if match:
                 self._metadata(buffer[: match.start()].rstrip().rstrip(b",") + b"}")
-                self._offset = match.end()
+                self._offset += match.end()
                 return buffer[match.end() :]
             if (text and not text.startswith(b"{")) or len(buffer) > limits.MAX_METADATA_BYTES:
                 break
@@ -158,15 +172,17 @@ class Chunks(Generic[Item]):
         if self.bare_list:
             self._after_end(buffer)
             return
-        end = _object_end(buffer)
+        end = object_end(buffer)
         while end is None and len(buffer) <= limits.MAX_METADATA_BYTES and (more := self._more(len(buffer))):
             buffer += more
-            end = _object_end(buffer)
+            end = object_end(buffer)
         if end is None:
             buffer = buffer.strip(_NOTHING)
             if not buffer:
                 return
-            self._repairs.add("truncated", self._offset, detail=" (in the keys after the events)")
+            self._repairs.add(
+                "truncated", self._offset + len(buffer), event=self._events, detail=" (in the keys after the events)"
+            )
             end = len(buffer)
             buffer += b"}"
         inside = buffer[: end + 1].lstrip(b"," + _NOTHING)
@@ -176,19 +192,21 @@ class Chunks(Generic[Item]):
 
     def _after_end(self, rest: bytes) -> None:
         """Finds out what stands behind the document: nothing, another one, or text without meaning."""
-        rest = rest.strip(_NOTHING)
+        rest = rest.lstrip(_NOTHING)
         for block in self._blocks:
+            self._received += len(block)
             rest = (rest + block).lstrip(_NOTHING)
             if _begins_trace(rest) or len(rest) > _LOOKED_AT:
                 break
         if not rest:
             return
+        self.rest_offset = self._received - len(rest)
         if not _begins_trace(rest):
-            self._repairs.add("trailing-text", self._offset)
+            self._repairs.add("trailing-text", self.rest_offset)
         else:
             self.followed, self._rest = True, rest
             if not self._several:
-                self._repairs.add("several-documents", self._offset, detail=" (give every rank its own file)")
+                self._repairs.add("several-documents", self.rest_offset, detail=" (give every rank its own file)")
         if not (self.followed and self._several):
             for _ in self._blocks:  # to the end, for the digest of the file
                 pass
@@ -219,14 +237,11 @@ class Chunks(Generic[Item]):
                 if events is not None:
                     return events, match.start() + 1
         events, used, ended = self._salvaged(buffer, final=True)
-        if not ended:
-            self._unclosed()
+        # A bare list may stay open by the format's own words; an object that stays open was cut.
+        if not (ended or self.bare_list or self._repairs.count("truncated")):
+            at, event = self._offset + used, self._events + len(events)
+            self._repairs.add("truncated", at, event=event, detail=" (between two events)")
         return events, used
-
-    def _unclosed(self) -> None:
-        """A bare list may stay open by the format's own words; an object that stays open was cut."""
-        if not self.bare_list and not self._repairs.count("truncated"):
-            self._repairs.add("truncated", self._offset, detail=" (between two events)")
 
     def _salvaged(self, buffer: bytes, *, final: bool) -> tuple[list[Item], int, bool]:
         result = Salvage(
@@ -236,6 +251,7 @@ class Chunks(Generic[Item]):
             name=self._name,
             repairs=self._repairs,
             shape=self._shape,
+            places=self.places,
             final=final,
         ).run()
         return result.events, result.used, result.ended
@@ -247,10 +263,13 @@ class Chunks(Generic[Item]):
             end -= 1
         # One copy instead of three: the text is megabytes.
         array = b"".join((b"[", memoryview(text)[start:end], b"]"))
+        place = self._events, self._offset + start
         try:
-            return self._shape.many(array, self._offset)
+            events = self._shape.many(array, place)
         except FAILURES:
             return None
+        self.places.add(*place)
+        return events
 
 
 def _begins_trace(text: bytes) -> bool:
@@ -274,17 +293,3 @@ def _boundaries(buffer: bytes) -> Iterator[int]:
         if before.endswith(b"}"):
             found += 1
             yield max(brace - 64, 0) + len(before)
-
-
-def _object_end(text: bytes) -> int | None:
-    """Place of the bracket that closes the object in whose middle `text` begins."""
-    depth = 0
-    for match in _TOKEN.finditer(text):
-        token = match.group()[:1]
-        if token in b"{[":
-            depth += 1
-        elif token in b"}]":
-            if depth == 0:
-                return match.start()
-            depth -= 1
-    return None

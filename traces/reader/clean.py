@@ -6,18 +6,15 @@ One corrupt duration of 1e12 us makes a whole trace look busy for eleven days. W
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from traces.reader.repairs import Repairs
+from traces.reader.tables import Table, Tables
 from traces.reader.twice import repeated
-from traces.reader.unfinished import end_unfinished
+from traces.reader.unfinished import end_unfinished, unfinished
 from traces.reader.vocabulary import Kind
 
-Table = dict[str, npt.NDArray[Any]]
 Mask = npt.NDArray[np.bool_]
 
 _SECOND = 1_000_000_000
@@ -79,55 +76,46 @@ class Quarantine(msgspec.Struct):
     durations: list[int] = msgspec.field(default_factory=list)
     reasons: list[str] = msgspec.field(default_factory=list)
 
-    def take(self, tables: dict[Kind, Table], kind: Kind, mask: Mask, reason: str, repairs: Repairs) -> None:
+    def take(self, tables: Tables, kind: Kind, mask: Mask, reason: str) -> None:
         """Moves the masked events of one table here."""
         count = int(mask.sum())
         if not count:
             return
-        repairs.add(reason, count=count)
         table = tables[kind]
         self.kinds += [FRAME_OF[kind]] * count
         self.names += table["name"][mask].tolist()
         self.starts += table["start"][mask].tolist()
         self.durations += table["dur"][mask].tolist()
         self.reasons += [reason] * count
-        _drop(tables, kind, mask)
+        tables.drop(kind, mask, reason)
 
 
-def clean(tables: dict[Kind, Table], repairs: Repairs) -> Quarantine:
+def clean(tables: Tables) -> Quarantine:
     """Takes out of the tables, in place, what no sum may contain."""
+    timed = [kind for kind in FRAME_OF if tables[kind]]
     aside = Quarantine()
-    timed = [kind for kind in FRAME_OF if tables.get(kind)]
     for kind in timed:
-        missing = ~tables[kind]["start_known"].astype(bool)
-        if missing.any():
-            repairs.add("missing-start", count=int(missing.sum()))
-            _drop(tables, kind, missing)
+        tables.drop(kind, ~tables[kind]["start_known"].astype(bool), "missing-start")
     for kind in timed:
-        again = repeated(tables[kind])
-        if again.any():
-            repairs.add("repeated-event", count=int(again.sum()))
-            _drop(tables, kind, again)
-    _stray_starts(tables, timed, aside, repairs)
+        tables.drop(kind, repeated(tables[kind]), "repeated-event")
+    _stray_starts(tables, timed, aside)
     for kind in timed:
         dur, known = tables[kind]["dur"], tables[kind]["dur_known"].astype(bool)
         # -1 us is how kineto marks an event that had not ended.
-        aside.take(tables, kind, known & (dur < 0) & (dur != -1000), "negative-duration", repairs)
+        aside.take(tables, kind, known & (dur < 0) & (dur != -1000), "negative-duration")
     for kind in timed:
-        aside.take(tables, kind, tables[kind]["dur"] > _LONGEST_NS, "absurd-duration", repairs)
-    _beyond_everything(tables, timed, aside, repairs)
-    for kind in _DEVICE:
-        if tables.get(kind):
-            aside.take(tables, kind, _past_successors(tables[kind]), "absurd-duration", repairs)
-    end_unfinished([(kind in _DEVICE, tables[kind]) for kind in timed], repairs)
+        aside.take(tables, kind, tables[kind]["dur"] > _LONGEST_NS, "absurd-duration")
+    _beyond_everything(tables, timed, aside)
+    for kind in timed:
+        if kind in _DEVICE:
+            aside.take(tables, kind, _past_successors(tables[kind]), "absurd-duration")
+    for kind in timed:
+        tables.count(kind, unfinished(tables[kind]), "unfinished")
+    end_unfinished([(kind in _DEVICE, tables[kind]) for kind in timed])
     return aside
 
 
-def _drop(tables: dict[Kind, Table], kind: Kind, mask: Mask) -> None:
-    tables[kind] = {column: values[~mask] for column, values in tables[kind].items()}
-
-
-def _stray_starts(tables: dict[Kind, Table], timed: list[Kind], aside: Quarantine, repairs: Repairs) -> None:
+def _stray_starts(tables: Tables, timed: list[Kind], aside: Quarantine) -> None:
     """Starts far outside the window, such as `ts: 0` among absolute stamps."""
     bounds = [(int(tables[k]["start"].min()), int(tables[k]["start"].max())) for k in timed if len(tables[k]["start"])]
     if not bounds or max(high for _, high in bounds) - min(low for low, _ in bounds) <= _FAR_NS:
@@ -151,10 +139,10 @@ def _stray_starts(tables: dict[Kind, Table], timed: list[Kind], aside: Quarantin
             mask |= (start >= first) & (start <= last)
         # A range that spans the bulk of events began early, that is all.
         mask &= ~((start < low) & (start + np.minimum(tables[kind]["dur"], _LONGEST_NS) >= low))
-        aside.take(tables, kind, mask, "absurd-start", repairs)
+        aside.take(tables, kind, mask, "absurd-start")
 
 
-def _beyond_everything(tables: dict[Kind, Table], timed: list[Kind], aside: Quarantine, repairs: Repairs) -> None:
+def _beyond_everything(tables: Tables, timed: list[Kind], aside: Quarantine) -> None:
     """Events that end long after every other one has: nothing else in the trace saw that time pass."""
     rows = sum(len(tables[kind]["start"]) for kind in timed)
     if rows < _FEW:
@@ -173,7 +161,7 @@ def _beyond_everything(tables: dict[Kind, Table], timed: list[Kind], aside: Quar
         if gaps.any():
             # A call that waited for the work vouches for its length.
             limit = max(int(top[int(np.argmax(gaps))]), host_end + floor)
-            aside.take(tables, kind, ends[kind] > limit, "absurd-duration", repairs)
+            aside.take(tables, kind, ends[kind] > limit, "absurd-duration")
         if not device and len(tables[kind]["start"]):
             host_end = max(host_end, int((tables[kind]["start"] + tables[kind]["dur"]).max()))
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from traces.reader.arguments import ARGUMENTS, Int32Array, codes
 from traces.reader.events import Event
+from traces.reader.numbering import EventNumbers
 from traces.reader.numbers import nanoseconds
 from traces.reader.pairs import Pairs
 from traces.reader.repairs import Repairs
@@ -36,7 +37,7 @@ class Columns:
     """Grows one list of array pieces per kind and column.
 
     `names`, `threads` and `texts` are the symbol tables: names of events, (pid, tid) pairs, and JSON texts of shapes
-    and stacks.
+    and stacks. `numbers` knows which event each row was.
 
     Args:
         repairs: Where events that say too little of themselves are counted.
@@ -50,6 +51,7 @@ class Columns:
         self.texts = Symbols()
         self.categories = Symbols()  # of copies
         self.events = 0
+        self.numbers = EventNumbers()
         self.size_bytes = 0
         # Events of unknown categories by category, thread, and whether they were taken for device work.
         self.unknown: Counter[tuple[str, tuple[Any, Any], bool]] = Counter()
@@ -61,18 +63,20 @@ class Columns:
 
     def add(self, events: Sequence[Event]) -> None:
         """Takes one run of events over."""
-        if not events:
-            return
+        self.numbers.add(self._take_over(events))
         self.events += len(events)
-        kind = self._event_kinds(events)
-        self._settle(kind, events)
+
+    def _take_over(self, events: Sequence[Event]) -> npt.NDArray[np.int8]:
+        """Takes one run of events over; the kind of each."""
+        kinds = self._event_kinds(events)
+        self._settle(kinds, events)
         # Flows and process metadata are a third of many files: they end here.
-        events = list(compress(events, kind.tolist()))
+        events = list(compress(events, kinds.tolist()))
         if not events:
-            return
-        kind = kind[kind != 0]
+            return kinds
+        kept = kinds != 0
         names = codes(self.names, map(_NAME, events), len(events))
-        kind = self._refine(kind, names)
+        kinds[kept] = kind = self._refine(kinds[kept], names)
         thread = codes(self.threads, map(_THREAD, events), len(events))
         start, start_known = nanoseconds(list(map(_START, events)))
         dur, dur_known = nanoseconds(list(map(_DURATION, events)))
@@ -91,12 +95,12 @@ class Columns:
             if make:
                 part |= make(self, list(compress(events, mask.tolist())))
             self._append(Kind(value), part)
+        return kinds
 
     def finish(self) -> None:
         """Takes over the spans whose halves were collected."""
-        events = self.events
-        self.add(self._pairs.joined())
-        self.events = events
+        whole, halves = self._pairs.joined()
+        self.numbers.join(self._take_over(whole), halves)
 
     def take(self, kind: Kind) -> dict[str, npt.NDArray[Any]]:
         """All columns of one kind, joined; empty where there was no such event. The pieces are given up."""
@@ -108,13 +112,13 @@ class Columns:
         for index in np.flatnonzero(kind >= _HALF).tolist():
             event = events[index]
             if kind[index] == Kind.HALF:
-                self._pairs.add(event)
+                self._pairs.add(event, self.events + index)
                 kind[index] = Kind.SKIP
             elif event.ts is None and event.name is None:
-                self._repairs.add("empty-event")
+                self._repairs.add("empty-event", event=self.events + index)
                 kind[index] = Kind.SKIP
             else:
-                self._repairs.add("missing-phase")
+                self._repairs.add("missing-phase", event=self.events + index)
                 complete = event_kind("X", event.cat) if event.dur is not None else Kind.SKIP
                 kind[index] = Kind.SKIP if complete == Kind.UNKNOWN else complete
 

@@ -18,6 +18,7 @@ from traces.reader import limits
 from traces.reader.chunks import Chunks
 from traces.reader.columns import Columns
 from traces.reader.events import Event
+from traces.reader.places import Places
 from traces.reader.repairs import Repairs
 from traces.reader.shapes import TypedEvents
 from traces.reader.source import STDIN, Source
@@ -31,12 +32,14 @@ class Document(msgspec.Struct, frozen=True):
         repairs: What was mended so far.
         top: The keys beside the events.
         bare_list: Whether it is a list of events without such keys.
+        places: Where in the text events begin.
     """
 
     columns: Columns
     repairs: Repairs
     top: dict[str, Any]
     bare_list: bool
+    places: Places
 
 
 class Decoded(msgspec.Struct, frozen=True):
@@ -71,13 +74,13 @@ def decode(path: Path, progress: Progress, strict: bool, several: bool) -> Decod
     """
     repairs = Repairs("standard input" if path == STDIN else path.name, strict=strict)
     with Source(path, progress, repairs) as source:
-        found, chunks = _document(source, source.blocks(), repairs, progress, several=several)
+        found, chunks = _document(source, source.blocks(), 0, repairs, progress, several=several)
         documents = [found]
         followed = chunks.followed
         while chunks.followed and several:
             following = Repairs(source.name, strict=strict)
             try:
-                found, chunks = _document(source, chunks.rest(), following, progress, several=True)
+                found, chunks = _document(source, chunks.rest(), chunks.rest_offset, following, progress, several=True)
             except UnreadableTraceError:
                 # What does not stand alone is no rank.
                 several = False
@@ -100,16 +103,16 @@ def _tell_apart(documents: list[Document]) -> bool:
 
 
 def _document(
-    source: Source, blocks: Iterator[bytes], repairs: Repairs, progress: Progress, *, several: bool
+    source: Source, blocks: Iterator[bytes], offset: int, repairs: Repairs, progress: Progress, *, several: bool
 ) -> tuple[Document, Chunks[Event]]:
-    """Decodes one document from blocks of text, and gives back the decoder, which has what follows."""
+    """Decodes one document from text that begins at byte `offset`, and gives back the decoder, which has what follows."""
     columns, tell = Columns(repairs), event_counter(progress)
     available = limits.available_bytes()
     # Events are dropped run by run and hold no cycles; the collector would only scan them again and again.
     collecting = gc.isenabled()
     gc.disable()
     try:
-        chunks = Chunks(blocks, source.name, repairs, TypedEvents(repairs), several=several)
+        chunks = Chunks(blocks, source.name, repairs, TypedEvents(repairs), several=several, offset=offset)
         for events in chunks:
             columns.add(events)
             tell(columns.events)
@@ -125,4 +128,4 @@ def _document(
             why="the profiler's schedule never reached its active steps, or the export came after they were cleared",
             fix="record with schedule(wait=..., warmup=..., active=..., repeat=1) and export in on_trace_ready",
         )
-    return Document(columns, repairs, chunks.top, chunks.bare_list), chunks
+    return Document(columns, repairs, chunks.top, chunks.bare_list, chunks.places), chunks

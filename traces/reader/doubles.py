@@ -15,7 +15,7 @@ _LOOKED_AT_BYTES = 512 << 10
 
 
 class DoubledKeys:
-    """Counts events with a doubled key: in all text once there was one, before that at the beginning of every 16 MB.
+    """Finds events with a doubled key: in all text once there was one, before that at the beginning of every 16 MB.
 
     A run is searched where a key outnumbers the events that have one. An argument of the same name does that too, and
     always will: the first false alarm ends the watch for that key.
@@ -26,15 +26,15 @@ class DoubledKeys:
         self._bytes = 0
         self._found = False
 
-    def count(self, array: bytes, events: Sequence[Event]) -> int:
-        """How many of one run of events there are, which is given as text and as it was decoded."""
+    def find(self, array: bytes, events: Sequence[Event]) -> list[int]:
+        """Which of one run of events do, by their place in it; it is given as text and as it was decoded."""
         beyond = self._bytes % _PERIOD_BYTES >= _LOOKED_AT_BYTES
         self._bytes += len(array)
         if beyond and not self._found:
-            return 0
+            return []
         alarms = {key for key in self._watched if array.count(b'"%b":' % key.encode()) > _stated(events, key)}
         if not alarms:
-            return 0
+            return []
         doubled = _states_twice(array)
         if doubled:
             self._found = True
@@ -47,16 +47,16 @@ def _stated(events: Sequence[Event], key: str) -> int:
     return len(events) - list(map(attrgetter(key), events)).count(None)
 
 
-def _states_twice(array: bytes) -> int:
-    """How many objects of an array state a key twice; what is inside them does not count."""
+def _states_twice(array: bytes) -> list[int]:
+    """Which objects of an array state a key twice; what is inside them does not count."""
     # A number may have more digits than Python converts, and none is needed.
     decoder = json.JSONDecoder(object_pairs_hook=_doubled, parse_int=bool, parse_float=bool, strict=False)
     try:
         found: list[bool] = decoder.decode(array.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         # The other decoder does not look at what it skips.
-        return 0
-    return sum(found)
+        return []
+    return [index for index, twice in enumerate(found) if twice]
 
 
 def _doubled(pairs: list[tuple[str, object]]) -> bool:

@@ -13,6 +13,7 @@ from traces.reader.arrays import Table, categorical, from_codes, nullable, text,
 from traces.reader.clean import clean
 from traces.reader.columns import Columns
 from traces.reader.repairs import Repairs
+from traces.reader.tables import Tables
 from traces.reader.vocabulary import (
     Kind,
     annotation_kind,
@@ -43,23 +44,22 @@ class FrameBuilder:
         self._columns = columns
         names = [text(name) for name in columns.names]
         restored = [restored_path(name) for name in names]
-        swallowed = sum(a != b for a, b in zip(names, restored, strict=True))
-        if swallowed:
-            repairs.add("swallowed-escape", count=swallowed)
+        swallowed = [code for code, (a, b) in enumerate(zip(names, restored, strict=True)) if a != b]
         self._names = np.array(restored, dtype=object)
         self._texts = columns.decoded_texts()
         self._categories = [text(category) for category in columns.categories]
         pids = [text(pid) for pid, _ in columns.threads]
         processes: dict[str, int] = {}
         self._process = np.array([processes.setdefault(pid, len(processes)) for pid in pids], dtype=np.int64)
-        self.tables = {kind: columns.take(kind) for kind in Kind}
-        self._aside = clean(self.tables, repairs)
+        self.tables = Tables(columns, repairs)
+        self.tables.count_named(swallowed, "swallowed-escape")
+        self._aside = clean(self.tables)
         self.origin_ns = self._origin()
 
     def _origin(self) -> int:
         starts = [
             int(table["start"][table["start_known"]].min())
-            for kind, table in self.tables.items()
+            for kind, table in self.tables
             if kind not in (Kind.SKIP, Kind.THREAD_NAME, Kind.MEMORY) and table and table["start_known"].any()
         ]
         return min(starts, default=0)
@@ -101,7 +101,7 @@ class FrameBuilder:
         order = order[np.lexsort((-table["dur"][order], table["start"][order]))]
         table = {key: values[order] for key, values in table.items()}
         # Each kind is asked for once; the unsorted columns would only take memory while frames are made.
-        self.tables[kind] = {}
+        self.tables.give_up(kind)
         start = table["start"] - self.origin_ns
         thread = table["thread"].astype(np.int64)
         return table, {

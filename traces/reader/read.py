@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,11 @@ from traces.reader.decode import Decoded, Document, decode
 from traces.reader.foreign import not_from_torch
 from traces.reader.frames import FrameBuilder
 from traces.reader.nested_calls import single_calls
+from traces.reader.places import offsets
 from traces.reader.repairs import Repairs
+from traces.reader.source import STDIN, Source
 from traces.reader.strangers import notes_of, strangers
+from traces.reader.vocabulary import Kind
 from traces.trace import Capability, Meta, Trace
 
 # What `decode` does, wherever it is done: (path, progress, strict, several) to what the file holds.
@@ -43,7 +47,7 @@ def read(path: Path, progress: Progress = silent, *, strict: bool = False, decod
             where.
     """
     decoded = decoder(path, progress, strict, False)
-    return _trace(decoded, decoded.documents[0])
+    return _trace(path, decoded, decoded.documents[0])
 
 
 def read_every(path: Path, progress: Progress = silent, *, strict: bool = False) -> tuple[Trace, ...]:
@@ -62,9 +66,9 @@ def read_every(path: Path, progress: Progress = silent, *, strict: bool = False)
     """
     decoded = decode(path, progress, strict, True)
     first, *others = decoded.documents
-    traces = [_trace(decoded, first)]
+    traces = [_trace(path, decoded, first)]
     try:
-        traces += [_trace(decoded, document) for document in others]
+        traces += [_trace(path, decoded, document) for document in others]
     except UnreadableTraceError:
         # What does not stand alone is no rank.
         first.repairs.add("several-documents", detail=" (give every rank its own file)")
@@ -86,17 +90,20 @@ def _rank_of_file(trace: Trace, index: int, count: int) -> Trace:
     )
 
 
-def _trace(decoded: Decoded, document: Document) -> Trace:
+def _trace(path: Path, decoded: Decoded, document: Document) -> Trace:
     """One document of a file as a trace."""
     columns, top = document.columns, document.top
     builder = FrameBuilder(columns, document.repairs)
+    cut = bool(document.repairs.count("truncated"))
+    marks = builder.tables.events_by_start(Kind.STEP) if cut else {}
     frames = builder.frames()
     frames["runtime"] = single_calls(frames["runtime"], _linked(frames))
     frames["annotations"] = updates_only(frames["annotations"], frames["ops"])
     if not any(len(frame) for name, frame in frames.items() if name != "threads"):
         raise not_from_torch(decoded.name, columns)
-    if document.repairs.count("truncated"):
-        frames["steps"] = _whole_steps(frames, document.repairs)
+    if cut:
+        marks = {start - builder.origin_ns: event for start, event in marks.items()}
+        frames["steps"] = _whole_steps(frames, marks, document.repairs)
     meta = Meta(
         name=decoded.name,
         sha256=decoded.sha256,
@@ -109,6 +116,7 @@ def _trace(decoded: Decoded, document: Document) -> Trace:
         torch_before=(1, 13) if "Operator" in columns.seen_categories else None,
         top=top,
     )
+    _place(path, document)
     met = strangers(columns, frames)
     notes = decoded.notes + notes_of(met)
     if document.bare_list:
@@ -123,19 +131,35 @@ def _trace(decoded: Decoded, document: Document) -> Trace:
     )
 
 
+def _place(path: Path, document: Document) -> None:
+    """Finds the bytes of what was mended in columns, which know events only; a pipe cannot be read again."""
+    events = document.repairs.unplaced()
+    if not events or path == STDIN or not path.is_file():
+        return
+    with suppress(UnreadableTraceError), Source(path, silent, Repairs(path.name)) as source:
+        document.repairs.place(offsets(source.blocks(), document.places, events))
+
+
 def _linked(frames: dict[str, pd.DataFrame]) -> npt.NDArray[np.bool_]:
     """Whether device work states a call's correlation, per runtime call."""
     stated = pd.concat([frames[name]["correlation"].dropna() for name in ("kernels", "copies")])
     return frames["runtime"]["correlation"].isin(stated).to_numpy(dtype=bool)
 
 
-def _whole_steps(frames: dict[str, pd.DataFrame], repairs: Repairs) -> pd.DataFrame:
-    """Of a trace that was cut, the steps after which something still began; what the last one did may be lost."""
+def _whole_steps(frames: dict[str, pd.DataFrame], marks: dict[int, int], repairs: Repairs) -> pd.DataFrame:
+    """Of a trace that was cut, the steps after which something still began; what the last one did may be lost.
+
+    Args:
+        frames: All frames.
+        marks: The event of each step's mark, by the mark's start.
+        repairs: Where the others are counted.
+    """
     steps = frames["steps"]
     latest = max((int(frames[name]["start_ns"].max()) for name in _WORK if len(frames[name])), default=0)
     partial = steps["end_ns"] > latest
     if partial.any():
-        repairs.add("partial-step", count=int(partial.sum()))
+        event = min(marks[start] for start in steps["start_ns"][partial].tolist())
+        repairs.add("partial-step", event=event, count=int(partial.sum()))
     return steps[~partial].reset_index(drop=True)
 
 

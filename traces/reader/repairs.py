@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from traces.errors import UnreadableTraceError
@@ -90,13 +92,27 @@ class Repairs:
         known = self._counts.get(kind)
         if known is None:
             self._counts[kind] = _Count(count, offset, event, detail)
-        else:
-            known.count += count
+            return
+        known.count += count
+        if event is not None and known.first_event is not None and event < known.first_event:
+            # Columns are mended kind by kind of event, not in the order of the file.
+            known.first_offset, known.first_event = offset, event
 
     def count(self, kind: str) -> int:
         """How many of one kind so far."""
         known = self._counts.get(kind)
         return known.count if known else 0
+
+    def unplaced(self) -> set[int]:
+        """Events that are the first of a kind of repair, and whose byte is not known."""
+        firsts = (c.first_event for c in self._counts.values() if c.first_offset is None)
+        return {event for event in firsts if event is not None}
+
+    def place(self, offsets: Mapping[int, int]) -> None:
+        """Takes over at which byte events begin, by their number."""
+        for known in self._counts.values():
+            if known.first_offset is None and known.first_event is not None:
+                known.first_offset = offsets.get(known.first_event)
 
     def listed(self) -> tuple[Repair, ...]:
         """All of them, the most frequent first."""

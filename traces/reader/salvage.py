@@ -17,13 +17,14 @@ import msgspec
 from traces.errors import UnreadableTraceError
 from traces.reader import limits
 from traces.reader.mend import mend
+from traces.reader.nesting import TOKEN, event_starts
+from traces.reader.places import Places
 from traces.reader.repairs import Repairs
-from traces.reader.shapes import FAILURES, Item, Shape
+from traces.reader.shapes import FAILURES, Item, Place, Shape
 
 _KEYS = rb'"(?:ph|name|cat|pid|tid|ts|dur|args|id)"\s*:'
 _EDGE = re.compile(rb"\}\s*,\s*(?=\{\s*" + _KEYS + rb")")
 _BEGINNING = re.compile(rb"\{\s*" + _KEYS)
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 _GAP = re.compile(rb"[\s,]*")
 _OTHER = re.compile(rb'"(?:[^"\\]|\\.)*"(?!\s*:)|[-+\w.]+', re.DOTALL)
 # Behind a bracket inside a lost event more events follow, behind that of the list none do.
@@ -62,11 +63,21 @@ class Salvage(Generic[Item]):
         name: File name.
         repairs: Where every repair is counted.
         shape: What events are decoded into.
+        places: Where it is kept where events begin.
         final: Whether the file ends with this text.
     """
 
     def __init__(
-        self, text: bytes, *, offset: int, before: int, name: str, repairs: Repairs, shape: Shape[Item], final: bool
+        self,
+        text: bytes,
+        *,
+        offset: int,
+        before: int,
+        name: str,
+        repairs: Repairs,
+        shape: Shape[Item],
+        places: Places,
+        final: bool,
     ) -> None:
         self._text = text
         self._offset = offset
@@ -74,6 +85,7 @@ class Salvage(Generic[Item]):
         self._name = name
         self._repairs = repairs
         self._shape = shape
+        self._places = places
         self._final = final
         self._edges = [match.start() + 1 for match in _EDGE.finditer(text)]
         self._single_until = 0
@@ -121,23 +133,41 @@ class Salvage(Generic[Item]):
         if last < 0 or self._edges[last] <= position:
             return None
         end = self._edges[last]
+        place = self._place(position)
         piece = b"[" + self._text[position:end] + b"]"
-        events = self._decode(piece)
+        events = self._decode(piece, place)
         if events is None:
             mended, counts = mend(piece)
-            events = self._decode(mended) if counts else None
+            events = self._decode(mended, place) if counts else None
             if events is None:
                 self._single_until = end
                 return None
-            self._count_all(counts, position)
+            self._count_in_batch(counts, position, end)
+        self._places.add(*place)
         self._result.events += events
         return end
 
-    def _decode(self, piece: bytes) -> list[Item] | None:
+    def _decode(self, piece: bytes, place: Place) -> list[Item] | None:
         try:
-            return self._shape.many(piece, self._offset)
+            return self._shape.many(piece, place)
         except FAILURES:
             return None
+
+    def _place(self, position: int) -> Place:
+        return self._before + len(self._result.events), self._offset + position
+
+    def _count_in_batch(self, counts: Counter[str], position: int, end: int) -> None:
+        """Counts what was mended in several events at once, the first of each kind where it is."""
+        number = self._before + len(self._result.events)
+        new = {kind for kind in counts if not self._repairs.count(kind)}
+        starts = [position + start for start in event_starts(self._text[position:end])] if new else []
+        for index, (start, following) in enumerate(pairwise([*starts, end])):
+            found = mend(self._text[start:following])[1] if new else Counter[str]()
+            for kind in new & set(found):
+                self._repairs.add(kind, self._offset + start, event=number + index, count=found[kind])
+            counts -= Counter({kind: found[kind] for kind in new & set(found)})
+            new -= set(found)
+        self._count_all(counts, position)
 
     def _single(self, position: int) -> int | None:
         """Takes one event, or gives it up; None where more text is needed."""
@@ -191,7 +221,7 @@ class Salvage(Generic[Item]):
 
     def _nested_end(self, position: int, limit: int) -> int | None:
         depth = 0
-        for match in _TOKEN.finditer(self._text, position, limit):
+        for match in TOKEN.finditer(self._text, position, limit):
             token = match.group()[:1]
             if token in b"{[":
                 depth += 1
@@ -213,6 +243,7 @@ class Salvage(Generic[Item]):
         except FAILURES:
             return False
         self._count_all(counts, position)
+        self._places.add(*self._place(position))
         self._result.events.append(event)
         return True
 
@@ -260,8 +291,8 @@ class Salvage(Generic[Item]):
         return end
 
     def _count(self, kind: str, position: int, *, count: int = 1, detail: str = "") -> None:
-        event = self._before + len(self._result.events)
-        self._repairs.add(kind, self._offset + position, event=event, count=count, detail=detail)
+        event, offset = self._place(position)
+        self._repairs.add(kind, offset, event=event, count=count, detail=detail)
 
     def _count_all(self, counts: Counter[str], position: int) -> None:
         for kind, count in counts.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import islice
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
@@ -12,9 +13,12 @@ from traces.reader.doubles import DoubledKeys
 from traces.reader.events import DECODER, EXACT_DECODER, Event, ExactEvent
 from traces.reader.loose import decode_loosely
 from traces.reader.mend import mend
+from traces.reader.nesting import event_starts
 from traces.reader.repairs import Repairs
 
 Item = TypeVar("Item")
+# Number of an event, and the byte at which it begins.
+Place = tuple[int, int]
 
 # What decoding raises on text that is no sound run of events.
 FAILURES = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -32,8 +36,8 @@ class Shape(Protocol, Generic[Item]):
         """Looks at text before its events are decoded one by one."""
         ...
 
-    def many(self, array: bytes, offset: int) -> list[Item]:
-        """All events of a JSON array; raises one of `FAILURES` where any is unsound."""
+    def many(self, array: bytes, place: Place) -> list[Item]:
+        """All events of a JSON array that stands at a place; raises one of `FAILURES` where any is unsound."""
         ...
 
     def one(self, text: bytes) -> tuple[Item, Counter[str]]:
@@ -57,16 +61,18 @@ class TypedEvents:
         """Finds out whether stamps have to be decoded as decimals."""
         self._exact = self._exact or _FINE_STAMP.search(text) is not None
 
-    def many(self, array: bytes, offset: int) -> list[Event]:
+    def many(self, array: bytes, place: Place) -> list[Event]:
         """All events of an array."""
         decoder: msgspec.json.Decoder[Any] = EXACT_DECODER if self._exact else DECODER
         events: list[Event] = decoder.decode(array)
         if not self._exact and _may_lose_digits(events) and _FINE_STAMP.search(array):
             self._exact = True
             events = EXACT_DECODER.decode(array)  # type: ignore[assignment]
-        doubled = self._doubles.count(array, events)
+        doubled = self._doubles.find(array, events)
         if doubled:
-            self._repairs.add("duplicate-key", offset, count=doubled)
+            number, offset = place
+            inside = next(islice(event_starts(array[1:]), doubled[0], None), 0)
+            self._repairs.add("duplicate-key", offset + inside, event=number + doubled[0], count=len(doubled))
         return events
 
     def one(self, text: bytes) -> tuple[Event, Counter[str]]:
@@ -79,7 +85,7 @@ class TypedEvents:
             text, counts = mend(text)
             event, wrong = _typed_or_loose(shape, text)
             counts["wrong-type"] += wrong
-        counts["duplicate-key"] += self._doubles.count(b"[%b]" % text, [event])
+        counts["duplicate-key"] += len(self._doubles.find(b"[%b]" % text, [event]))
         return event, counts
 
 
@@ -100,7 +106,7 @@ class RawEvents:
     def prepare(self, text: bytes) -> None:
         """Nothing to find out."""
 
-    def many(self, array: bytes, offset: int) -> list[bytes]:
+    def many(self, array: bytes, place: Place) -> list[bytes]:
         """All events of an array."""
         array.decode()
         events = [bytes(raw).strip() for raw in self._MANY.decode(array)]

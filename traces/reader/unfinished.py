@@ -7,15 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from traces.reader.repairs import Repairs
-
 Table = dict[str, npt.NDArray[Any]]
 _UNFINISHED_NS = -1000
 # How far back an enclosing event is looked for; beyond, the end of the window counts.
 _LOOK_BACK = 4096
 
 
-def end_unfinished(tables: list[tuple[bool, Table]], repairs: Repairs) -> None:
+def end_unfinished(tables: list[tuple[bool, Table]]) -> None:
     """Gives every unfinished event an end, in place.
 
     On a device it is the next start on the same stream: work on a stream runs in order. On the host it is the end of
@@ -23,26 +21,24 @@ def end_unfinished(tables: list[tuple[bool, Table]], repairs: Repairs) -> None:
 
     Args:
         tables: For each kind of event, whether it is device work, and its columns.
-        repairs: Where they are counted.
     """
-    unfinished = [_unfinished(table) for _, table in tables]
-    count = sum(int(mask.sum()) for mask in unfinished)
-    if not count:
+    masks = [unfinished(table) for _, table in tables]
+    if not any(mask.any() for mask in masks):
         return
-    repairs.add("unfinished", count=count)
-    for mask, (_, table) in zip(unfinished, tables, strict=True):
+    for mask, (_, table) in zip(masks, tables, strict=True):
         table["dur"] = np.where(mask, 0, table["dur"])
         table["dur_known"] = np.ones(len(mask), dtype=bool)
     window_end = max(int((t["start"] + t["dur"]).max()) for _, t in tables if len(t["start"]))
     host = _Host([t for device, t in tables if not device])
-    for mask, (device, table) in zip(unfinished, tables, strict=True):
+    for mask, (device, table) in zip(masks, tables, strict=True):
         if not mask.any():
             continue
         ends = _next_starts(table, window_end) if device else host.ends(table, mask, window_end)
         table["dur"] = np.where(mask, ends - table["start"], table["dur"])
 
 
-def _unfinished(table: Table) -> npt.NDArray[np.bool_]:
+def unfinished(table: Table) -> npt.NDArray[np.bool_]:
+    """Which events have no end. Shape (rows,)."""
     return np.asarray(~table["dur_known"].astype(bool) | (table["dur"] == _UNFINISHED_NS))
 
 
