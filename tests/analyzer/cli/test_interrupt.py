@@ -1,0 +1,35 @@
+"""Ctrl-C, whenever it comes: exit code 130, one line, nothing half-written."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from recorded import ROOT
+
+PROGRAM = "from analyzer.cli.entry import program; program()"
+SAMPLE = ROOT / "traces" / "samples" / "baseline.json.gz"
+
+
+# What Python has just imported when the signal comes: it tells of each import on the standard error.
+@pytest.mark.parametrize(
+    "moment", ["analyzer.cli.entry", "click.types", "click", "traces.errors", "analyzer.cli.main", "numpy", "pandas"]
+)
+def test_an_interrupt_while_it_starts(tmp_path: Path, moment: str) -> None:
+    command = [sys.executable, "-X", "importtime", "-c", PROGRAM, "explain", str(SAMPLE), "-o", str(tmp_path / "r.json")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stderr is not None
+        said = []
+        for line in process.stderr:
+            name = line.rpartition("|")[2].strip()
+            if name == moment:
+                process.send_signal(signal.SIGINT)
+            if not line.startswith("import time:"):
+                said.append(line)
+    assert process.returncode == 130
+    assert "".join(said).strip() == "advisor: interrupted"
+    assert list(tmp_path.iterdir()) == []
