@@ -12,6 +12,7 @@ from analyzer.report.safe import clean
 
 if TYPE_CHECKING:
     from traces.rewrite.mended import Rewritten
+    from traces.trace import Repair
 
 
 @click.command("repair", short_help="Write a repaired copy of a damaged trace.")
@@ -29,17 +30,20 @@ def command(path: Path, output: Path) -> None:
 
     with ProgressLine() as progress:
         result = write_mended(path, output, progress)
-    for repair in result.repairs:
-        where = f", first at byte {repair.first_offset:,}" if repair.first_offset is not None else ""
-        number = f", event {repair.first_event:,}" if repair.first_event is not None else ""
-        click.echo(f"repaired: {repair.kind} x{repair.count:,}{where}{number}: {clean(repair.message)}")
     if not result.repairs:
         click.echo("nothing had to be repaired")
     click.echo(summary(output, result))
 
 
 def summary(output: Path, result: Rewritten) -> str:
-    """`wrote small.json.gz: 12,345 events, 1.2 MB`."""
+    """What was repaired, a line each, and `wrote small.json.gz: 12,345 events, 1.2 MB`."""
+    repaired = "".join(f"{_repaired(repair)}\n" for repair in result.repairs)
     size = result.size_bytes
     megabytes = f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size / 1e3:.0f} kB"
-    return f"wrote {clean(str(output))}: {result.events:,} events, {megabytes}"
+    return f"{repaired}wrote {clean(str(output))}: {result.events:,} events, {megabytes}"
+
+
+def _repaired(repair: Repair) -> str:
+    where = f", first at byte {repair.first_offset:,}" if repair.first_offset is not None else ""
+    number = f", event {repair.first_event:,}" if repair.first_event is not None else ""
+    return f"repaired: {repair.kind} x{repair.count:,}{where}{number}: {clean(repair.message)}"

@@ -17,8 +17,8 @@ from analyzer.cli.settings import parse_steps
     "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Write here; .gz compresses."
 )
 @click.option("--steps", "span", metavar="A-B", help="Keep these ProfilerStep numbers only, both included.")
-@click.option("--no-python", is_flag=True, help="Leave Python calls out (with_stack=True).")
-@click.option("--no-shapes", is_flag=True, help="Leave shapes and types of inputs out (record_shapes=True).")
+@click.option("--no-python", is_flag=True, help="Leave Python calls and stacks out (with_stack=True).")
+@click.option("--no-shapes", is_flag=True, help="Leave shapes, types and values of inputs out (record_shapes=True).")
 def command(path: Path, output: Path, span: str | None, no_python: bool, no_shapes: bool) -> None:
     """Write a small copy of a trace: some steps, less detail.
 

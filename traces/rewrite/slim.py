@@ -5,6 +5,7 @@ The first pass learns when the steps were and which launches lie within them; th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,20 +18,23 @@ from traces.errors import UsageError
 from traces.progress import Progress, silent
 from traces.reader.chunks import Chunks
 from traces.reader.events import Event
+from traces.reader.loose import decode_loosely
 from traces.reader.numbers import integers, nanoseconds
 from traces.reader.repairs import Repairs
 from traces.reader.shapes import RawEvents, TypedEvents
 from traces.reader.source import STDIN, Source
 from traces.reader.vocabulary import Kind, event_kind, step_number
 from traces.rewrite.mended import Rewritten
-from traces.rewrite.writer import TraceWriter, check_output, trace_writer
+from traces.rewrite.writer import check_output, trace_writer
 
+# Arguments in lower case: writers differ in it.
 _SHAPES = frozenset(
     (
-        "Input Dims", "Input dims", "Input type", "Input Strides", "Input names", "Concrete Inputs",
-        "Output Dims", "Output type",
+        "input dims", "input type", "input strides", "input names", "concrete inputs",
+        "output dims", "output type", "output names",
     )
 )  # fmt: skip
+_STACKS = frozenset(("call stack", "python id", "python parent id", "python module id"))
 _FLOWS = frozenset("stf")
 _EVENT = msgspec.json.Decoder(Event)
 _FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -81,7 +85,7 @@ def write_slim(
         path: The trace; a file, because it is read twice.
         output: The copy; compressed when its name ends in .gz.
         steps: First and last ProfilerStep number to keep; None keeps all.
-        python: Whether to keep Python calls.
+        python: Whether to keep Python calls, and the call stacks of operators.
         shapes: Whether to keep shapes and types of inputs.
         progress: Told how far each pass is.
 
@@ -97,45 +101,56 @@ def write_slim(
     with Source(path, progress, repairs) as source:
         chunks = Chunks(source.blocks(), source.name, repairs, RawEvents())
         with trace_writer(output) as writer:
+            without = _Without((frozenset() if python else _STACKS) | (frozenset() if shapes else _SHAPES))
             for events in chunks:
-                _copy(writer, events, window, python=python, shapes=shapes)
+                writer.write(_kept(events, window, without, python=python))
             if not writer.events:
                 raise UsageError("nothing of the trace would be left", where=str(path), fix="keep more of it")
             writer.finish(chunks.top)
     return Rewritten(writer.events, output.stat().st_size, repairs.listed())
 
 
-def _copy(writer: TraceWriter, events: list[bytes], window: Window | None, *, python: bool, shapes: bool) -> None:
-    writer.write(_kept(events, window, python=python, shapes=shapes))
-
-
-def _kept(events: list[bytes], window: Window | None, *, python: bool, shapes: bool) -> Iterator[bytes]:
+def _kept(events: list[bytes], window: Window | None, without: _Without, *, python: bool) -> Iterator[bytes]:
     for text in events:
         event = _typed(text)
         if event is None or (window is not None and not window.holds(event)):
             continue
         if not python and event_kind(event.ph, event.cat) is Kind.PYTHON:
             continue
-        yield text if shapes else _without_shapes(text)
+        yield without.of(text)
 
 
 def _typed(text: bytes) -> Event | None:
     try:
         return _EVENT.decode(text)
+    except msgspec.ValidationError:
+        return decode_loosely(Event, text)[0]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 
-def _without_shapes(text: bytes) -> bytes:
-    if not any(b'"' + name.encode() + b'"' in text for name in _SHAPES):
-        return text
-    fields = _FIELDS.decode(text)
-    args = fields.get("args")
-    if args is None or not bytes(args).lstrip().startswith(b"{"):
-        return text
-    kept = {key: value for key, value in _FIELDS.decode(args).items() if key not in _SHAPES}
-    fields["args"] = msgspec.Raw(msgspec.json.encode(kept))
-    return msgspec.json.encode(fields)
+class _Without:
+    """Leaves arguments out of events.
+
+    Args:
+        names: Theirs, in lower case.
+    """
+
+    def __init__(self, names: frozenset[str]) -> None:
+        self._names = names
+        self._any = re.compile(b"|".join(b'"%b"' % name.encode() for name in sorted(names)), re.IGNORECASE)
+
+    def of(self, text: bytes) -> bytes:
+        """An event's text without them; as it was written where it has none."""
+        if not self._names or not self._any.search(text):
+            return text
+        fields = _FIELDS.decode(text)
+        args = fields.get("args")
+        if args is None or not bytes(args).lstrip().startswith(b"{"):
+            return text
+        kept = {key: value for key, value in _FIELDS.decode(args).items() if key.lower() not in self._names}
+        fields["args"] = msgspec.Raw(msgspec.json.encode(kept))
+        return msgspec.json.encode(fields)
 
 
 def _times(event: Event) -> tuple[tuple[int, int], bool]:

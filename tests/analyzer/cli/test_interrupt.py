@@ -20,7 +20,17 @@ SAMPLE = ROOT / "traces" / "samples" / "baseline.json.gz"
     "moment", ["analyzer.cli.entry", "click.types", "click", "traces.errors", "analyzer.cli.main", "numpy", "pandas"]
 )
 def test_an_interrupt_while_it_starts(tmp_path: Path, moment: str) -> None:
-    command = [sys.executable, "-X", "importtime", "-c", PROGRAM, "explain", str(SAMPLE), "-o", str(tmp_path / "r.json")]
+    command = [
+        sys.executable,
+        "-X",
+        "importtime",
+        "-c",
+        PROGRAM,
+        "explain",
+        str(SAMPLE),
+        "-o",
+        str(tmp_path / "r.json"),
+    ]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stderr is not None
         said = []

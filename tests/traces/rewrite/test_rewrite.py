@@ -152,6 +152,58 @@ def test_slim_leaves_out_python_and_shapes(tmp_path: Path) -> None:
     assert trace.meta.events == len(builder.events) - 1
 
 
+# Spelled as torch 1.8 and torch 2 do.
+STACKS = {
+    "Call stack": "train.py(3): f;train.py(9): <module>",
+    "Python id": 4,
+    "Python parent id": 3,
+    "Python module id": 0,
+}
+SHAPES = {
+    "Input Dims": [[2, 3]], "Input dims": [[2, 3]], "Input type": ["float"], "Input Strides": [[3, 1]],
+    "Input names": ["x"], "Concrete Inputs": ["1"], "Output dims": [[3]], "Output type": ["float"], "Output names": ["y"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("option", ["--no-python", "--no-shapes"])
+def test_slim_leaves_out_the_arguments_that_serve_nothing_else(tmp_path: Path, option: str) -> None:
+    dropped, kept = (STACKS, SHAPES) if option == "--no-python" else (SHAPES, STACKS)
+    builder = sound(2).python("train.py(3): f", 1_000_000, 10)
+    builder.op("aten::mm", 1_000_000, 5, **STACKS, **SHAPES, **{"Sequence number": 4})
+    # A name is no argument.
+    builder.op("Call stack", 1_000_000, 5, **{"note": "Input type"})
+    path = write(tmp_path, lines(builder))
+    said = CliRunner().invoke(slim, [str(path), "-o", str(tmp_path / "out.json"), option])
+    assert said.exit_code == 0
+    args = [event.get("args", {}) for event in document(tmp_path / "out.json")["traceEvents"]]
+    multiplication = next(one for one in args if one.get("Sequence number") == 4)
+    assert set(multiplication) == {"External id", "Sequence number", *kept}
+    assert not any(set(dropped) & set(one) for one in args)
+    assert any(one.get("note") == "Input type" for one in args)
+    assert read(tmp_path / "out.json", strict=True).meta.events == len(args)
+
+
+@needs_shared
+def test_slim_without_stacks_is_a_fraction_of_a_trace_that_is_mostly_stacks(tmp_path: Path) -> None:
+    path = SHARED / "kineto_resnet50_workers0_a.pt.trace.json.gz"
+    whole, slimmed = write_slim(path, tmp_path / "a.json"), write_slim(path, tmp_path / "b.json", python=False)
+    assert slimmed.events == whole.events
+    assert slimmed.size_bytes < 0.7 * whole.size_bytes
+    assert read(tmp_path / "b.json", strict=True).ops["stack"].isna().all()
+    without = write_slim(path, tmp_path / "c.json", shapes=False)
+    assert without.size_bytes < 0.95 * whole.size_bytes
+    assert read(tmp_path / "c.json", strict=True).ops["input_dims"].isna().all()
+
+
+def test_slim_keeps_an_event_with_an_odd_value_and_says_what_it_repaired(tmp_path: Path) -> None:
+    builder = sound(3)
+    builder.op("odd", 1_100_000, 5, **{"External id": []})
+    text = lines(builder).replace('"traceEvents": [', '"traceEvents": [null,')
+    said = CliRunner().invoke(slim, [str(write(tmp_path, text)), "-o", str(tmp_path / "s.json"), "--steps", "1-2"])
+    assert "repaired: not-an-event x1, first at byte" in said.output
+    assert "odd" in {event["name"] for event in document(tmp_path / "s.json")["traceEvents"]}
+
+
 def test_slim_of_missing_steps_says_which_there_are(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such steps") as caught:
         write_slim(write(tmp_path, lines(sound())), tmp_path / "out.json", steps=(7, 9))
