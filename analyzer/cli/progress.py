@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from types import TracebackType
@@ -14,7 +15,7 @@ from analyzer.units import count
 
 _PATIENCE_S = 1.0
 _REDRAW_S = 0.1
-_BAR = 24
+_BAR, _SHORTEST_BAR = 24, 4
 # The stage whose amounts are bytes on disk.
 _READING = "reading"
 # Earlier than this share of a stage its remaining time is a guess.
@@ -51,7 +52,10 @@ class ProgressLine:
         if not self._visible or now < self._next_draw:
             return
         self._next_draw = now + _REDRAW_S
-        text = _line(stage, done, total, events=self._events, seconds=now - self._began)
+        # What wraps could not be taken away: a return goes to the start of the last line only.
+        room = shutil.get_terminal_size((80, 24)).columns - 1
+        details = _details(stage, done, total, self._events, now - self._began)
+        text = _line(stage, done, total, details, room)[: max(room, 1)]
         click.echo("\r" + pad(text, max(self._drawn, columns(text))), nl=False, err=True)
         self._drawn = columns(text)
 
@@ -71,13 +75,16 @@ class ProgressLine:
             self._drawn = 0
 
 
-def _line(stage: str, done: int, total: int, *, events: int, seconds: float) -> str:
-    details = _details(stage, done, total, events, seconds)
+def _line(stage: str, done: int, total: int, details: list[str], room: int) -> str:
+    """One line of at most `room` columns where a bar, shorter or none at all, makes that possible."""
     if total <= 0:
         return f"{stage} ..." + (f" {', '.join(details)}" if details else "")
     ratio = min(max(done / total, 0.0), 1.0)
-    full = round(ratio * _BAR)
-    return ", ".join([f"{stage:<10} [{'#' * full}{'-' * (_BAR - full)}] {ratio:4.0%}", *details])
+    words = ", ".join([f" {ratio:4.0%}", *details])
+    length = min(_BAR, room - len(f"{stage:<10} []") - len(words))
+    full = round(ratio * length)
+    drawn = f" [{'#' * full}{'-' * (length - full)}]" if length >= _SHORTEST_BAR else ""
+    return f"{stage:<10}{drawn}{words}"
 
 
 def _details(stage: str, done: int, total: int, events: int, seconds: float) -> list[str]:

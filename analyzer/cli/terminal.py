@@ -24,12 +24,20 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 
 def style_for(stream: TextIO, environ: Mapping[str, str] = os.environ) -> Style:
-    """Colours by terminal, `NO_COLOR` and `FORCE_COLOR`; the terminal's width; ASCII where UTF-8 is not understood."""
+    """Colours by terminal, `NO_COLOR` and `FORCE_COLOR`; width by terminal and `COLUMNS`; ASCII where UTF-8 is not understood."""
     terminal = is_terminal(stream)
-    width = _PIPED_WIDTH
-    if terminal:
-        width = min(max(shutil.get_terminal_size((_PIPED_WIDTH, 24)).columns, _NARROWEST), _WIDEST)
-    return Style(width=width, color=_color(terminal, environ), unicode=_speaks_utf8(stream))
+    return Style(width=_width(terminal, environ), color=_color(terminal, environ), unicode=_speaks_utf8(stream))
+
+
+def _width(terminal: bool, environ: Mapping[str, str]) -> int:
+    stated = environ.get("COLUMNS", "")
+    if stated.isascii() and stated.isdigit() and 0 < len(stated) < 6 and int(stated):
+        columns = int(stated)
+    elif terminal:
+        columns = shutil.get_terminal_size((_PIPED_WIDTH, 24)).columns
+    else:
+        return _PIPED_WIDTH
+    return min(max(columns, _NARROWEST), _WIDEST)
 
 
 def _color(terminal: bool, environ: Mapping[str, str]) -> bool:

@@ -20,6 +20,8 @@ from analyzer.units import count, duration, share, size
 _MOST_ROWS = 6
 _MOST_VALUES = 64
 _BAR = 20
+# Before each row of a table, and the least of a name that still says something.
+_INDENT, _SHORTEST = 4, 12
 
 
 def value(number: str | float | int | None, unit: UnitName) -> str:
@@ -82,16 +84,28 @@ def _table(one: TableEvidence, style: Style) -> Iterator[str]:
     widths = [
         max(safe.columns(row[number]) for row in [heads, *cells] if number < len(row)) for number in range(len(heads))
     ]
+    widths = _narrowed(widths, style.width - _INDENT)
     yield _heading(one.title)
     yield "    " + style.paint(_row(heads, widths, one), "dim")
     yield from ("    " + _row(row, widths, one) for row in cells)
     yield from _left_out(len(one.rows) - len(shown))
 
 
+def _narrowed(widths: list[int], room: int) -> list[int]:
+    """The widest column, which holds names, gives way where the rows would wrap."""
+    over = sum(widths) + 2 * (len(widths) - 1) - room
+    if over <= 0:
+        return widths
+    widest = widths.index(max(widths))
+    shorter = min(widths[widest], max(widths[widest] - over, _SHORTEST))
+    return [*widths[:widest], shorter, *widths[widest + 1 :]]
+
+
 def _row(cells: list[str], widths: list[int], table: TableEvidence) -> str:
     """Text to the left, numbers to the right."""
     padded = []
-    for cell, width, column in zip(cells, widths, table.columns, strict=False):
+    for whole, width, column in zip(cells, widths, table.columns, strict=False):
+        cell = safe.middle(whole, width)
         gap = " " * (width - safe.columns(cell))
         padded.append(cell + gap if column.unit == "text" else gap + cell)
     return "  ".join(padded).rstrip()

@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import subprocess
@@ -11,6 +12,7 @@ from analyzer.cli import installation
 from analyzer.cli.collect import summary
 from analyzer.cli.main import COMMANDS, advisor, main
 from analyzer.cli.progress import ProgressLine
+from analyzer.cli.terminal import style_for
 
 ROOT = Path(analyzer.__file__).parents[1]
 HEAVY = ("pandas", "numpy", "torch", "textual", "msgspec", "hta")
@@ -165,6 +167,31 @@ def test_progress_says_bytes_events_and_the_time_left(capsys, monkeypatch):
         line.count_events(812_345)
         line("reading", 100_000_000, 400_000_000)
     assert "25%, 100 of 400 MB, 812,345 events, 30 s left" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("columns", "drawn"),
+    [
+        ("60", "reading    [####------------]  25%, 100 of 400 MB"),
+        ("30", "reading     25%, 100 of 400 MB"[:29]),
+        ("9", "reading  "[:8]),
+    ],
+)
+def test_progress_never_wraps(capsys, monkeypatch, columns, drawn):
+    monkeypatch.setattr("analyzer.cli.progress.is_terminal", lambda stream: True)
+    monkeypatch.setenv("COLUMNS", columns)
+    with ProgressLine(patience_s=0) as line:
+        line("reading", 100_000_000, 400_000_000)
+    _, first, *_ = capsys.readouterr().err.split("\r")
+    assert first.startswith(drawn)
+    assert len(first) < int(columns)
+
+
+@pytest.mark.parametrize(
+    ("columns", "width"), [("60", 60), ("9", 40), ("4000", 160), ("wide", 100), ("0", 100), ("", 100)]
+)
+def test_piped_text_is_as_wide_as_columns_says(columns, width):
+    assert style_for(io.StringIO(), {"COLUMNS": columns}).width == width
 
 
 def test_progress_of_a_stream_has_no_end(capsys, monkeypatch):

@@ -5,10 +5,11 @@ import msgspec
 import pytest
 
 import analyses
+from analyzer import analysis as doc
 from analyzer.report import text
 from analyzer.report.safe import columns
 from analyzer.report.style import Style
-from analyzer.report.text import chart
+from analyzer.report.text import chart, evidence
 
 GOLDEN = Path(__file__).with_name("example_100.txt")
 RUFF_SHAPE = re.compile(r"^train\.py:88: DL002 \[high\] DataLoader has no workers \(142 ms/step, 34 %\)$", re.MULTILINE)
@@ -166,3 +167,12 @@ def test_no_finding_is_no_clean_bill_where_the_run_is_not_compute_bound():
     rendered = text.render(analyses.healthy(summary=summary))
     assert "✓ No finding" not in rendered
     assert "no check names a cause" in rendered
+
+
+def test_a_tables_names_give_way_to_its_figures():
+    columns_ = (doc.TableColumn(title="kernel", unit="text"), doc.TableColumn(title="time", unit="ns"))
+    table = doc.TableEvidence(title="slowest", columns=columns_, rows=(("a" * 30 + "z" * 28, 4_500_000),))
+    *_, row = evidence.lines(table, Style(width=44))
+    assert columns(row) == 44
+    assert row.startswith("    aaaa")
+    assert row.endswith("zzzz  4.5 ms")
