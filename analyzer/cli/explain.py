@@ -117,7 +117,7 @@ def command(
 
     options = replace(settings.options_of(config, select=select, ignore=ignore, span=span), deep=deep, strict=strict)
     if request.on_screen:
-        code = _show_one(sources[0], options, baseline) if len(sources) == 1 else _show(sources, options, baseline)
+        code = _show(sources, options, baseline, config.path)
         if code is not None:
             ctx.exit(code)
     alone = len(sources) == 1 and baseline is None
@@ -140,20 +140,24 @@ def _check_saved(path: Path, *, given: bool) -> None:
         )
 
 
-def _show_one(path: Path, options: Options, baseline: str | None) -> int | None:
-    """As `_show`, for one trace: it is decoded while the interface is imported."""
-    from traces.reader.ahead import decoding_ahead
-
-    with decoding_ahead(path, strict=options.strict) as ahead:
-        return _show([path], options, baseline, ahead)
-
-
-def _show(paths: list[Path], options: Options, baseline: str | None, ahead: Ahead | None = None) -> int | None:
+def _show(paths: list[Path], options: Options, baseline: str | None, config: Path | None) -> int | None:
     """Open the terminal UI: on one trace, on all ranks of one job, or on the one of several that is picked.
 
     Returns:
         None where it cannot be loaded; then text is printed.
     """
+    from traces.reader.ahead import decoding_ahead
+
+    if len(paths) > 1:
+        return _open(paths, options, baseline, config)
+    # It is decoded while the interface is imported.
+    with decoding_ahead(paths[0], strict=options.strict) as ahead:
+        return _open(paths, options, baseline, config, ahead)
+
+
+def _open(
+    paths: list[Path], options: Options, baseline: str | None, config: Path | None, ahead: Ahead | None = None
+) -> int | None:
     try:
         from analyzer.tui.app import run
     except ModuleNotFoundError as error:
@@ -164,11 +168,11 @@ def _show(paths: list[Path], options: Options, baseline: str | None, ahead: Ahea
     from analyzer.tui.same_job import same_job
 
     if len(paths) == 1 or same_job(paths):
-        return run(paths, options, baseline, ahead)
+        return run(paths, options, baseline, ahead, config)
     from analyzer.tui.pick import pick
 
     path = pick(paths)
-    return 0 if path is None else run([path], options, baseline)
+    return 0 if path is None else run([path], options, baseline, config=config)
 
 
 def _report(path: Path, options: Options, request: Request) -> int:

@@ -36,25 +36,35 @@ class AdvisorApp(Showing, SwitchingApp[int]):
         job: Reads and analyses.
         look: How to draw on this terminal.
         path: The trace on disk, where the job reads one.
+        config: The configuration that was read, if any.
     """
 
     TITLE = "advisor"
     CSS_PATH: ClassVar[list[str | PurePath]] = [f"styles/{name}.tcss" for name in STYLES]
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]  # noqa: RUF012
-    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (17, "-low"), (23, "-short"), (32, "-tall")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [(0, "-cramped"), (40, "-narrow"), (100, "-normal"), (160, "-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (12, "-tiny"), (17, "-low"), (23, "-short"), (32, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark,f1", "help", "Help", key_display="?", id="app.help", tooltip="All keys"),
         Binding("q", "leave", "Quit", id="app.quit", tooltip="Leave"),
         Binding("ctrl+q", "leave", "Quit", show=False, id="app.quit_too", tooltip="Leave", priority=True),
+        Binding(
+            "ctrl+z",
+            "suspend_process",
+            "Suspend",
+            show=False,
+            id="app.suspend",
+            tooltip="Back to the shell; fg returns",
+        ),
         *Showing.BINDINGS,
         *Taking.BINDINGS,
     ]
 
-    def __init__(self, name: str, job: Job, look: Look, path: Path | None = None) -> None:
+    def __init__(self, name: str, job: Job, look: Look, path: Path | None = None, config: Path | None = None) -> None:
         super().__init__(look)
         self._trace_name = name
         self._job = job
         self._path = path
+        self._config = config
         self._exit_code = 0
         self.analysis = None
         self._deeper = Deeper()
@@ -90,7 +100,7 @@ class AdvisorApp(Showing, SwitchingApp[int]):
         """Leave."""
         self.exit(CANCELLED)
 
-    def action_cancel(self) -> None:
+    def on_cancel_wanted(self) -> None:
         """Stop the analysis at its next report."""
         self._job.cancel()
 
@@ -107,7 +117,13 @@ class AdvisorApp(Showing, SwitchingApp[int]):
         self.exit(self._exit_code)
 
 
-def run(paths: Sequence[Path], options: Options, baseline: str | None = None, ahead: Ahead | None = None) -> int:
+def run(
+    paths: Sequence[Path],
+    options: Options,
+    baseline: str | None = None,
+    ahead: Ahead | None = None,
+    config: Path | None = None,
+) -> int:
     """Show a trace, or the ranks of one job; returns the process's exit code.
 
     Args:
@@ -115,9 +131,10 @@ def run(paths: Sequence[Path], options: Options, baseline: str | None = None, ah
         options: How to analyse.
         baseline: Name or file of the runs to compare with, or a trace.
         ahead: Where decoding the trace may have begun already.
+        config: The configuration that was read, if any.
     """
     name = paths[0].name if len(paths) == 1 else f"{paths[0].name} and {len(paths) - 1} more"
     path = paths[0] if len(paths) == 1 else None
-    app = AdvisorApp(name, job_for(paths, options, baseline, ahead), current_look(), path)
+    app = AdvisorApp(name, job_for(paths, options, baseline, ahead), current_look(), path, config)
     code = app.run()
     return (app.return_code or 0) if code is None else code

@@ -33,11 +33,6 @@ def fix_text(finding: FindingDocument) -> str:
     return finding.fix[0].code.rstrip("\n") + "\n" if finding.fix else ""
 
 
-def accept_text(finding: FindingDocument) -> str:
-    """The lines of pyproject.toml with which the team says that it lives with a finding."""
-    return f'[[tool.advisor.accept]]\nid = "{finding.id}"\nreason = "say why, for whoever reads it next"\n'
-
-
 def finding_markdown(finding: FindingDocument) -> str:
     """One finding as Markdown. Names from the trace stay inside code spans."""
     where = wording.place(finding)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,6 +22,10 @@ _PROGRAM = (sys.executable, "-m", "analyzer.tui.deeper")
 _NICENESS = 10
 
 
+class NotDeeperError(Exception):
+    """Why no more evidence was found."""
+
+
 class Deeper:
     """A look that is under way; `stop` ends it.
 
@@ -31,27 +36,35 @@ class Deeper:
     def __init__(self, program: tuple[str, ...] = _PROGRAM) -> None:
         self._program = program
         self._process: subprocess.Popen[bytes] | None = None
-        self._stopped = False
+        self._stopped = threading.Event()
 
     def look(self, analysis: Analysis, path: Path) -> Analysis | None:
-        """The document with more evidence; None where there is none, or HTA was not made for this trace. Blocks."""
-        if self._stopped:
+        """The document with more evidence; None where it was stopped. Blocks.
+
+        Raises:
+            NotDeeperError: HTA ended in an error; the findings stand as they are.
+        """
+        if self._stopped.is_set():
             return None
         try:
             self._process = process = subprocess.Popen(
                 [*self._program, str(path)],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             )  # fmt: skip
-            written, _ = process.communicate(msgspec.json.encode(analysis))
-        except OSError:
+            written, said = process.communicate(msgspec.json.encode(analysis))
+        except OSError as error:
+            raise NotDeeperError(error.strerror or str(error)) from error
+        if self._stopped.is_set():
             return None
         if process.returncode != 0 or not written:
-            return None
+            # The last line of a traceback names the error.
+            lines = said.decode("utf-8", "replace").strip().splitlines()
+            raise NotDeeperError(lines[-1] if lines else f"it ended with {process.returncode}")
         return msgspec.json.decode(written, type=Analysis)
 
     def stop(self) -> None:
         """End it: nobody waits for the answer."""
-        self._stopped = True
+        self._stopped.set()
         if self._process is not None and self._process.poll() is None:
             self._process.kill()
 

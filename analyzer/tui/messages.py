@@ -38,11 +38,19 @@ class TraceWanted(Message):
 
 
 @dataclass
-class Deepened(Message):
-    """More evidence was found for the answer at `index`."""
+class Deepening(Message):
+    """More evidence is looked for, for the answer at `index`."""
 
-    analysis: Analysis
     index: int
+
+
+@dataclass
+class Deepened(Message):
+    """The look for more evidence for the answer at `index` is over: there is a document with it, or a reason why not."""
+
+    analysis: Analysis | None
+    index: int
+    problem: str | None = None
 
 
 @dataclass
@@ -59,6 +67,10 @@ class Failed(Message):
     error: AdvisorError
 
 
+class CancelWanted(Message):
+    """Someone does not want to wait for the analysis."""
+
+
 class Stopped(Message):
     """The analysis was cancelled."""
 
@@ -73,5 +85,12 @@ class FindingWanted(Message):
 @dataclass
 class PlaceWanted(Message):
     """Someone wants to see where in the step a finding lies."""
+
+    finding: FindingDocument
+
+
+@dataclass
+class AcceptanceWanted(Message):
+    """Someone wants to live with a finding."""
 
     finding: FindingDocument

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from analyzer import units
 from analyzer.analysis import RankRow
 
 if TYPE_CHECKING:
@@ -47,21 +49,39 @@ class Opened:
         return self.paths[index] if self.paths else None
 
     def seen_on(self, index: int) -> dict[str, str]:
-        """For each finding of one rank, by its id, on how many ranks its rule found something.
+        """For each finding of one rank, by its id, on how many ranks its rule found something, and where it costs most.
 
         Args:
             index: Of the rank's answer.
         """
         if not self.ranks:
             return {}
-        rules = [{finding.rule for finding in one.analysis.findings} for one in self.explained]
-        counts = {rule: sum(rule in found for found in rules) for rule in rules[index]}
+        costs: dict[str, dict[int, int]] = {}
+        for row, one in zip(self.ranks, self.explained, strict=True):
+            for finding in one.analysis.findings:
+                of_rule = costs.setdefault(finding.rule, {})
+                of_rule[row.rank] = max(of_rule.get(row.rank, 0), finding.saving.ns_per_step_max)
+        shown = self.ranks[index].rank
         return {
-            finding.id: _words(counts[finding.rule], len(rules)) for finding in self.explained[index].analysis.findings
+            finding.id: _words(costs[finding.rule], shown, len(self.ranks))
+            for finding in self.explained[index].analysis.findings
         }
 
 
-def _words(count: int, total: int) -> str:
-    if count == total:
-        return "all ranks"
-    return "this rank only" if count == 1 else f"{count} of {total} ranks"
+def _words(costs: Mapping[int, int], shown: int, total: int) -> str:
+    """`worst on rank 3, 5 of 8 ranks`.
+
+    Args:
+        costs: What the rule's findings save at most, by rank.
+        shown: The rank on the screen.
+        total: The number of ranks.
+    """
+    if len(costs) == 1:
+        return "this rank only"
+    many = "all ranks" if len(costs) == total else f"{len(costs)} of {total} ranks"
+    most = max(costs.values())
+    worst = next(rank for rank, cost in costs.items() if cost == most)
+    # Where nobody could read a difference, none is the worst.
+    if len({units.duration(cost) for cost in costs.values()}) == 1:
+        return many
+    return f"worst {'here' if costs.get(shown) == most else f'on rank {worst}'}, {many}"

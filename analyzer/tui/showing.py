@@ -12,12 +12,15 @@ from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
+from analyzer import accepting
 from analyzer.analysis import Analysis
 from analyzer.tui import deeper
-from analyzer.tui.deeper import Deeper
+from analyzer.tui.acceptance import Acceptance
+from analyzer.tui.deeper import Deeper, NotDeeperError
 from analyzer.tui.glyphs import Glyphs
-from analyzer.tui.messages import Analysed, Deepened, FindingWanted, PlaceWanted, RankWanted, TraceWanted
+from analyzer.tui.messages import Analysed, Deepened, Deepening, FindingWanted, PlaceWanted, RankWanted, TraceWanted
 from analyzer.tui.modes import MODE_BINDINGS, MODES
+from analyzer.tui.plain import line
 from analyzer.tui.session import Session
 from analyzer.tui.taking import Taking
 from traces.errors import UntrustedTraceError
@@ -32,12 +35,20 @@ else:
     Base = object
 
 
-class Showing(Taking, Base):
+class Showing(Taking, Acceptance, Base):
     """The modes of each rank opened are kept once they were shown; their names begin with the rank's place."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *MODE_BINDINGS,
         Binding("r", "ranks", "Ranks", show=False, id="app.ranks", tooltip="The ranks of this job"),
+        Binding(
+            "exclamation_mark",
+            "remarks",
+            "Remarks",
+            show=False,
+            id="app.remarks",
+            tooltip="What to know before believing a figure",
+        ),
     ]
 
     _glyphs: Glyphs
@@ -90,10 +101,13 @@ class Showing(Taking, Base):
         assert self._opened is not None
         analysis = self._opened.explained[index].analysis
         path = self._opened.path(index)
-        if path is not None and not self._opened.deep and deeper.worth_it(analysis, path):
-            found = self._deeper.look(analysis, path)
-            if found is not None:
-                self.post_message(Deepened(found, index))
+        if path is None or self._opened.deep or not deeper.worth_it(analysis, path):
+            return
+        self.post_message(Deepening(index))
+        try:
+            self.post_message(Deepened(self._deeper.look(analysis, path), index))
+        except NotDeeperError as error:
+            self.post_message(Deepened(None, index, str(error)))
 
     def _session(self, opened: Opened, index: int) -> Session:
         from analyzer.tui.measured import Measured
@@ -114,12 +128,30 @@ class Showing(Taking, Base):
     def _mode(self, name: str) -> str:
         return f"{self._shown}/{name}"
 
+    def on_deepening(self, message: Deepening) -> None:
+        """Say that more may come."""
+        self._findings[message.index].looking_deeper = True
+
     def on_deepened(self, message: Deepened) -> None:
-        """Add the evidence to the open findings."""
-        self._analyses[message.index] = message.analysis
-        if message.index == self._shown:
-            self.analysis = message.analysis
-        self._findings[message.index].deepened(message.analysis)
+        """Add the evidence to the open findings, or say why there is none."""
+        self._findings[message.index].looking_deeper = False
+        if message.analysis is not None:
+            self._replace(accepting.carried_over(self._analyses[message.index], message.analysis), message.index)
+        elif message.problem is not None:
+            self.notify(
+                f"{line(message.problem, 200)}. The findings stand without it.",
+                title="HolisticTraceAnalysis found no more evidence", severity="warning", markup=False, timeout=8,
+            )  # fmt: skip
+
+    def show_document(self, analysis: Analysis) -> None:
+        """The same findings of the rank shown, with more to say."""
+        self._replace(analysis, self._shown)
+
+    def _replace(self, analysis: Analysis, index: int) -> None:
+        self._analyses[index] = analysis
+        if index == self._shown:
+            self.analysis = analysis
+        self._findings[index].deepened(analysis)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The palette: ours, then Textual's own."""
@@ -161,6 +193,18 @@ class Showing(Taking, Base):
         """Switch the mode, once there is something to show."""
         if self.analysis is not None and self.current_mode != self._mode(mode):
             self.switch_mode(self._mode(mode))
+
+    def action_remarks(self) -> None:
+        """What must be known before believing a figure."""
+        from analyzer.tui import wording
+        from analyzer.tui.screens.remarks import RemarksScreen
+
+        if self.analysis is not None:
+            remarks = wording.banners(self.analysis)
+            if remarks:
+                self.push_screen(RemarksScreen(remarks))
+            else:
+                self.notify("Nothing to remark: the steps are marked, the trace is whole.", markup=False)
 
     def action_ranks(self) -> None:
         """Choose another rank."""

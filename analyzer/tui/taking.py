@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 
 from analyzer.analysis import Analysis, FindingDocument
 from analyzer.tui import clipboard, export, outside, perfetto
-from analyzer.tui.export import Form
+from analyzer.tui.export import FORMS, Form
 from analyzer.tui.screens.export import ExportScreen
 from traces.errors import AdvisorError
 
@@ -40,9 +40,9 @@ class Taking(Base):
         if self.analysis is not None:
             self.push_screen(ExportScreen(), self._chosen)
 
-    def _chosen(self, form: Form | None) -> None:
-        if form is not None:
-            self._write(form)
+    def _chosen(self, place: int | None) -> None:
+        if place is not None:
+            self._write(FORMS[place])
 
     def action_copy_report(self) -> None:
         """The whole report as Markdown into the clipboard, and into a file."""

@@ -39,9 +39,9 @@ SLOW_RATIO = 1.1
 
 
 def value(number: str | float | int | None, unit: UnitName) -> str:
-    """A figure of the evidence in its unit."""
+    """A figure of the evidence in its unit; a dash where there is none."""
     if number is None:
-        return "unknown"
+        return "-"
     if isinstance(number, str):
         return line(number)
     if unit == "ns":

@@ -30,6 +30,8 @@ def row(
     title = Content.styled(line(finding.title), weight)
     if height < 2:
         code = Content.styled(f"{finding.rule:<7}", "$quiet")
+        if finding.accepted is not None:
+            right = Content.assemble(("accepted  ", "$quiet"), right)
         return ends(mark + code + title, right, width)
     return Content("\n").join(
         [ends(mark + title, right, width), _second(finding, width, glyphs, card, largest_ns, seen_on)]
@@ -79,6 +81,7 @@ def head(finding: FindingDocument, glyphs: Glyphs) -> Content:
         lines.append(Content.styled("Saves nothing by itself", "$quiet"))
     facts = [f"{finding.severity} impact", f"{finding.confidence} confidence"]
     facts.append(f"{finding.steps.seen}/{finding.steps.of} steps")
+    facts += ["accepted"] if finding.accepted is not None else []
     where = wording.place(finding)
     parts: list[Content | tuple[str, str]] = [(f" {glyphs.dot} ".join(facts), "$quiet")]
     if where:

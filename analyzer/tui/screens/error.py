@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 from textual.containers import Container
-from textual.screen import Screen
 
 from analyzer.tui.plain import line
+from analyzer.tui.screens.sized import SizedScreen
 from analyzer.tui.widgets.key_bar import KeyBar
 from analyzer.tui.widgets.notice import Notice, failed
 from traces.errors import AdvisorError, UsageError
 
 
-class ErrorScreen(Screen[None]):
+class ErrorScreen(SizedScreen[None]):
     """One framed message; q leaves with the error's exit code."""
 
     def __init__(self, name: str, error: AdvisorError) -> None:

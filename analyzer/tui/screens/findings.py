@@ -10,11 +10,12 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container, Horizontal, Vertical
 from textual.content import Content
 from textual.reactive import reactive
+from textual.widget import Widget
 from textual.widgets import ListView
 
 from analyzer.analysis import Analysis, FindingDocument
 from analyzer.tui import changes, clipboard, filtering, outside, wording
-from analyzer.tui.messages import PlaceWanted, TraceWanted
+from analyzer.tui.messages import AcceptanceWanted, PlaceWanted, TraceWanted
 from analyzer.tui.screens.mode import ModeScreen
 from analyzer.tui.session import Session
 from analyzer.tui.widgets.detail import Detail, Pane
@@ -43,9 +44,7 @@ class FindingsScreen(ModeScreen):
         Binding("t", "place", "Timeline", id="findings.place", tooltip="Show it on the timeline"),
         Binding("e", "app.export", "Export", id="findings.export", tooltip="Write a report in any format"),
         Binding("E", "edit", "Edit", show=False, id="findings.edit", tooltip="Open the place in $EDITOR"),
-        Binding(
-            "i", "accept", "Ignore", show=False, id="findings.ignore", tooltip="Copy the lines that accept this finding"
-        ),
+        Binding("i", "accept", "Ignore", show=False, id="findings.ignore", tooltip="Live with this finding"),
         Binding("P", "perfetto", "Perfetto", show=False, id="findings.perfetto", tooltip="Look at it in Perfetto"),
         Binding("C", "copy_finding", "Copy all", show=False, id="findings.copy", tooltip="Copy it as Markdown"),
         Binding("s", "sort", "Sort", show=False, id="findings.sort", tooltip="Sort by rank, saving or rule"),
@@ -53,7 +52,6 @@ class FindingsScreen(ModeScreen):
         Binding("p", "step(-1)", "Previous", show=False, id="findings.previous", tooltip="The previous finding"),
         Binding("enter", "open", "Open", show=False, id="findings.open", tooltip="Open the finding"),
         Binding("escape", "back", "Back", show=False, id="findings.back", tooltip="Back to the list, clear the filter"),
-        Binding("z", "zoom", "Zoom", show=False, id="findings.zoom", tooltip="Maximise the pane"),
     ]
 
     query_text: reactive[str] = reactive("", init=False)
@@ -61,6 +59,9 @@ class FindingsScreen(ModeScreen):
 
     order: reactive[str] = reactive(filtering.ORDERS[0], init=False)
     """The sort order."""
+
+    looking_deeper: reactive[bool] = reactive(False, init=False)
+    """Whether more evidence is looked for."""
 
     def __init__(self, session: Session) -> None:
         super().__init__()
@@ -99,11 +100,7 @@ class FindingsScreen(ModeScreen):
     async def on_mount(self) -> None:
         """Fill the list."""
         if not self.has_class("-notice"):
-            counts = self._analysis.summary.counts
-            words = [f"{getattr(counts, name)} {name}" for name in ("high", "medium", "low") if getattr(counts, name)]
-            pane = self.query_one("#list-pane")
-            pane.border_title = "Findings"
-            pane.border_subtitle = f" {self._glyphs.dot} ".join(words)
+            self._name_list()
             self.query_one(EvidenceColumn).border_title = "Evidence"
             await self._fill()
             self.query_one(FindingList).focus()
@@ -116,6 +113,14 @@ class FindingsScreen(ModeScreen):
         keep = self._finding.id if self._finding else None
         groups = changes.grouped(shown, self._session.since)
         await rows.show(groups, FindingList.nothing(self.query_text, len(every)), keep)
+        self.query_one("#list-pane").border_subtitle = self._count(len(found), len(every))
+
+    def _count(self, found: int, total: int) -> str:
+        if self.query_text:
+            return f"{found} of {total} match"
+        counts = self._analysis.summary.counts
+        words = [f"{getattr(counts, name)} {name}" for name in ("high", "medium", "low") if getattr(counts, name)]
+        return f" {self._glyphs.dot} ".join(words)
 
     async def watch_query_text(self) -> None:
         """Refill the list."""
@@ -124,8 +129,17 @@ class FindingsScreen(ModeScreen):
     async def watch_order(self) -> None:
         """Refill the list."""
         await self._fill()
-        by = "" if self.order == filtering.ORDERS[0] else f" by {self.order}"
-        self.query_one("#list-pane").border_title = f"Findings{by}"
+        self._name_list()
+
+    def watch_looking_deeper(self) -> None:
+        """Say that more evidence may come."""
+        self._name_list()
+
+    def _name_list(self) -> None:
+        if not self.has_class("-notice"):
+            by = "" if self.order == filtering.ORDERS[0] else f" by {self.order}"
+            deeper = f" {self._glyphs.dot} looking deeper" if self.looking_deeper else ""
+            self.query_one("#list-pane").border_title = f"Findings{by}{deeper}"
 
     def on_finding_list_moved(self, message: FindingList.Moved) -> None:
         """Show the finding under the cursor everywhere."""
@@ -154,7 +168,7 @@ class FindingsScreen(ModeScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """No finding keys where there are no findings."""
-        mine = ("filter", "copy_fix", "copy_finding", "place", "edit", "accept", "sort", "step", "open", "zoom")
+        mine = ("filter", "copy_fix", "copy_finding", "place", "edit", "accept", "sort", "step", "open", "zoom_pane")
         return not (action in mine and self.has_class("-notice"))
 
     def action_filter(self) -> None:
@@ -202,13 +216,9 @@ class FindingsScreen(ModeScreen):
         """The trace with the findings drawn in, for Perfetto."""
         self.post_message(TraceWanted(self._finding))
 
-    def action_zoom(self) -> None:
-        """Maximise the focused pane, or undo it."""
-        if self.maximized is not None:
-            self.minimize()
-        elif self.focused is not None:
-            pane = self.query_one("#list-pane") if isinstance(self.focused, FindingList) else self.focused
-            self.maximize(pane, container=False)
+    def pane(self) -> Widget | None:
+        """The list goes with its frame and its filter."""
+        return self.query_one("#list-pane") if isinstance(self.focused, FindingList) else self.focused
 
     def action_copy_fix(self) -> None:
         """Copy the change."""
@@ -221,11 +231,9 @@ class FindingsScreen(ModeScreen):
             self._copy(clipboard.finding_markdown(self._finding), f"finding-{self._finding.rule}.md", "finding")
 
     def action_accept(self) -> None:
-        """Copy the lines for the configuration that accept this finding."""
+        """Accept the finding in the configuration."""
         if self._finding is not None:
-            self._copy(
-                clipboard.accept_text(self._finding), f"accept-{self._finding.rule}.toml", "lines for pyproject.toml"
-            )
+            self.post_message(AcceptanceWanted(self._finding))
 
     def action_edit(self) -> None:
         """Open the finding's place in the editor, and come back."""

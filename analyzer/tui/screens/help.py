@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
-from textual.widgets import Static
 
+from analyzer.tui.draw.finding import heading
 from analyzer.tui.glyphs import Glyphs
+from analyzer.tui.screens.text_page import TextPage
 
+# Of the keys' column.
+GUTTER = 14
+ABOUT = (
+    "The list says what costs time and what a change may save, the most first. c copies the change of the finding under the "
+    "cursor. Make it, record again, and see whether it helped: advisor explain AFTER.json --baseline BEFORE.json"
+)
 GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("Move", (
         ("1 to 5", "findings, timeline, operators, memory, checks"),
@@ -23,10 +27,11 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ("Esc", "back; clears the filter; never quits"),
         ("Tab", "next pane"),
         ("z", "maximise the pane, and back"),
+        ("!", "what to know before believing a figure"),
     )),
     ("Find", (
         ("/", "filter: text, sev:high, rule:DL, cat:input, conf:low"),
-        ("s", "sort by the next column"),
+        ("s", "sort by the next column; on the timeline: choose a step"),
         ("b", "operators by op, op + shape, kernel, module"),
         ("a", "operators: more than the first 500"),
     )),
@@ -45,46 +50,42 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ("w", "open the report in a browser"),
         ("P", "write the trace with the findings drawn in, for Perfetto"),
         ("E", "open the place in $EDITOR"),
-        ("i", "copy the lines that accept the finding"),
+        ("i", "live with the finding: a line in the configuration"),
     )),
     ("Program", (
         ("? F1", "this help"),
         ("d", "memory: the next device"),
         ("r", "the ranks of this job, the one the others wait for first"),
         ("ctrl+p", "command palette: go to a finding, write a report, change the theme"),
+        ("ctrl+z", "to the shell; fg comes back"),
         ("q", "quit"),
     )),
 )  # fmt: skip
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(TextPage):
     """The list of keys and what the picture means."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,question_mark,f1,q,enter", "dismiss", "Close", id="help.close", tooltip="Close the help"),
-        Binding("j,down", "scroll(1)", "Down", show=False, id="help.down", tooltip="Scroll down"),
-        Binding("k,up", "scroll(-1)", "Up", show=False, id="help.up", tooltip="Scroll up"),
+        Binding("question_mark,f1", "dismiss", "Close", show=False, id="help.close", tooltip="Close the help"),
     ]
 
     def __init__(self, glyphs: Glyphs) -> None:
-        super().__init__()
+        super().__init__(Content("Help"))
         self._glyphs = glyphs
 
-    def compose(self) -> ComposeResult:
-        """One scrolling text."""
-        with VerticalScroll(classes="modal") as box:
-            box.border_title = "Help"
-            box.border_subtitle = "Esc closes"
-            yield Static(self._text())
-
-    def _text(self) -> Content:
-        lines = []
+    def text(self, width: int) -> Content:
+        """The text."""
+        lines = [*Content(ABOUT).wrap(width), Content("")]
         for title, keys in GROUPS:
-            lines.append(Content.styled(title, "bold $heading"))
-            lines += [Content.assemble((f"  {key:<12}", "bold $key"), what) for key, what in keys]
+            lines.append(heading(title))
+            for key, what in keys:
+                first, *others = Content(what).wrap(max(1, width - GUTTER))
+                lines.append(Content.styled(f"  {key:<{GUTTER - 2}}", "bold $key") + first)
+                lines += [Content(" " * GUTTER) + other for other in others]
             lines.append(Content(""))
         marks = self._glyphs.severity
-        lines.append(Content.styled("Signs", "bold $heading"))
+        lines.append(heading("Signs"))
         limits = {"high": "20 % of the step or more", "medium": "10 %", "low": "5 %", "info": "less"}
         for name, limit in limits.items():
             lines.append(Content.assemble("  ", (marks[name], f"$sev-{name}"), f" {name:<10}saves at most {limit}"))
@@ -94,7 +95,3 @@ class HelpScreen(ModalScreen[None]):
         figures = f"  12 ms {self._glyphs.arrow} 7 ms: the mean step now, and at best with every finding fixed."
         lines.append(Content.styled(figures, "$quiet"))
         return Content("\n").join(lines)
-
-    def action_scroll(self, by: int) -> None:
-        """Scroll the text."""
-        self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)

@@ -7,10 +7,10 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
-from textual.screen import Screen
 
 from analyzer.tui.glyphs import Glyphs
-from analyzer.tui.messages import Progressed
+from analyzer.tui.messages import CancelWanted, Progressed
+from analyzer.tui.screens.sized import SizedScreen
 from analyzer.tui.widgets.key_bar import KeyBar
 from analyzer.tui.widgets.progress import Progress
 
@@ -18,13 +18,13 @@ from analyzer.tui.widgets.progress import Progress
 SILENT_SECONDS = 0.15
 
 
-class LoadingScreen(Screen[None]):
+class LoadingScreen(SizedScreen[None]):
     """Shows progress, after a moment of silence."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "c,escape", "app.cancel", "Cancel", key_display="c", id="loading.cancel", tooltip="Stop reading and leave"
-        ),
+        Binding("c,escape", "cancel", "Cancel", key_display="c", id="loading.cancel", tooltip="Stop reading and leave"),
+        # As in every other program; elsewhere it copies what is selected.
+        Binding("ctrl+c", "cancel", "Cancel", show=False, id="loading.interrupt", priority=True, tooltip="As c"),
     ]
 
     def __init__(self, name: str, glyphs: Glyphs) -> None:
@@ -45,3 +45,9 @@ class LoadingScreen(Screen[None]):
     def progressed(self, message: Progressed) -> None:
         """Show the new state."""
         self.query_one(Progress).advance(message.stage, message.done, message.total)
+
+    def action_cancel(self) -> None:
+        """Stop the analysis."""
+        self.remove_class("-silent")
+        self.query_one(Progress).stop()
+        self.post_message(CancelWanted())

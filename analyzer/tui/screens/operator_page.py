@@ -3,51 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
-from textual.widgets import Static
 
 from analyzer import units
 from analyzer.facts.operator_rows import Neighbour, OperatorDetail
 from analyzer.tui.draw.finding import heading
 from analyzer.tui.draw.table import table
 from analyzer.tui.plain import line
-from analyzer.tui.session import Session
+from analyzer.tui.screens.text_page import TextPage
 
-# Of the box (styles/base.tcss): the frame, the padding, the scroll bar.
-BOX, MARGIN = 96, 8
+# Of the box (styles/operators.tcss).
+BOX = 96
 
 
-class OperatorPage(ModalScreen[None]):
+class OperatorPage(TextPage):
     """A scrolling text; keys as on every page."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,enter", "dismiss", "Close", id="page.close", tooltip="Close the page"),
-        Binding("j,down", "scroll(1)", "Down", show=False, id="page.down", tooltip="Scroll down"),
-        Binding("k,up", "scroll(-1)", "Up", show=False, id="page.up", tooltip="Scroll up"),
-    ]
-
-    def __init__(self, detail: OperatorDetail, session: Session) -> None:
-        super().__init__()
+    def __init__(self, detail: OperatorDetail) -> None:
+        super().__init__(Content(line(detail.row.name, 60)), BOX, "-roomy")
         self._detail = detail
-        self._session = session
 
-    def compose(self) -> ComposeResult:
+    def text(self, width: int) -> Content:
         """The text."""
-        with VerticalScroll(classes="modal -roomy") as box:
-            box.border_title = Content(line(self._detail.row.name, 60))
-            box.border_subtitle = "Esc closes"
-            room = min(BOX, int(self.app.size.width * 0.96)) - MARGIN
-            yield Static(page(self._detail, max(20, room)))
-
-    def action_scroll(self, by: int) -> None:
-        """Scroll the text."""
-        self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)
+        return page(self._detail, width)
 
 
 def page(detail: OperatorDetail, width: int) -> Content:

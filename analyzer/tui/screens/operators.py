@@ -115,7 +115,7 @@ class OperatorsScreen(ModeScreen):
 
     def on_operators_screen_opened(self, message: Opened) -> None:
         """Show what is around a row."""
-        self.app.push_screen(OperatorPage(message.detail, self._session))
+        self.app.push_screen(OperatorPage(message.detail))
 
     def _fill(self) -> None:
         measured = self._session.measured

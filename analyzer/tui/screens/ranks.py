@@ -1,24 +1,20 @@
-"""The ranks of the job, opened by r: the one the others wait for on top."""
+"""The ranks of a job, opened by r: the one the others wait for first."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
-from textual.widgets import OptionList
-from textual.widgets.option_list import Option
 
 from analyzer import units
 from analyzer.analysis import RankRow
 from analyzer.tui import wording
+from analyzer.tui.screens.menu import MenuScreen
 
 
-class RanksScreen(ModalScreen[int | None]):
+class RanksScreen(MenuScreen):
     """Answers with the place of the chosen rank.
 
     Args:
@@ -27,39 +23,11 @@ class RanksScreen(ModalScreen[int | None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,r", "dismiss", "Close", id="ranks.close", tooltip="Stay on this rank"),
-        Binding("j,down", "move(1)", "Down", show=False, id="ranks.down", tooltip="The rank below"),
-        Binding("k,up", "move(-1)", "Up", show=False, id="ranks.up", tooltip="The rank above"),
+        Binding("r", "dismiss", "Close", show=False, id="ranks.close", tooltip="Stay on this rank"),
     ]
 
     def __init__(self, ranks: Sequence[RankRow], shown: int) -> None:
-        super().__init__()
-        self._ranks = ranks
-        self._shown = shown
-
-    def compose(self) -> ComposeResult:
-        """A line for each rank."""
-        with Vertical(classes="modal") as box:
-            box.border_title = units.count(len(self._ranks), "rank")
-            box.border_subtitle = "Enter shows, Esc closes"
-            yield OptionList(*(Option(_line(row)) for row in self._ranks), compact=True)
-
-    def on_mount(self) -> None:
-        """The rank shown is chosen."""
-        self.query_one(OptionList).highlighted = self._shown
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Enter or a click."""
-        event.stop()
-        self.dismiss(event.option_index)
-
-    def action_move(self, by: int) -> None:
-        """Move the cursor."""
-        ranks = self.query_one(OptionList)
-        if by > 0:
-            ranks.action_cursor_down()
-        else:
-            ranks.action_cursor_up()
+        super().__init__(units.count(len(ranks), "rank"), "shows", [_line(row) for row in ranks], shown)
 
 
 def _line(row: RankRow) -> Content:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from importlib.metadata import entry_points
 from inspect import cleandoc
-from typing import ClassVar
 
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
-from textual.widgets import Static
 
 from analyzer.analysis import CheckDocument
 from analyzer.tui import wording
 from analyzer.tui.draw.finding import heading, prose
+from analyzer.tui.draw.markdown import markdown
 from analyzer.tui.plain import line
+from analyzer.tui.screens.text_page import TextPage
 
 GROUP = "advisor.rules"
 
@@ -30,37 +26,30 @@ def page(code: str) -> str | None:
     return None
 
 
-class RulePage(ModalScreen[None]):
+class RulePage(TextPage):
     """State and reason of the check, then the page."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,enter", "dismiss", "Close", id="page.close", tooltip="Close the page"),
-        Binding("j,down", "scroll(1)", "Down", show=False, id="page.down", tooltip="Scroll down"),
-        Binding("k,up", "scroll(-1)", "Up", show=False, id="page.up", tooltip="Scroll up"),
-    ]
-
     def __init__(self, check: CheckDocument) -> None:
-        super().__init__()
+        super().__init__(Content(f"{check.rule} {line(check.title)}"))
         self._check = check
+        self._page = page(check.rule)
 
-    def compose(self) -> ComposeResult:
-        """One scrolling text."""
+    def text(self, width: int) -> Content:
+        """The text."""
         check = self._check
-        state = Content.assemble((wording.STATE_WORDS[check.state], "bold"), (f": {line(check.reason)}", ""))
-        with VerticalScroll(classes="modal") as box:
-            box.border_title = Content(f"{check.rule} {line(check.title)}")
-            box.border_subtitle = "Esc closes"
-            text = page(check.rule)
-            body = prose(text) if text else Content.styled("This rule's page is not installed.", "$quiet")
-            yield Static(Content("\n").join([state, self._advice(), body]))
+        parts = [Content.assemble((wording.STATE_WORDS[check.state], "bold"), ": ", prose(line(check.reason)))]
+        advice = self._advice()
+        parts += [heading(advice)] if advice else []
+        body = (
+            markdown(self._page, width)
+            if self._page
+            else Content.styled("This rule's page is not installed.", "$quiet")
+        )
+        return Content("\n").join([*parts, Content(""), body])
 
-    def _advice(self) -> Content:
+    def _advice(self) -> str:
         if self._check.state == "cannot_tell":
-            return heading("Record what is named above to have it checked.") + "\n"
+            return "Record what is named above to have it checked."
         if self._check.state == "crashed":
-            return heading("This is a bug in the rule: please report it with the text above. All else stands.") + "\n"
-        return Content("")
-
-    def action_scroll(self, by: int) -> None:
-        """Scroll the text."""
-        self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)
+            return "This is a bug in the rule: please report it with the text above. All else stands."
+        return ""

@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.message import Message
+from textual.widget import Widget
 from textual.widgets import DataTable
 
 from analyzer.analysis import FindingDocument, IntervalsEvidence
@@ -19,6 +20,7 @@ from analyzer.tui import wording
 from analyzer.tui.draw.timeline import Mark
 from analyzer.tui.messages import FindingWanted
 from analyzer.tui.screens.mode import ModeScreen
+from analyzer.tui.screens.steps import StepsScreen
 from analyzer.tui.session import Session
 from analyzer.tui.widgets.gap_table import GapTable
 from analyzer.tui.widgets.key_bar import KeyBar
@@ -42,7 +44,7 @@ class TimelineScreen(ModeScreen):
         Binding("left", "pan(-1)", "Left", show=False, id="timeline.left", tooltip="Move to the left"),
         Binding("right", "pan(1)", "Right", show=False, id="timeline.right", tooltip="Move to the right"),
         Binding("f", "finding", "Finding", id="timeline.finding", tooltip="The finding of this gap"),
-        Binding("z", "maximise", "Zoom", show=False, id="timeline.maximise", tooltip="Maximise the lanes"),
+        Binding("s", "choose", "Steps", show=False, id="timeline.choose", tooltip="Choose a step"),
         Binding("escape", "back", "Back", show=False, id="timeline.back", tooltip="The whole step; back to findings"),
     ]  # fmt: skip
 
@@ -145,7 +147,7 @@ class TimelineScreen(ModeScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """No timeline keys without a timeline."""
-        mine = ("zoom", "step", "whole", "pan", "finding", "maximise")
+        mine = ("zoom", "step", "choose", "whole", "pan", "finding", "zoom_pane")
         return action not in mine or bool(self.query(TimelineView))
 
     def action_zoom(self, factor: float) -> None:
@@ -167,9 +169,20 @@ class TimelineScreen(ModeScreen):
         """Another step."""
         if self._number is not None:
             index = self._numbers.index(self._number) + by
-            if 0 <= index < len(self._numbers):
-                self._number = self._numbers[index]
-                self._measure()
+            self._chosen(index if 0 <= index < len(self._numbers) else None)
+
+    def action_choose(self) -> None:
+        """Any step, from a menu."""
+        if self._number is not None:
+            rows = [row for row in self._session.analysis.steps if row.dur_ns > 0]
+            slow = {row.step for row in wording.slow_steps(self._session.analysis)}
+            menu = StepsScreen(rows, slow, self._numbers.index(self._number), self._session.glyphs)
+            self.app.push_screen(menu, self._chosen)
+
+    def _chosen(self, place: int | None) -> None:
+        if place is not None:
+            self._number = self._numbers[place]
+            self._measure()
 
     def action_finding(self) -> None:
         """Go to the finding that explains the gap."""
@@ -179,12 +192,9 @@ class TimelineScreen(ModeScreen):
         else:
             self.notify("No finding explains this gap.", markup=False)
 
-    def action_maximise(self) -> None:
-        """The lanes over the whole screen, and back."""
-        if self.maximized is not None:
-            self.minimize()
-        else:
-            self.maximize(self.query_one(TimelineView), container=False)
+    def pane(self) -> Widget | None:
+        """The lanes, wherever the focus is."""
+        return self.query_one(TimelineView)
 
     async def action_back(self) -> None:
         """Undo maximising, then zooming, then leave."""

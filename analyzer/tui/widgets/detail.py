@@ -16,6 +16,7 @@ from textual.widget import Widget
 from analyzer.analysis import FindingDocument
 from analyzer.tui.draw import finding as drawing
 from analyzer.tui.glyphs import Glyphs
+from analyzer.tui.widgets.brief import Brief
 
 Draw = Callable[[FindingDocument, int, Glyphs], Content]
 
@@ -62,6 +63,8 @@ class Pane(VerticalScroll):
 
     def show(self, finding: FindingDocument | None) -> None:
         """Show this finding from its beginning; one that gained evidence stays where it was read."""
+        for brief in self.query(Brief):
+            brief.finding = finding
         before = {part.finding.id for part in self.query(Part) if part.finding}
         for part in self.query(Part):
             part.finding = finding
@@ -77,7 +80,8 @@ class Detail(Pane):
         self._glyphs = glyphs
 
     def compose(self) -> ComposeResult:
-        """Head, evidence, story."""
+        """Head, evidence, story; or all of it in a few lines."""
+        yield Brief(self._glyphs)
         yield Part(_head, self._glyphs, id="part-head")
         yield Part(drawing.evidence_part, self._glyphs, id="part-evidence")
         yield Part(drawing.story, self._glyphs, id="part-story")

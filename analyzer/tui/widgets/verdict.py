@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
-from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
-from textual.widgets import Static
+from textual.geometry import Size
+from textual.widget import Widget
 
+from analyzer import units
 from analyzer.tui import changes, wording
+from analyzer.tui.draw.finding import ends
 from analyzer.tui.session import Session
 
-MOST_BANNERS = 3
 
-
-class Verdict(Vertical):
-    """One bold line, then at most three banners; short screens show the first one only (styles)."""
+class Verdict(Widget):
+    """One bold line, what changed since the baseline, then remarks: as many as styles leave room for, the rest behind a key."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(id="verdict")
-        self._session = session
+        sentence = Content.styled(wording.verdict(session.analysis, session.rank), "bold")
+        since = [Content(changes.verdict(session.since))] if session.since is not None else []
+        self._said = [sentence, *since]
+        self._remarks = [
+            Content.assemble(("! ", "bold $sev-medium"), (text, "$sev-medium"))
+            for text in wording.banners(session.analysis)
+        ]
 
-    def compose(self) -> ComposeResult:
-        """The sentence and the banners, the most important first."""
-        text = wording.verdict(self._session.analysis, self._session.rank)
-        yield Static(Content.styled(text, "bold"), classes="sentence")
-        if self._session.since is not None:
-            yield Static(Content(changes.verdict(self._session.since)), classes="banner")
-        banners = wording.banners(self._session.analysis)
-        for number, text in enumerate(banners[:MOST_BANNERS]):
-            more = len(banners) - MOST_BANNERS
-            rest = f"  (and {more} more)" if more > 0 and number == MOST_BANNERS - 1 else ""
-            content = Content.assemble(("! ", "bold $sev-medium"), (text, "$sev-medium"), (rest, "$quiet"))
-            yield Static(content, classes="banner" if number == 0 and self._session.since is None else "banner -later")
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """A line for each."""
+        return len(self._said) + len(self._remarks)
+
+    def render(self) -> Content:
+        """What fits; the last line says how many more there are, and what shows them whole."""
+        width, height = self.size
+        lines = [*self._said, *self._remarks]
+        shown = lines[: max(1, height)]
+        left = len(lines) - len(shown)
+        if left or any(remark.cell_length > width for remark in self._remarks):
+            more = units.count(left, "more remark") if left else "all of it"
+            hint = Content.assemble(("! ", "bold $key"), (more, "$quiet"))
+            shown[-1] = ends(shown[-1], hint, width)
+        return Content("\n").join(line.truncate(width, ellipsis=True) for line in shown)

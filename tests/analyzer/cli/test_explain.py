@@ -154,7 +154,7 @@ def screen(monkeypatch):
     """A terminal UI that only says it was opened, on a pretended terminal."""
     opened = []
     stub = types.ModuleType("analyzer.tui.app")
-    stub.run = lambda paths, options, baseline, ahead=None: opened.extend(paths) or 0
+    stub.run = lambda paths, options, baseline, ahead=None, config=None: opened.extend(paths) or 0
     monkeypatch.setitem(sys.modules, "analyzer.tui.app", stub)
     monkeypatch.setattr("analyzer.cli.terminal.is_terminal", lambda stream: True)
     monkeypatch.setenv("TERM", "xterm-256color")

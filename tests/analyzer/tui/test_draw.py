@@ -3,12 +3,15 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import analyses
 from analyzer.analysis import Lane, Span
 from analyzer.tui.draw import bars, lanes
+from analyzer.tui.draw.brief import brief
 from analyzer.tui.draw.evidence import evidence
 from analyzer.tui.draw.finding import code_block, row
+from analyzer.tui.draw.markdown import markdown
 from analyzer.tui.draw.step import strip
 from analyzer.tui.glyphs import ASCII, UNICODE, choose
 
@@ -90,3 +93,61 @@ def test_code_is_folded_not_cut() -> None:
     lines = code_block("+" + "x" * 100, "diff", 40)
     assert sum(line.plain.count("x") for line in lines) == 100
     assert all(line.cell_length <= 40 for line in lines)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 120), st.integers(0, 9))
+def test_a_brief_finding_fits_any_size(width: int, height: int) -> None:
+    for analysis in (analyses.example(), analyses.hostile()):
+        for finding in analysis.findings:
+            lines = brief(finding, width, height, UNICODE).split("\n")
+            assert len(lines) <= max(1, height)
+            if width > 10:
+                assert all(line.cell_length <= width for line in lines)
+
+
+def test_three_lines_answer_what_it_saves_what_to_change_and_how_to_check() -> None:
+    first, change, check = brief(analyses.example().cards[0], 100, 3, UNICODE).plain.split("\n")
+    assert first.startswith("Saves up to 142 ms a step (34 %)")
+    assert change.startswith("Fix    dataset, batch_size=64, num_workers=8, persistent_workers=True,")
+    assert check == "Check  advisor explain after.json --select DL002"
+
+
+def test_a_long_change_leaves_room_for_the_check() -> None:
+    finding = analyses.example().cards[0]
+    long = replace(
+        finding, fix=(replace(finding.fix[0], language="text", code="word " * 99, note=""),), verify="see " * 99
+    )
+    words = [line[:5] for line in brief(long, 60, 7, UNICODE).plain.split("\n")]
+    assert words == ["Saves", "Fix  ", "     ", "     ", "Check", "     ", "     "]
+
+
+PAGE = """A head that is longer
+than a line.
+
+## Fix
+1. One thing `to do` first,
+   and more of it.
+- Another.
+
+```python
+x = [1]   # [/b]
+
+```
+After.
+| a | b |
+"""
+
+
+def test_a_rule_page_is_drawn_not_quoted() -> None:
+    assert [line.rstrip() for line in markdown(PAGE, 20).plain.split("\n")] == [
+        "A head that is", "longer than a line.", "",
+        "Fix", "1. One thing to do", "   first, and more", "   of it.", "- Another.", "",
+        " x = [1]   # [/b]", "After.", "| a | b |", "",
+    ]  # fmt: skip
+
+
+@given(st.text(alphabet="#-*`1. |ab\n[", max_size=80), st.integers(1, 40))
+def test_no_text_of_a_page_is_lost(text: str, width: int) -> None:
+    shown = markdown(text, width).plain
+    assert sum(char in "ab" for char in shown) == sum(char in "ab" for char in text)

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from textual.containers import VerticalScroll
 from textual.screen import Screen
 
 import analyses
+from analyzer.explain import Explained
 from analyzer.tui.app import AdvisorApp
 from analyzer.tui.screens.checks import ChecksScreen
 from analyzer.tui.screens.findings import FindingsScreen
@@ -18,7 +20,7 @@ from analyzer.tui.widgets.detail import Detail
 from analyzer.tui.widgets.filter_bar import FilterBar
 from analyzer.tui.widgets.finding_list import FindingList
 from analyzer.tui.widgets.step_strip import StepStrip
-from ui import running, text_of
+from ui import running, settle, text_of
 
 MakeApp = Callable[..., AdvisorApp]
 
@@ -162,6 +164,30 @@ async def test_z_maximises_the_pane_and_back(app_for: MakeApp) -> None:
         assert pilot.app.screen.maximized is None
         await pilot.press("z", "escape")
         assert pilot.app.screen.maximized is None
+
+
+@pytest.mark.parametrize(("mode", "pane"), [("2", "lanes"), ("3", "operators"), ("4", "allocations"), ("5", "checks")])
+async def test_z_maximises_in_every_mode(app_for: MakeApp, measured: Explained, mode: str, pane: str) -> None:
+    async with running(app_for(measured), (80, 24)) as pilot:
+        await pilot.press(mode)
+        await settle(pilot)
+        await pilot.press("z")
+        maximised = pilot.app.screen.maximized
+        assert maximised is not None
+        assert maximised.id == pane
+        await pilot.press("z")
+        assert pilot.app.screen.maximized is None
+
+
+async def test_pages_scroll_by_their_keys(app_for: MakeApp) -> None:
+    async with running(app_for(analyses.example()), (80, 24)) as pilot:
+        await pilot.press("question_mark")
+        box = pilot.app.screen.query_one(VerticalScroll)
+        for keys, top in ((("j", "j", "k"), 1), (("G",), box.max_scroll_y), (("g",), 0), (("end",), box.max_scroll_y)):
+            await pilot.press(*keys)
+            await pilot.pause()
+            assert box.scroll_offset.y == top > -1
+        assert box.max_scroll_y > 5
 
 
 async def test_tab_goes_round_the_panes(app_for: MakeApp) -> None:

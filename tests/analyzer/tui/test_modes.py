@@ -36,6 +36,20 @@ async def test_timeline_shows_lanes_gaps_and_their_findings(app_for, measured):
             assert words in shown, words
 
 
+async def test_s_offers_every_step(app_for, measured):
+    async with running(app_for(measured), (80, 24)) as pilot:
+        await pilot.press("2")
+        await settle(pilot)
+        for keys, number in ((("s", "G", "enter"), 3), (("s", "k", "enter"), 2), (("s", "escape"), 2), (("s", "s"), 2)):
+            await pilot.press(*keys)
+            await settle(pilot)
+            step = pilot.app.screen.query_one(TimelineView).step
+            assert step.number == number, keys
+        await pilot.press("s")
+        assert "4 steps" in text_of(pilot.app)
+        assert "step 0       100 ms  ████████████████████████" in text_of(pilot.app)
+
+
 async def test_timeline_zooms_pans_and_comes_back(app_for, measured):
     async with running(app_for(measured)) as pilot:
         await pilot.press("2")

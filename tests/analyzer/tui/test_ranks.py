@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import sys
+import threading
 from pathlib import Path
 
 import msgspec
@@ -16,7 +17,7 @@ from analyzer.compare.comparison import compare
 from analyzer.compare.snapshot import snapshot
 from analyzer.explain import Explained, Options
 from analyzer.tui import deeper
-from analyzer.tui.deeper import Deeper
+from analyzer.tui.deeper import Deeper, NotDeeperError
 from analyzer.tui.job import job_for
 from analyzer.tui.messages import Analysed, Failed
 from analyzer.tui.opened import Opened, Since
@@ -133,12 +134,55 @@ def test_the_other_process_adds_what_hta_says(measured, tmp_path, monkeypatch):
     assert msgspec.json.decode(written[0], type=Analysis).findings == ()
 
 
-@pytest.mark.parametrize("program", ["sys.exit(1)", "pass"])
-def test_without_an_answer_nothing_is_added(measured, tmp_path, program):
+@pytest.mark.parametrize(
+    ("program", "says"), [("sys.exit(1)", "ended with 1"), ("pass", "ended with 0"), ("{}['x']", "KeyError: 'x'")]
+)
+def test_without_an_answer_the_reason_is_said(measured, tmp_path, program, says):
     one = Deeper((sys.executable, "-c", f"import sys; {program}"))
-    assert one.look(measured.analysis, tmp_path) is None
+    with pytest.raises(NotDeeperError, match=says):
+        one.look(measured.analysis, tmp_path)
+    with pytest.raises(NotDeeperError, match="No such file"):
+        Deeper(("no-such-program",)).look(measured.analysis, tmp_path)
     one.stop()
-    assert Deeper(("no-such-program",)).look(measured.analysis, tmp_path) is None
+    assert one.look(measured.analysis, tmp_path) is None
+
+
+async def test_the_list_says_that_it_looks_deeper_and_a_failure_says_so(app_for, measured, monkeypatch, tmp_path):
+    gate, begun = threading.Event(), threading.Event()
+
+    class Failing(Deeper):
+        def look(self, analysis: Analysis, path: Path) -> Analysis | None:
+            begun.set()
+            gate.wait(10)
+            raise NotDeeperError("ValueError: [/x]")
+
+    monkeypatch.setattr(deeper, "worth_it", lambda analysis, path: True)
+    app = app_for(Opened((measured,), paths=(tmp_path / "trace.json",)))
+    app._deeper = Failing()
+    async with app.run_test(size=(80, 24)) as pilot:
+        while not begun.is_set():
+            await pilot.pause(0.01)
+        await pilot.pause()
+        assert "looking deeper" in text_of(app)
+        gate.set()
+        await settle(pilot)
+        assert "looking deeper" not in text_of(app)
+        (said,) = app._notifications
+    assert "ValueError: [/x]. The findings stand without it." in said.message
+
+
+def test_a_finding_names_the_rank_where_it_costs_most():
+    opened = two_ranks()
+    first, other = opened.explained
+    (cheaper,) = other.analysis.findings
+    saving = msgspec.structs.replace(cheaper.saving, ns_per_step_max=2 * cheaper.saving.ns_per_step_max)
+    worse = msgspec.structs.replace(
+        other.analysis, findings=(msgspec.structs.replace(cheaper, saving=saving),), ranks=first.analysis.ranks
+    )
+    opened = Opened((first, Explained(worse)))
+    assert opened.seen_on(0)[cheaper.id] == "worst on rank 0, all ranks"
+    assert opened.seen_on(1)[cheaper.id] == "worst here, all ranks"
+    assert set(opened.seen_on(0).values()) == {"worst on rank 0, all ranks", "this rank only"}
 
 
 def rank(folder: Path, number: int, compute_us: float) -> Path:

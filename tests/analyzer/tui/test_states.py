@@ -12,12 +12,14 @@ import analyses
 import comparisons
 from analyzer.analysis import Analysis
 from analyzer.explain import Explained
+from analyzer.tui import wording
 from analyzer.tui.app import CANCELLED, AdvisorApp
 from analyzer.tui.job import Job, Report
 from analyzer.tui.opened import Opened, Since
 from analyzer.tui.screens.error import ErrorScreen
 from analyzer.tui.screens.findings import FindingsScreen
 from analyzer.tui.screens.loading import LoadingScreen
+from analyzer.tui.screens.remarks import RemarksScreen
 from analyzer.tui.terminal import look_for
 from analyzer.tui.widgets.finding_list import FindingList
 from analyzer.tui.widgets.notice import Notice
@@ -28,7 +30,8 @@ MakeApp = Callable[..., AdvisorApp]
 LOOK = look_for({}, "utf-8", "truecolor")
 
 
-async def test_loading_is_silent_at_first_then_shows_progress_and_can_be_cancelled() -> None:
+@pytest.mark.parametrize("key", ["escape", "c", "ctrl+c"])
+async def test_loading_is_silent_at_first_then_shows_progress_and_can_be_cancelled(key: str) -> None:
     gate, begun = threading.Event(), threading.Event()
 
     def analyse(report: Report) -> Opened:
@@ -47,7 +50,9 @@ async def test_loading_is_silent_at_first_then_shows_progress_and_can_be_cancell
         await pilot.pause(0.4)
         assert "reading [/events]" in text_of(app)
         assert "30%" in text_of(app)
-        await pilot.press("escape")
+        await pilot.press(key)
+        await pilot.pause()
+        assert "Stopping." in text_of(app)
         gate.set()
         while app.return_value is None:
             await pilot.pause(0.01)
@@ -135,6 +140,52 @@ async def test_every_size_shows_the_selected_finding_and_nothing_sticks_out(
         for widget in app.screen.query("*"):
             if widget.display and widget.region.area and widget.ancestors_with_self[-2] is app.screen:
                 assert widget.region.right <= size[0], widget
+
+
+@pytest.mark.parametrize("size", [(39, 12), (40, 11), (12, 3)])
+async def test_a_terminal_that_is_too_small_says_what_is_needed_and_recovers(
+    app_for: MakeApp, size: tuple[int, int]
+) -> None:
+    app = app_for(analyses.example())
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        shown = " ".join(text_of(app).split())
+        assert shown.startswith("needs 40x12, or")
+        assert "DL002" not in shown
+        await pilot.resize_terminal(40, 12)
+        await settle(pilot)
+        assert "DL002" in text_of(app)
+        assert "needs 40x12" not in text_of(app)
+        assert isinstance(app.screen.focused, FindingList)
+
+
+@pytest.mark.parametrize("size", [(40, 12), (60, 20), (80, 24), (120, 40)])
+async def test_every_remark_is_seen_or_a_key_away(app_for: MakeApp, size: tuple[int, int]) -> None:
+    remarks = wording.banners(analyses.example())
+    assert len(remarks) == 2
+    app = app_for(analyses.example())
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        shown = text_of(app)
+        assert "! PG002" in shown
+        assert all(remark in shown for remark in remarks) or "! 1 more remark" in shown
+        await pilot.press("exclamation_mark")
+        await settle(pilot)
+        assert isinstance(app.screen, RemarksScreen)
+        paragraphs = " ".join(app.screen.text(30).plain.split())
+        assert all(remark in paragraphs for remark in remarks)
+        assert "! PG002" in text_of(app)
+        await pilot.press("escape")
+        assert isinstance(app.screen, FindingsScreen)
+
+
+async def test_without_a_remark_the_key_says_so(app_for: MakeApp) -> None:
+    app = app_for(analyses.healthy())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        assert wording.banners(analyses.healthy()) == []
+        await pilot.press("exclamation_mark")
+        assert any("Nothing to remark" in one.message for one in app._notifications)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (200, 50)])

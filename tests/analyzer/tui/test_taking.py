@@ -58,10 +58,34 @@ async def test_m_copies_the_report_and_w_says_where_the_page_is(app_for, tmp_pat
         assert (tmp_path / "trace-advisor" / "report.html").exists()
 
 
-async def test_i_copies_the_lines_that_accept_the_finding(app_for):
+async def test_i_shows_the_lines_and_writes_them_once_there_is_a_reason(app_for, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
     async with running(app_for(analyses.example()), (80, 24)) as pilot:
         await pilot.press("i")
-        assert '[[tool.advisor.accept]]\nid = "DL002-6d1f"' in pilot.app.clipboard
+        shown = text_of(pilot.app)
+        assert "[[accept]]" in shown
+        assert 'id = "DL002-6d1f"' in shown
+        assert "advisor.toml" in shown
+        await pilot.press("enter", "escape")
+        assert not list(tmp_path.glob("*.toml"))
+        await pilot.press("i", *"so", "enter")
+        await settle(pilot)
+        assert 'reason = "so"' in (tmp_path / "advisor.toml").read_text()
+        assert "accepted" in text_of(pilot.app)
+        assert {one.id for one in pilot.app.analysis.findings if one.accepted == "so"} == {"DL002-6d1f"}
+        await pilot.press("i")
+        assert "accepted already: so" in await notified(pilot)
+
+
+async def test_lines_that_cannot_be_written_are_copied(app_for, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "advisor.toml").write_text("accept = []")
+    async with running(app_for(analyses.example()), (80, 24)) as pilot:
+        await pilot.press("i", *"so", "enter")
+        assert "The lines are in the clipboard" in await notified(pilot)
+        assert 'id = "DL002-6d1f"' in pilot.app.clipboard
+        assert not [one for one in pilot.app.analysis.findings if one.accepted is not None]
+    assert (tmp_path / "advisor.toml").read_text() == "accept = []"
 
 
 async def test_keys_of_reports_do_nothing_while_reading(monkeypatch):
