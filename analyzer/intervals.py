@@ -45,10 +45,20 @@ class IntervalSet:
             last[-1] = True
             last[:-1] = first[1:]
             start, end = start[first], end[last]
+        self._keep(start, end)
+
+    def _keep(self, start: Int64Array, end: Int64Array) -> None:
         start.setflags(write=False)
         end.setflags(write=False)
         self.start_ns = start
         self.end_ns = end
+
+    @classmethod
+    def _normal(cls, start: Int64Array, end: Int64Array) -> IntervalSet:
+        """The set of intervals that are sorted, apart and not empty already."""
+        made = cls.__new__(cls)
+        made._keep(start, end)
+        return made
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[int, int]]) -> IntervalSet:
@@ -83,6 +93,8 @@ class IntervalSet:
         return list(zip(self.start_ns.tolist(), self.end_ns.tolist(), strict=True))
 
     def __or__(self, other: IntervalSet) -> IntervalSet:
+        if not self or not other:
+            return self or other
         return IntervalSet(np.concatenate([self.start_ns, other.start_ns]), np.concatenate([self.end_ns, other.end_ns]))
 
     def __and__(self, other: IntervalSet) -> IntervalSet:
@@ -95,7 +107,8 @@ class IntervalSet:
         mine = np.repeat(np.arange(len(self)), count)
         offset = np.arange(len(mine)) - np.repeat(np.cumsum(count) - count, count)
         theirs = np.repeat(low, count) + offset
-        return IntervalSet(
+        # Two parts never touch: where one ends, one of the two sets has a gap.
+        return self._normal(
             np.maximum(self.start_ns[mine], other.start_ns[theirs]), np.minimum(self.end_ns[mine], other.end_ns[theirs])
         )
 
@@ -114,7 +127,13 @@ class IntervalSet:
 
     def clip(self, start_ns: int, end_ns: int) -> IntervalSet:
         """The part inside `[start_ns, end_ns)`."""
-        return IntervalSet(np.maximum(self.start_ns, start_ns), np.minimum(self.end_ns, end_ns))
+        if end_ns <= start_ns:
+            return IntervalSet()
+        first = int(np.searchsorted(self.end_ns, start_ns, side="right"))
+        last = max(first, int(np.searchsorted(self.start_ns, end_ns, side="left")))
+        return self._normal(
+            np.maximum(self.start_ns[first:last], start_ns), np.minimum(self.end_ns[first:last], end_ns)
+        )
 
     def scaled(self, ratio: float) -> IntervalSet:
         """Every interval shortened to `ratio` (0..1) of its length, keeping its start.

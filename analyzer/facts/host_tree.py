@@ -51,9 +51,10 @@ class HostTree(msgspec.Struct, frozen=True, dict=True):
         return mask
 
     @cached_property
-    def _levels(self) -> list[Int64Array]:
-        """Rows that are inside another one, by depth."""
-        return [rows[self.parent[rows] != rows] for rows in levels(self.depth)]
+    def _levels(self) -> list[tuple[Int64Array, Int64Array]]:
+        """Rows that are inside another one, by depth, with the row around each."""
+        inner = [rows[self.parent[rows] != rows] for rows in levels(self.depth)]
+        return [(rows, self.parent[rows]) for rows in inner if len(rows)]
 
     def outermost(self, mask: BoolArray, rows: Int64Array | None = None) -> Int64Array:
         """For each row the outermost enclosing span (itself included) in the mask; -1 where there is none.
@@ -67,9 +68,10 @@ class HostTree(msgspec.Struct, frozen=True, dict=True):
         """
         if rows is None:
             found = np.where(mask, np.arange(len(mask)), -1)
-            for level in self._levels:
-                above = found[self.parent[level]]
-                found[level] = np.where(above >= 0, above, found[level])
+            if mask.any():
+                for level, parents in self._levels:
+                    above = found[parents]
+                    found[level] = np.where(above >= 0, above, found[level])
             return found
         current = rows
         best = np.where(mask[current], current, -1)

@@ -46,8 +46,8 @@ class Kernels(msgspec.Struct, frozen=True, dict=True):
         Args:
             rows: Which kernels, shape (kernels,).
         """
-        chosen = self.frame[rows]
-        return IntervalSet(chosen["start_ns"].to_numpy(), chosen["end_ns"].to_numpy()) & self.window
+        start, end = self.frame["start_ns"].to_numpy(), self.frame["end_ns"].to_numpy()
+        return IntervalSet(start[rows], end[rows]) & self.window
 
     def time_ns(self, rows: BoolArray) -> int:
         """Device time of the given kernels, overlapping ones counted once."""

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analyzer.facts.labels import texts
+from analyzer.facts.nesting import outer_first_per_thread
 from analyzer.facts.op_tree import BoolArray, Int64Array, OpTree
 from analyzer.facts.open_spans import NONE
 from analyzer.facts.precision import decoded_list
@@ -85,7 +86,9 @@ def _op_before(ops: pd.DataFrame, rows: Int64Array) -> Int64Array:
     What starts together with an op is not before it: torch 1.8 wrote every op twice.
     """
     thread, start = ops["thread"].to_numpy(), ops["start_ns"].to_numpy()
-    order = np.lexsort((-ops["dur_ns"].to_numpy(), start, thread))
+    if not (rows != NONE).any():
+        return np.full(len(rows), NONE, dtype=np.int64)
+    order = outer_first_per_thread(thread, start, ops["end_ns"].to_numpy())
     opens = np.append(True, (np.diff(thread[order]) != 0) | (np.diff(start[order]) != 0))
     place = np.empty(len(ops), dtype=np.int64)
     place[order] = np.maximum.accumulate(np.where(opens, np.arange(len(ops)), 0))

@@ -6,6 +6,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from traces.ordering import outer_first
+
 Int64Array = npt.NDArray[np.int64]
 
 
@@ -46,32 +48,43 @@ def nest(thread: npt.ArrayLike, start_ns: npt.ArrayLike, end_ns: npt.ArrayLike) 
     count = len(start)
     if count == 0:
         return Nesting(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-    threads, lane = np.unique(thread, return_inverse=True)
-    start, end, stride = _compact(start, end, len(threads))
-    start_key = lane * stride + start
-    end_key = lane * stride + end
-    order = np.lexsort((-end_key, start_key))
-    sorted_start = start_key[order]
-    lane_first = np.searchsorted(sorted_start, np.arange(len(threads)) * stride)
+    lane, lanes = _numbered(thread)
+    start_key, end_key, stride = _keys(lane, lanes, start, end)
+    order = outer_first(start_key, end_key)
+    sorted_start, sorted_lane = start_key[order], lane[order]
+    lane_first = np.searchsorted(sorted_start, np.arange(lanes) * stride)[sorted_lane]
     position = np.arange(count)
     ended = np.searchsorted(np.sort(end_key), sorted_start, side="right")
     # Ends on earlier lanes are all ends of spans on earlier lanes.
-    depth = (position - lane_first[lane[order]]) - (ended - lane_first[lane[order]])
-    level = depth * count + position
-    by_level = np.sort(level)
-    above = np.searchsorted(by_level, (depth - 1) * count + position, side="left") - 1
-    candidate = by_level[np.maximum(above, 0)]
-    found = (above >= 0) & (depth > 0) & (candidate // count == depth - 1)
+    depth = (position - lane_first) - (ended - lane_first)
+    # By depth, then by time; asked in the same order, which a binary search answers three times as fast.
+    by_level = np.sort(depth * count + position)
+    above = np.searchsorted(by_level, by_level - count, side="left") - 1
+    asked, candidate = by_level % count, by_level[np.maximum(above, 0)]
+    found = (above >= 0) & (by_level >= count) & (candidate // count == by_level // count - 1)
     parent_position = candidate % count
-    same_lane = lane[order][parent_position] == lane[order]
-    still_open = end_key[order][parent_position] > sorted_start
+    same_lane = sorted_lane[parent_position] == sorted_lane[asked]
+    still_open = end_key[order[parent_position]] > sorted_start[asked]
     found &= same_lane & still_open
-    parent_sorted = np.where(found, order[parent_position], order)
     parent = np.empty(count, dtype=np.int64)
-    parent[order] = parent_sorted
+    parent[order[asked]] = order[np.where(found, parent_position, asked)]
     depths = np.empty(count, dtype=np.int64)
     depths[order] = depth
     return Nesting(parent, depths)
+
+
+def outer_first_per_thread(thread: Int64Array, start_ns: Int64Array, end_ns: Int64Array) -> Int64Array:
+    """Rows by thread and start, of those that start together the longest first.
+
+    Args:
+        thread: Thread of each span, shape (n,).
+        start_ns: Starts, shape (n,).
+        end_ns: Ends, shape (n,).
+    """
+    if not len(thread):
+        return np.empty(0, dtype=np.int64)
+    start_key, end_key, _ = _keys(*_numbered(thread), start_ns, end_ns)
+    return outer_first(start_key, end_key)
 
 
 def levels(depth: Int64Array) -> list[Int64Array]:
@@ -80,11 +93,22 @@ def levels(depth: Int64Array) -> list[Int64Array]:
     return np.split(order, np.flatnonzero(np.diff(depth[order])) + 1) if len(order) else []
 
 
-def _compact(start: Int64Array, end: Int64Array, threads: int) -> tuple[Int64Array, Int64Array, int]:
-    """Times as numbers below a stride, so that (thread, time) fits one integer: from zero on, or as ranks if that is too large."""
+def _numbered(thread: Int64Array) -> tuple[Int64Array, int]:
+    """Threads numbered from 0 in their order, and how many there are."""
+    if thread.min() < 0 or thread.max() > len(thread):
+        threads, lane = np.unique(thread, return_inverse=True)
+        return lane, len(threads)
+    # As the reader numbers them: small, so that nothing has to be sorted.
+    seen = np.bincount(thread) > 0
+    return (np.cumsum(seen) - 1)[thread], int(seen.sum())
+
+
+def _keys(lane: Int64Array, lanes: int, start: Int64Array, end: Int64Array) -> tuple[Int64Array, Int64Array, int]:
+    """(lane, start) and (lane, end) as one integer each, and the distance between lanes; times from zero on, or as ranks."""
     first = int(start.min())
     stride = int(end.max()) - first + 1
-    if stride < (1 << 62) // threads:
-        return start - first, end - first, stride
+    if stride < (1 << 62) // lanes:
+        return lane * stride + (start - first), lane * stride + (end - first), stride
     times, ranks = np.unique(np.concatenate([start, end]), return_inverse=True)
-    return ranks[: len(start)], ranks[len(start) :], len(times) + 1
+    stride = len(times) + 1
+    return lane * stride + ranks[: len(start)], lane * stride + ranks[len(start) :], stride

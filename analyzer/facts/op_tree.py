@@ -40,12 +40,13 @@ class OpTree:
         Args:
             wanted: Which ops count, shape (ops,).
         """
-        count = len(self.parent)
-        result = np.where(wanted, np.arange(count), NONE)
+        result = np.where(wanted, np.arange(len(self.parent)), NONE)
+        if not wanted.any():
+            return result
         # Level by level, so that a parent's answer is known before its children ask.
-        for rows in levels(self.depth):
-            open_rows = rows[(result[rows] == NONE) & (self.parent[rows] != rows)]
-            result[open_rows] = result[self.parent[open_rows]]
+        for rows, above in self._levels:
+            found = result[rows]
+            result[rows] = np.where(found == NONE, result[above], found)
         return result
 
     def outermost(self, wanted: BoolArray) -> BoolArray:
@@ -65,6 +66,12 @@ class OpTree:
             Rows of `ops`, shape (n,).
         """
         return self._open.at(thread, at_ns)
+
+    @cached_property
+    def _levels(self) -> list[tuple[Int64Array, Int64Array]]:
+        """Rows that are inside another one, by depth, with the row around each."""
+        inner = [rows[self.parent[rows] != rows] for rows in levels(self.depth)]
+        return [(rows, self.parent[rows]) for rows in inner if len(rows)]
 
     @cached_property
     def _open(self) -> OpenSpans:

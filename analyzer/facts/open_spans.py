@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.facts.nesting import nest
+from analyzer.facts.nesting import nest, outer_first_per_thread
 
 Int64Array = npt.NDArray[np.int64]
 
@@ -29,7 +29,7 @@ class OpenSpans:
         # As `nest` has it, a span lasts a nanosecond at least.
         self._end = np.maximum(end_ns, start_ns + 1)
         # Outer spans before inner ones that begin with them.
-        order = np.lexsort((-self._end, start_ns, thread))
+        order = outer_first_per_thread(thread, start_ns, self._end)
         lanes, first = np.unique(thread[order], return_index=True)
         self._rows = dict(zip(lanes.tolist(), np.split(order, first[1:]), strict=True)) if len(order) else {}
         self._start = start_ns

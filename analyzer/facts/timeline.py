@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from analyzer.intervals import EMPTY, IntervalSet
@@ -90,7 +91,7 @@ def _host_lane(facts: Facts, start_ns: int, end_ns: int) -> DrawnLane:
     blocking = host.during("blocking", main)
     backward = _backward(facts)
     optimizer = facts.trace.annotations
-    zeroing = _spans(optimizer[optimizer["kind"] == "zero_grad"])
+    zeroing = _spans(optimizer, optimizer["kind"] == "zero_grad")
     layers = [
         ("next(loader)", "input", host.during("input", main)),
         ("zero_grad", "optimizer", zeroing),
@@ -124,7 +125,7 @@ def _backward(facts: Facts) -> IntervalSet:
     """When any thread evaluates a node of the autograd graph; before torch 1.10 only the nodes themselves are named."""
     ops = facts.trace.ops
     engine = ops["name"].cat.categories.str.match(_BACKWARD)
-    return _spans(ops[engine[ops["name"].cat.codes]]) if len(ops) else EMPTY
+    return _spans(ops, engine[ops["name"].cat.codes]) if len(ops) else EMPTY
 
 
 def _kernel_phases(facts: Facts, device: int) -> dict[str, IntervalSet]:
@@ -134,14 +135,15 @@ def _kernel_phases(facts: Facts, device: int) -> dict[str, IntervalSet]:
     optimizer = facts.host.anywhere("optimizer").contains(at)
     backward = _backward(facts).contains(at) & ~optimizer
     return {
-        "opt": _spans(rows[optimizer]),
-        "bwd": _spans(rows[backward]),
-        "fwd": _spans(rows[~optimizer & ~backward]),
+        "opt": _spans(rows, optimizer),
+        "bwd": _spans(rows, backward),
+        "fwd": _spans(rows, ~optimizer & ~backward),
     }
 
 
-def _spans(frame: pd.DataFrame) -> IntervalSet:
-    return IntervalSet(frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy())
+def _spans(frame: pd.DataFrame, chosen: npt.ArrayLike) -> IntervalSet:
+    rows = np.asarray(chosen, dtype=bool)
+    return IntervalSet(frame["start_ns"].to_numpy()[rows], frame["end_ns"].to_numpy()[rows])
 
 
 def _draw(layers: list[tuple[str, str, IntervalSet]], start_ns: int, end_ns: int) -> tuple[LaneSpan, ...]:
@@ -149,7 +151,8 @@ def _draw(layers: list[tuple[str, str, IntervalSet]], start_ns: int, end_ns: int
     gap = int((end_ns - start_ns) * _MERGE_RATIO)
     taken = EMPTY
     found: list[LaneSpan] = []
-    for label, cause, spans in layers:
+    for label, cause, whole in layers:
+        spans = whole.clip(start_ns - gap, end_ns)
         near = IntervalSet(spans.start_ns, spans.end_ns + gap).clip(start_ns, end_ns)
         free = near - taken
         taken |= near

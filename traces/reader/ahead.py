@@ -1,22 +1,25 @@
-"""Decoding in a second process, while this one still imports what it needs to understand the result.
+"""Decoding in other processes, while this one still imports what it needs to understand the result.
 
-Importing pandas and the rules takes about as long as decoding 40 MB of trace, and neither needs the other. The second
-process is a copy of this one made before the imports; it hands its columns over through a pipe. Wherever that is not
-possible or goes wrong, the file is decoded here, and whatever is wrong with the file is said from here.
+Importing pandas and the rules takes about as long as decoding 40 MB of trace, and neither needs the other. The others
+are copies of this one made before the imports; they hand their columns over through pipes. A large file is decoded by
+several, each a part of it. Wherever that is not possible or goes wrong, the file is decoded here, and whatever is wrong
+with the file is said from here.
 """
 
 from __future__ import annotations
 
 import os
 import pickle
+import selectors
 import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
@@ -24,75 +27,128 @@ from traces.errors import AdvisorError
 from traces.progress import Progress, event_counter
 
 if TYPE_CHECKING:
-    from traces.reader.decode import Decoded
+    from traces.reader.cuts import Part
+    from traces.reader.decode import Decoded, Document
 
+# What another process does: told to, it reports how far it is.
+_Task = Callable[[Progress], object]
 # The columns, a tenth of the text, are in memory twice for a moment.
 _MOST_BYTES = 1 << 30
 _MOST_PACKED_BYTES = 64 << 20
-# While the other process imports, some thousand reports fit into the pipe.
+# While this process imports, some thousand reports fit into a pipe.
 _TELL_EVERY_S = 0.1
 _PACKED_ENDINGS = (".gz", ".zst", ".bz2", ".xz")
 
 
+class _Told(msgspec.Struct, frozen=True):
+    """How far another process is.
+
+    Args:
+        done: Bytes it has read.
+        events: Events it has decoded.
+    """
+
+    done: int = 0
+    events: int = 0
+
+
 class Ahead(msgspec.Struct, frozen=True):
-    """A file that is being decoded by another process.
+    """A file that is being decoded by other processes.
 
     Args:
         path: The file.
         strict: As for `read`.
-        pipe: Where the columns come from; None if nothing was begun.
+        pipes: Where what they make comes from: the file decoded, or its digest and then its parts in order; none if
+            nothing was begun.
     """
 
     path: Path
     strict: bool
-    pipe: IO[bytes] | None
+    pipes: tuple[IO[bytes], ...]
 
     def decode(self, path: Path, progress: Progress, strict: bool, several: bool) -> Decoded:
-        """As `traces.reader.decode.decode`; waits for the other process where it was asked the same."""
-        from traces.reader.decode import Decoded, decode
+        """As `traces.reader.decode.decode`; waits for the other processes where they were asked the same."""
+        from traces.reader.decode import decode
+        from traces.reader.parts import joined
 
-        if self.pipe is not None and (path, strict, several) == (self.path, self.strict, False):
-            tell = event_counter(progress)
-            try:
-                while not isinstance(sent := pickle.load(self.pipe), Decoded):
-                    done, total, events = sent
-                    tell(events)
-                    progress("reading", done, total)
-            except (EOFError, pickle.UnpicklingError):
-                # It could not read the file, or was ended; what is wrong is found out below.
-                pass
-            else:
-                return sent
+        if self.pipes and (path, strict, several) == (self.path, self.strict, False):
+            made = _received(self.pipes, path.stat().st_size, progress)
+            if made is not None:
+                return made[0] if len(made) == 1 else joined(path, made[0], made[1:], strict)
         return decode(path, progress, strict, several)
 
 
 @contextmanager
 def decoding_ahead(path: Path, *, strict: bool) -> Iterator[Ahead]:
-    """Begins to decode a file in another process, if that saves time; leaving the context ends it.
+    """Begins to decode a file in other processes, if that saves time; leaving the context ends them.
 
     Args:
         path: The file.
         strict: As for `read`.
     """
-    if not _worth_it(path):
-        yield Ahead(path, strict, None)
-        return
+    with ExitStack() as begun:
+        tasks = _tasks(path, strict) if _worth_it(path) else []
+        yield Ahead(path, strict, tuple(begun.enter_context(_begun(task)) for task in tasks))
+
+
+def _tasks(path: Path, strict: bool) -> list[_Task]:
+    """What the other processes make of a file: all of it in one go, or its digest and then its parts."""
+    from traces.reader.cuts import digest, parts_of
+
+    parts = parts_of(path, _cores())
+    if len(parts) > 1:
+        return [lambda progress: digest(path), *(partial(_part, part) for part in parts)]
+    return [partial(_whole, path, strict)]
+
+
+def _whole(path: Path, strict: bool, progress: Progress) -> Decoded:
+    from traces.reader.decode import decode
+
+    return decode(path, progress, strict, False)
+
+
+def _part(part: Part, progress: Progress) -> Document | None:
+    from traces.reader.parts import decode_part
+
+    return decode_part(part, progress)
+
+
+@contextmanager
+def _begun(task: _Task) -> Iterator[IO[bytes]]:
+    """A copy of this process that works on a task, as the pipe it writes to; leaving the context ends it."""
     reading_end, writing_end = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reading_end)
-        _send(path, strict, writing_end)
+        _send(task, writing_end)
     os.close(writing_end)
     try:
         with open(reading_end, "rb") as pipe:
-            yield Ahead(path, strict, pipe)
+            yield pipe
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
 
 
-class _Sender:
-    """A progress that writes where reading is, rarely enough never to wait for whoever reads it later.
+def _send(task: _Task, writing_end: int) -> None:
+    """Sends what comes out of a task, or nothing; never returns.
+
+    Interrupts and a reader that is gone end this process without a word: the other one speaks to the user.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        with open(writing_end, "wb") as pipe:
+            pickle.dump(task(_Teller(pipe)), pipe, protocol=5)
+    except (AdvisorError, OSError):
+        pass
+    finally:
+        # Not `sys.exit`: nothing of the process this is a copy of may be run a second time.
+        os._exit(0)
+
+
+class _Teller:
+    """A progress that writes where a task is, rarely enough never to wait for whoever reads it later.
 
     Args:
         pipe: Where to.
@@ -104,15 +160,42 @@ class _Sender:
         self._next = time.monotonic() + _TELL_EVERY_S
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        """Write (done, total, events) if it is time."""
+        """Write how far it is if it is time."""
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + _TELL_EVERY_S
-            pickle.dump((done, total, self._events), self._pipe)
+            pickle.dump(_Told(done, self._events), self._pipe)
             self._pipe.flush()
 
     def count_events(self, number: int) -> None:
         """Take over how many events were decoded."""
         self._events = number
+
+
+def _received(pipes: Sequence[IO[bytes]], size: int, progress: Progress) -> list[Any] | None:
+    """What each of the other processes made; None as soon as one made nothing, or was ended."""
+    made: list[Any] = [None] * len(pipes)
+    told = [_Told()] * len(pipes)
+    tell = event_counter(progress)
+    with selectors.DefaultSelector() as waiting:
+        for number, pipe in enumerate(pipes):
+            waiting.register(pipe, selectors.EVENT_READ, number)
+        while waiting.get_map():
+            for key, _ in waiting.select():
+                try:
+                    # What else the pipe's buffer took up is seen at the latest when the writer closes it.
+                    sent = pickle.load(pipes[key.data])
+                except (EOFError, pickle.UnpicklingError):
+                    return None
+                if isinstance(sent, _Told):
+                    told[key.data] = sent
+                    tell(sum(one.events for one in told))
+                    progress("reading", sum(one.done for one in told), size)
+                elif sent is None:
+                    return None
+                else:
+                    made[key.data] = sent
+                    waiting.unregister(pipes[key.data])
+    return made
 
 
 def _worth_it(path: Path) -> bool:
@@ -124,7 +207,7 @@ def _worth_it(path: Path) -> bool:
         return False
     most = _MOST_PACKED_BYTES if path.suffix in _PACKED_ENDINGS else _MOST_BYTES
     try:
-        return path.is_file() and path.stat().st_size <= most
+        return path.is_file() and os.access(path, os.R_OK) and path.stat().st_size <= most
     except (OSError, ValueError):
         return False
 
@@ -132,23 +215,3 @@ def _worth_it(path: Path) -> bool:
 def _cores() -> int:
     """Cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _send(path: Path, strict: bool, writing_end: int) -> None:
-    """Decodes the file and sends what came out, or nothing; never returns.
-
-    Interrupts and a reader that is gone end this process without a word: the other one speaks to the user.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    try:
-        from traces.reader.decode import decode
-
-        with open(writing_end, "wb") as pipe:
-            decoded = decode(path, _Sender(pipe), strict, False)
-            pickle.dump(decoded, pipe, protocol=5)
-    except AdvisorError:
-        pass
-    finally:
-        # Not `sys.exit`: nothing of the process this is a copy of may be run a second time.
-        os._exit(0)

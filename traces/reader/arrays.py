@@ -29,6 +29,13 @@ def categorical(codes: npt.NDArray[np.int64], categories: list[str]) -> pd.Categ
     return from_codes(np.where(codes >= 0, merged[codes], -1), list(order))
 
 
+def distinct(codes: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The distinct codes in order and the place of each code among them, as `np.unique` finds them, without sorting."""
+    seen = np.bincount(codes) > 0 if len(codes) else np.empty(0, dtype=bool)
+    places = np.cumsum(seen) - 1
+    return np.flatnonzero(seen), places[codes] if len(codes) else places
+
+
 def from_codes(codes: npt.NDArray[Any], categories: Sequence[str]) -> pd.Categorical:
     """A categorical from positions in `categories`; -1 is NA."""
     # pandas' stubs know neither int64 codes nor text categories here.

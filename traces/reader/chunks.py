@@ -38,7 +38,8 @@ _GAP_BYTES = b", \t\r\n"
 class Chunks(Generic[Item]):
     """Decodes blocks of text into lists of events; `top` holds the other top-level keys once iteration ended.
 
-    Where another document follows in the same text, `followed` is true and `rest` gives it, from `rest_offset` on.
+    `closed` is then true where nothing but the closing brace stood behind the events. Where another document follows in
+    the same text, `followed` is true and `rest` gives it, from `rest_offset` on.
 
     Args:
         blocks: The text.
@@ -69,6 +70,7 @@ class Chunks(Generic[Item]):
         self.places = Places()
         self.top: dict[str, Any] = {}
         self.bare_list = False
+        self.closed = False
         self.followed = False
         self._several = several
         self._rest = b""
@@ -186,7 +188,8 @@ class Chunks(Generic[Item]):
             end = len(buffer)
             buffer += b"}"
         inside = buffer[: end + 1].lstrip(b"," + _NOTHING)
-        if inside != b"}":
+        self.closed = inside == b"}"
+        if not self.closed:
             self._metadata(b"{" + inside)
         self._after_end(buffer[end + 1 :])
 

@@ -31,6 +31,10 @@ _START = attrgetter("ts")
 _DURATION = attrgetter("dur")
 # Plain numbers: numpy takes twenty times as long to compare with a member of an enumeration.
 _OP, _ANNOTATION, _UNKNOWN, _HALF = map(int, (Kind.OP, Kind.ANNOTATION, Kind.UNKNOWN, Kind.HALF))
+# Columns of codes, and the table that each numbers.
+_CODED = {"name": "names", "thread": "threads", "category": "categories"} | dict.fromkeys(
+    ("input_dims", "input_types", "stack", "message_type", "grid", "block", "text"), "texts"
+)
 
 
 class Columns:
@@ -55,7 +59,8 @@ class Columns:
         self.size_bytes = 0
         # Events of unknown categories by category, thread, and whether they were taken for device work.
         self.unknown: Counter[tuple[str, tuple[Any, Any], bool]] = Counter()
-        self.thread_names: dict[tuple[Any, Any], str] = {}
+        # Whether spans came in halves, whose other half may stand anywhere in the file.
+        self.halves = False
         self._kinds = Kinds()
         # 0 where the name says nothing.
         self._name_kinds = np.empty(0, dtype=np.int8)
@@ -102,6 +107,27 @@ class Columns:
         whole, halves = self._pairs.joined()
         self.numbers.join(self._take_over(whole), halves)
 
+    def extend(self, other: Columns) -> None:
+        """Takes over all events of other columns, which are given up, behind its own. Both are finished."""
+        numbered = {
+            "names": (self.names, other.names),
+            "threads": (self.threads, other.threads),
+            "texts": (self.texts, other.texts),
+            "categories": (self.categories, other.categories),
+        }
+        # From a code there to the code here; the last place is for -1, which stays: there is no text.
+        here = {
+            table: np.append(codes(mine, theirs, len(theirs)), np.int32(-1))
+            for table, (mine, theirs) in numbered.items()
+        }
+        for kind in list(other._pieces):
+            part = other.take(kind)
+            self._append(kind, {c: here[_CODED[c]][values] if c in _CODED else values for c, values in part.items()})
+        self.events += other.events
+        self.numbers.extend(other.numbers)
+        self.unknown.update(other.unknown)
+        self._kinds.update(other._kinds)
+
     def take(self, kind: Kind) -> dict[str, npt.NDArray[Any]]:
         """All columns of one kind, joined; empty where there was no such event. The pieces are given up."""
         pieces = self._pieces.pop(kind, {})
@@ -113,6 +139,7 @@ class Columns:
             event = events[index]
             if kind[index] == Kind.HALF:
                 self._pairs.add(event, self.events + index)
+                self.halves = True
                 kind[index] = Kind.SKIP
             elif event.ts is None and event.name is None:
                 self._repairs.add("empty-event", event=self.events + index)

@@ -74,13 +74,15 @@ def decode(path: Path, progress: Progress, strict: bool, several: bool) -> Decod
     """
     repairs = Repairs("standard input" if path == STDIN else path.name, strict=strict)
     with Source(path, progress, repairs) as source:
-        found, chunks = _document(source, source.blocks(), 0, repairs, progress, several=several)
+        found, chunks = decode_document(source.name, source.blocks(), 0, repairs, progress, several=several)
         documents = [found]
         followed = chunks.followed
         while chunks.followed and several:
             following = Repairs(source.name, strict=strict)
             try:
-                found, chunks = _document(source, chunks.rest(), chunks.rest_offset, following, progress, several=True)
+                found, chunks = decode_document(
+                    source.name, chunks.rest(), chunks.rest_offset, following, progress, several=True
+                )
             except UnreadableTraceError:
                 # What does not stand alone is no rank.
                 several = False
@@ -102,29 +104,41 @@ def _tell_apart(documents: list[Document]) -> bool:
     return ranks == [None] * len(ranks) or (None not in ranks and len({str(rank) for rank in ranks}) == len(ranks))
 
 
-def _document(
-    source: Source, blocks: Iterator[bytes], offset: int, repairs: Repairs, progress: Progress, *, several: bool
+def decode_document(
+    name: str, blocks: Iterator[bytes], offset: int, repairs: Repairs, progress: Progress, *, several: bool = False
 ) -> tuple[Document, Chunks[Event]]:
-    """Decodes one document from text that begins at byte `offset`, and gives back the decoder, which has what follows."""
+    """Decodes one document from blocks of text, and gives back the decoder, which has what follows.
+
+    Args:
+        name: File name, for messages.
+        blocks: The text.
+        offset: The byte at which it begins.
+        repairs: Where repairs are counted.
+        progress: Told how many events there are so far.
+        several: Whether the caller reads the documents that follow too.
+
+    Raises:
+        UnreadableTraceError: It cannot be read, or holds no events.
+    """
     columns, tell = Columns(repairs), event_counter(progress)
     available = limits.available_bytes()
     # Events are dropped run by run and hold no cycles; the collector would only scan them again and again.
     collecting = gc.isenabled()
     gc.disable()
     try:
-        chunks = Chunks(blocks, source.name, repairs, TypedEvents(repairs), several=several, offset=offset)
+        chunks = Chunks(blocks, name, repairs, TypedEvents(repairs), several=several, offset=offset)
         for events in chunks:
             columns.add(events)
             tell(columns.events)
-            limits.check_memory(source.name, columns.size_bytes, available)
+            limits.check_memory(name, columns.size_bytes, available)
         columns.finish()
     finally:
         if collecting:
             gc.enable()
     if not columns.events:
         raise UnreadableTraceError(
-            f"{source.name} holds no events",
-            where=source.name,
+            f"{name} holds no events",
+            where=name,
             why="the profiler's schedule never reached its active steps, or the export came after they were cleared",
             fix="record with schedule(wait=..., warmup=..., active=..., repeat=1) and export in on_trace_ready",
         )

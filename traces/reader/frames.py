@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from traces.reader.arrays import Table, categorical, from_codes, nullable, text, trailing_number
+from traces.ordering import outer_first
+from traces.reader.arrays import Table, categorical, distinct, from_codes, nullable, text, trailing_number
 from traces.reader.clean import clean
 from traces.reader.columns import Columns
 from traces.reader.repairs import Repairs
@@ -66,7 +67,7 @@ class FrameBuilder:
 
     def frames(self) -> dict[str, pd.DataFrame]:
         """Every frame named in `traces.schema.SCHEMA`."""
-        made = {
+        made: dict[str, dict[str, Any] | pd.DataFrame] = {
             "threads": self._threads(),
             "steps": self._steps(),
             "ops": self._ops(Kind.OP),
@@ -82,7 +83,10 @@ class FrameBuilder:
             "overhead": self._host(Kind.OVERHEAD),
             "quarantined": self._quarantined(),
         }
-        return {name: frame[list(SCHEMA[name])] for name, frame in made.items()}
+        return {
+            name: pd.DataFrame({column: columns[column] for column in SCHEMA[name]}, copy=False)
+            for name, columns in made.items()
+        }
 
     def _base(self, kind: Kind, keep: npt.NDArray[np.bool_] | None = None) -> tuple[Table, dict[str, Any]]:
         """The kind's table, sorted by start, and the columns every frame shares.
@@ -97,8 +101,8 @@ class FrameBuilder:
         if keep is not None:
             valid &= keep
         order = np.flatnonzero(valid)
-        # Longer first where two start together, so that a parent stands before its child.
-        order = order[np.lexsort((-table["dur"][order], table["start"][order]))]
+        begins = table["start"][order]
+        order = order[outer_first(begins, begins + table["dur"][order])]
         table = {key: values[order] for key, values in table.items()}
         # Each kind is asked for once; the unsorted columns would only take memory while frames are made.
         self.tables.give_up(kind)
@@ -114,28 +118,28 @@ class FrameBuilder:
         }
 
     def _symbols(self, codes: npt.NDArray[np.int64]) -> pd.Categorical:
-        used, local = np.unique(codes, return_inverse=True)
-        return categorical(local, [str(name) for name in self._names[used.astype(np.int64)]])
+        used, local = distinct(codes)
+        return categorical(local, [str(name) for name in self._names[used]])
 
     def _labels(
         self, codes: npt.NDArray[np.int64], label: Callable[[str], str], labels: Sequence[str]
     ) -> pd.Categorical:
         """A vocabulary word per event, looked up once per distinct name."""
-        used, local = np.unique(codes, return_inverse=True)
-        words = [labels.index(label(str(name))) for name in self._names[used.astype(np.int64)]]
+        used, local = distinct(codes)
+        words = [labels.index(label(str(name))) for name in self._names[used]]
         return from_codes(np.array(words, dtype=np.int64)[local] if words else local, labels)
 
     def _raw(self, codes: npt.NDArray[np.int64]) -> pd.Categorical:
-        known = codes[codes >= 0]
-        used = np.unique(known)
-        local = np.where(codes >= 0, np.searchsorted(used, codes), -1)
-        return categorical(local, [self._texts[code] for code in used.tolist()])
+        # One further, so that -1 (there is none) is a code like any other.
+        used, local = distinct(codes + 1)
+        missing = int(len(used) > 0 and used[0] == 0)
+        return categorical(local - missing, [self._texts[code - 1] for code in used[missing:].tolist()])
 
-    def _host(self, kind: Kind, more: Callable[[Table], dict[str, Any]] | None = None) -> pd.DataFrame:
+    def _host(self, kind: Kind, more: Callable[[Table], dict[str, Any]] | None = None) -> dict[str, Any]:
         table, shared = self._base(kind)
-        return pd.DataFrame(shared | (more(table) if more else {}), copy=False)
+        return shared | (more(table) if more else {})
 
-    def _ops(self, kind: Kind) -> pd.DataFrame:
+    def _ops(self, kind: Kind) -> dict[str, Any]:
         def more(table: Table) -> dict[str, Any]:
             empty = np.full(len(table["start"]), -1, dtype=np.int64)
             return {
@@ -157,12 +161,12 @@ class FrameBuilder:
         absent = np.full(len(table["start"]), -1, dtype=np.int64)
         return {name: self._raw(table.get(name, absent)) for name in ("grid", "block")}
 
-    def _annotations(self) -> pd.DataFrame:
+    def _annotations(self) -> dict[str, Any]:
         return self._host(
             Kind.ANNOTATION, lambda table: {"kind": self._labels(table["name"], annotation_kind, ANNOTATION_KINDS)}
         )
 
-    def _runtime(self) -> pd.DataFrame:
+    def _runtime(self) -> dict[str, Any]:
         return self._host(
             Kind.RUNTIME,
             lambda table: {
@@ -199,7 +203,7 @@ class FrameBuilder:
         tids = np.array([trailing_number(tid) for _, tid in pairs], dtype=np.int64)
         return pids, tids
 
-    def _kernels(self) -> pd.DataFrame:
+    def _kernels(self) -> dict[str, Any]:
         def more(table: Table) -> dict[str, Any]:
             rows = len(table["start"])
             collective = self._labels(
@@ -216,7 +220,7 @@ class FrameBuilder:
 
         return self._host(Kind.KERNEL, more)
 
-    def _copies(self) -> pd.DataFrame:
+    def _copies(self) -> dict[str, Any]:
         def more(table: Table) -> dict[str, Any]:
             pairs = table["name"].astype(np.int64) * (len(self._categories) + 1) + table.get("category", table["name"])
             used, first, local = np.unique(pairs, return_index=True, return_inverse=True)
@@ -241,22 +245,19 @@ class FrameBuilder:
             "python_parent_id": nullable(table, "python_parent_id"),
         }
 
-    def _memory(self) -> pd.DataFrame:
+    def _memory(self) -> dict[str, Any]:
         raw = self.tables[Kind.MEMORY]
         # Other instant events (`Iteration Start`, `Record Window End`) share the phase.
         keep = (self._names[raw["name"]] == "[memory]") if raw else None
         table, shared = self._base(Kind.MEMORY, keep)
-        device_id = nullable(table, "device_id")
-        return pd.DataFrame(
-            shared
-            | {
-                "delta_bytes": nullable(table, "delta"),
-                "allocated_bytes": nullable(table, "allocated"),
-                "reserved_bytes": nullable(table, "reserved"),
-                "device_type": nullable(table, "device_type"),
-                "device_id": device_id,
-            }
-        ).assign(device_id=lambda frame: frame["device_id"].mask(frame["device_id"] < 0))
+        device_id = pd.Series(nullable(table, "device_id"))
+        return shared | {
+            "delta_bytes": nullable(table, "delta"),
+            "allocated_bytes": nullable(table, "allocated"),
+            "reserved_bytes": nullable(table, "reserved"),
+            "device_type": nullable(table, "device_type"),
+            "device_id": device_id.mask(device_id < 0).array,
+        }
 
     def _steps(self) -> pd.DataFrame:
         """One row per step: of several marks with one number on several threads, the longest counts."""
@@ -266,19 +267,17 @@ class FrameBuilder:
         longest = frame.sort_values(["number", "dur_ns"], ascending=[True, False]).drop_duplicates("number")
         return longest.sort_values("start_ns").reset_index(drop=True)
 
-    def _quarantined(self) -> pd.DataFrame:
+    def _quarantined(self) -> dict[str, Any]:
         aside = self._aside
-        return pd.DataFrame(
-            {
-                "kind": pd.Categorical(aside.kinds),
-                "name": self._symbols(np.array(aside.names, dtype=np.int64)),
-                "start_ns": np.array(aside.starts, dtype=np.int64) - self.origin_ns,
-                "dur_ns": np.array(aside.durations, dtype=np.int64),
-                "reason": pd.Categorical(aside.reasons),
-            }
-        )
+        return {
+            "kind": pd.Categorical(aside.kinds),
+            "name": self._symbols(np.array(aside.names, dtype=np.int64)),
+            "start_ns": np.array(aside.starts, dtype=np.int64) - self.origin_ns,
+            "dur_ns": np.array(aside.durations, dtype=np.int64),
+            "reason": pd.Categorical(aside.reasons),
+        }
 
-    def _threads(self) -> pd.DataFrame:
+    def _threads(self) -> dict[str, Any]:
         names: dict[int, str] = {}
         table = self.tables[Kind.THREAD_NAME]
         if table:
@@ -287,14 +286,12 @@ class FrameBuilder:
                 if code >= 0:
                     names[thread] = self._texts[code]
         pairs = list(self._columns.threads)
-        return pd.DataFrame(
-            {
-                "process": self._process,
-                "pid": pd.array([text(pid) for pid, _ in pairs], dtype="str"),
-                "tid": pd.array([text(tid) for _, tid in pairs], dtype="str"),
-                "name": pd.array([names.get(code) for code in range(len(pairs))], dtype="str"),
-            }
-        )
+        return {
+            "process": self._process,
+            "pid": pd.array([text(pid) for pid, _ in pairs], dtype="str"),
+            "tid": pd.array([text(tid) for _, tid in pairs], dtype="str"),
+            "name": pd.array([names.get(code) for code in range(len(pairs))], dtype="str"),
+        }
 
 
 _EVERY_COLUMN = ("name", "thread", "start", "start_known", "dur", "dur_known")

@@ -24,21 +24,24 @@ def single_calls(runtime: pd.DataFrame, linked: npt.NDArray[np.bool_]) -> pd.Dat
         linked: Whether device work states the call's correlation, shape (n,).
     """
     changed = np.zeros(len(runtime), dtype=bool)
-    kinds = runtime["kind"].astype("str").to_numpy()
+    kinds, codes = runtime["kind"].cat.categories.tolist(), runtime["kind"].cat.codes.to_numpy()
+    thread, end = runtime["thread"].to_numpy(), runtime["end_ns"].to_numpy()
     for kind in _KINDS:
-        rows = np.flatnonzero(kinds == kind)
+        rows = np.flatnonzero(codes == kinds.index(kind))
         if len(rows):
-            inner, outer = _nested(runtime.iloc[rows])
-            gives_way = linked[rows[inner]] & ~linked[rows[outer]]
-            changed[rows[np.where(gives_way, outer, inner)]] = True
+            inner, outer = _nested(rows, thread[rows], end[rows])
+            gives_way = linked[inner] & ~linked[outer]
+            changed[np.where(gives_way, outer, inner)] = True
     if not changed.any():
         return runtime
     return runtime.assign(kind=runtime["kind"].mask(changed, "other"))
 
 
-def _nested(calls: pd.DataFrame) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Positions of calls that lie inside the call before them on their thread, and of those calls."""
-    position = np.arange(len(calls), dtype=np.int64)
-    before = calls.assign(position=position).groupby("thread", sort=False)[["end_ns", "position"]].shift(1)
-    inner = position[(calls["end_ns"] <= before["end_ns"]).to_numpy()]
-    return inner, before["position"].to_numpy()[inner].astype(np.int64)
+def _nested(
+    rows: npt.NDArray[np.int64], thread: npt.NDArray[np.int64], end: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Of calls sorted by start those that lie inside the call before them on their thread, and these calls."""
+    order = np.argsort(thread, kind="stable")
+    before, after = order[:-1], order[1:]
+    inside = (thread[after] == thread[before]) & (end[after] <= end[before])
+    return rows[after[inside]], rows[before[inside]]

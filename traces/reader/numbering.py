@@ -33,6 +33,11 @@ class EventNumbers:
         self._kinds.append(kinds)
         self._joined = halves
 
+    def extend(self, other: EventNumbers) -> None:
+        """Takes over the numbers of the events that follow, none of which came in halves."""
+        self._kinds += other._kinds
+        self._events += other._events
+
     def drop(self, kind: Kind, mask: Mask) -> None:
         """Follows rows that are taken out."""
         self._left[kind] = self.of(kind)[~mask]

@@ -25,6 +25,11 @@ class Places:
         self._events.append(event)
         self._offsets.append(offset)
 
+    def extend(self, other: Places, before: int) -> None:
+        """Takes over the places of events that follow `before` others."""
+        self._events.extend(event + before for event in other._events)
+        self._offsets.extend(other._offsets)
+
     def around(self, event: int) -> tuple[int, int, int | None] | None:
         """Number and offset of the nearest known event that is not behind this one, and the offset of the one after it."""
         index = bisect_right(self._events, event) - 1

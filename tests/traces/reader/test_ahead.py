@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -21,6 +22,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system can
 # Prints whether another process decoded, and what `read` makes of it: {"ahead", "sha256", "ops", "repairs"}.
 _READ = """
 import json, sys
+exec(sys.argv[4])
 from pathlib import Path
 import traces.reader.ahead as ahead
 ahead._cores = lambda: 2
@@ -41,17 +43,17 @@ with ahead.decoding_ahead(path, strict=False) as began:
     try:
         trace = read(path, lambda *where: told.append(where), strict=sys.argv[3] == "strict", decoder=began.decode)
     except UnreadableTraceError as error:
-        print(json.dumps({"began": began.pipe is not None, "here": bool(here), "error": str(error)}))
+        print(json.dumps({"pipes": len(began.pipes), "here": bool(here), "error": str(error)}))
     else:
         frames = {name: getattr(trace, name).to_csv() for name in ("ops", "steps", "annotations", "threads")}
-        print(json.dumps({"began": began.pipe is not None, "here": bool(here), "sha256": trace.meta.sha256, "frames": frames,
+        print(json.dumps({"pipes": len(began.pipes), "here": bool(here), "sha256": trace.meta.sha256, "frames": frames,
             "told": told[-1]}))
 """
 
 
-def _read(path: Path, before: str = "pass", *, strict: bool = False) -> dict[str, object]:
-    """What a fresh process finds; `before` runs in it between the beginning and the reading."""
-    arguments = [sys.executable, "-c", _READ, str(path), before, "strict" if strict else "lenient"]
+def _read(path: Path, before: str = "pass", *, strict: bool = False, first: str = "pass") -> dict[str, object]:
+    """What a fresh process finds; `first` runs in it before anything, `before` between the beginning and the reading."""
+    arguments = [sys.executable, "-c", _READ, str(path), before, "strict" if strict else "lenient", first]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(arguments, capture_output=True, text=True, env=environment, check=False)
     assert not done.stderr, done.stderr
@@ -62,12 +64,36 @@ def _read(path: Path, before: str = "pass", *, strict: bool = False) -> dict[str
 
 def test_another_process_decodes_the_same() -> None:
     ahead = _read(SAMPLE)
-    assert ahead.pop("began")
+    assert ahead.pop("pipes") == 1
     assert not ahead.pop("here")
-    here = _read(SAMPLE, "began = ahead.Ahead(path, False, None)")
+    here = _read(SAMPLE, "began = ahead.Ahead(path, False, ())")
     assert here.pop("here")
-    assert not here.pop("began")
+    assert not here.pop("pipes")
     assert ahead == here
+
+
+_IN_PARTS = "import traces.reader.cuts as cuts; cuts._LEAST_BYTES = 1; "
+
+
+def test_several_processes_decode_the_same(tmp_path: Path) -> None:
+    plain = tmp_path / "trace.json"
+    plain.write_bytes(gzip.decompress(SAMPLE.read_bytes()))
+    parted = _read(plain, first=_IN_PARTS)
+    assert parted.pop("pipes") == 3  # the digest, and a part for each core
+    assert not parted.pop("here")
+    whole = _read(plain)
+    assert whole.pop("pipes") == 1
+    assert not whole.pop("here")
+    assert parted == whole
+
+
+def test_a_part_that_wants_a_repair_leaves_the_file_to_this_process(tmp_path: Path) -> None:
+    damaged = tmp_path / "trace.json"
+    damaged.write_bytes(gzip.decompress(SAMPLE.read_bytes())[:-2000])
+    parted = _read(damaged, first=_IN_PARTS)
+    assert parted["pipes"] == 3
+    assert parted["here"]
+    assert parted["frames"] == _read(damaged)["frames"]
 
 
 def test_how_far_it_is_is_told_across() -> None:
@@ -79,34 +105,37 @@ def test_what_is_wrong_with_a_file_is_said_by_the_first_process(tmp_path: Path) 
     page = tmp_path / "trace.json"
     page.write_text("<!doctype html><title>Sign in</title>")
     found = _read(page)
-    assert found["began"]
+    assert found["pipes"]
     assert found["here"]
     assert "HTML" in str(found["error"])
 
 
 @pytest.mark.parametrize("sent", [b"", b"\x80\x05\x95"])
 def test_a_process_that_was_ended_is_not_missed(sent: bytes) -> None:
-    found = _read(SAMPLE, f"import io; began = ahead.Ahead(path, False, io.BytesIO({sent!r}))")
-    assert found["began"]
+    found = _read(
+        SAMPLE,
+        f"import os; r, w = os.pipe(); os.write(w, {sent!r}); os.close(w); began = ahead.Ahead(path, False, (open(r, 'rb'),))",
+    )
+    assert found["pipes"]
     assert found["here"]
     assert found["sha256"] == _read(SAMPLE)["sha256"]
 
 
 def test_another_question_is_not_answered_with_it() -> None:
     found = _read(SAMPLE, strict=True)
-    assert found["began"]
+    assert found["pipes"]
     assert found["here"]
 
 
 def test_nothing_is_begun_where_pandas_is_there_already() -> None:
     with decoding_ahead(SAMPLE, strict=False) as began:
-        assert began.pipe is None
+        assert not began.pipes
 
 
 @pytest.mark.parametrize("missing", ["nothing.json", ""])
 def test_nothing_is_begun_without_a_file(tmp_path: Path, missing: str) -> None:
     found = _read(tmp_path / missing)
-    assert not found["began"]
+    assert not found["pipes"]
     assert found["error"]
 
 
@@ -115,4 +144,4 @@ def test_files_whose_columns_would_take_much_memory_twice_are_read_in_one_proces
     with large.open("wb") as file:
         file.truncate((1 << 30) + 1)
     found = _read(large)
-    assert not found["began"]
+    assert not found["pipes"]
