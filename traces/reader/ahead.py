@@ -201,9 +201,10 @@ def _received(pipes: Sequence[IO[bytes]], size: int, progress: Progress) -> list
 def _worth_it(path: Path) -> bool:
     """Whether there is a core to spare, the imports are still ahead, and the file is one of a size that fits.
 
-    A copy of a process has one thread only: with others running, their locks would stay locked in it.
+    A copy of a process has one thread only: with others running, their locks would stay locked in it. On macOS the system's own
+    libraries start such threads.
     """
-    if not hasattr(os, "fork") or "pandas" in sys.modules or threading.active_count() > 1 or _cores() < 2:
+    if not sys.platform.startswith("linux") or "pandas" in sys.modules or threading.active_count() > 1 or _cores() < 2:
         return False
     most = _MOST_PACKED_BYTES if path.suffix in _PACKED_ENDINGS else _MOST_BYTES
     try:
