@@ -11,26 +11,11 @@ from typing import Literal
 
 import msgspec
 
+from analyzer.cause_names import Cause
 from analyzer.since import Since
 
 SCHEMA_VERSION = "1.0"
 
-Cause = Literal[
-    "compute",
-    "communication",
-    "copy",
-    "device_wait",
-    "input",
-    "allocator",
-    "sync",
-    "transfer_call",
-    "optimizer",
-    "compile",
-    "launch",
-    "framework",
-    "python",
-    "unexplained",
-]
 BoundBy = Literal[
     "input", "sync", "launch", "python", "communication", "copy", "allocator", "compile", "compute", "mixed", "unknown"
 ]

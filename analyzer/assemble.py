@@ -10,9 +10,9 @@ import msgspec
 import pandas as pd
 
 from analyzer import analysis as doc
+from analyzer.cause_names import CAUSES
 from analyzer.engine import Judged, RuleRun, reachable_ns
 from analyzer.facts import Facts
-from analyzer.facts.cause_names import CAUSES
 from analyzer.facts.causes import Waterfall
 from analyzer.facts.recorded_totals import recorded_totals
 from analyzer.facts.timeline import DrawnStep, lanes, representative_step, slowest_step

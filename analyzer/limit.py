@@ -7,7 +7,7 @@ from typing import get_args
 
 import msgspec
 
-from analyzer.analysis import Cause
+from analyzer.cause_names import Cause
 
 STEP = "step_ns"
 # A part of the step is judged by its growth as a share of the step before: a cause that doubles from 1 % is no regression of 100 %.

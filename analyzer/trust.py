@@ -36,10 +36,6 @@ class TrustGrade(msgspec.Struct, frozen=True, dict=True):
         """Codes of the symptoms found."""
         return frozenset(symptom.code for symptom in self.symptoms if symptom.code)
 
-    def ratio(self, code: str) -> float:
-        """Share of the window a symptom concerns; 0 where it was not found or is no time."""
-        return max((symptom.ratio or 0.0 for symptom in self.symptoms if symptom.code == code), default=0.0)
-
     @property
     def severity_cap(self) -> Severity:
         """The highest severity any finding may have: low without step marks (PG001), medium with too few steps (PG003)."""

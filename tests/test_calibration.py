@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from analyzer.analysis import Analysis
+from analyzer.cause_names import DEVICE_CAUSES
 from analyzer.explain import analyse
 from analyzer.facts import Facts
-from analyzer.facts.cause_names import DEVICE_CAUSES
 from analyzer.facts.host import per_thread
 from analyzer.facts.launches import lead_median_ns
 from expected import TABLE, Expected

@@ -7,7 +7,7 @@ from typing import get_args
 
 import msgspec
 
-from analyzer.analysis import Cause
+from analyzer.cause_names import Cause
 from analyzer.compare.comparable import differences
 from analyzer.compare.noise import Change, judge_change
 from analyzer.compare.snapshot import Snapshot, mean_of

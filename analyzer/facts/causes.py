@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from analyzer.facts.cause_names import CAUSES
+from analyzer.cause_names import CAUSES
 from analyzer.facts.devices import DeviceActivity
 from analyzer.facts.host import HostActivity
 from analyzer.intervals import EMPTY, IntervalSet

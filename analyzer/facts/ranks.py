@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analyzer.facts.cause_names import CAUSES
+from analyzer.cause_names import CAUSES
 from analyzer.facts.labels import matching, texts
 from analyzer.intervals import EMPTY, IntervalSet
 

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from analyzer.facts.cause_names import CAUSES
+from analyzer.cause_names import CAUSES
 from analyzer.intervals import IntervalSet
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analyzer.facts.cause_names import CAUSES
+from analyzer.cause_names import CAUSES
 from analyzer.facts.nesting import nest
 from analyzer.facts.step_gaps import Gap, gaps_of
 from analyzer.intervals import IntervalSet

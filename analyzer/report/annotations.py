@@ -11,7 +11,8 @@ from typing import Any, get_args
 import msgspec
 import numpy as np
 
-from analyzer.analysis import Analysis, Cause, FindingDocument
+from analyzer.analysis import Analysis, FindingDocument
+from analyzer.cause_names import Cause
 from analyzer.explain import Explained
 from analyzer.facts import Facts
 from analyzer.intervals import EMPTY, IntervalSet

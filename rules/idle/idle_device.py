@@ -48,8 +48,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analyzer.cause_names import IDLE_CAUSES
 from analyzer.facts import Facts
-from analyzer.facts.cause_names import IDLE_CAUSES
 from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, Severity, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share

@@ -55,8 +55,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analyzer.cause_names import DEVICE_CAUSES
 from analyzer.facts import Facts
-from analyzer.facts.cause_names import DEVICE_CAUSES
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, Series, cannot_tell, clear
 from analyzer.intervals import IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold

@@ -11,9 +11,9 @@ import pytest
 
 from analyzer.analysis import Analysis
 from analyzer.assemble import assemble
+from analyzer.cause_names import CAUSES
 from analyzer.engine import judge, run_rules
 from analyzer.facts import Facts
-from analyzer.facts.cause_names import CAUSES
 from analyzer.finding import Bar, Bars, Column, Location, Saving, Series, Table, clear
 from analyzer.intervals import IntervalSet
 from analyzer.report.json import render

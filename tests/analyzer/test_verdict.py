@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from analyzer.cause_names import CAUSES
 from analyzer.facts import Facts
-from analyzer.facts.cause_names import CAUSES
 from analyzer.verdict import verdict, verdict_of
 from builders import TraceBuilder
 

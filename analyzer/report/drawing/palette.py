@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analyzer.analysis import Cause
+from analyzer.cause_names import Cause
 
 LIGHT: dict[Cause, str] = {
     "compute": "#1F6FB2", "communication": "#0B7285", "copy": "#2F7D32", "device_wait": "#4A6684", "input": "#B5460F",

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from analyzer.analysis import Analysis, Cause, IntervalsEvidence, Lane, Timeline
+from analyzer.analysis import Analysis, IntervalsEvidence, Lane, Timeline
+from analyzer.cause_names import Cause
 from analyzer.report import safe
 from analyzer.report.drawing.shapes import WIDTH, Drawing, cause_class, line, number, rect, text, width_of
 from analyzer.units import count, duration

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analyzer.analysis import Analysis, Cause, IntervalsEvidence, Lane
+from analyzer.analysis import Analysis, IntervalsEvidence, Lane
+from analyzer.cause_names import Cause
 from analyzer.report import safe
 from analyzer.report.markdown.escape import block
 from analyzer.report.text import causes

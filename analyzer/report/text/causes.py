@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analyzer.analysis import Cause
+from analyzer.cause_names import Cause
 from analyzer.report.style import Role
 
 # On a GPU: what the device does, or what the issuing thread does while the device is idle (architecture.md, Causes).

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from analyzer.cause_names import CAUSES, DEVICE_CAUSES, IDLE_CAUSES
 from analyzer.facts import Facts
-from analyzer.facts.cause_names import CAUSES, DEVICE_CAUSES, IDLE_CAUSES
 from analyzer.intervals import EMPTY
 from builders import AUTOGRAD, TraceBuilder
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-CAUSES = (
+from typing import Literal, get_args
+
+Cause = Literal[
     "compute",
     "communication",
     "copy",
@@ -17,7 +19,8 @@ CAUSES = (
     "framework",
     "python",
     "unexplained",
-)
+]
+CAUSES: tuple[str, ...] = get_args(Cause)
 
 # Causes that own time in which the device works; all others own device-idle time (on a CPU-only trace: time outside ops).
 DEVICE_CAUSES = ("compute", "communication", "copy")
