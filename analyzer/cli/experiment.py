@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from analyzer.cli.progress import ProgressLine
+from analyzer.units import count
 from traces.collect.config import DEVICES, MODELS
+from traces.errors import UsageError
 
 if TYPE_CHECKING:
     from traces.collect.experiment import MethodResult, Skipped
@@ -33,10 +36,11 @@ def command(methods: str | None, **options: Any) -> None:
     Trains the same network with one change at a time and prints total time, time per epoch, speed-up, final loss and
     accuracy, medians of the repeats. The times are taken without the profiler; the traces come from separate runs.
     """
-    from traces.collect.experiment import ExperimentConfig, MethodResult, run_experiment
+    from traces.collect.experiment import ExperimentConfig, MethodResult, Skipped, run_experiment
 
     config = ExperimentConfig(methods=tuple(filter(None, (methods or "").split(","))), **options)
     standard: MethodResult | None = None
+    failed: list[str] = []
     with ProgressLine(patience_s=0.3) as line:
         for result in run_experiment(config, lambda done, total, label: line(label, done, total)):
             if standard is None:
@@ -44,7 +48,14 @@ def command(methods: str | None, **options: Any) -> None:
                 standard = result
                 line.say(_HEAD)
             line.say(row(result, standard))
-    click.echo(f"next: advisor explain {config.output / 'standard.json'}")
+            if isinstance(result, Skipped) and result.failed:
+                failed.append(result.name)
+    click.echo(f"next: advisor explain {shlex.quote(str(config.output / 'standard.json'))}")
+    if failed:
+        raise UsageError(
+            f"{count(len(failed), 'method')} failed: {', '.join(failed)}; the others' results stand",
+            fix=f"advisor experiment --methods {','.join(failed)}; leave out what fails again",
+        )
 
 
 def row(result: MethodResult | Skipped, standard: MethodResult) -> str:
@@ -52,7 +63,7 @@ def row(result: MethodResult | Skipped, standard: MethodResult) -> str:
     from traces.collect.experiment import Skipped
 
     if isinstance(result, Skipped):
-        return f"{result.title:<32} skipped: {result.reason}"
+        return f"{result.title:<32} {'failed' if result.failed else 'skipped'}: {result.reason}"
     cells = (
         f"{result.title:<32} {result.total_ns / 1e9:>8.2f} s {result.total_ns / result.epochs / 1e9:>8.2f} s "
         f"{result.speed_up(standard):>7.2f} x {result.spread_ratio:>6.0%} {result.loss:>8.4f} {result.accuracy:>9.1%}"

@@ -65,7 +65,7 @@ def loading(facts: Facts) -> Loading:
     busy = IntervalSet(within["start_ns"].to_numpy(), within["end_ns"].to_numpy())
     samples, sequence = _repeated(within, calls)
     stated = facts.collected.batch_size
-    if stated and facts.input_wait.single_process:
+    if stated and facts.input_wait.single_process and not facts.collected.whole_batches:
         samples = stated
     host_ns = facts.input_wait.host.total_ns
     per_sample = (

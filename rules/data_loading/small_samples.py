@@ -154,6 +154,8 @@ def _why_not(facts: Facts, limits: Limits) -> Outcome | None:
         return not_applicable(f"the data ({size(known)}) are taken to be larger than memory")
     if not wait.single_process:
         return cannot_tell("samples are made in worker processes; record once with num_workers=0 to see them")
+    if facts.collected.whole_batches and made.per_sample_ns is None:
+        return clear("the data set makes whole batches: no sample is loaded by itself")
     if made.per_sample_ns is None:
         return cannot_tell("no op repeats once a sample inside `__next__`; `advisor collect` records the batch size")
     if made.draws:

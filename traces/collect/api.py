@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from traces.collect.output import check_writable, write_atomically
 from traces.collect.sanitize import clean_trace
+from traces.collect.window import Window, window_of
 from traces.errors import UsageError
 
 if TYPE_CHECKING:
+    import torch
     from torch.utils.data import DataLoader
 
+    from traces.collect.batch_size import SeenBatch
     from traces.collect.recorder import Recorder
 
 
@@ -24,7 +27,7 @@ def record(
     *,
     wait: int = 10,
     warmup: int = 3,
-    active: int = 6,
+    active: int | None = None,
     stacks: bool = False,
     shapes: bool = False,
     loader: DataLoader[Any] | None = None,
@@ -38,7 +41,7 @@ def record(
         path: File to write; a name ending in .gz is compressed.
         wait: Steps that run first: they hold the start-up costs.
         warmup: Steps the profiler runs without keeping events.
-        active: Steps to record.
+        active: Steps to record; None for 24, fewer where they are long: what a second holds, at least 6.
         stacks: Record Python frames: shows where, slows the steps down.
         shapes: Record the shapes and types of operator inputs.
         loader: The DataLoader of the loop; its arguments make the advice exact.
@@ -49,43 +52,51 @@ def record(
     import torch
 
     from traces.collect.batch_size import first_batch
-    from traces.collect.metadata import (
-        SCHEMA_VERSION,
-        describe_dataset,
-        describe_loader,
-        describe_process,
-        describe_timing,
-        describe_versions,
-    )
+    from traces.collect.metadata import describe_recording
     from traces.collect.recorder import Recorder
 
-    output = Path(path)
+    output, window = Path(path), window_of(active)
     check_writable(output)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     prefetched = loader.num_workers * (loader.prefetch_factor or 0) if loader is not None else 0
     with tempfile.TemporaryDirectory(prefix="advisor-") as scratch:
         raw = Path(scratch) / "raw.json"
         recorder = Recorder(
-            raw, device, wait=wait, warmup=warmup, active=active, prefetched=prefetched, stacks=stacks, shapes=shapes
+            raw, device, wait=wait, warmup=warmup, window=window, prefetched=prefetched, stacks=stacks, shapes=shapes
         )
         with recorder, first_batch(loader) as seen:
             yield recorder
         if not recorder.exported:
-            raise UsageError(
-                f"{recorder.done} steps are too few: recording {active} needs {wait + warmup + active}",
-                where=f"wait {wait} + warmup {warmup} + active {active}",
-                fix="call `recorder.step()` at the end of every step, and let the loop run longer or record less",
-            )
-        advisor = {
-            "schema_version": SCHEMA_VERSION,
-            "command": ["traces.collect.record"],
-            "device": device.type,
-            "batch_size": loader.batch_size if loader is not None else None,
-            "loader": describe_loader(loader) if loader is not None else None,
-            "dataset": describe_dataset(loader, seen.sample_bytes(loader)) if loader is not None else None,
-            "profiler": {"wait": wait, "warmup": warmup, "active": active},
-            "versions": describe_versions(),
-            **describe_process(),
-            **describe_timing(recorder),
-        }
-        write_atomically(output, clean_trace(raw.read_bytes(), advisor, Path.cwd()).content)
+            raise _too_few(recorder.done, wait, warmup, window)
+        advisor = _describe(device, loader, seen) | describe_recording(recorder, wait, warmup)
+        write_atomically(output, clean_trace(raw.read_bytes(), advisor, Path.cwd(), recorder.recorded).content)
+
+
+def _too_few(done: int, wait: int, warmup: int, window: Window) -> UsageError:
+    return UsageError(
+        f"{done} steps are too few: recording {window.least} needs {wait + warmup + window.least}",
+        where=f"wait {wait} + warmup {warmup} + active {window.least}",
+        fix="call `recorder.step()` at the end of every step, and let the loop run longer or record less",
+    )
+
+
+def _describe(device: torch.device, loader: DataLoader[Any] | None, seen: SeenBatch) -> dict[str, Any]:
+    """What the trace cannot say about a loop that is not ours."""
+    from traces.collect.metadata import (
+        SCHEMA_VERSION,
+        describe_dataset,
+        describe_loader,
+        describe_process,
+        describe_versions,
+    )
+
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "command": ["traces.collect.record"],
+        "device": device.type,
+        "batch_size": loader.batch_size if loader is not None else None,
+        "loader": describe_loader(loader) if loader is not None else None,
+        "dataset": describe_dataset(loader, seen.sample_bytes(loader)) if loader is not None else None,
+        "versions": describe_versions(),
+        **describe_process(),
+    }

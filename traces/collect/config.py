@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
+from traces.collect.window import LEAST_STEPS, MOST_STEPS, window_of
 from traces.errors import UsageError
 
 MODELS = ("mlp", "cnn", "resnet18")
@@ -40,11 +41,17 @@ class CollectConfig:
     epochs: Annotated[int | None, "Whole passes over the data, instead of --steps."] = None
     batch_size: Annotated[int, "Samples in a step."] = 64
     num_workers: Annotated[int, "Processes that load data; 0 loads in the training process."] = 0
+    in_memory: Annotated[
+        bool, "Transform the data once and take whole batches of them: the remedy for a slow loader."
+    ] = False
     pin_memory: Annotated[bool, "Load into page-locked memory; needs an accelerator."] = False
     non_blocking: Annotated[bool, "Copy to the device without waiting; useful with pinned memory."] = False
     wait: Annotated[int, "Steps that run before the profiler warms up: they hold the start-up costs."] = 20
     warmup: Annotated[int, "Steps the profiler runs without keeping events."] = 3
-    active: Annotated[int, "Steps to record."] = 6
+    active: Annotated[
+        int | None,
+        f"Steps to record. Default: {MOST_STEPS}, fewer where they are long: what a second holds, at least {LEAST_STEPS}.",
+    ] = None
     stacks: Annotated[bool, "Record Python frames: shows where, slows the steps down."] = False
     shapes: Annotated[bool, "Record the shapes and types of operator inputs."] = False
     data_dir: Annotated[Path | None, "Folder with torchvision's MNIST; otherwise digits are drawn and kept there."] = (
@@ -63,8 +70,8 @@ class CollectConfig:
 
     @property
     def schedule_steps(self) -> int:
-        """Steps up to and including the last recorded one."""
-        return self.wait + self.warmup + self.active
+        """Steps that a recording needs, up to and including the last recorded one."""
+        return self.wait + self.warmup + window_of(self.active).least
 
     def total_steps(self, steps_per_epoch: int) -> int:
         """How many steps to train in all, for a data set of `steps_per_epoch` batches.
@@ -74,11 +81,13 @@ class CollectConfig:
         """
         total = self.epochs * steps_per_epoch if self.epochs is not None else self.steps
         if total is None:
-            total = max(DEFAULT_STEPS[self.model], self.schedule_steps)
+            most = self.wait + self.warmup + window_of(self.active).most
+            total = max(DEFAULT_STEPS[self.model], most)
         if total < self.schedule_steps:
+            least = window_of(self.active).least
             raise UsageError(
-                what=f"{total} training steps are too few: recording {self.active} needs {self.schedule_steps} "
-                f"(wait {self.wait} + warmup {self.warmup} + active {self.active})",
+                what=f"{total} training steps are too few: recording {least} needs {self.schedule_steps} "
+                f"(wait {self.wait} + warmup {self.warmup} + active {least})",
                 where=f"{steps_per_epoch} steps make one epoch at batch size {self.batch_size}",
                 fix=f"use --steps {self.schedule_steps} or more, or a smaller --wait, --warmup or --active",
             )

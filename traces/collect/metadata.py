@@ -24,7 +24,7 @@ SCHEMA_VERSION = "1.0"
 def describe(
     config: CollectConfig, loader: DataLoader[Any], model: torch.nn.Module, device: torch.device, data_name: str
 ) -> dict[str, Any]:
-    """The run as JSON-able values; unknown is None. The step times come later, from `describe_timing`."""
+    """The run as JSON-able values; unknown is None. The recording itself comes later, from `describe_recording`."""
     samples = len(loader.dataset)  # type: ignore[arg-type]  # torch types a data set without its length
     images, _ = loader.dataset[0]
     return {
@@ -42,7 +42,6 @@ def describe(
             "sample_shape": list(images.shape),
             "sample_bytes": images.element_size() * images.numel(),
         },
-        "profiler": {"wait": config.wait, "warmup": config.warmup, "active": config.active},
         **describe_process(),
         "versions": describe_versions() | {"torchvision": str(torchvision.__version__)},
     }
@@ -73,16 +72,18 @@ def describe_versions() -> dict[str, Any]:
     }
 
 
-def describe_timing(recorder: Recorder) -> dict[str, Any]:
-    """Step times in ns with the profiler on and off (medians), and how much of the recorded ones the thread had no core.
+def describe_recording(recorder: Recorder, wait: int, warmup: int) -> dict[str, Any]:
+    """Steps recorded, their times in ns with the profiler on and off (medians), how much of them the thread had no core.
 
     None where no step was timed, or where the system does not tell.
     """
     return {
+        "profiler": {"wait": wait, "warmup": warmup, "active": recorder.recorded},
         "profiled_step_ns": recorder.profiled_step_ns,
         "unprofiled_step_ns": recorder.unprofiled_step_ns,
         "unprofiled_steps": recorder.unprofiled_steps,
         "core_wait_ratio": recorder.core_wait_ratio,
+        "samples": recorder.samples,
     }
 
 
@@ -94,7 +95,8 @@ def describe_loader(loader: DataLoader[Any]) -> dict[str, Any]:
         "pin_memory": loader.pin_memory,
         "persistent_workers": loader.persistent_workers,
         "prefetch_factor": loader.prefetch_factor,
-        "shuffle": isinstance(loader.sampler, torch.utils.data.RandomSampler),
+        # A sampler of whole batches holds the one that draws.
+        "shuffle": isinstance(getattr(loader.sampler, "sampler", loader.sampler), torch.utils.data.RandomSampler),
         "drop_last": loader.drop_last,
     }
 

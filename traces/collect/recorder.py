@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import statistics
 import time
+from multiprocessing import active_children
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import torch
-from torch.profiler import ProfilerActivity, profile, schedule
+from torch.profiler import ProfilerAction, ProfilerActivity, profile
 
+from traces.collect import trace_advisor_hook as hook
 from traces.collect.core_wait import CoreWait
+from traces.collect.window import Window
 
 UNPROFILED_STEPS = 20
 # Left out after the recorded steps, for caches and allocator to settle.
@@ -21,14 +25,14 @@ class Recorder:
     """Records the active steps of a schedule into a file and times steps before and after.
 
     Use as a context around the training loop and call `step` at the end of each step. After the last
-    active step the trace is exported and the profiler is off; the loop goes on undisturbed.
+    step of the window the trace is exported and the profiler is off; the loop goes on undisturbed.
 
     Args:
         path: file to export to, as torch writes it.
         device: CUDA events are recorded when it is a CUDA device.
         wait: steps before the warm-up.
         warmup: steps with the profiler on, its events thrown away.
-        active: steps to record.
+        window: how many steps to record.
         prefetched: batches that worker processes may have ready. The export takes some 100 ms, in
             which they fill their queue; the steps that find it full are not timed.
         stacks: record Python frames.
@@ -42,28 +46,31 @@ class Recorder:
         *,
         wait: int,
         warmup: int,
-        active: int,
+        window: Window,
         prefetched: int,
         stacks: bool,
         shapes: bool,
     ) -> None:
         self._path = path
+        self._wait = wait
         self._first_active = wait + warmup
-        self._end_active = wait + warmup + active
-        self._first_timed = self._end_active + max(SETTLE_STEPS, prefetched)
+        self._window = window
+        self._settle = max(SETTLE_STEPS, prefetched)
+        self._closed_at: int | None = None
         self._done = 0
         self._started_ns = time.perf_counter_ns()
         self._profiled_ns: list[int] = []
         self._unprofiled_ns: list[int] = []
         self._core_wait = CoreWait()
         self._core_wait_ratio: float | None = None
+        self._before: dict[str, Any] | None = None
+        self._samples: dict[str, Any] | None = None
         activities = [ProfilerActivity.CPU]
         if device.type == "cuda":
             activities.append(ProfilerActivity.CUDA)
         self._profiler = profile(
             activities=activities,
-            # repeat=1: without it the next cycle throws the recorded steps away.
-            schedule=schedule(wait=wait, warmup=warmup, active=active, repeat=1),
+            schedule=self._action,
             on_trace_ready=self._export,
             record_shapes=shapes,
             with_stack=stacks,
@@ -78,27 +85,54 @@ class Recorder:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._done < self._end_active:
+        if self._closed_at is not None:
+            return
+        if len(self._profiled_ns) < self._window.least:
             self._profiler.on_trace_ready = None  # cut short: half a window is not a trace
             self._profiler.stop()
+        else:
+            self._close()
 
     def step(self) -> None:
         """Mark the end of a training step."""
         duration_ns = time.perf_counter_ns() - self._started_ns
-        if self._first_active <= self._done < self._end_active:
-            self._profiled_ns.append(duration_ns)
-        elif self._done >= self._first_timed and len(self._unprofiled_ns) < UNPROFILED_STEPS:
+        if self._closed_at is None:
+            self._step_profiled(duration_ns)
+        elif self._done >= self._closed_at + self._settle and len(self._unprofiled_ns) < UNPROFILED_STEPS:
             self._unprofiled_ns.append(duration_ns)
-        if self._done == self._end_active - 1:
-            self._core_wait_ratio = self._core_wait.ratio()
-        if self._done < self._end_active:
-            self._profiler.step()
+        self._sample()
         self._done += 1
-        if self._done == self._first_active:
-            self._core_wait = CoreWait()
-        if self._done == self._end_active:
-            self._profiler.stop()
         self._started_ns = time.perf_counter_ns()
+
+    def _step_profiled(self, duration_ns: int) -> None:
+        """A step ended while the profiler was on, or about to be."""
+        if self._done >= self._first_active:
+            self._profiled_ns.append(duration_ns)
+            if self._window.is_full(len(self._profiled_ns), sum(self._profiled_ns)):
+                self._close()
+                return
+        self._profiler.step()
+        if self._done + 1 == self._first_active:
+            self._core_wait = CoreWait()
+
+    def _sample(self) -> None:
+        """Look at memory, cores and disk where the timing of steps without the profiler begins and ends."""
+        if self._closed_at is not None and self._before is None and self._done + 1 >= self._closed_at + self._settle:
+            self._before = hook.usage([child.pid for child in active_children() if child.pid is not None])
+        elif self._before is not None and self._samples is None and len(self._unprofiled_ns) == UNPROFILED_STEPS:
+            self._samples = hook.difference(self._before, hook.usage(list(self._before["workers"])))
+
+    def _close(self) -> None:
+        """Turn the profiler off and export. `stop`, not `step`: that would begin the mark of one more step."""
+        self._core_wait_ratio = self._core_wait.ratio()
+        self._profiler.stop()
+        self._closed_at = self._done + 1
+
+    def _action(self, step: int) -> ProfilerAction:
+        """What the profiler does in a step; it records until it is stopped."""
+        if step < self._wait:
+            return ProfilerAction.NONE
+        return ProfilerAction.WARMUP if step < self._first_active else ProfilerAction.RECORD
 
     @property
     def done(self) -> int:
@@ -107,13 +141,20 @@ class Recorder:
 
     @property
     def exported(self) -> bool:
-        """Whether all active steps are in the file."""
-        return self._done >= self._end_active
+        """Whether the steps are in the file."""
+        return self._closed_at is not None
+
+    @property
+    def recorded(self) -> int:
+        """How many whole steps are in the file, or will be."""
+        return len(self._profiled_ns)
 
     @property
     def measuring(self) -> bool:
         """Whether the coming step is measured, so that nothing else should run beside it."""
-        return self._first_active <= self._done < self._first_timed + UNPROFILED_STEPS
+        if self._closed_at is None:
+            return self._done >= self._first_active
+        return self._done < self._closed_at + self._settle + UNPROFILED_STEPS
 
     @property
     def profiled_step_ns(self) -> int | None:
@@ -129,6 +170,11 @@ class Recorder:
     def unprofiled_steps(self) -> int:
         """How many steps `unprofiled_step_ns` is the median of."""
         return len(self._unprofiled_ns)
+
+    @property
+    def samples(self) -> dict[str, Any] | None:
+        """Memory, cores and disk used while steps were timed, all child processes being taken for workers; None before."""
+        return self._samples
 
     @property
     def core_wait_ratio(self) -> float | None:

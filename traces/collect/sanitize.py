@@ -6,6 +6,7 @@ torch writes the host's name and the path of the file into every trace. Keys are
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ import msgspec
 from traces.allowed import DISTRIBUTED_KEYS, is_allowed
 from traces.collect.paths import PathCleaner
 
+_MARK = "ProfilerStep#"
+_IS_MARK = re.compile(rf"{_MARK}\d+")
 _Document = dict[str, msgspec.Raw]
 _decode_document = msgspec.json.Decoder(_Document).decode
 _decode_events = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -40,7 +43,7 @@ class CleanTrace(msgspec.Struct, frozen=True):
     steps: int
 
 
-def clean_trace(content: bytes, advisor: dict[str, Any], project: Path) -> CleanTrace:
+def clean_trace(content: bytes, advisor: dict[str, Any], project: Path, whole_steps: int | None = None) -> CleanTrace:
     """Rewrite an exported trace with what may be shared, and `advisor` as its metadata.
 
     Events are kept byte for byte (a decimal time stamp read as a float may lose digits) but for the
@@ -50,6 +53,7 @@ def clean_trace(content: bytes, advisor: dict[str, Any], project: Path) -> Clean
         content: what `export_chrome_trace` wrote.
         advisor: the metadata document.
         project: folder that paths become relative to.
+        whole_steps: how many steps were recorded to their end: the mark of one that was cut short is left out. None for all.
 
     Raises:
         msgspec.DecodeError: `content` is not a trace in JSON.
@@ -57,6 +61,10 @@ def clean_trace(content: bytes, advisor: dict[str, Any], project: Path) -> Clean
     document = _decode_document(content)
     cleaner = PathCleaner(project)
     events = [_clean_event(raw, cleaner) for raw in _decode_events(document.pop("traceEvents"))]
+    names = msgspec.json.decode(msgspec.json.encode(events), type=list[_Event])
+    torn = _torn(names, whole_steps) if whole_steps is not None else frozenset()
+    if torn:
+        events = [raw for raw, event in zip(events, names, strict=True) if event.name not in torn]
     kept: dict[str, Any] = {}
     for key, raw in document.items():
         value = _clean_value(key, raw)
@@ -64,9 +72,14 @@ def clean_trace(content: bytes, advisor: dict[str, Any], project: Path) -> Clean
             kept[key] = value
     kept["advisor"] = advisor
     kept["traceEvents"] = events
-    names = msgspec.json.decode(msgspec.json.encode(events), type=list[_Event])
-    steps = sum(event.name.startswith("ProfilerStep#") and event.cat == "user_annotation" for event in names)
-    return CleanTrace(msgspec.json.encode(kept), len(events), steps)
+    marks = [event.name for event in names if event.name.startswith(_MARK) and event.cat == "user_annotation"]
+    return CleanTrace(msgspec.json.encode(kept), len(events), sum(name not in torn for name in marks))
+
+
+def _torn(names: list[_Event], whole_steps: int) -> frozenset[str]:
+    """Names of the marks after so many steps: of what began when the loop, or the recording, was ended in its middle."""
+    numbers = {int(event.name[len(_MARK) :]) for event in names if _IS_MARK.fullmatch(event.name)}
+    return frozenset(f"{_MARK}{number}" for number in sorted(numbers)[whole_steps:])
 
 
 def _clean_value(key: str, raw: msgspec.Raw) -> Any:

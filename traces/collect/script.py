@@ -21,6 +21,7 @@ from traces.collect.evidence import where_table
 from traces.collect.output import check_writable, write_atomically
 from traces.collect.sanitize import clean_trace
 from traces.collect.script_config import Recording, ScriptConfig, ScriptResult, Verdict
+from traces.collect.window import LONG_NS, window_of
 from traces.errors import UsageError
 
 HOOK = Path(__file__).with_name("trace_advisor_hook.py")
@@ -46,8 +47,7 @@ def collect_script(config: ScriptConfig, judge: Judge) -> ScriptResult:
     with tempfile.TemporaryDirectory(prefix="advisor-") as scratch:
         run = _Run(config, judge, Path(scratch))
         settings = Path(scratch) / "settings.json"
-        names = ("wait", "warmup", "active", "stacks", "shapes", "stop", "evidence", "timed", "patience_s", "window_s")
-        settings.write_text(json.dumps({name: getattr(config, name) for name in names} | {"folder": scratch}))
+        settings.write_text(json.dumps(_settings(config) | {"folder": scratch}))
         words = [*(["-m"] if config.module else []), config.target, *config.arguments]
         with _left_to_the_script() as started:
             process = subprocess.Popen([python, str(HOOK), str(settings), *words])
@@ -62,12 +62,24 @@ def collect_script(config: ScriptConfig, judge: Judge) -> ScriptResult:
         return run.result(process.returncode)
 
 
+def _settings(config: ScriptConfig) -> dict[str, Any]:
+    """What the hook is told."""
+    names = ("wait", "warmup", "stacks", "shapes", "stop", "evidence", "timed", "patience_s", "window_s")
+    window = window_of(config.active)
+    return {name: getattr(config, name) for name in names} | {
+        "least": window.least,
+        "most": window.most,
+        "long_ns": LONG_NS,
+    }
+
+
 def _check(config: ScriptConfig) -> str:
     """The interpreter; raises UsageError for what can be known before anything runs."""
     check_writable(config.output)
     for name, least in (("wait", 0), ("warmup", 0), ("active", 1)):
-        if getattr(config, name) < least:
-            raise UsageError(f"--{name} must be at least {least}, not {getattr(config, name)}")
+        value = getattr(config, name)
+        if value is not None and value < least:
+            raise UsageError(f"--{name} must be at least {least}, not {value}")
     if not config.module and not Path(config.target).is_file():
         what = "is a folder, not a script" if Path(config.target).is_dir() else "does not exist"
         raise UsageError(
@@ -139,12 +151,13 @@ class _Run:
     def write(self, status: dict[str, Any]) -> Recording | None:
         """Rewrite what a process exported, and grade it; None where the export is broken."""
         advisor = {"schema_version": _SCHEMA_VERSION, "command": self.config.command(), **status["advisor"]}
-        profiler = {name: getattr(self.config, name) for name in ("wait", "warmup", "active")}
+        profiler = {"wait": self.config.wait, "warmup": self.config.warmup, "active": status["recorded_steps"]}
         advisor |= {"profiler": profiler, "non_blocking": None, **describe_cores()}
         if status["evidence"]:
             advisor["where"] = where_table(self.folder / f"evidence-{status['pid']}.json", self.roots())
         try:
-            clean = clean_trace((self.folder / status["recorded"]).read_bytes(), advisor, Path.cwd())
+            raw = (self.folder / status["recorded"]).read_bytes()
+            clean = clean_trace(raw, advisor, Path.cwd(), status["recorded_steps"])
         except (OSError, msgspec.DecodeError) as error:
             self.broken = (
                 f"the profiler left no whole trace ({error}): the disk may be full, or a limit on file sizes be set"
@@ -187,7 +200,8 @@ class _Run:
     def explain(self, status: int) -> tuple[str, str]:
         """Why nothing was recorded, and what to do."""
         said = self.statuses()
-        needed = self.config.wait + self.config.warmup + self.config.active
+        least = window_of(self.config.active).least
+        needed = self.config.wait + self.config.warmup + least
         steps = max((max(one["counts"].values()) for one in said), default=0)
         problem = self.broken or next((one["problem"] for one in said if one["problem"]), "")
         if problem:
@@ -214,7 +228,7 @@ class _Run:
             )
         return (
             f"the script ended after {steps} steps; a recording needs {needed} "
-            f"(wait {self.config.wait} + warmup {self.config.warmup} + active {self.config.active})",
+            f"(wait {self.config.wait} + warmup {self.config.warmup} + active {least})",
             "let it run longer, or use a smaller --wait, --warmup or --active",
         )
 

@@ -18,7 +18,7 @@ class ScriptConfig:
         output: File to write; the rank is put into its name where there are several.
         wait: Steps to skip at least; fewer where the loader shows that an epoch has few.
         warmup: Steps the profiler runs without keeping events.
-        active: Steps to record.
+        active: Steps to record; None for as many as are short.
         stacks: Record Python frames.
         shapes: Record the shapes of operator inputs.
         stop: End the script once all is recorded.
@@ -35,7 +35,7 @@ class ScriptConfig:
     output: Path = Path("trace.json")
     wait: int = 10
     warmup: int = 3
-    active: int = 6
+    active: int | None = None
     stacks: bool = False
     shapes: bool = False
     stop: bool = False

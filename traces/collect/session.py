@@ -17,17 +17,22 @@ from torchvision import datasets, transforms
 from traces.collect.config import CollectConfig
 from traces.collect.cores import usable_cores
 from traces.collect.data import DataSource, find_data
+from traces.collect.experiment.data import build_loader
+from traces.collect.experiment.methods import Setup
 from traces.collect.loop import EpochLoss, Training, train
-from traces.collect.metadata import describe, describe_timing
+from traces.collect.lost_worker import lost_workers_told
+from traces.collect.metadata import describe, describe_recording
 from traces.collect.models import build_model
 from traces.collect.output import write_atomically
 from traces.collect.recorder import Recorder
 from traces.collect.run import CollectResult, Progress, Say
 from traces.collect.sanitize import clean_trace
+from traces.collect.window import window_of
 from traces.errors import UsageError
 
 # Mean and deviation of MNIST's pixels, the numbers everybody uses.
 _NORMALIZE = ((0.1307,), (0.3081,))
+_LOST_WORKER_FIX = "try again; if it happens again use --num-workers 0, or give the container more shared memory"
 
 
 def record_session(config: CollectConfig, progress: Progress, say: Say) -> CollectResult:
@@ -95,6 +100,11 @@ def _notes(config: CollectConfig, device: torch.device) -> Iterator[str]:
 
 def _build_loader(config: CollectConfig, source: DataSource, device: torch.device) -> DataLoader[Any]:
     transform = transforms.Compose([transforms.ToTensor(), transforms.Normalize(*_NORMALIZE)])
+    if config.in_memory:
+        setup = Setup(
+            data="memory", batch_size=config.batch_size, num_workers=config.num_workers, pin_memory=config.pin_memory
+        )
+        return build_loader(setup, source, pin=device.type != "cpu")
     return DataLoader(
         datasets.MNIST(str(source.root), train=True, download=False, transform=transform),
         batch_size=config.batch_size,
@@ -110,7 +120,7 @@ def _recorder(config: CollectConfig, raw: Path, device: torch.device, loader: Da
         device,
         wait=config.wait,
         warmup=config.warmup,
-        active=config.active,
+        window=window_of(config.active),
         prefetched=loader.num_workers * (loader.prefetch_factor or 0),
         stacks=config.stacks,
         shapes=config.shapes,
@@ -130,9 +140,9 @@ def _train(
         say(f"Epoch {epoch.epoch} | Average Loss: {epoch.average_loss:.6f}{partial}")
 
     try:
-        with recorder:
+        with recorder, lost_workers_told(loader.num_workers, "recording the reference loop", _LOST_WORKER_FIX):
             train(training, loader, total, on_step, on_epoch)
-    except RuntimeError as error:  # torch has no narrower type for a lost worker
+    except RuntimeError as error:  # torch has no narrower type for all it tells this way
         explained = _explain_failure(error)
         if explained is None:
             raise
@@ -144,12 +154,6 @@ def _explain_failure(error: RuntimeError) -> UsageError | None:
     first_line = str(error).partition("\n")[0]
     if isinstance(error, torch.OutOfMemoryError):
         return UsageError(what=f"the device's memory is full: {first_line}", fix="use a smaller --batch-size")
-    if "DataLoader worker" in first_line:
-        return UsageError(
-            what=first_line,
-            why="the system ended a worker process: too little memory, or a container with a small /dev/shm",
-            fix="use --num-workers 0, or give the container more shared memory",
-        )
     return None
 
 
@@ -160,7 +164,8 @@ def _write(config: CollectConfig, raw: Path, advisor: dict[str, Any], recorder: 
     without the profiler are timed only after it.
     """
     try:
-        clean = clean_trace(raw.read_bytes(), advisor | describe_timing(recorder), Path.cwd())
+        recording = describe_recording(recorder, config.wait, config.warmup)
+        clean = clean_trace(raw.read_bytes(), advisor | recording, Path.cwd(), recorder.recorded)
     except (OSError, msgspec.DecodeError) as error:
         raise UsageError(
             what=f"the profiler left no whole trace: {error}",

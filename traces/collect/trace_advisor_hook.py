@@ -30,6 +30,7 @@ FAILURES = (RuntimeError, OSError, ValueError, TypeError, AttributeError, Import
 PREFERENCE = {"time": 0, "loader": 1, "optimizer": 2}
 BATCHES_WITHOUT_OPTIMIZER = 32
 SETTLE_STEPS = 8
+START_S = 60.0
 
 
 class StopScript(SystemExit):
@@ -67,6 +68,7 @@ class Watcher:
         """Forget the steps seen, and record again from the next on."""
         self.phase = "skip"
         self.number = 0
+        self.most = 0
         self.profiler: Any = None
         self.recent: list[int] = []
         self.profiled: list[int] = []
@@ -131,25 +133,43 @@ class Watcher:
         if torch.autograd._profiler_enabled():
             self.problem = "the script runs a profiler of its own, and only one can run at a time"
             return
-        self.start_profiler(
-            self.settings["warmup"], self.settings["active"], self.settings["stacks"], self.settings["shapes"]
-        )
+        self.most = self.room()
+        self.start_profiler(self.settings["warmup"], self.settings["stacks"], self.settings["shapes"])
         self.phase, self.number, self.batches, self.problem = "profile", 0, 0, ""
 
     def enough(self) -> int:
         """Steps to skip: fewer where the loader says that an epoch has few, as a script may run one epoch alone."""
         with contextlib.suppress(*FAILURES):
-            needed = self.settings["warmup"] + self.settings["active"] + 1
-            return int(max(2, min(self.skip, len(self.loader) * max(1, self.number) // max(1, self.batches) - needed)))
+            needed = self.settings["warmup"] + self.settings["least"] + 1
+            return int(max(2, min(self.skip, self.epoch() - needed)))
         return self.skip
+
+    def epoch(self) -> int:
+        """Steps of an epoch, by what the loader says; fails where it says nothing."""
+        return int(len(self.loader) * max(1, self.number) // max(1, self.batches))
+
+    def room(self) -> int:
+        """Steps to record at most: where no second epoch was seen yet, a third of those that are left, to have some to time."""
+        with contextlib.suppress(*FAILURES):
+            left = self.epoch() - self.number - self.settings["warmup"] - SETTLE_STEPS
+            if left > 0:
+                return int(max(self.settings["least"], min(self.settings["most"], left // 3)))
+        return int(self.settings["most"])
+
+    def full(self) -> bool:
+        """Whether enough steps are recorded."""
+        steps = len(self.profiled)
+        return steps >= self.most or (
+            steps >= self.settings["least"] and sum(self.profiled) >= self.settings["long_ns"]
+        )
 
     def steady(self) -> bool:
         """Whether the last three steps took about as long as each other; after three times the wait it no longer matters."""
         last = self.recent[-3:]
         return self.number >= 3 * self.skip or max(last) < 2 * min(last) or self.enough() < self.skip
 
-    def start_profiler(self, warmup: int, active: int, stacks: bool, shapes: bool) -> None:
-        """Turn the profiler on, for devices that are in use."""
+    def start_profiler(self, warmup: int | None, stacks: bool, shapes: bool) -> None:
+        """Turn the profiler on, for devices that are in use; it records until it is stopped. None: without marks of steps."""
         torch: Any = sys.modules["torch"]
         kinds = torch.profiler.ProfilerActivity
         activities = [kinds.CPU]
@@ -157,7 +177,8 @@ class Watcher:
             module = getattr(torch, name, None)
             if module is not None and module.is_initialized() and hasattr(kinds, name.upper()):
                 activities.append(getattr(kinds, name.upper()))
-        schedule = torch.profiler.schedule(wait=0, warmup=warmup, active=active, repeat=1) if active else None
+        action = torch.profiler.ProfilerAction
+        schedule = None if warmup is None else lambda step: action.WARMUP if step < warmup else action.RECORD
         self.profiler = torch.profiler.profile(
             activities=activities,
             schedule=schedule,
@@ -169,25 +190,24 @@ class Watcher:
 
     def in_profile(self, duration: int) -> None:
         """The profiler is on: warming up, then recording."""
-        total = self.settings["warmup"] + self.settings["active"]
         if self.number > self.settings["warmup"]:
             self.profiled.append(duration)
-        if self.number == total:
+        if self.profiled and self.full():
             self.core_wait_ratio = _share_waited(self.without_core, _without_core())
+            self.details = self.describe()
+            self.profiler.stop()  # not `step`: that would begin the mark of one more step
+            self.profiler, self.phase, self.number = None, "settle", 0
+            self.tell()
+            return
         self.profiler.step()
         if self.number == self.settings["warmup"]:
             self.without_core = _without_core()
-        if self.number == total:
-            self.details = self.describe()
-            self.profiler.stop()
-            self.profiler, self.phase, self.number = None, "settle", 0
-            self.tell()
 
     def in_settle(self, duration: int) -> None:
         """The export took a while, in which workers filled their queue; the steps that find it full are not timed."""
         ready = getattr(self.loader, "num_workers", 0) * (getattr(self.loader, "prefetch_factor", 0) or 0)
         if self.number >= max(SETTLE_STEPS, ready):
-            self.phase, self.before = "time", self.usage()
+            self.phase, self.before = "time", usage(self.workers())
 
     def in_time(self, duration: int) -> None:
         """The profiler is off: what do steps take without it?"""
@@ -196,15 +216,16 @@ class Watcher:
             self.end_timing()
             self.phase = "verdict"
             if self.settings["evidence"]:
-                self.start_profiler(1, 2, True, True)
+                self.start_profiler(1, True, True)
                 self.phase, self.number = "evidence", 0
             else:
                 self.finish()
 
     def in_evidence(self, duration: int) -> None:
         """A second pass with stacks and shapes, to see where; never to see how much."""
-        self.profiler.step()
-        if self.number == 3:
+        if self.number < 3:
+            self.profiler.step()
+        else:
             self.profiler.stop()
             self.profiler, self.phase = None, "verdict"
             self.finish()
@@ -261,7 +282,7 @@ class Watcher:
     def end_timing(self) -> None:
         """Settle what the steps without the profiler took."""
         if self.timed and self.before:
-            self.details["samples"] = _difference(self.before, self.usage())
+            self.details["samples"] = difference(self.before, usage(self.workers()))
             self.before = {}
 
     # What the parent hears.
@@ -307,7 +328,7 @@ class Watcher:
         torch: Any = sys.modules["torch"]
         loader = self.loader
         groups = getattr(self.optimizer, "param_groups", ())
-        steps = max(1, self.settings["warmup"] + self.settings["active"])
+        steps = max(1, self.number)
         per_batch = getattr(loader, "batch_size", None) or _inner(loader, "batch_sampler", "batch_size")
         data: Any = getattr(loader, "dataset", None)
         with contextlib.suppress(*FAILURES):
@@ -347,14 +368,18 @@ class Watcher:
             },
         }
 
-    def usage(self) -> dict[str, Any]:
-        """CPU seconds, bytes read and memory of this process and of the loader's workers, now."""
-        workers = [worker.pid for worker in getattr(self.iterator, "_workers", ())]
-        return {
-            "at": time.monotonic(),
-            "own": _process(os.getpid()),
-            "workers": {pid: _process(pid) for pid in workers},
-        }
+    def workers(self) -> list[int]:
+        """Processes of the loader in use."""
+        return [worker.pid for worker in getattr(self.iterator, "_workers", ())]
+
+
+def usage(workers: list[int]) -> dict[str, Any]:
+    """CPU seconds, bytes read and memory of this process and of a loader's workers, now."""
+    return {
+        "at": time.monotonic(),
+        "own": _process(os.getpid()),
+        "workers": {pid: _process(pid) for pid in workers},
+    }
 
 
 def _world() -> tuple[int | None, int]:
@@ -423,7 +448,7 @@ def _process(pid: int) -> dict[str, int] | None:
     return None
 
 
-def _difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+def difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     """What was used between two moments, as rates."""
     seconds = max(after["at"] - before["at"], 1e-9)
     pairs = [(before["own"], after["own"])]
@@ -604,6 +629,8 @@ def _by_time(watcher: Watcher) -> None:
     if number is None or signal.getsignal(number) != signal.SIG_DFL:
         return
 
+    started = threading.Event()
+
     def toggle(*_: Any) -> None:
         with contextlib.suppress(*FAILURES):
             if watcher.phase == "window":
@@ -613,14 +640,20 @@ def _by_time(watcher: Watcher) -> None:
                 watcher.tell()
             elif not watcher.source and not sys.modules["torch"].autograd._profiler_enabled():
                 watcher.source = "time"
-                watcher.start_profiler(0, 0, watcher.settings["stacks"], watcher.settings["shapes"])
+                watcher.start_profiler(None, watcher.settings["stacks"], watcher.settings["shapes"])
                 watcher.phase = "window"
+                started.set()
 
     def wait() -> None:
-        for seconds in (watcher.settings["patience_s"], watcher.settings["window_s"]):
-            time.sleep(seconds)
-            if signal.getsignal(number) is toggle and watcher.source in ("", "time"):
-                signal.pthread_kill(threading.main_thread().ident or 0, number)
+        time.sleep(watcher.settings["patience_s"])
+        ask()
+        started.wait(START_S)  # on a busy machine it takes longer than the window
+        time.sleep(watcher.settings["window_s"])
+        ask()
+
+    def ask() -> None:
+        if signal.getsignal(number) is toggle and watcher.source in ("", "time"):
+            signal.pthread_kill(threading.main_thread().ident or 0, number)
 
     signal.signal(number, toggle)
     threading.Thread(target=wait, daemon=True, name=NAME).start()

@@ -138,3 +138,23 @@ def test_augmentation_is_not_to_be_frozen(draws: int, state: State) -> None:
 def test_the_fix_names_the_batch_of_this_run() -> None:
     assert "batch_size=8," in judged(RULE, world(advisor=SMALL)).finding.fix[1].code
     assert "batch_size=batch_size," in judged(RULE, world()).finding.fix[1].code
+
+
+def whole_batches(*, by_batch: bool) -> TraceBuilder:
+    """The ops of a batch that is taken from memory in one go; `by_batch`: recorded so, else a loader of 8 samples."""
+    batch = None if by_batch else 8
+    builder = TraceBuilder(None, advisor=SMALL | {"loader": {"batch_size": batch}, "batch_size": 8})
+    for number in range(3):
+        at = number * 2_000
+        builder.step(number, at, 2_000).loader(at, 800)
+        builder.op("aten::index", at, 300)
+        builder.op("aten::index", at + 400, 300)
+        builder.op("aten::linear", at + 800, 1_200)
+    return builder
+
+
+def test_batches_that_are_made_whole_are_not_loaded_one_by_one() -> None:
+    answer = run(RULE, whole_batches(by_batch=True))
+    assert answer.state is State.CLEAR
+    assert "whole batches" in answer.reason
+    assert judged(RULE, whole_batches(by_batch=False)).ns_per_step == 800_000

@@ -16,7 +16,7 @@ from traces.errors import UsageError
 def test_defaults_are_the_reference_baseline() -> None:
     config = CollectConfig()
     assert (config.model, config.batch_size, config.num_workers, config.pin_memory) == ("mlp", 64, 0, False)
-    assert config.active == 6
+    assert (config.active, config.in_memory) == (None, False)
 
 
 def test_all_problems_are_told_at_once() -> None:
@@ -68,7 +68,8 @@ def test_an_epoch_shorter_than_the_schedule_is_too_few_steps() -> None:
         (CollectConfig(), 200),
         (CollectConfig(epochs=2), 400),
         (CollectConfig(steps=29), 29),
-        (CollectConfig(wait=300), 309),
+        (CollectConfig(wait=300), 327),
+        (CollectConfig(wait=300, active=6), 309),
     ],
 )
 def test_total_steps(config: CollectConfig, steps: int) -> None:

@@ -30,6 +30,19 @@ def test_only_known_top_level_keys_stay() -> None:
     assert cleaned == kept | {"advisor": {"model": "mlp"}, "traceEvents": []}
 
 
+def test_the_mark_of_a_step_that_was_cut_short_is_dropped() -> None:
+    names = [("ProfilerStep#9", "user_annotation"), ("ProfilerStep#10", "user_annotation"), ("aten::mm", "cpu_op")]
+    names += [("ProfilerStep#10", "gpu_user_annotation"), ("ProfilerStep#mine", "user_annotation")]
+    events = [{"name": name, "cat": cat} for name, cat in names]
+    content = msgspec.json.encode({"traceEvents": events})
+    cut = clean_trace(content, {}, PROJECT, whole_steps=1)
+    kept = [event["name"] for event in msgspec.json.decode(cut.content)["traceEvents"]]
+    assert kept == ["ProfilerStep#9", "aten::mm", "ProfilerStep#mine"]
+    assert cut.events == 3
+    assert clean_trace(content, {}, PROJECT, whole_steps=2).events == 5
+    assert clean_trace(content, {}, PROJECT).events == 5
+
+
 def test_a_version_that_is_no_plain_value_is_dropped() -> None:
     assert "my_version" not in _clean({"my_version": {"path": "secret"}})
 

@@ -42,10 +42,11 @@ def test_a_script_is_recorded_and_not_disturbed(tmp_path: Path, capfd: pytest.Ca
     assert said.out == "trained 60 __main__ True ['60', '7', '--token=hush']\n"
     assert said.err == ""
     (recording,) = result.recordings
-    assert (recording.source, recording.steps, recording.path) == ("optimizer", 6, tmp_path / "t.json")
+    assert (recording.source, recording.steps, recording.path) == ("optimizer", 13, tmp_path / "t.json")
     names, advisor = _trace(recording.path)
-    assert sum(name == "Optimizer.step#Adam.step" for name in names) == 6
-    assert sum(name.startswith("enumerate(DataLoader)") for name in names) == 6
+    assert sum(name == "Optimizer.step#Adam.step" for name in names) == 13
+    assert sum(name.startswith("enumerate(DataLoader)") for name in names) == 13
+    assert advisor["profiler"] == {"wait": 10, "warmup": 3, "active": 13}
     assert advisor["loader"]["num_workers"] == 0
     assert advisor["dataset"] == {"name": "TensorDataset", "length": 480, "sample_bytes": 80}
     assert advisor["steps"] == {"source": "optimizer", "batches_per_step": 1.0}
@@ -64,7 +65,7 @@ def test_a_script_is_recorded_and_not_disturbed(tmp_path: Path, capfd: pytest.Ca
 
 
 def test_gradient_accumulation_and_two_optimizers_make_one_step(tmp_path: Path) -> None:
-    (recording,) = _collect(tmp_path, "accumulate.py").recordings
+    (recording,) = _collect(tmp_path, "accumulate.py", active=6).recordings
     names, advisor = _trace(recording.path)
     assert recording.steps == 6
     assert advisor["steps"] == {"source": "optimizer", "batches_per_step": 4.0}
@@ -74,7 +75,7 @@ def test_gradient_accumulation_and_two_optimizers_make_one_step(tmp_path: Path) 
 def test_without_optimizer_batches_are_steps(tmp_path: Path) -> None:
     (recording,) = _collect(tmp_path, "evaluate.py").recordings
     _, advisor = _trace(recording.path)
-    assert (recording.source, recording.steps, advisor["loader"]["num_workers"]) == ("loader", 6, 1)
+    assert (recording.source, recording.steps, advisor["loader"]["num_workers"]) == ("loader", 9, 1)
     samples = advisor["samples"]
     assert len(samples["worker_cpu_ratio"]) == 1
     assert 0 < samples["memory"]["available_bytes"] <= samples["memory"]["total_bytes"]
@@ -91,7 +92,7 @@ def test_without_steps_a_time_is_recorded(tmp_path: Path) -> None:
 @pytest.mark.scripts
 def test_few_steps_are_skipped_where_an_epoch_is_short(tmp_path: Path) -> None:
     (recording,) = _collect(tmp_path, "plain.py", "13").recordings
-    assert recording.steps == 6
+    assert recording.steps == 7  # 3 skipped, 3 of warm-up
 
 
 @pytest.mark.scripts
@@ -120,7 +121,7 @@ def test_a_poor_recording_is_made_once_more_and_stop_ends_the_script(
 
     result = _collect(tmp_path, "plain.py", "100000", stop=True, judge=judge)
     assert len(asked) == 2
-    assert [(recording.verdict.usable, recording.steps) for recording in result.recordings] == [(False, 6)]
+    assert [(recording.verdict.usable, recording.steps) for recording in result.recordings] == [(False, 24)]
     assert (result.status, capfd.readouterr().out) == (0, "")
 
 
@@ -154,13 +155,13 @@ def test_nothing_to_record_is_told(tmp_path: Path, script: str, problem: str) ->
 @pytest.mark.scripts
 def test_another_profiler_goes_first(tmp_path: Path) -> None:
     result = _collect(tmp_path, "profiles_late.py")
-    assert (result.status, result.recordings[0].steps) == (0, 6)
+    assert (result.status, result.recordings[0].steps) == (0, 22)  # after the other, to the script's end
 
 
 @pytest.mark.parametrize("how", ["fork", pytest.param("spawn", marks=pytest.mark.scripts)])
 def test_training_in_a_child_process(tmp_path: Path, how: str) -> None:
     (recording,) = _collect(tmp_path, "forks.py", how).recordings
-    assert recording.steps == 6
+    assert recording.steps == 24
 
 
 @pytest.mark.scripts
@@ -169,7 +170,7 @@ def test_one_file_per_rank(tmp_path: Path) -> None:
     result = _collect(tmp_path, "torch.distributed.run", *launch, module=True)
     assert result.status == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["t.rank0.json", "t.rank1.json"]
-    assert [recording.steps for recording in result.recordings] == [6, 6]
+    assert [recording.steps for recording in result.recordings] == [24, 24]
 
 
 @pytest.mark.parametrize("sources", [("time", "optimizer", "optimizer"), ("time", "time")])

@@ -64,8 +64,9 @@ class MethodResult:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A method that cannot run here, and why."""
+    """A method that cannot run here, or that did not come to its end, and why."""
 
     name: str
     title: str
     reason: str
+    failed: bool = False

@@ -10,6 +10,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,14 +20,17 @@ from traces.collect.cores import usable_cores
 from traces.collect.data import find_data
 from traces.collect.experiment.methods import METHODS, Method, Setup
 from traces.collect.experiment.result import MethodResult, Skipped
+from traces.collect.lost_worker import lost_workers_told
 from traces.collect.output import check_writable
 from traces.collect.run import Progress
+from traces.collect.window import MOST_STEPS
 from traces.errors import UsageError
 
 if TYPE_CHECKING:
     from traces.collect.experiment.training import Trainer
 
-_RECORDED_STEPS = 45
+# Those that are skipped, recorded and let pass, and twenty to be timed without the profiler.
+_RECORDED_STEPS = 5 + 3 + MOST_STEPS + 8 + 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,8 +101,9 @@ def run_experiment(config: ExperimentConfig, progress: Progress) -> Iterator[Met
     check_writable(config.output / "standard.json")
     source = find_data(config.data_dir, progress)
     chosen = config.chosen()
-    reasons = {method: _missing(method, device.type) for method in chosen}
-    runs = [method for method in chosen if not reasons[method]]
+    reasons = {method: reason for method in chosen if (reason := _missing(method, device.type))}
+    failures: dict[Method, str] = {}
+    runs = [method for method in chosen if method not in reasons]
     done, total = 0, len(runs) * (config.repeats + 1)
 
     def make(method: Method, seed: int) -> Trainer:
@@ -112,13 +117,33 @@ def run_experiment(config: ExperimentConfig, progress: Progress) -> Iterator[Met
     times: dict[Method, list[_Repeat]] = {method: [] for method in runs}
     for repeat in range(config.repeats):
         for method in runs:
-            times[method].append(_time(config, method, repeat, make(method, config.seed + repeat)))
+            if method not in failures:
+                with _going_on_without(method, failures):
+                    times[method].append(_time(config, method, repeat, make(method, config.seed + repeat)))
     for method in chosen:
-        if reasons[method]:
-            yield Skipped(method.name, method.title, reasons[method])
-        else:
-            yield _record(config, method, make(method, config.seed), times[method])
+        result: MethodResult | None = None
+        if method in runs and method not in failures:
+            with _going_on_without(method, failures):
+                result = _record(config, method, make(method, config.seed), times[method])
+        reason = reasons.get(method) or failures.get(method, "")
+        yield result or Skipped(method.name, method.title, reason, failed=method in failures)
     progress(total, total, "done")
+
+
+@contextmanager
+def _going_on_without(method: Method, failures: dict[Method, str]) -> Iterator[None]:
+    """Notes why a method failed, so that the others keep what they came to; the standard loop all others are held against."""
+    workers = _suit(method.setup).num_workers
+    fix = f"try `advisor experiment --methods {method.name}` again; if it happens again choose methods without workers"
+    try:
+        with lost_workers_told(workers, method.title, fix):
+            yield
+    # RuntimeError: torch has no narrower type for a failed compiler or a full device.
+    except (UsageError, RuntimeError) as error:
+        if method.name == "standard":
+            raise
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        failures[method] = lines[0].removeprefix(f"{method.title}: ")
 
 
 class _Repeat(NamedTuple):
@@ -142,7 +167,7 @@ def _time(config: ExperimentConfig, method: Method, repeat: int, trainer: Traine
 def _record(config: ExperimentConfig, method: Method, trainer: Trainer, repeats: list[_Repeat]) -> MethodResult:
     """The trace of a method that is timed already."""
     path = config.output / f"{method.name}.json"
-    with record(path, wait=5, warmup=3, active=6, loader=trainer.loader) as recorder:
+    with record(path, wait=5, warmup=3, loader=trainer.loader) as recorder:
         trainer.steps(_RECORDED_STEPS, recorder.step)
     totals, losses, accuracies = zip(*repeats, strict=True)
     return MethodResult(method.name, method.title, totals, config.epochs, losses, accuracies, path)

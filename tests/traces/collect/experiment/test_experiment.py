@@ -45,7 +45,7 @@ def test_methods_are_timed_and_recorded(tmp_path: Path, digits_dir: Path) -> Non
         assert result.total_ns > 0
         assert 0 <= result.accuracy <= 1
         trace = json.loads(result.trace.read_bytes())
-        assert sum(event["name"].startswith("ProfilerStep#") for event in trace["traceEvents"]) == 6
+        assert sum(event["name"].startswith("ProfilerStep#") for event in trace["traceEvents"]) == 24
     in_memory = next(result for result in measured if result.name == "memory")
     assert in_memory.losses == pytest.approx(measured[0].losses, rel=1e-3)  # the same batches, the same training
 
@@ -86,3 +86,26 @@ def test_a_missing_device_and_a_missing_package_are_told(
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "tensorboard" else find(name))
     assert main(["experiment", "--tensorboard", str(tmp_path)]) == 2
     assert "needs tensorboard" in capsys.readouterr().err
+
+
+def test_a_method_that_fails_leaves_the_others_their_results(
+    tmp_path: Path, digits_dir: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from traces.collect.experiment.training import Trainer
+
+    step = Trainer._step
+
+    def failing(self: Trainer, *batch: torch.Tensor) -> float:
+        if self.setup.fused:
+            raise RuntimeError("DataLoader worker (pid 7) is killed by signal: Interrupt.\nmore")
+        return step(self, *batch)
+
+    monkeypatch.setattr(Trainer, "_step", failing)
+    options = ["--methods", "fused,memory", "--epochs", "1", "--repeats", "2", "--data-dir", str(digits_dir)]
+    assert main(["experiment", "-o", str(tmp_path / "out"), "--device", "cpu", *options]) == 2
+    said = capsys.readouterr()
+    assert "1 method failed: fused; the others' results stand" in said.err
+    rows = (said.out + said.err).splitlines()
+    assert any(line.startswith("fused optimizer") and "failed: DataLoader worker (pid 7)" in line for line in rows)
+    assert any(line.startswith("data in memory") and "1.00 x" not in line and " x " in line for line in rows)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["memory.json", "standard.json"]

@@ -1,0 +1,36 @@
+"""How many steps a recording holds where nobody asked for a number.
+
+`advisor compare` wants twenty steps a side, one or two of a recording are left out as warm-up: short steps are recorded that often.
+Long ones hold many events each; there a few must do, or the file gets large.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LEAST_STEPS = 6
+MOST_STEPS = 24
+# 40 ms a step: the reference loop makes 1 MB of trace in 10 ms, most loops far less.
+LONG_NS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Window:
+    """From when on a recording has enough steps.
+
+    Args:
+        least: Steps it needs in any case.
+        most: Steps after which it ends.
+    """
+
+    least: int
+    most: int
+
+    def is_full(self, steps: int, ns: int) -> bool:
+        """Whether so many steps are enough that took so many nanoseconds together."""
+        return steps >= self.most or (steps >= self.least and ns >= LONG_NS)
+
+
+def window_of(active: int | None) -> Window:
+    """As many steps as asked for; where None is, as many as are short."""
+    return Window(LEAST_STEPS, MOST_STEPS) if active is None else Window(active, active)
