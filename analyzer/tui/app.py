@@ -13,11 +13,13 @@ from textual.worker import Worker, WorkerState
 from analyzer.tui.deeper import Deeper
 from analyzer.tui.job import Job, bug, job_for
 from analyzer.tui.messages import Failed, Progressed
+from analyzer.tui.prompt import answer_soon
 from analyzer.tui.screens.loading import LoadingScreen
 from analyzer.tui.showing import Showing
 from analyzer.tui.switching import SwitchingApp
 from analyzer.tui.taking import Taking
 from analyzer.tui.terminal import Look, current_look
+from analyzer.tui.tidying import collecting_when_quiet
 
 if TYPE_CHECKING:
     from analyzer.options import Options
@@ -133,8 +135,10 @@ def run(
         ahead: Where decoding the trace may have begun already.
         config: The configuration that was read, if any.
     """
+    answer_soon()
     name = paths[0].name if len(paths) == 1 else f"{paths[0].name} and {len(paths) - 1} more"
     path = paths[0] if len(paths) == 1 else None
     app = AdvisorApp(name, job_for(paths, options, baseline, ahead), current_look(), path, config)
-    code = app.run()
+    with collecting_when_quiet():
+        code = app.run()
     return (app.return_code or 0) if code is None else code

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from textual import on
 from textual.app import App
+from textual.events import Mount
 
 from analyzer.tui.ascii import AsciiFilter
 from analyzer.tui.terminal import Look
@@ -31,6 +33,11 @@ class DrawnApp(App[Result]):
         for theme in THEMES:
             self.register_theme(theme)
         self.theme = look.theme if look.theme in self.available_themes else ADVISOR_DARK.name
+
+    @on(Mount)
+    def _draw_again_after_a_suspension(self) -> None:
+        # The shell has written over the screen; Textual repaints it by itself after an editor only.
+        self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our names exist in Textual's own themes too."""

@@ -18,20 +18,25 @@ def brief(finding: FindingDocument, width: int, height: int, glyphs: Glyphs) -> 
     """As much as `height` lines of `width` cells hold, the three answers before all."""
     if height < 1 or width < 1:
         return Content("")
-    texts = [("Fix", _change(finding.fix[0]))] if finding.fix else []
-    texts.append(("Check", prose(line(finding.verify))))
-    lines = [_saving(finding, width, glyphs)]
-    room = height - 1
-    for place, (title, text) in enumerate(texts):
-        # Each may take a line for every one the others do not need.
-        most = max(1, room - (len(texts) - 1 - place))
-        if room <= 0:
-            break
-        drawn = _cut(text, max(1, width - GUTTER), min(most, max(1, room - room // 2)) if place == 0 else most)
-        for number, piece in enumerate(drawn):
-            lines.append(Content.styled((title if number == 0 else "").ljust(GUTTER), "bold $heading") + piece)
+    lines, room = [_saving(finding, width, glyphs)], height - 1
+    inner = max(1, width - GUTTER)
+    check = prose(line(finding.verify))
+    if finding.fix and room:
+        # The check may take the lines that the change leaves, and at least one.
+        most = max(1, room - min(len(check.wrap(inner)), max(1, room // 2)))
+        drawn = _change(finding.fix[0], inner, most)
+        lines += _under("Fix", drawn)
         room -= len(drawn)
+    lines += _under("Check", _cut(check, inner, room)) if room > 0 else []
     return Content("\n").join(lines)
+
+
+def _under(title: str, drawn: list[Content]) -> list[Content]:
+    """The lines with a title before the first."""
+    return [
+        Content.styled((title if number == 0 else "").ljust(GUTTER), "bold $heading") + piece
+        for number, piece in enumerate(drawn)
+    ]
 
 
 def _saving(finding: FindingDocument, width: int, glyphs: Glyphs) -> Content:
@@ -49,16 +54,18 @@ def _saving(finding: FindingDocument, width: int, glyphs: Glyphs) -> Content:
     return Content.assemble(*saves, (dot + dot.join(facts), "$quiet")).truncate(width, ellipsis=True)
 
 
-def _change(fix: FixDocument) -> Content:
-    """What is added to the code, or the command; else the sentence about it."""
-    note = line(fix.note) if fix.note else ""
+def _change(fix: FixDocument, width: int, most: int) -> list[Content]:
+    """What is added to the code, or the command, on one line; under it the sentence about it."""
+    note = prose(line(fix.note)) if fix.note else None
     if fix.language == "text":
-        return prose(" ".join([line(fix.code), note]).strip())
+        return _cut(prose(" ".join([line(fix.code), line(fix.note or "")]).strip()), width, most)
     added = [text[1:].strip() for text in fix.code.splitlines() if text.startswith("+")]
-    code = " ".join(added) if fix.language == "diff" else fix.code.partition("\n")[0].partition("   #")[0]
-    if fix.language == "python" and note:
-        return prose(note)
-    return Content.assemble((line(code), "$code on $block-back"), "  " if note else "", prose(note, "$quiet"))
+    whole = added if fix.language == "diff" else [text.partition("   #")[0].strip() for text in fix.code.splitlines()]
+    code = Content.styled(line(" ".join(whole)), "$code on $block-back").truncate(width, ellipsis=True)
+    if note is None or most < 2:
+        # A line of a program says less than a sentence, a diff's or a shell's says it all.
+        return [code] if note is None or fix.language != "python" else _cut(note, width, most)
+    return [code, *_cut(note, width, most - 1)]
 
 
 def _cut(text: Content, width: int, most: int) -> list[Content]:

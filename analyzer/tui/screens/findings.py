@@ -9,6 +9,7 @@ from textual.app import ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Horizontal, Vertical
 from textual.content import Content
+from textual.events import Resize
 from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import ListView
@@ -192,9 +193,18 @@ class FindingsScreen(ModeScreen):
             self.query_one(Detail).focus()
 
     def _open(self, *, wide: bool) -> None:
-        """Give the detail the room of the others, or give it back. On the few concerned: a class of the screen restyles all."""
+        """Give the detail the room of the others, or give it back."""
         self._opened = wide
-        self.query("#verdict, #strip, #list-pane, #detail").set_class(wide, "-open")
+        self._give_room()
+
+    def _give_room(self) -> None:
+        """On the few concerned, and only where it changes something: each class restyles all that is below it."""
+        narrow = self.has_class("-narrow")
+        self.query("#verdict, #strip, #list-pane, #detail").set_class(self._opened and narrow, "-open")
+
+    def on_resize(self, event: Resize) -> None:
+        """An opened detail stays so."""
+        self.call_after_refresh(self._give_room)
 
     def action_back(self) -> None:
         """Close the detail, then clear the filter; never quit."""

@@ -106,6 +106,15 @@ class TimelineScreen(ModeScreen):
             self._wanted = None
         elif step.gaps:
             self._mark(step.gaps[0], 1)
+        self._measure_beside(step.number)
+
+    @work(thread=True, exclusive=True, group="beside", exit_on_error=False)
+    def _measure_beside(self, number: int) -> None:
+        """The steps that [ and ] go to: their keys then only draw."""
+        measured, place = self._session.measured, self._numbers.index(number)
+        assert measured is not None
+        for one in self._numbers[place + 1 : place + 2] + self._numbers[max(0, place - 1) : place]:
+            measured.step(one)
 
     def show_finding(self, finding: FindingDocument) -> None:
         """Show where in the representative step a finding lies."""

@@ -71,7 +71,9 @@ def unusable(analysis: Analysis) -> Content:
 def failed(error: AdvisorError) -> Content:
     """What went wrong, where, why, what to do."""
     what = line(error.what).rstrip(".")
-    parts: list[Content | str | tuple[str, str]] = [(f"{what[:1].upper()}{what[1:]}.", "bold"), "\n"]
+    # A file's name is written as it is.
+    first = what if "." in what.partition(" ")[0] else what[:1].upper() + what[1:]
+    parts: list[Content | str | tuple[str, str]] = [(f"{first}.", "bold"), "\n"]
     for label, text in (("Where", error.where), ("Why", error.why), ("What you can do", error.fix)):
         if text:
             parts += ["\n", (f"{label}: ", "$quiet"), prose(text), "\n"]

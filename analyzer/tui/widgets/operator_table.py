@@ -74,10 +74,15 @@ class OperatorTable(FillingTable):
         self._shown = tuple(rows)
         self.clear(columns=True)
         room = max(NARROWEST_NAME, self.size.width - 4 - sum(column.width + 2 for column in columns))
-        self.add_column("name", width=room)
-        for column in columns:
-            self.add_column(column.title.rjust(column.width), width=column.width)
-        self.fill([self._title(row, room, shapes), *(_figure(row, column) for column in columns)] for row in rows)
+        # One cell a row: to draw one takes Textual nearly as long as to draw all of them in it.
+        titles = "".join(f"  {column.title.rjust(column.width)}" for column in columns)
+        self.add_column(f"{'name':<{room}}{titles}", width=room + len(titles))
+        self.fill([self._line(row, room, columns, shapes)] for row in rows)
+
+    def _line(self, row: OperatorRow, room: int, columns: Sequence[Column], shapes: bool) -> Content:
+        title = self._title(row, room, shapes)
+        figures = [part for column in columns for part in ("  ", _figure(row, column))]
+        return Content.assemble(title, " " * (room - title.cell_length), *figures)
 
     @staticmethod
     def _title(row: OperatorRow, room: int, shapes: bool) -> Content:

@@ -75,9 +75,9 @@ class TitleBar(Horizontal):
         if self._session.since is not None:
             return changes.headline(self._session.since, self._glyphs)
         mean, reachable = wording.headline(self._analysis)
+        best = [(f" {self._glyphs.arrow} ", "$quiet"), (reachable, "bold $good")] if reachable != mean else []
         return Content.assemble(
             (mean, "bold"),
-            (f" {self._glyphs.arrow} ", "$quiet"),
-            (reachable, "bold $good"),
+            *best,
             (f" a {self._analysis.trace.steps.noun}" if noun else "", "$quiet"),
         )

@@ -78,6 +78,16 @@ async def test_enter_opens_the_detail_over_everything_on_a_narrow_screen_and_esc
         assert screen.query_one("#list-pane").display
 
 
+async def test_an_opened_detail_stays_open_when_the_terminal_changes(app_for: MakeApp) -> None:
+    async with running(app_for(analyses.example())) as pilot:
+        await pilot.press("enter")
+        for columns, listed_too in ((80, False), (120, True), (80, False)):
+            await pilot.resize_terminal(columns, 24)
+            await settle(pilot)
+            assert pilot.app.screen.query_one("#list-pane").display is listed_too, columns
+            assert isinstance(pilot.app.screen.focused, Detail)
+
+
 async def test_enter_keeps_the_list_where_there_is_room(app_for: MakeApp) -> None:
     async with running(app_for(analyses.example())) as pilot:
         await pilot.press("enter")
