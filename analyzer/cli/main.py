@@ -17,12 +17,17 @@ from typing import NoReturn
 import click
 
 from analyzer.cli.installation import foreign_package, version
-from traces.errors import AdvisorError, UsageError
+from traces.errors import AdvisorError, UnreadableTraceError, UsageError
 
 INTERNAL_ERROR = 70
 INTERRUPTED = 130
 # What a shell reports of a program that a closed pipe ended.
 PIPE_CLOSED = 141
+_NO_MEMORY = (
+    "there is not enough memory\n"
+    "  why: the trace holds more events than fit in what this process may have\n"
+    "  fix: cut it first: `advisor slim TRACE -o small.json.gz --steps A-B --no-python`"
+)
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 # Command, module, the line `advisor --help` shows (a test holds it equal to the command's own).
@@ -138,6 +143,8 @@ def main(args: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("advisor: interrupted", err=True)
         return INTERRUPTED
+    except MemoryError:
+        return _complain(_NO_MEMORY, UnreadableTraceError.exit_code)
     except OSError as error:
         return _no_room(error) if error.errno in _NO_ROOM else _bug(error)
     except Exception as error:

@@ -14,7 +14,7 @@ import msgspec
 
 from traces.errors import UnreadableTraceError
 from traces.progress import Progress, event_counter
-from traces.reader import limits
+from traces.reader import limits, memory_left
 from traces.reader.chunks import Chunks
 from traces.reader.columns import Columns
 from traces.reader.events import Event
@@ -121,7 +121,7 @@ def decode_document(
         UnreadableTraceError: It cannot be read, or holds no events.
     """
     columns, tell = Columns(repairs), event_counter(progress)
-    available = limits.available_bytes()
+    available = memory_left.available_bytes()
     # Events are dropped run by run and hold no cycles; the collector would only scan them again and again.
     collecting = gc.isenabled()
     gc.disable()

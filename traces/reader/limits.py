@@ -5,8 +5,6 @@ Each bound is far above every real trace seen, so that meeting one means the fil
 
 from __future__ import annotations
 
-import os
-
 from traces.errors import UnreadableTraceError
 
 # One event; the longest real ones (a fused op with thousands of tensors) stay below 1 MB.
@@ -21,21 +19,6 @@ MAX_EXPANSION = 400
 EXPANSION_FREE_BYTES = 512 << 20
 # While frames are made from columns, both exist for a moment, beside the text being read.
 COLUMNS_TO_PEAK = 2.5
-
-
-def available_bytes() -> int | None:
-    """Memory that can be had now; None where the system does not say."""
-    try:
-        with open("/proc/meminfo", encoding="ascii", errors="replace") as file:
-            for line in file:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError):
-        pass
-    try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return None
 
 
 def check_expansion(name: str, compressed: int, expanded: int) -> None:
@@ -83,20 +66,21 @@ def check_depth(name: str, depth: int, offset: int) -> None:
         )
 
 
-def check_memory(name: str, columns: int, available: int | None) -> None:
+def check_memory(name: str, columns: int, available: int | None, *, held: int = 0) -> None:
     """Stops before the machine runs out of memory.
 
     Args:
         name: File name.
         columns: Bytes of all columns so far.
         available: Memory that was there at the start; None is unknown.
+        held: Bytes of them that were already taken then.
 
     Raises:
         UnreadableTraceError: What is left would not do.
     """
-    if available is not None and columns * COLUMNS_TO_PEAK > available:
+    if available is not None and columns * COLUMNS_TO_PEAK - held > available:
         raise UnreadableTraceError(
-            f"{name} needs more memory than this machine has left",
+            f"{name} needs more memory than there is left",
             where=f"{columns >> 20:,} MB of columns, {available >> 20:,} MB were available",
             why="the trace holds very many events",
             fix="cut it first: `advisor slim TRACE -o small.json.gz --steps A-B --no-python`",

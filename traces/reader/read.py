@@ -14,6 +14,7 @@ import pandas as pd
 
 from traces.errors import UnreadableTraceError
 from traces.progress import Progress, silent
+from traces.reader import limits, memory_left
 from traces.reader.closures import updates_only
 from traces.reader.decode import Decoded, Document, decode
 from traces.reader.foreign import not_from_torch
@@ -93,6 +94,7 @@ def _rank_of_file(trace: Trace, index: int, count: int) -> Trace:
 def _trace(path: Path, decoded: Decoded, document: Document) -> Trace:
     """One document of a file as a trace."""
     columns, top = document.columns, document.top
+    limits.check_memory(decoded.name, columns.size_bytes, memory_left.available_bytes(), held=columns.size_bytes)
     builder = FrameBuilder(columns, document.repairs)
     cut = bool(document.repairs.count("truncated"))
     marks = builder.tables.events_by_start(Kind.STEP) if cut else {}

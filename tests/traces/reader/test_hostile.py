@@ -10,7 +10,7 @@ import pytest
 from trace_files import lines, read_text, repaired, sound
 
 from traces.errors import UnreadableTraceError
-from traces.reader import limits, source
+from traces.reader import limits, memory_left, source
 
 START = b'{"traceEvents":['
 EVENT = b'{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":%d,"dur":1,"args":{"x":%s}}'
@@ -79,13 +79,13 @@ def test_a_step_number_beyond_64_bits_is_a_name(tmp_path: Path, digits: int) -> 
 
 
 def test_more_columns_than_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "available_bytes", lambda: 1000)
+    monkeypatch.setattr(memory_left, "available_bytes", lambda: 1000)
     with pytest.raises(UnreadableTraceError, match="needs more memory"):
         read_text(tmp_path, lines(sound()))
 
 
 def test_available_memory_is_known_here() -> None:
-    available = limits.available_bytes()
+    available = memory_left.available_bytes()
     assert available is None or available > 0
 
 
