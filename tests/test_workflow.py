@@ -111,8 +111,8 @@ def test_every_command_of_the_workflow(project: Path) -> None:
     assert list(named) == ["Install", "Record both sides in turns", "Compare", "Write what to read"]
     assert run(named["Install"], project, ADVISOR="trace-advisor").returncode == 0
     assert (project.parent / "pip.txt").read_text() == "install -r requirements.txt trace-advisor\n"
-    # One turn instead of three: a change this large needs no more.
-    recording = named["Record both sides in turns"].replace("1 2 3", "1")
+    # One turn instead of five: a change this large needs no more.
+    recording = named["Record both sides in turns"].replace("1 2 3 4 5", "1")
     sides = {"BEFORE": git(project, "rev-parse", "HEAD~1"), "AFTER": git(project, "rev-parse", "HEAD")}
     done = run(recording, project, **sides)
     assert done.returncode == 0, done.stderr

@@ -5,7 +5,8 @@ it was left alone. It hardly moves where stalls, a second mode or a busy half of
 itself takes longer shows in both.
 
 How far a measure can be trusted has two parts. Within a run: its steps drawn again, in blocks as long as neighbours are alike.
-Between runs: how far the calmer half of a side's runs lie apart and, as one run cannot show that, an amount granted to it.
+Between runs: how far the calmer half of a side's runs lie apart and, as one run cannot show that, an amount granted to it. Where
+the runs of one side rank before those of the other, how far they lie apart hides nothing.
 """
 
 from __future__ import annotations
@@ -31,8 +32,11 @@ _CALM = 0.25
 # this much is granted to it: two and a half times the 2 % by which medians of equal runs differed on an otherwise idle machine
 # (tests/bench/gate.py). It shrinks with the root of the number of runs.
 RUN_TO_RUN = 0.05
-# Of three or four runs, the level of the calmer ones has a standard error of about 0.7 of the distance from median to least.
-_TWO_ERRORS = 1.5
+# Over the number of runs: of normally distributed runs, the levels of two equal sides of four to ten runs are in 95 % of all cases
+# no further apart than this many times the distance from a side's median run to its fastest, of both sides together. Two or three
+# runs would need more, but say too little of their own spread to ask for it: two standard errors have to do.
+_SPREADS = 5.5
+_MOST_SPREADS = 1.5
 
 
 @dataclass(frozen=True)
@@ -44,27 +48,36 @@ class Move:
         low: Lower end of the interval of `ratio`, from the steps drawn again.
         high: Upper end.
         floor: How much of `ratio` may differ between equal runs.
+        granted: What of `floor` is granted to any runs, however alike they are.
+        apart: Whether rank tests of both measures tell the runs of the two sides from each other; four a side are the fewest
+            that can.
     """
 
     ratio: float
     low: float
     high: float
     floor: float
+    granted: float
+    apart: bool
+
+    @property
+    def _beyond(self) -> float:
+        return self.granted if self.apart else self.floor
 
     @property
     def grown(self) -> bool:
         """Whether this much more cannot be the steps' own spread, nor what differs between equal runs."""
-        return self.ratio > self.floor and self.low > 0
+        return self.ratio > self._beyond and self.low > 0
 
     @property
     def shrunk(self) -> bool:
         """The same for less."""
-        return self.ratio < -self.floor and self.high < 0
+        return self.ratio < -self._beyond and self.high < 0
 
     @property
     def still(self) -> bool:
         """Whether it is known not to have moved by more than twice what differs between equal runs."""
-        return abs(self.ratio) <= self.floor and -2 * self.floor <= self.low and self.high <= 2 * self.floor
+        return abs(self.ratio) <= self._beyond and -2 * self.floor <= self.low and self.high <= 2 * self.floor
 
 
 def fastest(steps: Float64Array) -> Float64Array:
@@ -90,12 +103,14 @@ def moves(before: Runs, after: Runs) -> tuple[Move, Move]:
     first, second = ([np.asarray(run, dtype=np.float64) for run in side] for side in (before, after))
     drawn_first, drawn_second = ([_drawn(run, random) for run in side] for side in (first, second))
     found = []
+    apart = all(_apart(first, second, measure) for measure in (fastest, middle))
     for measure in (fastest, middle):
         draws = _level(drawn_second, measure) / _level(drawn_first, measure) - 1
         ratio = float(_level(second, measure) / _level(first, measure)) - 1
         low, high = (float(np.quantile(draws, end)) for end in ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2))
-        floor = sqrt(_unrest(first, measure) + _unrest(second, measure))
-        found.append(Move(ratio, low, high, floor))
+        granted = _granted(first) + _granted(second)
+        floor = sqrt(granted + _spread(first, measure) + _spread(second, measure))
+        found.append(Move(ratio, low, high, floor, sqrt(granted), apart))
     return found[0], found[1]
 
 
@@ -103,17 +118,29 @@ def _level(runs: Sequence[Float64Array], measure: Measure) -> Float64Array:
     return np.asarray(np.quantile([measure(run) for run in runs], _CALM, axis=0))
 
 
-def _unrest(runs: Sequence[Float64Array], measure: Measure) -> float:
-    """Square of the share by which the level of a side may be off.
+def _spread(runs: Sequence[Float64Array], measure: Measure) -> float:
+    """Square of the share by which the level of a side may be off, by what its runs differ from each other."""
+    levels = np.array([measure(run) for run in runs])
+    between = float((np.median(levels) - levels.min()) / np.quantile(levels, _CALM))
+    return (min(_SPREADS / len(runs), _MOST_SPREADS) * between) ** 2
+
+
+def _granted(runs: Sequence[Float64Array]) -> float:
+    """The same, by what runs may differ that look alike.
 
     Where the fastest steps of one run do not agree among themselves, none of them was left alone, and that run says little
     of the next.
     """
-    levels = np.array([measure(run) for run in runs])
-    between = float((np.median(levels) - levels.min()) / np.quantile(levels, _CALM))
     edges = [float(np.quantile(run, 0.25) / np.quantile(run, 0.05)) - 1 for run in runs]
-    granted = (RUN_TO_RUN**2 + float(np.quantile(edges, _CALM)) ** 2) / 2
-    return granted / len(runs) + (_TWO_ERRORS * between) ** 2
+    return (RUN_TO_RUN**2 + float(np.quantile(edges, _CALM)) ** 2) / 2 / len(runs)
+
+
+def _apart(before: Sequence[Float64Array], after: Sequence[Float64Array], measure: Measure) -> bool:
+    # scipy costs 0.3 s to import: only a comparison pays.
+    from scipy.stats import mannwhitneyu
+
+    first, second = (np.array([float(measure(run)) for run in side]) for side in (before, after))
+    return float(mannwhitneyu(first, second, alternative="two-sided", method="exact").pvalue) < 1 - CONFIDENCE
 
 
 def _drawn(run: Float64Array, random: np.random.Generator) -> Float64Array:

@@ -28,6 +28,9 @@ _ALIKE = 0.1
 # A floor above this hides too much to say that nothing changed.
 _HIGHEST_CALM_FLOOR = 0.1
 _MOST_STEPS = 1000
+# From so many runs a side on their own spread tells a tenth from nothing (tests/analyzer/compare/test_step_times.py).
+ENOUGH_RUNS = 5
+_MOST_RUNS = 20
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +50,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
         slower_probability: Probability that a step after takes longer than one before (0.5: no difference).
         floor_ratio: A/A floor: change of the median below which equal runs may differ as much.
         needed_steps: Steps a side that would decide an inconclusive comparison; None where decided, and where only more runs can.
+        needed_runs: Runs a side that would, by what the runs differ; None where decided, and where more steps can.
         text: The answer in one sentence.
     """
 
@@ -62,6 +66,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     slower_probability: float
     floor_ratio: float
     needed_steps: int | None
+    needed_runs: int | None
     text: str
 
 
@@ -87,12 +92,13 @@ def judge_change(before: Runs, after: Runs) -> Change:
         kind = "slower" if median.ratio > 0 else "faster"
     elif fewest >= ENOUGH_STEPS:
         kind = _kind(fast, median, ranked=p_value < _SIGNIFICANCE, several=several)
-    needed = _needed(fewest, fast, median) if kind == "inconclusive" else None
     mean_ratio = float(second.mean() / first.mean()) - 1
     if kind == "unchanged" and abs(mean_ratio) > 2 * median.floor:
         kind, doubt = "inconclusive", f"single steps changed the mean by {_percent(mean_ratio)}"
     else:
         doubt = _doubt(fewest, fast, median)
+    steps = _needed(fewest, fast, median) if kind == "inconclusive" else None
+    runs = _needed_runs(min(len(before), len(after)), median) if kind == "inconclusive" and steps is None else None
     return Change(
         kind=kind,
         ratio=median.ratio,
@@ -105,8 +111,9 @@ def judge_change(before: Runs, after: Runs) -> Change:
         p_value=p_value,
         slower_probability=dominance,
         floor_ratio=median.floor,
-        needed_steps=needed,
-        text=_text(kind, median, doubt, needed),
+        needed_steps=steps,
+        needed_runs=runs,
+        text=_text(kind, median, doubt, steps, runs),
     )
 
 
@@ -152,6 +159,12 @@ def _needed(fewest: int, fast: Move, median: Move) -> int | None:
     return max(ENOUGH_STEPS, min(int(np.ceil(fewest * shrink**2)), _MOST_STEPS), fewest + 1)
 
 
+def _needed_runs(runs: int, median: Move) -> int:
+    """Runs a side so that what equal runs differ by, which shrinks with the root of their number, is less than what moved."""
+    shrink = median.floor / max(abs(median.ratio), _MIN_CHANGE)
+    return max(ENOUGH_RUNS, runs + 1, min(int(np.ceil(runs * shrink**2)), _MOST_RUNS))
+
+
 def _doubt(fewest: int, fast: Move, median: Move) -> str:
     """Why there is no answer."""
     if fewest < ENOUGH_STEPS:
@@ -161,15 +174,19 @@ def _doubt(fewest: int, fast: Move, median: Move) -> str:
     return f"{_interval(median)}, and equal runs may differ by {median.floor * 100:.1f} %"
 
 
-def _text(kind: Kind, median: Move, doubt: str, needed: int | None) -> str:
+def _text(kind: Kind, median: Move, doubt: str, steps: int | None, runs: int | None) -> str:
     if kind == "inconclusive":
         more = (
-            f"record at least {needed} steps a side"
-            if needed is not None
-            else "record several runs a side, in turns, on a machine that does nothing else"
+            f"record at least {runs} runs a side, in turns, on a machine that does nothing else"
+            if runs is not None
+            else f"record at least {steps} steps a side"
         )
         return f"Inconclusive: the median step changed by {_percent(median.ratio)}, but {doubt}; {more}."
-    unrest = f"equal runs may differ by {median.floor * 100:.1f} %"
+    unrest = (
+        "the runs of the two sides do not mix"
+        if median.apart and kind != "unchanged"
+        else f"equal runs may differ by {median.floor * 100:.1f} %"
+    )
     if kind == "unchanged":
         return f"No change beyond noise: {_percent(median.ratio)} ({_interval(median)}; {unrest})."
     return f"{abs(median.ratio) * 100:.1f} % {kind}: {_interval(median)}; {unrest}."

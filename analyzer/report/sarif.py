@@ -71,7 +71,9 @@ def _rule(finding: FindingDocument) -> dict[str, Any]:
         "id": f"advisor/{code}",
         "name": _camel(finding.name),
         "shortDescription": {"text": safe.name(finding.title)},
-        "help": {"text": f"advisor rule {code} shows how this is measured.", "markdown": f"{fixes}\n\n{page}".strip()},
+        # GitHub's service requires it (GH2012 of Microsoft's validator), the standard does not.
+        "fullDescription": {"text": f"{safe.name(finding.title)}. {page.replace('`', '')}"},
+        "help": {"text": page.replace("`", ""), "markdown": f"{fixes}\n\n{page}".strip()},
         "properties": {"tags": ["performance", safe.name(finding.family, 40)], "problem.severity": "warning"},
         "defaultConfiguration": {"level": _LEVELS[finding.severity]},
     }

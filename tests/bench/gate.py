@@ -1,11 +1,15 @@
 """Does the gate stay green where nothing changed, and does it catch a planted slowdown of a tenth?
 
-    python tests/bench/gate.py [--work mlp|small|loader|all] [--repeat 7] [--runs 3] [--steps 40] [--data FILE] [--calm]
+    python tests/bench/gate.py --calm                        the README's table, in about seven minutes
+    python tests/bench/gate.py [--work mlp|small|loader|all] [--repeat 20] [--runs 5] [--steps 40] [--data FILE] [--calm] [--fresh]
 
-A repeat runs one small training script as processes of their own, in turns: as it is, as it is again, and with every step made
-to last a tenth longer, `--runs` times each. Judged with `step_ns<=+3%` are equal runs and slower ones, one run a side and all of
-a repeat, and the two halves of each run. Steps are timed without the profiler. With `--data` the times are kept, or judged again
+A repeat runs one small training loop in processes of their own, in turns: as it is, as it is again, and with every step made to
+last a tenth longer, `--runs` times each. Judged with `step_ns<=+3%` are equal runs and slower ones, one run a side and all of a
+repeat, and the two halves of each run. Steps are timed without the profiler. With `--data` the times are kept, or judged again
 where the file exists.
+
+Each process is forked from one that has torch imported, or the table would take an hour; `--fresh` starts an interpreter for each
+run instead, whose addresses and hash seed are its own.
 """
 
 from __future__ import annotations
@@ -44,8 +48,8 @@ def main() -> int:
     """Record what is not there yet, judge, print; 0 whatever comes out: a clock on a shared machine is no test."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", choices=[*WORKS, "all"], default="all")
-    parser.add_argument("--repeat", type=int, default=7)
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--repeat", type=int, default=20)
+    parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--data", type=Path, help="times to judge again, or where to keep them")
     parser.add_argument(
@@ -53,6 +57,7 @@ def main() -> int:
         action="store_true",
         help="keep one core to the loop and the others busy with nothing (Linux, as root): a machine that does nothing else",
     )
+    parser.add_argument("--fresh", action="store_true", help="an interpreter of its own for each run")
     parser.add_argument("--train", type=float, metavar="RATIO", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.train is not None:
@@ -62,7 +67,7 @@ def main() -> int:
         recorded = json.loads(options.data.read_text("utf-8"))
     else:
         works = WORKS if options.work == "all" else (options.work,)
-        recorded = record(works, options, calm=options.calm)
+        recorded = record(works, options)
         if options.data is not None:
             options.data.write_text(json.dumps(recorded), encoding="utf-8")
     sys.stdout.write(f"{recorded['machine']}; gate {LIMIT}\n")
@@ -71,8 +76,11 @@ def main() -> int:
     return 0
 
 
-def record(works: Sequence[str], options: argparse.Namespace, *, calm: bool) -> dict[str, object]:
+def record(works: Sequence[str], options: argparse.Namespace) -> dict[str, object]:
     """Step times in ns by script: one dictionary of runs per repeat."""
+    if not options.fresh:
+        prepare()
+    run = run_fresh if options.fresh else run_forked
     before = os.getloadavg()[0]
     times: dict[str, list[dict[str, list[list[int]]]]] = {}
     for work in works:
@@ -80,19 +88,40 @@ def record(works: Sequence[str], options: argparse.Namespace, *, calm: bool) -> 
             one: dict[str, list[list[int]]] = {"first": [], "second": [], "slow": []}
             for _ in range(options.runs):
                 for name, runs in one.items():
-                    runs.append(run(work, options.steps, PLANTED_RATIO if name == "slow" else 0.0, calm=calm))
+                    runs.append(run(work, options.steps, PLANTED_RATIO if name == "slow" else 0.0, calm=options.calm))
             times.setdefault(work, []).append(one)
             sys.stderr.write(f"\r{work}: {number + 1} of {options.repeat} ")
     machine = (
         f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python "
         f"{platform.python_version()}, load {before:.1f} before, {os.getloadavg()[0]:.1f} after"
-        f"{', a core kept to the loop' if calm else ''}"
+        f"{', a core kept to the loop' if options.calm else ''}{', fresh interpreters' if options.fresh else ''}"
     )
     return {"machine": machine, "works": times}
 
 
-def run(work: str, steps: int, slower_ratio: float, *, calm: bool) -> list[int]:
-    """Step times of one process."""
+def prepare() -> None:
+    """Import what every run needs, and run none of it: torch's threads would not outlive a fork."""
+    import torch._dynamo  # noqa: F401  the first step of an optimizer imports it
+
+
+def run_forked(work: str, steps: int, slower_ratio: float, *, calm: bool) -> list[int]:
+    """Step times of one process that is a copy of this one."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with os.fdopen(writing, "w") as pipe:
+            json.dump(train(work, steps, slower_ratio, calm=calm), pipe)
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        text = pipe.read()
+    if os.waitpid(child, 0)[1] != 0:
+        raise RuntimeError(f"a run of {work} failed")
+    return list(json.loads(text))
+
+
+def run_fresh(work: str, steps: int, slower_ratio: float, *, calm: bool) -> list[int]:
+    """Step times of one process with an interpreter of its own."""
     command = [sys.executable, __file__, "--work", work, "--steps", str(steps), "--train", str(slower_ratio)]
     command += ["--calm"] if calm else []
     # Some containers switch bytecode off; importing torch then takes longer than the loop.

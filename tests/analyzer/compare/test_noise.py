@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analyzer.compare.noise import ENOUGH_STEPS, judge_change
+from analyzer.compare.noise import ENOUGH_RUNS, ENOUGH_STEPS, judge_change
 
 REPEATS = 20
 
@@ -77,13 +77,26 @@ def test_runs_that_differ_from_each_other_raise_the_floor() -> None:
     assert judge_change(unrest, calm).floor_ratio > 2 * judge_change(calm, calm).floor_ratio
 
 
+def test_runs_that_rank_one_after_another_are_a_change_however_far_they_lie_apart() -> None:
+    random = np.random.default_rng(19)
+    before = [steps(random, 30, base) for base in (9.0e6, 9.3e6, 9.6e6, 9.9e6, 10.0e6)]
+    after = [steps(random, 30, base) for base in (10.3e6, 10.6e6, 10.9e6, 11.2e6, 11.4e6)]
+    change = judge_change(before, after)
+    assert change.kind == "slower"
+    assert "do not mix" in change.text
+    mixed = judge_change([*before[:3], *after[:2]], [*before[3:], *after[2:]])
+    assert "do not mix" not in mixed.text
+
+
 def test_restless_steps_of_one_run_are_inconclusive_and_more_runs_are_asked_for() -> None:
     """Other programs had the processor in one run and not in the other: no count of steps can tell that from a change."""
     random = np.random.default_rng(15)
     calm, busy = steps(random, 40), [interrupted(random, step) for step in steps(random, 40)]
     change = judge_change([calm], [busy])
     assert (change.kind, change.needed_steps) == ("inconclusive", None)
-    assert "record several runs a side" in change.text
+    assert change.needed_runs is not None
+    assert change.needed_runs >= ENOUGH_RUNS
+    assert f"record at least {change.needed_runs} runs a side" in change.text
     several = [[interrupted(random, step) for step in steps(random, 40)] for _ in range(4)]
     assert judge_change([steps(random, 40) for _ in range(4)], several).kind == "slower"
 

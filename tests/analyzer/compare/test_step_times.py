@@ -20,15 +20,17 @@ LIMIT = parse_gate("step_ns<=+3%")
 # Whose fastest steps alone tell a tenth from noise in one run of 40 steps; the others may need several.
 PLAIN = ("calm", "wavering", "stalls", "heavy_tail", "every_fourth", "busy_quarter")
 SEVERAL = (*PLAIN, "waits", "two_modes")
+# In five runs that differ by 2 %: all that do not differ by far more from one step to the next.
+FIVE = tuple(name for name in SHAPES if name != "restless")
 
 
-def answers(name: str, *, longer: float, steps: int, count: int) -> Counter[str]:
+def answers(name: str, *, longer: float, steps: int, count: int, apart: float = 0.01) -> Counter[str]:
     """`failed` as often as the gate failed, else the answer of the comparison."""
     found: Counter[str] = Counter()
     for seed in range(REPEATS):
         random = np.random.default_rng([seed, steps, count])
-        before = runs(SHAPES[name], random, steps=steps, count=count)
-        after = runs(SHAPES[name], random, steps=steps, count=count, longer=longer)
+        before = runs(SHAPES[name], random, steps=steps, count=count, apart=apart)
+        after = runs(SHAPES[name], random, steps=steps, count=count, longer=longer, apart=apart)
         sides = ([snapshot(steps_ns=tuple(run)) for run in side] for side in (before, after))
         comparison = compare(*sides)
         assert comparison.change is not None
@@ -55,6 +57,24 @@ def test_a_tenth_longer_is_caught_in_one_run(name: str, steps: int) -> None:
 @pytest.mark.parametrize("name", SEVERAL)
 def test_a_tenth_longer_is_caught_in_three_runs(name: str) -> None:
     assert answers(name, longer=1.1, steps=40, count=3)["failed"] >= REPEATS - 1
+
+
+@pytest.mark.parametrize("apart", [0.02, 0.04])
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_same_script_keeps_the_gate_open_where_its_runs_differ(name: str, apart: float) -> None:
+    assert answers(name, longer=1.0, steps=20, count=5, apart=apart)["failed"] <= (1 if apart < 0.04 else 2)
+
+
+@pytest.mark.parametrize("name", FIVE)
+def test_a_tenth_longer_is_caught_in_five_runs_that_differ(name: str) -> None:
+    assert answers(name, longer=1.1, steps=20, count=5, apart=0.02)["failed"] >= REPEATS - 1
+
+
+def test_more_runs_tell_more() -> None:
+    """What differs between runs hides less, the more of them there are."""
+    caught = [answers("calm", longer=1.1, steps=20, count=count, apart=0.04)["failed"] for count in (3, 9, 15)]
+    assert caught == sorted(caught)
+    assert caught[-1] >= REPEATS - 1
 
 
 @pytest.mark.parametrize("name", SHAPES)
