@@ -8,7 +8,7 @@ import msgspec
 
 Kind = Literal["faster", "slower", "unchanged", "inconclusive"]
 RuleState = Literal["fixed", "new", "still", "not checked"]
-Outcome = Literal["confirmed", "partly", "refuted"]
+Outcome = Literal["exceeded", "confirmed", "partly", "refuted"]
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,7 +30,8 @@ class RuleChange(msgspec.Struct, frozen=True, kw_only=True):
         predicted_ns: Upper bound a step that was promised before.
         left_ns: Upper bound a step that is promised now.
         realised_ns: How much less the step takes now; None where the rule was not fixed or reduced.
-        outcome: Whether the promise came true; None where nothing was fixed or no verdict is possible.
+        outcome: Whether the promise came true; `exceeded` where all that was promised for what vanished is surely less than what
+            came. None where nothing was fixed or no verdict is possible.
     """
 
     rule: str

@@ -119,13 +119,20 @@ def _waterfall(before: Sequence[Snapshot], after: Sequence[Snapshot]) -> tuple[C
 def _rules(before: Sequence[Snapshot], after: Sequence[Snapshot], change: Change | None) -> tuple[RuleChange, ...]:
     first, second = _per_rule(before), _per_rule(after)
     looked = {code for run in after for code in run.quiet}
-    faster = _side(before).mean_ns - _side(after).mean_ns
+    mean_ns = _side(before).mean_ns
+    faster = mean_ns - _side(after).mean_ns
+    states = {code: _state(code, first, second, looked) for code in sorted(first.keys() | second.keys())}
+    gone = {
+        code: first.get(code, (0, ""))[0] - second.get(code, (0, ""))[0] if state in ("fixed", "still") else 0
+        for code, state in states.items()
+    }
+    # Findings share time, so that all together promised this much at most.
+    exceeded = _sure_ns(change, mean_ns) > sum(max(one, 0) for one in gone.values())
     result = []
-    for code in sorted(first.keys() | second.keys()):
+    for code, state in states.items():
         predicted, title = first.get(code, (0, ""))
         left, title_after = second.get(code, (0, ""))
-        state = _state(code, first, second, looked)
-        shrunk = predicted - left if state in ("fixed", "still") else 0
+        shrunk = gone[code]
         judged = shrunk > _PARTLY * predicted and predicted > 0
         result.append(
             RuleChange(
@@ -135,7 +142,7 @@ def _rules(before: Sequence[Snapshot], after: Sequence[Snapshot], change: Change
                 predicted_ns=predicted,
                 left_ns=left,
                 realised_ns=faster if judged and change is not None else None,
-                outcome=_outcome(shrunk, faster, change) if judged else None,
+                outcome=_outcome(shrunk, faster, change, exceeded=exceeded) if judged else None,
             )
         )
     return tuple(sorted(result, key=lambda item: (-max(item.predicted_ns, item.left_ns), item.rule)))
@@ -159,12 +166,21 @@ def _state(
     return "fixed" if code in looked else "not checked"
 
 
-def _outcome(shrunk: int, faster: int, change: Change | None) -> Outcome | None:
+def _sure_ns(change: Change | None, mean_ns: int) -> float:
+    """How much faster a step surely is; 0 where it is not, or nobody can tell."""
+    if change is None or change.kind != "faster" or change.sure_ratio is None:
+        return 0.0
+    return abs(change.sure_ratio) * mean_ns
+
+
+def _outcome(shrunk: int, faster: int, change: Change | None, *, exceeded: bool) -> Outcome | None:
     """Whether the step became faster by what vanished from the rule's cost. None where noise allows no answer."""
     if change is None or change.kind == "inconclusive":
         return None
     if change.kind != "faster":
         return "refuted"
+    if exceeded:
+        return "exceeded"
     return "confirmed" if faster >= _CONFIRMED * shrunk else "partly" if faster >= _PARTLY * shrunk else "refuted"
 
 

@@ -13,9 +13,10 @@ import msgspec
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.cells import cell_of, like_a_cell
 from analyzer.facts.host_tree import BoolArray, HostTree, Int64Array
+from analyzer.facts.loop_backward import BackwardTimes
 from analyzer.facts.repeats import canonical, repeated_runs
-from analyzer.facts.waits import BACKWARD_NODE
 from analyzer.intervals import EMPTY, IntervalSet
 
 if TYPE_CHECKING:
@@ -94,6 +95,13 @@ class Loop(msgspec.Struct, frozen=True):
         return ours and not norms and not self.indexed and self.avoidable
 
     @property
+    def steps_a_cell(self) -> bool:
+        """Whether it calls a recurrent cell, or what looks like one, turn by turn (PY006)."""
+        if not self.of_layers or self.phase == "after":
+            return False
+        return cell_of(self.unit) is not None or like_a_cell(self.unit, indexed=self.indexed)
+
+    @property
     def avoidable_ratio(self) -> float:
         """The part that one batched call instead of n makes unnecessary: 1 - 1/n."""
         return 1.0 - self.runs / self.repeats if self.repeats else 0.0
@@ -118,7 +126,7 @@ def find_loops(facts: Facts) -> tuple[Loop, ...]:
         for first, period in zip(runs["first"].tolist(), runs["period"].tolist(), strict=True)
     ]
     runs = runs.assign(unit=pd.Series(units, dtype=object), step=step[runs["first"].to_numpy()])
-    backward = _BackwardTimes(facts, tree)
+    backward = BackwardTimes(facts, tree)
     loops = []
     for unit, mine in runs.groupby("unit", sort=False):
         texts = tuple(names[code] for code in _as_written(codes, mine))
@@ -160,46 +168,16 @@ def _sequence(facts: Facts, tree: HostTree) -> tuple[Int64Array, Int64Array, Int
 
 
 def loop_time(facts: Facts) -> IntervalSet:
-    """Time of loops that have findings of their own (PY002, PY003): other rules leave it to them, and nobody else's."""
-    lists = facts.device is None or facts.launch_bound
+    """Time of loops that have findings of their own (PY002, PY003, PY006): other rules leave it to them, and nobody else's."""
+    limited = facts.device is None or facts.launch_bound
     time = EMPTY
     for loop in facts.loops:
-        told = loop.avoidable if loop.indexed else loop.over_list and lists
-        limit = ELEMENT_RATIO if loop.indexed else LIST_RATIO
+        elements = loop.indexed and loop.avoidable
+        told = elements or ((loop.over_list or loop.steps_a_cell) and limited)
+        limit = ELEMENT_RATIO if elements else LIST_RATIO
         if told and facts.ratio(loop.spans.total_ns) >= limit:
             time |= loop.spans
     return time
-
-
-class _BackwardTimes:
-    """Nodes of the backward pass by the sequence number of the op they belong to."""
-
-    def __init__(self, facts: Facts, tree: HostTree) -> None:
-        ops = facts.trace.ops
-        nodes = ops[_matching(ops, BACKWARD_NODE)]
-        nodes = nodes[nodes["sequence"].notna() & facts.window().contains(nodes["start_ns"].to_numpy())]
-        self._nodes = nodes
-        self._sequence = nodes["sequence"].to_numpy(dtype=np.int64)
-        self.starts = np.sort(nodes["start_ns"].to_numpy())
-        self._ops = ops["sequence"]
-        self._tree = tree
-
-    def of(self, rows: Int64Array, run: Int64Array) -> IntervalSet:
-        """Time of the nodes that belong to ops of these runs.
-
-        Args:
-            rows: Rows of the tree, all of them ops.
-            run: Number of the run of each.
-        """
-        numbers = self._ops.iloc[self._tree.frame["row"].to_numpy()[rows]]
-        known = numbers.notna().to_numpy(dtype=bool)
-        if not known.any() or not len(self._nodes):
-            return EMPTY
-        values = pd.Series(numbers.to_numpy(dtype=np.float64, na_value=-1)[known]).groupby(run[known])
-        # The number of an op without gradient is that of the next one with: the last op's may belong to what follows the loop.
-        ranges = IntervalSet(values.min().to_numpy().astype(np.int64), values.max().to_numpy().astype(np.int64))
-        mine = self._nodes[ranges.contains(self._sequence)]
-        return IntervalSet(mine["start_ns"].to_numpy(), mine["end_ns"].to_numpy())
 
 
 def _matching(frame: pd.DataFrame, pattern: str) -> BoolArray:
@@ -214,7 +192,7 @@ def _loop(
     rows: Int64Array,
     runs: pd.DataFrame,
     unit: tuple[str, ...],
-    backward: _BackwardTimes,
+    backward: BackwardTimes,
     names: list[str],
     codes: Int64Array,
 ) -> Loop:

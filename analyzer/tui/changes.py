@@ -19,6 +19,7 @@ LONGEST_NAME = 24
 Line = tuple[Content, Content]
 Group = tuple[str, list[FindingDocument]]
 _OUTCOMES = {
+    "exceeded": "the step is faster than was promised",
     "confirmed": "the step is faster by it",
     "partly": "the step is a little faster",
     "refuted": "no faster step",

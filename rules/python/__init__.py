@@ -1,7 +1,14 @@
 """PY: host code between the ops."""
 
 from analyzer.rule import Rule
-from rules.python import element_loop, gc_pauses, python_overhead, repeated_small_ops, unsteady_steps
+from rules.python import (
+    element_loop,
+    gc_pauses,
+    python_overhead,
+    repeated_small_ops,
+    stepped_recurrence,
+    unsteady_steps,
+)
 
 RULES: tuple[Rule, ...] = (
     python_overhead.RULE,
@@ -9,4 +16,5 @@ RULES: tuple[Rule, ...] = (
     repeated_small_ops.RULE,
     gc_pauses.RULE,
     unsteady_steps.RULE,
+    stepped_recurrence.RULE,
 )

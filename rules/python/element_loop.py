@@ -10,9 +10,9 @@ that 256 times, and once more for every op in the backward pass; one op on the w
 
 ## How it is measured
 Run lengths of repeated op names (units of up to 16 ops) under one parent, outside loader and optimizer. The backward pass is added
-by the ops' sequence numbers. The cost is the device-idle time in the loop; on a CPU-only trace its whole time, where a mean op
-takes less than 20 us (longer ones compute something that a batched op has to compute as well). The saving is the cost times `1 -
-1/n` for n repetitions. Unit: nanoseconds.
+by the ops' sequence numbers, with what the engine does from one of its nodes to the next. The cost is the device-idle time in the
+loop; on a CPU-only trace its whole time, where a mean op takes less than 20 us (longer ones compute something that a batched op has
+to compute as well). The saving is the cost times `1 - 1/n` for n repetitions. Unit: nanoseconds.
 
 ## Example
 Slow:
@@ -34,13 +34,16 @@ loss = F.cross_entropy(output, target)
 1. Call the op once on the whole tensor: losses and most functions take a batch.
 2. Index with a tensor instead of a loop: `t[index] = values`, `gather`, `scatter_`, `torch.where`.
 3. Functions without a batched form: `torch.vmap`.
+4. Turns that need the one before: `torch.compile` for the function that holds the loop.
 
 ## Expected gain
 At most what all repetitions but one cost.
 
 ## When it is wrong
 Recurrent networks and decoding need the previous step's result: sequences that hold a layer's op (matrix product, convolution, RNN
-cell, attention, normalisation) are never reported. Loops inside one op or inside a compiled function are not the program's.
+cell, attention, normalisation) are left to PY006, which knows recurrent cells, or not reported. A recursion without layers (a
+sum over paths, a filter) looks like a loop over samples, and stays a loop: compile it. Loops inside one op or inside a compiled
+function are not the program's.
 
 ## Thresholds
 - `min_ratio`: share of the used steps that the loop takes on the host from which the rule fires.
@@ -74,6 +77,14 @@ META = RuleMeta(
     references=("https://docs.pytorch.org/docs/stable/generated/torch.vmap.html",),
 )
 _MAX_FINDINGS = 3
+_RECURSION = Advice(
+    "python",
+    "recursion = torch.compile(recursion)",
+    "Where each turn needs the one before (a recursion over time, a sum over paths): the function that holds the loop, compiled.",
+)
+_MAY_DEPEND = (
+    "The trace does not tell whether a turn needs the one before it: then the loop stays, and compiling it saves less."
+)
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -100,6 +111,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             confidence=Confidence.HIGH,
             evidence=evidence(facts, loop),
             location=location(line),
+            caveats=() if _of_samples(loop) else (_MAY_DEPEND,),
             title="Loss computed in a Python loop" if is_loss else None,
         )
 
@@ -114,9 +126,14 @@ _GROUPS = Advice(
 )
 
 
+def _of_samples(loop: Loop) -> bool:
+    """Whether each turn takes the loss of one sample, which no other turn needs."""
+    return any("cross_entropy" in name or "nll_loss" in name for name in loop.unit)
+
+
 def _fix(loop: Loop) -> tuple[Advice, ...]:
     names = " ".join(loop.unit)
-    if "cross_entropy" in names or "nll_loss" in names:
+    if _of_samples(loop):
         return (
             Advice(
                 "diff",
@@ -144,6 +161,7 @@ def _fix(loop: Loop) -> tuple[Advice, ...]:
     return (
         _whole_tensor(loop),
         Advice("python", "y = torch.vmap(f)(x)", "Where `f` is written for one sample and cannot be rewritten."),
+        _RECURSION,
     )
 
 

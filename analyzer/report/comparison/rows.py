@@ -101,7 +101,8 @@ def came_true(row: RuleChange) -> str:
     if row.realised_ns is None:
         return ""
     faster = f"{duration(abs(row.realised_ns))} {'faster' if row.realised_ns >= 0 else 'slower'}"
-    return f"{row.outcome}: {faster}" if row.outcome else faster
+    outcome = "more than promised" if row.outcome == "exceeded" else row.outcome
+    return f"{outcome}: {faster}" if outcome else faster
 
 
 def names(comparison: Comparison, what: str) -> list[tuple[str, str, str, str]]:

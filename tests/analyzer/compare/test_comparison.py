@@ -17,6 +17,18 @@ def test_a_fixed_finding_whose_saving_came_true_is_confirmed() -> None:
     assert row.realised_ns == pytest.approx(3_000_000, rel=0.01)
 
 
+def test_more_than_all_that_was_promised_is_said_to_be_more() -> None:
+    before = snapshot(10_000_000, findings=(finding("DL001", 1_000_000), finding("SY001", 1_000_000)))
+    rows = compare([before], [snapshot(5_000_000)]).rules
+    assert [row.outcome for row in rows] == ["exceeded", "exceeded"]
+    within = compare([before], [snapshot(8_100_000)]).rules
+    assert [row.outcome for row in within] == ["confirmed", "confirmed"]
+    # What remains promised is not part of what came true.
+    after = snapshot(8_000_000, findings=(finding("SY001", 1_000_000),))
+    (fixed, still) = compare([before], [after]).rules
+    assert (fixed.rule, fixed.outcome, still.outcome) == ("DL001", "exceeded", None)
+
+
 def test_a_fixed_finding_without_a_faster_step_is_refuted() -> None:
     before = snapshot(findings=(finding("DL001", 4_000_000),))
     (row,) = compare([before], [snapshot()]).rules

@@ -1,0 +1,44 @@
+"""Which repeated ops are a recurrent cell, called turn by turn.
+
+torch names the cells it has (`aten::lstm_cell`, or the fused op below it). A cell written by hand is told by what it is made of: an
+element taken by its index, a matrix product, and a gate. Whether each turn really needs the one before, no trace says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+Cell = Literal["LSTM", "GRU", "RNN"]
+
+_CELLS: dict[Cell, re.Pattern[str]] = {
+    "LSTM": re.compile(r"aten::(?:lstm_cell|_thnn_fused_lstm_cell)$"),
+    "GRU": re.compile(r"aten::(?:gru_cell|_thnn_fused_gru_cell)$"),
+    "RNN": re.compile(r"aten::rnn_(?:tanh|relu)_cell$"),
+}
+_PRODUCT = re.compile(r"aten::(?:linear|addmm|mm|matmul|bmm|baddbmm|einsum)$")
+_GATE = re.compile(r"aten::(?:tanh|sigmoid)_?$")
+# Slices and parts are taken in feed-forward layers as well (gated units); a single element is taken by a loop's counter.
+_ELEMENT = re.compile(r"aten::select$")
+_PART = re.compile(r"aten::(?:slice|narrow|split|split_with_sizes|chunk|tensor_split|unbind|index\w*|gather|take)$")
+
+
+def cell_of(unit: Sequence[str]) -> Cell | None:
+    """Which of torch's cells these ops call; None where they call none."""
+    return next((cell for cell, pattern in _CELLS.items() if _any(pattern, unit)), None)
+
+
+def like_a_cell(unit: Sequence[str], *, indexed: bool) -> bool:
+    """Whether ops look like a recurrent cell written by hand.
+
+    Args:
+        unit: Names of the ops of one turn.
+        indexed: Whether they take elements of a tensor, or go through one that was taken apart before the loop.
+    """
+    element = _any(_ELEMENT, unit) or (indexed and not _any(_PART, unit))
+    return element and _any(_PRODUCT, unit) and _any(_GATE, unit)
+
+
+def _any(pattern: re.Pattern[str], unit: Sequence[str]) -> bool:
+    return any(pattern.match(name) for name in unit)

@@ -1,0 +1,186 @@
+"""PY006 stepped-recurrence: a recurrent cell is called once per element of a sequence, from Python.
+
+## What it finds
+`nn.LSTMCell`, `nn.GRUCell` or `nn.RNNCell` in a `for` over time, or a cell written by hand: an element taken by its index, a matrix
+product and a gate (`tanh`, `sigmoid`), ten times or more in a row.
+
+## Why it costs time
+Each turn pays Python and dispatch for every op of the cell, in the forward and again in the backward pass. `nn.LSTM` and its kin
+take the whole sequence in one call: one matrix product for all inputs, and the steps in time in one kernel or library call.
+
+## How it is measured
+As PY002, for sequences with a cell. The cost is the loop with its backward pass: on a device the idle time in which the host
+prepares work, and the loop's kernels; on a CPU-only trace its time inside and between ops. What stays is one repetition, and half
+of the forward matrix products: the product with the state needs the turn before. Unit: nanoseconds.
+
+## Example
+Slow:
+
+```python
+cell = nn.LSTMCell(n, h)
+for t in range(len(x)):
+    hx, cx = cell(x[t], (hx, cx))
+    outputs.append(hx)
+```
+
+Faster:
+
+```python
+rnn = nn.LSTM(n, h)
+outputs, (hx, cx) = rnn(x)
+```
+
+## Fix
+1. One of torch's cells: the layer over the whole sequence. Its weights are the cell's, under other names.
+2. A cell of one's own: take what needs no state (the product with the input) out of the loop, once for all steps; `torch.compile`
+   the rest.
+3. Turns that do not need one another (samples, heads): one call on the whole tensor.
+
+## Expected gain
+At most the loop's cost, less what stays one after the other.
+
+## When it is wrong
+Where an input depends on the output before (attention over the decoder's state, sampling), one call cannot have the whole
+sequence; on a device that has enough queued work meanwhile nothing is lost. A cell by hand may be something else that takes
+elements: confidence is low.
+
+## Thresholds
+- `min_ratio`: share of the used steps that the loop takes on the host from which the rule fires.
+
+## References
+- https://docs.pytorch.org/docs/stable/generated/torch.nn.LSTM.html
+- https://docs.pytorch.org/docs/stable/generated/torch.compile.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.facts.cells import Cell
+from analyzer.facts.loops import LIST_RATIO
+from analyzer.facts.recurrence import Recurrence, recurrences
+from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, clear
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import share
+from rules.place import location, named
+from rules.python.judging import evidence, line_of, what
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="PY006",
+    name="stepped-recurrence",
+    family="python",
+    title="Recurrent cell stepped from Python",
+    needs=frozenset({Capability.HOST_OPS}),
+    thresholds=(
+        Threshold("min_ratio", LIST_RATIO, "ratio", "as PY003: worth a word only where it is a low finding at least"),
+    ),
+    explains=("ID001", "PY001"),
+    references=(
+        "https://docs.pytorch.org/docs/stable/generated/torch.nn.LSTM.html",
+        "https://docs.pytorch.org/docs/stable/generated/torch.compile.html",
+    ),
+)
+_MAX_FINDINGS = 3
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires for each stepped cell that takes at least `min_ratio` of the used steps."""
+    found = recurrences(facts)
+    costly = [one for one in found if facts.ratio(one.loop.spans.total_ns) >= limits["min_ratio"]]
+    if not costly:
+        longest = max((facts.ratio(one.loop.spans.total_ns) for one in found), default=0.0)
+        yield clear(
+            f"cells stepped from Python take at most {share(longest)} of the step, below {share(limits['min_ratio'])}"
+        )
+        return
+    if facts.device is not None and not facts.launch_bound:
+        yield clear("a cell is stepped from Python, but the GPU has enough queued work: launches do not limit the step")
+        return
+    for one in costly[:_MAX_FINDINGS]:
+        line = line_of(facts, one.loop)
+        yield Finding(
+            why=f"{_calls(one.cell, named(line))}: {what(facts, one.loop)}.",
+            saving=_saving(one),
+            fix=_fix(one.cell),
+            verify="Record again: one call instead of the repeated sequence; the same weights must give the same output.",
+            steps_seen=one.loop.steps_seen,
+            confidence=Confidence.HIGH if one.cell else Confidence.LOW,
+            evidence=evidence(facts, one.loop),
+            location=location(line),
+            caveats=_caveats(one.cell),
+            title=f"{one.cell} cell stepped from Python" if one.cell else "Layers stepped from Python",
+        )
+
+
+def _calls(cell: Cell | None, where: str) -> str:
+    if cell is None:
+        return (
+            f"A Python loop{where} takes elements through a layer and a gate, as a recurrent cell written by hand does"
+        )
+    article = "A" if cell == "GRU" else "An"
+    return f"{article} {cell} cell is called once per element of a sequence by a Python loop{where}"
+
+
+def _saving(one: Recurrence) -> Saving:
+    ratio = one.loop.avoidable_ratio
+    return Saving(
+        claims=one.claims.scaled(ratio),
+        kernel_ns=int(max(one.work_ns, 0) * ratio),
+        basis="the loop and its backward pass, less one repetition and half of the forward products: they need the turn before",
+    )
+
+
+def _caveats(cell: Cell | None) -> tuple[str, ...]:
+    if cell is not None:
+        return (
+            "Where an input depends on the output before it (attention, sampling), the sequence is not known at once.",
+        )
+    return ("The trace does not tell whether each turn needs the one before: the bound is of turns that do not.",)
+
+
+_LAYERS: dict[Cell, tuple[str, str, str]] = {
+    "LSTM": ("nn.LSTM", "hx, cx", "(hx, cx)"),
+    "GRU": ("nn.GRU", "hx", "hx"),
+    "RNN": ("nn.RNN", "hx", "hx"),
+}
+_COMPILE = Advice(
+    "python",
+    "step = torch.compile(step)",
+    "The turn itself as one function, compiled: fewer and larger kernels, and the order in time stays.",
+)
+
+
+def _fix(cell: Cell | None) -> tuple[Advice, ...]:
+    if cell is None:
+        return (
+            Advice(
+                "diff",
+                "-for t in range(T):\n-    h = torch.tanh(w_x(x[:, t]) + w_h(h))\n"
+                "+inputs = w_x(x)                  # all steps in one product\n"
+                "+for t in range(T):\n+    h = torch.tanh(inputs[:, t] + w_h(h))",
+                "Where each turn needs the one before: only what needs the state stays in the loop. `nn.RNN` and its kin "
+                "take the whole sequence, where one of them is the cell.",
+            ),
+            _COMPILE,
+            Advice(
+                "diff",
+                "-for i in range(n):\n-    y.append(layer(x[i]))\n+y = layer(x)",
+                "Where the turns do not need one another: samples, heads.",
+            ),
+        )
+    layer, state, given = _LAYERS[cell]
+    return (
+        Advice(
+            "diff",
+            f"-cell = {layer}Cell(n, h)\n-for t in range(len(x)):\n-    {state} = cell(x[t], {given})\n-    outputs.append(hx)\n"
+            f"+rnn = {layer}(n, h)              # its weights are the cell's: rnn.weight_ih_l0 is cell.weight_ih\n"
+            f"+outputs, {given} = rnn(x)         # x: (time, batch, n), or batch_first=True",
+            "Initial states get a first dimension of 1, one per layer; sequences of several lengths: `pack_padded_sequence`.",
+        ),
+        _COMPILE,
+    )
+
+
+RULE = Rule(META, check, __doc__)

@@ -1,0 +1,204 @@
+"""PY006: recurrent cells called once per element of a sequence; built worlds, and small loops recorded as they run here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from analyzer.engine import run_rules
+from analyzer.facts import Facts
+from analyzer.facts.recurrence import recurrences
+from analyzer.finding import Confidence, Severity, State
+from analyzer.trust import grade
+from builders import TraceBuilder
+from rules.python.element_loop import RULE as ELEMENTS
+from rules.python.python_overhead import RULE as PYTHON
+from rules.python.repeated_small_ops import RULE as SMALL
+from rules.python.stepped_recurrence import RULE
+from traces.reader.read import read
+from worlds import judged, renamed, run, shifted
+
+if TYPE_CHECKING:
+    import torch
+
+STEP = 10_000
+UNIT = ("aten::select", "aten::lstm_cell")
+BY_HAND = ("aten::select", "aten::linear", "aten::linear", "aten::add", "aten::tanh")
+
+
+def world(
+    *, turns: int = 40, each: float = 48, unit: tuple[str, ...] = UNIT, device: str | None = None, lead: float = 3
+) -> TraceBuilder:
+    """Steps of 10 ms that begin with the unit once per turn, each op of `each` us and 2 us of Python behind it.
+
+    A product fills half of each op; on a device each op launches a product of 4 us and another kernel of 2 us.
+    """
+    builder = TraceBuilder(device)
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        for index in range(turns * len(unit)):
+            when = at + index * (each + 2)
+            builder.op(unit[index % len(unit)], when, each)
+            if device is None:
+                builder.op("aten::addmm", when + 1, each / 2)
+            else:
+                for place, (name, dur) in enumerate((("ampere_sgemm_32x32_tn", 4), ("lstm_pointwise", 2))):
+                    begin = when + 5 + 15 * place
+                    builder.launch(begin, name=name, kernel_start=begin + 4 + lead, kernel_dur=dur, op=None, call_dur=4)
+        rest = at + turns * len(unit) * (each + 2)
+        builder.op("aten::relu", rest, at + STEP - rest)
+        if device:
+            builder.launch(rest, kernel_start=rest + 5 + lead, kernel_dur=at + STEP - rest - 10 - lead, op=None)
+    return builder
+
+
+def test_fires_on_the_cpu_with_all_but_one_turn_and_half_of_the_products() -> None:
+    found = judged(RULE, world())
+    inside = 3 * (80 * 48 - 80 * 24 / 2) * (1 - 1 / 40)
+    between = 3 * 79 * 2 * (1 - 1 / 40)
+    assert found.finding.saving.kernel_ns == pytest.approx(inside * 1_000, abs=2)
+    assert found.finding.saving.claims.total_ns == pytest.approx(between * 1_000, abs=500)
+    assert (found.severity, found.confidence) == (Severity.HIGH, Confidence.HIGH)
+    assert found.finding.title == "LSTM cell stepped from Python"
+    assert "run 40 times in a row" in found.finding.why
+    assert "nn.LSTM(n, h)" in found.finding.fix[0].code
+
+
+@pytest.mark.parametrize("device", ["cuda", "rocm"])
+def test_on_a_device_the_idle_time_and_the_kernels_less_half_of_the_products(device: str) -> None:
+    found = judged(RULE, world(device=device)).finding
+    assert found.saving.kernel_ns == pytest.approx(3 * 80 * (4 / 2 + 2) * (1 - 1 / 40) * 1_000, rel=0.01)
+    # Each op lasts 50 us with what follows it; its kernels take 6 of them.
+    assert found.saving.claims.total_ns == pytest.approx(3 * 80 * 44 * (1 - 1 / 40) * 1_000, rel=0.02)
+
+
+def test_on_a_device_only_where_launches_limit_the_step() -> None:
+    result = run(RULE, world(device="cuda", lead=3_000))
+    assert result.state is State.CLEAR
+    assert "enough queued work" in result.reason
+
+
+@pytest.mark.parametrize(
+    ("name", "cell"),
+    [
+        ("aten::lstm_cell", "LSTM"),
+        ("aten::_thnn_fused_lstm_cell", "LSTM"),
+        ("aten::gru_cell", "GRU"),
+        ("aten::_thnn_fused_gru_cell", "GRU"),
+        ("aten::rnn_tanh_cell", "RNN"),
+        ("aten::rnn_relu_cell", "RNN"),
+    ],
+)
+def test_torchs_cells_are_called_by_their_layer(name: str, cell: str) -> None:
+    found = judged(RULE, world(unit=("aten::select", name))).finding
+    assert found.confidence is Confidence.HIGH
+    assert f"+rnn = nn.{cell}(n, h)" in found.fix[0].code
+
+
+def test_a_cell_by_hand_is_said_with_low_confidence_and_without_a_promise_that_it_is_one() -> None:
+    found = judged(RULE, world(unit=BY_HAND, each=30))
+    assert found.confidence is Confidence.LOW
+    assert found.finding.title == "Layers stepped from Python"
+    assert "does not tell" in found.finding.caveats[0]
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        # Deep networks: layer after layer, gated or not; experts; heads; a loss of samples.
+        ("aten::linear", "aten::tanh"),
+        ("aten::linear", "aten::split", "aten::sigmoid", "aten::mul"),
+        ("aten::linear", "aten::slice", "aten::slice", "aten::sigmoid", "aten::mul"),
+        ("aten::index", "aten::linear", "aten::relu", "aten::linear", "aten::index_put_"),
+        ("aten::select", "aten::matmul", "aten::softmax", "aten::matmul"),
+        ("aten::select", "aten::sigmoid", "aten::log", "aten::add"),
+    ],
+)
+def test_other_loops_are_not_cells(unit: tuple[str, ...]) -> None:
+    assert run(RULE, world(unit=unit, turns=20, each=30)).state is State.CLEAR
+
+
+@pytest.mark.parametrize(("turns", "state"), [(9, State.CLEAR), (10, State.FIRED)])
+def test_boundary(turns: int, state: State) -> None:
+    assert run(RULE, world(turns=turns)).state is state
+
+
+@pytest.mark.parametrize(("each", "state"), [(10.4, State.CLEAR), (10.6, State.FIRED)])
+def test_boundary_of_the_share(each: float, state: State) -> None:
+    # 40 ops with 2 us behind each, but the last: 5 % of 10 ms are 500 us.
+    assert run(RULE, world(turns=20, each=each)).state is state
+
+
+def test_device_traces_without_host_ops_cannot_tell() -> None:
+    builder = TraceBuilder("cuda")
+    builder.kernel("k", 0, 100).kernel("k", 200, 100)
+    assert run(RULE, builder).state is State.CANNOT_TELL
+
+
+def test_its_time_is_nobody_elses() -> None:
+    assert run(ELEMENTS, world()).state is State.CLEAR
+    assert run(SMALL, world()).state is State.CLEAR
+    assert run(PYTHON, world()).state is State.CLEAR
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    plain = judged(RULE, world())
+    other = judged(RULE, renamed(shifted(world(), 1e12), 1_000))
+    assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)
+
+
+def stepped(cell: torch.nn.Module, inputs: torch.Tensor) -> torch.Tensor:
+    """The cell over the first dimension, turn by turn."""
+    import torch
+
+    state = None
+    for part in range(len(inputs)):
+        given = cell(inputs[part], state)
+        state = given
+    assert state is not None
+    return state[0] if isinstance(cell, torch.nn.LSTMCell) else state
+
+
+def whole(layer: torch.nn.Module, inputs: torch.Tensor) -> torch.Tensor:
+    """The layer over the whole sequence."""
+    output: torch.Tensor = layer(inputs)[0][-1]
+    return output
+
+
+def record(path: Path, model: torch.nn.Module, forward: Callable[..., torch.Tensor]) -> Path:
+    """Four training steps over 16 elements, of which the last three are recorded."""
+    import torch
+
+    optimizer = torch.optim.SGD(model.parameters(), 0.01)
+    inputs = torch.randn(16, 4, 8)
+    with torch.profiler.profile(
+        activities=[torch.profiler.ProfilerActivity.CPU],
+        schedule=torch.profiler.schedule(wait=0, warmup=1, active=3),
+        on_trace_ready=lambda profile: profile.export_chrome_trace(str(path)),
+        acc_events=True,
+    ) as profile:
+        for _ in range(4):
+            optimizer.zero_grad()
+            forward(model, inputs).square().mean().backward()
+            optimizer.step()
+            profile.step()
+    return path
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_recorded_here_the_cell_is_named_and_the_layer_is_quiet(kind: str, tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    cell, layer = getattr(torch.nn, f"{kind}Cell")(8, 8), getattr(torch.nn, kind)(8, 8)
+    slow = Facts(read(record(tmp_path / "cell.json", cell, stepped)))
+    fast = Facts(read(record(tmp_path / "layer.json", layer, whole)))
+    (found,) = recurrences(slow)
+    # The first turn of each step also makes its state, so that it is not one of the repetitions.
+    assert (found.cell, found.loop.repeats) == (kind, 3 * 15)
+    assert found.loop.backward.total_ns > 0
+    assert recurrences(fast) == ()
+    (result,) = run_rules(slow, (RULE,), grade(slow))
+    assert [one.title for one in result.findings] == [f"{kind} cell stepped from Python"]
