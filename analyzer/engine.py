@@ -263,7 +263,9 @@ def reachable_ns(facts: Facts, judged: Sequence[Judged]) -> int:
     if not facts.used_steps:
         return 0
     compute = facts.waterfall.owned("compute").total_ns
-    # Kernel-time savings of several rules may be of the same kernels: at most half of all compute is believed in.
-    shorter = min(sum(item.finding.saving.kernel_ns for item in judged if not item.merged), compute // 2)
+    # Kernel-time savings of several rules may be of the same kernels: at most half of all compute is believed in, but no less than
+    # the largest of them says by itself.
+    savings = [item.finding.saving.kernel_ns for item in judged if not item.merged]
+    shorter = min(sum(savings), max(compute // 2, max(savings, default=0)), compute)
     left = facts.window_ns - claimed(judged).total_ns - shorter
     return max(left, compute - shorter) // facts.used_steps

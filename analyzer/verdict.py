@@ -6,7 +6,10 @@ from collections.abc import Mapping
 
 from analyzer.analysis import BoundBy, Verdict
 from analyzer.facts import Facts
+from analyzer.facts.host_loss import DISPATCH_BOUND_OP_NS
 from analyzer.facts.launches import BLOCKING_RATIO
+from analyzer.facts.loops import told_loops
+from analyzer.intervals import EMPTY
 from analyzer.units import share
 
 # What a person would call each cause of the waterfall.
@@ -79,8 +82,13 @@ def verdict_of(facts: Facts, totals: Mapping[str, int], *, unusable: bool = Fals
     """
     if unusable:
         return Verdict(bound_by="unknown", ratio=0.0, text="Unknown: this trace cannot be the base of advice.")
+    loops_ns = _small_op_loops_ns(facts)
     found = verdict(
-        totals, has_device=facts.device is not None, lead_ns=facts.lead_ns, warmup_ratio=_warmup_ratio(facts)
+        totals,
+        has_device=facts.device is not None,
+        lead_ns=facts.lead_ns,
+        warmup_ratio=_warmup_ratio(facts),
+        loops_ns=loops_ns,
     )
     if found.bound_by == "python" and facts.sparse_host_events is not None:
         text = (
@@ -88,7 +96,10 @@ def verdict_of(facts: Facts, totals: Mapping[str, int], *, unusable: bool = Fals
             "or other threads work."
         )
         return Verdict(bound_by="unknown", ratio=found.ratio, text=text)
-    if found.bound_by == "python" and found.ratio - facts.ratio(facts.without_core_ns) < _BOUND_RATIO:
+    # Without a core ops take longer as much as what is between them: the part that is ops in loops stays what it is.
+    outside = found.ratio - facts.ratio(loops_ns)
+    without_core = min(facts.ratio(facts.without_core_ns), outside)
+    if found.bound_by == "python" and found.ratio - without_core < _BOUND_RATIO:
         text = (
             f"Unclear: for {share(found.ratio)} of the step training is outside any op, but for "
             f"{share(facts.ratio(facts.without_core_ns))} of it the thread had no core; record on a quiet machine."
@@ -118,13 +129,29 @@ def verdict_of(facts: Facts, totals: Mapping[str, int], *, unusable: bool = Fals
     return found
 
 
+def _small_op_loops_ns(facts: Facts) -> int:
+    """On a CPU-only trace the time inside the ops of Python loops that have a finding, where dispatch is most of that time."""
+    if facts.device is not None:
+        return 0
+    spans = EMPTY
+    for loop in told_loops(facts):
+        if loop.mean_op_ns < DISPATCH_BOUND_OP_NS:
+            spans |= loop.spans
+    return (spans & facts.waterfall.owned("compute")).total_ns
+
+
 def _warmup_ratio(facts: Facts) -> float:
     """Share of the used steps that start-up work takes: what was recorded beside them binds nothing."""
     return facts.ratio((facts.warmup[0] & facts.window()).total_ns)
 
 
 def verdict(
-    waterfall: Mapping[str, int], *, has_device: bool, lead_ns: int | None = None, warmup_ratio: float = 0.0
+    waterfall: Mapping[str, int],
+    *,
+    has_device: bool,
+    lead_ns: int | None = None,
+    warmup_ratio: float = 0.0,
+    loops_ns: int = 0,
 ) -> Verdict:
     """What the run is bound by.
 
@@ -133,12 +160,17 @@ def verdict(
         has_device: Whether there is device work; else compute means time inside ops.
         lead_ns: Median launch lead; None where it is not known.
         warmup_ratio: Share of the window that start-up work takes (PG002).
+        loops_ns: Without a device, what of `compute` is dispatching the small ops of Python loops: Python's time, not the model's.
     """
     total = sum(waterfall.values())
     if not total:
         return Verdict(bound_by="unknown", ratio=0.0, text="Nothing to judge: the window is empty.")
     queued = lead_ns is not None and lead_ns >= _QUEUED_LEAD_NS
     ratios = _grouped(waterfall, total, has_device=has_device, queued=queued)
+    looped = loops_ns / total
+    if looped:
+        ratios["compute"] = ratios.get("compute", 0.0) - looped
+        ratios["python"] = ratios.get("python", 0.0) + looped
     compute = ratios.pop("compute", 0.0)
     loss = 1.0 - compute
     ranked = sorted(ratios.items(), key=lambda item: -item[1])
@@ -163,6 +195,11 @@ def verdict(
         text = _text(largest, ratio, has_device=has_device)
         if updates and largest == "launch":
             text = text.replace("dispatches its next work", "runs the optimizer")
+        if largest == "python" and looped >= _BOUND_PART_OF_LOSS * ratio:
+            text = f"Python-bound: for {share(ratio)} of the step training is in Python code, most of it in loops of small ops."
+        if compute > ratio:
+            # Said of a run that computes most of the time, the name alone would read as a contradiction.
+            text = f"{text.removesuffix('.')}, its largest loss; the model itself takes {share(compute)}."
         return Verdict(bound_by=largest, ratio=ratio, text=text)
     text = f"Mixed: no single cause stands out; the largest loss is {losses[largest]} with {share(ratio)} of the step"
     second = [f", then {losses[group]} with {share(part)}" for group, part in ranked[1:2] if part >= _WORTH_NAMING]

@@ -167,16 +167,24 @@ def _sequence(facts: Facts, tree: HostTree) -> tuple[Int64Array, Int64Array, Int
     return rows[order], group, step[order]
 
 
-def loop_time(facts: Facts) -> IntervalSet:
-    """Time of loops that have findings of their own (PY002, PY003, PY006): other rules leave it to them, and nobody else's."""
+def told_loops(facts: Facts) -> tuple[Loop, ...]:
+    """Loops that have findings of their own (PY002, PY003, PY006)."""
     limited = facts.device is None or facts.launch_bound
-    time = EMPTY
+    told = []
     for loop in facts.loops:
         elements = loop.indexed and loop.avoidable
-        told = elements or ((loop.over_list or loop.steps_a_cell) and limited)
         limit = ELEMENT_RATIO if elements else LIST_RATIO
-        if told and facts.ratio(loop.spans.total_ns) >= limit:
-            time |= loop.spans
+        known = elements or ((loop.over_list or loop.steps_a_cell) and limited)
+        if known and facts.ratio(loop.spans.total_ns) >= limit:
+            told.append(loop)
+    return tuple(told)
+
+
+def loop_time(facts: Facts) -> IntervalSet:
+    """Time of the loops that have findings of their own: other rules leave it to them, and nobody else's."""
+    time = EMPTY
+    for loop in told_loops(facts):
+        time |= loop.spans
     return time
 
 

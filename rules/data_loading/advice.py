@@ -135,7 +135,8 @@ def whole_batches(facts: Facts) -> Advice:
         "        return self.images[index], self.labels[index]\n\n"
         f"sampler = BatchSampler(RandomSampler(dataset), batch_size={batch_size}, drop_last=True)\n"
         "loader = DataLoader(dataset, sampler=sampler, batch_size=None)",
-        "Keeps the DataLoader and hands it whole batches; transforms then run on the batch.",
+        "Keeps the DataLoader and hands it whole batches; transforms then run on the batch. An `IterableDataset` does the same by "
+        "yielding batches itself, with `batch_size=None`.",
     )
 
 

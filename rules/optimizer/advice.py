@@ -7,7 +7,13 @@ from analyzer.finding import Advice
 # Classes of torch.optim with a fused implementation.
 FUSED_CLASSES = frozenset({"Adam", "AdamW", "SGD", "Adagrad"})
 # Classes of torch.optim with a foreach implementation.
-FOREACH_CLASSES = FUSED_CLASSES | {"Adadelta", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop"}
+FOREACH_CLASSES = FUSED_CLASSES | {"Adadelta", "Adafactor", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop"}
+# Classes of torch.optim whose repeated ops are no parameters one by one, and why.
+WITHOUT_LISTS = {
+    "LBFGS": "LBFGS updates one flat vector; what repeats is its history (`history_size`), each turn of which needs the one before",
+    "Muon": "Muon makes each matrix orthogonal by matrix products of its own, which no list operation does",
+    "SparseAdam": "SparseAdam updates the rows that a sparse gradient names, which no list operation does",
+}
 
 
 def fused(name: str) -> Advice:

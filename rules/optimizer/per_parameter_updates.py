@@ -56,7 +56,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
-from rules.optimizer.advice import FOREACH_CLASSES, FUSED_CLASSES, by_hand, foreach, fused
+from rules.optimizer.advice import FOREACH_CLASSES, FUSED_CLASSES, WITHOUT_LISTS, by_hand, foreach, fused
 from rules.place import location
 from traces.trace import Capability
 
@@ -117,6 +117,8 @@ def _quiet(facts: Facts, limits: Limits) -> Outcome | None:
         )
     if work.style != "for-loop":
         return clear(f"{work.class_name} updates with {work.style} ops")
+    if work.class_name in WITHOUT_LISTS:
+        return clear(WITHOUT_LISTS[work.class_name])
     ratio = facts.ratio(work.step_time.total_ns)
     if ratio < limits["min_ratio"]:
         return clear(f"{work.class_name}.step takes {share(ratio)} of the step, below {share(limits['min_ratio'])}")

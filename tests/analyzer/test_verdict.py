@@ -91,6 +91,43 @@ def test_python_on_the_cpu() -> None:
     )
 
 
+def test_the_ops_of_a_python_loop_are_its_own_and_not_the_models() -> None:
+    parts = {"compute": 80, "python": 20}
+    assert verdict(parts, has_device=False).bound_by == "compute"
+    found = verdict(parts, has_device=False, loops_ns=50)
+    assert (found.bound_by, found.ratio) == ("python", pytest.approx(0.7))
+    assert (
+        found.text == "Python-bound: for 70 % of the step training is in Python code, most of it in loops of small ops."
+    )
+
+
+def test_a_loss_smaller_than_the_work_is_named_as_such() -> None:
+    assert verdict({"compute": 60, "python": 40}, has_device=False).text == (
+        "Python-bound: for 40 % of the step training is in Python code outside any op, its largest loss; "
+        "the model itself takes 60 %."
+    )
+    assert "its largest loss" not in verdict({"compute": 40, "python": 60}, has_device=False).text
+
+
+def test_a_loss_in_a_python_loop_binds_a_run_on_the_cpu() -> None:
+    """40 samples of four ops each: the time is inside ops, and no model would need it."""
+    builder = TraceBuilder(None)
+    for number in range(3):
+        at = number * 10_000
+        builder.step(number, at, 10_000)
+        for index in range(40 * 4):
+            name = ("aten::select", "aten::select", "aten::sub", "aten::add")[index % 4]
+            builder.op(name, at + index * 20, 18)
+        builder.op("aten::linear", at + 3_200, 6_800)
+    facts = Facts(builder.trace())
+    totals = {cause: facts.waterfall.owned(cause).total_ns for cause in CAUSES}
+    # 160 ops with 2 us behind each; the last of these gaps is not the loop's.
+    assert verdict_of(facts, totals).text == (
+        "Python-bound: for 32 % of the step training is in Python code, most of it in loops of small ops, its largest loss; "
+        "the model itself takes 68 %."
+    )
+
+
 def test_nothing_to_judge() -> None:
     assert verdict(dict.fromkeys(CAUSES, 0), has_device=True).bound_by == "unknown"
 

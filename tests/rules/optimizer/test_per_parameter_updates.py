@@ -55,6 +55,14 @@ def test_fires_with_the_idle_time_in_the_span() -> None:
     assert "fused=True" in found.finding.fix[0].code
 
 
+@pytest.mark.parametrize(
+    ("name", "state"), [("LBFGS", State.CLEAR), ("SparseAdam", State.CLEAR), ("Muon", State.CLEAR)]
+)
+def test_what_no_list_operation_can_update_is_left_alone(name: str) -> None:
+    assert run(RULE, world(name=name)).state is State.CLEAR
+    assert run(RULE, world(name=f"My{name}")).state is State.FIRED
+
+
 def test_on_the_cpu_all_but_one_op_of_each_update_can_go() -> None:
     found = judged(RULE, world(device=None))
     assert found.ratio == pytest.approx(0.2 * (1 - 1 / len(UPDATE)), abs=1e-4)
