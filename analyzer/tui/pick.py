@@ -48,8 +48,12 @@ class PickApp(DrawnApp[Path]):
 
     def compose(self) -> ComposeResult:
         """The list and its keys."""
-        traces = OptionList(*(Option(describe(path, time.time())) for path in self._paths), id="traces", compact=True)
-        traces.border_title = "Which trace?"
+        folders = {path.parent for path in self._paths}
+        now, shared = time.time(), len(folders) == 1
+        options = (Option(describe(path, now, with_folder=not shared)) for path in self._paths)
+        traces = OptionList(*options, id="traces", compact=True)
+        folder = line(str(folders.pop()), 60) if shared else "."
+        traces.border_title = Content("Which trace?" if folder == "." else f"Which trace of {folder}?")
         more = f", {self._more:,} more" if self._more else ""
         traces.border_subtitle = f"{units.count(len(self._paths), 'trace')}{more}. Enter opens"
         yield traces
@@ -81,13 +85,13 @@ class PickApp(DrawnApp[Path]):
         self.exit(None)
 
 
-def describe(path: Path, now: float) -> Content:
+def describe(path: Path, now: float, *, with_folder: bool = True) -> Content:
     """Age, size, name and folder of a trace on one line."""
     try:
         status = path.stat()
     except OSError:
         return Content.styled(f"{'gone':>10}  {'':>8}  {line(path.name, 200)}", "$quiet")
-    folder = "" if str(path.parent) == "." else f"  {line(str(path.parent), 200)}"
+    folder = "" if str(path.parent) == "." or not with_folder else f"  {line(str(path.parent), 200)}"
     figures = f"{age(now - status.st_mtime):>10}  {units.size(status.st_size):>8}  "
     return Content.assemble((figures, "$quiet"), (line(path.name, 200), "bold"), (folder, "$quiet"))
 

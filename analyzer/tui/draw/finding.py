@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from rich.cells import cell_len
 from textual.content import Content
 
 from analyzer import units
@@ -14,6 +15,7 @@ from analyzer.tui.draw.evidence import evidence
 from analyzer.tui.glyphs import Glyphs
 from analyzer.tui.plain import clean, line
 
+_ALIGNED = re.compile(r"(?<=\S) {3,}(?=#)")
 _CODE = re.compile(r"`([^`]+)`")
 _DIFF_STYLES = {"+": "$good on $block-back", "-": "$bad on $block-back", "@": "$quiet on $block-back"}
 
@@ -161,6 +163,9 @@ def code_block(code: str, language: str, width: int) -> list[Content]:
     lines: list[Content] = []
     for number, text in enumerate(clean(code).splitlines() or [""]):
         style = _DIFF_STYLES.get(text[:1], "$body on $block-back") if language == "diff" else "$body on $block-back"
+        if cell_len(text) > width - 2 - len(prefix):
+            # Comments that are aligned with those of other lines would be pushed onto a line of their own.
+            text = _ALIGNED.sub("  ", text)
         whole = Content.styled((prefix if number == 0 else " " * len(prefix)) + text, style)
         for piece in whole.wrap(max(4, width - 2)):
             free = max(0, width - 1 - piece.cell_length)

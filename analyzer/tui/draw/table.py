@@ -11,7 +11,7 @@ NARROWEST = 8
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[int], width: int) -> list[Content]:
-    """A heading and the rows, each at most about `width` cells.
+    """A heading, on several lines where there is little room, and the rows; each at most about `width` cells.
 
     Args:
         heads: Titles.
@@ -20,12 +20,39 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[i
         width: Room.
     """
     widths = [max(map(cell_len, cells)) for cells in zip(heads, *rows, strict=False)]
+    if sum(widths) + 2 * (len(widths) - 1) > width:
+        widths = _narrowed(heads, rows, texts, widths)
     for _ in range(max(0, sum(widths) + 2 * (len(widths) - 1) - width)):
         widest = max(texts or range(len(widths)), key=lambda index: widths[index])
         if widths[widest] <= NARROWEST:
             break
         widths[widest] -= 1
-    return [_row(heads, widths, texts, "bold"), *(_row(row, widths, texts, "") for row in rows)]
+    titles = [list(Content(head).wrap(room)) or [Content("")] for head, room in zip(heads, widths, strict=False)]
+    height = max(map(len, titles), default=1)
+    # A title of one line stands right over its column.
+    lines = zip(*([Content("")] * (height - len(title)) + title for title in titles), strict=True)
+    return [
+        *(_row([piece.plain.strip() for piece in line], widths, texts, "bold") for line in lines),
+        *(_row(row, widths, texts, "") for row in rows),
+    ]
+
+
+def _narrowed(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[int], widths: Sequence[int]
+) -> list[int]:
+    """The widths where the titles of figures stand on several lines: names are worth more than they."""
+    cells = [max((cell_len(row[index]) for row in rows if index < len(row)), default=0) for index in range(len(widths))]
+    return [
+        width if index in texts else min(width, max(cells[index], _halved(heads[index])))
+        for index, width in enumerate(widths)
+    ]
+
+
+def _halved(title: str) -> int:
+    """The least width at which a title takes no more than two lines."""
+    words = title.split()
+    halves = ((" ".join(words[:at]), " ".join(words[at:])) for at in range(len(words) + 1))
+    return min(max(cell_len(first), cell_len(second)) for first, second in halves)
 
 
 def _row(cells: Sequence[str], widths: Sequence[int], texts: Sequence[int], style: str) -> Content:

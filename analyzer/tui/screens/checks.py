@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import DataTable, Static
 
+from analyzer.tui.draw.finding import prose
 from analyzer.tui.plain import line
 from analyzer.tui.screens.mode import ModeScreen
 from analyzer.tui.screens.rule_page import RulePage
@@ -50,7 +51,9 @@ class ChecksScreen(ModeScreen):
         event.stop()
         check = self.query_one(CheckTable).check
         if check is not None:
-            self.query_one("#reason", Static).update(Content.assemble((f"{check.rule}  ", "bold"), line(check.reason)))
+            self.query_one("#reason", Static).update(
+                Content.assemble((f"{check.rule}  ", "bold"), prose(line(check.reason), "$quiet"))
+            )
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         """Open the rule's page."""

@@ -12,7 +12,11 @@ from analyzer import units
 from analyzer.facts.memory_curve import MemoryCurve
 from analyzer.tui.plain import line
 
-FIXED = 46
+# The figures' columns with what is around them, and the scroll bar.
+FIGURES = (("allocated", 10), ("calls", 8), ("largest", 10))
+PADDING, SCROLLBAR = 2, 4
+# Narrower than this only how much is allocated stands beside the op.
+ROOMY = 60
 
 
 class AllocationTable(DataTable[Content]):
@@ -29,16 +33,21 @@ class AllocationTable(DataTable[Content]):
         super().__init__(id="allocations", cursor_type="row", zebra_stripes=False)
         self.border_title = "Allocations by op, a step"
 
+        self._curve: MemoryCurve | None = None
+
     def show(self, curve: MemoryCurve) -> None:
         """Show a device's ops."""
-        room = max(16, self.size.width - FIXED)
+        self._curve = curve
+        figures = FIGURES if self.size.width >= ROOMY else FIGURES[:1]
+        room = max(16, self.size.width - PADDING - SCROLLBAR - sum(width + PADDING for _, width in figures))
         self.clear(columns=True)
-        for title, width in (("op", room), ("allocated", 10), ("calls", 8), ("largest", 10)):
-            self.add_column(title if title == "op" else title.rjust(width), width=width)
+        self.add_column("op", width=room)
+        for title, width in figures:
+            self.add_column(title.rjust(width), width=width)
         for one in curve.allocators:
             name = Content(line(one.name, 200) or "outside any op")
             shape = line(one.shape, 200)
-            self.add_row(
+            cells = (
                 Content.assemble(name, (f"  {shape}" if shape.strip("[], ") else "", "$quiet")).truncate(
                     room, ellipsis=True
                 ),
@@ -46,5 +55,13 @@ class AllocationTable(DataTable[Content]):
                 Content(f"{f'{one.calls:,.4g}':>8}"),
                 Content(f"{units.size(one.largest_bytes):>10}"),
             )
+            self.add_row(*cells[: len(figures) + 1])
         count = len(curve.allocators)
         self.border_subtitle = units.count(count, "op") if count else "none in the used steps"
+
+    def on_resize(self) -> None:
+        """Columns for the new width; the cursor stays."""
+        row = self.cursor_row
+        if self._curve is not None:
+            self.show(self._curve)
+            self.move_cursor(row=row, animate=False)

@@ -17,6 +17,7 @@ ORDER: tuple[StateName, ...] = (
     "fired", "crashed", "cannot_tell", "suppressed", "clear", "not_applicable", "disabled",
 )  # fmt: skip
 TITLES = ("", "Rule", "State", "Title", "Reason")
+STATE = 2
 # Around each cell; the scroll bar; the least of a reason that still says something.
 PADDING, SCROLLBAR, SHORTEST = 2, 2, 12
 STYLES = {"crashed": "bold $bad", "clear": "$good"}
@@ -62,18 +63,26 @@ class CheckTable(DataTable[Content]):
     def _fill(self) -> None:
         # Cells are content, never markup.
         rows = [self._cells(check) for check in self._checks]
-        room = self.size.width - SCROLLBAR
         self.clear(columns=True)
-        for number, title in enumerate(TITLES):
-            # DataTable cannot measure content.
-            width = max([len(title), *(row[number].cell_length for row in rows)])
-            if number == len(TITLES) - 1 and room > PADDING + SHORTEST:
-                width = min(width, max(SHORTEST, room - PADDING))
-            self.add_column(title, width=width)
-            room -= width + PADDING
-            for row in rows:
-                row[number] = row[number].truncate(width, ellipsis=True)
-        self.add_rows(rows)
+        columns = self._columns(rows)
+        for number, width in columns:
+            self.add_column(TITLES[number], width=width)
+        self.add_rows([[row[number].truncate(width, ellipsis=True) for number, width in columns] for row in rows])
+
+    def _columns(self, rows: list[list[Content]]) -> list[tuple[int, int]]:
+        """Which cells, and how wide: the reason takes what is left, and where little is, the line below the table has it."""
+        # DataTable cannot measure content.
+        widths = [max([len(title), *(row[number].cell_length for row in rows)]) for number, title in enumerate(TITLES)]
+        columns = list(enumerate(widths[:-1]))
+        room = self.size.width - SCROLLBAR - sum(width + PADDING for _, width in columns)
+        if room >= SHORTEST + PADDING:
+            return [*columns, (len(columns), min(widths[-1], room - PADDING))]
+        if room < 0:
+            # The mark and the colour say the state too.
+            room += widths[STATE] + PADDING
+            columns.pop(STATE)
+        last, width = columns[-1]
+        return [*columns[:-1], (last, max(SHORTEST, min(width, width + room)))]
 
     def _cells(self, check: CheckDocument) -> list[Content]:
         style = self._style(check)

@@ -25,6 +25,7 @@ NUMBER, FIGURE, CAUSE = 4, 8, 16
 # Narrower than this the picture says where a gap starts; than this, the finding alone is named, by its rule.
 WITH_STARTS, WITH_HOST = 76, 60
 CODE = 8
+HOST_TITLE = "the CPU was in"
 # Around each cell, and the scroll bar.
 PADDING, SCROLLBAR = 2, 2
 
@@ -96,9 +97,13 @@ class GapTable(FillingTable):
         if width < WITH_HOST:
             return [*columns, (5, "finding", max(CODE, width - used - PADDING))]
         room = max(2 * CODE, width - used - 2 * PADDING)
-        needed = max([len("the CPU was in"), *(row[4].cell_length for row in rows)])
+        needed = max([len(HOST_TITLE), *(row[4].cell_length for row in rows)])
         host = min(needed, max(room // 2, room - max([CODE, *(row[5].cell_length for row in rows)])))
-        return [*columns, (4, "the CPU was in", host), (5, "finding", room - host)]
+        return [
+            *columns,
+            (4, HOST_TITLE if host >= len(HOST_TITLE) else "CPU was in", host),
+            (5, "finding", room - host),
+        ]
 
     def _cells(self, number: int, gap: Gap) -> list[Content]:
         host = line(host_label(gap.host), 300) or "nothing recorded"

@@ -65,9 +65,13 @@ class TitleBar(Horizontal):
 
     def on_resize(self, event: Resize) -> None:
         """Words of inactive tabs only where there is room."""
+        # What changes its width while a layout is made is not laid out again.
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
         for tab in self.query(Tab):
-            tab.shorten(short=event.size.width < POCKET)
-        self.query_one("#headline", Static).update(self._headline(noun=event.size.width >= NAMED))
+            tab.shorten(short=self.size.width < POCKET)
+        self.query_one("#headline", Static).update(self._headline(noun=self.size.width >= NAMED))
 
     def _headline(self, *, noun: bool = True) -> Content:
         if self._analysis.trust.verdict == "unusable":

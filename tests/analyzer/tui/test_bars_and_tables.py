@@ -16,6 +16,7 @@ from analyzer.tui.app import AdvisorApp
 from analyzer.tui.ascii import to_ascii
 from analyzer.tui.screens.help import HelpScreen
 from analyzer.tui.terminal import look_for
+from analyzer.tui.widgets.allocation_table import AllocationTable
 from analyzer.tui.widgets.check_table import CheckTable
 from analyzer.tui.widgets.filling_table import PAUSE_SECONDS
 from analyzer.tui.widgets.finding_list import FindingList
@@ -152,3 +153,52 @@ async def test_a_remark_beside_the_headline_is_whole_or_not_there(app_for: MakeA
         title = text_of(pilot.app).splitlines()[0]
         assert ("(388 ms unprofiled)" in title) is seen
         assert "(388" not in title.replace("(388 ms unprofiled)", "")
+
+
+async def test_tabs_have_their_words_again_in_a_wider_terminal(app_for: MakeApp) -> None:
+    async with running(app_for(analyses.example()), (40, 12)) as pilot:
+        assert "2 Timeline" not in text_of(pilot.app)
+        for columns, named in ((200, True), (40, False), (80, True)):
+            await pilot.resize_terminal(columns, 40)
+            await settle(pilot)
+            assert ("2 Timeline" in text_of(pilot.app)) is named, columns
+
+
+@pytest.mark.parametrize(
+    ("width", "titles"),
+    [
+        (40, ["", "Rule", "Title"]),
+        (80, ["", "Rule", "State", "Title"]),
+        (120, ["", "Rule", "State", "Title", "Reason"]),
+    ],
+)
+async def test_checks_show_the_columns_that_fit(app_for: MakeApp, width: int, titles: list[str]) -> None:
+    async with running(app_for(analyses.example()), (width, 24)) as pilot:
+        await pilot.press("5")
+        await settle(pilot)
+        table = pilot.app.screen.query_one(CheckTable)
+        assert [str(column.label) for column in table.columns.values()] == titles
+        assert sum(column.width + 2 for column in table.columns.values()) <= table.size.width
+
+
+async def test_allocations_show_the_columns_that_fit_and_keep_the_cursor(app_for: MakeApp, measured: Explained) -> None:
+    async with running(app_for(measured), (120, 40)) as pilot:
+        await pilot.press("4")
+        await settle(pilot)
+        table = pilot.app.screen.query_one(AllocationTable)
+        table.focus()
+        row = table.row_count - 1
+        await pilot.press("G")
+        for width, count in ((40, 2), (80, 4)):
+            await pilot.resize_terminal(width, 24)
+            await settle(pilot)
+            assert len(table.columns) == count
+            assert sum(column.width + 2 for column in table.columns.values()) <= table.size.width
+            assert table.cursor_row == row
+
+
+async def test_a_headline_without_a_saving_has_no_arrow(app_for: MakeApp) -> None:
+    base = analyses.example()
+    summary = replace(base.summary, reachable_step_ns=base.summary.step_ns.mean)
+    async with running(app_for(replace(base, summary=summary)), (80, 24)) as pilot:
+        assert "  412 ms a step" in text_of(pilot.app).split("\n")[0]

@@ -13,6 +13,7 @@ from analyzer.tui.draw.evidence import evidence
 from analyzer.tui.draw.finding import code_block, row
 from analyzer.tui.draw.markdown import markdown
 from analyzer.tui.draw.step import strip
+from analyzer.tui.draw.table import table
 from analyzer.tui.glyphs import ASCII, UNICODE, choose
 
 PLAIN = choose(unicode=True, coloured=False)
@@ -151,3 +152,22 @@ def test_a_rule_page_is_drawn_not_quoted() -> None:
 def test_no_text_of_a_page_is_lost(text: str, width: int) -> None:
     shown = markdown(text, width).plain
     assert sum(char in "ab" for char in shown) == sum(char in "ab" for char in text)
+
+
+def test_names_of_a_table_are_worth_more_than_titles_of_figures() -> None:
+    heads, rows = ("collective", "calls a step", "median size"), [("all_gather", "1.0", "16 MiB")]
+    assert [line.plain for line in table(heads, rows, (0,), 40)] == [
+        "collective  calls a step  median size",
+        "all_gather           1.0       16 MiB",
+    ]
+    assert [line.plain for line in table(heads, rows, (0,), 28)] == [
+        "             calls  median",
+        "collective  a step    size",
+        "all_gather     1.0  16 MiB",
+    ]
+
+
+def test_a_comment_comes_nearer_before_its_line_is_folded() -> None:
+    code = "x = 1            # why\nlonger = 1"
+    assert [line.plain.rstrip() for line in code_block(code, "python", 18)] == [" x = 1  # why", " longer = 1"]
+    assert [line.plain.rstrip() for line in code_block(code, "python", 40)] == [f" {part}" for part in code.split("\n")]

@@ -7,6 +7,7 @@ import pytest
 
 from analyzer.tui.pick import PickApp, age, describe
 from analyzer.tui.terminal import look_for
+from ui import text_of
 
 LOOK = look_for({}, "utf-8", "truecolor")
 
@@ -26,6 +27,17 @@ async def test_the_trace_under_the_cursor_is_opened(traces: list[Path], keys: tu
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press(*keys)
     assert app.return_value == traces[chosen]
+
+
+async def test_each_trace_has_one_line_and_the_folder_is_named_once(traces: list[Path]) -> None:
+    app = PickApp(traces, LOOK)
+    async with app.run_test(size=(60, 14)) as pilot:
+        await pilot.pause()
+        shown = text_of(pilot.app)
+        lines = shown.split("\n")
+        assert "three.json" in lines[3]
+        assert "Which trace of " in lines[0]
+        assert shown.count(traces[0].parent.name[:5]) <= 1
 
 
 @pytest.mark.parametrize("key", ["q", "escape"])
