@@ -12,6 +12,8 @@ from analyzer.tui.glyphs import Glyphs
 from analyzer.tui.plain import line
 
 GUTTER = 7
+# After these a line goes on.
+_OPEN = (",", "(", "[", "{", "\\")
 
 
 def brief(finding: FindingDocument, width: int, height: int, glyphs: Glyphs) -> Content:
@@ -59,13 +61,36 @@ def _change(fix: FixDocument, width: int, most: int) -> list[Content]:
     note = prose(line(fix.note)) if fix.note else None
     if fix.language == "text":
         return _cut(prose(" ".join([line(fix.code), line(fix.note or "")]).strip()), width, most)
-    added = [text[1:].strip() for text in fix.code.splitlines() if text.startswith("+")]
-    whole = added if fix.language == "diff" else [text.partition("   #")[0].strip() for text in fix.code.splitlines()]
-    code = Content.styled(line(" ".join(whole)), "$code on $block-back").truncate(width, ellipsis=True)
+    code = Content.styled(line(_code(fix)), "$code on $block-back").truncate(width, ellipsis=True)
     if note is None or most < 2:
         # A line of a program says less than a sentence, a diff's or a shell's says it all.
         return [code] if note is None or fix.language != "python" else _cut(note, width, most)
     return [code, *_cut(note, width, most - 1)]
+
+
+def _code(fix: FixDocument) -> str:
+    """The lines that a diff adds, the first statement of a program, the first command of a shell."""
+    lines = [text.partition("   #")[0].rstrip() for text in fix.code.splitlines()]
+    if fix.language == "diff":
+        lines = [text[1:].strip() for text in lines if text.startswith("+")]
+    elif fix.language == "python":
+        lines = _statement(lines)
+    else:
+        lines = lines[:1]
+    joined = ""
+    for text in filter(None, (text.strip() for text in lines)):
+        joined += ("" if not joined else " " if joined.endswith(_OPEN) else "; ") + text
+    return joined
+
+
+def _statement(lines: list[str]) -> list[str]:
+    """The lines up to the one that closes what they open."""
+    depth = 0
+    for number, text in enumerate(lines, 1):
+        depth += sum(text.count(char) for char in "([{") - sum(text.count(char) for char in ")]}")
+        if text and depth <= 0:
+            return lines[:number]
+    return lines
 
 
 def _cut(text: Content, width: int, most: int) -> list[Content]:

@@ -123,6 +123,28 @@ def test_a_long_change_leaves_room_for_the_check() -> None:
     assert words == ["Saves", "Fix  ", "     ", "     ", "Check", "     ", "     "]
 
 
+@pytest.mark.parametrize(
+    ("language", "code", "shown"),
+    [
+        (
+            "diff",
+            " loader = DataLoader(\n+   num_workers=4,\n+   pin_memory=True,\n )",
+            "num_workers=4, pin_memory=True,",
+        ),
+        ("diff", "-x = 1   # old\n+x = 2   # new\n y\n+z = [\n+    3]", "x = 2; z = [ 3]"),
+        ("python", "\nwith profile(\n    a=[1],\n) as prof:\n    pass", "with profile( a=[1], ) as prof:"),
+        ("python", "x = f(1)   # once\ny = 2", "x = f(1)"),
+        ("shell", "advisor collect   # first\nadvisor explain", "advisor collect"),
+    ],
+)
+def test_a_change_on_one_line(language: str, code: str, shown: str) -> None:
+    finding = analyses.example().cards[0]
+    changed = replace(finding, fix=(replace(finding.fix[0], language=language, code=code, note="why"),))
+    lines = brief(changed, 80, 4, UNICODE).plain.split("\n")
+    assert lines[1] == f"Fix    {shown}"
+    assert lines[2] == "       why"
+
+
 PAGE = """A head that is longer
 than a line.
 
