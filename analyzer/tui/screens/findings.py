@@ -19,6 +19,7 @@ from analyzer.tui import changes, clipboard, filtering, outside, wording
 from analyzer.tui.messages import AcceptanceWanted, PlaceWanted, TraceWanted
 from analyzer.tui.screens.mode import ModeScreen
 from analyzer.tui.session import Session
+from analyzer.tui.widgets.brief import Brief
 from analyzer.tui.widgets.detail import Detail, Pane
 from analyzer.tui.widgets.evidence_column import EvidenceColumn
 from analyzer.tui.widgets.filter_bar import FilterBar
@@ -95,6 +96,7 @@ class FindingsScreen(ModeScreen):
             with ListPane(id="list-pane"):
                 yield FilterBar()
                 yield FindingList(self._session)
+                yield Brief(self._glyphs, id="brief-below", named=True)
             yield Detail(self._glyphs)
             yield EvidenceColumn(self._analysis, self._glyphs)
 
@@ -148,6 +150,8 @@ class FindingsScreen(ModeScreen):
         self.query_one(StepStrip).finding = message.finding
         for pane in self.query(Pane):
             pane.show(message.finding)
+        for brief in self.query(Brief):
+            brief.finding = message.finding
         detail = self.query_one(Detail)
         detail.border_title = Content(message.finding.rule if message.finding else "")
         detail.border_subtitle = f"{message.position} of {message.total}" if message.total else ""

@@ -1,4 +1,4 @@
-"""The finding in a few lines, where there is no room for its detail (styles)."""
+"""The finding in a few lines: where there is no room for its detail, and where the list leaves room (styles)."""
 
 from __future__ import annotations
 
@@ -8,20 +8,40 @@ from textual.widget import Widget
 
 from analyzer.analysis import FindingDocument
 from analyzer.tui.draw.brief import brief
+from analyzer.tui.draw.finding import heading
 from analyzer.tui.glyphs import Glyphs
+
+# A line for each; and more than so many tell no more.
+ANSWERS, LONGEST = 3, 7
 
 
 class Brief(Widget):
-    """Draws as much as its height holds."""
+    """Draws as much as its height holds.
+
+    Args:
+        glyphs: How to draw.
+        id: For styles.
+        named: Whether a heading says which finding it is, and little room leaves it out.
+    """
 
     finding: reactive[FindingDocument | None] = reactive(None)
     """The finding drawn."""
 
-    def __init__(self, glyphs: Glyphs) -> None:
-        super().__init__(id="brief")
+    def __init__(self, glyphs: Glyphs, id: str, *, named: bool = False) -> None:
+        super().__init__(id=id)
         self._glyphs = glyphs
+        self._named = named
 
     def render(self) -> Content:
         """The lines for the current size."""
         width, height = self.size
-        return brief(self.finding, width, height, self._glyphs) if self.finding is not None else Content("")
+        finding = self.finding
+        if finding is None:
+            return Content("")
+        if not self._named:
+            return brief(finding, width, height, self._glyphs)
+        # Less than the three answers under an empty line and a heading would be a remnant.
+        if height < ANSWERS + 2:
+            return Content("")
+        drawn = brief(finding, width, min(height - 2, LONGEST), self._glyphs)
+        return Content("\n").join([Content(""), heading(f"{finding.rule} in short"), drawn])

@@ -63,8 +63,6 @@ class Pane(VerticalScroll):
 
     def show(self, finding: FindingDocument | None) -> None:
         """Show this finding from its beginning; one that gained evidence stays where it was read."""
-        for brief in self.query(Brief):
-            brief.finding = finding
         before = {part.finding.id for part in self.query(Part) if part.finding}
         for part in self.query(Part):
             part.finding = finding
@@ -81,7 +79,7 @@ class Detail(Pane):
 
     def compose(self) -> ComposeResult:
         """Head, evidence, story; or all of it in a few lines."""
-        yield Brief(self._glyphs)
+        yield Brief(self._glyphs, id="brief")
         yield Part(_head, self._glyphs, id="part-head")
         yield Part(drawing.evidence_part, self._glyphs, id="part-evidence")
         yield Part(drawing.story, self._glyphs, id="part-story")

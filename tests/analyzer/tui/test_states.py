@@ -185,6 +185,23 @@ async def test_every_remark_is_seen_or_a_key_away(app_for: MakeApp, size: tuple[
         assert isinstance(app.screen, FindingsScreen)
 
 
+@pytest.mark.parametrize(
+    ("size", "heading"), [((80, 24), ""), ((100, 30), "DL002 in short"), ((120, 40), "DL002 in short")]
+)
+async def test_one_screen_says_what_is_saved_what_to_change_and_how_to_check(
+    app_for: MakeApp, size: tuple[int, int], heading: str
+) -> None:
+    app = app_for(analyses.example())
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        shown = text_of(app)
+        for words in (heading, "Saves up to 142 ms a step", "Fix    dataset, batch_size=64", "Check  advisor explain"):
+            assert words in shown, words
+        await pilot.press("j")
+        await settle(pilot)
+        assert "Fix    dataset" not in text_of(app)
+
+
 async def test_without_a_remark_the_key_says_so(app_for: MakeApp) -> None:
     app = app_for(analyses.healthy())
     async with app.run_test(size=(80, 24)) as pilot:
