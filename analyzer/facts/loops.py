@@ -7,7 +7,7 @@ one node of the backward pass: that loop is not the program's.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -16,7 +16,7 @@ import pandas as pd
 from analyzer.facts.cells import cell_of, like_a_cell
 from analyzer.facts.host_tree import BoolArray, HostTree, Int64Array
 from analyzer.facts.loop_backward import BackwardTimes
-from analyzer.facts.repeats import canonical, repeated_runs
+from analyzer.facts.repeats import canonical, repeated_runs, varying_runs
 from analyzer.intervals import EMPTY, IntervalSet
 
 if TYPE_CHECKING:
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 # Repetitions from which a run is a loop (torch's ForLoopIndexingPattern).
 MIN_REPEATS = 10
+# With a branch in it a loop is told by how few kinds of turns there are, which takes more of them.
+MIN_VARYING_REPEATS = 20
+# What a turn of such a loop begins with: one element of a tensor.
+_TURN = "aten::select"
 # One op that repeats over different tensors is too common to be called a loop: copies, clones and views inside the framework.
 MIN_UNIT = 2
 # Shares of the used steps on the host from which a loop over elements, or over a list of tensors, is worth a finding.
@@ -62,6 +66,7 @@ class Loop(msgspec.Struct, frozen=True):
         backward: Time of the backward pass that belongs to them (by sequence numbers).
         ops: Ops directly in the runs.
         op_ns: Time inside these ops.
+        varies: Whether turns are not all alike: a branch in the loop. `unit` is the commonest turn then.
     """
 
     unit: tuple[str, ...]
@@ -76,6 +81,7 @@ class Loop(msgspec.Struct, frozen=True):
     backward: IntervalSet
     ops: int
     op_ns: int
+    varies: bool = False
 
     @property
     def spans(self) -> IntervalSet:
@@ -121,10 +127,9 @@ def find_loops(facts: Facts) -> tuple[Loop, ...]:
     codes = tree.frame["name"].cat.codes.to_numpy().astype(np.int64)[rows]
     names = tree.frame["name"].cat.categories.astype(str).tolist()
     runs = repeated_runs(codes, group, min_repeats=MIN_REPEATS)
-    units = [
-        canonical(tuple(codes[first : first + period].tolist()))
-        for first, period in zip(runs["first"].tolist(), runs["period"].tolist(), strict=True)
-    ]
+    runs = runs.assign(length=runs["period"] * runs["repeats"], shown=runs["first"], varies=False)
+    runs = pd.concat([runs, _with_branches(codes, group, names, runs)], ignore_index=True)
+    units = [_key(codes, row) for row in runs.itertuples(index=False)]
     runs = runs.assign(unit=pd.Series(units, dtype=object), step=step[runs["first"].to_numpy()])
     backward = BackwardTimes(facts, tree)
     loops = []
@@ -136,10 +141,32 @@ def find_loops(facts: Facts) -> tuple[Loop, ...]:
     return tuple(sorted(loops, key=lambda loop: (-loop.spans.total_ns, loop.unit)))
 
 
+def _key(codes: Int64Array, run: Any) -> tuple[int, ...]:
+    """What makes runs the same loop: their unit; where turns differ, all ops in them, whichever turn is the commonest."""
+    if run.varies:
+        return (-1, *np.unique(codes[run.first : run.first + run.length]).tolist())
+    return canonical(tuple(codes[run.shown : run.shown + run.period].tolist()))
+
+
 def _as_written(codes: Int64Array, runs: pd.DataFrame) -> list[int]:
     """The unit in the order in which its first run has it."""
-    first, period = int(runs["first"].iloc[0]), int(runs["period"].iloc[0])
-    return [int(code) for code in codes[first : first + period]]
+    shown, period = int(runs["shown"].iloc[0]), int(runs["period"].iloc[0])
+    return [int(code) for code in codes[shown : shown + period]]
+
+
+def _with_branches(codes: Int64Array, group: Int64Array, names: list[str], runs: pd.DataFrame) -> pd.DataFrame:
+    """Loops through a tensor whose turns differ by a branch, beside the runs found already; none that hold a layer's op."""
+    begins = np.array([name == _TURN for name in names], dtype=bool)[codes]
+    found = varying_runs(codes, group, begins, min_repeats=MIN_VARYING_REPEATS)
+    others = np.array([LAYER.match(name) is not None or _ENGINE.match(name) is not None for name in names], dtype=bool)
+    edges = np.zeros(len(codes) + 1, dtype=np.int64)
+    np.add.at(edges, runs["first"].to_numpy(), 1)
+    np.add.at(edges, (runs["first"] + runs["length"]).to_numpy(), -1)
+    known = np.cumsum(edges)[:-1] > 0
+    before = np.concatenate([[0], np.cumsum(known | others[codes] * len(codes))])
+    first, length = found["first"].to_numpy(), found["length"].to_numpy()
+    mine: pd.DataFrame = found[before[first + length] - before[first] <= length // 2].assign(varies=True)
+    return mine
 
 
 def _sequence(facts: Facts, tree: HostTree) -> tuple[Int64Array, Int64Array, Int64Array]:
@@ -205,7 +232,7 @@ def _loop(
     codes: Int64Array,
 ) -> Loop:
     first = runs["first"].to_numpy()
-    length = (runs["period"] * runs["repeats"]).to_numpy()
+    length = runs["length"].to_numpy()
     run = np.repeat(np.arange(len(first)), length)
     position = np.repeat(first - np.cumsum(length) + length, length) + np.arange(int(length.sum()))
     members = rows[position]
@@ -225,6 +252,7 @@ def _loop(
         backward=backward.of(members, run),
         ops=len(members),
         op_ns=int((end[members] - start[members]).sum()),
+        varies=bool(runs["varies"].iloc[0]),
     )
 
 

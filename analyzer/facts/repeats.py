@@ -11,9 +11,15 @@ import numpy.typing as npt
 import pandas as pd
 
 Int64Array = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
 
 # Longest unit looked for, in ops: enough for the body of a loss written by hand.
 MAX_PERIOD = 16
+# Turns of a loop with branches there are to each kind of turn, at least: an `if` makes two kinds of many turns.
+_TURNS_OF_A_KIND = 4
+# Odd numbers without pattern: equal numbers of different stretches are as good as impossible.
+_BASE = 0x9E3779B97F4A7C15
+_SPREAD = 0xBF58476D1CE4E5B9
 
 
 def repeated_runs(
@@ -52,6 +58,53 @@ def repeated_runs(
     first, periods, repeats = (np.concatenate(parts) for parts in zip(*found, strict=True))
     frame = pd.DataFrame({"first": first, "period": periods, "repeats": repeats}).astype(np.int64)
     return frame.sort_values("first", ignore_index=True)
+
+
+def varying_runs(codes: Int64Array, group: Int64Array, begins: BoolArray, *, min_repeats: int) -> pd.DataFrame:
+    """Runs of turns that begin with the same op and are not all alike: a loop with a branch in it.
+
+    A turn reaches from one beginning to the next. It is a run where turns follow one another at no more than `MAX_PERIOD` ops and
+    come in few kinds: an `if` gives two, chance gives many.
+
+    Args:
+        codes: What stands at each position, shape (n,).
+        group: Runs never cross from one group to the next, shape (n,).
+        begins: Where a turn may begin, shape (n,).
+        min_repeats: Turns from which a run counts.
+
+    Returns:
+        Columns first (position), length (positions), repeats (turns), shown (position of a turn of the commonest kind), period (its
+        length). The last turn of a run has no end and is left out.
+    """
+    at = np.flatnonzero(begins)
+    size = np.diff(at)
+    turn = (size <= MAX_PERIOD) & (group[at[1:]] == group[at[:-1]]) if len(at) else np.empty(0, dtype=bool)
+    first = at[:-1][turn] if len(at) else at
+    if not len(first):
+        return pd.DataFrame({name: [] for name in ("first", "length", "repeats", "shown", "period")}, dtype=np.int64)
+    run = np.cumsum(np.concatenate([[True], first[1:] != first[:-1] + size[turn][:-1]]))
+    turns = pd.DataFrame({"run": run, "at": first, "size": size[turn], "kind": _hashes(codes, first, size[turn])})
+    kinds = turns.groupby(["run", "kind"], sort=False).agg(
+        times=("at", "size"), shown=("at", "first"), period=("size", "first")
+    )
+    commonest = kinds.sort_values("times", kind="stable").groupby("run").last()
+    runs = turns.groupby("run").agg(first=("at", "first"), length=("size", "sum"), repeats=("at", "size"))
+    runs = runs.assign(kinds=kinds.groupby("run").size(), shown=commonest["shown"], period=commonest["period"])
+    found = runs[(runs["repeats"] >= min_repeats) & (runs["kinds"] * _TURNS_OF_A_KIND <= runs["repeats"])]
+    return found.drop(columns="kinds").astype(np.int64).reset_index(drop=True)
+
+
+def _hashes(codes: Int64Array, first: Int64Array, size: Int64Array) -> npt.NDArray[np.uint64]:
+    """A number for what stands in each stretch, equal for equal ones: a polynomial of the codes, modulo 2 to the 64."""
+    powers = np.full(MAX_PERIOD, _BASE, dtype=np.uint64)
+    powers[0] = 1
+    powers = np.multiply.accumulate(powers)
+    total = size.astype(np.uint64)
+    padded = np.concatenate([codes, np.zeros(MAX_PERIOD, dtype=np.int64)]).astype(np.uint64) + np.uint64(1)
+    for offset in range(MAX_PERIOD):
+        inside = size > offset
+        total[inside] += padded[first[inside] + offset] * powers[offset] * np.uint64(_SPREAD)
+    return total
 
 
 def canonical(unit: tuple[int, ...]) -> tuple[int, ...]:

@@ -134,7 +134,7 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
     convolutions = Advice(
         "python",
         "torch.backends.cudnn.allow_tf32 = True   # the default: look for the line that switches it off",
-        "The same for convolutions.",
+        'The same for convolutions. torch 2.9 and newer call it torch.backends.cudnn.conv.fp32_precision = "tf32".',
     )
     found = facts.kernels
     of_products = found.time_ns(rows & ~work.convolution) >= found.time_ns(rows & work.convolution)

@@ -9,10 +9,11 @@ Each op costs some microseconds of Python and dispatch, however little it comput
 that 256 times, and once more for every op in the backward pass; one op on the whole tensor pays it once.
 
 ## How it is measured
-Run lengths of repeated op names (units of up to 16 ops) under one parent, outside loader and optimizer. The backward pass is added
-by the ops' sequence numbers, with what the engine does from one of its nodes to the next. The cost is the device-idle time in the
-loop; on a CPU-only trace its whole time, where a mean op takes less than 20 us (longer ones compute something that a batched op has
-to compute as well). The saving is the cost times `1 - 1/n` for n repetitions. Unit: nanoseconds.
+Run lengths of repeated op names (units of up to 16 ops) under one parent, outside loader and optimizer. Turns that begin with
+`select` may differ by a branch, where twenty or more are of few kinds. The backward pass is added by the ops' sequence numbers,
+with what the engine does from one of its nodes to the next. The cost is the device-idle time in the loop; on a CPU-only trace its
+whole time, where a mean op takes less than 20 us (longer ones compute something that a batched op has to compute as well). The
+saving is the cost times `1 - 1/n` for n repetitions. Unit: nanoseconds.
 
 ## Example
 Slow:
@@ -108,7 +109,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             fix=_fix(loop),
             verify="Record again: the repeated sequence should be gone; compare the loss, it must be the same.",
             steps_seen=loop.steps_seen,
-            confidence=Confidence.HIGH,
+            confidence=Confidence.MEDIUM if loop.varies else Confidence.HIGH,
             evidence=evidence(facts, loop),
             location=location(line),
             caveats=() if _of_samples(loop) else (_MAY_DEPEND,),
@@ -120,7 +121,7 @@ _GROUPS = Advice(
     "diff",
     "-rows = [values[group == i].sum(0) for i in range(n)]\n-y = torch.stack(rows)\n"
     "+y = values.new_zeros(n, *values.shape[1:]).index_add_(0, group, values)\n"
-    "+# the mean: y / torch.bincount(group, minlength=n).clamp(min=1)[:, None]",
+    "+# the mean: y / y.new_zeros(n).index_add_(0, group, y.new_ones(len(group))).clamp(min=1)[:, None]",
     "Where each turn compares and takes what is equal, as `eq` and `index` suggest: all groups in one pass "
     "(`index_reduce_` for the largest or smallest).",
 )

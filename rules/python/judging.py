@@ -51,8 +51,9 @@ def what(facts: Facts, loop: Loop) -> str:
     per_step = loop.repeats / max(loop.steps_seen, 1)
     backward = loop.backward.total_ns
     also = f" and {duration(facts.per_step(backward))} in its backward pass" if backward else ""
+    same = "much the same" if loop.varies else "the same"
     return (
-        f"the same {count(len(loop.unit), 'op')} (`{sequence(loop)}`) run {per_step:,.0f} times in a row {_WHERE[loop.phase]}, "
+        f"{same} {count(len(loop.unit), 'op')} (`{sequence(loop)}`) run {per_step:,.0f} times in a row {_WHERE[loop.phase]}, "
         f"which takes {duration(facts.per_step(loop.forward.total_ns))}{also} of each "
         f"{duration(facts.per_step(facts.window_ns))} step on the host"
     )

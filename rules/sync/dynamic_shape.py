@@ -28,7 +28,8 @@ loss = (losses * mask).sum() / mask.sum().clamp(min=1)
 
 ## Fix
 1. Multiply by the mask, or `torch.where(mask, x, 0)`, instead of selecting by it.
-2. `torch.nonzero_static(x, size=...)`, `repeat_interleave(..., output_size=...)`, `bincount(..., minlength=...)` on known sizes.
+2. `torch.nonzero_static(x, size=...)`, `repeat_interleave(..., output_size=...)` on known sizes. `bincount` reads its largest value
+   whatever `minlength` says: count with `torch.zeros(n, device=...).index_add_(0, group, ones)`.
 3. Keep lengths and masks that come from the loader on the CPU as well, and compute sizes there.
 
 ## Expected gain
@@ -83,6 +84,12 @@ _FIXES = {
         "diff",
         "-    index = torch.nonzero(x)\n+    index = torch.nonzero_static(x, size=limit)",
         "Where an upper limit is known; missing entries are filled with -1.",
+    ),
+    "bincount": Advice(
+        "diff",
+        "-    counts = torch.bincount(group, minlength=n)\n"
+        "+    counts = torch.zeros(n, device=group.device).index_add_(0, group, torch.ones_like(group, dtype=torch.float32))",
+        "`bincount` reads the largest value on the host, whatever `minlength` says. Exact up to 16 million of a kind.",
     ),
 }
 

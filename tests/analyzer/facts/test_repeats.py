@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analyzer.facts.repeats import canonical, repeated_runs
+from analyzer.facts.repeats import canonical, repeated_runs, varying_runs
 
 
 def found(text: str, groups: str | None = None, min_repeats: int = 3) -> list[tuple[int, int, int]]:
@@ -42,3 +42,34 @@ def test_nothing_repeats() -> None:
 
 def test_a_unit_is_the_same_wherever_it_begins() -> None:
     assert canonical((2, 1, 3)) == canonical((3, 2, 1)) == canonical((1, 3, 2))
+
+
+def varying(text: str, group: str | None = None) -> list[tuple[int, int, int, str]]:
+    """Runs in a text, whose turns begin with `s`: (first, length, turns, commonest turn)."""
+    codes = np.array([ord(letter) for letter in text], dtype=np.int64)
+    groups = np.array([ord(letter) for letter in group or "a" * len(text)], dtype=np.int64)
+    found = varying_runs(codes, groups, codes == ord("s"), min_repeats=20)
+    columns = ("first", "length", "repeats", "shown", "period")
+    rows = zip(*(found[name].tolist() for name in columns), strict=True)
+    return [(first, length, turns, text[shown : shown + period]) for first, length, turns, shown, period in rows]
+
+
+def test_turns_with_a_branch_are_one_run() -> None:
+    text = "xy" + "sab" * 5 + "sabc" * 2 + ("sab" * 2 + "sabc") * 8 + "s"
+    ((first, length, turns, shown),) = varying(text)
+    assert (first, first + length, turns, shown) == (2, len(text) - 1, 31, "sab")
+
+
+def test_turns_of_many_kinds_are_no_loop() -> None:
+    assert varying("".join("s" + chr(ord("a") + index) for index in range(24)) + "s") == []
+
+
+def test_a_turn_too_long_or_in_another_group_ends_the_run() -> None:
+    assert varying("sab" * 12 + "s" + "z" * 20 + "sabc" * 12 + "s") == []
+    assert varying("sab" * 12 + "sabc" * 12 + "s", "a" * 36 + "b" * 49) == []
+    assert [turns for _, _, turns, _ in varying("sab" * 12 + "sabc" * 12 + "s")] == [24]
+
+
+def test_without_beginnings_there_are_no_turns() -> None:
+    assert varying("abcabc") == []
+    assert varying("") == []

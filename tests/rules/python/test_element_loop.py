@@ -116,6 +116,38 @@ def test_only_a_loss_of_samples_is_known_to_need_no_turn_before_it(unit: tuple[s
     assert bool(judged(RULE, world(unit=unit)).finding.caveats) is not of_samples
 
 
+def branching(*, turns: int = 40, unlike: bool = False, layer: str = "aten::div") -> TraceBuilder:
+    """Steps of 10 ms that begin with a loop in which three turns of seven have one op more; or all turns differ."""
+    builder = TraceBuilder(None)
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        when = float(at)
+        for turn in range(turns):
+            more = (f"aten::made_up_{turn}",) if unlike else ("aten::flip",) if turn % 7 in (0, 2, 3) else ()
+            for name in ("aten::select", layer, *more, "aten::sub"):
+                builder.op(name, when, 18)
+                when += 20
+        builder.op("aten::linear", when, at + STEP - when)
+    return builder
+
+
+def test_a_branch_in_the_loop_does_not_hide_it() -> None:
+    found = judged(RULE, branching())
+    assert "much the same 3 ops (`select, div, sub`) run 39 times" in found.finding.why
+    assert found.confidence is Confidence.MEDIUM
+    # 39 turns that have one behind them, of 60 us; 18 of them take 20 us more.
+    loop = 3 * (39 * 60 + 18 * 20) * (1 - 1 / 39)
+    assert found.finding.saving.total_ns == pytest.approx(loop * 1_000, rel=0.01)
+
+
+def test_turns_that_all_differ_and_layers_are_no_loop() -> None:
+    assert run(RULE, branching(unlike=True)).state is State.CLEAR
+    assert run(RULE, branching(layer="aten::conv2d")).state is State.CLEAR
+    assert run(RULE, branching(turns=20)).state is State.CLEAR
+    assert run(RULE, branching(turns=21)).state is State.FIRED
+
+
 def test_what_the_engine_does_between_the_nodes_of_a_loop_is_its_own() -> None:
     builder = TraceBuilder(None)
     for number in range(3):
