@@ -31,7 +31,7 @@ class RuleChange(msgspec.Struct, frozen=True, kw_only=True):
         left_ns: Upper bound a step that is promised now.
         realised_ns: How much less the step takes now; None where the rule was not fixed or reduced.
         outcome: Whether the promise came true; `exceeded` where all that was promised for what vanished is surely less than what
-            came. None where nothing was fixed or no verdict is possible.
+            came. None where nothing was fixed, no verdict is possible, or another finding accounts for what came.
     """
 
     rule: str

@@ -133,8 +133,9 @@ def _check_saved(path: Path, *, given: bool) -> None:
     from analyzer.report.load import is_report
 
     if given and is_report(path):
+        name = "standard input" if str(path) == "-" else path.name
         raise UsageError(
-            f"{path.name} is a report: its steps and rules were chosen when it was written",
+            f"{name} is a report: its steps and rules were chosen when it was written",
             where="--steps, --select, --ignore",
             fix="give the trace instead of the report",
         )

@@ -15,6 +15,11 @@ _BLOCKING = {
     "batch": "another batch size",
     "steps_from": "steps found another way",
 }
+# Of so few kinds of layers, two models share some or none by chance.
+_ENOUGH_LAYERS = 3
+_SAME_LAYERS_RATIO = 0.5
+# Padding to what tensor cores like is a fix.
+_PADDED_TO = 8
 # Fixes may drop a bias here and there; what differs by more is another model.
 _SAME_MODEL_RATIO = 0.9
 _NOTED = {
@@ -36,7 +41,7 @@ def differences(before: Sequence[Snapshot], after: Sequence[Snapshot]) -> tuple[
         if mine and theirs and mine != theirs:
             text = _BLOCKING.get(field) or _NOTED[field]
             found.append(Difference(what=text, before=", ".join(mine), after=", ".join(theirs), blocking=blocking))
-    found += _models(before, after)
+    found += _models(before, after) or _layers(before, after)
     for side, runs in (("before", before), ("after", after)):
         few = [run for run in runs if len(run.steps_ns) < MIN_STEPS]
         if few:
@@ -62,6 +67,27 @@ def _models(before: Sequence[Snapshot], after: Sequence[Snapshot]) -> list[Diffe
 
 def _parameters(runs: Sequence[Snapshot]) -> list[int]:
     return sorted({run.conditions.parameters for run in runs if run.conditions.parameters})
+
+
+def _layers(before: Sequence[Snapshot], after: Sequence[Snapshot]) -> list[Difference]:
+    """Layers of other sizes, where the traces show them: blocking where few are shared.
+
+    Shared is counted against the side with fewer: a compiler takes some layers out of sight.
+    """
+    mine, theirs = _padded(before), _padded(after)
+    fewer = min(len(mine), len(theirs))
+    if fewer < _ENOUGH_LAYERS:
+        return []
+    shared = len(mine & theirs)
+    if shared >= _SAME_LAYERS_RATIO * fewer:
+        return []
+    first, second = (f"layers of {len(side)} sizes, {shared} of them on both sides" for side in (mine, theirs))
+    return [Difference(what="another model by its layers", before=first, after=second, blocking=True)]
+
+
+def _padded(runs: Sequence[Snapshot]) -> set[tuple[int, ...]]:
+    sizes = [layer.split("x") for run in runs for layer in run.conditions.layers or ()]
+    return {tuple(-(-int(size) // _PADDED_TO) * _PADDED_TO for size in layer if size.isdigit()) for layer in sizes}
 
 
 def _one_sided(side: str, what: str, text: str) -> Difference:

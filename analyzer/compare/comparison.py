@@ -127,13 +127,16 @@ def _rules(before: Sequence[Snapshot], after: Sequence[Snapshot], change: Change
         for code, state in states.items()
     }
     # Findings share time, so that all together promised this much at most.
-    exceeded = _sure_ns(change, mean_ns) > sum(max(one, 0) for one in gone.values())
+    promised = sum(max(one, 0) for one in gone.values())
+    sure = _sure_ns(change, mean_ns)
     result = []
     for code, state in states.items():
         predicted, title = first.get(code, (0, ""))
         left, title_after = second.get(code, (0, ""))
         shrunk = gone[code]
         judged = shrunk > _PARTLY * predicted and predicted > 0
+        # Where more came than this one can give back, it is its own only as far as the others leave a share for it.
+        told_apart = not shrunk < sure <= promised or faster - (promised - shrunk) >= _CONFIRMED * shrunk
         result.append(
             RuleChange(
                 rule=code,
@@ -142,7 +145,7 @@ def _rules(before: Sequence[Snapshot], after: Sequence[Snapshot], change: Change
                 predicted_ns=predicted,
                 left_ns=left,
                 realised_ns=faster if judged and change is not None else None,
-                outcome=_outcome(shrunk, faster, change, exceeded=exceeded) if judged else None,
+                outcome=_outcome(shrunk, faster, change, exceeded=sure > promised) if judged and told_apart else None,
             )
         )
     return tuple(sorted(result, key=lambda item: (-max(item.predicted_ns, item.left_ns), item.rule)))

@@ -13,6 +13,7 @@ from analyzer.analysis import Analysis
 from analyzer.facts import Facts
 from analyzer.facts.collected import collected
 from analyzer.facts.nesting import nest
+from analyzer.facts.precision import tensor_dims
 from traces.trace import Trace
 
 SNAPSHOT_VERSION = "1.0"
@@ -45,6 +46,8 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
         shapes: Whether shapes were recorded.
         steps_from: How steps were found.
         parameters: Numbers that the optimizers update, where `advisor collect` recorded them.
+        layers: Sizes of the weights of linear layers and convolutions, as in `64x3x7x7`, sorted; of the two sizes of a matrix the
+            smaller stands first.
     """
 
     device: str | None
@@ -58,6 +61,7 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
     shapes: bool
     steps_from: str
     parameters: int | None = None
+    layers: tuple[str, ...] | None = None
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,6 +137,7 @@ def _conditions(analysis: Analysis, trace: Trace) -> Conditions:
         shapes=analysis.trace.profiler.shapes,
         steps_from=analysis.trace.steps.source.partition(":")[0],
         parameters=collected(trace.meta).parameters,
+        layers=_layers(trace),
     )
 
 
@@ -158,6 +163,31 @@ def _batch(trace: Trace) -> int | None:
         if match:
             return int(match.group(1))
     return None
+
+
+# Where the weight stands among the arguments; of a matrix product without a bias, backward passes hold activations there.
+_WEIGHTS = {
+    "aten::linear": 1,
+    "aten::addmm": 2,
+    "aten::convolution": 1,
+    "aten::conv1d": 1,
+    "aten::conv2d": 1,
+    "aten::conv3d": 1,
+}
+_MOST_LAYERS = 200
+
+
+def _layers(trace: Trace) -> tuple[str, ...] | None:
+    heavy = _heavy_ops(trace)
+    found = set()
+    for name, dims in heavy[["name", "input_dims"]].dropna().astype("str").drop_duplicates().itertuples(index=False):
+        sizes = tensor_dims(dims)
+        place = _WEIGHTS.get(name, len(sizes))
+        if place < len(sizes) and len(sizes[place]) > 1:
+            weight = sizes[place]
+            # A linear layer holds its weight transposed, the product below it does not.
+            found.add("x".join(map(str, sorted(weight) if len(weight) == 2 else weight)))
+    return tuple(sorted(found)[:_MOST_LAYERS]) or None
 
 
 def _kernel_times(facts: Facts) -> dict[str, float]:

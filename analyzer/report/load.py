@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +13,9 @@ import msgspec
 from analyzer.analysis import SCHEMA_VERSION, Analysis
 from traces.errors import UnreadableTraceError
 from traces.progress import Progress
+
+# As for the reader of traces, whose modules need not be imported to open a report.
+STDIN = Path("-")
 
 if TYPE_CHECKING:
     from analyzer.explain import Options
@@ -61,8 +66,6 @@ def analyse(path: Path, options: Options, progress: Progress, ahead: Ahead | Non
 
 def _is_pipe(path: Path) -> bool:
     """Whether what is read from there is gone afterwards."""
-    from traces.reader.source import STDIN
-
     try:
         return (path.exists() and not path.is_file() and not path.is_dir()) or path == STDIN
     except (OSError, ValueError):
@@ -73,10 +76,14 @@ def _is_pipe(path: Path) -> bool:
 def is_report(path: Path) -> bool:
     """Whether the file begins like a report of ours."""
     try:
-        if not path.is_file():  # what a pipe gave would be gone
+        if path == STDIN:
+            # Looked at only: a trace's reader still finds all of it.
+            head = sys.stdin.buffer.peek(_HEAD_BYTES) if isinstance(sys.stdin.buffer, BufferedReader) else b""
+        elif not path.is_file():  # what another pipe gave would be gone
             return False
-        with path.open("rb") as file:
-            head = file.read(_HEAD_BYTES)
+        else:
+            with path.open("rb") as file:
+                head = file.read(_HEAD_BYTES)
     except (OSError, ValueError):
         return False
     return bool(_JSON_HEAD.match(head) or _HTML_HEAD.match(head))
@@ -91,8 +98,12 @@ def load(path: Path) -> Analysis | None:
     if not is_report(path):
         # The reader of traces says what is wrong with the path.
         return None
-    with path.open("rb") as file:
-        text = file.read(_LIMIT_BYTES)
+    if path == STDIN:
+        text = sys.stdin.buffer.read(_LIMIT_BYTES)
+        path = Path("standard input")
+    else:
+        with path.open("rb") as file:
+            text = file.read(_LIMIT_BYTES)
     return _decoded(text if _JSON_HEAD.match(text) else _embedded(text, path), path)
 
 

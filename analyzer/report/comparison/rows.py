@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from analyzer.compare.comparison import CauseChange, Comparison, Side
 from analyzer.report import safe
 from analyzer.report.text.causes import label
-from analyzer.since import Difference, RuleChange
+from analyzer.since import Difference, RuleChange, RuleState
 from analyzer.units import count, duration
 
 # A cause that moved by less than this share of the step is noise in the table.
 _SHOWN_RATIO = 0.002
 _NAME_COLUMNS = 56
+# Where no verdict is possible, nobody can say that it was fixed: another device or batch has other findings.
+ELSEWHERE: dict[RuleState, str] = {"fixed": "not found after", "new": "not found before"}
 _NAMED = 4
 
 
@@ -49,7 +51,8 @@ def verdict(text: str | None, differences: Sequence[Difference]) -> str:
     if text is not None:
         cleaned = safe.clean(text)
         return cleaned[:1].upper() + cleaned[1:]
-    blocking = ", ".join(safe.name(item.what, 60) for item in differences if item.blocking)
+    # Both sides may lack the same.
+    blocking = ", ".join(dict.fromkeys(safe.name(item.what, 60) for item in differences if item.blocking))
     return f"Not comparable: {blocking or 'no steps'}. No verdict is given."
 
 
@@ -85,7 +88,7 @@ def rules(comparison: Comparison) -> list[tuple[str, str, str, str, str]]:
     """State, code and title, bound before, bound after, what came true; findings without a saving stay in the JSON."""
     return [
         (
-            row.state,
+            row.state if comparison.change is not None else ELSEWHERE.get(row.state, row.state),
             f"{safe.name(row.rule, 12)} {safe.name(row.title)}",
             duration(row.predicted_ns) if row.predicted_ns else "-",
             duration(row.left_ns) if row.left_ns else "-",
@@ -97,12 +100,12 @@ def rules(comparison: Comparison) -> list[tuple[str, str, str, str, str]]:
 
 
 def came_true(row: RuleChange) -> str:
-    """`confirmed: 45 ms faster`; empty where nothing was fixed."""
+    """`confirmed: 45 ms faster`; empty where nothing was fixed, `undecided` where noise allows no answer."""
     if row.realised_ns is None:
         return ""
     faster = f"{duration(abs(row.realised_ns))} {'faster' if row.realised_ns >= 0 else 'slower'}"
-    outcome = "more than promised" if row.outcome == "exceeded" else row.outcome
-    return f"{outcome}: {faster}" if outcome else faster
+    outcome = "more than promised" if row.outcome == "exceeded" else row.outcome or "undecided"
+    return f"{outcome}: {faster}"
 
 
 def names(comparison: Comparison, what: str) -> list[tuple[str, str, str, str]]:

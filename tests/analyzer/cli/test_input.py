@@ -12,10 +12,19 @@ import sys
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
+import analyses
+from analyzer.analysis import Analysis
 from analyzer.cli.main import main
+from analyzer.report import formats
 from builders import TraceBuilder
+from recorded import ROOT
+
+
+def json_decode(text: str) -> Analysis:
+    return msgspec.json.decode(text, type=Analysis)
 
 
 def document(rank: int | None = None, *, name: str = "aten::add") -> str:
@@ -166,3 +175,14 @@ def test_an_interrupt_leaves_nothing_behind(here: Path, dash: bool) -> None:
         assert process.stderr is not None
         process.stderr.close()
     assert os.listdir("out") == []
+
+
+@pytest.mark.parametrize("form", ["html", "json"])
+def test_a_report_is_opened_from_a_pipe_too(form: str) -> None:
+    # Whole numbers of a table come back as floats: what is read is the measure, not what was written.
+    written = formats.render(json_decode(formats.render(analyses.example(), "json")), form)
+    process = subprocess.run(
+        [sys.executable, "-m", "analyzer.cli.main", "explain", "-", "--format", form, "--no-redact"],
+        input=written.encode(), capture_output=True, check=False, cwd=ROOT,
+    )  # fmt: skip
+    assert process.stdout.decode() == written, process.stderr.decode()

@@ -6,6 +6,8 @@ import msgspec
 import pytest
 
 from analyzer.compare.comparison import compare
+from analyzer.compare.snapshot import Snapshot
+from analyzer.report.comparison import rows
 from snapshots import CONDITIONS, finding, snapshot
 
 
@@ -27,6 +29,12 @@ def test_more_than_all_that_was_promised_is_said_to_be_more() -> None:
     after = snapshot(8_000_000, findings=(finding("SY001", 1_000_000),))
     (fixed, still) = compare([before], [after]).rules
     assert (fixed.rule, fixed.outcome, still.outcome) == ("DL001", "exceeded", None)
+
+
+def test_a_small_promise_beside_a_large_one_does_not_get_its_credit() -> None:
+    before = snapshot(10_000_000, findings=(finding("DL001", 4_000_000), finding("SY001", 700_000)))
+    outcomes = {row.rule: row.outcome for row in compare([before], [snapshot(6_500_000)]).rules}
+    assert outcomes == {"DL001": "confirmed", "SY001": None}
 
 
 def test_a_fixed_finding_without_a_faster_step_is_refuted() -> None:
@@ -111,3 +119,43 @@ def test_an_unusable_trace_is_refused() -> None:
 
 def test_no_steps_at_all_is_no_crash() -> None:
     assert compare([snapshot(count=0)], [snapshot(count=0)]).change is None
+
+
+LAYERS = ("64x3x7x7", "64x64x3x3", "128x64x3x3", "512x1000")
+
+
+def layered(*layers: str) -> Snapshot:
+    return snapshot(conditions=msgspec.structs.replace(CONDITIONS, layers=layers or None))
+
+
+def test_another_model_gets_no_verdict_where_only_its_layers_tell() -> None:
+    found = compare([layered(*LAYERS)], [layered("768x768", "768x3072", "768x50257")])
+    assert [item.what for item in found.differences] == ["another model by its layers"]
+    assert found.change is None
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        LAYERS,
+        # A compiler hides layers; padding rounds sizes up; one layer was exchanged; shapes were not recorded.
+        LAYERS[:3],
+        LAYERS[:1],
+        ("64x4x7x7", "64x64x3x3", "128x64x3x3", "512x1000"),
+        (*LAYERS[:3], "512x10"),
+        (),
+    ],
+)
+def test_what_fixes_do_to_layers_keeps_the_verdict(after: tuple[str, ...]) -> None:
+    assert compare([layered(*LAYERS)], [layered(*after)]).change is not None
+
+
+def test_both_sides_lack_the_same_once() -> None:
+    found = compare([snapshot(count=2)], [snapshot(count=2)])
+    assert rows.answer(found) == "Not comparable: too few steps to compare. No verdict is given."
+
+
+def test_what_cannot_be_compared_is_not_called_fixed() -> None:
+    other = msgspec.structs.replace(CONDITIONS, device="A100")
+    found = compare([snapshot(findings=(finding("DL001", 4_000_000),))], [snapshot(conditions=other)])
+    assert [state for state, *_ in rows.rules(found)] == ["not found after"]
