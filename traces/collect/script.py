@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import shutil
@@ -27,6 +28,8 @@ from traces.errors import UsageError
 HOOK = Path(__file__).with_name("trace_advisor_hook.py")
 _SCHEMA_VERSION = "1.0"
 _POLL_S = 0.1
+# A shell's status of a program that a signal ended: this and the signal's number.
+_BY_SIGNAL = 128
 
 __all__ = ["Judge", "Recording", "ScriptConfig", "ScriptResult", "Verdict", "collect_script"]
 
@@ -210,7 +213,7 @@ class _Run:
             )
             return problem, fix or "make room, set TMPDIR to another folder, and try again"
         if not said:
-            return "the script ended without a word from its process", "run it alone first and see whether it ends well"
+            return _without_a_word(status)
         if status:
             return (
                 f"the script ended with status {status} after {steps} steps, before enough were recorded",
@@ -231,6 +234,21 @@ class _Run:
             f"(wait {self.config.wait} + warmup {self.config.warmup} + active {least})",
             "let it run longer, or use a smaller --wait, --warmup or --active",
         )
+
+
+def _without_a_word(status: int) -> tuple[str, str]:
+    """What is known of a process that ended before it could write anything."""
+    if status > _BY_SIGNAL:
+        with contextlib.suppress(ValueError):
+            name = signal.Signals(status - _BY_SIGNAL).name
+            return (
+                f"the script was ended by {name} before a recording was complete",
+                "where nobody sent it, memory may be short: use smaller batches or fewer workers, and try again",
+            )
+    return (
+        f"the script's process ended with status {status} before its recording began to be written",
+        "run it alone first and see whether it ends well; if it does, let it run longer or use a smaller --wait",
+    )
 
 
 def _with_steps(recordings: list[Recording]) -> list[Recording]:

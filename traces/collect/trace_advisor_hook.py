@@ -680,6 +680,7 @@ def install(path: str) -> Watcher:
     # multiprocessing ends its children without unwinding what stood below them when they were forked.
     at_end: Any = lambda watcher: util.Finalize(None, watcher.end, exitpriority=0)  # noqa: E731
     spawn.get_command_line = get_command_line
+    _before_leaving(watcher)
     util.register_after_fork(watcher, at_end)
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=watcher.begin_process)
@@ -689,13 +690,25 @@ def install(path: str) -> Watcher:
     return watcher
 
 
+def _before_leaving(watcher: Watcher) -> None:
+    """Scripts that would hang in threads or in CUDA at their end leave by `os._exit`: what is recorded is written before."""
+    leave = os._exit
+
+    def _exit(status: int) -> Any:
+        with contextlib.suppress(*FAILURES):
+            watcher.end()
+        leave(status)
+
+    os._exit = _exit
+
+
 def _own_traceback(watcher: Watcher) -> None:
     """A failing script shows its own traceback, without our frames above it."""
     show = sys.excepthook
 
     def excepthook(kind: type[BaseException], error: BaseException, trace: types.TracebackType | None) -> None:
         ours = {__file__, runpy.__file__, "<frozen runpy>"}
-        while trace is not None and trace.tb_next is not None and trace.tb_frame.f_code.co_filename in ours:
+        while trace is not None and trace.tb_frame.f_code.co_filename in ours:
             trace = trace.tb_next
         show(kind, error.with_traceback(trace), trace)
 

@@ -110,6 +110,32 @@ def test_ctrl_c_writes_what_was_recorded(tmp_path: Path, capfd: pytest.CaptureFi
     assert "KeyboardInterrupt" in capfd.readouterr().err
 
 
+def test_what_is_recorded_is_written_before_the_script_leaves_by_itself(tmp_path: Path) -> None:
+    result = _collect(tmp_path, "leaves.py", "exit")
+    (recording,) = result.recordings
+    assert (result.status, recording.steps) == (5, 7)
+
+
+@pytest.mark.scripts
+def test_a_script_that_is_killed_is_told(tmp_path: Path) -> None:
+    result = _collect(tmp_path, "leaves.py", "kill")
+    assert (result.status, result.recordings) == (137, [])
+    assert "ended by SIGKILL before a recording was complete" in result.problem
+    assert "memory" in result.fix
+
+
+def test_a_script_that_does_not_parse_shows_its_own_line_only(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "typo.py"
+    script.write_text("for x in range(3)\n    pass\n")
+    result = collect_script(ScriptConfig(target=str(script), output=tmp_path / "t.json"), lambda path: GOOD)
+    assert result.status == 1
+    error = capfd.readouterr().err
+    assert "trace_advisor_hook" not in error
+    assert error.splitlines()[-1].startswith("SyntaxError")
+
+
 def test_a_poor_recording_is_made_once_more_and_stop_ends_the_script(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -29,6 +29,7 @@ class Preset:
         active: Steps to record.
         marked: Whether steps are marked.
         ranks_differ: Whether the rules need the traces of all ranks.
+        shapes: Whether the rules need the shapes and types of inputs.
         competes: Whether its own processes want more cores than there are, so that waiting for one tells nothing of others.
     """
 
@@ -44,6 +45,7 @@ class Preset:
     marked: bool = True
     ranks_differ: bool = False
     competes: bool = False
+    shapes: bool = False
 
 
 def codes(words: str) -> frozenset[str]:

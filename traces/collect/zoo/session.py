@@ -154,7 +154,8 @@ def _record_steps(preset: Preset, loop: Iterator[None], path: Path, seen: list[D
     wait, warm_up = (preset.wait, WARM_UP_STEPS) if preset.wait else (0, 0)
     first, last = wait + warm_up, wait + warm_up + preset.active
     crowd, disturbed = CoreWait(), 0.0
-    with record(path, wait=wait, warmup=warm_up, active=preset.active, loader=seen[-1] if seen else None) as recorder:
+    loader = seen[-1] if seen else None
+    with record(path, wait=wait, warmup=warm_up, active=preset.active, loader=loader, shapes=preset.shapes) as recorder:
         for number in range(last + _AFTER_STEPS):
             if number == first:
                 crowd = CoreWait()
