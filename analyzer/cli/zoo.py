@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from analyzer.cli.progress import ProgressLine
-from traces.errors import UsageError
+from traces.errors import AdvisorError, UsageError
 
 if TYPE_CHECKING:
     from analyzer.cli.zoo_score import Score, Total
     from traces.collect.zoo import Preset
+    from traces.collect.zoo.session import Recorded
 
 
 # What was disturbed is recorded again at once, and at the end, when the other program may be done; but not for ever.
@@ -70,15 +71,13 @@ def run(output: Path, only: tuple[str, ...] = (), timing: bool = True) -> tuple[
 
 def _total(presets: list[Preset], output: Path, timing: bool, skipped: dict[str, str]) -> Total:
     """Every preset judged; one that fails is looked at once more, and the second look counts: chance seldom fails twice."""
-    from analyzer.cli.zoo_score import Total, judge
-    from analyzer.job import explain_job
-    from traces.collect.zoo import PRESETS
-    from traces.collect.zoo.session import record_preset, time_pair
+    from analyzer.cli.zoo_score import Total, size_problem
+    from traces.collect.zoo.session import Recorded
 
-    by_name = {preset.name: preset for preset in PRESETS}
     begun = time.monotonic()
     scores: dict[str, Score] = {}
     again: list[str] = []
+    failures: dict[str, str] = {}
     with ProgressLine(patience_s=0.3) as line:
         waiting = presets
         for round_ in range(_ROUNDS):
@@ -86,23 +85,44 @@ def _total(presets: list[Preset], output: Path, timing: bool, skipped: dict[str,
             for number, preset in enumerate(waiting):
                 line(preset.name, number, len(waiting))
                 patient = time.monotonic() - begun < _PATIENCE_S
-                recorded = record_preset(preset, output, _ATTEMPTS if patient else 1)
-                if recorded.disturbed:
+                try:
+                    score = _look(preset, output, timing, _ATTEMPTS if patient else 1)
+                # One that cannot run, say for want of device memory, must not take the others' answers along; torch has no
+                # narrower type for all it tells this way.
+                except (RuntimeError, AdvisorError) as error:
+                    failures[preset.name] = f"{preset.name} failed: {str(error).strip().partition(chr(10))[0]}"
+                    continue
+                if isinstance(score, Recorded):
                     if patient or round_ == 0:
                         following.append(preset)
                     # What was seen the first time stands where there is no second.
                     if preset.name not in scores:
                         skipped[preset.name] = (
-                            f"other programs had the core for {recorded.disturbed_ratio:.0%} of the time"
+                            f"other programs had the core for {score.disturbed_ratio:.0%} of the time"
                         )
                     continue
                 skipped.pop(preset.name, None)
-                analyses = [one.analysis for one in explain_job(recorded.paths).explained]
-                remedy = by_name.get(preset.remedy)
-                timed = time_pair(preset, remedy, seconds=0.4) if timing and remedy else None
-                scores[preset.name] = judge(preset, analyses, timed)
-                if scores[preset.name].faulty and preset.name not in again:
+                scores[preset.name] = score
+                if score.faulty and preset.name not in again:
                     again.append(preset.name)
                     following.append(preset)
             waiting = following
-    return Total(tuple(scores.values()), len(presets) - len(scores), tuple(again))
+    disturbed = len(presets) - len(scores.keys() | failures.keys())
+    sizes = (size_problem(path) for path in sorted(output.glob("*.json.gz")))
+    return Total(tuple(scores.values()), disturbed, tuple(again), (*failures.values(), *filter(None, sizes)))
+
+
+def _look(preset: Preset, output: Path, timing: bool, attempts: int) -> Score | Recorded:
+    """A preset recorded and judged; what was recorded of it where other programs disturbed it."""
+    from analyzer.cli.zoo_score import judge
+    from analyzer.job import explain_job
+    from traces.collect.zoo import PRESETS
+    from traces.collect.zoo.session import record_preset, time_pair
+
+    recorded = record_preset(preset, output, attempts)
+    if recorded.disturbed:
+        return recorded
+    analyses = [one.analysis for one in explain_job(recorded.paths).explained]
+    remedy = next((other for other in PRESETS if other.name == preset.remedy), None)
+    timed = time_pair(preset, remedy, seconds=0.4) if timing and remedy else None
+    return judge(preset, analyses, timed)

@@ -134,11 +134,13 @@ class Total:
         scores: The presets that were judged.
         disturbed: How many were not, because the machine was busy with something else.
         again: Names of those that failed at the first look and were looked at once more.
+        failures: Presets that raised an error, and traces too large to keep, in words.
     """
 
     scores: tuple[Score, ...]
     disturbed: int = 0
     again: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
 
     @property
     def too_busy(self) -> bool:
@@ -175,7 +177,7 @@ class Total:
         ]
         if self.too_busy:
             problems.append(f"{self.disturbed} presets could not be judged: the machine is too busy")
-        return problems + [
+        return [*problems, *self.failures] + [
             f"{score.name}: the remedy saves {score.timing.rest_gain_ratio:.1%}, more than the {score.bound_ratio:.1%} said to be "
             f"possible (noise {score.noise_ratio:.1%})"
             for score in self.scores

@@ -10,8 +10,12 @@ from analyzer.finding import Confidence
 
 VOLTA = 7
 AMPERE = 8
-# A factor of two, conservative for tensor cores against single precision, and for TF32 against it (rules.md PR001, PR002).
-GAIN_RATIO = 0.5
+# What of the time of single-precision matrix kernels a format can save at most, by the peak rates of NVIDIA's data sheets
+# without sparsity, the fastest card of a generation: V100 125 against 16 TFLOPS; A100 312 and 156 against 19.5; H100 989 and 494
+# against 67; B200 2250 and 1100 against 75. Smaller cards of a generation, and products that memory limits, gain less.
+_SHORT_RATIO = {7: 7 / 8, 8: 15 / 16, 9: 15 / 16}
+_TF32_RATIO = {8: 7 / 8, 9: 7 / 8}
+_NEWER_SHORT_RATIO, _NEWER_TF32_RATIO = 31 / 32, 15 / 16
 # Share of a kind's matrix time in TF32 from which TF32 is evidently switched on for that kind.
 _TF32_ON_RATIO = 0.01
 
@@ -32,6 +36,16 @@ def tf32_unused(facts: Facts) -> BoolArray:
         if tf32_ns > _TF32_ON_RATIO * (single_ns + tf32_ns):
             rows = rows & ~kind
     return rows
+
+
+def short_ratio(facts: Facts) -> float:
+    """At most this share of the time of single-precision matrix kernels a 16-bit format saves."""
+    return _SHORT_RATIO.get(facts.matrix_work.compute_major or VOLTA, _NEWER_SHORT_RATIO)
+
+
+def tf32_ratio(facts: Facts) -> float:
+    """The same of TF32."""
+    return _TF32_RATIO.get(facts.matrix_work.compute_major or AMPERE, _NEWER_TF32_RATIO)
 
 
 def doubts(facts: Facts) -> tuple[Confidence, tuple[str, ...]]:

@@ -35,9 +35,9 @@ loss.backward()
 3. Code that must stay in 32 bits: TF32 on Ampere and newer (PR002).
 
 ## Expected gain
-Half of the eligible kernel time (a factor of two, where three and more have been seen), times the share of the step in which
-the device is busy; nothing where the run is launch-bound, because faster kernels then only wait longer. Where PR002 fires too,
-this is what remains after it.
+Up to what the peak rates of the card's generation say (7 of 8 parts of the kernels' time on Volta, 15 of 16 on Ampere and
+Hopper), times the share of the step in which the device is busy; a factor of two to four is usual. Nothing where the run is
+launch-bound, because faster kernels then only wait longer. Where PR002 fires too, this is what remains after it.
 
 ## When it is wrong
 Code that needs 32 bits (some scientific and financial models). Small or memory-bound matrices gain less. From names alone the
@@ -61,7 +61,7 @@ from analyzer.finding import Advice, Finding, Outcome, cannot_tell, clear, not_a
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
 from rules.evidence import kernel_saving, kernel_table, steps_with
-from rules.precision.common import AMPERE, GAIN_RATIO, VOLTA, doubts, tf32_unused
+from rules.precision.common import AMPERE, VOLTA, doubts, short_ratio, tf32_ratio, tf32_unused
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -99,16 +99,18 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield outcome
         return
     how = "recorded input types" if work.by_types else "kernel names"
-    gain = GAIN_RATIO * facts.kernels.time_ns(work.single)
-    after = GAIN_RATIO if tf32_unused(facts).any() else 1.0
+    most = short_ratio(facts)
+    # Of what TF32 leaves.
+    after = max(0.0, most - tf32_ratio(facts)) if tf32_unused(facts).any() else most
     confidence, caveats = doubts(facts)
     yield Finding(
         why=f"{share(ratio)} of the GPU's busy time is matrix work in single precision, by {how}; tensor cores do "
         f"{share(work.tensor_core_ratio)} of the matrix work.",
         saving=kernel_saving(
             facts,
-            gain * after,
-            "half of these kernels' time" + (", after what TF32 alone gives (PR002)" if after < 1 else ""),
+            after * facts.kernels.time_ns(work.single),
+            f"{share(most)} of these kernels' time, by the peak rates of this generation"
+            + (", less what TF32 alone gives (PR002)" if after < most else ""),
         ),
         fix=_fix(work.compute_major or VOLTA),
         verify="Record again: kernel names should hold `bf16`, `f16` or `h884`; compare the loss curve with the old one.",

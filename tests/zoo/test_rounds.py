@@ -60,3 +60,25 @@ def test_a_disturbed_preset_gets_more_tries(
     assert {score.name for score in total.scores} == {"reads-loss"} | ({"healthy"} if judged else set())
     assert skipped == ({} if judged else {"healthy": "other programs had the core for 30% of the time"})
     assert total.disturbed == (0 if judged else 1)
+
+
+def test_a_preset_that_cannot_run_leaves_the_others_their_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def record(preset: Preset, folder: Path, attempts: int) -> Recorded:
+        if preset.name == "healthy":
+            raise RuntimeError("CUDA out of memory. Tried to allocate 9 GiB\nmore")
+        (folder / "reads-loss.json.gz").write_bytes(bytes(1_600_000))
+        return Recorded([folder / preset.name])
+
+    explained = SimpleNamespace(explained=[SimpleNamespace(analysis=analyses.example())])
+    monkeypatch.setattr("traces.collect.zoo.session.record_preset", record)
+    monkeypatch.setattr("analyzer.job.explain_job", lambda paths: explained)
+    monkeypatch.setattr("analyzer.cli.zoo_score.judge", lambda preset, found, timed: score(preset.name))
+    total, _ = zoo.run(tmp_path, ("healthy", "reads-loss"), timing=False)
+    assert [score.name for score in total.scores] == ["reads-loss"]
+    assert total.disturbed == 0
+    assert total.problems == [
+        "healthy failed: CUDA out of memory. Tried to allocate 9 GiB",
+        "reads-loss.json.gz has 1.6 MB, more than 1.5",
+    ]

@@ -31,6 +31,7 @@ def record(
     stacks: bool = False,
     shapes: bool = False,
     loader: DataLoader[Any] | None = None,
+    device: torch.device | None = None,
 ) -> Iterator[Recorder]:
     """Record some steps of the loop inside, and write them when it ends.
 
@@ -45,6 +46,7 @@ def record(
         stacks: Record Python frames: shows where, slows the steps down.
         shapes: Record the shapes and types of operator inputs.
         loader: The DataLoader of the loop; its arguments make the advice exact.
+        device: Where the loop runs; None for CUDA where there is a device.
 
     Raises:
         UsageError: The file cannot be written, or the loop ended before all steps were recorded.
@@ -57,7 +59,7 @@ def record(
 
     output, window = Path(path), window_of(active)
     check_writable(output)
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = device or torch.device("cuda" if torch.cuda.is_available() else "cpu")
     prefetched = loader.num_workers * (loader.prefetch_factor or 0) if loader is not None else 0
     with tempfile.TemporaryDirectory(prefix="advisor-") as scratch:
         raw = Path(scratch) / "raw.json"

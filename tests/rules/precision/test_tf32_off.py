@@ -30,9 +30,9 @@ def world(
     return builder
 
 
-def test_fires_with_half_of_the_kernel_time() -> None:
+def test_fires_with_what_the_cards_generation_may_save() -> None:
     found = judged(RULE, world())
-    assert found.ns_per_step == pytest.approx(60e6 * 0.5 * 0.9, abs=10)
+    assert found.ns_per_step == pytest.approx(60e6 * 7 / 8 * 0.9, abs=10)
     assert found.confidence is Confidence.MEDIUM
     assert "set_float32_matmul_precision" in found.finding.fix[0].code
 

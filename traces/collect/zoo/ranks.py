@@ -66,9 +66,10 @@ def run_rank(rank: int, preset: Preset, folder: str, port: int) -> None:
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
     torch.set_num_threads(1)
     torch.distributed.init_process_group("gloo", rank=rank, world_size=WORLD)
-    loop = preset.loop(torch.device("cpu"))
+    device = torch.device("cpu")
+    loop = preset.loop(device)
     path = Path(folder) / f"{preset.name}.rank{rank}.json.gz"
-    with record(path, wait=preset.wait, warmup=3, active=preset.active, shapes=True) as recorder:
+    with record(path, wait=preset.wait, warmup=3, active=preset.active, shapes=True, device=device) as recorder:
         for _ in range(preset.wait + 3 + preset.active + 30):
             next(loop)
             recorder.step()

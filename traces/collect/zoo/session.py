@@ -155,7 +155,10 @@ def _record_steps(preset: Preset, loop: Iterator[None], path: Path, seen: list[D
     first, last = wait + warm_up, wait + warm_up + preset.active
     crowd, disturbed = CoreWait(), 0.0
     loader = seen[-1] if seen else None
-    with record(path, wait=wait, warmup=warm_up, active=preset.active, loader=loader, shapes=preset.shapes) as recorder:
+    device, shapes = device_of(preset), preset.shapes
+    with record(
+        path, wait=wait, warmup=warm_up, active=preset.active, loader=loader, shapes=shapes, device=device
+    ) as recorder:
         for number in range(last + _AFTER_STEPS):
             if number == first:
                 crowd = CoreWait()
@@ -170,7 +173,7 @@ def _record_unmarked(preset: Preset, loop: Iterator[None], path: Path) -> float:
     raw = path.with_suffix(".raw")
     for _ in range(preset.wait):
         next(loop)
-    with torch.profiler.profile() as profiler:
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
         crowd = CoreWait()
         for _ in range(preset.active):
             next(loop)
