@@ -42,6 +42,8 @@ class Showing(Taking, Acceptance, Base):
     BINDINGS: ClassVar[list[BindingType]] = [
         *MODE_BINDINGS,
         Binding("r", "ranks", "Ranks", show=False, id="app.ranks", tooltip="The ranks of this job"),
+        Binding("n", "step_finding(1)", "Next", show=False, id="app.next", tooltip="The next finding"),
+        Binding("p", "step_finding(-1)", "Previous", show=False, id="app.previous", tooltip="The previous finding"),
         Binding(
             "exclamation_mark",
             "remarks",
@@ -196,6 +198,21 @@ class Showing(Taking, Acceptance, Base):
         """Switch the mode, once there is something to show."""
         if self.analysis is not None and self.current_mode != self._mode(mode):
             self.switch_mode(self._mode(mode))
+
+    async def action_step_finding(self, by: int) -> None:
+        """The next or previous finding from any mode: the timeline shows its place, the others give way to it."""
+        from analyzer.tui.screens.timeline import TimelineScreen
+        from analyzer.tui.widgets.finding_list import FindingList
+
+        findings = self._findings.get(self._shown) if self._opened is not None else None
+        if findings is None or not findings.check_action("step", ()):
+            return
+        findings.action_step(by)
+        finding = findings.query_one(FindingList).finding
+        if isinstance(self.screen, TimelineScreen) and finding is not None:
+            self.screen.show_finding(finding)
+        else:
+            await self.switch_mode(self._mode("findings"))
 
     def action_remarks(self) -> None:
         """What must be known before believing a figure."""

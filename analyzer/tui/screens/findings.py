@@ -141,8 +141,10 @@ class FindingsScreen(ModeScreen):
     def _name_list(self) -> None:
         if not self.has_class("-notice"):
             by = "" if self.order == filtering.ORDERS[0] else f" by {self.order}"
+            rank, ranks = self._session.rank, self._session.ranks
+            of = f" of rank {rank.rank}{by} {self._glyphs.dot} r: {ranks} ranks" if rank is not None else by
             deeper = f" {self._glyphs.dot} looking deeper" if self.looking_deeper else ""
-            self.query_one("#list-pane").border_title = f"Findings{by}{deeper}"
+            self.query_one("#list-pane").border_title = f"Findings{of}{deeper}"
 
     def on_finding_list_moved(self, message: FindingList.Moved) -> None:
         """Show the finding under the cursor everywhere."""

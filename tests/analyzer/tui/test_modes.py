@@ -10,6 +10,7 @@ from analyzer.tui.screens.memory import MemoryScreen
 from analyzer.tui.screens.operator_page import OperatorPage
 from analyzer.tui.screens.operators import OperatorsScreen
 from analyzer.tui.screens.timeline import TimelineScreen
+from analyzer.tui.widgets.finding_list import FindingList
 from analyzer.tui.widgets.gap_table import GapTable
 from analyzer.tui.widgets.operator_table import OperatorTable
 from analyzer.tui.widgets.timeline_view import TimelineView
@@ -34,6 +35,25 @@ async def test_timeline_shows_lanes_gaps_and_their_findings(app_for, measured):
             "DL00",
         ):
             assert words in shown, words
+
+
+async def test_n_and_p_go_through_the_findings_from_any_mode(app_for):
+    async with running(app_for(analyses.example()), (80, 24)) as pilot:
+        for mode, key, rule in (("5", "n", "SY001"), ("3", "n", "PR001"), ("4", "p", "SY001")):
+            await pilot.press(mode)
+            await settle(pilot)
+            await pilot.press(key)
+            await settle(pilot)
+            assert isinstance(pilot.app.screen, FindingsScreen)
+            assert pilot.app.screen.query_one(FindingList).finding.rule == rule
+
+
+async def test_on_the_timeline_n_shows_the_place_of_the_finding(app_for, measured):
+    async with running(app_for(measured), (120, 40)) as pilot:
+        await pilot.press("2", "n")
+        await settle(pilot)
+        assert isinstance(pilot.app.screen, TimelineScreen)
+        assert pilot.app.screen.query_one(TimelineView).mark.label == "DL001"
 
 
 async def test_s_offers_every_step(app_for, measured):

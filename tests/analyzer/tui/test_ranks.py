@@ -45,7 +45,13 @@ def two_ranks() -> Opened:
 async def test_the_rank_the_others_wait_for_comes_first_and_r_chooses_another(app_for):
     async with running(app_for(two_ranks())) as pilot:
         shown = text_of(pilot.app)
-        for words in ("r: rank 1 of 2", "Rank 1, the others wait for it", "all ranks", "this rank only"):
+        for words in (
+            "r: rank 1 of 2",
+            "Rank 1, the others wait for it",
+            "all ranks",
+            "this rank only",
+            "Findings of rank 1 · r: 2 ranks",
+        ):
             assert words in shown, words
         first = pilot.app.screen
         await pilot.press("r")
