@@ -23,6 +23,7 @@ from analyzer.tui.tidying import collecting_when_quiet
 
 if TYPE_CHECKING:
     from analyzer.options import Options
+    from traces.errors import AdvisorError
     from traces.reader.ahead import Ahead
 
 # As a shell reports a program ended by Ctrl+C.
@@ -46,7 +47,6 @@ class AdvisorApp(Showing, SwitchingApp[int]):
     HORIZONTAL_BREAKPOINTS = [(0, "-cramped"), (40, "-narrow"), (100, "-normal"), (160, "-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (12, "-tiny"), (17, "-low"), (23, "-short"), (32, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("question_mark,f1", "help", "Help", key_display="?", id="app.help", tooltip="All keys"),
         Binding("q", "leave", "Quit", id="app.quit", tooltip="Leave"),
         Binding("ctrl+q", "leave", "Quit", show=False, id="app.quit_too", tooltip="Leave", priority=True),
         Binding(
@@ -68,7 +68,7 @@ class AdvisorApp(Showing, SwitchingApp[int]):
         self._path = path
         self._config = config
         self._exit_code = 0
-        self.analysis = None
+        self.failure: AdvisorError | None = None
         self._deeper = Deeper()
 
     def on_mount(self) -> None:
@@ -96,6 +96,7 @@ class AdvisorApp(Showing, SwitchingApp[int]):
         from analyzer.tui.screens.error import ErrorScreen
 
         self._exit_code = message.error.exit_code
+        self.failure = message.error
         self.switch_screen(ErrorScreen(self._trace_name, message.error))
 
     def on_stopped(self) -> None:
@@ -105,12 +106,6 @@ class AdvisorApp(Showing, SwitchingApp[int]):
     def on_cancel_wanted(self) -> None:
         """Stop the analysis at its next report."""
         self._job.cancel()
-
-    def action_help(self) -> None:
-        """All keys."""
-        from analyzer.tui.screens.help import HelpScreen
-
-        self.push_screen(HelpScreen(self._glyphs))
 
     def action_leave(self) -> None:
         """Stop what is running and end with the exit code."""
@@ -134,11 +129,17 @@ def run(
         baseline: Name or file of the runs to compare with, or a trace.
         ahead: Where decoding the trace may have begun already.
         config: The configuration that was read, if any.
+
+    Raises:
+        AdvisorError: The trace could not be read. It was shown, but is gone with the screen.
     """
     answer_soon()
-    name = paths[0].name if len(paths) == 1 else f"{paths[0].name} and {len(paths) - 1} more"
-    path = paths[0] if len(paths) == 1 else None
-    app = AdvisorApp(name, job_for(paths, options, baseline, ahead), current_look(), path, config)
+    first, *others = paths
+    name = f"{first.name} and {len(others)} more" if others else first.name
+    job = job_for(paths, options, baseline, ahead)
+    app = AdvisorApp(name, job, current_look(), None if others else first, config)
     with collecting_when_quiet():
         code = app.run()
+    if app.failure is not None:
+        raise app.failure
     return (app.return_code or 0) if code is None else code

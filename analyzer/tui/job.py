@@ -13,7 +13,7 @@ from textual.message import Message
 
 from analyzer.tui.messages import Analysed, Failed, Progressed, Stopped
 from analyzer.tui.opened import Opened, Since
-from traces.errors import AdvisorError
+from traces.errors import AdvisorError, UnreadableTraceError
 
 if TYPE_CHECKING:
     from analyzer.compare.comparison import Comparison
@@ -57,7 +57,13 @@ class Job:
 
 
 def bug(error: BaseException) -> AdvisorError:
-    """A bug of ours as a message: a traceback over the screen would be unreadable and show the reader's paths."""
+    """A bug of ours, or too little memory, as a message: a traceback over the screen would show the reader's paths."""
+    if isinstance(error, MemoryError):
+        return UnreadableTraceError(
+            "there is not enough memory",
+            why="the trace holds more events than fit in what this process may have",
+            fix="cut it first: `advisor slim TRACE -o small.json.gz --steps A-B --no-python`",
+        )
     return AdvisorError(
         "the analysis ended in an error of its own",
         why=f"{type(error).__name__}: {error}",

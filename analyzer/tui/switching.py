@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
+from textual.binding import Binding, BindingType
 from textual.widget import AwaitMount
 
 from analyzer.tui.drawn import DrawnApp
@@ -20,6 +21,10 @@ class SwitchingApp(DrawnApp[Result]):
     Args:
         look: How to draw on this terminal.
     """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("question_mark,f1", "help", "Help", key_display="?", id="app.help", tooltip="All keys"),
+    ]
 
     def __init__(self, look: Look) -> None:
         super().__init__(look)
@@ -44,3 +49,9 @@ class SwitchingApp(DrawnApp[Result]):
         """Read all styles again, unless a mode is switched whose screen has them: a new one, or one of this theme."""
         if self._switched_to is None or self._themes.get(self._switched_to, self.theme) != self.theme:
             super().refresh_css(animate=animate)
+
+    def action_help(self) -> None:
+        """All keys, over whichever screen is shown."""
+        from analyzer.tui.screens.help import HelpScreen
+
+        self.push_screen(HelpScreen(self._glyphs))

@@ -32,7 +32,7 @@ class Taking(Base):
         Binding("w", "open_report", "Browser", show=False, id="app.browser", tooltip="Open the report in a browser"),
     ]
 
-    analysis: Analysis | None
+    analysis: Analysis | None = None
     """The document; None while it is made."""
 
     def action_export(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -11,9 +12,9 @@ from msgspec.structs import replace
 import analyses
 import comparisons
 from analyzer.analysis import Analysis
-from analyzer.explain import Explained
+from analyzer.explain import Explained, Options
 from analyzer.tui import wording
-from analyzer.tui.app import CANCELLED, AdvisorApp
+from analyzer.tui.app import CANCELLED, AdvisorApp, run
 from analyzer.tui.job import Job, Report
 from analyzer.tui.opened import Opened, Since
 from analyzer.tui.screens.error import ErrorScreen
@@ -80,6 +81,7 @@ async def test_an_error_says_what_where_why_and_what_to_do() -> None:
             assert part in shown
         await pilot.press("q")
     assert app.return_value == 3
+    assert isinstance(app.failure, UnreadableTraceError)
 
 
 async def test_a_bug_of_the_analysis_is_a_message_too() -> None:
@@ -94,6 +96,34 @@ async def test_a_bug_of_the_analysis_is_a_message_too() -> None:
         assert "KeyError" in text_of(app)
         await pilot.press("q")
     assert app.return_value == 70
+
+
+async def test_too_little_memory_is_no_bug() -> None:
+    def analyse(report: Report) -> Opened:
+        raise MemoryError
+
+    app = AdvisorApp("trace.json.gz", Job(analyse), LOOK)
+    async with app.run_test(size=(80, 24)) as pilot:
+        while not isinstance(app.screen, ErrorScreen):
+            await pilot.pause(0.01)
+        await pilot.pause()
+        assert "advisor slim" in text_of(app)
+        await pilot.press("q")
+    assert app.return_value == 3
+
+
+def test_what_could_not_be_read_is_said_again_once_the_screen_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = UnreadableTraceError("the file ends", where="byte 12")
+
+    def fails(app: AdvisorApp) -> int:
+        app.failure = error
+        return 3
+
+    monkeypatch.setattr(AdvisorApp, "run", fails)
+    monkeypatch.setattr("analyzer.tui.app.answer_soon", lambda: None)
+    with pytest.raises(UnreadableTraceError) as raised:
+        run([Path("trace.json")], Options())
+    assert raised.value is error
 
 
 async def test_no_findings_says_what_was_checked(app_for: MakeApp) -> None:
