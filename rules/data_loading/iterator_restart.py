@@ -10,8 +10,8 @@ batch is made. Without `persistent_workers` that happens at every epoch.
 ## How it is measured
 The iterator draws the workers' seed on the training thread (`aten::random_`, `aten::item`) and starts them before its first
 `_MultiProcessingDataLoaderIter.__next__`; a call just before that found the old epoch at its end. Idle time in all three, and in
-the calls after them while the queue (two batches a worker) fills for the first time, beyond a median call, as a share of the used
-steps. Where the draw is not in the trace: one call of at least 10 times the median of the
+the calls after them while the queue (two batches a worker) fills for the first time, beyond a median call, as a share of the
+used steps. Where the draw is not in the trace: one call of at least 10 times the median of the
 others at the beginning of the recording, or with stacks a call of `_get_iterator`. It costs once an epoch: the bound counts the
 share of an epoch that was recorded, where `advisor collect` recorded the size of the data or several beginnings come at equal
 distances; otherwise the severity is low at most.
@@ -39,7 +39,8 @@ for epoch in range(epochs):
 2. Fewer, longer epochs.
 
 ## Expected gain
-Per epoch the wait beyond a usual call; per step that divided by the steps of an epoch.
+Per epoch the wait for the first batch, and what the calls after it take beyond a usual one; per step that divided by the steps of
+an epoch.
 
 ## When it is wrong
 The first batch of a training run always waits for the workers: record in the middle of an epoch. A slow sample at the beginning
@@ -140,7 +141,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         + (f" of {count(epoch, 'step')}." if epoch else "; how long an epoch is was not recorded."),
         saving=Saving(
             found.time.scaled(_part(facts, found.number, epoch)),
-            basis=f"idle time in the start, until the queue is full, beyond median calls, {_SPREAD if epoch else _NOT_SPREAD}",
+            basis=f"idle time in the start and, beyond median calls, until the queue is full, {_SPREAD if epoch else _NOT_SPREAD}",
         ),
         fix=_FIX,
         verify="Record across the end of an epoch again: no call should stand out.",
@@ -157,10 +158,9 @@ def _marked(facts: Facts) -> _Found | None:
     restarts = facts.restarts.within(facts.window())
     if not len(restarts):
         return None
-    first = restarts.first
-    usual = IntervalSet(first[:, 0], first[:, 0] + int(facts.wait_pattern.median_ns))
-    longest = int((first[:, 1] - restarts.ended[:, 0]).max())
-    time = (facts.input_wait.owned & (restarts.spans | _refilling(facts, restarts))) - usual
+    longest = int((restarts.first[:, 1] - restarts.ended[:, 0]).max())
+    # The whole first call: workers that stay are asked for the next epoch's batches as it begins, and may be as quick as wished.
+    time = facts.input_wait.owned & (restarts.spans | _refilling(facts, restarts))
     return _Found(time, len(restarts), longest, Confidence.HIGH)
 
 

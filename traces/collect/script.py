@@ -30,6 +30,7 @@ _SCHEMA_VERSION = "1.0"
 _POLL_S = 0.1
 # A shell's status of a program that a signal ended: this and the signal's number.
 _BY_SIGNAL = 128
+_MORE_ROOM = "make room, set TMPDIR to another folder, and try again"
 
 __all__ = ["Judge", "Recording", "ScriptConfig", "ScriptResult", "Verdict", "collect_script"]
 
@@ -134,6 +135,7 @@ class _Run:
         self.taken: dict[tuple[int, int, str], Recording | None] = {}
         self.names: dict[int, Path] = {}
         self.broken = ""
+        self.fix = ""
 
     def statuses(self) -> list[dict[str, Any]]:
         """What each process said last, by rank."""
@@ -167,7 +169,11 @@ class _Run:
             )
             return None
         path = self.name(status)
-        size = write_atomically(path, clean.content)
+        try:
+            size = write_atomically(path, clean.content)
+        except UsageError as error:  # the script is still running, and goes on
+            self.broken, self.fix = error.what, error.fix or ""
+            return None
         timing = status["advisor"]
         return Recording(
             path, clean.events, clean.steps, size, status["source"],
@@ -211,9 +217,14 @@ class _Run:
             fix = (
                 "take the profiler out of the script, or run it without one" if "profiler of its own" in problem else ""
             )
-            return problem, fix or "make room, set TMPDIR to another folder, and try again"
+            return problem, self.fix or fix or _MORE_ROOM
         if not said:
+            # The trace is written first, and what tells of it then finds no room.
+            if any(self.folder.glob("raw-*")):
+                return f"there was no room for the recording in {tempfile.gettempdir()}", _MORE_ROOM
             return _without_a_word(status)
+        if status == _BY_SIGNAL + signal.SIGINT:
+            return f"the script was interrupted after {steps} steps, before enough were recorded", "let it run longer"
         if status:
             return (
                 f"the script ended with status {status} after {steps} steps, before enough were recorded",

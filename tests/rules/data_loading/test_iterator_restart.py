@@ -105,13 +105,13 @@ def test_several_restarts_at_equal_distances_need_no_metadata(device: str | None
     assert "an epoch of 5 steps" in found.finding.why
     assert found.confidence is Confidence.HIGH
     # 12 of 5 steps hold two or three beginnings; 2.4 on average, but no more than were seen.
-    assert found.ns_per_step == pytest.approx(2 * 60_000_000 / 12 * min(1, 12 / 5 / 2), rel=2e-3)
+    assert found.ns_per_step == pytest.approx(2 * 60_500_000 / 12 * min(1, 12 / 5 / 2), rel=2e-3)
 
 
 def test_one_restart_of_a_known_epoch_is_spread_over_it() -> None:
     known = {"loader": {"batch_size": 100}, "dataset": {"length": 12_000, "sample_bytes": 10}}
     found = judged(RULE, restarting((4,), advisor=known))
-    assert found.ns_per_step == pytest.approx(60_000_000 / 12 * 12 / 120, rel=2e-3)
+    assert found.ns_per_step == pytest.approx(60_500_000 / 12 * 12 / 120, rel=2e-3)
 
 
 def test_restarts_at_unequal_distances_leave_the_epoch_unknown() -> None:

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("torch")
 
 from traces.collect.cores import cpu_features
-from traces.collect.script import ScriptConfig, ScriptResult, Verdict, _with_steps, collect_script
+from traces.collect.script import ScriptConfig, ScriptResult, Verdict, _Run, _with_steps, collect_script
 from traces.collect.script_config import Recording
 from traces.errors import UsageError
 
@@ -114,6 +114,42 @@ def test_what_is_recorded_is_written_before_the_script_leaves_by_itself(tmp_path
     result = _collect(tmp_path, "leaves.py", "exit")
     (recording,) = result.recordings
     assert (result.status, recording.steps) == (5, 7)
+
+
+def test_a_script_goes_on_where_its_recording_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def full(path: Path, content: bytes) -> int:
+        raise UsageError(f"cannot write {path.name}: No space left on device", fix="use another disk")
+
+    monkeypatch.setattr("traces.collect.script.write_atomically", full)
+    result = _collect(tmp_path, "plain.py", "60", "7")
+    assert (result.status, result.recordings) == (7, [])
+    assert (result.problem, result.fix) == ("cannot write t.json: No space left on device", "use another disk")
+    assert capfd.readouterr().out.startswith("trained 60")
+
+
+@pytest.mark.parametrize(
+    ("left", "status", "problem"),
+    [
+        ("raw-7.json", 0, "no room for the recording"),
+        ("settings.json", 137, "SIGKILL"),
+        ("settings.json", 3, "status 3"),
+    ],
+)
+def test_a_process_that_left_no_word(tmp_path: Path, left: str, status: int, problem: str) -> None:
+    (tmp_path / left).write_text("{")
+    run = _Run(ScriptConfig(target="a.py", output=tmp_path / "t.json"), lambda path: GOOD, tmp_path)
+    result = run.result(status)
+    assert problem in result.problem
+    assert result.fix
+
+
+def test_an_interrupt_before_the_first_step_is_told(tmp_path: Path) -> None:
+    said = {"pid": 7, "rank": None, "counts": {"loader": 2}, "problem": "", "recorded": "", "retries": 0, "source": ""}
+    (tmp_path / "status-7.json").write_text(json.dumps(said))
+    run = _Run(ScriptConfig(target="a.py", output=tmp_path / "t.json"), lambda path: GOOD, tmp_path)
+    assert run.result(130).problem == "the script was interrupted after 2 steps, before enough were recorded"
 
 
 @pytest.mark.scripts
