@@ -8,7 +8,8 @@ nothing.
 Where kernels are missing the device seems to idle. Every share of idle time is then wrong, and so is the advice.
 
 ## How it is measured
-Launches of the used steps whose kernel is not in the file: from 10 % caution, from 50 % no advice at all. A step that
+Launches of the used steps whose kernel is not in the file: from 10 % caution, from 50 % no advice at all. Where no launch
+has the id of a kernel, the ids may be what is broken: then every kernel in the file counts as that of some launch. A step that
 lost half of its kernels is left out where another lost next to none. Graph launches with less than half the kernels of
 the graph's other replays: the step is left out; where none is whole, from 10 % missing kernels no advice. Events of
 categories that advisor does not know, on threads that hold nothing else, may be the work of a device: where at least 20, and

@@ -2,7 +2,8 @@
 
 ## What it finds
 Pauses of the profiler itself (buffer requests and flushes) while the device idles, calls without a valid name, kernels longer than
-two whole steps, or kernels that seem to start before they are launched.
+two whole steps or running beside many later ones of their stream, ops and calls that outlast the step in which they began, kernels
+that seem to start before they are launched, or device work that goes on after a call has waited for its end.
 
 ## Why it costs time
 That time would not exist without the profiler. It is booked as unexplained, never as somebody's loss. Where the clocks of host and
@@ -10,8 +11,10 @@ device disagree, what the host did while the device idled is off by as much, and
 
 ## How it is measured
 Events of category `overhead` inside device-idle time, at least 1 % of the used steps; runtime calls named `INVALID`; kernels
-against the median step; kernels whose start lies before the start of their launch call, where they are more than 5 % of all
-launched in the used steps.
+against the median step; ops and calls of a thread that go on for a whole step or more after the end of the `ProfilerStep` in
+which that thread began them; kernels whose start lies before the start of their launch call, where they are more than 5 % of all
+launched in the used steps; launched kernels more than 20 times as long as the median of their stream, while 16 or more later ones
+of it begin; work that ends over 10 us after a `cudaDeviceSynchronize` (`hipDeviceSynchronize`) that began after its launch.
 
 ## Example
 Misleading:
@@ -37,8 +40,8 @@ None: without the profiler it is not there.
 `Lazy Function Loading` is listed as overhead but is the program's own warm-up (PG002).
 
 ## Thresholds
-None to set: 1 % of the used steps and 5 % of the kernels, the limits of `analyzer/facts/health/artefacts.py` and
-`analyzer/facts/launches.py`.
+None to set: 1 % of the used steps, 5 % of the kernels and whole steps, the limits of `analyzer/facts/health/artefacts.py`,
+`analyzer/facts/launches.py`, `unlikely.py` and `late_work.py` beside it.
 
 ## References
 - Nsight Systems release notes; TensorBoard profiler plugin

@@ -14,6 +14,7 @@ from analyzer.facts.health import (
     crowding,
     graphs,
     instrumentation,
+    late_work,
     merged,
     repairs,
     steps,
@@ -40,6 +41,7 @@ _CHECKS = (
     crowding.check,
     correlation.check,
     artefacts.check,
+    late_work.check,
     unlikely.check,
 )
 

@@ -160,14 +160,17 @@ def _timeless(facts: Facts) -> Iterator[Symptom]:
 
 def _lost(facts: Facts) -> Iterator[Symptom]:
     """Launches whose kernel is missing, by the launches inside the used steps."""
-    calls = facts.trace.runtime
+    trace = facts.trace
+    calls = trace.runtime
     launches = calls[(calls["kind"] == "launch") & calls["correlation"].notna()]
-    # Where no call matches at all, ids are broken (PG007), not kernels lost.
     known = launches["correlation"].isin(facts.work["correlation"].dropna())
     inside = facts.window().contains(launches["start_ns"].to_numpy())
     total = int(inside.sum())
     lost = int((inside & ~known.to_numpy()).sum())
-    if total >= _MIN_LAUNCHES and known.any() and lost / total >= _LOST_CAUTION:
+    if not known.any():
+        # The ids may be broken (PG007): then every kernel is that of some launch.
+        lost = max(lost - len(trace.kernels), 0)
+    if total >= _MIN_LAUNCHES and lost / total >= _LOST_CAUTION:
         grave = lost / total >= _LOST_UNUSABLE
         yield Symptom(
             "PG005",

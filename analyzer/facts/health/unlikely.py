@@ -1,9 +1,11 @@
-"""Device work that cannot be: longer than whole steps, though nothing else says so."""
+"""Durations that cannot be, which the reader had no reason to set aside: longer than whole steps."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.step_faults import first_spin
@@ -18,7 +20,39 @@ _MIN_STEPS = 3
 
 
 def check(facts: Facts) -> Iterator[Symptom]:
-    """Kernels longer than two steps: the reader sets aside what is certainly wrong, this is what is left."""
+    """The reader sets aside what is certainly wrong, this is what is left."""
+    yield from _long_kernels(facts)
+    yield from _crossing_calls(facts)
+
+
+def _crossing_calls(facts: Facts) -> Iterator[Symptom]:
+    """Ops and calls that end a step or more after the mark in which their thread began them: a mark closes after what is in it."""
+    lasting = 0
+    longest = 0
+    marks = facts.trace.steps
+    for thread, mine in marks.groupby("thread"):
+        start, end = mine["start_ns"].to_numpy(), mine["end_ns"].to_numpy()
+        for frame in (facts.trace.ops, facts.trace.runtime):
+            calls = frame[(frame["thread"] == thread) & (frame["dur_ns"] > int(mine["dur_ns"].min()))]
+            step = np.searchsorted(start, calls["start_ns"].to_numpy(), side="right") - 1
+            # What begins before the first mark is in none, and looks at the last for nothing.
+            inside = (step >= 0) & (calls["start_ns"].to_numpy() < end[step])
+            beyond = inside & (calls["end_ns"].to_numpy() > end[step] + (end - start)[step])
+            lasting += int(beyond.sum())
+            longest = max(longest, int(calls["dur_ns"].to_numpy()[beyond].max(initial=0)))
+    if lasting:
+        yield Symptom(
+            "PG008",
+            Gravity.CAUTION,
+            f"{count(lasting, 'op or call', 'ops and calls')} of up to {duration(longest)} cannot be: the step around ends before.",
+            "record again; if it stays, update torch",
+            lasting,
+            min(longest / max(facts.window_ns, 1), 1.0),
+        )
+
+
+def _long_kernels(facts: Facts) -> Iterator[Symptom]:
+    """Kernels longer than two steps."""
     steps = facts.steps
     sound = steps.frame[steps.frame["dur_ns"] > 0]
     if steps.source == "whole-trace" or len(sound) < _MIN_STEPS:

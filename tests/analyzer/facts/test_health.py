@@ -8,7 +8,7 @@ import pytest
 
 from analyzer.facts import Facts
 from analyzer.facts.health import Gravity, Symptom, symptoms
-from builders import TraceBuilder
+from builders import AUTOGRAD, TraceBuilder
 
 
 def sound(steps: int = 6, launches: int = 20, **top: Any) -> TraceBuilder:
@@ -175,6 +175,23 @@ def test_pg005_launches_without_any_kernel() -> None:
     assert found(builder)["PG005"].gravity is Gravity.UNUSABLE
 
 
+@pytest.mark.parametrize(("kernels", "fires"), [(0, True), (12, True), (28, False)])
+def test_pg005_kernels_lost_but_not_copies(kernels: int, fires: bool) -> None:
+    """Kernels are in other buffers of the profiler than copies; whose ids match nothing may be that of any launch."""
+    builder = TraceBuilder().step(0, 0, 1_000)
+    builder.copy("HtoD", 5, 2, start=8, dur=2)
+    for index in range(30):
+        builder.op("aten::add", 100 + index * 10, 5)
+        builder.runtime("cudaLaunchKernel", 100 + index * 10, 5)
+    for index in range(kernels):
+        builder.kernel("k", 102 + index * 10, 5, correlation=70_000 + index)
+    symptom = found(builder).get("PG005")
+    assert (symptom is not None) is fires
+    if symptom is not None:
+        assert symptom.gravity is Gravity.UNUSABLE
+        assert symptom.count == 30 - kernels
+
+
 def test_pg005_a_device_of_which_nothing_was_recorded() -> None:
     builder = TraceBuilder().step(0, 0, 1_000)
     builder.op("aten::add", 0, 5)
@@ -239,6 +256,67 @@ def test_pg007_kernels_without_a_launch(orphans: int, fires: bool) -> None:
 
 
 # PG008: traces of the profiler
+
+
+@pytest.mark.parametrize(("late", "fires"), [(0, False), (10, False), (11, True), (700, True)])
+@pytest.mark.parametrize("call", ["cudaDeviceSynchronize", "hipDeviceSynchronize"])
+def test_pg008_work_that_ends_after_a_wait_for_it(late: float, fires: bool, call: str) -> None:
+    """The device's clock is behind by some microseconds; nothing else shows it."""
+    builder = sound(launches=10)
+    builder.launch(2_900, kernel_start=2_910, kernel_dur=20)
+    builder.runtime(call, 2_906, 24)
+    for event in builder.events:
+        if event["cat"] == "kernel":
+            event["ts"] += late
+    assert ("PG008" in found(builder)) is fires
+
+
+def test_pg008_a_wait_says_nothing_of_what_is_launched_later_or_on_another_device() -> None:
+    builder = sound(launches=10)
+    builder.runtime("cudaDeviceSynchronize", 2_900, 5)
+    builder.launch(2_910, kernel_start=2_920, kernel_dur=50)
+    assert "PG008" not in found(builder)
+    builder.launch(2_880, kernel_start=2_890, kernel_dur=50, device=1)
+    assert "PG008" not in found(builder)
+
+
+@pytest.mark.parametrize(("dur", "fires"), [(8, False), (8 * 15, False), (8 * 21, True)])
+def test_pg008_many_kernels_beside_later_ones_of_their_stream(dur: float, fires: bool) -> None:
+    """So many that the reader takes none of them for the odd one."""
+    builder = TraceBuilder()
+    for number in range(6):
+        builder.step(number, number * 1_000, 1_000)
+        for index in range(100):
+            at = number * 1_000 + index * 10
+            long = index in (10, 40, 70)
+            builder.launch(at, kernel_start=at + 5, kernel_dur=dur if long else 8, call_dur=3)
+    trace = builder.trace()
+    assert trace.repairs == ()
+    assert ("PG008" in found(builder)) is fires
+
+
+@pytest.mark.parametrize("kind", ["op", "call"])
+@pytest.mark.parametrize(("start", "dur", "fires"), [(150, 149, False), (150, 151, True), (-50, 900, False)])
+def test_pg008_a_call_that_outlasts_the_step_around_it(kind: str, start: int, dur: int, fires: bool) -> None:
+    """One more step is let pass: marks of some versions close early."""
+    builder = TraceBuilder(None)
+    for number in range(6):
+        builder.step(number, number * 100, 100)
+        builder.op("aten::mm", number * 100 + 5, 90)
+    if kind == "op":
+        builder.op("aten::add", start, dur)
+    else:
+        builder.runtime("cudaStreamSynchronize", start, dur)
+    assert ("PG008" in found(builder)) is fires
+
+
+def test_pg008_work_of_another_thread_may_outlast_a_step() -> None:
+    builder = TraceBuilder(None)
+    for number in range(6):
+        builder.step(number, number * 100, 100)
+        builder.op("aten::mm", number * 100 + 5, 90)
+    builder.op("aten::add", 150, 400, thread=AUTOGRAD)
+    assert "PG008" not in found(builder)
 
 
 @pytest.mark.parametrize(("dur", "fires"), [(50, False), (100, True)])
