@@ -32,7 +32,8 @@ for image, target in DataLoader(ImageDataset(samples), batch_size=64, num_worker
 
 ## Fix
 1. Where stacks tell which function it is: move it out of the loop, vectorise it, or do it in the loader's workers.
-2. Where they do not: record one or two steps with `with_stack=True` to learn where; believe the plain trace for how much.
+2. Where they do not, the ops before and after the time narrow it down; record one or two steps with `with_stack=True` to learn the
+   line, and believe the plain trace for how much.
 
 ## Expected gain
 At most the idle time outside ops.
@@ -59,17 +60,20 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.facts.loops import loop_time
+from analyzer.facts.silences import silences
 from analyzer.facts.stacks import CodeLine
 from analyzer.finding import (
     Advice,
     Bar,
     Bars,
+    Column,
     Confidence,
     Evidence,
     Finding,
     Outcome,
     Saving,
     Severity,
+    Table,
     cannot_tell,
     clear,
 )
@@ -99,6 +103,8 @@ META = RuleMeta(
     references=("https://github.com/openxla/xprof",),
 )
 _SHOWN = 5
+# A place that holds less of the time than this is one of many.
+_WORTH_A_PLACE = 0.25
 # Traces recorded whole launch at most 2 % of their kernels outside ops (measured on 14).
 _WITHOUT_OP_RATIO = 0.2
 
@@ -108,13 +114,16 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     time = _time(facts, limits["min_stretch_ns"])
     ratio = facts.ratio(time.total_ns)
     if ratio < limits["min_ratio"]:
-        yield clear(f"host code outside any op owns {share(ratio)} of the step, below {share(limits['min_ratio'])}")
+        yield clear(
+            f"host code outside any op owns {share(ratio)} of the step, below {share(limits['min_ratio'])}"
+            f"{_short(facts, time, limits['min_ratio'])}"
+        )
         return
     if facts.ratio(time.total_ns - facts.without_core_ns) < limits["min_ratio"]:
         lacked = share(facts.ratio(facts.without_core_ns))
         yield cannot_tell(
-            f"host code outside any op owns {share(ratio)} of the step, but the thread had no core for {lacked} of it; record on a "
-            "quiet machine"
+            f"host code outside any op owns {share(ratio)} of the step, but the thread had no core for {lacked} of it"
+            f"{_between(facts, time)}; record on a quiet machine, with stacks to see which line it is"
         )
         return
     if facts.unrecorded_device:
@@ -147,7 +156,7 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, max_events_per_ms: f
     return Finding(
         why=(
             f"{who} {duration(facts.per_step(time.total_ns))} of each {step} step ({share(ratio)}) "
-            f"in host code outside any PyTorch op{named}."
+            f"in host code outside any PyTorch op{named or _between(facts, time)}."
         ),
         saving=Saving(
             claims=time, basis="idle time in which no op, launch or loader runs on the threads that issue work"
@@ -161,6 +170,26 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, max_events_per_ms: f
         caveats=_caveats(facts, inflated=inflated),
         severity_cap=Severity.MEDIUM if inflated else Severity.HIGH,
     )
+
+
+def _between(facts: Facts, time: IntervalSet) -> str:
+    """Which two ops the largest part lies between: all that is known of a place without stacks."""
+    found = silences(facts, time)
+    if not found or found[0].total_ns < _WORTH_A_PLACE * time.total_ns:
+        return ""
+    first = found[0]
+    return f"; {share(first.total_ns / time.total_ns)} of it lies after `{first.before}` and before `{first.after}`"
+
+
+def _short(facts: Facts, long: IntervalSet, min_ratio: float) -> str:
+    """On a CPU-only trace what the stretches too short to be counted come to: many small ops have as many ways between them."""
+    if facts.device is not None:
+        return ""
+    short = facts.waterfall.owned("python") - facts.pauses.all - loop_time(facts) - long
+    if facts.ratio(short.total_ns) < min_ratio:
+        return ""
+    taken = share(facts.ratio(short.total_ns))
+    return f"; stretches too short to tell from the way to the next op take {taken}{_between(facts, short)}"
 
 
 def _confidence(facts: Facts, *, named: bool, inflated: bool) -> Confidence:
@@ -233,7 +262,17 @@ def _evidence(facts: Facts, time: IntervalSet, places: list[tuple[CodeLine, int]
         ),
     )
     if not places:
-        return (share_of_step,)
+        rows = tuple(
+            (one.before, one.after, facts.per_step(one.stretches), facts.per_step(one.total_ns))
+            for one in silences(facts, time)[:_SHOWN]
+        )
+        columns = (
+            Column("after", "text"),
+            Column("before", "text"),
+            Column("times a step", "count"),
+            Column("time a step", "ns"),
+        )
+        return (share_of_step, Table("where no op runs", columns, rows)) if rows else (share_of_step,)
     bars = tuple(Bar(f"{line.function} ({line.file}:{line.line})", facts.per_step(ns)) for line, ns in places[:_SHOWN])
     return (share_of_step, Bars("your functions in that time (mean step)", "ns", bars))
 

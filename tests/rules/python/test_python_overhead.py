@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.finding import Confidence, Severity, State
+from analyzer.finding import Confidence, Severity, State, Table
 from builders import AUTOGRAD, TraceBuilder
 from rules.data_loading.input_bound import RULE as INPUT
 from rules.python.python_overhead import RULE
@@ -35,7 +35,11 @@ def test_fires_with_the_gap() -> None:
     found = judged(RULE, world())
     assert found.ns_per_step == 40_000_000
     assert (found.severity, found.confidence) == (Severity.HIGH, Confidence.MEDIUM)
-    assert found.finding.why == "The GPU idles 40 ms of each 100 ms step (40 %) in host code outside any PyTorch op."
+    # Before the first step's gap the trace holds no op.
+    assert found.finding.why == (
+        "The GPU idles 40 ms of each 100 ms step (40 %) in host code outside any PyTorch op; "
+        "67 % of it lies after `aten::add` and before `aten::add`."
+    )
     assert "--stacks" in found.finding.fix[0].code
 
 
@@ -156,3 +160,39 @@ def test_on_the_cpu_the_way_from_one_op_to_the_next_is_not_counted(gap: int, sta
             # A fifth of the step is gaps, each as long as an interpreter and a profiler need; or a little longer.
             builder.op("aten::add", begin + gap, 500 - gap)
     assert run(RULE, builder).state is state
+
+
+def saving_each_step(*, each: float = 1_500, after: str = "aten::item") -> TraceBuilder:
+    """CPU steps of 10 ms: an op, then `each` us without any, then another op to the end."""
+    builder = TraceBuilder(None)
+    for number in range(4):
+        at = number * 10_000
+        builder.step(number, at, 10_000)
+        builder.op(after, at, 1_000)
+        builder.op("aten::randn", at + 1_000 + each, 9_000 - each)
+    return builder
+
+
+def test_without_stacks_the_place_is_named_by_the_ops_around_it() -> None:
+    found = judged(RULE, saving_each_step()).finding
+    assert found.why.endswith("; 100 % of it lies after `aten::item` and before `aten::randn`.")
+    (table,) = [piece for piece in found.evidence if isinstance(piece, Table)]
+    assert table.rows == (("aten::item", "aten::randn", 1, 1_500_000),)
+
+
+def test_an_update_before_it_is_named_as_a_whole() -> None:
+    builder = saving_each_step(after="aten::addcdiv_")
+    for number in range(4):
+        builder.optimizer(number * 10_000, 1_000)
+    assert "after `Optimizer.step#Adam.step` and before `aten::randn`" in judged(RULE, builder).finding.why
+
+
+def test_many_short_stretches_are_said_to_be_there() -> None:
+    builder = TraceBuilder(None)
+    for number in range(4):
+        builder.step(number, number * 10_000, 10_000)
+        for index in range(100):
+            builder.op(f"aten::op{index * index % 17}", number * 10_000 + index * 100, 50)
+    result = run(RULE, builder)
+    assert result.state is State.CLEAR
+    assert "stretches too short to tell from the way to the next op take 50 %" in result.reason
