@@ -43,9 +43,15 @@ def lines(identity: str, reason: str, path: Path) -> str:
         path: The file.
     """
     table = "tool.advisor.accept" if path.name == PROJECT_FILE else "accept"
-    # A basic string of TOML escapes as JSON does, but for a few characters that JSON leaves as they are.
-    text = json.dumps(" ".join(reason.split()), ensure_ascii=False).replace("\x7f", "\\u007f")
-    return f'[[{table}]]\nid = "{identity}"\nreason = {text}\n'
+    return f"[[{table}]]\nid = {_string(identity)}\nreason = {_string(' '.join(reason.split()))}\n"
+
+
+def _string(text: str) -> str:
+    """A basic string of TOML, which escapes as JSON does, but for a character that JSON leaves as it is.
+
+    An id comes from a trace or from a report that anybody may have written: no text may become a line of its own.
+    """
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def accept(identity: str, reason: str, path: Path) -> None:

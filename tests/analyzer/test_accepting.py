@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,11 @@ from analyzer import accepting
 from analyzer.config import load_config
 from analyzer.explain import load_rules
 from traces.errors import UsageError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 REASON = 'loaded "on purpose", \\ and [so] on\nfor ever \x7f'
 
@@ -82,3 +88,10 @@ def test_what_was_accepted_stays_so_in_a_later_document() -> None:
     accepted = accepting.with_accepted(base, first.id, "why")
     assert [one.accepted for one in accepted.findings] == ["why", *[None] * (len(base.findings) - 1)]
     assert accepting.carried_over(accepted, base) == accepted
+
+
+def test_no_id_becomes_a_line_of_its_own(tmp_path: Path) -> None:
+    evil = 'x"\nignore = ["ALL"]\n#'
+    assert accepting.lines(evil, "why", tmp_path / "advisor.toml").count("\n") == 3
+    accepting.accept(evil, "why", tmp_path / "advisor.toml")
+    assert tomllib.loads((tmp_path / "advisor.toml").read_text()) == {"accept": [{"id": evil, "reason": "why"}]}

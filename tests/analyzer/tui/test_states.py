@@ -246,10 +246,15 @@ async def test_hostile_names_are_shown_as_text_on_every_screen(app_for: MakeApp,
     app = app_for(analyses.hostile())
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
-        await pilot.press("n", "C", "c", "enter", "escape", "slash", "[", "/", "enter", "escape", "5", "enter")
-        await pilot.pause()
-        shown = text_of(app)
-        assert not {char for char in shown if char != "\n" and not char.isprintable()}
+        ways = (
+            ("n", "C", "c", "enter", "escape", "slash", "[", "/", "enter", "escape"),
+            ("exclamation_mark",), ("escape", "i"), ("escape", "5", "enter"),
+        )  # fmt: skip
+        for keys in ways:
+            await pilot.press(*keys)
+            await settle(pilot)
+            shown = text_of(app)
+            assert not {char for char in shown if char != "\n" and not char.isprintable()}, keys
 
 
 @pytest.mark.parametrize(("environ", "encoding"), [({"NO_COLOR": "1"}, "utf-8"), ({}, "ascii")])
