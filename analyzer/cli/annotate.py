@@ -43,7 +43,7 @@ def command(path: Path, output: Path, span: str | None) -> None:
 
         result = write_annotated(path, output, events(explained), progress)
     click.echo(summary(output, result))
-    click.echo("open it at https://ui.perfetto.dev: the tracks of advisor come first")
+    click.echo("open it at https://ui.perfetto.dev: the tracks are in the process advisor")
 
 
 def _check(analysis: Analysis, path: Path) -> None:

@@ -1,11 +1,13 @@
 """The diagnosis as events of the trace itself: one track of gaps with their causes, one of what the findings explain.
 
-Perfetto and chrome://tracing show them above the rest as a process of their own, on the same clock.
+Perfetto and chrome://tracing show them as a process of their own, on the same clock.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from math import ceil, ulp
 from typing import Any, get_args
 
 import msgspec
@@ -34,7 +36,10 @@ def events(explained: Explained) -> Iterator[bytes]:
     assert facts is not None
     origin = facts.trace.meta.origin_ns
     yield from _names(facts)
-    for event in (*_gaps(facts), *_claims(explained.analysis, explained.claims)):
+    for event in (
+        *_apart(_gaps(facts), origin),
+        *_apart(_claims(explained.analysis, explained.claims), origin),
+    ):
         start, dur = event.pop("start_ns"), event.pop("dur_ns")
         head = {
             "ph": "X",
@@ -57,6 +62,22 @@ def _names(facts: Facts) -> Iterator[bytes]:
         ("thread_sort_index", _FINDINGS, {"sort_index": 2}),
     ):
         yield msgspec.json.encode({"ph": "M", "name": name, "pid": PROCESS, "tid": thread, "args": args})
+
+
+def _apart(track: list[dict[str, Any]], origin: int) -> list[dict[str, Any]]:
+    """The events of a track in order, those that touch shortened by what a viewer may round.
+
+    Viewers read times as floating-point microseconds. Where the end of an event then lies a nanosecond behind the next one's
+    beginning, Perfetto drops the next: 2,914 of 21,671 on a trace of HTA's.
+    """
+    for event, following in pairwise(track):
+        start = origin + event["start_ns"]
+        end, following_start = start + event["dur_ns"], origin + following["start_ns"]
+        if end % 1_000 == 0 and following_start % 1_000 == 0:
+            continue  # whole microseconds are exact
+        rounded_ns = ceil(ulp(following_start / 1_000) * 1_000) + 1
+        event["dur_ns"] = max(min(end, following_start - 2 * rounded_ns) - start, 0)
+    return track
 
 
 def _microseconds(ns: int) -> msgspec.Raw:

@@ -86,6 +86,23 @@ def test_events_of_a_track_never_overlap(trace, tmp_path):
         assert all(end <= start + 1e-3 for (_, end), (start, _) in itertools.pairwise(spans))
 
 
+@pytest.mark.parametrize("base_us", [0.0, 4_458_676_416_788.067, 1_623_142_623_460_016.5])
+def test_no_viewer_rounds_an_event_into_the_next(tmp_path, base_us):
+    """Perfetto drops an event that begins before the one before it has ended, and reads times as floating-point numbers."""
+    document = looping().document()
+    for event in document["traceEvents"]:
+        if "ts" in event:
+            event["ts"] += base_us
+    trace, output = tmp_path / "trace.json", tmp_path / "annotated.json"
+    trace.write_text(json.dumps(document))
+    assert main(["annotate", str(trace), "-o", str(output)]) == 0
+    for thread in (1, 2):
+        track = [one for one in load(output)["traceEvents"] if one.get("pid") == "advisor" and one["tid"] == thread]
+        spans = [(int(one["ts"] * 1000), int(one["dur"] * 1000)) for one in track if one["ph"] == "X"]
+        assert len(spans) > 6
+        assert all(start + dur <= following for (start, dur), (following, _) in itertools.pairwise(spans))
+
+
 def test_added_events_keep_the_rules_of_the_format(trace, tmp_path):
     """Those of the Trace Event Format, which viewers drop events for breaking: complete spans and named tracks only."""
     output = tmp_path / "annotated.json"
