@@ -59,8 +59,15 @@ def _neighbours(title: str, found: Sequence[Neighbour], width: int, nothing: str
     lines = [Content(""), heading(title)]
     if not found:
         return [*lines, Content.styled(nothing, "$quiet")]
+    # Nothing of the GPU where nothing of it ran.
+    device = any(one.device_ns for one in found)
     rows = [
-        (line(one.name, 300), f"{one.calls:,.4g}", units.duration(one.host_ns), units.duration(one.device_ns))
+        (
+            line(one.name, 300),
+            f"{one.calls:,.4g}",
+            units.duration(one.host_ns),
+            *([units.duration(one.device_ns)] if device else []),
+        )
         for one in found
     ]
-    return lines + table(("name", "calls", "CPU", "GPU"), rows, (0,), width)
+    return lines + table(("name", "calls", "CPU", *(["GPU"] if device else [])), rows, (0,), width)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
@@ -20,6 +23,13 @@ LARGEST_CAUSES = 4
 
 class Notice(VerticalScroll):
     """The text, with the state as title."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j,down", "scroll_down", "Down", show=False, id="notice.down", tooltip="Scroll down"),
+        Binding("k,up", "scroll_up", "Up", show=False, id="notice.up", tooltip="Scroll up"),
+        Binding("g,home", "scroll_home", "Top", show=False, id="notice.top", tooltip="To the top"),
+        Binding("G,end", "scroll_end", "End", show=False, id="notice.end", tooltip="To the end"),
+    ]
 
     def __init__(self, title: str, content: Content, *, bad: bool = False) -> None:
         super().__init__(classes="notice -bad" if bad else "notice")

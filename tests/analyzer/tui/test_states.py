@@ -137,6 +137,18 @@ async def test_no_findings_says_what_was_checked(app_for: MakeApp) -> None:
         assert isinstance(app.screen, FindingsScreen)
 
 
+async def test_a_notice_that_does_not_fit_scrolls_by_the_keys_of_lists(app_for: MakeApp) -> None:
+    app = app_for(analyses.healthy())
+    async with app.run_test(size=(40, 12)) as pilot:
+        await settle(pilot)
+        notice = app.screen.query_one(Notice)
+        assert notice.max_scroll_y > 1
+        for keys, top in ((("j", "j", "k"), 1), (("G",), notice.max_scroll_y), (("g",), 0)):
+            await pilot.press(*keys)
+            await settle(pilot)
+            assert notice.scroll_offset.y == top, keys
+
+
 async def test_an_unusable_trace_gives_reasons_instead_of_advice_and_exit_code_4(app_for: MakeApp) -> None:
     app = app_for(analyses.unusable())
     async with app.run_test(size=(80, 24)) as pilot:
