@@ -41,47 +41,6 @@ def missing() -> str | None:
     )
 
 
-class TemporalBreakdown(msgspec.Struct, frozen=True):
-    """HTA's split of the time between the first and the last kernel, nanoseconds."""
-
-    idle_ns: int
-    compute_ns: int
-    non_compute_ns: int
-    kernel_ns: int
-
-
-def temporal_breakdown(trace: Trace) -> TemporalBreakdown:
-    """`TraceAnalysis.get_temporal_breakdown`."""
-    with quiet():
-        from hta.analyzers.breakdown_analysis import BreakdownAnalysis
-
-        row = BreakdownAnalysis.get_temporal_breakdown(as_hta(trace), visualize=False).iloc[0]
-    return TemporalBreakdown(
-        int(row["idle_time(us)"]),
-        int(row["compute_time(us)"]),
-        int(row["non_compute_time(us)"]),
-        int(row["kernel_time(us)"]),
-    )
-
-
-def idle_time_by_category(trace: Trace, consecutive_ns: int = 30) -> pd.DataFrame:
-    """`TraceAnalysis.get_idle_time_breakdown`: idle time of each stream by host_wait, kernel_wait and other.
-
-    Args:
-        trace: The trace.
-        consecutive_ns: Gaps up to this length are the hardware's own delay between two kernels.
-
-    Returns:
-        Columns stream, idle_category, idle_time (ns), idle_time_ratio.
-    """
-    with quiet():
-        from hta.analyzers.breakdown_analysis import BreakdownAnalysis
-
-        found: pd.DataFrame
-        found, _ = BreakdownAnalysis.get_idle_time_breakdown(as_hta(trace), consecutive_ns, rank=RANK, visualize=False)
-    return found[["stream", "idle_category", "idle_time", "idle_time_ratio"]]
-
-
 def overlap_ratio(trace: Trace) -> float | None:
     """`TraceAnalysis.get_comm_comp_overlap`: share of the collectives' time with compute beside it; None without collectives."""
     if not trace.kernels["collective"].any():

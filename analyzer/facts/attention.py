@@ -29,14 +29,12 @@ class Attention(msgspec.Struct, frozen=True):
         products: Kernels of those products; shape (kernels,).
         calls: How many attentions were written out, forward only.
         fused: Kernels of fused attention; shape (kernels,).
-        softmaxes: Softmax calls of any kind.
     """
 
     softmax: BoolArray
     products: BoolArray
     calls: int
     fused: BoolArray
-    softmaxes: int
 
 
 def attention(facts: Facts) -> Attention:
@@ -57,7 +55,6 @@ def attention(facts: Facts) -> Attention:
         products=pick(_inside(facts, products), at) & found.is_family("gemm", "gemv"),
         calls=calls,
         fused=found.is_family("attention"),
-        softmaxes=int((kinds == 1).sum()),
     )
 
 

@@ -31,9 +31,7 @@ class Collected(msgspec.Struct, frozen=True):
         worker_private_bytes: Memory that a loader's worker holds alone, mean of the workers.
         memory_bytes: Memory that the run may have: the machine's, or what its container is allowed.
         memory_available_bytes: What was left of it while the run went on.
-        disk_read_bytes_per_s: What the process and its workers read from disk.
         intra_op_threads: torch.get_num_threads().
-        omp_num_threads: OMP_NUM_THREADS as set.
         cpu_features: Vector and matrix units of the processor, of avx2, avx512f, avx512_bf16, amx_bf16.
         torch_version: Major and minor version of torch.
         parameters: Numbers that the optimizers update.
@@ -53,9 +51,7 @@ class Collected(msgspec.Struct, frozen=True):
     worker_private_bytes: int | None
     memory_bytes: int | None
     memory_available_bytes: int | None
-    disk_read_bytes_per_s: int | None
     intra_op_threads: int | None
-    omp_num_threads: int | None
     cpu_features: frozenset[str] | None
     torch_version: tuple[int, int] | None
     parameters: int | None
@@ -90,9 +86,7 @@ def collected(meta: Meta) -> Collected:
         worker_private_bytes=_bytes(_mean(samples.get("worker_private_bytes"), _MOST_BYTES)),
         memory_bytes=_int(memory.get("total_bytes")),
         memory_available_bytes=_int(memory.get("available_bytes")),
-        disk_read_bytes_per_s=_int(samples.get("disk_read_bytes_per_s")),
         intra_op_threads=_int(threads.get("intra_op")),
-        omp_num_threads=_int(threads.get("omp_num_threads")),
         cpu_features=_texts(top.get("cpu_features")),
         torch_version=_version(_dict(top.get("versions")).get("torch")),
         parameters=_int(_dict(top.get("model")).get("parameters")),

@@ -52,7 +52,6 @@ class MemoryCurve(msgspec.Struct, frozen=True):
         allocated_bytes: The highest value in each of equal pieces of that time.
         reserved_bytes: The same of what the allocator holds; empty where not recorded.
         peak_bytes: The highest value.
-        peak_ns: When it was reached.
         peak_step: The step it was reached in; None outside steps.
         relative: Whether the values count from the first event, because the trace states no totals.
         step_numbers: The steps.
@@ -66,7 +65,6 @@ class MemoryCurve(msgspec.Struct, frozen=True):
     allocated_bytes: tuple[int, ...]
     reserved_bytes: tuple[int, ...]
     peak_bytes: int
-    peak_ns: int
     peak_step: int | None
     relative: bool
     step_numbers: tuple[int, ...]
@@ -117,7 +115,6 @@ def _curve(facts: Facts, memory: pd.DataFrame, device: str) -> MemoryCurve:
         allocated_bytes=_highest(at, allocated),
         reserved_bytes=_highest(at, reserved.ffill().bfill().to_numpy(dtype=np.int64)) if has_reserved else (),
         peak_bytes=int(allocated[top]),
-        peak_ns=int(at[top]),
         peak_step=int(frame["number"].iloc[step]) if in_step else None,
         relative=relative,
         step_numbers=tuple(frame["number"].tolist()),

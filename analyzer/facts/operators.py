@@ -57,11 +57,6 @@ class Operators:
         self._groups: dict[Group, _Grouped] = {}
 
     @property
-    def has_modules(self) -> bool:
-        """Whether calls of modules were recorded."""
-        return len(self._modules) > 0
-
-    @property
     def has_shapes(self) -> bool:
         """Whether shapes were recorded."""
         return bool(self._facts.trace.ops["input_dims"].notna().any())

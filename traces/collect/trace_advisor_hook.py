@@ -57,7 +57,6 @@ class Watcher:
         self.lead = 0
         self.batches = 0
         self.counts = {"optimizer": 0, "loader": 0}
-        self.loaders: dict[int, int] = {}
         self.loader: Any = None
         self.optimizer: Any = None
         self.iterator: Any = None

@@ -101,5 +101,4 @@ def test_recursion_counts_once():
 def test_an_empty_trace_has_no_rows(device):
     operators = Operators(Facts(TraceBuilder(device).step(0, 0, 1_000).trace()))
     assert [operators.rows(group) for group in ("op", "shape", "kernel", "module")] == [(), (), (), ()]
-    assert not operators.has_modules
     assert not operators.has_shapes

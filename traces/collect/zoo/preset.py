@@ -28,7 +28,6 @@ class Preset:
         wait: Steps before the profiler's warm-up.
         active: Steps to record.
         marked: Whether steps are marked.
-        ranks_differ: Whether the rules need the traces of all ranks.
         shapes: Whether the rules need the shapes and types of inputs.
         competes: Whether its own processes want more cores than there are, so that waiting for one tells nothing of others.
     """
@@ -43,7 +42,6 @@ class Preset:
     wait: int = 6
     active: int = 6
     marked: bool = True
-    ranks_differ: bool = False
     competes: bool = False
     shapes: bool = False
 

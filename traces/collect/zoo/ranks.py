@@ -81,7 +81,7 @@ def run_rank(rank: int, preset: Preset, folder: str, port: int) -> None:
 _COMM = codes("CO001 CO002 PY001 PY004 PY005 ID003")
 PRESETS = (
     Preset(name="ranks-together", loop=together, needs="ranks", may=_COMM | codes("CO003"), silent=codes("CO005 CO006 DL001")),
-    Preset(name="ranks-straggler", loop=straggler, needs="ranks", fires=codes("CO003"), may=_COMM, silent=codes("CO005"), ranks_differ=True),
+    Preset(name="ranks-straggler", loop=straggler, needs="ranks", fires=codes("CO003"), may=_COMM, silent=codes("CO005")),
     Preset(name="ranks-small-buckets", loop=small_buckets, needs="ranks", fires=codes("CO005"), may=_COMM | codes("CO003")),
     Preset(name="ranks-unused-search", loop=unused_search, needs="ranks", may=_COMM | codes("CO003 CO006"), silent=codes("CO005")),
 )  # fmt: skip
