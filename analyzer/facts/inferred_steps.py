@@ -30,12 +30,15 @@ _CANDIDATE_PERIODS = 16
 _CUT_TIMES = 2.0
 
 _ITERATION_RANGES = re.compile(
-    r"execute_context_|execute_model|execute_new_|.*run_training_batch|.*training_step|.*train_step"
-    r"|## *forward *##|forward_step"
+    r"execute_context_|(?:.*[ .:])?execute_model|execute_new_|.*run_training_batch|run_batch\b"
+    r"|.*(?:\b|_)(?:training|train|validation|val|test|predict|eval|engine)_step"
+    r"|## *forward *##|(?:.*\W)?_?forward_step|gpu_model_runner: forward"
     r"|(?:train|training|inference|decode|prefill|request)[ _]?(?:step|iteration|iter|batch|loop)?\b"
-    r"|(?:iteration|iter|batch|step)\b",
+    r"|(?:iteration|iter|batch|step)(?:\b|_?\d)",
     re.IGNORECASE,
 )
+# Ranges that come so many times as often as the optimizer's step are parts of one: accumulated gradients.
+_PARTS = 1.5
 # A pass may come several times a step (accumulated gradients, a discriminator): only where nothing better tells steps apart.
 _PASS_RANGES = re.compile(r"\W*(?:forward|fwd)(?:[ _]?pass)?\W*$", re.IGNORECASE)
 _NUMBERS = re.compile(r"\d+")
@@ -67,9 +70,13 @@ def infer_steps(trace: Trace, work: pd.DataFrame) -> InferredSteps | None:
         work: From `launches.device_work`.
     """
     requests = not trains(trace)
+    ranges = _from_ranges(trace, _ITERATION_RANGES, requests=requests)
+    optimizer = _from_optimizer(trace)
+    if ranges and optimizer and len(ranges.start_ns) >= _PARTS * len(optimizer.start_ns):
+        ranges = None
     return (
-        _from_ranges(trace, _ITERATION_RANGES, requests=requests)
-        or _from_optimizer(trace)
+        ranges
+        or optimizer
         or _from_loader(trace, requests=requests)
         or _from_ranges(trace, _PASS_RANGES, requests=requests)
         or _from_kernels(trace, work, requests=requests)

@@ -24,6 +24,65 @@ def test_ranges_a_serving_engine_writes_are_requests() -> None:
     assert steps.frame["dur_ns"].tolist() == [10_000_000] * 3 + [8_000_000]
 
 
+LENGTHS = (8_000, 3_000, 9_500, 6_000)
+
+
+def marked(name: str) -> TraceBuilder:
+    """Four requests of unequal lengths, with pauses, each within a range of this name."""
+    builder = TraceBuilder()
+    for number, length in enumerate(LENGTHS):
+        at = number * 10_000
+        builder.annotation(name.format(number), at, length)
+        builder.launch(at + 100, kernel_start=at + 200, kernel_dur=length - 500)
+    return builder
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "execute_context_{0}(64)_generation_1(2)", "gpu_model_runner: execute_model", "gpu_model_runner: forward",
+        "[Executor] _forward_step {0}: 0 ctx reqs, 4 gen reqs", "run_batch", "engine_step", "## forward ##",
+        "[pl][profile]run_training_batch", "[pl][profile][Strategy]SingleDeviceStrategy.training_step",
+        "[pl][profile][Strategy]SingleDeviceStrategy.validation_step",
+        "[pl][profile][Strategy]DDPStrategy.test_step", "[pl][profile][Strategy]DDPStrategy.predict_step",
+        "Trainer.training_step", "train_step_{0}", "step_{0}", "iter {0}", "batch{0}", "decode", "prefill_step",
+    ],
+)  # fmt: skip
+def test_what_frameworks_write_around_an_iteration_is_a_step(name: str) -> None:
+    steps = facts(marked(name)).steps
+    assert steps.source.startswith("inferred:annotation")
+    assert steps.frame["start_ns"].tolist() == [0, 10_000_000, 20_000_000, 30_000_000]
+
+
+def test_a_request_that_was_not_marked_makes_the_one_before_longer() -> None:
+    builder = marked("execute_context_{0}(64)_generation_1(2)")
+    builder.events.remove(next(event for event in builder.events if str(event["name"]).startswith("execute_context_2")))
+    assert facts(builder).steps.frame["dur_ns"].tolist() == [10_000_000, 20_000_000, 9_500_000 - 3_500_000]
+
+
+def test_ranges_on_another_thread_at_the_same_time_are_not_counted_too() -> None:
+    builder = marked("execute_context_{0}(64)_generation_1(2)")
+    for number, length in enumerate(LENGTHS):
+        builder.annotation(
+            f"execute_context_{number}(64)_generation_1(2)", number * 10_000 + 2_000, length / 2, thread=77
+        )
+    assert facts(builder).steps.frame["start_ns"].tolist() == [0, 10_000_000, 20_000_000, 30_000_000]
+
+
+@pytest.mark.parametrize("name", ["forward_step", "## forward ##", "training_step"])
+def test_ranges_of_micro_batches_are_no_steps_where_the_optimizer_tells_them(name: str) -> None:
+    builder = TraceBuilder()
+    for number in range(4):
+        at = number * 10_000
+        for part in range(3):
+            builder.annotation(name, at + part * 3_000, 2_900)
+            builder.launch(at + part * 3_000 + 10, kernel_start=at + part * 3_000 + 20, kernel_dur=2_000)
+        builder.optimizer(at + 9_000, 900)
+    steps = facts(builder).steps
+    assert steps.source == "inferred:Optimizer.step"
+    assert len(steps.frame) == 4
+
+
 def test_optimizer_steps_end_training_steps() -> None:
     builder = TraceBuilder(None)
     for number in range(4):
@@ -67,7 +126,18 @@ def test_equal_layers_without_a_gap_are_no_steps() -> None:
     assert facts(kernel_sequence(gap=0)).steps.source == "whole-trace"
 
 
-@pytest.mark.parametrize("name", ["Stage::run", "my_function", "iterate_all", "aten::step_size"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Stage::run",
+        "my_function",
+        "iterate_all",
+        "aten::step_size",
+        "lr_scheduler_step",
+        "Block.forward",
+        "run_batches",
+    ],
+)
 def test_other_ranges_are_not_taken_for_steps(name: str) -> None:
     builder = TraceBuilder(None)
     for number in range(5):
