@@ -73,7 +73,7 @@ def _apart(track: list[dict[str, Any]], origin: int) -> list[dict[str, Any]]:
     for event, following in pairwise(track):
         start = origin + event["start_ns"]
         end, following_start = start + event["dur_ns"], origin + following["start_ns"]
-        if end % 1_000 == 0 and following_start % 1_000 == 0:
+        if not any(time % 1_000 for time in (start, end, following_start)):
             continue  # whole microseconds are exact
         rounded_ns = ceil(ulp(following_start / 1_000) * 1_000) + 1
         event["dur_ns"] = max(min(end, following_start - 2 * rounded_ns) - start, 0)

@@ -22,6 +22,10 @@ def test_every_result_has_a_rule_a_file_and_a_line(build):
     run = run_of(build())
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
     assert len(rules) == len(set(rules))
+    # GitHub's code scanning requires these of each rule.
+    assert all(
+        rule[key]["text"] for rule in run["tool"]["driver"]["rules"] for key in ("shortDescription", "fullDescription")
+    )
     for result in run["results"]:
         assert rules[result["ruleIndex"]] == result["ruleId"]
         place = result["locations"][0]["physicalLocation"]
