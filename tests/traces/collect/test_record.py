@@ -86,3 +86,25 @@ def test_what_fails_in_the_loop_is_not_hidden(tmp_path: Path) -> None:
 def test_an_output_that_cannot_be_written_is_told_first(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot write"), record(tmp_path / "no" / "t.json"):
         raise AssertionError("the loop must not run")
+
+
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
+def test_memory_and_cores_of_the_workers_are_sampled(tmp_path: Path) -> None:
+    loader = DataLoader(TensorDataset(torch.randn(200, 4)), batch_size=4, num_workers=1)
+    with record(tmp_path / "t.json", wait=2, warmup=1, active=3, loader=loader) as recorder:
+        for _ in loader:
+            recorder.step()
+    samples = json.loads((tmp_path / "t.json").read_bytes())["advisor"]["samples"]
+    assert len(samples["worker_cpu_ratio"]) == len(samples["worker_private_bytes"]) == 1
+    assert 0 < samples["memory"]["available_bytes"] <= samples["memory"]["total_bytes"]
+
+
+def test_a_loop_that_ends_after_the_least_steps_is_recorded_without_the_torn_one(tmp_path: Path) -> None:
+    with record(tmp_path / "t.json", wait=2, warmup=1) as recorder:
+        for _ in range(11):
+            recorder.step()
+    trace = json.loads((tmp_path / "t.json").read_bytes())
+    steps = [event["name"] for event in trace["traceEvents"] if event["name"].startswith("ProfilerStep#")]
+    assert steps == [f"ProfilerStep#{number}" for number in range(3, 11)]
+    assert trace["advisor"]["profiler"] == {"wait": 2, "warmup": 1, "active": 8}
+    assert trace["advisor"]["samples"] is None
