@@ -62,6 +62,20 @@ def test_a_disturbed_preset_gets_more_tries(
     assert total.disturbed == (0 if judged else 1)
 
 
+def test_presets_that_no_time_is_left_for_are_not_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(0, 10_000, 250))
+    explained = SimpleNamespace(explained=[SimpleNamespace(analysis=analyses.example())])
+    monkeypatch.setattr(zoo, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    monkeypatch.setattr("traces.collect.zoo.session.record_preset", lambda *_: Recorded([tmp_path / "t"], 0.01))
+    monkeypatch.setattr("analyzer.job.explain_job", lambda paths: explained)
+    monkeypatch.setattr("analyzer.cli.zoo_score.judge", lambda preset, found, timed: score(preset.name))
+    names = ("healthy", "reads-loss", "convolutions", "attention")
+    total, skipped = zoo.run(tmp_path, names, timing=False)
+    assert [score.name for score in total.scores] == list(names[:2])
+    assert list(skipped) == list(names[2:])
+    assert total.too_busy
+
+
 def test_a_preset_that_cannot_run_leaves_the_others_their_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
