@@ -254,7 +254,18 @@ def _gate_fails(analysis: Analysis, fail_on: str | None) -> bool:
     if fail_on is None:
         return False
     failing = _SEVERITIES[: _SEVERITIES.index(fail_on) + 1]
-    accepted = {finding.id for finding in analysis.findings if finding.accepted is not None}
-    # A general finding goes with the specific ones that explain it: they are what a team sees and accepts.
-    open_ones = (one for one in analysis.findings if not accepted.issuperset(one.explained_by or (one.id,)))
-    return any(finding.severity in failing and finding.id not in accepted for finding in open_ones)
+    settled = _settled(analysis)
+    return any(finding.severity in failing and finding.id not in settled for finding in analysis.findings)
+
+
+def _settled(analysis: Analysis) -> set[str]:
+    """The findings that are accepted, and the general ones that go with them.
+
+    A general finding goes with the specific ones that explain it, and those may be explained in turn: the last of them are what a
+    team sees and accepts.
+    """
+    settled = {finding.id for finding in analysis.findings if finding.accepted is not None}
+    general = {finding.id: set(finding.explained_by) for finding in analysis.findings if finding.explained_by}
+    while more := {one for one, specific in general.items() if one not in settled and specific <= settled}:
+        settled |= more
+    return settled

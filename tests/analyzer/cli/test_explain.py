@@ -279,6 +279,28 @@ def test_a_general_finding_goes_with_the_accepted_ones_that_explain_it(world):
     assert main(["explain", "trace.json", "--fail-on", "low"]) == 1
 
 
+def test_accepting_the_last_of_a_chain_settles_all_that_it_explains(world):
+    """As our own sample has it, of which one card is shown: small data, loaded sample by sample."""
+    example = analyses.example()
+    explained_by = {"DL001-1": ("DL002-1", "DL007-1"), "DL002-1": ("DL007-1",), "DL007-1": ("DL006-1",), "DL006-1": ()}
+
+    def chain(accepted):
+        return tuple(
+            msgspec.structs.replace(
+                example.findings[0],
+                id=one,
+                severity="high",
+                explained_by=by,
+                accepted="so" if one == accepted else None,
+            )
+            for one, by in explained_by.items()
+        )
+
+    for accepted, code in (("DL006-1", 0), ("DL007-1", 1), (None, 1)):
+        world.answer = msgspec.structs.replace(example, findings=chain(accepted))
+        assert main(["explain", "trace.json", "--fail-on", "high"]) == code
+
+
 @pytest.mark.parametrize(("days", "code"), [(1, 0), (0, 0), (-1, 1)])
 def test_an_acceptance_ends_with_its_day(world, tmp_path, capsys, days, code):
     day = datetime.date.today() + datetime.timedelta(days=days)
