@@ -55,7 +55,9 @@ def test_the_configuration_that_readme_shows_is_one(tmp_path: Path) -> None:
 
 def test_no_command_holds_a_value_of_the_event() -> None:
     """Branch names are chosen by anybody: they reach a shell as variables only."""
-    assert not any("${{" in command for command in commands().values())
+    found = commands()
+    assert found
+    assert not any("${{" in command for command in found.values())
 
 
 @pytest.fixture

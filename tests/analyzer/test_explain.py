@@ -147,4 +147,6 @@ def test_the_same_file_gives_the_same_document(path: Path) -> None:
 
 
 def test_rules_are_of_the_contract() -> None:
-    assert all(isinstance(one, Rule) for one in load_rules())
+    found = load_rules()
+    assert found
+    assert all(isinstance(one, Rule) for one in found)

@@ -272,13 +272,13 @@ def test_without_hta_the_findings_say_so(tmp_path: Path, monkeypatch: pytest.Mon
     path = launch_bound().write(tmp_path / "trace.json")
     plain = analyse(path)
     deep = deepen(plain, read(path))
+    assert {"ID001", "ID002"} & {finding.rule for finding in plain.findings}
     for before, after in zip(plain.findings, deep.findings, strict=True):
         said = any("trace-advisor[hta]" in caveat for caveat in after.caveats)
         assert said is (before.rule in ("ID001", "ID002", "PY003", "CO001", "CO002"))
 
 
 def test_hta_is_imported_only_when_used() -> None:
-    assert "analyzer.hta" in sys.modules
     import subprocess
 
     code = "import analyzer.explain, sys; raise SystemExit(any(name.split('.')[0] == 'hta' for name in sys.modules))"

@@ -76,6 +76,8 @@ def test_length_truth_and_equality() -> None:
     assert (len(one), one.total_ns, bool(one), bool(EMPTY)) == (2, 6, True, False)
     assert one == IntervalSet.of([(5, 9), (1, 2), (2, 3)])
     assert one != IntervalSet.of([(1, 3)])
+    assert one != IntervalSet.of([(1, 3), (5, 8)])
+    assert one != IntervalSet.of([(1, 3), (6, 9)])
     assert len({one, IntervalSet.of([(1, 3), (5, 9)])}) == 1
     assert one.__eq__("text") is NotImplemented
     assert repr(EMPTY) == "IntervalSet.of([])"
@@ -89,6 +91,8 @@ def test_nobody_can_change_a_set() -> None:
     assert made.pairs() == [(1, 3), (5, 9)]
     with pytest.raises(ValueError, match="read-only"):
         made.start_ns[0] = 0
+    with pytest.raises(ValueError, match="read-only"):
+        made.end_ns[0] = 0
 
 
 def test_complement_and_clip() -> None:

@@ -128,6 +128,32 @@ def test_a_loss_in_a_python_loop_binds_a_run_on_the_cpu() -> None:
     )
 
 
+def test_a_trace_that_is_not_to_be_trusted_has_no_verdict() -> None:
+    builder = TraceBuilder(None)
+    for number in range(4):
+        builder.step(number, number * 1_000, 1_000).op("aten::linear", number * 1_000, 900)
+    facts, totals = Facts(builder.trace()), {"compute": 900, "python": 100}
+    assert verdict_of(facts, totals).bound_by == "compute"
+    found = verdict_of(facts, totals, unusable=True)
+    assert (found.bound_by, found.ratio) == ("unknown", 0.0)
+    assert "cannot be the base of advice" in found.text
+
+
+@pytest.mark.parametrize(("forward", "bound"), [(True, "python"), (False, "unknown")])
+def test_steps_that_hold_only_their_update_are_not_called_python(forward: bool, bound: str) -> None:
+    """Without a forward pass the trace was filtered, or it ran on threads that the profiler does not see."""
+    builder = TraceBuilder(None)
+    for number in range(4):
+        at = number * 1_000
+        builder.step(number, at, 1_000)
+        builder.optimizer(at + 800, 100).op("aten::add_", at + 810, 50)
+        if forward:
+            builder.op("aten::linear", at, 100)
+    found = verdict_of(Facts(builder.trace()), {"compute": 100, "python": 900})
+    assert found.bound_by == bound
+    assert ("filtered or cut" in found.text) is (bound == "unknown")
+
+
 def test_nothing_to_judge() -> None:
     assert verdict(dict.fromkeys(CAUSES, 0), has_device=True).bound_by == "unknown"
 

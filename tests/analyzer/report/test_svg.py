@@ -26,9 +26,10 @@ def test_picture_holds_shapes_and_text_only_and_asks_for_nothing(build):
 
 def test_everything_lies_inside():
     root = tree.fromstring(svg.render(analyses.example()))
-    for element in root.iter("{http://www.w3.org/2000/svg}rect"):
-        if element.get("width") != "100%":
-            assert float(element.get("x", 0)) + float(element.get("width")) <= 960.6
+    drawn = [element for element in root.iter("{http://www.w3.org/2000/svg}rect") if element.get("width") != "100%"]
+    assert drawn
+    for element in drawn:
+        assert float(element.get("x", 0)) + float(element.get("width")) <= 960.6
 
 
 def test_picture_names_verdict_causes_and_findings():

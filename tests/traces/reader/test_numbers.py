@@ -67,6 +67,13 @@ def test_large_ids_stay_apart() -> None:
     assert result[3] == -1
 
 
+@pytest.mark.parametrize("beside", [7, 2**64 - 1])
+def test_an_id_that_is_no_number_is_missing(beside: int) -> None:
+    result, known = integers([beside, float("nan"), float("inf")])
+    assert known.tolist() == [True, False, False]
+    assert int(result[0]) % 2**64 == beside
+
+
 def test_launches_and_kernels_meet_by_ids_beyond_float64() -> None:
     builder = TraceBuilder()
     for offset in range(3):
