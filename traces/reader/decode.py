@@ -76,7 +76,7 @@ def decode(path: Path, progress: Progress, strict: bool, several: bool) -> Decod
     with Source(path, progress, repairs) as source:
         found, chunks = decode_document(source.name, source.blocks(), 0, repairs, progress, several=several)
         documents = [found]
-        followed = chunks.followed
+        followed, rest_offset = chunks.followed, chunks.rest_offset
         while chunks.followed and several:
             following = Repairs(source.name, strict=strict)
             try:
@@ -93,7 +93,7 @@ def decode(path: Path, progress: Progress, strict: bool, several: bool) -> Decod
     if not (several and _tell_apart(documents)):
         del documents[1:]
     if followed and len(documents) == 1 and not repairs.count("several-documents"):
-        repairs.add("several-documents", detail=" (give every rank its own file)")
+        repairs.add("several-documents", rest_offset, detail=" (give every rank its own file)")
     return Decoded(source.name, source.sha256, source.size_bytes, tuple(source.notes), tuple(documents))
 
 

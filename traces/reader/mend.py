@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
+from itertools import pairwise
+
+from traces.reader.nesting import event_starts
 
 _TOKEN = re.compile(
     rb'(?P<string>"(?:[^"\\]|\\.)*")'
@@ -48,6 +52,25 @@ def mend(text: bytes) -> tuple[bytes, Counter[str]]:
 
     text = _TOKEN.sub(replace, text)
     return text, +counts  # without those that are zero
+
+
+def first_mended(text: bytes, kinds: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """The first event in which each of some kinds of defect is mended: its place among the events, and its byte.
+
+    Args:
+        text: Events, whole ones.
+        kinds: What to look for.
+    """
+    missing = set(kinds)
+    found: dict[str, tuple[int, int]] = {}
+    starts = list(event_starts(text)) if missing else []
+    for index, (start, end) in enumerate(pairwise([*starts, len(text)])):
+        if not missing:
+            break
+        here = missing & mend(text[start:end])[1].keys()
+        found |= dict.fromkeys(here, (index, start))
+        missing -= here
+    return found
 
 
 def _valid_utf8(text: bytes, counts: Counter[str]) -> bytes:

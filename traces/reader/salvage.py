@@ -16,8 +16,8 @@ import msgspec
 
 from traces.errors import UnreadableTraceError
 from traces.reader import limits
-from traces.reader.mend import mend
-from traces.reader.nesting import TOKEN, event_starts
+from traces.reader.mend import first_mended, mend
+from traces.reader.nesting import TOKEN
 from traces.reader.places import Places
 from traces.reader.repairs import Repairs
 from traces.reader.shapes import FAILURES, Item, Place, Shape
@@ -157,17 +157,12 @@ class Salvage(Generic[Item]):
         return self._before + len(self._result.events), self._offset + position
 
     def _count_in_batch(self, counts: Counter[str], position: int, end: int) -> None:
-        """Counts what was mended in several events at once, the first of each kind where it is."""
+        """Counts what was mended in several events at once: where the first of each kind is, or where all begin."""
         number = self._before + len(self._result.events)
-        new = {kind for kind in counts if not self._repairs.count(kind)}
-        starts = [position + start for start in event_starts(self._text[position:end])] if new else []
-        for index, (start, following) in enumerate(pairwise([*starts, end])):
-            found = mend(self._text[start:following])[1] if new else Counter[str]()
-            for kind in new & set(found):
-                self._repairs.add(kind, self._offset + start, event=number + index, count=found[kind])
-            counts -= Counter({kind: found[kind] for kind in new & set(found)})
-            new -= set(found)
-        self._count_all(counts, position)
+        firsts = first_mended(self._text[position:end], {kind for kind in counts if not self._repairs.count(kind)})
+        for kind, count in counts.items():
+            index, start = firsts.get(kind, (0, 0))
+            self._repairs.add(kind, self._offset + position + start, event=number + index, count=count)
 
     def _single(self, position: int) -> int | None:
         """Takes one event, or gives it up; None where more text is needed."""
@@ -213,9 +208,10 @@ class Salvage(Generic[Item]):
             self._lose(position, end)
             return end
         self._refuse_second_document(rest, position)
-        lost = len(rest)
         self._count(
-            "truncated", position, detail=f" (byte {self._offset + len(self._text):,}, in an event of {lost:,} bytes)"
+            "truncated",
+            position,
+            detail=f" (byte {self._offset + len(self._text):,}, in an event of {len(rest):,} bytes)",
         )
         return len(self._text)
 
@@ -248,8 +244,7 @@ class Salvage(Generic[Item]):
         return True
 
     def _lose(self, position: int, end: int) -> None:
-        piece = self._text[position:end]
-        self._refuse_second_document(piece, position)
+        self._refuse_second_document(self._text[position:end], position)
         self._lost += 1
         self._count("lost-event", position)
 

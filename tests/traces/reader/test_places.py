@@ -124,6 +124,16 @@ def test_what_is_mended_in_text_says_its_place(tmp_path: Path, kind: str) -> Non
     check(only(read_text(tmp_path, text), kind), text)
 
 
+def test_the_first_of_several_in_one_batch_says_its_place(tmp_path: Path) -> None:
+    events = run()
+    for number in (KERNEL, KERNEL + 1, KERNEL + 9, 170):
+        events[number]["name"] = "§"
+    text = text_of(events).replace(b'"\\u00a7"', b"NaN")
+    trace = read_text(tmp_path, text)
+    assert repaired(trace) == {"invalid-number": 4}
+    check(trace.repairs[0], text)
+
+
 def test_a_doubled_key_says_its_place(tmp_path: Path) -> None:
     text = text_of(run())
     lines = text.split(b"\n")
@@ -188,6 +198,14 @@ def test_the_second_trace_of_a_file_says_its_places_in_the_file(tmp_path: Path) 
     assert path.read_bytes()[repair.first_offset :].startswith(json.dumps(events[KERNEL]).encode())
     alone = only(read(path), "several-documents")
     assert alone.first_offset == len(first) + 1
+
+
+def test_a_second_trace_that_is_no_rank_says_where_it_begins(tmp_path: Path) -> None:
+    first = text_of(run()).replace(b"{", b'{"distributedInfo": {"rank": 1}, ', 1)
+    path = tmp_path / "two.json"
+    path.write_bytes(first + b"\n" + first)
+    (trace,) = read_every(path)
+    assert only(trace, "several-documents").first_offset == len(first) + 1
 
 
 def test_a_pipe_cannot_be_read_again_and_need_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
