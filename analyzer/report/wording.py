@@ -66,7 +66,9 @@ def outlook(analysis: Analysis) -> Iterator[str]:
         yield "No finding is worth 2 % of the step or more."
     unprofiled = summary.unprofiled_step_ns
     if unprofiled is not None and unprofiled > 0:
-        cost = f"; with it {share(mean / unprofiled - 1)} longer" if mean > unprofiled else ""
+        # A median was measured without it: the mean of uneven steps says nothing of the profiler.
+        usual = summary.step_ns.median
+        cost = f"; with it {share(usual / unprofiled - 1)} longer" if usual > unprofiled else ""
         yield f"Without the profiler a step took {duration(unprofiled)}{cost}."
     if analysis.trust.verdict == "caution":
         yield f"{count(len(analysis.trust.reasons), 'reason')} to doubt these figures: see the notes on trust."
@@ -121,7 +123,7 @@ def environment(analysis: Analysis) -> Iterator[tuple[str, str]]:
     yield "Recorded", "times" + "".join(f", {what}" for what, is_there in recorded if is_there)
     unprofiled = summary.unprofiled_step_ns
     if unprofiled:
-        yield "Profiler", f"a step takes {duration(summary.step_ns.mean)} with it, {duration(unprofiled)} without"
+        yield "Profiler", f"a step takes {duration(summary.step_ns.median)} with it, {duration(unprofiled)} without"
     if summary.launch_lead_ns_median is not None:
         yield "Launch lead", f"{duration(summary.launch_lead_ns_median)} in the median: how far the host runs ahead"
     if len(trace.ranks) > 1:
