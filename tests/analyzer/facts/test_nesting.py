@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -38,6 +39,14 @@ def test_order_of_rows_does_not_matter() -> None:
 
 def test_threads_are_apart() -> None:
     assert of((0, 0, 100), (7, 10, 50), (0, 10, 50), (7, 20, 30)) == ([0, 1, 0, 1], [0, 0, 1, 1])
+
+
+@pytest.mark.parametrize("first_thread", [0, -5, 10**9])
+def test_times_beyond_what_fits_beside_a_thread_nest_like_others(first_thread: int) -> None:
+    late = 4 * 10**18
+    spans = [(0, 0, 100), (0, 10, 50), (2, 5, late + 9), (2, late, late + 5), (2, late + 1, late + 3), (1, 0, late)]
+    moved = [(thread + first_thread, start, end) for thread, start, end in spans]
+    assert of(*moved) == ([0, 0, 2, 2, 3, 5], [0, 1, 0, 1, 2, 0])
 
 
 def test_zero_length_spans_nest_like_others() -> None:
