@@ -72,7 +72,9 @@ def accept(identity: str, reason: str, path: Path) -> None:
     try:
         before = path.read_bytes().decode() if path.exists() else ""
         if any(isinstance(one, dict) and one.get("id") == identity for one in _accepted(before, path)):
-            raise UsageError(f"{identity} is accepted already", where=str(path))
+            raise UsageError(
+                f"{identity} is accepted already", where=str(path), fix="change the reason that stands there"
+            )
         end = "\r\n" if "\r\n" in before else "\n"
         gap = "" if not before.strip() else end if before.endswith("\n") else end * 2
         after = before + gap + lines(identity, reason, path).replace("\n", end)
@@ -80,7 +82,12 @@ def accept(identity: str, reason: str, path: Path) -> None:
         with replacing(path) as file:
             file.write(after.encode())
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError("the configuration cannot be changed", where=str(path), why=str(error)) from error
+        raise UsageError(
+            "the configuration cannot be changed",
+            where=str(path),
+            why=str(error),
+            fix="make the file one that can be read and written",
+        ) from error
 
 
 def with_accepted(analysis: Analysis, identity: str, reason: str) -> Analysis:

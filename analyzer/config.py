@@ -112,7 +112,12 @@ def load_config(path: Path, rules: Sequence[Rule]) -> Config:
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError("the configuration cannot be read", where=str(path), why=str(error)) from error
+        raise UsageError(
+            "the configuration cannot be read",
+            where=str(path),
+            why=str(error),
+            fix="mend the file, or go without it with --isolated",
+        ) from error
     table: Any = document
     prefix = ""
     if path.name == PROJECT_FILE:

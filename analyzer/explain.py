@@ -147,5 +147,7 @@ def _check_steps(facts: Facts, options: Options) -> None:
     if not any(options.steps[0] <= number <= options.steps[1] for number in numbers):
         has = f"it has steps {min(numbers)} to {max(numbers)}" if numbers else "it has no step marks"
         raise UsageError(
-            f"no step of {facts.trace.meta.name} is within --steps {options.steps[0]}-{options.steps[1]}", why=has
+            f"no step of {facts.trace.meta.name} is within --steps {options.steps[0]}-{options.steps[1]}",
+            why=has,
+            fix="choose among them" if numbers else "leave --steps out, or record with profiler.step() after each step",
         )

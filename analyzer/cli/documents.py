@@ -119,5 +119,8 @@ def append_summary(text: str) -> None:
             file.write(text + "\n")
     except OSError as error:
         raise UsageError(
-            "the step summary could not be written", where="GITHUB_STEP_SUMMARY", why=error.strerror
+            "the step summary could not be written",
+            where="GITHUB_STEP_SUMMARY",
+            why=error.strerror,
+            fix="let it name a file that can be written, or unset it",
         ) from error
