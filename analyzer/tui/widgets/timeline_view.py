@@ -54,13 +54,28 @@ class TimelineView(Widget):
         if self.step is None:
             return Content.styled("measuring the step", "$quiet")
         width, height = self.size
-        self.border_subtitle = Content(self._position(height))
         return picture(self.step, self.view, self.mark, width, height, self._glyphs)
 
-    def _position(self, height: int) -> str:
-        assert self.step is not None
-        lanes, events = drawn_events(self.step, self.view, height)
-        whole = len(self.step.tracks)
+    def watch_step(self) -> None:
+        """Another step is looked at."""
+        self._say_where()
+
+    def watch_view(self) -> None:
+        """Another part of it is looked at."""
+        self._say_where()
+
+    def on_resize(self) -> None:
+        """There is room for other lanes."""
+        self._say_where()
+
+    def _say_where(self) -> None:
+        """Below the picture; not while it is drawn, or the line would wait for the next drawing."""
+        if self.step is not None:
+            self.border_subtitle = Content(self._position(self.step, self.size.height))
+
+    def _position(self, step: StepLanes, height: int) -> str:
+        lanes, events = drawn_events(step, self.view, height)
+        whole = len(step.tracks)
         parts = [f"{units.duration(self.view.start_ns)} to {units.duration(self.view.end_ns)}"]
         parts.append(units.count(events, "event"))
         parts += [f"{lanes} of {whole} lanes"] if lanes < whole else []
