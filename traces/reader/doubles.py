@@ -10,12 +10,12 @@ from traces.reader.events import Event
 
 _KEYS = ("ph", "cat", "pid", "tid", "ts", "dur")
 # A writer that doubles keys does so everywhere; to count in all of the text would take as long as decoding it.
-_PERIOD_BYTES = 16 << 20
+_PERIOD_BYTES = 64 << 20
 _LOOKED_AT_BYTES = 512 << 10
 
 
 class DoubledKeys:
-    """Finds events with a doubled key: in all text once there was one, before that at the beginning of every 16 MB.
+    """Finds events with a doubled key: in all text once there was one, before that at the beginning of every 64 MB.
 
     A run is searched where a key outnumbers the events that have one. An argument of the same name does that too, and
     always will: the first false alarm ends the watch for that key.

@@ -18,19 +18,20 @@ _PLAIN = frozenset((int, float, type(None)))
 
 
 def nanoseconds(values: Sequence[Any]) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
-    """Microseconds as written (int, float, Decimal or text) to integer nanoseconds, and which of them were numbers.
-
-    The whole and the fractional part are converted apart: their product with 1000 in one float64 would round absolute
-    stamps.
-    """
+    """Microseconds as written (int, float, Decimal or text) to integer nanoseconds, and which of them were numbers."""
+    try:
+        plain = np.array(values)
+    except (ValueError, OverflowError):
+        plain = np.empty(0, dtype=object)
+    if plain.dtype == np.int64:
+        return np.clip(plain, -LIMIT_US, LIMIT_US) * 1000, np.ones(len(values), dtype=bool)
+    if plain.dtype == np.float64:
+        return _nanoseconds(plain)
     try:
         micros = np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         micros = np.array([_number(value) for value in values], dtype=np.float64)
-    known = np.isfinite(micros)
-    micros = np.clip(np.where(known, micros, 0.0), -LIMIT_US, LIMIT_US)
-    whole = np.floor(micros)
-    result = whole.astype(np.int64) * 1000 + np.rint((micros - whole) * 1000).astype(np.int64)
+    result, known = _nanoseconds(micros)
     if not _PLAIN.issuperset(map(type, values)):
         for index, value in enumerate(values):
             if type(value) not in _PLAIN:
@@ -38,6 +39,18 @@ def nanoseconds(values: Sequence[Any]) -> tuple[Int64Array, npt.NDArray[np.bool_
                 known[index] = exact is not None
                 result[index] = exact or 0
     return result, known
+
+
+def _nanoseconds(micros: npt.NDArray[np.float64]) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
+    """Microseconds to nanoseconds, and which of them were numbers.
+
+    The whole and the fractional part are converted apart: their product with 1000 in one float64 would round absolute
+    stamps.
+    """
+    known = np.isfinite(micros)
+    micros = np.clip(np.where(known, micros, 0.0), -LIMIT_US, LIMIT_US)
+    whole = np.floor(micros)
+    return whole.astype(np.int64) * 1000 + np.rint((micros - whole) * 1000).astype(np.int64), known
 
 
 def _number(value: Any) -> float:
@@ -64,6 +77,10 @@ def integers(values: Sequence[Any]) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
     Ids up to 64 bits keep their identity: an unsigned one beyond int64 is stored as the int64 of the same bits, so
     equal ids stay equal and different ones different. Never through float64, which merges neighbours above 2**53.
     """
+    try:
+        return np.array(values, dtype=np.int64), np.ones(len(values), dtype=bool)
+    except (TypeError, OverflowError, ValueError):
+        pass  # not all of them are numbers
     missing = values.count(None)
     if missing == len(values):
         return np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=bool)
