@@ -151,8 +151,8 @@ def _show(paths: list[Path], options: Options, baseline: str | None, config: Pat
 
     if len(paths) > 1:
         return _open(paths, options, baseline, config)
-    # It is decoded while the interface is imported.
-    with decoding_ahead(paths[0], strict=options.strict) as ahead:
+    # It is decoded while the interface is imported, whose first screen comes before the trace.
+    with decoding_ahead(paths[0], strict=options.strict, spared_cores=1) as ahead:
         return _open(paths, options, baseline, config, ahead)
 
 

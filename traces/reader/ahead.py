@@ -80,23 +80,24 @@ class Ahead(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def decoding_ahead(path: Path, *, strict: bool) -> Iterator[Ahead]:
+def decoding_ahead(path: Path, *, strict: bool, spared_cores: int = 0) -> Iterator[Ahead]:
     """Begins to decode a file in other processes, if that saves time; leaving the context ends them.
 
     Args:
         path: The file.
         strict: As for `read`.
+        spared_cores: Cores that the parts of a large file must not take from this process.
     """
     with ExitStack() as begun:
-        tasks = _tasks(path, strict) if _worth_it(path) else []
+        tasks = _tasks(path, strict, spared_cores) if _worth_it(path) else []
         yield Ahead(path, strict, tuple(begun.enter_context(_begun(task)) for task in tasks))
 
 
-def _tasks(path: Path, strict: bool) -> list[_Task]:
+def _tasks(path: Path, strict: bool, spared_cores: int) -> list[_Task]:
     """What the other processes make of a file: all of it in one go, or its digest and then its parts."""
     from traces.reader.cuts import digest, parts_of
 
-    parts = parts_of(path, _cores())
+    parts = parts_of(path, _cores() - spared_cores)
     if len(parts) > 1:
         return [lambda progress: digest(path), *(partial(_part, part) for part in parts)]
     return [partial(_whole, path, strict)]

@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas  # noqa: F401 (this process has it: see below)
 import pytest
 
+from traces.reader import ahead, cuts
 from traces.reader.ahead import decoding_ahead
 
 ROOT = Path(__file__).parents[3]
@@ -63,13 +64,13 @@ def _read(path: Path, before: str = "pass", *, strict: bool = False, first: str 
 
 
 def test_another_process_decodes_the_same() -> None:
-    ahead = _read(SAMPLE)
-    assert ahead.pop("pipes") == 1
-    assert not ahead.pop("here")
+    elsewhere = _read(SAMPLE)
+    assert elsewhere.pop("pipes") == 1
+    assert not elsewhere.pop("here")
     here = _read(SAMPLE, "began = ahead.Ahead(path, False, ())")
     assert here.pop("here")
     assert not here.pop("pipes")
-    assert ahead == here
+    assert elsewhere == here
 
 
 _IN_PARTS = "import traces.reader.cuts as cuts; cuts._LEAST_BYTES = 1; "
@@ -85,6 +86,15 @@ def test_several_processes_decode_the_same(tmp_path: Path) -> None:
     assert whole.pop("pipes") == 1
     assert not whole.pop("here")
     assert parted == whole
+
+
+def test_a_core_that_is_spared_decodes_no_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = tmp_path / "trace.json"
+    plain.write_bytes(gzip.decompress(SAMPLE.read_bytes()))
+    monkeypatch.setattr(cuts, "_LEAST_BYTES", 1)
+    monkeypatch.setattr(ahead, "_cores", lambda: 3)
+    # With the digest, where there are parts.
+    assert [len(ahead._tasks(plain, False, spared)) for spared in (0, 1, 2)] == [4, 3, 1]
 
 
 def test_a_part_that_wants_a_repair_leaves_the_file_to_this_process(tmp_path: Path) -> None:
