@@ -18,7 +18,6 @@ else:
 SIZE_LIMIT = 300
 # Declarations, not code: splitting them would scatter what is read as one list.
 LARGER = {
-    "analyzer/analysis.py": "the whole document, one class per part",
     "analyzer/facts/__init__.py": "one property per measurement",
     "traces/collect/trace_advisor_hook.py": "loaded by its path into the user's process, so it is one file",
 }

@@ -1,0 +1,144 @@
+"""The one document: everything the reports and the terminal UI show, as plain data.
+
+Text, Markdown, HTML, JSON and the UI are functions of an `Analysis` and of nothing else. Integers are nanoseconds or counts,
+shares are 0..1, nothing is rounded. All keys are always present; what is unknown is None or empty, never a sentinel.
+The JSON Schema in `analyzer/report/schema.json` is generated from these classes.
+"""
+
+from __future__ import annotations
+
+from analyzer.analysis.base import Document
+from analyzer.analysis.evidence import (
+    BarItem,
+    BarsEvidence,
+    EvidenceDocument,
+    IntervalsEvidence,
+    SeriesEvidence,
+    TableColumn,
+    TableEvidence,
+    UnitName,
+)
+from analyzer.analysis.finding import (
+    CheckDocument,
+    ConfidenceName,
+    FindingDocument,
+    FixDocument,
+    LocationDocument,
+    SavingDocument,
+    SeenSteps,
+    SeverityName,
+    StateName,
+)
+from analyzer.analysis.summary import (
+    BoundBy,
+    CauseTime,
+    Counts,
+    DeviceWaterfall,
+    RankRow,
+    StepRow,
+    StepTimes,
+    Summary,
+    Verdict,
+)
+from analyzer.analysis.timeline import Lane, Span, Timeline
+from analyzer.analysis.trace import (
+    DeviceInfo,
+    ExcludedStep,
+    ProfilerOptions,
+    Reason,
+    Repair,
+    Steps,
+    Tool,
+    Total,
+    TraceInfo,
+    Trust,
+    Versions,
+)
+from analyzer.cause_names import Cause
+from analyzer.since import Since
+
+__all__ = [
+    "CARD_RATIO",
+    "SCHEMA_VERSION",
+    "Analysis",
+    "BarItem",
+    "BarsEvidence",
+    "BoundBy",
+    "Cause",
+    "CauseTime",
+    "CheckDocument",
+    "ConfidenceName",
+    "Counts",
+    "DeviceInfo",
+    "DeviceWaterfall",
+    "Document",
+    "EvidenceDocument",
+    "ExcludedStep",
+    "FindingDocument",
+    "FixDocument",
+    "IntervalsEvidence",
+    "Lane",
+    "LocationDocument",
+    "ProfilerOptions",
+    "RankRow",
+    "Reason",
+    "Repair",
+    "SavingDocument",
+    "SeenSteps",
+    "SeriesEvidence",
+    "SeverityName",
+    "Span",
+    "StateName",
+    "StepRow",
+    "StepTimes",
+    "Steps",
+    "Summary",
+    "TableColumn",
+    "TableEvidence",
+    "Timeline",
+    "Tool",
+    "Total",
+    "TraceInfo",
+    "Trust",
+    "UnitName",
+    "Verdict",
+    "Versions",
+]
+
+SCHEMA_VERSION = "1.0"
+# Findings that save less than this share of the step at most stay off the cards (TraceLens drops below 0.5 % and 2 %).
+CARD_RATIO = 0.02
+
+
+class Analysis(Document, frozen=True, kw_only=True):
+    """The whole answer for one trace; `ranks` is filled where several ranks of one job were given, this one among them.
+
+    `timeline` draws the representative step; `slowest` the slowest used one where it is at least a tenth longer than the median.
+    `since` says what changed where a baseline was named.
+    `totals` holds the sums over the file that differ from those of the analysis.
+    """
+
+    schema_version: str
+    tool: Tool
+    trace: TraceInfo
+    trust: Trust
+    repairs: tuple[Repair, ...]
+    summary: Summary
+    findings: tuple[FindingDocument, ...]
+    checks: tuple[CheckDocument, ...]
+    steps: tuple[StepRow, ...]
+    timeline: Timeline
+    slowest: Timeline | None = None
+    ranks: tuple[RankRow, ...] = ()
+    since: Since | None = None
+    totals: tuple[Total, ...] = ()
+
+    @property
+    def cards(self) -> tuple[FindingDocument, ...]:
+        """The findings to show as cards: not explained by a more specific one and worth at least 2 % of the step.
+
+        Below 2 % a finding is listed with the checks only (rules.md 2.0).
+        """
+        return tuple(
+            finding for finding in self.findings if not finding.explained_by and finding.saving.ratio_max >= CARD_RATIO
+        )

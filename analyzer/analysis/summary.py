@@ -1,0 +1,99 @@
+"""The headline figures: the verdict, the step and its waterfall, the steps one by one, the ranks."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from analyzer.analysis.base import Document
+from analyzer.cause_names import Cause
+
+BoundBy = Literal[
+    "input", "sync", "launch", "python", "communication", "copy", "allocator", "compile", "compute", "mixed", "unknown"
+]
+
+
+class Verdict(Document, frozen=True, kw_only=True):
+    """What the run is bound by. `ratio` is that cause's share of the window."""
+
+    bound_by: BoundBy
+    ratio: float
+    text: str
+
+
+class StepTimes(Document, frozen=True, kw_only=True):
+    """Wall time of the used steps, nanoseconds."""
+
+    mean: int
+    median: int
+    p95: int
+    min: int
+    max: int
+
+
+class CauseTime(Document, frozen=True, kw_only=True):
+    """What one cause owns of all used steps together: `ns`, and its share of `window_ns`."""
+
+    cause: Cause
+    ns: int
+    ratio: float
+
+
+class DeviceWaterfall(Document, frozen=True, kw_only=True):
+    """The waterfall of one device of the process."""
+
+    device: str
+    busy_ratio: float
+    waterfall: tuple[CauseTime, ...]
+
+
+class Counts(Document, frozen=True, kw_only=True):
+    """Findings by severity."""
+
+    high: int
+    medium: int
+    low: int
+    info: int
+
+
+class Summary(Document, frozen=True, kw_only=True):
+    """The headline figures. The waterfall's `ns` add up to `window_ns` exactly; per step is `ns` / `used_steps`."""
+
+    verdict: Verdict
+    step_ns: StepTimes
+    unprofiled_step_ns: int | None
+    reachable_step_ns: int
+    window_ns: int
+    used_steps: int
+    gpu_busy_ratio: float | None
+    compute_ratio: float
+    launch_lead_ns_median: int | None
+    representative_step: int | None
+    waterfall: tuple[CauseTime, ...]
+    devices: tuple[DeviceWaterfall, ...]
+    counts: Counts
+
+
+class StepRow(Document, frozen=True, kw_only=True):
+    """One step: its wall time and what each cause owns of it (adds up to `dur_ns`)."""
+
+    step: int
+    start_ns: int
+    dur_ns: int
+    used: bool
+    reason: str | None
+    causes: tuple[CauseTime, ...]
+
+
+class RankRow(Document, frozen=True, kw_only=True):
+    """One rank of the job: its step and what binds it.
+
+    `in_collectives_ns` is its mean time a step inside collectives over the steps all ranks have; `late`: the others wait for it.
+    """
+
+    rank: int
+    name: str
+    step_ns: int
+    bound_by: BoundBy
+    verdict: str
+    in_collectives_ns: int | None
+    late: bool
