@@ -1,0 +1,113 @@
+"""One finding of the document: what the rule said, how much it saves at most, and where that time lies."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from analyzer import analysis as doc
+from analyzer.engine import Judged
+from analyzer.facts import Facts
+from analyzer.facts.timeline import DrawnStep
+from analyzer.finding import Bars, Evidence, Series, Table
+from analyzer.units import share
+
+# Intervals shown beside a finding: enough to draw a bracket, not a copy of the trace.
+_MAX_INTERVALS = 200
+
+
+def finding_document(
+    facts: Facts, item: Judged, representative: DrawnStep | None, accepted: str | None
+) -> doc.FindingDocument:
+    """A finding as the document has it; `representative` is the step it is drawn in, `accepted` why the team lives with it."""
+    finding, meta = item.finding, item.rule.meta
+    place = finding.location
+    unprofiled = _unprofiled(facts, item.ratio)
+    return doc.FindingDocument(
+        id=item.identity,
+        rule=meta.code,
+        name=meta.name,
+        family=meta.family,
+        title=finding.title or meta.title,
+        severity=cast("Any", item.severity.value),
+        confidence=cast("Any", item.confidence.value),
+        saving=doc.SavingDocument(
+            ns_per_step_max=item.ns_per_step,
+            ratio_max=item.ratio,
+            unprofiled_ratio_max=unprofiled,
+            basis=_basis(facts, item, unprofiled),
+            overlaps_with=item.overlaps_with,
+        ),
+        steps=doc.SeenSteps(seen=finding.steps_seen, of=facts.used_steps),
+        rank=item.rank,
+        explained_by=item.explained_by,
+        location=doc.LocationDocument(file=place.file, line=place.line, function=place.function) if place else None,
+        why=finding.why,
+        caveats=finding.caveats,
+        evidence=tuple(_evidence(piece) for piece in finding.evidence) + _where(item, representative),
+        fix=tuple(doc.FixDocument(language=fix.language, code=fix.code, note=fix.note) for fix in finding.fix),
+        verify=finding.verify,
+        references=meta.references,
+        accepted=accepted,
+    )
+
+
+def _unprofiled(facts: Facts, ratio: float) -> float | None:
+    """A saving as a share of the step without the profiler, at most: as if the profiler slowed only the rest of the step."""
+    added = facts.collected.profiler_ns
+    if added is None:
+        return None
+    step = facts.per_step(facts.window_ns)
+    return min(1.0, ratio * step / (step - added)) if added < step else 1.0
+
+
+def _basis(facts: Facts, item: Judged, unprofiled: float | None) -> str:
+    """The basis, with what it takes for granted, and the share that a stopwatch may show where that is another one."""
+    basis = item.finding.saving.basis.rstrip(".")
+    if not item.ns_per_step:
+        return basis
+    if unprofiled is not None and share(unprofiled) != share(item.ratio):
+        basis += f"; without the profiler, which slows the rest of the step, up to {share(unprofiled)} of it"
+    if facts.device is None:
+        # Measured on planted bottlenecks: traces/README.md shows what their remedies saved beyond the bound.
+        basis += "; the rest, which may get faster with caches and cores to itself, is taken as recorded"
+    return basis
+
+
+def _evidence(piece: Evidence) -> doc.EvidenceDocument:
+    if isinstance(piece, Bars):
+        return doc.BarsEvidence(
+            title=piece.title,
+            unit=piece.unit,
+            bars=tuple(doc.BarItem(label=bar.label, value=float(bar.value)) for bar in piece.bars),
+        )
+    if isinstance(piece, Series):
+        return doc.SeriesEvidence(
+            title=piece.title, unit=piece.unit, values=tuple(float(value) for value in piece.values)
+        )
+    assert isinstance(piece, Table)
+    return doc.TableEvidence(
+        title=piece.title,
+        columns=tuple(doc.TableColumn(title=column.title, unit=column.unit) for column in piece.columns),
+        rows=piece.rows,
+    )
+
+
+def _where(item: Judged, representative: DrawnStep | None) -> tuple[doc.IntervalsEvidence, ...]:
+    """Where in the drawn step the claimed time lies."""
+    if representative is None:
+        return ()
+    start, end = representative.start_ns, representative.end_ns
+    spans = item.finding.saving.claims.clip(start, end)
+    if not spans:
+        return ()
+    ranked = sorted(spans.pairs(), key=lambda pair: pair[0] - pair[1])
+    longest, others = ranked[:_MAX_INTERVALS], ranked[_MAX_INTERVALS:]
+    return (
+        doc.IntervalsEvidence(
+            title="where in the step",
+            step=representative.number,
+            spans=tuple((low - start, high - start) for low, high in sorted(longest)),
+            left_out=len(others),
+            left_out_ns=sum(high - low for low, high in others),
+        ),
+    )

@@ -1,0 +1,61 @@
+"""The steps of the document: each with its causes, and one of them drawn."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from analyzer import analysis as doc
+from analyzer.assemble.causes import cause_times
+from analyzer.cause_names import CAUSES
+from analyzer.facts import Facts
+from analyzer.facts.timeline import DrawnStep, lanes
+
+
+def step_rows(facts: Facts) -> tuple[doc.StepRow, ...]:
+    """Every step, used or not, with what each cause owns of it."""
+    frame = facts.steps.frame
+    window = facts.waterfall_of(facts.device, facts.whole) if not frame["used"].all() else facts.waterfall
+    causes = window.per_step(frame)
+    numbers, starts, durations, used, reasons = (
+        frame[name].to_numpy().tolist() for name in ("number", "start_ns", "dur_ns", "used", "reason")
+    )
+    return tuple(
+        doc.StepRow(
+            step=number,
+            start_ns=start,
+            dur_ns=duration,
+            used=is_used,
+            reason=reason if isinstance(reason, str) else None,
+            causes=cause_times(dict(zip(CAUSES, owned, strict=True)), duration),
+        )
+        for number, start, duration, is_used, reason, owned in zip(
+            numbers, starts, durations, used, reasons, causes.to_numpy().tolist(), strict=True
+        )
+    )
+
+
+def timeline(facts: Facts, representative: DrawnStep | None) -> doc.Timeline:
+    """One step as lanes, times relative to its start; without lanes where there is none to draw."""
+    if representative is None:
+        return doc.Timeline(step=None, dur_ns=0, lanes=())
+    start, end = representative.start_ns, representative.end_ns
+    return doc.Timeline(
+        step=representative.number,
+        dur_ns=end - start,
+        lanes=tuple(
+            doc.Lane(
+                name=lane.name,
+                kind=cast("Any", lane.kind),
+                spans=tuple(
+                    doc.Span(
+                        start_ns=span.start_ns,
+                        dur_ns=span.end_ns - span.start_ns,
+                        label=span.label,
+                        cause=cast("Any", span.cause),
+                    )
+                    for span in lane.spans
+                ),
+            )
+            for lane in lanes(facts, start, end)
+        ),
+    )

@@ -1,0 +1,64 @@
+"""The headline figures of the document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from analyzer import analysis as doc
+from analyzer.assemble.causes import cause_times
+from analyzer.cause_names import CAUSES
+from analyzer.engine import Judged, reachable_ns
+from analyzer.facts import Facts
+from analyzer.facts.causes import Waterfall
+from analyzer.facts.timeline import DrawnStep
+from analyzer.finding import Severity
+from analyzer.trust import TrustGrade
+from analyzer.verdict import verdict_of
+
+
+def summary(facts: Facts, trust: TrustGrade, judged: Sequence[Judged], representative: DrawnStep | None) -> doc.Summary:
+    """The verdict, the steps in numbers and the waterfall of each device."""
+    totals = {cause: facts.waterfall.owned(cause).total_ns for cause in CAUSES}
+    durations = facts.steps.used["dur_ns"]
+    unprofiled = facts.trace.meta.advisor.get("unprofiled_step_ns")
+    severities = [item.severity for item in judged]
+    return doc.Summary(
+        verdict=verdict_of(facts, totals, unusable=trust.verdict == "unusable"),
+        step_ns=_step_times(durations),
+        unprofiled_step_ns=unprofiled if isinstance(unprofiled, int) else None,
+        reachable_step_ns=reachable_ns(facts, judged),
+        window_ns=facts.window_ns,
+        used_steps=facts.used_steps,
+        gpu_busy_ratio=facts.ratio((facts.window() & facts.device.busy).total_ns) if facts.device else None,
+        compute_ratio=facts.ratio(totals["compute"]),
+        launch_lead_ns_median=facts.lead_ns,
+        representative_step=representative.number if representative is not None else None,
+        waterfall=cause_times(totals, facts.window_ns),
+        devices=tuple(_device(facts, index) for index in range(len(facts.devices))),
+        counts=doc.Counts(**{severity.value: severities.count(severity) for severity in Severity}),
+    )
+
+
+def _step_times(durations: pd.Series[int]) -> doc.StepTimes:
+    if not len(durations):
+        return doc.StepTimes(mean=0, median=0, p95=0, min=0, max=0)
+    return doc.StepTimes(
+        mean=int(durations.sum()) // len(durations),
+        median=int(durations.median()),
+        p95=int(durations.quantile(0.95)),
+        min=int(durations.min()),
+        max=int(durations.max()),
+    )
+
+
+def _device(facts: Facts, index: int) -> doc.DeviceWaterfall:
+    activity = facts.devices[index]
+    divided: Waterfall = facts.waterfall if index == 0 else facts.waterfall_of(activity, facts.window())
+    totals = {cause: divided.owned(cause).total_ns for cause in CAUSES}
+    return doc.DeviceWaterfall(
+        device=str(activity.device),
+        busy_ratio=facts.ratio((facts.window() & activity.busy).total_ns),
+        waterfall=cause_times(totals, facts.window_ns),
+    )
