@@ -6,7 +6,7 @@ import numpy as np
 
 from analyzer.facts import Facts
 from analyzer.facts.op_tree import BoolArray
-from analyzer.finding import Confidence
+from analyzer.finding import Confidence, Outcome, cannot_tell, not_applicable
 
 VOLTA = 7
 AMPERE = 8
@@ -18,6 +18,25 @@ _TF32_RATIO = {8: 7 / 8, 9: 7 / 8}
 _NEWER_SHORT_RATIO, _NEWER_TF32_RATIO = 31 / 32, 15 / 16
 # Share of a kind's matrix time in TF32 from which TF32 is evidently switched on for that kind.
 _TF32_ON_RATIO = 0.01
+
+
+def unanswerable(facts: Facts, elsewhere: str) -> Outcome | None:
+    """Why the trace cannot say how its matrix work uses tensor cores; None where it can.
+
+    Args:
+        facts: The measurements.
+        elsewhere: What to say of devices other than NVIDIA's.
+    """
+    work = facts.matrix_work
+    if facts.trace.meta.device_kind != "cuda":
+        return not_applicable(elsewhere)
+    if not work.matrix_ns:
+        return not_applicable("no GEMM and no convolution in the used steps")
+    if work.compute_major is None:
+        return cannot_tell(
+            "which card this ran on: the trace has no deviceProperties; record it with torch 1.9 or newer"
+        )
+    return None
 
 
 def tf32_unused(facts: Facts) -> BoolArray:

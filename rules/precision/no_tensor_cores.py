@@ -57,11 +57,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.finding import Advice, Finding, Outcome, cannot_tell, clear, not_applicable
+from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
 from rules.evidence import kernel_saving, kernel_table, steps_with
-from rules.precision.common import AMPERE, VOLTA, doubts, short_ratio, tf32_ratio, tf32_unused
+from rules.precision.common import AMPERE, VOLTA, doubts, short_ratio, tf32_ratio, tf32_unused, unanswerable
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -122,18 +122,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _not_asked(facts: Facts) -> Outcome | None:
-    work = facts.matrix_work
-    if facts.trace.meta.device_kind != "cuda":
-        return not_applicable("measured on NVIDIA cards only: elsewhere kernel names do not tell matrix cores apart")
-    if not work.matrix_ns:
-        return not_applicable("no GEMM and no convolution in the used steps")
-    if work.compute_major is None:
-        return cannot_tell(
-            "which card this ran on: the trace has no deviceProperties; record it with torch 1.9 or newer"
-        )
-    if work.compute_major < VOLTA:
+    outcome = unanswerable(
+        facts, "measured on NVIDIA cards only: elsewhere kernel names do not tell matrix cores apart"
+    )
+    if outcome is None and (facts.matrix_work.compute_major or 0) < VOLTA:
         return not_applicable("this card has no tensor cores")
-    return None
+    return outcome
 
 
 def _fix(major: int) -> tuple[Advice, ...]:

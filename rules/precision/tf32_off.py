@@ -56,7 +56,7 @@ from analyzer.finding import Advice, Finding, Outcome, cannot_tell, clear, not_a
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
 from rules.evidence import kernel_saving, kernel_table, steps_with
-from rules.precision.common import AMPERE, doubts, tf32_ratio, tf32_unused
+from rules.precision.common import AMPERE, doubts, tf32_ratio, tf32_unused, unanswerable
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -107,22 +107,14 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _not_asked(facts: Facts) -> Outcome | None:
-    work = facts.matrix_work
-    if facts.trace.meta.device_kind != "cuda":
-        return not_applicable("TF32 is a format of NVIDIA cards")
-    if not work.matrix_ns:
-        return not_applicable("no GEMM and no convolution in the used steps")
-    if work.compute_major is None:
-        return cannot_tell(
-            "which card this ran on: the trace has no deviceProperties; record it with torch 1.9 or newer"
-        )
-    if work.card_known and work.compute_major < AMPERE:
+    outcome = unanswerable(facts, "TF32 is a format of NVIDIA cards")
+    if outcome is not None or (facts.matrix_work.compute_major or 0) >= AMPERE:
+        return outcome
+    if facts.matrix_work.card_known:
         return not_applicable("this card is older than Ampere and has no TF32")
-    if work.compute_major < AMPERE:
-        return cannot_tell(
-            "whether this card has TF32: the trace has no deviceProperties; record it with torch 1.9 or newer"
-        )
-    return None
+    return cannot_tell(
+        "whether this card has TF32: the trace has no deviceProperties; record it with torch 1.9 or newer"
+    )
 
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:
