@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 
 import pandas as pd
@@ -15,7 +14,7 @@ from analyzer.facts.collected import Collected, collected
 from analyzer.facts.collectives import Collectives, collectives
 from analyzer.facts.compiled import Compiled, compiled
 from analyzer.facts.conv_bias import ConvBias, conv_bias
-from analyzer.facts.devices import DeviceActivity, device_activities
+from analyzer.facts.devices import DeviceActivity, asks_for_device, device_activities
 from analyzer.facts.fusion import Fusion, fusion
 from analyzer.facts.health import Symptom, symptoms
 from analyzer.facts.health.coverage import launches_without_op, sparse_host_events
@@ -24,8 +23,8 @@ from analyzer.facts.host import HostActivity, main_thread
 from analyzer.facts.host_tree import HostTree, host_tree
 from analyzer.facts.input_wait import InputWait, input_wait
 from analyzer.facts.kernels import Kernels, kernels
+from analyzer.facts.launch_bound import launch_bound
 from analyzer.facts.launches import (
-    BLOCKING_RATIO,
     BlockingLaunches,
     EarlyStarts,
     blocking_launches,
@@ -54,15 +53,8 @@ from analyzer.facts.waits import Waits, waits
 from analyzer.intervals import IntervalSet
 from traces.trace import Trace
 
-# Below this median launch lead the device waits for each launch (rules.md 0.4: 2-5 us measured on CUDA, 10-18 us on ROCm).
-_LAUNCH_BOUND_LEAD_NS = 10_000
 # What a device-aware step takes over from the one before is no occurrence of its own.
 _SPILL_RATIO = 0.01
-_LAUNCH_BOUND_LEAD_ROCM_NS = 25_000
-# A device this busy is not starved, however short the lead.
-_LAUNCH_BOUND_IDLE_RATIO = 0.15
-# Ops and ranges that exist only where tensors live on a device.
-_ON_DEVICE = re.compile(r"aten::(?:cudnn_|_cudnn_|miopen_|record_stream)|nccl:|rccl:")
 
 
 class Facts:
@@ -233,10 +225,7 @@ class Facts:
     @cached_property
     def unrecorded_device(self) -> bool:
         """Whether the program used a device of which the trace has no work: host gaps may then be waiting for it."""
-        if self.device is not None:
-            return False
-        names = (*self.trace.ops["name"].cat.categories, *self.trace.collectives["name"].cat.categories)
-        return self.trace.meta.device_kind != "cpu" or any(_ON_DEVICE.match(str(name)) for name in names)
+        return self.device is None and asks_for_device(self.trace)
 
     @cached_property
     def pauses(self) -> Pauses:
@@ -261,15 +250,8 @@ class Facts:
 
     @cached_property
     def launch_bound(self) -> bool:
-        """Whether the device idles because it waits for each launch: a faster kernel then changes nothing.
-
-        Not where each launch waits for its kernel: that looks alike, and a faster kernel ends it earlier.
-        """
-        if self.blocking_launches.ratio >= BLOCKING_RATIO:
-            return False
-        limit = _LAUNCH_BOUND_LEAD_ROCM_NS if self.trace.meta.device_kind == "rocm" else _LAUNCH_BOUND_LEAD_NS
-        lead = self.lead_ns
-        return lead is not None and lead < limit and self.ratio(self.idle.total_ns) >= _LAUNCH_BOUND_IDLE_RATIO
+        """Whether the device idles because it waits for each launch: a faster kernel then changes nothing."""
+        return launch_bound(self)
 
     @cached_property
     def op_tree(self) -> OpTree:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 import pandas as pd
 
 from analyzer.intervals import IntervalSet
+from traces.trace import Trace
+
+# Ops and ranges that exist only where tensors live on a device.
+_ON_DEVICE = re.compile(r"aten::(?:cudnn_|_cudnn_|miopen_|record_stream)|nccl:|rccl:")
 
 
 class DeviceActivity(msgspec.Struct, frozen=True):
@@ -61,3 +67,9 @@ def device_activities(work: pd.DataFrame, launched: pd.DataFrame) -> tuple[Devic
         )
     found.sort(key=lambda item: (-item[1].launches, -item[0], item[1].device))
     return tuple(activity for _, activity in found)
+
+
+def asks_for_device(trace: Trace) -> bool:
+    """Whether the program used a device, by what the file says of itself or by ops that exist on devices only."""
+    names = (*trace.ops["name"].cat.categories, *trace.collectives["name"].cat.categories)
+    return trace.meta.device_kind != "cpu" or any(_ON_DEVICE.match(str(name)) for name in names)

@@ -9,18 +9,20 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 import pandas as pd
 
-from analyzer.facts.cells import cell_of, like_a_cell
 from analyzer.facts.host_tree import BoolArray, HostTree, Int64Array
+from analyzer.facts.loop import Loop
 from analyzer.facts.loop_backward import BackwardTimes
 from analyzer.facts.repeats import canonical, repeated_runs, varying_runs
-from analyzer.intervals import EMPTY, IntervalSet
+from analyzer.facts.told_loops import ELEMENT_RATIO, LIST_RATIO, loop_time, told_loops
+from analyzer.intervals import IntervalSet
 
 if TYPE_CHECKING:
     from analyzer.facts import Facts
+
+__all__ = ["ELEMENT_RATIO", "LIST_RATIO", "Loop", "find_loops", "loop_time", "told_loops"]
 
 # Repetitions from which a run is a loop (torch's ForLoopIndexingPattern).
 MIN_REPEATS = 10
@@ -28,11 +30,6 @@ MIN_REPEATS = 10
 MIN_VARYING_REPEATS = 20
 # What a turn of such a loop begins with: one element of a tensor.
 _TURN = "aten::select"
-# One op that repeats over different tensors is too common to be called a loop: copies, clones and views inside the framework.
-MIN_UNIT = 2
-# Shares of the used steps on the host from which a loop over elements, or over a list of tensors, is worth a finding.
-ELEMENT_RATIO = 0.02
-LIST_RATIO = 0.05
 # Ops that take one element or a part of a tensor, and those that write one.
 _INDEXING = re.compile(
     r"aten::(?:select|slice|narrow|index|index_select|index_put_?|_index_put_impl_|unbind|split|take|gather)$"
@@ -47,75 +44,6 @@ LAYER = re.compile(
 # An op of the backward pass under the engine.
 _ENGINE = re.compile(r"autograd::")
 _BACKWARD_FUNCTION = re.compile(r"\w*Backward\d*$")
-
-
-class Loop(msgspec.Struct, frozen=True):
-    """One repeated unit of ops, over all used steps.
-
-    Args:
-        unit: Names of its ops, in order.
-        indexed: Whether it takes or writes elements of a tensor.
-        of_layers: Whether it holds an op of a layer: repeated layers and recurrences are the model's own.
-        phase: `loss` (between the model's last layer and the backward pass), `forward`, `after` (behind the backward pass) or
-            `step` (no backward pass).
-        repeats: Repetitions in all used steps.
-        runs: Runs of repetitions in all used steps.
-        steps_seen: Used steps with such a run.
-        thread: Row in `trace.threads`.
-        forward: Time of the runs themselves.
-        backward: Time of the backward pass that belongs to them (by sequence numbers).
-        ops: Ops directly in the runs.
-        op_ns: Time inside these ops.
-        varies: Whether turns are not all alike: a branch in the loop. `unit` is the commonest turn then.
-    """
-
-    unit: tuple[str, ...]
-    indexed: bool
-    of_layers: bool
-    phase: str
-    repeats: int
-    runs: int
-    steps_seen: int
-    thread: int
-    forward: IntervalSet
-    backward: IntervalSet
-    ops: int
-    op_ns: int
-    varies: bool = False
-
-    @property
-    def spans(self) -> IntervalSet:
-        """All time of the loop on the host."""
-        return self.forward | self.backward
-
-    @property
-    def avoidable(self) -> bool:
-        """Whether one call could do what the loop does: through elements, or at least two ops long, and no layers."""
-        return not self.of_layers and (self.indexed or len(self.unit) >= MIN_UNIT)
-
-    @property
-    def over_list(self) -> bool:
-        """Small ops of the program's own: no elements (PY002), no layer, no norms (OP004), nothing of a library's internals."""
-        ours = all(name.startswith("aten::") for name in self.unit)
-        norms = any("norm" in name for name in self.unit)
-        return ours and not norms and not self.indexed and self.avoidable
-
-    @property
-    def steps_a_cell(self) -> bool:
-        """Whether it calls a recurrent cell, or what looks like one, turn by turn (PY006)."""
-        if not self.of_layers or self.phase == "after":
-            return False
-        return cell_of(self.unit) is not None or like_a_cell(self.unit, indexed=self.indexed)
-
-    @property
-    def avoidable_ratio(self) -> float:
-        """The part that one batched call instead of n makes unnecessary: 1 - 1/n."""
-        return 1.0 - self.runs / self.repeats if self.repeats else 0.0
-
-    @property
-    def mean_op_ns(self) -> float:
-        """Mean time of one op."""
-        return self.op_ns / self.ops if self.ops else 0.0
 
 
 def find_loops(facts: Facts) -> tuple[Loop, ...]:
@@ -192,27 +120,6 @@ def _sequence(facts: Facts, tree: HostTree) -> tuple[Int64Array, Int64Array, Int
     changed = np.any(keys[:, 1:] != keys[:, :-1], axis=0)
     group = np.concatenate([[0], np.cumsum(changed)]) if len(order) else np.empty(0, dtype=np.int64)
     return rows[order], group, step[order]
-
-
-def told_loops(facts: Facts) -> tuple[Loop, ...]:
-    """Loops that have findings of their own (PY002, PY003, PY006)."""
-    limited = facts.device is None or facts.launch_bound
-    told = []
-    for loop in facts.loops:
-        elements = loop.indexed and loop.avoidable
-        limit = ELEMENT_RATIO if elements else LIST_RATIO
-        known = elements or ((loop.over_list or loop.steps_a_cell) and limited)
-        if known and facts.ratio(loop.spans.total_ns) >= limit:
-            told.append(loop)
-    return tuple(told)
-
-
-def loop_time(facts: Facts) -> IntervalSet:
-    """Time of the loops that have findings of their own: other rules leave it to them, and nobody else's."""
-    time = EMPTY
-    for loop in told_loops(facts):
-        time |= loop.spans
-    return time
 
 
 def _matching(frame: pd.DataFrame, pattern: str) -> BoolArray:

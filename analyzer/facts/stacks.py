@@ -1,22 +1,18 @@
 """The user's own lines: which frame of the user's code was running on a thread at a moment.
 
 Two dialects: `python_function` events, whose name is `file.py(line): function` with the line where the function begins; and the
-`Call stack` of ops up to torch 2.0, innermost frame first, with the line that was running. Frames of torch,
-of installed packages and of the standard library are passed over: nobody can edit those.
+`Call stack` of ops up to torch 2.0, innermost frame first, with the line that was running.
 """
 
 from __future__ import annotations
 
-import re
-import sys
 from functools import cached_property
-from pathlib import PurePosixPath
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analyzer.facts.code_lines import CodeLine, nearest_frame, parse_frame, relative
 from analyzer.facts.labels import matching, texts
 from analyzer.facts.nesting import nest
 from analyzer.facts.open_spans import OpenSpans
@@ -24,51 +20,9 @@ from analyzer.facts.second_pass import places
 from analyzer.intervals import IntervalSet
 from traces.trace import Trace
 
+__all__ = ["CodeLine", "Stacks", "parse_frame", "relative"]
+
 Int64Array = npt.NDArray[np.int64]
-
-_FRAME = re.compile(r"(?P<file>[^()]+?\.(?:py|ipynb))\((?P<line>\d+)\): (?P<function>.+)")
-_NOTEBOOK = re.compile(r"(?P<file>(?:<ipython-input[^>]*>|/tmp/ipykernel[^(]*))\((?P<line>\d+)\): (?P<function>.+)")
-# torch cuts the part of a path that is on sys.path: `torch/nn/modules/module.py`, `train.py`. What is left of an installed package
-# begins with its name, so the usual ones are known by name.
-_PACKAGES = """
-torch torchvision torchaudio torchtext torchdata functorch triton torch_xla apex deepspeed megatron fairscale xformers
-flash_attn transformers datasets tokenizers accelerate peft timm diffusers huggingface_hub sentence_transformers lightning
-pytorch_lightning lightning_fabric torchmetrics ignite fastai composer streaming webdataset nvidia dali numpy scipy pandas
-sklearn PIL cv2 skimage albumentations matplotlib seaborn plotly tqdm rich wandb tensorboard tensorboardX mlflow comet_ml
-click typer hydra omegaconf yaml requests urllib3 fsspec h5py zarr pyarrow joblib numba dask ray einops jaxtyping pydantic
-IPython ipykernel ipywidgets traitlets tornado jupyter_client zmq pytest _pytest pluggy vllm sglang aiter setuptools pip
-importlib_metadata packaging attr attrs psutil sympy networkx jinja2 regex sentencepiece safetensors
-"""
-_PACKAGE_NAMES = frozenset(_PACKAGES.split())
-_INSTALLED = re.compile(
-    r"(?:^|/)(?:site-packages|dist-packages)/|(?:^|/)lib/python\d|^<frozen|^<string>|^<built-in|(?:^|/)\.?venv/"
-)
-
-
-class CodeLine(msgspec.Struct, frozen=True):
-    """A place in the user's code.
-
-    Args:
-        file: Path relative to the project, as far as the trace tells.
-        line: The running line (`Call stack`) or the line where the function begins (`python_function`).
-        function: Function name.
-    """
-
-    file: str
-    line: int
-    function: str
-
-
-def parse_frame(name: str) -> CodeLine | None:
-    """A frame of the user's own code, else None."""
-    match = _FRAME.match(name) or _NOTEBOOK.match(name)
-    if match is None or _INSTALLED.search(name):
-        return None
-    file = match["file"].replace("\\", "/")
-    top = file.split("/", 1)[0].removesuffix(".py")
-    if not file.startswith("/") and (top in _PACKAGE_NAMES or top in sys.stdlib_module_names):
-        return None
-    return CodeLine(file, int(match["line"]), match["function"])
 
 
 def _in_backward(ops: pd.DataFrame) -> npt.NDArray[np.bool_]:
@@ -79,20 +33,6 @@ def _in_backward(ops: pd.DataFrame) -> npt.NDArray[np.bool_]:
     for own in (thread == one for one in np.unique(thread[node])):
         inside[own] = IntervalSet(start[own & node], end[own & node]).contains(start[own])
     return inside & ~node
-
-
-def relative(files: list[str]) -> dict[str, str]:
-    """Absolute paths cut to what lies below their common folder, so that no home directory gets into a report."""
-    absolute = [PurePosixPath(file) for file in files if file.startswith("/") or file[1:3] == ":/"]
-    shared: tuple[str, ...] = ()
-    if absolute:
-        shared = absolute[0].parent.parts
-        for path in absolute:
-            parts = path.parent.parts
-            same = [left == right for left, right in zip(shared, parts, strict=False)]
-            shared = shared[: same.index(False) if False in same else len(same)]
-    cut = {str(path): str(PurePosixPath(*path.parts[len(shared) :])) for path in absolute}
-    return {file: cut.get(str(PurePosixPath(file)), file) for file in files}
 
 
 class Stacks:
@@ -134,7 +74,7 @@ class Stacks:
         ops = self._trace.ops
         stacks = ops["stack"]
         texts = stacks.cat.categories
-        nearest = np.array([_nearest(text) for text in texts] + [""], dtype=object)
+        nearest = np.array([nearest_frame(text) for text in texts] + [""], dtype=object)
         names = nearest[stacks.cat.codes.to_numpy()] if len(texts) else np.full(len(ops), "", dtype=object)
         if not len(texts) and not len(self._trace.python):
             names = np.where(_in_backward(ops), "", self._from_second_pass(ops["name"]))
@@ -264,8 +204,3 @@ class Stacks:
         totals = totals[totals > 0].sort_values(ascending=False, kind="stable")
         lines = ((self.line(str(name)), int(total)) for name, total in totals.items())
         return [(line, total) for line, total in lines if line is not None]
-
-
-def _nearest(stack: str) -> str:
-    """The innermost frame of the user in a `Call stack`, as text; empty where there is none."""
-    return next((frame for frame in stack.split(";") if parse_frame(frame.strip()) is not None), "").strip()

@@ -1,0 +1,72 @@
+"""Which frames of a stack are the user's own: those of torch, installed packages and the standard library nobody can edit."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import PurePosixPath
+
+import msgspec
+
+_FRAME = re.compile(r"(?P<file>[^()]+?\.(?:py|ipynb))\((?P<line>\d+)\): (?P<function>.+)")
+_NOTEBOOK = re.compile(r"(?P<file>(?:<ipython-input[^>]*>|/tmp/ipykernel[^(]*))\((?P<line>\d+)\): (?P<function>.+)")
+# torch cuts the part of a path that is on sys.path: `torch/nn/modules/module.py`, `train.py`. What is left of an installed package
+# begins with its name, so the usual ones are known by name.
+_PACKAGES = """
+torch torchvision torchaudio torchtext torchdata functorch triton torch_xla apex deepspeed megatron fairscale xformers
+flash_attn transformers datasets tokenizers accelerate peft timm diffusers huggingface_hub sentence_transformers lightning
+pytorch_lightning lightning_fabric torchmetrics ignite fastai composer streaming webdataset nvidia dali numpy scipy pandas
+sklearn PIL cv2 skimage albumentations matplotlib seaborn plotly tqdm rich wandb tensorboard tensorboardX mlflow comet_ml
+click typer hydra omegaconf yaml requests urllib3 fsspec h5py zarr pyarrow joblib numba dask ray einops jaxtyping pydantic
+IPython ipykernel ipywidgets traitlets tornado jupyter_client zmq pytest _pytest pluggy vllm sglang aiter setuptools pip
+importlib_metadata packaging attr attrs psutil sympy networkx jinja2 regex sentencepiece safetensors
+"""
+_PACKAGE_NAMES = frozenset(_PACKAGES.split())
+_INSTALLED = re.compile(
+    r"(?:^|/)(?:site-packages|dist-packages)/|(?:^|/)lib/python\d|^<frozen|^<string>|^<built-in|(?:^|/)\.?venv/"
+)
+
+
+class CodeLine(msgspec.Struct, frozen=True):
+    """A place in the user's code.
+
+    Args:
+        file: Path relative to the project, as far as the trace tells.
+        line: The running line (`Call stack`) or the line where the function begins (`python_function`).
+        function: Function name.
+    """
+
+    file: str
+    line: int
+    function: str
+
+
+def parse_frame(name: str) -> CodeLine | None:
+    """A frame of the user's own code, else None."""
+    match = _FRAME.match(name) or _NOTEBOOK.match(name)
+    if match is None or _INSTALLED.search(name):
+        return None
+    file = match["file"].replace("\\", "/")
+    top = file.split("/", 1)[0].removesuffix(".py")
+    if not file.startswith("/") and (top in _PACKAGE_NAMES or top in sys.stdlib_module_names):
+        return None
+    return CodeLine(file, int(match["line"]), match["function"])
+
+
+def nearest_frame(stack: str) -> str:
+    """The innermost frame of the user in a `Call stack`, as text; empty where there is none."""
+    return next((frame for frame in stack.split(";") if parse_frame(frame.strip()) is not None), "").strip()
+
+
+def relative(files: list[str]) -> dict[str, str]:
+    """Absolute paths cut to what lies below their common folder, so that no home directory gets into a report."""
+    absolute = [PurePosixPath(file) for file in files if file.startswith("/") or file[1:3] == ":/"]
+    shared: tuple[str, ...] = ()
+    if absolute:
+        shared = absolute[0].parent.parts
+        for path in absolute:
+            parts = path.parent.parts
+            same = [left == right for left, right in zip(shared, parts, strict=False)]
+            shared = shared[: same.index(False) if False in same else len(same)]
+    cut = {str(path): str(PurePosixPath(*path.parts[len(shared) :])) for path in absolute}
+    return {file: cut.get(str(PurePosixPath(file)), file) for file in files}

@@ -1,0 +1,30 @@
+"""Names of events as people say them: `aten::linear` is `linear`, a kernel's signature its last word."""
+
+from __future__ import annotations
+
+import re
+
+_LOADER = re.compile(r"^enumerate\(DataLoader\)#_?(?:SingleProcess|MultiProcessing)?DataLoaderIter\.__next__$")
+_PREFIXES = (
+    "aten::",
+    "Optimizer.step#",
+    "Optimizer.zero_grad#",
+    "autograd::engine::evaluate_function: ",
+    "torch::autograd::",
+)
+
+
+def host_label(name: str) -> str:
+    """A range's name as people say it."""
+    if _LOADER.match(name):
+        return "next(loader)"
+    for prefix in _PREFIXES:
+        if name.startswith(prefix):
+            return name.removeprefix(prefix)
+    return name
+
+
+def kernel_label(name: str) -> str:
+    """A kernel's name without return type, namespaces and arguments: `vectorized_elementwise_kernel`."""
+    head = re.split(r"[<(]", name.removeprefix("void ").replace("(anonymous namespace)::", ""), maxsplit=1)[0].strip()
+    return head.rpartition("::")[2] or name if not name.startswith("Mem") else name
