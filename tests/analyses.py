@@ -252,7 +252,11 @@ def example(**changes: Any) -> doc.Analysis:
     checks = example_checks(findings)
     caution = (doc.Reason(code="PG002", message="The profiler adds 6 % to each step.", count=1),)
     repair = doc.Repair(
-        kind="truncated", count=1, first_offset=18_870_001, message="the last event was cut off; left out"
+        kind="truncated",
+        count=1,
+        first_offset=18_870_001,
+        first_event=412_345,
+        message="the last event was cut off; left out",
     )
     whole = doc.Analysis(
         schema_version=doc.SCHEMA_VERSION, tool=doc.Tool(name="trace-advisor", version="0.1.0"), trace=trace_info(),

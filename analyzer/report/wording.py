@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.analysis import Analysis, FindingDocument
+from analyzer.analysis import Analysis, FindingDocument, Repair
 from analyzer.units import count, duration, share, size
 
 SEVERITY_WORDS = {"high": "High", "medium": "Medium", "low": "Low", "info": "Info"}
@@ -24,6 +24,14 @@ def set_aside(analysis: Analysis) -> Iterator[str]:
         if total.set_aside:
             raw, cleaned = duration(total.raw_ns), duration(total.cleaned_ns)
             yield f"{total.events}: {raw} as the file states, {cleaned} without what was set aside"
+
+
+def mended(repair: Repair) -> str:
+    """`3 x: a text held single backslashes; they were doubled (first at byte 35,967, event 214)`."""
+    parts = [f"byte {repair.first_offset:,}"] if repair.first_offset is not None else []
+    parts += [f"event {repair.first_event:,}"] if repair.first_event is not None else []
+    place = f" (first at {', '.join(parts)})" if parts else ""
+    return f"{repair.count:,} x: {repair.message}{place}"
 
 
 def promises(analysis: Analysis) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from analyzer import units
 from analyzer.analysis import Analysis, CheckDocument, FindingDocument, RankRow, StepRow, UnitName
-from analyzer.report.wording import set_aside
+from analyzer.report.wording import mended, set_aside
 from analyzer.tui.plain import line
 
 CAUSE_WORDS = {
@@ -100,7 +100,7 @@ def banners(analysis: Analysis) -> list[str]:
         lines.append(f"{units.count(steps.used, 'step')} only: may be warm-up. Record at least 3 (--active 6).")
     if analysis.trust.verdict == "caution":
         lines += [f"{reason.code or ''} {line(reason.message)}".strip() for reason in analysis.trust.reasons]
-    lines += [f"Repaired: {line(repair.message)}" for repair in analysis.repairs]
+    lines += [f"Repaired {line(mended(repair))}" for repair in analysis.repairs]
     lines += [line(total) for total in set_aside(analysis)]
     return lines
 

@@ -130,8 +130,7 @@ def view(analysis: Analysis, data_note: str) -> Page:
         checks=_checks(analysis),
         environment=tuple((label, prose(text, 600)) for label, text in wording.environment(analysis)),
         repairs=tuple(
-            prose(text, 400)
-            for text in (*(f"{one.count:,} x: {one.message}" for one in analysis.repairs), *wording.set_aside(analysis))
+            prose(text, 400) for text in (*map(wording.mended, analysis.repairs), *wording.set_aside(analysis))
         ),
         data_note=prose(data_note, 400),
     )

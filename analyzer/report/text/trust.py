@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.analysis import Analysis, Repair
+from analyzer.analysis import Analysis
 from analyzer.report import safe, wording
 from analyzer.report.style import Style
 from analyzer.units import count
@@ -34,15 +34,11 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
         yield style.paint("Repairs", "title") + "  what was mended while reading; the rest of the file stands"
         yield ""
         for repair in analysis.repairs[:_MOST]:
-            yield from _item(f"{repair.count:,} x {repair.message}{_place(repair)}", style)
+            yield from _item(wording.mended(repair), style)
+        if len(analysis.repairs) > _MOST:
+            yield f"  … {count(len(analysis.repairs) - _MOST, 'more kind', 'more kinds')} of repair"
         for total in wording.set_aside(analysis):
             yield from _item(total, style)
-
-
-def _place(repair: Repair) -> str:
-    parts = [f"byte {repair.first_offset:,}"] if repair.first_offset is not None else []
-    parts += [f"event {repair.first_event:,}"] if repair.first_event is not None else []
-    return f" (first at {', '.join(parts)})" if parts else ""
 
 
 def unusable_lines(analysis: Analysis, style: Style) -> Iterator[str]:

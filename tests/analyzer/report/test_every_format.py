@@ -7,6 +7,7 @@ import pytest
 
 import analyses
 import comparisons
+from analyzer import analysis as doc
 from analyzer.analysis import Analysis
 from analyzer.report import formats
 
@@ -60,3 +61,27 @@ def test_an_accepted_finding_is_shown_with_its_reason(form):
     }
     assert "accepted" in text.lower()
     assert shown.get(form, reason) in text
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html"])
+def test_a_repair_is_counted_and_placed(form):
+    text = " ".join(formats.render(analyses.example(), form).split())
+    assert "1 x: the last event was cut off; left out (first at byte 18,870,001, event 412,345)" in text
+
+
+@pytest.mark.parametrize(
+    ("offset", "event", "place"), [(5, None, " (first at byte 5)"), (None, 0, " (first at event 0)"), (None, None, "")]
+)
+@pytest.mark.parametrize("form", ["text", "markdown", "html"])
+def test_a_place_that_is_not_known_is_not_made_up(form, offset, event, place):
+    repair = doc.Repair(kind="truncated", count=1, first_offset=offset, first_event=event, message="it was cut")
+    text = " ".join(formats.render(analyses.example(repairs=(repair,)), form).split())
+    assert f"1 x: it was cut{place} " in text.replace("<", " <") + " "
+
+
+def test_more_kinds_of_repair_than_are_listed_are_counted():
+    repairs = tuple(doc.Repair(kind=f"k{i}", count=1, first_offset=None, message=f"mended k{i}.") for i in range(14))
+    text = formats.render(analyses.example(repairs=repairs), "text")
+    assert "mended k11." in text
+    assert "mended k12." not in text
+    assert "2 more kinds of repair" in text

@@ -34,6 +34,11 @@ async def test_a_cut_file_says_what_was_salvaged(app_for: MakeApp, tmp_path: Pat
     # On a small screen the first remark alone has room.
     async with running(app_for(found)) as pilot:
         assert "truncated" in text_of(pilot.app)
+        await pilot.press("exclamation_mark")
+        await settle(pilot)
+        remarks = " ".join(pilot.app.screen.text(60).plain.split())
+    for repair in found.analysis.repairs:
+        assert f"(first at byte {repair.first_offset:,}, event {repair.first_event:,})" in remarks
 
 
 def test_what_was_salvaged(snap_compare: Any, app_for: MakeApp) -> None:
