@@ -95,7 +95,8 @@ def decoding_ahead(path: Path, *, strict: bool, spared_cores: int = 0) -> Iterat
 
 def _tasks(path: Path, strict: bool, spared_cores: int) -> list[_Task]:
     """What the other processes make of a file: all of it in one go, or its digest and then its parts."""
-    from traces.reader.cuts import digest, parts_of
+    from traces.reader.cuts import parts_of
+    from traces.reader.digest import digest
 
     parts = parts_of(path, _cores() - spared_cores)
     if len(parts) > 1:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, Protocol
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -57,7 +58,13 @@ def _texts(tables: Tables, values: Sequence[Any]) -> Int32Array:
 
 
 def _raw(args: Sequence[Args], field: str) -> list[bytes]:
-    return list(map(bytes, map(attrgetter(field), args)))
+    return _copied(map(attrgetter(field), args)) if args else []
+
+
+def _copied(texts: Iterable[msgspec.Raw]) -> list[bytes]:
+    """Pieces of JSON, at least one, as bytes of their own."""
+    # One by one it takes twice as long. No JSON holds a zero byte.
+    return b"\0".join(texts).split(b"\0")
 
 
 def _args(events: Sequence[Event]) -> list[Args]:
@@ -105,7 +112,7 @@ def _extent(tables: Tables, args: Sequence[Args]) -> dict[str, npt.NDArray[Any]]
         values = list(map(attrgetter(column), args))
         # CUDA's calls state none: a million of them need no copy of nothing.
         absent = set(map(id, values)) == {id(ABSENT)}
-        part[column] = np.full(len(args), -1, dtype=np.int32) if absent else _texts(tables, list(map(bytes, values)))
+        part[column] = np.full(len(args), -1, dtype=np.int32) if absent else _texts(tables, _copied(values))
     return part
 
 

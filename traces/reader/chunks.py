@@ -81,11 +81,10 @@ class Chunks(Generic[Item]):
         ended = False
         # Where an event is longer than a block, twice as much is looked at each time: its cost stays linear.
         while more := self._more(min(len(buffer), limits.MAX_EVENT_BYTES - len(buffer))):
-            buffer += more
-            events, used, ended = self._front(buffer)
+            events, used, ended = self._front(buffer, more)
             if events:
                 yield from self._given(events)
-            buffer = buffer[used:]
+            buffer = buffer[used:] + more[max(used - len(buffer), 0) :]
             self._offset += used
             if ended:
                 break
@@ -219,8 +218,13 @@ class Chunks(Generic[Item]):
         yield self._rest
         yield from self._blocks
 
-    def _front(self, buffer: bytes) -> tuple[list[Item], int, bool]:
-        """Decodes whole events from the front: (events, bytes used, whether the array ended)."""
+    def _front(self, before: bytes, text: bytes) -> tuple[list[Item], int, bool]:
+        """Decodes whole events of what was left and a block behind it: (events, bytes used, whether the array ended)."""
+        cut = next(_boundaries(text), None)
+        events = None if cut is None else self._try(text, cut, before)
+        if cut is not None and events is not None:
+            return events, len(before) + cut, False
+        buffer = before + text
         for cut in _boundaries(buffer):
             events = self._try(buffer, cut)
             if events is not None:
@@ -259,20 +263,27 @@ class Chunks(Generic[Item]):
         ).run()
         return result.events, result.used, result.ended
 
-    def _try(self, text: bytes, end: int) -> list[Item] | None:
-        gap = _GAP.match(text, 0, end)
-        start = gap.end() if gap else 0
+    def _try(self, text: bytes, end: int, before: bytes = b"") -> list[Item] | None:
+        """The events of what was left before a text and of the text up to an end, if all of it is whole events."""
+        first = _gap(before, len(before))
+        start = 0 if first < len(before) else _gap(text, end)
         while end > start and text[end - 1] in _GAP_BYTES:
             end -= 1
-        # One copy instead of three: the text is megabytes.
-        array = b"".join((b"[", memoryview(text)[start:end], b"]"))
-        place = self._events, self._offset + start
+        # One copy: the text is megabytes.
+        array = b"".join((b"[", memoryview(before)[first:], memoryview(text)[start:end], b"]"))
+        place = self._events, self._offset + first + start
         try:
             events = self._shape.many(array, place)
         except FAILURES:
             return None
         self.places.add(*place)
         return events
+
+
+def _gap(text: bytes, end: int) -> int:
+    """Length of what stands between two events, at the beginning of a text."""
+    gap = _GAP.match(text, 0, end)
+    return gap.end() if gap else 0
 
 
 def _begins_trace(text: bytes) -> bool:

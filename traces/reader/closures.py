@@ -21,9 +21,11 @@ def updates_only(annotations: pd.DataFrame, ops: pd.DataFrame) -> pd.DataFrame:
         ops: Operators; a backward pass may run on any thread of the process.
     """
     steps = np.flatnonzero((annotations["kind"] == "optimizer_step").to_numpy())
-    names = ops["name"].cat.categories
-    nodes = ops[ops["name"].isin([name for name in names if is_backward_node(str(name))])]
-    if not len(steps) or not len(nodes):
+    if not len(steps):
+        return annotations
+    backward = np.array([is_backward_node(str(name)) for name in ops["name"].cat.categories], dtype=bool)
+    nodes = ops.loc[backward[ops["name"].cat.codes], ["process", "start_ns", "end_ns"]]
+    if not len(nodes):
         return annotations
     start = annotations["start_ns"].to_numpy().copy()
     end = annotations["end_ns"].to_numpy()

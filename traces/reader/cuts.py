@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from pathlib import Path
 
@@ -16,7 +15,6 @@ _LEAST_BYTES = 48 << 20
 _SEARCHED_BYTES = 1 << 20
 # More would wait for the disk, or for whoever puts their parts together.
 _MOST_PARTS = 8
-_BLOCK_BYTES = 4 << 20
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -55,12 +53,3 @@ def parts_of(path: Path, most: int) -> tuple[Part, ...]:
                 if match := _CUT.search(file.read(_SEARCHED_BYTES)):
                     cuts.append(size * number // count + match.end())
     return tuple(Part(path, begin, end) for begin, end in zip([0, *cuts], [*cuts, None], strict=True))
-
-
-def digest(path: Path) -> str:
-    """SHA-256 of a file."""
-    found = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(_BLOCK_BYTES):
-            found.update(block)
-    return found.hexdigest()

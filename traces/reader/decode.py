@@ -90,11 +90,12 @@ def decode(path: Path, progress: Progress, strict: bool, several: bool) -> Decod
                 documents.append(found)
         for _ in chunks.rest():  # for the digest
             pass
+        sha256 = source.sha256
     if not (several and _tell_apart(documents)):
         del documents[1:]
     if followed and len(documents) == 1 and not repairs.count("several-documents"):
         repairs.add("several-documents", rest_offset, detail=" (give every rank its own file)")
-    return Decoded(source.name, source.sha256, source.size_bytes, tuple(source.notes), tuple(documents))
+    return Decoded(source.name, sha256, source.size_bytes, tuple(source.notes), tuple(documents))
 
 
 def _tell_apart(documents: list[Document]) -> bool:

@@ -248,15 +248,17 @@ class FrameBuilder:
     def _memory(self) -> dict[str, Any]:
         raw = self.tables[Kind.MEMORY]
         # Other instant events (`Iteration Start`, `Record Window End`) share the phase.
-        keep = (self._names[raw["name"]] == "[memory]") if raw else None
+        keep = np.isin(raw["name"], np.flatnonzero(self._names == "[memory]")) if raw else None
         table, shared = self._base(Kind.MEMORY, keep)
-        device_id = pd.Series(nullable(table, "device_id"))
+        if "device_id" in table:
+            # The host's memory has none; -1 stands for it.
+            table["device_id_known"] = table["device_id_known"].astype(bool) & (table["device_id"] >= 0)
         return shared | {
             "delta_bytes": nullable(table, "delta"),
             "allocated_bytes": nullable(table, "allocated"),
             "reserved_bytes": nullable(table, "reserved"),
             "device_type": nullable(table, "device_type"),
-            "device_id": device_id.mask(device_id < 0).array,
+            "device_id": nullable(table, "device_id"),
         }
 
     def _steps(self) -> pd.DataFrame:

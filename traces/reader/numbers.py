@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from decimal import Decimal, InvalidOperation
+from itertools import compress, repeat
+from operator import is_not
 from typing import Any
 
 import numpy as np
@@ -77,24 +80,16 @@ def integers(values: Sequence[Any]) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
     Ids up to 64 bits keep their identity: an unsigned one beyond int64 is stored as the int64 of the same bits, so
     equal ids stay equal and different ones different. Never through float64, which merges neighbours above 2**53.
     """
-    try:
+    with suppress(TypeError, OverflowError, ValueError):
         return np.array(values, dtype=np.int64), np.ones(len(values), dtype=bool)
-    except (TypeError, OverflowError, ValueError):
-        pass  # not all of them are numbers
-    missing = values.count(None)
-    if missing == len(values):
-        return np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=bool)
-    if missing:
-        known = np.array([value is not None for value in values], dtype=bool)
-        filled: Sequence[Any] = [0 if value is None else value for value in values]
-    else:
-        known, filled = np.ones(len(values), dtype=bool), values
-    try:
-        return np.array(filled, dtype=np.int64), known
-    except (OverflowError, TypeError, ValueError):
-        parsed = [_integer(value) for value in values]
-        known = np.array([value is not None for value in parsed], dtype=bool)
-        return np.array([0 if value is None else value for value in parsed], dtype=np.int64), known
+    known = np.fromiter(map(is_not, values, repeat(None)), dtype=bool, count=len(values))
+    ids = np.zeros(len(values), dtype=np.int64)
+    with suppress(TypeError, OverflowError, ValueError):
+        ids[known] = np.array(list(compress(values, known.tolist())), dtype=np.int64)
+        return ids, known
+    parsed = [_integer(value) for value in values]
+    known = np.array([value is not None for value in parsed], dtype=bool)
+    return np.array([0 if value is None else value for value in parsed], dtype=np.int64), known
 
 
 def _integer(value: Any) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -29,6 +30,7 @@ from traces.trace import Capability, Meta, Trace
 
 # What `decode` does, wherever it is done: (path, progress, strict, several) to what the file holds.
 Decode = Callable[[Path, Progress, bool, bool], Decoded]
+_LETTER, _DIGIT = re.compile("[A-Za-z]"), re.compile("[0-9]")
 # Frames whose events come from work, not from marks around it.
 _WORK = ("steps", "ops", "runtime", "kernels", "copies", "python")
 
@@ -99,7 +101,7 @@ def _trace(path: Path, decoded: Decoded, document: Document) -> Trace:
     cut = bool(document.repairs.count("truncated"))
     marks = builder.tables.events_by_start(Kind.STEP) if cut else {}
     frames = builder.frames()
-    frames["runtime"] = single_calls(frames["runtime"], _linked(frames))
+    frames["runtime"] = single_calls(frames["runtime"], [frames["kernels"], frames["copies"]])
     frames["annotations"] = updates_only(frames["annotations"], frames["ops"])
     if not any(len(frame) for name, frame in frames.items() if name != "threads"):
         raise not_from_torch(decoded.name, columns)
@@ -140,12 +142,6 @@ def _place(path: Path, document: Document) -> None:
         return
     with suppress(UnreadableTraceError), Source(path, silent, Repairs(path.name)) as source:
         document.repairs.place(offsets(source.blocks(), document.places, events))
-
-
-def _linked(frames: dict[str, pd.DataFrame]) -> npt.NDArray[np.bool_]:
-    """Whether device work states a call's correlation, per runtime call."""
-    stated = pd.concat([frames[name]["correlation"].dropna() for name in ("kernels", "copies")])
-    return frames["runtime"]["correlation"].isin(stated).to_numpy(dtype=bool)
 
 
 def _whole_steps(frames: dict[str, pd.DataFrame], marks: dict[int, int], repairs: Repairs) -> pd.DataFrame:
@@ -194,7 +190,7 @@ def _capabilities(frames: dict[str, pd.DataFrame]) -> frozenset[Capability]:
         found.add(Capability.HOST_OPS)
     if len(kernels) or len(frames["copies"]):
         found.add(Capability.DEVICE)
-    if len(kernels) and kernels["correlation"].isin(runtime["correlation"].dropna()).any():
+    if np.isin(_stated(kernels["correlation"]), _stated(runtime["correlation"])).any():
         found.add(Capability.LAUNCHES)
     if len(frames["steps"]):
         found.add(Capability.STEPS)
@@ -211,4 +207,9 @@ def _says_shapes(ops: pd.DataFrame) -> bool:
     """Whether any op states a shape or a type; torch 1.8 writes empty lists where nothing was recorded."""
     types = ops["input_types"].cat.categories
     dims = ops["input_dims"].cat.categories
-    return any(any(c.isalpha() for c in text) for text in types) or any(any(c.isdigit() for c in text) for text in dims)
+    return any(map(_LETTER.search, types)) or any(map(_DIGIT.search, dims))
+
+
+def _stated(ids: pd.Series) -> npt.NDArray[np.int64]:
+    """Those that are there."""
+    return ids.dropna().to_numpy(dtype=np.int64)

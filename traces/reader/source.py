@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from traces.errors import UnreadableTraceError
 from traces.progress import Progress
 from traces.reader import limits, sniff
+from traces.reader.digest import DigestBeside
 from traces.reader.encoding import encoding_of, to_utf8
 from traces.reader.inflate import inflate, is_compressed
 from traces.reader.repairs import Repairs
 
-# Read and hashed at once: each time costs the other thread a wait for the interpreter's lock.
+# Hashed and inflated at once: each time costs the other thread a wait for the interpreter's lock.
 BLOCK_BYTES = 4 << 20
 # Given out at once: its text and what it is decoded into stay in the processor's cache (a quarter of all time, on 35 MB).
 PIECE_BYTES = 512 << 10
@@ -39,11 +40,10 @@ class Source:
         self._path = path
         self._progress = progress
         self._repairs = repairs
-        self._digest = hashlib.sha256()
-        self._reader: _DigestingReader | None = None
         self._expected = 0
         self._file = self._open()
-        # Reading, hashing and inflating release the interpreter's lock: they run one block ahead, on another core.
+        self._reader = _Reader(self._file)
+        self._beside: DigestBeside | None = None
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="trace-source")
 
     def _open(self) -> IO[bytes]:
@@ -66,54 +66,67 @@ class Source:
 
     def blocks(self) -> Iterator[bytes]:
         """The uncompressed text as UTF-8, in order."""
-        return to_utf8(_pieces(self._ahead(self._raw_blocks())), self.notes)
+        return to_utf8(self._text(), self.notes)
+
+    def _text(self) -> Iterator[bytes]:
+        """The text as it is encoded."""
+        packed, is_file = is_compressed(self._reader.peek(sniff.HEAD_BYTES)), self._path.is_file()
+        if packed:
+            blocks = self._sound(_gathered(inflate(self.name, self._reader, self._repairs)), packed=True)
+            # A thread that waits for a pipe could not be interrupted.
+            blocks = self._ahead(blocks) if is_file else blocks
+        else:
+            blocks = self._sound(self._plain(beside=is_file), packed=False)
+        for block in blocks:
+            position = self._reader.position
+            self._progress("reading", position, max(self._expected, position) if self._expected else 0)
+            for start in range(0, len(block), PIECE_BYTES):
+                yield block[start : start + PIECE_BYTES]
+
+    def _plain(self, *, beside: bool) -> Iterator[bytes]:
+        if beside:
+            # It runs ahead of what is read here, on another core: the bytes are in memory when they are wanted.
+            self._beside = DigestBeside(self._path)
+            self._reader.hashes = False
+        return iter(lambda: self._reader.read(min(PIECE_BYTES, BLOCK_BYTES)), b"")
 
     def _ahead(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
-        if not self._path.is_file():
-            # A thread that waits for a pipe could not be interrupted.
-            for piece in blocks:
-                self._tell()
-                yield piece
-            return
+        """The same, one block ahead on another core: reading, hashing and inflating release the interpreter's lock."""
         following = self._pool.submit(next, blocks, None)
         while (block := following.result()) is not None:
-            self._tell()
             following = self._pool.submit(next, blocks, None)
             yield block
 
-    def _tell(self) -> None:
-        position = self._reader.position if self._reader else 0
-        self._progress("reading", position, max(self._expected, position) if self._expected else 0)
+    def _sound(self, blocks: Iterable[bytes], *, packed: bool) -> Iterator[bytes]:
+        """The same, unless they are no text, or too much of it."""
+        expanded = 0
+        for block in blocks:
+            if not expanded:
+                self._refuse_other_formats(block)
+            expanded += len(block)
+            if packed:
+                limits.check_expansion(self.name, self._reader.position, expanded)
+            yield block
+        if not expanded:
+            raise self._empty()
+        while self._reader.read(BLOCK_BYTES):  # what stands behind the last compressed part, for the digest
+            pass
 
-    def _raw_blocks(self) -> Iterator[bytes]:
-        reader = self._reader = _DigestingReader(self._file, self._digest)
-        yield from self._checked(reader, reader.peek(sniff.HEAD_BYTES))
-        reader.drain()
+    def _refuse_other_formats(self, block: bytes) -> None:
+        if not block.strip(_NOTHING):
+            raise self._empty()
+        if encoding_of(block) is None:
+            sniff.refuse_other_formats(self.name, block[: sniff.HEAD_BYTES])
 
     def __enter__(self) -> Source:
         return self
 
     def __exit__(self, *exception: object) -> None:
         self._pool.shutdown(cancel_futures=True)
+        if self._beside:
+            self._beside.stop()
         if self._path != STDIN:
             self._file.close()
-
-    def _checked(self, reader: _DigestingReader, head: bytes) -> Iterator[bytes]:
-        packed = is_compressed(head)
-        if not packed and not head.strip(_NOTHING):
-            raise self._empty()
-        blocks = inflate(self.name, reader, self._repairs) if packed else iter(lambda: reader.read(BLOCK_BYTES), b"")
-        expanded = 0
-        for block in _gathered(blocks):
-            if not expanded and encoding_of(block) is None:
-                sniff.refuse_other_formats(self.name, block[: sniff.HEAD_BYTES])
-            expanded += len(block)
-            if packed:
-                limits.check_expansion(self.name, reader.position, expanded)
-            yield block
-
-        if not expanded:
-            raise self._empty()
 
     def _empty(self) -> UnreadableTraceError:
         return UnreadableTraceError(
@@ -126,22 +139,15 @@ class Source:
     @property
     def size_bytes(self) -> int:
         """Bytes on disk, or what the standard input gave."""
-        return self._expected or (self._reader.position if self._reader else 0)
+        return self._expected or self._reader.position
 
     @property
     def sha256(self) -> str:
-        """Digest of the bytes on disk; complete once `blocks` is exhausted."""
-        return self._digest.hexdigest()
+        """Digest of the bytes on disk; complete once `blocks` is exhausted, and before this is left."""
+        return self._beside.result() if self._beside else self._reader.digest.hexdigest()
 
 
-def _pieces(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """The same text in smaller blocks."""
-    for block in blocks:
-        for start in range(0, len(block), PIECE_BYTES):
-            yield block[start : start + PIECE_BYTES]
-
-
-def _gathered(blocks: Iterator[bytes]) -> Iterator[bytes]:
+def _gathered(blocks: Iterable[bytes]) -> Iterator[bytes]:
     """Blocks of about `BLOCK_BYTES`: decoders give out small ones, and each costs the work at its edges."""
     pieces: list[bytes] = []
     size = 0
@@ -155,28 +161,28 @@ def _gathered(blocks: Iterator[bytes]) -> Iterator[bytes]:
         yield b"".join(pieces)
 
 
-class _DigestingReader:
-    """A file that hashes what is read from it, so that the trace is read from disk once."""
+class _Reader:
+    """A file that hashes what is read from it, unless another does."""
 
-    def __init__(self, file: IO[bytes], digest: Any) -> None:
+    def __init__(self, file: IO[bytes]) -> None:
         self._file = file
-        self._digest = digest
-        self._ahead = b""
+        self._peeked = b""
+        self.digest = hashlib.sha256()
+        self.hashes = True
         self.position = 0
 
     def peek(self, size: int) -> bytes:
-        self._ahead += self.read(size)
-        return self._ahead
+        """The next bytes, which are read again."""
+        self._peeked = self.read(size)
+        return self._peeked
 
     def read(self, size: int, /) -> bytes:
-        if self._ahead:
-            data, self._ahead = self._ahead, b""
+        """Up to `size` bytes; empty at the end."""
+        data, self._peeked = self._peeked[:size], self._peeked[size:]
+        if len(data) == size:
             return data
-        data = self._file.read(size)
-        self._digest.update(data)
-        self.position += len(data)
-        return data
-
-    def drain(self) -> None:
-        while self.read(BLOCK_BYTES):
-            pass
+        more = self._file.read(size - len(data))
+        if self.hashes:
+            self.digest.update(more)
+        self.position += len(more)
+        return data + more if data else more

@@ -67,6 +67,13 @@ def test_large_ids_stay_apart() -> None:
     assert result[3] == -1
 
 
+@pytest.mark.parametrize("beside", [[], [None], [1.5], [None, 1.5]])
+def test_neighbours_stay_apart_beside_fractions_and_nothing(beside: list[float | None]) -> None:
+    result, known = integers([2**53, 2**53 + 1, *beside])
+    assert result[:2].tolist() == [2**53, 2**53 + 1]
+    assert known.tolist() == [True, True, *(value is not None for value in beside)]
+
+
 @pytest.mark.parametrize("beside", [7, 2**64 - 1])
 def test_an_id_that_is_no_number_is_missing(beside: int) -> None:
     result, known = integers([beside, float("nan"), float("inf")])

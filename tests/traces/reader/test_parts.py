@@ -13,8 +13,9 @@ import pytest
 
 from traces.progress import silent
 from traces.reader import cuts
-from traces.reader.cuts import Part, digest, parts_of
+from traces.reader.cuts import Part, parts_of
 from traces.reader.decode import Decoded, decode
+from traces.reader.digest import digest
 from traces.reader.parts import decode_part, joined
 from traces.reader.read import read
 from traces.trace import Trace
