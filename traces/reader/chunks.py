@@ -16,6 +16,7 @@ import msgspec
 
 from traces.errors import UnreadableTraceError
 from traces.reader import limits, sniff
+from traces.reader.boundaries import CUTS_TRIED, GAP_BYTES, boundaries, gap
 from traces.reader.mend import mend
 from traces.reader.nesting import object_end
 from traces.reader.places import Places
@@ -25,14 +26,10 @@ from traces.reader.shapes import FAILURES, Item, Shape
 
 _ARRAY = re.compile(rb'"traceEvents"\s*:\s*\[')
 _ARRAY_END = re.compile(rb'\]\s*(?=,\s*"|\}|\Z)')
-# Places tried before a block counts as damaged: each costs one decode up to the defect.
-_CUTS_TRIED = 3
 _SPACE = b" \t\r\n"
 _NOTHING = _SPACE + b"\0"
 # A second document shows its list of events within this distance, or is none.
 _LOOKED_AT = 8 << 20
-_GAP = re.compile(rb"[\s,]*")
-_GAP_BYTES = b", \t\r\n"
 
 
 class Chunks(Generic[Item]):
@@ -220,12 +217,12 @@ class Chunks(Generic[Item]):
 
     def _front(self, before: bytes, text: bytes) -> tuple[list[Item], int, bool]:
         """Decodes whole events of what was left and a block behind it: (events, bytes used, whether the array ended)."""
-        cut = next(_boundaries(text), None)
+        cut = next(boundaries(text), None)
         events = None if cut is None else self._try(text, cut, before)
         if cut is not None and events is not None:
             return events, len(before) + cut, False
         buffer = before + text
-        for cut in _boundaries(buffer):
+        for cut in boundaries(buffer):
             events = self._try(buffer, cut)
             if events is not None:
                 return events, cut, False
@@ -239,7 +236,7 @@ class Chunks(Generic[Item]):
             if events is not None:
                 return events, len(buffer)
         else:
-            for match in reversed(list(_ARRAY_END.finditer(buffer))[-_CUTS_TRIED * 4 :]):
+            for match in reversed(list(_ARRAY_END.finditer(buffer))[-CUTS_TRIED * 4 :]):
                 events = self._try(buffer, match.start())
                 if events is not None:
                     return events, match.start() + 1
@@ -265,9 +262,9 @@ class Chunks(Generic[Item]):
 
     def _try(self, text: bytes, end: int, before: bytes = b"") -> list[Item] | None:
         """The events of what was left before a text and of the text up to an end, if all of it is whole events."""
-        first = _gap(before, len(before))
-        start = 0 if first < len(before) else _gap(text, end)
-        while end > start and text[end - 1] in _GAP_BYTES:
+        first = gap(before, len(before))
+        start = 0 if first < len(before) else gap(text, end)
+        while end > start and text[end - 1] in GAP_BYTES:
             end -= 1
         # One copy: the text is megabytes.
         array = b"".join((b"[", memoryview(before)[first:], memoryview(text)[start:end], b"]"))
@@ -280,30 +277,6 @@ class Chunks(Generic[Item]):
         return events
 
 
-def _gap(text: bytes, end: int) -> int:
-    """Length of what stands between two events, at the beginning of a text."""
-    gap = _GAP.match(text, 0, end)
-    return gap.end() if gap else 0
-
-
 def _begins_trace(text: bytes) -> bool:
     """Whether a document with events begins here, or somewhere behind its metadata."""
     return _ARRAY.search(text) is not None or (text.startswith(b"[") and b'"ph"' in text[:4096])
-
-
-def _boundaries(buffer: bytes) -> Iterator[int]:
-    """Places between two events, from the right: just after a `}` that is followed by `,` and `{`."""
-    end = len(buffer)
-    found = 0
-    while found < _CUTS_TRIED:
-        brace = buffer.rfind(b"{", 0, end)
-        if brace < 0:
-            return
-        end = brace
-        before = buffer[max(brace - 64, 0) : brace].rstrip()
-        if not before.endswith(b","):
-            continue
-        before = before[:-1].rstrip()
-        if before.endswith(b"}"):
-            found += 1
-            yield max(brace - 64, 0) + len(before)

@@ -1,0 +1,36 @@
+"""Where one event ends and the next begins, as far as text shows it without being decoded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+# Places tried before a block counts as damaged: each costs one decode up to the defect.
+CUTS_TRIED = 3
+# What stands between two events.
+GAP_BYTES = b", \t\r\n"
+_GAP = re.compile(rb"[\s,]*")
+
+
+def gap(text: bytes, end: int) -> int:
+    """Length of what stands between two events, at the beginning of a text."""
+    found = _GAP.match(text, 0, end)
+    return found.end() if found else 0
+
+
+def boundaries(buffer: bytes) -> Iterator[int]:
+    """Places between two events, from the right: just after a `}` that is followed by `,` and `{`."""
+    end = len(buffer)
+    found = 0
+    while found < CUTS_TRIED:
+        brace = buffer.rfind(b"{", 0, end)
+        if brace < 0:
+            return
+        end = brace
+        before = buffer[max(brace - 64, 0) : brace].rstrip()
+        if not before.endswith(b","):
+            continue
+        before = before[:-1].rstrip()
+        if before.endswith(b"}"):
+            found += 1
+            yield max(brace - 64, 0) + len(before)
