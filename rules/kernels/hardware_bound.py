@@ -38,7 +38,8 @@ None from removing waits: there are hardly any.
 
 ## When it is wrong
 A kernel that runs is not a kernel that uses the device well: small grids and poor tiling look busy too (KE001). Kernels
-whose name says nothing of tensor cores count as not using them.
+whose name says nothing of tensor cores count as not using them; where no kernel's name says what it computes, the rule
+cannot tell.
 
 ## Thresholds
 - `min_compute_ratio`: share of the used steps in which the device computes.
@@ -54,7 +55,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, Severity, clear, not_applicable
+from analyzer.finding import (
+    Advice,
+    Bar,
+    Bars,
+    Confidence,
+    Finding,
+    Outcome,
+    Saving,
+    Severity,
+    cannot_tell,
+    clear,
+    not_applicable,
+)
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
 from rules.changes import accumulate_gradients, memory_limits_the_batch
@@ -85,12 +98,14 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     busy, work = facts.ratio(computing), facts.matrix_work
     matrix = work.matrix_ns / computing
     fast = share(work.tensor_core_ratio)
+    if busy < limits["min_compute_ratio"]:
+        yield clear(f"the device computes for {share(busy)} of the step, below {share(limits['min_compute_ratio'])}")
+        return
+    if facts.kernels.is_family("other").all():
+        yield cannot_tell("the names of this device's kernels do not say what they compute")
+        return
     measured = f"{share(busy)} of the step, {share(matrix)} of it matrix work, {fast} of that on tensor cores"
-    if (
-        busy < limits["min_compute_ratio"]
-        or matrix < limits["min_matrix_ratio"]
-        or work.tensor_core_ratio < limits["min_tensor_core_ratio"]
-    ):
+    if matrix < limits["min_matrix_ratio"] or work.tensor_core_ratio < limits["min_tensor_core_ratio"]:
         yield clear(f"the device computes for {measured}: software has something left")
         return
     yield Finding(

@@ -76,6 +76,16 @@ def test_quiet_when_the_step_waits() -> None:
     assert run(RULE, world(other=0)).state is State.CLEAR
 
 
+def test_kernels_whose_names_say_nothing_leave_it_open() -> None:
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 100_000
+        builder.step(number, at, 100_000).launch(
+            at + 1, kernel_start=at + 20, kernel_dur=97_000, name="fused_job_7", op="aten::mm"
+        )
+    assert run(RULE, builder).state is State.CANNOT_TELL
+
+
 def test_not_applicable_without_a_device() -> None:
     builder = TraceBuilder(None)
     builder.step(0, 0, 1_000).op("aten::linear", 0, 900)
