@@ -36,6 +36,7 @@ def trace_info(facts: Facts) -> doc.TraceInfo:
             excluded=_excluded(frame),
             noun="request" if facts.steps.requests else "step",
         ),
+        notes=facts.trace.notes,
     )
 
 

@@ -58,7 +58,7 @@ class Steps(Document, frozen=True, kw_only=True):
 
 
 class TraceInfo(Document, frozen=True, kw_only=True):
-    """The input. `name` is a file name without folders; `bytes` its size on disk."""
+    """The input. `name` is a file name without folders; `bytes` its size on disk; `notes` are sentences on how it is written."""
 
     name: str
     sha256: str
@@ -69,6 +69,7 @@ class TraceInfo(Document, frozen=True, kw_only=True):
     versions: Versions
     profiler: ProfilerOptions
     steps: Steps
+    notes: tuple[str, ...] = ()
 
 
 class Reason(Document, frozen=True, kw_only=True):

@@ -136,6 +136,7 @@ def environment(analysis: Analysis) -> Iterator[tuple[str, str]]:
         yield "Launch lead", f"{duration(summary.launch_lead_ns_median)} in the median: how far the host runs ahead"
     if len(trace.ranks) > 1:
         yield "Ranks", str(len(trace.ranks))
+    yield from (("Note", note) for note in trace.notes)
     yield "Digest", f"sha256 {trace.sha256}"
 
 

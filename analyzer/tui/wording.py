@@ -102,6 +102,7 @@ def banners(analysis: Analysis) -> list[str]:
         lines += [f"{reason.code or ''} {line(reason.message)}".strip() for reason in analysis.trust.reasons]
     lines += [f"Repaired {line(mended(repair))}" for repair in analysis.repairs]
     lines += [line(total) for total in set_aside(analysis)]
+    lines += [f"Note: {line(note)}" for note in analysis.trace.notes]
     return lines
 
 

@@ -9,6 +9,7 @@ before and after the array is metadata.
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from typing import Any, Generic
 
@@ -27,7 +28,7 @@ from traces.reader.shapes import FAILURES, Item, Shape
 _ARRAY = re.compile(rb'"traceEvents"\s*:\s*\[')
 _ARRAY_END = re.compile(rb'\]\s*(?=,\s*"|\}|\Z)')
 _SPACE = b" \t\r\n"
-_NOTHING = _SPACE + b"\0"
+_NOTHING = _SPACE + b"\0" + BOM_UTF8
 # A second document shows its list of events within this distance, or is none.
 _LOOKED_AT = 8 << 20
 
@@ -115,14 +116,14 @@ class Chunks(Generic[Item]):
         buffer = b""
         while more := self._more(len(buffer)):
             buffer += more
-            text = buffer.lstrip(_SPACE)
+            text = buffer.removeprefix(BOM_UTF8).lstrip(_SPACE)
             if text.startswith(b"["):
                 self.bare_list = True
                 self._offset += len(buffer) - len(text) + 1
                 return text[1:]
             match = _ARRAY.search(buffer)
             if match:
-                self._metadata(buffer[: match.start()].rstrip().rstrip(b",") + b"}")
+                self._metadata(buffer[len(buffer) - len(text) : match.start()].rstrip().rstrip(b",") + b"}")
                 self._offset += match.end()
                 return buffer[match.end() :]
             if (text and not text.startswith(b"{")) or len(buffer) > limits.MAX_METADATA_BYTES:
@@ -130,7 +131,7 @@ class Chunks(Generic[Item]):
         raise self._not_a_trace(buffer)
 
     def _not_a_trace(self, buffer: bytes) -> UnreadableTraceError:
-        start = buffer.lstrip()[:4096]
+        start = buffer.removeprefix(BOM_UTF8).lstrip()[:4096]
         fix = "export it with prof.export_chrome_trace(...), or record one with `advisor collect`"
         if not start.startswith(b"{"):
             what = "is not a Chrome trace"

@@ -17,7 +17,9 @@ from traces.progress import Progress, event_counter
 from traces.reader import limits, memory_left
 from traces.reader.chunks import Chunks
 from traces.reader.columns import Columns
+from traces.reader.eventless import without_events
 from traces.reader.events import Event
+from traces.reader.kept import Kept
 from traces.reader.places import Places
 from traces.reader.repairs import Repairs
 from traces.reader.shapes import TypedEvents
@@ -51,6 +53,7 @@ class Decoded(msgspec.Struct, frozen=True):
         size_bytes: Bytes on disk.
         notes: What is worth knowing of its container.
         documents: The traces in it, at least one; several only where they are ranks.
+        kept: What a pipe gave, to be read again.
     """
 
     name: str
@@ -58,6 +61,7 @@ class Decoded(msgspec.Struct, frozen=True):
     size_bytes: int
     notes: tuple[str, ...]
     documents: tuple[Document, ...]
+    kept: Kept | None = None
 
 
 def decode(path: Path, progress: Progress, strict: bool, several: bool) -> Decoded:
@@ -95,7 +99,7 @@ def decode(path: Path, progress: Progress, strict: bool, several: bool) -> Decod
         del documents[1:]
     if followed and len(documents) == 1 and not repairs.count("several-documents"):
         repairs.add("several-documents", rest_offset, detail=" (give every rank its own file)")
-    return Decoded(source.name, sha256, source.size_bytes, tuple(source.notes), tuple(documents))
+    return Decoded(source.name, sha256, source.size_bytes, tuple(source.notes), tuple(documents), source.kept)
 
 
 def _tell_apart(documents: list[Document]) -> bool:
@@ -137,10 +141,5 @@ def decode_document(
         if collecting:
             gc.enable()
     if not columns.events:
-        raise UnreadableTraceError(
-            f"{name} holds no events",
-            where=name,
-            why="the profiler's schedule never reached its active steps, or the export came after they were cleared",
-            fix="record with schedule(wait=..., warmup=..., active=..., repeat=1) and export in on_trace_ready",
-        )
+        raise without_events(name, repairs)
     return Document(columns, repairs, chunks.top, chunks.bare_list, chunks.places), chunks

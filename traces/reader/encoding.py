@@ -6,9 +6,11 @@ import codecs
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
+COUNTED = "bytes are counted as in UTF-8"
+
 
 def to_utf8(blocks: Iterable[bytes], notes: list[str]) -> Iterator[bytes]:
-    """The blocks as UTF-8 without a byte order mark.
+    """The blocks as UTF-8; a byte order mark stays only where the text is UTF-8 already, whose bytes are counted.
 
     Args:
         blocks: Text in UTF-8, UTF-16 or UTF-32, with or without a mark.
@@ -22,10 +24,10 @@ def to_utf8(blocks: Iterable[bytes], notes: list[str]) -> Iterator[bytes]:
             break
     encoding = encoding_of(first)
     if encoding is None:
-        yield first.removeprefix(codecs.BOM_UTF8)
+        yield first
         yield from iterator
         return
-    notes.append(f"the file is written in {encoding.upper()}, as a shell's redirection may do")
+    notes.append(f"the file is written in {encoding.upper()}, as a shell's redirection may do; {COUNTED}")
     decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
     for block in chain([first], iterator):
         yield decoder.decode(block).lstrip("\ufeff").encode("utf-8", "replace")

@@ -16,14 +16,14 @@ from traces.errors import UnreadableTraceError
 from traces.reader import sniff
 from traces.reader.repairs import Repairs
 
-_zlib: Any = zlib
+ZLIB: Any = zlib
 _ZLIB_ERRORS: tuple[type[Exception], ...] = (zlib.error,)
 try:  # isal decompresses about twice as fast; the standard library does the same work where it has no build.
     from isal import isal_zlib
 except ImportError:
     pass
 else:
-    _zlib = isal_zlib
+    ZLIB = isal_zlib
     # Its stub declares the class as an instance.
     _ZLIB_ERRORS = (zlib.error, cast(type[Exception], isal_zlib.error))
 
@@ -104,7 +104,7 @@ def _gzip_member(pending: Pending, repairs: Repairs) -> Iterator[bytes]:
     if not _skip_header(pending):
         repairs.add("truncated-gzip")
         return
-    decoder = _zlib.decompressobj(-15)
+    decoder = ZLIB.decompressobj(-15)
     checksum = length = 0
     while not decoder.eof:
         piece = decoder.unconsumed_tail or pending.piece()
@@ -119,7 +119,7 @@ def _gzip_member(pending: Pending, repairs: Repairs) -> Iterator[bytes]:
             while pending.piece():
                 pass
             return
-        checksum = _zlib.crc32(text, checksum)
+        checksum = ZLIB.crc32(text, checksum)
         length += len(text)
         if text:
             yield text

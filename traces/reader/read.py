@@ -23,7 +23,7 @@ from traces.reader.frames import FrameBuilder
 from traces.reader.nested_calls import single_calls
 from traces.reader.places import offsets
 from traces.reader.repairs import Repairs
-from traces.reader.source import STDIN, Source
+from traces.reader.source import Source
 from traces.reader.strangers import notes_of, strangers
 from traces.reader.vocabulary import Kind
 from traces.trace import Capability, Meta, Trace
@@ -120,7 +120,7 @@ def _trace(path: Path, decoded: Decoded, document: Document) -> Trace:
         torch_before=(1, 13) if "Operator" in columns.seen_categories else None,
         top=top,
     )
-    _place(path, document)
+    _place(path, decoded, document)
     met = strangers(columns, frames)
     notes = decoded.notes + notes_of(met)
     if document.bare_list:
@@ -135,12 +135,12 @@ def _trace(path: Path, decoded: Decoded, document: Document) -> Trace:
     )
 
 
-def _place(path: Path, document: Document) -> None:
-    """Finds the bytes of what was mended in columns, which know events only; a pipe cannot be read again."""
+def _place(path: Path, decoded: Decoded, document: Document) -> None:
+    """Finds the bytes of what was mended in columns, which know events only."""
     events = document.repairs.unplaced()
-    if not events or path == STDIN or not path.is_file():
+    if not events or (decoded.kept and not decoded.kept.opened()):
         return
-    with suppress(UnreadableTraceError), Source(path, silent, Repairs(path.name)) as source:
+    with suppress(UnreadableTraceError), Source(path, silent, Repairs(path.name), decoded.kept) as source:
         document.repairs.place(offsets(source.blocks(), document.places, events))
 
 

@@ -23,7 +23,7 @@ MESSAGES = {
     "missing-bracket": "the list of events was not closed",
     "stray-text": "text between two events was left out",
     "trailing-comma": "a comma before a closing bracket was ignored",
-    "not-an-event": "something in the list of events was no event (null, a text, a number) and was left out",
+    "not-an-event": "something in the list of events was no event (null, a list, a text, a number) and was left out",
     "empty-event": "an event without any content was left out",
     "nested-too-deep": "an event was nested deeper than any real one and was left out",
     "invalid-escape": "a text held single backslashes, as in Windows paths; they were doubled",
@@ -73,7 +73,7 @@ class Repairs:
 
         Args:
             kind: A key of `MESSAGES`.
-            offset: Byte of the (first) one in the uncompressed text.
+            offset: Byte of the (first) one in the uncompressed text, as UTF-8.
             event: Its number in the file, from 0.
             count: How many.
             detail: Appended to the message of the first one.

@@ -13,8 +13,9 @@ from traces.errors import UnreadableTraceError
 from traces.progress import Progress
 from traces.reader import limits, sniff
 from traces.reader.digest import DigestBeside
-from traces.reader.encoding import encoding_of, to_utf8
+from traces.reader.encoding import COUNTED, encoding_of, to_utf8
 from traces.reader.inflate import inflate, is_compressed
+from traces.reader.kept import Kept
 from traces.reader.repairs import Repairs
 
 # Hashed and inflated at once: each time costs the other thread a wait for the interpreter's lock.
@@ -32,17 +33,19 @@ class Source:
         path: The file; `-` is the standard input.
         progress: Told (`reading`, bytes read from disk, bytes on disk or 0 where unknown) after each block.
         repairs: Where damage of the container is counted.
+        again: Read this instead of the file, for a second time; `kept` is what a pipe gave the first time.
     """
 
-    def __init__(self, path: Path, progress: Progress, repairs: Repairs) -> None:
+    def __init__(self, path: Path, progress: Progress, repairs: Repairs, again: Kept | None = None) -> None:
         self.name = "standard input" if path == STDIN else path.name
         self.notes: list[str] = []
         self._path = path
         self._progress = progress
         self._repairs = repairs
         self._expected = 0
-        self._file = self._open()
-        self._reader = _Reader(self._file)
+        self._file = (again.opened() if again else None) or self._open()
+        self.kept = Kept() if again is None and (path == STDIN or not path.is_file()) else None
+        self._reader = _Reader(self._file, self.kept)
         self._beside: DigestBeside | None = None
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="trace-source")
 
@@ -121,12 +124,16 @@ class Source:
     def __enter__(self) -> Source:
         return self
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._pool.shutdown(cancel_futures=True)
         if self._beside:
             self._beside.stop()
-        if self._path != STDIN:
+        if self._file is not sys.stdin.buffer:
             self._file.close()
+        if self.kept:
+            self.kept.close()
+        if self.notes and isinstance(error, UnreadableTraceError) and (error.where or "").startswith("byte"):
+            error.where = f"{error.where} ({COUNTED})"
 
     def _empty(self) -> UnreadableTraceError:
         return UnreadableTraceError(
@@ -162,10 +169,11 @@ def _gathered(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class _Reader:
-    """A file that hashes what is read from it, unless another does."""
+    """A file that hashes what is read from it, unless another does, and keeps what can be read but once."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes], kept: Kept | None) -> None:
         self._file = file
+        self._kept = kept
         self._peeked = b""
         self.digest = hashlib.sha256()
         self.hashes = True
@@ -184,5 +192,7 @@ class _Reader:
         more = self._file.read(size - len(data))
         if self.hashes:
             self.digest.update(more)
+        if self._kept:
+            self._kept.add(more)
         self.position += len(more)
         return data + more if data else more

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from traces.errors import UnreadableTraceError
 from traces.progress import Progress, silent
 from traces.reader.chunks import Chunks
+from traces.reader.eventless import without_events
 from traces.reader.repairs import Repairs
 from traces.reader.shapes import RawEvents
 from traces.reader.source import STDIN, Source
@@ -55,9 +55,7 @@ def write_mended(path: Path, output: Path, progress: Progress = silent, added: I
             for events in chunks:
                 writer.write(events)
             if not writer.events:
-                raise UnreadableTraceError(
-                    f"{source.name} holds no events", where=str(path), fix="record the trace again"
-                )
+                raise without_events(source.name, repairs)
             rest = iter(added)
             while batch := list(islice(rest, _AT_ONCE)):
                 writer.write(batch)

@@ -22,7 +22,7 @@ RECORD_AGAIN = (
 
 
 def lines(analysis: Analysis, style: Style) -> Iterator[str]:
-    """The reasons of the verdict and the repairs; nothing where all is well."""
+    """The reasons of the verdict, the repairs, and how the file is written where that is odd; nothing where all is well."""
     reasons = analysis.trust.reasons if analysis.trust.verdict != "unusable" else ()
     if reasons:
         yield style.paint("Trust", "title") + f"  {analysis.trust.verdict}"
@@ -39,6 +39,13 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
             yield f"  … {count(len(analysis.repairs) - _MOST, 'more kind', 'more kinds')} of repair"
         for total in wording.set_aside(analysis):
             yield from _item(total, style)
+    if analysis.trace.notes:
+        if reasons or analysis.repairs:
+            yield ""
+        yield style.paint("Notes", "title") + "  how the file is written"
+        yield ""
+        for note in analysis.trace.notes[:_MOST]:
+            yield from _item(note, style)
 
 
 def unusable_lines(analysis: Analysis, style: Style) -> Iterator[str]:

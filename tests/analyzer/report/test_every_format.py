@@ -85,3 +85,11 @@ def test_more_kinds_of_repair_than_are_listed_are_counted():
     assert "mended k11." in text
     assert "mended k12." not in text
     assert "2 more kinds of repair" in text
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html", "json"])
+def test_how_an_odd_file_is_written_is_said(form):
+    note = "the file is a bare list of events: device, rank and versions are not stated"
+    noted = analyses.example(trace=analyses.trace_info(notes=(note,)))
+    assert note in " ".join(formats.render(noted, form).split())
+    assert note not in " ".join(formats.render(analyses.example(), form).split())

@@ -166,6 +166,7 @@ async def test_an_unusable_trace_gives_reasons_instead_of_advice_and_exit_code_4
         (analyses.cpu_only, "This trace has no GPU events"),
         (analyses.no_steps, "the whole trace counts as one step"),
         (analyses.example, "PG002"),
+        (lambda: analyses.healthy(trace=analyses.trace_info(notes=("a bare list",))), "Note: a bare list"),
     ],
 )
 async def test_banners(app_for: MakeApp, make: Callable[[], Analysis], words: str) -> None:

@@ -262,7 +262,9 @@ def zipped() -> bytes:
         (b"[]", "t.json", "holds no events"),
         (b'{"traceEvents": []}', "t.json", "holds no events"),
         (b'{"traceEvents": [', "t.json", "holds no events"),
-        (b"[null, 5]", "t.json", "holds no events"),
+        (b"[null, 5]", "t.json", "(null, a list, a text, a number)"),
+        (b"[" * 100, "t.json", "(null, a list, a text, a number)"),
+        (b'{"traceEvents": [{"ph": "X", "na', "t.json", "the file ends before its last event"),
     ],
 )
 def test_what_is_no_trace_is_named(tmp_path: Path, content: bytes, name: str, expected: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import json
@@ -208,19 +209,87 @@ def test_a_second_trace_that_is_no_rank_says_where_it_begins(tmp_path: Path) -> 
     assert only(trace, "several-documents").first_offset == len(first) + 1
 
 
-def test_a_pipe_cannot_be_read_again_and_need_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def from_a_pipe(folder: Path, content: bytes) -> Trace:
+    pipe = folder / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(content,))
+    writer.start()
+    trace = read(pipe)
+    writer.join()
+    return trace
+
+
+@pytest.mark.parametrize("packed", [bytes, gzip.compress])
+def test_a_pipe_says_its_places_though_it_can_be_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: Callable[[bytes], bytes]
+) -> None:
     events = run()
     changed(dur=1e12)(events)
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text_of(events))))
-    repair = only(read(Path("-")), "absurd-duration")
+    text = text_of(events)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(packed(text))))
+    check(only(read(Path("-")), "absurd-duration"), text)
+    monkeypatch.setattr(
+        "sys.stdin", io.TextIOWrapper(io.BytesIO(packed(text) if packed is gzip.compress else text * 2))
+    )
+    first, *_ = read_every(Path("-"))
+    check({one.kind: one for one in first.repairs}["absurd-duration"], text)
+    check(only(from_a_pipe(tmp_path, packed(text)), "absurd-duration"), text)
+
+
+def test_of_a_pipe_that_gave_too_much_to_keep_the_event_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("traces.reader.kept._MOST_BYTES", 100)
+    monkeypatch.setattr("traces.reader.kept._FASTEST_LEVEL", 0)
+    monkeypatch.setattr(source, "BLOCK_BYTES", 1000)
+    events = run()
+    changed(dur=1e12)(events)
+    repair = only(from_a_pipe(tmp_path, text_of(events)), "absurd-duration")
     assert (repair.first_event, repair.first_offset) == (KERNEL, None)
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    writer = threading.Thread(target=pipe.write_bytes, args=(text_of(events),))
-    writer.start()
-    repair = only(read(pipe), "absurd-duration")
-    writer.join()
-    assert (repair.first_event, repair.first_offset) == (KERNEL, None)
+
+
+@pytest.mark.parametrize("kind", ["absurd-duration", "invalid-number"])
+@pytest.mark.parametrize("listed", [True, False])
+def test_bytes_behind_a_mark_are_those_of_the_file(tmp_path: Path, kind: str, listed: bool) -> None:
+    events = run()
+    changed(dur=1e12 if kind == "absurd-duration" else 8)(events)
+    events[KERNEL]["name"] = "§"
+    text = text_of(events)
+    if kind == "invalid-number":
+        text = text.replace(b'"\\u00a7"', b"NaN")
+    if listed:
+        text = b"[" + text.partition(b"[")[2].removesuffix(b"}")
+    text = codecs.BOM_UTF8 + text
+    check(only(read_text(tmp_path, text), kind), text)
+    with pytest.raises(UnreadableTraceError, match=f"event {KERNEL}"):
+        read_text(tmp_path, text, strict=True)
+
+
+def test_keys_before_the_events_are_read_behind_a_mark(tmp_path: Path) -> None:
+    trace = read_text(tmp_path, codecs.BOM_UTF8 + b"\r\n" + text_of(run()))
+    assert trace.meta.top == {"schemaVersion": 1}
+    assert trace.repairs == ()
+    (first, second) = read_every(_written(tmp_path, (codecs.BOM_UTF8 + text_of(run())) * 2))
+    assert (first.repairs, second.repairs) == ((), ())
+
+
+def _written(folder: Path, content: bytes) -> Path:
+    path = folder / "written.json"
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_bytes_of_a_text_in_utf_16_are_said_to_count_as_utf_8(tmp_path: Path, encoding: str) -> None:
+    events = run()
+    changed(dur=1e12)(events)
+    text = text_of(events)
+    trace = read_text(tmp_path, text.decode().encode(encoding))
+    check(only(trace, "absurd-duration"), text)
+    assert trace.notes[0].endswith("bytes are counted as in UTF-8")
+    damaged = text.replace(b'"dur": 8', b'"dur": NaN', 1)
+    with pytest.raises(UnreadableTraceError, match=r"where: byte [\d,]+, event \d+ \(bytes are counted as in UTF-8\)"):
+        read_text(tmp_path, damaged.decode().encode(encoding), strict=True)
 
 
 def test_a_sound_trace_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
