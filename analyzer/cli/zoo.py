@@ -58,6 +58,9 @@ def run(output: Path, only: tuple[str, ...] = (), timing: bool = True) -> tuple[
     Returns:
         The judgement, and what was skipped and why.
     """
+    from traces.collect.needs import check_installed
+
+    check_installed("the zoo")
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")
     from traces.collect.zoo import PRESETS
     from traces.collect.zoo.session import missing

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from traces.collect.glyphs import draw_digits
 from traces.collect.idx import is_whole_idx, write_idx
 from traces.errors import UsageError
 
@@ -81,6 +80,9 @@ def _holds_images(root: Path) -> bool:
 
 def _draw_into(root: Path, progress: Callable[[int, int, str], None]) -> None:
     """Draw beside `root`, then move into place: an interrupted drawing leaves nothing behind."""
+    # Here, so that a plain install can say what it lacks before it needs PIL.
+    from traces.collect.glyphs import draw_digits
+
     total = TRAIN_COUNT + TEST_COUNT
     root.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=root, prefix="drawing-") as scratch:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from traces.collect.config import CollectConfig
+from traces.collect.needs import check_installed
 from traces.collect.output import check_writable
-from traces.errors import UsageError
 
 Progress = Callable[[int, int, str], None]
 """Told (done, total, label), for a progress bar; silent while steps are measured."""
@@ -56,12 +55,7 @@ def collect(config: CollectConfig, progress: Progress | None = None, say: Say | 
             steps are too few for the schedule.
     """
     check_writable(config.output)
-    for package in ("torch", "torchvision"):
-        if importlib.util.find_spec(package) is None:
-            raise UsageError(
-                what=f"recording needs {package}, which is not installed here",
-                fix="pip install 'trace-advisor[collect]'",
-            )
+    check_installed("recording")
     # Without a GPU torch's profiler writes an ERROR line about that to stderr; it reads this once, at import.
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")
     from traces.collect.session import record_session

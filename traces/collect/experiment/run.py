@@ -5,7 +5,6 @@ In turns, because a machine that gets slower or faster meanwhile would make the 
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import time
@@ -21,6 +20,7 @@ from traces.collect.data import find_data
 from traces.collect.experiment.methods import METHODS, Method, Setup
 from traces.collect.experiment.result import MethodResult, Skipped
 from traces.collect.lost_worker import lost_workers_told
+from traces.collect.needs import RECORDING, check_installed
 from traces.collect.output import check_writable
 from traces.collect.run import Progress
 from traces.collect.window import MOST_STEPS
@@ -84,12 +84,7 @@ def run_experiment(config: ExperimentConfig, progress: Progress) -> Iterator[Met
     Raises:
         UsageError: torch or TensorBoard is missing, there is no such device, or nothing can be written.
     """
-    needed = ["torch", "torchvision"] + (["tensorboard"] if config.tensorboard else [])
-    for package in needed:
-        if importlib.util.find_spec(package) is None:
-            raise UsageError(
-                f"the experiment needs {package}, which is not installed here", fix=f"pip install {package}"
-            )
+    check_installed("the experiment", RECORDING + (("tensorboard",) if config.tensorboard else ()))
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")
     from traces.collect.experiment.training import Trainer, choose_device
 
