@@ -13,6 +13,7 @@ from analyzer.assemble import assemble
 from analyzer.deepen import deepen
 from analyzer.engine import judge, run_rules
 from analyzer.facts import Facts
+from analyzer.finding import Saving
 from analyzer.intervals import IntervalSet
 from analyzer.options import Options
 from analyzer.rule import Rule
@@ -34,11 +35,13 @@ class Explained(msgspec.Struct, frozen=True):
         analysis: The document.
         facts: The measurements; None where only the document is there (a report that is opened again).
         claims: For each finding of its own the time it explains, best finding first.
+        savings: What each finding claims, those that others explain among them.
     """
 
     analysis: Analysis
     facts: Facts | None = None
     claims: Mapping[str, IntervalSet] = msgspec.field(default_factory=dict)
+    savings: Mapping[str, Saving] = msgspec.field(default_factory=dict)
 
 
 def load_rules() -> tuple[Rule, ...]:
@@ -127,7 +130,8 @@ def explain_facts(facts: Facts, options: Options = _PLAIN, progress: Progress | 
         tell("looking deeper", 0, 1)
         analysis = deepen(analysis, facts.trace)
     claims = {item.identity: item.finding.saving.claims for item in judged if not item.explained_by}
-    return Explained(analysis, facts, claims if analysis.findings else {})
+    savings = {item.identity: item.finding.saving for item in judged}
+    return Explained(analysis, facts, claims if analysis.findings else {}, savings)
 
 
 def _disabled(rules: tuple[Rule, ...], options: Options) -> frozenset[str]:

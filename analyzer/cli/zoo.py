@@ -132,7 +132,7 @@ def _look(preset: Preset, output: Path, timing: bool, attempts: int) -> Score | 
     recorded = record_preset(preset, output, attempts)
     if recorded.disturbed:
         return recorded
-    analyses = [one.analysis for one in explain_job(recorded.paths).explained]
+    explained = explain_job(recorded.paths).explained
     remedy = next((other for other in PRESETS if other.name == preset.remedy), None)
-    timed = time_pair(preset, remedy, seconds=0.4) if timing and remedy else None
-    return judge(preset, analyses, timed)
+    timed = time_pair(preset, remedy, seconds=0.3) if timing and remedy else None
+    return judge(preset, explained, timed)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analyzer.analysis import CARD_RATIO, Analysis, SavingDocument
+from analyzer.analysis import CARD_RATIO, SavingDocument
+from analyzer.cli.zoo_chance import Estimate, bound_of, mean_of, noise_of
+from analyzer.explain import Explained
 
 if TYPE_CHECKING:
     from traces.collect.zoo.preset import Preset
@@ -18,10 +19,8 @@ if TYPE_CHECKING:
 
 LEAST = 0.95
 MOST_DISTURBED_RATIO = 0.1
-# What the same loop differs from itself on a shared machine even where the A/A timing shows less.
+# What the same loop differs from itself from one minute to the next, where its stretches of one minute differ less.
 LEAST_NOISE_RATIO = 0.03
-# A step twice as long as the median holds something that others do not; two of them have a spread.
-_STANDS_OUT, _LEAST_RARE = 2, 2
 # Symptoms without a saving of their own: they describe a trace, and are true of many presets.
 _DESCRIBING = frozenset({"ID002", "CP001", "CP002"})
 
@@ -35,36 +34,52 @@ class Score:
         right: Codes that had to fire and did.
         missed: Codes that had to fire and did not, with what the rule said instead.
         wrong: Codes that fired and should not have, with the share they claim.
-        bound_ratio: The largest saving that a right finding promises at most.
+        bound: The largest saving that a right finding promises at most; None where none is promised.
         timing: The preset against its remedy; None where none was measured.
         step_ns: Mean step of the trace.
-        bound_noise_ratio: Standard error of the bound where its cost falls in a few of the recorded steps.
     """
 
     name: str
     right: frozenset[str]
     missed: dict[str, str]
     wrong: dict[str, float]
-    bound_ratio: float | None
+    bound: Estimate | None
     timing: Timing | None
     step_ns: int
-    bound_noise_ratio: float = 0.0
+
+    @property
+    def bound_ratio(self) -> float | None:
+        """The bound as the report states it."""
+        return None if self.bound is None else self.bound.value
 
     @property
     def noise_ratio(self) -> float:
-        """What chance may do, as a share of the step: the A/A noise floor of the timing, and how little the bound is known."""
-        floor = max(self.timing.noise_ratio, LEAST_NOISE_RATIO) if self.timing else LEAST_NOISE_RATIO
-        return floor + self.bound_noise_ratio
+        """What chance may do, as a share of the step: how far the loops lie from themselves, and how little the bound is known."""
+        if self.timing is None:
+            return LEAST_NOISE_RATIO
+        chance = noise_of(mean_of(self.timing.rest_gains), self.bound or Estimate(0.0))
+        return math.hypot(LEAST_NOISE_RATIO, chance)
+
+    @property
+    def gain_ratio(self) -> float | None:
+        """Share of the step that the remedy saved; None where it was not timed."""
+        return mean_of(self.timing.gains).value if self.timing else None
+
+    @property
+    def rest_gain_ratio(self) -> float | None:
+        """The same with the rest of the step as it was in the preset."""
+        return mean_of(self.timing.rest_gains).value if self.timing else None
 
     @property
     def overshoots(self) -> bool:
         """Whether the remedy saved more than was said to be possible, by more than noise.
 
-        Of the gain with the rest of the step as it was: that it gets faster with caches to itself no trace shows.
+        Of the gain with the rest of the step as it was: that it gets faster with caches to itself no trace shows. Both are known
+        from few values: more than chance is what it does in one of a hundred looks.
         """
-        if self.timing is None or self.bound_ratio is None or not self.right:
+        if self.rest_gain_ratio is None or self.bound_ratio is None or not self.right:
             return False
-        return self.timing.rest_gain_ratio > self.bound_ratio + self.noise_ratio
+        return self.rest_gain_ratio > self.bound_ratio + self.noise_ratio
 
     @property
     def faulty(self) -> bool:
@@ -72,17 +87,21 @@ class Score:
         return bool(self.missed or self.wrong) or self.overshoots
 
 
-def judge(preset: Preset, analyses: Iterable[Analysis], timing: Timing | None) -> Score:
+def judge(preset: Preset, explained: Iterable[Explained], timing: Timing | None) -> Score:
     """Hold what was found in the traces of a preset (one, or one per rank) against what was planted."""
-    analyses = list(analyses)
+    explained = list(explained)
     found: dict[str, float] = {}
+    bounds: list[tuple[float, Explained, str]] = []
     reasons: dict[str, str] = {}
-    for analysis in analyses:
-        for check in analysis.checks:
+    for one in explained:
+        for check in one.analysis.checks:
             reasons[check.rule] = f"{check.state}: {check.reason}"
-        for finding in analysis.findings:
-            found[finding.rule] = max(found.get(finding.rule, 0.0), _bound(finding.saving))
-        for reason in analysis.trust.reasons:
+        for finding in one.analysis.findings:
+            ratio = _bound(finding.saving)
+            found[finding.rule] = max(found.get(finding.rule, 0.0), ratio)
+            if ratio > 0 and finding.rule in preset.fires:
+                bounds.append((ratio, one, finding.id))
+        for reason in one.analysis.trust.reasons:
             if reason.code:
                 found.setdefault(reason.code, 0.0)
     right = preset.fires & found.keys()
@@ -92,33 +111,26 @@ def judge(preset: Preset, analyses: Iterable[Analysis], timing: Timing | None) -
         for code, ratio in found.items()
         if code in preset.silent or (code not in expected and ratio >= CARD_RATIO)
     }
-    bounds = [found[code] for code in right if found[code] > 0]
     return Score(
         preset.name,
         right,
         {code: reasons.get(code, "no such rule") for code in preset.fires - right},
         wrong,
-        max(bounds, default=None),
+        _largest(bounds, preset.period),
         timing,
-        analyses[0].summary.step_ns.mean,
-        max(bounds, default=0.0) * rare_cost_error([row.dur_ns for row in analyses[0].steps if row.used]),
+        explained[0].analysis.summary.step_ns.mean,
     )
 
 
-def rare_cost_error(steps_ns: Sequence[int]) -> float:
-    """Relative standard error of the mean of what falls in few steps: three starts of workers do not tell what the next one takes.
+def _largest(bounds: list[tuple[float, Explained, str]], period: int) -> Estimate | None:
+    """The largest bound, with how well it is known."""
+    from traces.collect.recorder import UNPROFILED_STEPS
 
-    Args:
-        steps_ns: Durations of the recorded steps.
-
-    Returns:
-        0 where the steps are alike, or too few stand out to say.
-    """
-    median = statistics.median(steps_ns) if steps_ns else 0
-    beyond = [ns - median for ns in steps_ns if ns > _STANDS_OUT * median]
-    if not _LEAST_RARE <= len(beyond) <= len(steps_ns) / 2:
-        return 0.0
-    return float(statistics.stdev(beyond) / statistics.mean(beyond) / math.sqrt(len(beyond)))
+    if not bounds:
+        return None
+    ratio, explained, identity = max(bounds, key=lambda bound: bound[0])
+    saving = explained.savings.get(identity)
+    return Estimate(ratio) if saving is None else bound_of(ratio, explained, saving, period, UNPROFILED_STEPS)
 
 
 def _bound(saving: SavingDocument) -> float:
@@ -178,10 +190,10 @@ class Total:
         if self.too_busy:
             problems.append(f"{self.disturbed} presets could not be judged: the machine is too busy")
         return [*problems, *self.failures] + [
-            f"{score.name}: the remedy saves {score.timing.rest_gain_ratio:.1%}, more than the {score.bound_ratio:.1%} said to be "
+            f"{score.name}: the remedy saves {score.rest_gain_ratio:.1%}, more than the {score.bound_ratio:.1%} said to be "
             f"possible (noise {score.noise_ratio:.1%})"
             for score in self.scores
-            if score.overshoots and score.timing is not None
+            if score.overshoots
         ]
 
     def _sums(self) -> tuple[int, int, int]:
@@ -198,8 +210,9 @@ def lines(total: Total, skipped: dict[str, str]) -> list[str]:
     ]
     for score in total.scores:
         bound = f"{score.bound_ratio:.1%}" if score.bound_ratio is not None else "-"
-        gain = f"{score.timing.gain_ratio:.1%}" if score.timing else "-"
-        rest = f"{score.timing.rest_gain_ratio:.1%}" if score.timing else "-"
+        gain, rest = (
+            f"{ratio:.1%}" if ratio is not None else "-" for ratio in (score.gain_ratio, score.rest_gain_ratio)
+        )
         noise = f"{score.noise_ratio:.1%}" if score.timing else "-"
         complaints = [f"{code} wrongly ({ratio:.1%})" for code, ratio in sorted(score.wrong.items())]
         complaints += [f"{code} missed ({reason})" for code, reason in sorted(score.missed.items())]

@@ -9,12 +9,13 @@ batch is made. Without `persistent_workers` that happens at every epoch.
 
 ## How it is measured
 The iterator draws the workers' seed on the training thread (`aten::random_`, `aten::item`) and starts them before its first
-`_MultiProcessingDataLoaderIter.__next__`; a call just before that found the old epoch at its end. Idle time in all three, and in
-the calls after them while the queue (two batches a worker) fills for the first time, beyond a median call, as a share of the
-used steps. Where the draw is not in the trace: one call of at least 10 times the median of the
-others at the beginning of the recording, or with stacks a call of `_get_iterator`. It costs once an epoch: the bound counts the
-share of an epoch that was recorded, where `advisor collect` recorded the size of the data or several beginnings come at equal
-distances; otherwise the severity is low at most.
+`_MultiProcessingDataLoaderIter.__next__`; a call just before that found the old epoch at its end. Idle time in all three, and
+in the calls after them while the queue (two batches a worker) fills for the first time, beyond a median call, as a share of the
+used steps. On a CPU also what the ops of the first step after a start take beyond those of the other steps: forked workers
+share the memory of the training, and each of its pages is copied when it is first written to. Where the draw is not in the
+trace: one call of at least 10 times the median of the others at the beginning of the recording, or with stacks a call of
+`_get_iterator`. It costs once an epoch: the bound counts the share of an epoch that was recorded, where `advisor collect`
+recorded the size of the data or several beginnings come at equal distances; otherwise the severity is low at most.
 
 ## Example
 Slow:
@@ -64,6 +65,7 @@ import msgspec
 import numpy as np
 
 from analyzer.facts import Facts
+from analyzer.facts.first_writes import first_writes
 from analyzer.facts.restarts import Restarts, epoch_steps, restart_seen, seed_drawn_between
 from analyzer.finding import (
     Advice,
@@ -105,7 +107,7 @@ class _Found(msgspec.Struct, frozen=True):
     """Restarts in the used steps, however they were seen.
 
     Args:
-        time: Idle time in them beyond a usual call.
+        time: Idle time in them beyond a usual call, and what the first step after them takes beyond a usual one.
         number: How many.
         longest_ns: The longest, on the host's clock.
         confidence: How sure it is that these are restarts.
@@ -141,7 +143,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         + (f" of {count(epoch, 'step')}." if epoch else "; how long an epoch is was not recorded."),
         saving=Saving(
             found.time.scaled(_part(facts, found.number, epoch)),
-            basis=f"idle time in the start and, beyond median calls, until the queue is full, {_SPREAD if epoch else _NOT_SPREAD}",
+            basis="time in the start and, beyond usual steps, until the queue is full and memory is written to, "
+            + (_SPREAD if epoch else _NOT_SPREAD),
         ),
         fix=_FIX,
         verify="Record across the end of an epoch again: no call should stand out.",
@@ -160,7 +163,8 @@ def _marked(facts: Facts) -> _Found | None:
         return None
     longest = int((restarts.first[:, 1] - restarts.ended[:, 0]).max())
     # The whole first call: workers that stay are asked for the next epoch's batches as it begins, and may be as quick as wished.
-    time = facts.input_wait.owned & (restarts.spans | _refilling(facts, restarts))
+    waits = facts.input_wait.owned & (restarts.spans | _refilling(facts, restarts))
+    time = waits | first_writes(facts, restarts)
     return _Found(time, len(restarts), longest, Confidence.HIGH)
 
 

@@ -129,6 +129,32 @@ def test_the_filling_of_the_queue_belongs_to_the_start(filling: int, counted: in
     assert (filled.ns_per_step - plain.ns_per_step) * 12 == pytest.approx(counted * 10_000_000, abs=100)
 
 
+@pytest.mark.parametrize(("device", "counted"), [(None, 10_000_000), ("cuda", 0)])
+def test_memory_that_the_first_step_copies_belongs_to_the_start(device: str | None, counted: int) -> None:
+    """The ops of the step with the start take 39.5 ms, those of the others 29.5: forked workers share what is written to."""
+
+    def found(first: int) -> int:
+        builder = TraceBuilder(
+            device, advisor={"loader": {"batch_size": 100}, "dataset": {"length": 600, "sample_bytes": 10}}
+        )
+        for number in range(6):
+            at = number * 100_000
+            builder.step(number, at, 100_000)
+            if number == 2:
+                _draw(builder, at + 100)
+                builder.loader(at + 40_000, 20_500, workers=4)
+                builder.op("aten::linear", at + 60_500, first)
+            else:
+                builder.loader(at, 500, workers=4).op("aten::linear", at + 500, 29_500)
+            if device:
+                builder.launch(at + 90_000, kernel_start=at + 90_010, kernel_dur=5_000)
+        return judged(RULE, builder).ns_per_step * 6
+
+    assert found(39_500) - found(29_500) == pytest.approx(counted, abs=20)
+    # A step that takes less than others copied nothing.
+    assert found(9_500) == found(29_500)
+
+
 def test_workers_that_stay_are_not_started_again() -> None:
     assert run(RULE, restarting((2, 7), persistent=True, shuffle=True)).state is State.CLEAR
 

@@ -84,7 +84,7 @@ def many_workers(device: torch.device) -> Iterator[None]:
 
 
 def new_iterator(device: torch.device) -> Iterator[None]:
-    """An epoch of twelve batches, each epoch with new workers; three starts are recorded, for no two take equally long."""
+    """An epoch of twelve batches, each epoch with new workers; six starts are recorded, for no two take equally long."""
     return _loop(DataLoader(Samples(384), batch_size=32, shuffle=True, num_workers=1), device)
 
 
@@ -109,12 +109,12 @@ PRESETS = (
     Preset(name="slow-transform", loop=slow_transform, fires=codes("DL001 DL002"), may=codes("DL006 DL007"), silent=codes("DL003 SY001 PY002"), remedy="batches-of-32"),
     Preset(name="small-samples", loop=small_samples, fires=codes("DL001 DL002 DL006"), may=codes("DL007"), silent=codes("PY002 DL003"), remedy="batches-of-128"),
     Preset(name="slow-collate", loop=slow_collate, fires=codes("DL001 DL002"), may=codes("DL006 DL007"), silent=codes("DL003 PY002"), remedy="batches-of-32"),
-    Preset(name="bursty-samples", loop=bursty_samples, fires=codes("DL004"), may=codes("DL001 PY005"), silent=codes("DL002 DL003 DL007"), remedy="even-samples", active=24),
-    Preset(name="starving-worker", loop=starving_worker, fires=codes("DL003"), may=codes("DL001 DL007"), silent=codes("DL002 DL004 DL005"), remedy="even-samples", active=12),
+    Preset(name="bursty-samples", loop=bursty_samples, fires=codes("DL004"), may=codes("DL001 PY005"), silent=codes("DL002 DL003 DL007"), remedy="even-samples", active=40, period=4),
+    Preset(name="starving-worker", loop=starving_worker, fires=codes("DL003"), may=codes("DL001 DL007"), silent=codes("DL002 DL004 DL005"), remedy="even-samples"),
     Preset(name="many-workers", loop=many_workers, fires=codes("DL008"), may=codes("DL001 DL003 DL004 DL007 PY005"), silent=codes("DL002"), remedy="", active=16, competes=True),
-    Preset(name="new-iterator", loop=new_iterator, fires=codes("DL005"), may=codes("DL001 DL003 DL004 DL007 PY005"), silent=codes("DL002"), remedy="kept-iterator", active=36),
+    Preset(name="new-iterator", loop=new_iterator, fires=codes("DL005"), may=codes("DL001 DL003 DL004 DL007 PY005"), silent=codes("DL002"), remedy="kept-iterator", active=72, period=12),
     Preset(name="even-samples", loop=even_samples, may=codes(_INPUT + " PY001")),
-    Preset(name="kept-iterator", loop=kept_iterator, may=codes(_INPUT + " PY001 PY005"), active=12),
+    Preset(name="kept-iterator", loop=kept_iterator, may=codes(_INPUT + " PY001 PY005"), period=12),
     Preset(name="batches-of-32", loop=batches_of_32, silent=codes(_INPUT)),
     Preset(name="batches-of-128", loop=batches_of_128, silent=codes(_INPUT)),
 )  # fmt: skip

@@ -26,7 +26,8 @@ class Preset:
         remedy: Name of the preset without the bottleneck; empty where none is measured.
         needs: What the machine must have.
         wait: Steps before the profiler's warm-up.
-        active: Steps to record.
+        active: Steps to record, whole periods.
+        period: Steps after which what is planted comes again.
         marked: Whether steps are marked.
         shapes: Whether the rules need the shapes and types of inputs.
         competes: Whether its own processes want more cores than there are, so that waiting for one tells nothing of others.
@@ -40,7 +41,8 @@ class Preset:
     remedy: str = ""
     needs: Needs = ""
     wait: int = 6
-    active: int = 6
+    active: int = 12
+    period: int = 1
     marked: bool = True
     competes: bool = False
     shapes: bool = False

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import shutil
 import socket
-import statistics
 import time
 import warnings
 from collections.abc import Iterator
@@ -39,7 +38,7 @@ _DISTURBED_RATIO = 0.05
 class Timing:
     """Step times without the profiler, in ns, each the mean of a stretch of steps, of a preset and of its remedy in turn.
 
-    What the thread waited for a core is not in them. `between` are steps of the remedy, each right after one of the preset: what is
+    Each turn gives one of each. What the thread waited for a core is not in them. `between` are steps of the remedy, each right after one of the preset: what is
     removed no longer empties the caches, so that what is left gets faster too. Empty where worker processes would use the time.
     """
 
@@ -48,23 +47,14 @@ class Timing:
     between: tuple[float, ...] = ()
 
     @property
-    def gain_ratio(self) -> float:
-        """Share of the step that the remedy saves."""
-        return 1 - min(self.remedy) / min(self.preset)
+    def gains(self) -> tuple[float, ...]:
+        """Share of the step that the remedy saves, turn by turn: what changes slowly on the machine falls out."""
+        return tuple(1 - after / before for before, after in zip(self.preset, self.remedy, strict=True))
 
     @property
-    def rest_gain_ratio(self) -> float:
+    def rest_gains(self) -> tuple[float, ...]:
         """The same where the rest of the step finds the caches as in the preset: what a bound can know of."""
-        return 1 - min(self.between or self.remedy) / min(self.preset)
-
-    @property
-    def noise_ratio(self) -> float:
-        """How far both lie from themselves, as a share of the preset's step: the A/A noise floor."""
-        return (_restlessness(self.preset) + _restlessness(self.remedy)) / min(self.preset)
-
-
-def _restlessness(times: tuple[float, ...]) -> float:
-    return statistics.median(times) - min(times)
+        return tuple(1 - after / before for before, after in zip(self.preset, self.between or self.remedy, strict=True))
 
 
 def missing(preset: Preset) -> str:
@@ -211,7 +201,7 @@ def _record_ranks(preset: Preset, folder: Path) -> list[Path]:
     return [folder / f"{preset.name}.rank{rank}.json.gz" for rank in range(WORLD)]
 
 
-def time_pair(preset: Preset, remedy: Preset, seconds: float, repeats: int = 4) -> Timing:
+def time_pair(preset: Preset, remedy: Preset, seconds: float, repeats: int = 6) -> Timing:
     """Time a preset and its remedy in turn, the profiler off, so that both see the same machine."""
     with steady():
         loops = [one.loop(device_of(one)) for one in (preset, remedy)]
@@ -219,20 +209,22 @@ def time_pair(preset: Preset, remedy: Preset, seconds: float, repeats: int = 4) 
             for _ in range(max(3, one.wait)):
                 next(loop)
         times: tuple[list[float], list[float]] = ([], [])
+        between: list[float] = []
+        alone = device_of(preset).type == "cpu" and not torch.multiprocessing.active_children()
         for _ in range(repeats):
             for loop, one, found in zip(loops, (preset, remedy), times, strict=True):
-                found.append(_stretch(loop, device_of(one), one.active, seconds))
-        alone = device_of(preset).type == "cpu" and not torch.multiprocessing.active_children()
-        between = [_between(loops[0], loops[1], preset.active, seconds) for _ in range(repeats)] if alone else []
+                found.append(_stretch(loop, device_of(one), one.period, seconds))
+            if alone:
+                between.append(_between(loops[0], loops[1], preset.period, seconds))
         for loop in loops:
             loop.close()  # type: ignore[attr-defined]
     return Timing(tuple(times[0]), tuple(times[1]), tuple(between))
 
 
-def _between(preset: Iterator[None], remedy: Iterator[None], least: int, seconds: float) -> float:
+def _between(preset: Iterator[None], remedy: Iterator[None], period: int, seconds: float) -> float:
     """Mean step of the remedy after a step of the preset."""
     begun, total, steps = time.perf_counter_ns(), 0, 0
-    while time.perf_counter_ns() - begun < seconds * 1e9 or steps < least:
+    while time.perf_counter_ns() - begun < seconds * 1e9 or steps % period:
         next(preset)
         started, crowd = time.perf_counter_ns(), CoreWait()
         next(remedy)
@@ -241,14 +233,13 @@ def _between(preset: Iterator[None], remedy: Iterator[None], least: int, seconds
     return total / steps
 
 
-def _stretch(loop: Iterator[None], device: torch.device, least: int, seconds: float) -> float:
-    """Mean step of a whole number of periods (`least` steps), for about so many seconds; without waiting for a core."""
+def _stretch(loop: Iterator[None], device: torch.device, period: int, seconds: float) -> float:
+    """Mean step of whole periods, for about so many seconds; without waiting for a core."""
     _wait_for(device)
     started, steps, crowd = time.perf_counter_ns(), 0, CoreWait()
-    while time.perf_counter_ns() - started < seconds * 1e9 or steps == 0:
-        for _ in range(least):
-            next(loop)
-        steps += least
+    while time.perf_counter_ns() - started < seconds * 1e9 or steps % period:
+        next(loop)
+        steps += 1
     _wait_for(device)
     return (time.perf_counter_ns() - started - crowd.ns()) / steps
 
