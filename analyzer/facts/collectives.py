@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.between_layers import between_layers
 from analyzer.facts.labels import matching
 from analyzer.facts.precision import tensor_dims
 from analyzer.intervals import IntervalSet
@@ -22,7 +23,11 @@ _COUNTED = (
     re.compile(r"record_param_comms"),
     re.compile(r"c10d::"),
 )
+# Part of the exposed time from which collectives between layers decide what helps: those of the backward pass come on top.
+_ACTIVATIONS_RATIO = 0.2
 _NARROW = r"Half|BFloat16|char|Char|Byte|Float8"
+# A message between two ranks.
+_PAIR = re.compile(r"(?:i?send|i?recv)\b")
 _BYTES = {"double": 8, "long": 8, "long int": 8, "int": 4, "float": 4, "short": 2, "c10::Half": 2, "c10::BFloat16": 2}
 # Bytes of an element by the names of `c10::ScalarType`, as `record_param_comms` states the type.
 _MESSAGE_BYTES = {
@@ -42,6 +47,7 @@ class Collectives(msgspec.Struct, frozen=True):
         kernels: Number of collective kernels on the device.
         data_parallel: Whether a DistributedDataParallel module is used.
         sharded: Whether parameters are gathered and gradients scattered (FSDP, ZeRO).
+        activations: Whether a good part of the exposed time is reductions between layers of the forward pass (tensor parallelism).
         narrow: Whether most of the collectives' tensors have 16 bits an element, or fewer, already.
         exposed_ns: Exposed time by kind of collective, the largest first; empty where no range tells the kind.
     """
@@ -52,6 +58,7 @@ class Collectives(msgspec.Struct, frozen=True):
     kernels: int
     data_parallel: bool
     sharded: bool
+    activations: bool
     narrow: bool
     exposed_ns: dict[str, int]
 
@@ -59,6 +66,12 @@ class Collectives(msgspec.Struct, frozen=True):
     def main_kind(self) -> str | None:
         """The kind with the most exposed time; None where it is unknown."""
         return next(iter(self.exposed_ns), None)
+
+    @property
+    def stages(self) -> bool:
+        """Whether most of the exposed time is waiting for a neighbour to send, as stages of a pipeline do."""
+        pairs = sum(ns for kind, ns in self.exposed_ns.items() if _PAIR.match(kind))
+        return 2 * pairs > sum(self.exposed_ns.values())
 
     @property
     def hidden_ratio(self) -> float:
@@ -85,9 +98,11 @@ def collectives(facts: Facts) -> Collectives:
     kinds = set(calls["kind"])
     exposed = facts.waterfall.owned("communication")
     by_kind = {kind: (exposed & call_spans(facts, calls[calls["kind"] == kind])).total_ns for kind in sorted(kinds)}
+    layered = (exposed & call_spans(facts, calls[between_layers(facts, calls)])).total_ns
     return Collectives(
         running=running,
         exposed=exposed,
+        activations=layered > 0 and layered >= _ACTIVATIONS_RATIO * exposed.total_ns,
         narrow=_narrow(rows, ranges),
         exposed_ns={kind: ns for kind, ns in sorted(by_kind.items(), key=lambda item: -item[1]) if ns},
         calls=calls,

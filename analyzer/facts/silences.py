@@ -37,18 +37,19 @@ class Silence(msgspec.Struct, frozen=True):
 
 
 def silences(facts: Facts, time: IntervalSet) -> tuple[Silence, ...]:
-    """What stretches of the training thread's time lie between, the longest together first.
+    """What stretches of the training thread's time lie between: ops, ranges of torch and calls; the longest together first.
 
     Args:
         facts: The measurements.
         time: The stretches; those before the thread's first op or after its last one are left out.
     """
-    ops, ranges = facts.trace.ops, facts.trace.annotations
+    ops, ranges, calls = facts.trace.ops, facts.trace.annotations, facts.trace.runtime
     columns = ["name", "start_ns", "end_ns"]
     mine = [
         frame.loc[(frame["thread"] == facts.main_thread).to_numpy(), columns].astype({"name": "str"})
         # Of two with the same extent the range is the outer one.
-        for frame in (ranges[ranges["kind"].isin(_NAMED)], ops)
+        # Calls inside an op are not outermost; a replayed graph, or a synchronisation, stands outside any.
+        for frame in (ranges[ranges["kind"].isin(_NAMED)], ops, calls)
     ]
     spans = pd.concat(mine).sort_values(["start_ns", "end_ns"], ascending=[True, False], kind="stable")
     if not len(spans) or not time:

@@ -1,4 +1,4 @@
-"""Fixes several communication rules share, worded for what the trace shows: plain DDP, sharded parameters, or neither."""
+"""Fixes several communication rules share, worded for what the trace shows: plain DDP, sharded parameters, split layers, stages."""
 
 from __future__ import annotations
 
@@ -19,6 +19,33 @@ def look_at_all_ranks(facts: Facts) -> Advice:
     )
 
 
+_MORE_MICRO_BATCHES = Advice(
+    "python",
+    "schedule = Schedule1F1B(stage, n_microbatches=4 * stages, loss_fn=loss_fn)   # torch.distributed.pipelining",
+    "Messages between two ranks, as stages of a pipeline send: a stage waits until the first micro-batch reaches it and after the "
+    "last has left. More micro-batches make that a smaller part; stages that take equally long do not wait for one another.",
+)
+_INTERLEAVED = Advice(
+    "python",
+    "schedule = ScheduleInterleaved1F1B([first_stage, second_stage], n_microbatches=4 * stages, loss_fn=loss_fn)",
+    "Several smaller stages on each rank: a rank waits for less at the beginning and at the end of a step.",
+)
+_FEWER_PARTS = Advice(
+    "text",
+    "Split layers over fewer ranks, all of them on the fast links of one machine (NVLink), and use the other ranks for more data.",
+    "These collectives stand between layers of the forward pass: they add up activations (tensor parallelism), and the next "
+    "layer needs the result. Accumulating gradients, buckets and DDP's hooks change nothing about them.",
+)
+_ASYNC_PRODUCTS = Advice(
+    "python",
+    "torch._inductor.config._micro_pipeline_tp = True   # torch 2.6 and newer, with symmetric memory\n"
+    "torch.distributed._symmetric_memory.enable_symm_mem_for_group(mesh.get_group().group_name)\n"
+    "model = torch.compile(model)",
+    "With sequence parallelism (`SequenceParallel` in the plan of `parallelize_module`) the compiler splits each product: "
+    "one part is sent while the next is computed.",
+)
+
+
 def move_less(facts: Facts) -> tuple[Advice, ...]:
     """Fewer bytes, or the same bytes less often."""
     if "all_to_all" in (facts.collectives.main_kind or ""):
@@ -31,6 +58,10 @@ def move_less(facts: Facts) -> tuple[Advice, ...]:
                 "Exchange embeddings or tokens in 16 bits, and balance their shards: all-to-all waits for the fullest rank.",
             ),
         )
+    if facts.collectives.stages:
+        return (_MORE_MICRO_BATCHES,)
+    if facts.collectives.activations:
+        return (_FEWER_PARTS,)
     if facts.collectives.sharded:
         return (
             Advice(
@@ -82,12 +113,17 @@ def hide_more(facts: Facts) -> tuple[Advice, ...]:
                 "Exchanges the next batch's indices while this batch computes; else all_to_all_single(..., async_op=True).",
             ),
         )
+    if facts.collectives.stages:
+        return (_INTERLEAVED,)
+    if facts.collectives.activations:
+        return (_ASYNC_PRODUCTS,)
     if facts.collectives.sharded:
         return (
             Advice(
                 "python",
                 "model = FullyShardedDataParallel(model, backward_prefetch=BackwardPrefetch.BACKWARD_PRE, forward_prefetch=True)",
-                "Gathers the next layer's parameters while this one computes.",
+                "Gathers the next layer's parameters while this one computes. FSDP2 (`fully_shard`) does so for "
+                "one layer by itself; for more: `block.set_modules_to_forward_prefetch([following])` for more.",
             ),
         )
     if facts.collectives.data_parallel:

@@ -34,6 +34,8 @@ for index, batch in enumerate(loader):
 1. Look at all ranks first: if one arrives late, the others wait for it, and no setting of the collectives helps.
 2. Move less: 16-bit gradients (`bf16_compress_hook`), gradient accumulation under `no_sync()`, a larger batch per rank.
 3. Hide more: bucket size, order of the layers, prefetching of sharded parameters (CO002).
+4. Activations exchanged between layers (tensor parallelism): fewer ranks a layer, on the links of one machine. Stages of a
+   pipeline: more micro-batches a step.
 
 ## Expected gain
 At most the exposed time. The part that is waiting for other ranks shrinks only when those get faster.

@@ -29,9 +29,11 @@ loss.backward()
 ```
 
 ## Fix
-1. Let DistributedDataParallel or FSDP reduce: they start while the backward pass runs.
+1. Gradients: let DistributedDataParallel or FSDP reduce: they start while the backward pass runs.
 2. Smaller first buckets (`bucket_cap_mb`); wrap in DDP before `torch.compile`.
-3. FSDP: `backward_prefetch=BackwardPrefetch.BACKWARD_PRE`, `forward_prefetch=True`.
+3. FSDP: `backward_prefetch=BackwardPrefetch.BACKWARD_PRE`, `forward_prefetch=True`; FSDP2: `set_modules_to_forward_prefetch`.
+4. Activations between layers (tensor parallelism): sequence parallelism and asynchronous products. Stages of a pipeline: more
+   micro-batches, an interleaved schedule.
 
 ## Expected gain
 At most the exposed time that compute without a collective beside it could hide. CO001 counts the same time, whatever its cause.
@@ -134,7 +136,8 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
         "model = torch.nn.parallel.DistributedDataParallel(model, device_ids=[rank])\nmodel = torch.compile(model)",
         "Reduces each bucket of gradients as soon as it is complete. Wrap first, compile afterwards.",
     )
-    known = facts.collectives.data_parallel or facts.collectives.sharded
+    found = facts.collectives
+    known = found.data_parallel or found.sharded or found.stages or found.activations
     return hide_more(facts) if known else (wrap, *hide_more(facts))
 
 

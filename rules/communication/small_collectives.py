@@ -35,7 +35,8 @@ model = torch.nn.parallel.DistributedDataParallel(model, bucket_cap_mb=25)
 At most the exposed time of the small collectives that bucketing would do away with. Moving the bytes still takes what it takes.
 
 ## When it is wrong
-Small collectives that overlap compute cost next to nothing: then the bound is near zero.
+Small collectives that overlap compute cost next to nothing: then the bound is near zero. Those that exchange activations (between
+the layers of tensor parallelism, between stages of a pipeline) need the one before them and cannot be joined: the rule is silent.
 
 ## Thresholds
 - `min_calls`: collectives a step from which the rule fires.
@@ -95,6 +96,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     calls = facts.collectives.calls
     if not len(calls):
         yield not_applicable("no collective in the used steps")
+        return
+    if facts.collectives.activations or facts.collectives.stages:
+        yield not_applicable(
+            "activations are exchanged, each collective needs the one before: none can wait to be sent with others"
+        )
         return
     per_step = len(calls) / max(facts.used_steps, 1)
     if per_step < limits["min_calls"]:

@@ -168,5 +168,5 @@ def decode_on_device() -> Advice:
         "batch = v2.functional.to_dtype(batch, torch.float32, scale=True)\n"
         "batch = augment(batch)                               # torchvision.transforms.v2, on the device\n"
         '# JPEG: torchvision.io.decode_jpeg(encoded, device="cuda"), or a DALI pipeline',
-        "The workers' cores are the limit: let them only read bytes, and decode and augment on the device.",
+        "Where the workers' cores are the limit: let them only read bytes, and decode and augment on the device.",
     )

@@ -21,7 +21,8 @@ output = torch.cat([table(index) for table, index in zip(tables, indices)], dim=
 Faster:
 
 ```python
-tables = SplitTableBatchedEmbeddingBagsCodegen([(rows, 64) for rows in sizes])
+kind, where = ComputeDevice.CUDA, EmbeddingLocation.DEVICE
+tables = SplitTableBatchedEmbeddingBagsCodegen([(rows, 64, where, kind) for rows in sizes])
 output = tables(all_indices, all_offsets)
 ```
 
@@ -99,7 +100,8 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
     fused = any(part in name for name in names for part in _FUSED.split("|"))
     one_lookup = Advice(
         "python",
-        "tables = SplitTableBatchedEmbeddingBagsCodegen([(rows, dim, location, device) for rows in sizes])",
+        "kind, where = ComputeDevice.CUDA, EmbeddingLocation.DEVICE   # fbgemm_gpu\n"
+        "tables = SplitTableBatchedEmbeddingBagsCodegen([(rows, dim, where, kind) for rows in sizes])",
         "One fused lookup for all tables (fbgemm), which also updates the rows in its backward pass.",
     )
     narrower = Advice(

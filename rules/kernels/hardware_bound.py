@@ -23,7 +23,9 @@ Faster (less work):
 
 ```python
 model = Model(depth=12)
-teacher_loss = distillation(model(batch), teacher(batch).detach())
+with torch.no_grad():
+    wanted = teacher(batch)
+loss = distillation(model(batch), wanted)
 ```
 
 ## Fix

@@ -132,7 +132,7 @@ _FIX = (
     Advice(
         "diff",
         "-lengths = torch.tensor(n, device=device)         # for each n\n"
-        "+lengths = torch.tensor(all_n).to(device)         # once\n",
+        "+lengths = torch.tensor(all_n).to(device)         # once",
         "Gather values on the host, copy them together, split on the device.",
     ),
     Advice(

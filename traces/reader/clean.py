@@ -149,10 +149,10 @@ def _beyond_everything(tables: Tables, timed: list[Kind], aside: Quarantine) -> 
         return
     origin = min(int(tables[kind]["start"].min()) for kind in timed if len(tables[kind]["start"]))
     ends = {kind: tables[kind]["start"] + np.maximum(tables[kind]["dur"], 0) for kind in timed}
-    few = max(rows // 100, 3)
-    top = np.sort(np.concatenate([np.partition(e, -few)[-few:] if len(e) > few else e for e in ends.values()]))
-    # Ends of the last few events, and the one before them.
-    top = top[-(few + 1) :]
+    # The last few events, and the one before them: of each kind as many, all of them may be kernels behind a host that is done.
+    most = max(rows // 100, 3) + 1
+    top = np.sort(np.concatenate([np.partition(e, -most)[-most:] if len(e) > most else e for e in ends.values()]))
+    top = top[-most:]
     host_end = 0
     for kind in sorted(timed, key=_DEVICE.__contains__):
         device = kind in _DEVICE

@@ -102,6 +102,15 @@ def test_a_long_last_call_is_no_absurdity() -> None:
     assert repaired(trace) == {}
 
 
+def test_a_device_far_behind_a_host_that_is_done_is_no_absurdity() -> None:
+    builder = TraceBuilder()
+    for number in range(600):
+        builder.launch(number * 10, kernel_start=50 + number * 1_000, kernel_dur=1_000, call_dur=4)
+    trace = builder.trace()
+    assert repaired(trace) == {}
+    assert kernels_in(trace) == 600 * 1_000_000
+
+
 @pytest.mark.parametrize("count", [1, 12])
 def test_starts_at_zero_do_not_stretch_the_window(count: int) -> None:
     builder = run()

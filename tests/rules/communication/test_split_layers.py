@@ -1,0 +1,97 @@
+"""CO001, CO002 and CO005 where activations are exchanged: tensor parallelism and pipelines get other advice than gradients."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.facts import Facts
+from analyzer.finding import State
+from analyzer.rule import Rule
+from builders import AUTOGRAD, TraceBuilder
+from rules.communication.exposed import RULE as EXPOSED
+from rules.communication.poor_overlap import RULE as OVERLAP
+from rules.communication.small_collectives import RULE as SMALL
+from worlds import judged, run
+
+KERNEL = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+STEP = 100_000.0
+LAYERS = 20
+OF_GRADIENTS = ("DistributedDataParallel", "no_sync", "bucket", "compress_hook", "fully_shard")
+
+
+def world(
+    *, name: str = "nccl:all_reduce", between: bool = True, backward: bool = True, after_step: bool = False
+) -> TraceBuilder:
+    """Steps of 100 ms: 20 layers of 1 ms, a collective of 1 ms behind each, and the same in the backward pass.
+
+    Args:
+        name: The collectives' range.
+        between: Whether the forward pass has collectives between its layers.
+        backward: Whether there is a backward pass.
+        after_step: Whether as many collectives follow the optimizer, as metrics do.
+    """
+    builder = TraceBuilder(top={"distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 4}})
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        for layer in range(LAYERS):
+            when = at + 2_000.0 * layer
+            builder.op("aten::linear", when, 100)
+            builder.launch(when + 10, kernel_start=when + 20, kernel_dur=1_000, op=None)
+            if between:
+                _collective(builder, when + 200, when + 1_020, name)
+        for layer in range(LAYERS if backward else 0):
+            when = at + 2_000.0 * (LAYERS + layer)
+            builder.op("autograd::engine::evaluate_function: AddmmBackward0", when, 600, thread=AUTOGRAD)
+            builder.launch(when + 10, kernel_start=when + 20, kernel_dur=1_000, op="aten::mm", thread=AUTOGRAD)
+            _collective(builder, when + 200, when + 1_020, name, AUTOGRAD)
+        builder.optimizer(at + 85_000, 1_000)
+        for metric in range(LAYERS if after_step else 0):
+            _collective(builder, at + 87_000 + 500 * metric, at + 87_100 + 500 * metric, name, dur=400)
+    return builder
+
+
+def _collective(
+    builder: TraceBuilder, at: float, start: float, name: str, thread: int = 4242, dur: float = 980
+) -> None:
+    args = {"Input Dims": [[100_000]], "Input type": ["c10::BFloat16"]}
+    builder.event(name, "user_annotation", at, 40, tid=thread, args=args)
+    builder.launch(at + 10, kernel_start=start, kernel_dur=dur, name=KERNEL, stream=20, op=None, thread=thread)
+
+
+def fixes(rule: Rule, builder: TraceBuilder) -> str:
+    return " ".join(advice.code + advice.note for advice in judged(rule, builder).finding.fix)
+
+
+@pytest.mark.parametrize("backward", [True, False])
+def test_collectives_between_layers_are_not_told_to_wait_for_one_another(backward: bool) -> None:
+    builder = world(backward=backward)
+    found = judged(EXPOSED, builder).finding
+    code = " ".join(advice.code for advice in found.fix)
+    assert "fewer ranks" in code
+    assert not any(word in code for word in OF_GRADIENTS)
+    assert "DistributedDataParallel(" not in fixes(OVERLAP, builder)
+    result = run(SMALL, builder)
+    assert result.state is State.NOT_APPLICABLE
+    assert "needs the one before" in result.reason
+
+
+@pytest.mark.parametrize("after_step", [False, True])
+def test_collectives_of_gradients_and_metrics_are_not_between_layers(after_step: bool) -> None:
+    builder = world(between=False, after_step=after_step)
+    assert not Facts(builder.trace()).collectives.activations
+    assert run(SMALL, builder).state is State.FIRED
+    assert "DistributedDataParallel(" in fixes(OVERLAP, builder)
+
+
+def test_sharded_parameters_are_gathered_between_layers_and_are_no_activations() -> None:
+    assert not Facts(world(name="nccl:_all_gather_base").trace()).collectives.activations
+
+
+@pytest.mark.parametrize("name", ["nccl:recv 1<-0", "nccl:send 1->2"])
+def test_stages_of_a_pipeline_are_told_to_take_more_micro_batches(name: str) -> None:
+    builder = world(name=name)
+    text = fixes(EXPOSED, builder)
+    assert "n_microbatches" in text
+    assert not any(word in text for word in OF_GRADIENTS)
+    assert run(SMALL, builder).state is State.NOT_APPLICABLE
