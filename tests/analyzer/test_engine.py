@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from analyzer.engine import Judged, RuleRun, claimed, judge, reachable_ns, run_rules
 from analyzer.facts import Facts
 from analyzer.facts.health import Gravity, Symptom
+from analyzer.facts.health.steps import ENOUGH_STEPS
 from analyzer.finding import (
     Confidence,
     Finding,
@@ -103,6 +106,16 @@ def test_without_any_device_a_device_rule_does_not_apply() -> None:
     assert run(rule("PR001", finding(), needs=needs), steps(None)).state is State.NOT_APPLICABLE
 
 
+def test_what_is_no_matter_of_a_device_is_asked_without_one() -> None:
+    needs = frozenset({Capability.SHAPES})
+    assert run(rule("PR001", finding(), needs=needs), steps(None)).state is State.CANNOT_TELL
+
+
+def test_the_first_thing_a_rule_says_stands_for_it() -> None:
+    assert run(rule("SY001", finding(why="this"), finding(why="that"))).reason == "this"
+    assert run(rule("SY001", cannot_tell("this"), clear("that"))).reason == "this"
+
+
 def test_a_device_that_was_not_recorded_leaves_the_question_open() -> None:
     builder = TraceBuilder("cuda").step(0, 0, 100)
     builder.op("aten::mm", 0, 50)
@@ -135,6 +148,11 @@ def test_a_crash_is_a_state_and_the_others_run(check: Any, says: str) -> None:
     assert says in runs[0].reason
     assert ".py:" in runs[0].reason
     assert len(judge(facts, runs, TRUSTED)) == 1
+
+
+def test_a_crash_names_the_line_that_raised() -> None:
+    result = run(Rule(RuleMeta(code="AA001", name="a", family="sync", title="A"), crashing, "page"))
+    assert result.reason.endswith(f"({Path(__file__).name}:{crashing.__code__.co_firstlineno + 1})")
 
 
 def test_an_interrupt_is_not_swallowed() -> None:
@@ -216,6 +234,15 @@ def test_trust_lowers_severity_and_confidence(trust: TrustGrade, severity: Sever
     assert (found.severity, found.confidence) == (severity, confidence)
 
 
+def test_without_marks_nothing_is_sure_however_good_the_trace_is() -> None:
+    (found,) = judged(rule("SY001", finding(claim((0, 4_000)))), trust=TrustGrade((), False, ENOUGH_STEPS))
+    assert found.confidence is Confidence.LOW
+
+
+def test_just_enough_steps_raise_no_doubt() -> None:
+    assert (TrustGrade((), True, ENOUGH_STEPS).doubts, TrustGrade((), True, ENOUGH_STEPS - 1).doubts) == (0, 1)
+
+
 def test_confidence_is_never_raised() -> None:
     (found,) = judged(rule("SY001", finding(confidence=Confidence.LOW)))
     assert found.confidence is Confidence.LOW
@@ -234,12 +261,14 @@ def test_ids_hold_no_number_of_this_run() -> None:
     here = Location("train.py", 88, "step")
     assert identity(location=here) == identity(location=Location("train.py", 91, "step"), title="else")
     assert len({identity(), identity(location=here), identity(location=Location("train.py", 88, "other"))}) == 3
-    assert identity().startswith("SY001-")
+    # Four digits: baselines and accepted findings hold them.
+    assert re.fullmatch(r"SY001-[0-9a-f]{4}", identity())
 
 
 def test_findings_of_one_rule_have_different_ids() -> None:
     found = judged(rule("SY001", finding(claim((0, 400))), finding(claim((0, 300))), finding(claim((0, 200)))))
-    assert len({item.identity for item in found}) == 3
+    # Numbered in the rule's order, which is the same in every run: an accepted finding must not become another one.
+    assert [item.identity for item in found] == [identity(), f"{identity()}-2", f"{identity()}-3"]
 
 
 # Order, overlaps, parents and children
@@ -258,6 +287,24 @@ def test_rank_is_saving_times_confidence() -> None:
         (3, "AA001"),
         (4, "DD001"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("confidence", "weight"), [(Confidence.HIGH, 1.0), (Confidence.MEDIUM, 0.7), (Confidence.LOW, 0.4)]
+)
+def test_what_doubt_costs_in_rank(confidence: Confidence, weight: float) -> None:
+    doubted = rule("BB001", finding(claim((0, 1_000)), confidence=confidence))
+    for saving, first in ((weight * 1_000 - 20, "BB001"), (weight * 1_000 + 20, "AA001")):
+        found = judged(rule("AA001", finding(claim((0, int(saving))))), doubted)
+        assert found[0].rule.meta.code == first
+
+
+def test_time_is_shared_from_a_tenth_of_the_smaller_claim_on() -> None:
+    for shared, told in ((10, False), (11, True)):
+        found = judged(
+            rule("AA001", finding(claim((0, 400)))), rule("BB001", finding(claim((400 - shared, 500 - shared))))
+        )
+        assert [bool(item.overlaps_with) for item in found] == [told, told]
 
 
 def test_findings_that_share_time_name_each_other() -> None:
@@ -286,6 +333,25 @@ def test_a_child_stands_for_its_parent() -> None:
     assert explained(claim((0, 400)), claim((0, 200)), claim((200, 400)))
     assert explained(Saving(), claim((0, 400)))
     assert explained(claim((0, 20)), Saving(), claim((0, 20)))
+
+
+def test_a_child_stands_for_its_parent_from_half_of_its_saving_on() -> None:
+    assert explained(claim((0, 400)), claim((0, 200)))
+    assert not explained(claim((0, 400)), claim((0, 199)))
+
+
+def test_kernel_time_of_children_counts_up_to_that_of_the_parent() -> None:
+    assert explained(claim((0, 200), kernel_us=200), claim((0, 200), kernel_us=200))
+    assert explained(claim((0, 100), kernel_us=300), claim((0, 0), kernel_us=300))
+    # The parent's is no kernel time: what the child shortens is something else.
+    assert not explained(claim((0, 400)), claim(kernel_us=400))
+
+
+def test_only_children_with_a_card_stand_for_a_parent_with_one() -> None:
+    # The window is 4,000 us, a card needs 80.
+    assert explained(claim((0, 100)), claim((0, 80)))
+    assert not explained(claim((0, 80)), claim((0, 40)), claim((40, 80)))
+    assert explained(claim((0, 79)), claim((0, 40)), claim((40, 79)))
 
 
 def test_a_small_child_does_not_hide_its_parent() -> None:

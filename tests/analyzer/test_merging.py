@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analyzer.engine import Judged, judge, reachable_ns, run_rules
 from analyzer.facts import Facts
-from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Location
+from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Location, Saving
 from analyzer.merging import combined, same_change
 from analyzer.trust import TrustGrade
 from builders import TraceBuilder
@@ -36,6 +36,7 @@ def test_the_same_first_fix_is_the_same_change_wherever_the_time_is() -> None:
 
 def test_a_shared_alternative_is_the_same_change_only_for_the_same_time() -> None:
     assert same_change(with_fix(PIN, COMPILE), with_fix(COMPILE, at=(200, 500)))
+    assert same_change(with_fix(PIN, COMPILE, at=(0, 900)), with_fix(COMPILE, at=(800, 900)))
     # A quarter of the shorter one's time in common, or none claimed at all: another loss.
     assert not same_change(with_fix(PIN, COMPILE), with_fix(COMPILE, at=(300, 700)))
     assert not same_change(finding(fix=(PIN, COMPILE)), finding(fix=(COMPILE,)))
@@ -67,6 +68,21 @@ def test_the_card_has_the_fixes_evidence_and_caveats_of_both_once() -> None:
     assert both.evidence == tuple(bars)
     assert both.caveats == ("maybe", "or not")
     assert both.saving == leader.saving
+
+
+def test_the_card_says_what_each_part_of_its_time_rests_on() -> None:
+    one, other = (
+        finding(Saving(claim(at).claims, basis=basis), fix=(PIN,)) for at, basis in (((0, 400), "a"), ((300, 500), "b"))
+    )
+    assert combined(one, other).saving.basis == "a; b"
+    assert combined(one, one).saving.basis == "a"
+
+
+def test_a_card_is_ranked_by_all_it_holds() -> None:
+    _, items = judged(
+        with_fix(COMPILE, at=(0, 500)), with_fix(PIN, at=(1_000, 1_400)), with_fix(PIN, at=(2_000, 2_300))
+    )
+    assert list(items) == ["SY001", "SY000", "SY002"]
 
 
 def test_doubtful_time_makes_the_card_doubtful() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from analyzer.facts import Facts
-from analyzer.facts.launches import lead_median_ns
+from analyzer.facts.launches import BlockingLaunches, EarlyStarts, lead_median_ns
 from builders import AUTOGRAD, TraceBuilder
 
 
@@ -58,6 +60,62 @@ def test_orphans_are_work_without_a_launch() -> None:
     builder.kernel("k", 40, 5, correlation=999)
     facts = Facts(builder.trace())
     assert (len(facts.work), len(facts.launched)) == (4, 1)
+
+
+def test_a_call_without_an_id_launches_nothing() -> None:
+    builder = TraceBuilder()
+    for index in range(3):
+        builder.runtime("cudaLaunchKernel", index * 10, 5, correlation=0)
+        builder.kernel("k", 100 + index * 10, 5, correlation=0)
+    facts = Facts(builder.trace())
+    assert (len(facts.work), len(facts.launched)) == (3, 0)
+
+
+def calls(*kernels: tuple[float, float, float]) -> Facts:
+    """Launches 1,000 us apart, one to a step: how long the call takes, when its kernel starts and ends after the call's start."""
+    builder = TraceBuilder()
+    for number, (call_dur, start, end) in enumerate(kernels):
+        at = number * 1_000 + 100
+        builder.step(number, at - 100, 1_000)
+        builder.launch(at, kernel_start=at + start, kernel_dur=end - start, call_dur=call_dur)
+    return Facts(builder.trace())
+
+
+EARLY, SOUND = (10, -4, 20), (10, 12, 20)
+
+
+def test_kernels_before_their_call_mean_two_clocks_from_five_on() -> None:
+    assert calls(*[EARLY] * 4).early_starts is None
+    early = calls(*[EARLY] * 5, (10, -6, 20), SOUND).early_starts
+    assert early == EarlyStarts(kernels=6, launched=7, by_ns=4_000)
+    assert calls(*[EARLY] * 5).lead_ns is None, "without one clock a lead is no figure"
+
+
+def test_few_early_starts_among_many_launches_mean_nothing() -> None:
+    # One in twenty is a rounding of the clock, one more is not.
+    assert calls(*[EARLY] * 5, *[SOUND] * 95).early_starts is None
+    assert calls(*[EARLY] * 6, *[SOUND] * 94).early_starts is not None
+
+
+def test_a_kernel_that_starts_with_its_call_is_not_early() -> None:
+    assert calls(*[(10, 0, 20)] * 6).early_starts is None
+
+
+def test_launches_that_end_with_their_kernel_or_later_wait_for_it() -> None:
+    found = calls((30, 12, 20), (20, 12, 20), SOUND, EARLY).blocking_launches
+    # A kernel that seems to start before its call says nothing of who waits for whom.
+    assert found == BlockingLaunches(launches=3, outlasting=2)
+    assert found.ratio == pytest.approx(2 / 3)
+
+
+def test_only_launches_of_one_kernel_can_wait_for_it() -> None:
+    builder = TraceBuilder().step(0, 0, 1_000)
+    graph = builder.runtime("cudaGraphLaunch", 0, 900)
+    for index in range(4):
+        builder.kernel("k", 500 + index * 10, 10, correlation=graph)
+    builder.copy("HtoD", 600, 100, start=620, dur=5)
+    found = Facts(builder.trace()).blocking_launches
+    assert (found, found.ratio) == (BlockingLaunches(0, 0), 0.0)
 
 
 def test_kinds_of_work() -> None:

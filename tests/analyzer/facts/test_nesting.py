@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.facts.nesting import nest
+from analyzer.facts.nesting import levels, nest, outer_first_per_thread
 
 SPANS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 40), st.integers(0, 20)), max_size=14)
 
@@ -41,12 +42,18 @@ def test_threads_are_apart() -> None:
     assert of((0, 0, 100), (7, 10, 50), (0, 10, 50), (7, 20, 30)) == ([0, 1, 0, 1], [0, 0, 1, 1])
 
 
+def test_threads_below_zero_are_threads() -> None:
+    assert of((-1, 0, 100), (0, 10, 50), (-1, 20, 30)) == ([0, 1, 0], [0, 0, 1])
+
+
 @pytest.mark.parametrize("first_thread", [0, -5, 10**9])
 def test_times_beyond_what_fits_beside_a_thread_nest_like_others(first_thread: int) -> None:
     late = 4 * 10**18
     spans = [(0, 0, 100), (0, 10, 50), (2, 5, late + 9), (2, late, late + 5), (2, late + 1, late + 3), (1, 0, late)]
+    # So many threads that thread x time fits no 64 bits.
+    spans += [(3, 0, late), (4, 0, late), (4, late - 1, late)]
     moved = [(thread + first_thread, start, end) for thread, start, end in spans]
-    assert of(*moved) == ([0, 0, 2, 2, 3, 5], [0, 1, 0, 1, 2, 0])
+    assert of(*moved) == ([0, 0, 2, 2, 3, 5, 6, 7, 7], [0, 1, 0, 1, 2, 0, 0, 0, 1])
 
 
 def test_zero_length_spans_nest_like_others() -> None:
@@ -63,6 +70,17 @@ def test_crossing_spans_break_nothing() -> None:
 
 def test_roots() -> None:
     assert nest([0, 0, 0], [0, 1, 20], [10, 2, 30]).is_root.tolist() == [True, False, True]
+
+
+def test_rows_by_thread_and_start_the_longest_first() -> None:
+    thread, start, end = (np.array(column) for column in ([1, 0, 0, 1, 0], [0, 5, 0, 0, 0], [9, 6, 2, 10, 3]))
+    assert outer_first_per_thread(thread, start, end).tolist() == [4, 2, 1, 3, 0]
+    assert outer_first_per_thread(thread[:0], start[:0], end[:0]).tolist() == []
+
+
+def test_levels_stand_outermost_first() -> None:
+    assert [rows.tolist() for rows in levels(np.array([1, 0, 2, 1, 0]))] == [[1, 4], [0, 3], [2]]
+    assert levels(np.array([], dtype=np.int64)) == []
 
 
 def opened(spans: list[tuple[int, int, int]], row: int) -> list[int]:
