@@ -18,11 +18,28 @@ from trace_files import read_text, repaired
 from builders import TraceBuilder
 from traces.errors import UnreadableTraceError
 from traces.reader import source
+from traces.reader.places import Places
 from traces.reader.read import read, read_every
 from traces.trace import Repair, Trace
 
 BASE = 1_700_000_000_000_000
 KERNEL = 30  # events before the odd one
+
+
+def test_places_of_a_later_part_are_numbered_on() -> None:
+    first, later = Places(), Places()
+    first.add(0, 10)
+    later.add(2, 500)
+    later.add(4, 700)
+    first.extend(later, before=30)
+    assert [first.around(event) for event in (0, 31, 32, 33, 99)] == [
+        (0, 10, 500),
+        (0, 10, 500),
+        (32, 500, 700),
+        (32, 500, 700),
+        (34, 700, None),
+    ]
+    assert later.around(1) is None, "nothing is known before the first place"
 
 
 def run() -> list[dict[str, Any]]:
