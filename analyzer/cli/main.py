@@ -139,7 +139,7 @@ def main(args: Sequence[str] | None = None) -> int:
         error.show()
         return error.exit_code
     except click.ClickException as error:
-        return _complain(_usage(error), error.exit_code)
+        return _complain(_usage(error, sys.argv[1:] if args is None else args), error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         click.echo("advisor: interrupted", err=True)
         return INTERRUPTED
@@ -161,7 +161,8 @@ def program() -> NoReturn:
     code = main()
     if threading.active_count() > 1 or not sys.modules.keys().isdisjoint(("torch", "textual", "multiprocessing")):
         sys.exit(code)
-    for stream in (sys.stdout, sys.stderr):
+    # A stream that the shell closed (`>&-`) is None.
+    for stream in filter(None, (sys.stdout, sys.stderr)):
         try:
             stream.flush()
         except OSError:
@@ -170,9 +171,12 @@ def program() -> NoReturn:
     os._exit(code)
 
 
-def _usage(error: click.ClickException) -> str:
-    """Click's message, with the help that would have answered the question."""
+def _usage(error: click.ClickException, args: Sequence[str]) -> str:
+    """Click's message, with the help that would have answered the question, or how to name a file that looks like an option."""
     message = error.format_message()
+    files = [arg for arg in args if arg.startswith("-") and os.path.isfile(arg)]
+    if files and isinstance(error, click.NoSuchOption):
+        return f"{message}\n  fix: if you mean the file of that name, write ./{files[0]}"
     context = getattr(error, "ctx", None)
     return f"{message}\n  fix: see `{context.command_path} --help`" if context is not None else message
 

@@ -1,0 +1,52 @@
+"""What surrounds the command: streams the shell closed, a terminal that knows only ASCII, file names like options."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import analyzer
+from recorded import SAMPLES
+
+ROOT = Path(analyzer.__file__).parents[1]
+PROGRAM = f"{sys.executable} -c 'from analyzer.cli.entry import program; program()'"
+
+
+def shell(command: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """A line of shell in which `advisor` stands for the command of this checkout."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    line = f'advisor() {{ {PROGRAM} "$@"; }}; {command}'
+    return subprocess.run(["bash", "-c", line], cwd=cwd, env=env, capture_output=True, timeout=120, check=False)
+
+
+@pytest.mark.parametrize(("streams", "code"), [(">&-", 0), ("2>&-", 0), (">&- 2>&-", 0), ("<&-", 0)])
+def test_a_stream_that_is_closed_breaks_nothing(tmp_path: Path, streams: str, code: int) -> None:
+    done = shell(f"advisor --version {streams}", tmp_path)
+    assert (done.returncode, done.stderr) == (code, b"")
+
+
+def test_an_error_nobody_can_read_keeps_its_code(tmp_path: Path) -> None:
+    assert shell("advisor explain nothing.json --plain 2>&-", tmp_path).returncode == 3
+
+
+def test_a_terminal_of_ascii_gets_ascii(tmp_path: Path) -> None:
+    trace = tmp_path / "ü ñ ☃ x.json.gz"
+    trace.write_bytes((SAMPLES / "baseline.json.gz").read_bytes())
+    surroundings = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
+    done = shell("advisor explain *.json.gz --plain", tmp_path, **surroundings)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.isascii()
+    assert b"DL001" in done.stdout
+
+
+def test_a_file_that_looks_like_an_option_is_told_how_to_be_named(tmp_path: Path) -> None:
+    (tmp_path / "-x.json.gz").write_bytes((SAMPLES / "baseline.json.gz").read_bytes())
+    done = shell("advisor explain -x.json.gz --plain", tmp_path)
+    assert done.returncode == 2
+    assert b"if you mean the file of that name, write ./-x.json.gz" in done.stderr
+    assert shell("advisor explain ./-x.json.gz --plain", tmp_path).returncode == 0
+    assert b"advisor explain --help" in shell("advisor explain -y.json.gz", tmp_path).stderr
