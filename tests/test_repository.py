@@ -71,6 +71,12 @@ def test_constraints_are_exact_and_name_no_host() -> None:
     assert names <= {line.partition("==")[0] for line in pinned}
 
 
+def test_the_licence_that_is_declared_is_shipped() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    texts = [path.read_text("utf-8") for pattern in project["license-files"] for path in ROOT.glob(pattern)]
+    assert [text.partition("\n")[0] for text in texts] == [f"{project['license']} License"]
+
+
 def test_no_page_names_this_machine() -> None:
     for page in PAGES:
         assert not re.search(r"/(?:home|root|work|tmp)/", page.read_text("utf-8"))
