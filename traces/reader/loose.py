@@ -43,4 +43,7 @@ def _otherwise(name: str, raw: bytes) -> tuple[Any, int]:
             return None, 1
     if name in ("ph", "cat", "name", "pid", "tid", "stack"):
         return (None if raw == b"null" else raw.decode("utf-8", "replace").strip('"')), 1
+    if name in ("ts", "dur") and raw.startswith(b'"'):
+        # Columns find out whether a text is a time; where stamps are not decimals, it gets there as it is, too.
+        return raw.decode("utf-8", "replace").strip('"'), 0
     return None, 1

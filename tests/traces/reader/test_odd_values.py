@@ -280,3 +280,18 @@ def test_graph_kernels_of_a_recorded_trace_are_kept() -> None:
     trace = read(SHARED / "tracelens_vllm_decode_hipgraph.json.gz")
     assert (trace.runtime["kind"] == "graph_launch").any()
     assert trace.kernels["correlation"].duplicated().any()
+
+
+@pytest.mark.parametrize("fraction", [0, 0.125])
+@pytest.mark.parametrize(
+    ("dur", "repairs"), [("x", {"unfinished": 1}), ("8", {}), (True, {"wrong-type": 1, "unfinished": 1})]
+)
+def test_a_text_for_a_time_reads_the_same_whatever_the_stamps_are_decoded_into(
+    fraction: float, dur: object, repairs: dict[str, int]
+) -> None:
+    """Parts of one file may differ in it."""
+    builder = run()
+    for event in builder.events:
+        event["ts"] += fraction
+    kernel_events(builder)[30]["dur"] = dur
+    assert repaired(builder.trace()) == repairs
