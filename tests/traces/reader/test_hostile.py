@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -12,6 +15,7 @@ from trace_files import lines, read_text, repaired, sound
 from traces.errors import UnreadableTraceError
 from traces.reader import limits, memory_left, source
 
+ROOT = Path(__file__).parents[3]
 START = b'{"traceEvents":['
 EVENT = b'{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":%d,"dur":1,"args":{"x":%s}}'
 
@@ -82,6 +86,26 @@ def test_more_columns_than_memory_is_refused(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(memory_left, "available_bytes", lambda: 1000)
     with pytest.raises(UnreadableTraceError, match="needs more memory"):
         read_text(tmp_path, lines(sound()))
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems do not hold a process to this limit")
+@pytest.mark.parametrize("limit_mb", [300, 400, 500])
+def test_a_limit_of_memory_ends_in_words(tmp_path: Path, limit_mb: int) -> None:
+    """Equal events are the dearest: each is looked up among all others. Hash tables of pandas crash where memory ends."""
+    event = '{"ph":"X","cat":"cpu_op","name":"aten::add","pid":1,"tid":1,"ts":5,"dur":1}'
+    path = tmp_path / "equal.json"
+    path.write_text('{"traceEvents":[' + ",".join([event] * 700_000) + "]}")
+    limited = (
+        f"import resource, sys; resource.setrlimit(resource.RLIMIT_AS, ({limit_mb << 20},) * 2);"
+        "from analyzer.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", limited, "explain", str(path), "--format", "json", "-o", str(tmp_path / "out.json")],
+        capture_output=True, text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False,
+    )  # fmt: skip
+    assert ran.returncode in (0, 3, 4), ran.stderr
+    assert (tmp_path / "out.json").exists() == (ran.returncode != 3)
+    assert "memory" in ran.stderr or ran.returncode != 3
 
 
 def test_available_memory_is_known_here() -> None:

@@ -116,6 +116,28 @@ def test_an_event_that_stands_there_twice_counts_once(tmp_path: Path) -> None:
     assert twice.kernels["dur_ns"].sum() == once.kernels["dur_ns"].sum()
 
 
+def test_a_repetition_is_seen_where_runs_of_events_keep_different_arguments(tmp_path: Path) -> None:
+    """Extents of a kernel are kept where another one of its run does not state how full the device was."""
+    builder = sound()
+    kernels = [event for event in builder.events if event["cat"] == "kernel"]
+    for kernel in kernels:
+        kernel["args"] |= {"blocks per SM": 0.5, "warps per SM": 4.0, "grid": [8, 1, 1], "block": [128, 1, 1]}
+    del kernels[-1]["args"]["blocks per SM"]
+    builder.events.append(dict(kernels[0]))
+    trace = read_text(tmp_path, lines(builder))
+    assert repaired(trace) == {"repeated-event": 1}
+    assert len(trace.kernels) == len(kernels)
+
+
+def test_equal_but_for_one_number_is_no_repetition(tmp_path: Path) -> None:
+    builder = sound()
+    kernel = next(event for event in builder.events if event["cat"] == "kernel")
+    kernel["args"]["est. achieved occupancy %"] = 5.0
+    for occupancy in (5.5, 5.0):
+        builder.events.append({**kernel, "args": {**kernel["args"], "est. achieved occupancy %": occupancy}})
+    assert repaired(read_text(tmp_path, lines(builder))) == {"repeated-event": 1}
+
+
 def test_equal_times_alone_are_no_repetition(tmp_path: Path) -> None:
     builder = sound()
     kernel = next(event for event in builder.events if event["cat"] == "kernel")
