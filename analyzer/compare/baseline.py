@@ -49,7 +49,12 @@ def save_baseline(name: str, runs: Sequence[Snapshot], folder: Path = FOLDER) ->
         with replacing(path) as file:
             file.write(text + b"\n")
     except OSError as error:
-        raise UsageError("the baseline cannot be written", where=str(path), why=error.strerror) from error
+        raise UsageError(
+            "the baseline cannot be written",
+            where=str(path),
+            why=error.strerror,
+            fix="run it where files may be written, and make sure that the disk has room",
+        ) from error
     return path
 
 

@@ -179,7 +179,7 @@ def _text(kind: Kind, median: Move, doubt: str, steps: int | None, runs: int | N
         more = (
             f"record at least {runs} runs a side, in turns, on a machine that does nothing else"
             if runs is not None
-            else f"record at least {steps} steps a side"
+            else f"record at least {steps} steps a side (`advisor collect --active {steps}`)"
         )
         return f"Inconclusive: the median step changed by {_percent(median.ratio)}, but {doubt}; {more}."
     unrest = (

@@ -83,7 +83,9 @@ def _check(config: ScriptConfig) -> str:
     for name, least in (("wait", 0), ("warmup", 0), ("active", 1)):
         value = getattr(config, name)
         if value is not None and value < least:
-            raise UsageError(f"--{name} must be at least {least}, not {value}")
+            raise UsageError(
+                f"--{name} must be at least {least}, not {value}", fix=f"leave --{name} out, or give a larger number"
+            )
     if not config.module and not Path(config.target).is_file():
         what = "is a folder, not a script" if Path(config.target).is_dir() else "does not exist"
         raise UsageError(

@@ -3,7 +3,9 @@
 `python trace_advisor_hook.py SETTINGS.json [-m] SCRIPT ARGS...`. Standard library and torch only, torch only once the script
 itself has imported it, so that what a script sets up before (devices, threads) still counts. Nothing is written to stdout; what
 happened goes to `status-PID.json` in the folder that the settings name, where the parent process reads it. It is longer than
-our files are, because it has to be one: it is loaded by its path, where nothing else of ours can be imported.
+our files are, because it has to be one: it is loaded by its path, where nothing else of ours can be imported. In order: the
+`Watcher` (where steps come from, the phases of a recording, what the parent hears), what is told beside the events, what the
+machine does meanwhile, how all this comes into the process, and running the script.
 """
 
 from __future__ import annotations
@@ -325,27 +327,14 @@ class Watcher:
     def describe(self) -> dict[str, Any]:
         """What the trace cannot say about its run; every value is named here, none is a path or the environment."""
         torch: Any = sys.modules["torch"]
-        loader = self.loader
-        groups = getattr(self.optimizer, "param_groups", ())
-        steps = max(1, self.number)
-        per_batch = getattr(loader, "batch_size", None) or _inner(loader, "batch_sampler", "batch_size")
-        data: Any = getattr(loader, "dataset", None)
-        with contextlib.suppress(*FAILURES):
-            data_length = len(data)
-        sample_bytes = self.batch_bytes // per_batch if per_batch and self.batch_bytes else None
-        on_gpu = torch.cuda.is_initialized()
         return {
-            "model": {"name": None, "parameters": sum(p.numel() for group in groups for p in group["params"]) or None},
+            "model": {"name": None, "parameters": _parameters(self.optimizer)},
             "optimizer": type(self.optimizer).__name__ if self.optimizer is not None else None,
-            "device": "cuda" if on_gpu else "cpu",
-            "batch_size": per_batch,
-            "loader": _describe_loader(loader) | {"batch_size": per_batch} if loader is not None else None,
-            "dataset": {
-                "name": type(data).__name__,
-                "length": locals().get("data_length"),
-                "sample_bytes": sample_bytes,
-            },
-            "steps": {"source": self.source, "batches_per_step": round(self.batches / steps, 2)},
+            "device": "cuda" if torch.cuda.is_initialized() else "cpu",
+            "batch_size": _batch_size(self.loader),
+            "loader": _describe_loader(self.loader) if self.loader is not None else None,
+            "dataset": _describe_data(self.loader, self.batch_bytes),
+            "steps": {"source": self.source, "batches_per_step": round(self.batches / max(1, self.number), 2)},
             "threads": {
                 "intra_op": torch.get_num_threads(),
                 "inter_op": torch.get_num_interop_threads(),
@@ -372,13 +361,7 @@ class Watcher:
         return [worker.pid for worker in getattr(self.iterator, "_workers", ())]
 
 
-def usage(workers: list[int]) -> dict[str, Any]:
-    """CPU seconds, bytes read and memory of this process and of a loader's workers, now."""
-    return {
-        "at": time.monotonic(),
-        "own": _process(os.getpid()),
-        "workers": {pid: _process(pid) for pid in workers},
-    }
+# What is told beside the events: of the job, of times, of the loader and its data.
 
 
 def _world() -> tuple[int | None, int]:
@@ -417,7 +400,36 @@ def _inner(thing: Any, *names: str) -> Any:
 def _describe_loader(loader: Any) -> dict[str, Any]:
     names = ("num_workers", "pin_memory", "persistent_workers", "prefetch_factor", "drop_last")
     shuffle = "Random" in type(getattr(loader, "sampler", None)).__name__
-    return {name: getattr(loader, name, None) for name in names} | {"shuffle": shuffle}
+    told = {name: getattr(loader, name, None) for name in names}
+    return told | {"shuffle": shuffle, "batch_size": _batch_size(loader)}
+
+
+def _batch_size(loader: Any) -> int | None:
+    """Samples of a batch, by the loader or by what makes its batches; None where neither says."""
+    size: int | None = getattr(loader, "batch_size", None) or _inner(loader, "batch_sampler", "batch_size")
+    return size
+
+
+def _describe_data(loader: Any, batch_bytes: int) -> dict[str, Any]:
+    data, size = getattr(loader, "dataset", None), _batch_size(loader)
+    return {
+        "name": type(data).__name__,
+        "length": _length(data),
+        "sample_bytes": batch_bytes // size if size and batch_bytes else None,
+    }
+
+
+def _length(data: Any) -> int | None:
+    """Samples of a data set; None where it has no length, or fails to tell."""
+    with contextlib.suppress(*FAILURES):
+        return len(data)
+    return None
+
+
+def _parameters(optimizer: Any) -> int | None:
+    """Numbers that an optimizer updates; None where there is none."""
+    groups = getattr(optimizer, "param_groups", ())
+    return sum(parameter.numel() for group in groups for parameter in group["params"]) or None
 
 
 def _bytes_of(batch: Any, depth: int = 0) -> int:
@@ -426,6 +438,18 @@ def _bytes_of(batch: Any, depth: int = 0) -> int:
         return int(batch.element_size() * batch.numel())
     values = batch.values() if isinstance(batch, dict) else batch if isinstance(batch, list | tuple) else ()
     return next((size for size in (_bytes_of(value, depth + 1) for value in values) if size), 0) if depth < 5 else 0
+
+
+# What the machine does meanwhile: cores, disk, memory, GPU. Also used by `record()` and the zoo.
+
+
+def usage(workers: list[int]) -> dict[str, Any]:
+    """CPU seconds, bytes read and memory of this process and of a loader's workers, now."""
+    return {
+        "at": time.monotonic(),
+        "own": _process(os.getpid()),
+        "workers": {pid: _process(pid) for pid in workers},
+    }
 
 
 def _process(pid: int) -> dict[str, int] | None:
@@ -548,6 +572,9 @@ def _gpu() -> dict[str, Any] | None:
             "clock_hz": torch.cuda.clock_rate() * 1_000_000,
         }
     return None
+
+
+# How this comes into somebody's process: torch is wrapped as it is imported, in this process and in those it starts.
 
 
 class TorchFinder(importlib.abc.MetaPathFinder):
@@ -712,6 +739,9 @@ def _own_traceback(watcher: Watcher) -> None:
         show(kind, error.with_traceback(trace), trace)
 
     sys.excepthook = excepthook
+
+
+# The script itself.
 
 
 def run(words: list[str]) -> None:

@@ -57,6 +57,7 @@ def test_with_few_steps_a_tenth_is_inconclusive_and_the_steps_needed_are_named()
     assert change.needed_steps is not None
     assert change.needed_steps >= ENOUGH_STEPS
     assert f"at least {change.needed_steps} steps" in change.text
+    assert f"`advisor collect --active {change.needed_steps}`" in change.text
 
 
 def test_with_few_steps_a_large_change_without_overlap_is_believed() -> None:

@@ -261,8 +261,9 @@ def test_what_cannot_work_is_told_before_the_script_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(UsageError, match=message) as told:
         collect_script(ScriptConfig(**options), lambda path: GOOD)
+    assert told.value.fix
 
 
 @pytest.mark.scripts

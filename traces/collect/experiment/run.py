@@ -65,7 +65,7 @@ class ExperimentConfig:
             known = ", ".join(method.name for method in METHODS)
             raise UsageError(f"there is no method {', '.join(unknown)}", fix=f"choose from {known}")
         if self.epochs < 1 or self.repeats < 1:
-            raise UsageError("--epochs and --repeats must be at least 1")
+            raise UsageError("--epochs and --repeats must be at least 1", fix="leave them out for their defaults")
 
     def chosen(self) -> tuple[Method, ...]:
         """The methods to run, the standard loop first."""

@@ -72,8 +72,9 @@ def test_a_row_of_the_table() -> None:
     [({"methods": ("sleep",)}, "there is no method sleep"), ({"epochs": 0}, "must be at least 1")],
 )
 def test_wrong_options(options: dict[str, object], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(UsageError, match=message) as told:
         ExperimentConfig(**options)  # type: ignore[arg-type]
+    assert told.value.fix
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="has a CUDA device")
