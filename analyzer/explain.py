@@ -109,17 +109,28 @@ def analyse_with_facts(
     path: Path, options: Options = _PLAIN, progress: Progress | None = None, decoder: Decode = decode
 ) -> Explained:
     """As `analyse`, with the measurements kept, for views that show more than the document holds."""
+    # Looked for among all packages installed, which takes milliseconds; where other processes decode, they do so meanwhile.
+    rules = load_rules()
     trace = read(path, progress or silent, strict=options.strict, decoder=decoder)
-    return explain_facts(Facts(trace, options.steps), options, progress)
+    return explain_facts(Facts(trace, options.steps), options, progress, rules)
 
 
-def explain_facts(facts: Facts, options: Options = _PLAIN, progress: Progress | None = None) -> Explained:
-    """As `analyse`, from measurements on: for a trace that is already read, or one rank among its peers."""
+def explain_facts(
+    facts: Facts, options: Options = _PLAIN, progress: Progress | None = None, rules: tuple[Rule, ...] | None = None
+) -> Explained:
+    """As `analyse`, from measurements on: for a trace that is already read, or one rank among its peers.
+
+    Args:
+        facts: The measurements.
+        options: What to run on them.
+        progress: As for `analyse`.
+        rules: The catalogue, where it is loaded already.
+    """
     tell: Progress = progress or silent
     tell("measuring", 0, 1)
     _check_steps(facts, options)
     trust = grade(facts)
-    rules = load_rules()
+    rules = load_rules() if rules is None else rules
     tell("checking", 0, len(rules))
     disabled = _disabled(rules, options)
     runs = run_rules(facts, rules, trust, disabled=disabled, limits=options.limits)

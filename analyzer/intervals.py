@@ -33,18 +33,19 @@ class IntervalSet:
         start = np.asarray(start_ns, dtype=np.int64)
         end = np.asarray(end_ns, dtype=np.int64)
         keep = end > start
-        start, end = start[keep], end[keep]
+        if not keep.all():
+            start, end = start[keep], end[keep]
         if len(start) > 1:
-            order = np.argsort(start, kind="stable")
-            start, end = start[order], np.maximum.accumulate(end[order])
+            if (start[1:] < start[:-1]).any():
+                order = np.argsort(start, kind="stable")
+                start, end = start[order], end[order]
+            end = np.maximum.accumulate(end)
             # A new interval begins where the start lies past everything seen so far; touching ones are merged.
-            first = np.empty(len(start), dtype=bool)
-            first[0] = True
-            np.greater(start[1:], end[:-1], out=first[1:])
-            last = np.empty(len(start), dtype=bool)
-            last[-1] = True
-            last[:-1] = first[1:]
-            start, end = start[first], end[last]
+            apart = np.flatnonzero(start[1:] > end[:-1])
+            start, end = start[np.append(0, apart + 1)], end[np.append(apart, len(end) - 1)]
+        else:
+            # What is kept is made read-only, which the caller's own arrays must not become.
+            start, end = start.copy(), end.copy()
         self._keep(start, end)
 
     def _keep(self, start: Int64Array, end: Int64Array) -> None:
@@ -99,17 +100,22 @@ class IntervalSet:
 
     def __and__(self, other: IntervalSet) -> IntervalSet:
         if not self or not other:
-            return IntervalSet()
-        # For each interval of self, the run of intervals of other that touch it.
-        low = np.searchsorted(other.end_ns, self.start_ns, side="right")
-        high = np.searchsorted(other.start_ns, self.end_ns, side="left")
+            return EMPTY
+        # Most often one of the two is the used steps, which follow one another without a gap.
+        if len(other) == 1:
+            return self.clip(int(other.start_ns[0]), int(other.end_ns[0]))
+        if len(self) == 1:
+            return other.clip(int(self.start_ns[0]), int(self.end_ns[0]))
+        few, many = (self, other) if len(self) < len(other) else (other, self)
+        # For each of the few, the run of the many that touch it.
+        low = np.searchsorted(many.end_ns, few.start_ns, side="right")
+        high = np.searchsorted(many.start_ns, few.end_ns, side="left")
         count = np.maximum(high - low, 0)
-        mine = np.repeat(np.arange(len(self)), count)
-        offset = np.arange(len(mine)) - np.repeat(np.cumsum(count) - count, count)
-        theirs = np.repeat(low, count) + offset
+        mine = np.repeat(np.arange(len(few)), count)
+        theirs = np.arange(len(mine)) + np.repeat(low - (np.cumsum(count) - count), count)
         # Two parts never touch: where one ends, one of the two sets has a gap.
         return self._normal(
-            np.maximum(self.start_ns[mine], other.start_ns[theirs]), np.minimum(self.end_ns[mine], other.end_ns[theirs])
+            np.maximum(few.start_ns[mine], many.start_ns[theirs]), np.minimum(few.end_ns[mine], many.end_ns[theirs])
         )
 
     def __sub__(self, other: IntervalSet) -> IntervalSet:
@@ -120,10 +126,11 @@ class IntervalSet:
 
     def complement(self, start_ns: int, end_ns: int) -> IntervalSet:
         """What `[start_ns, end_ns)` holds beside this set."""
-        inside = (self.end_ns > start_ns) & (self.start_ns < end_ns)
-        starts = np.concatenate([np.array([start_ns], dtype=np.int64), self.end_ns[inside]])
-        ends = np.concatenate([self.start_ns[inside], np.array([end_ns], dtype=np.int64)])
-        return IntervalSet(starts, ends)
+        inside = self.clip(start_ns, end_ns)
+        starts, ends = np.append(start_ns, inside.end_ns), np.append(inside.start_ns, end_ns)
+        # Only the first and the last can be empty: where this set begins at the start, or ends at the end.
+        first, last = int(starts[0] >= ends[0]), len(starts) - int(starts[-1] >= ends[-1])
+        return self._normal(starts[first:last], ends[first:last])
 
     def clip(self, start_ns: int, end_ns: int) -> IntervalSet:
         """The part inside `[start_ns, end_ns)`."""

@@ -84,6 +84,11 @@ class Facts:
         return launches(self.trace, self.work)
 
     @cached_property
+    def launched_inside(self) -> pd.DataFrame:
+        """The rows of `launched` whose launch call begins in the used steps."""
+        return self.launched[self.window().contains(self.launched["launch_start_ns"].to_numpy())]
+
+    @cached_property
     def steps(self) -> Steps:
         """The steps, used and left out."""
         return find_steps(self.trace, self.work, self.launched, self._selected_steps)
@@ -168,14 +173,12 @@ class Facts:
         """Median launch lead over the kernels launched in the used steps; see `launches.lead_median_ns`. None without one clock."""
         if self.early_starts is not None:
             return None
-        inside = self.window().contains(self.launched["launch_start_ns"].to_numpy())
-        return lead_median_ns(self.launched[inside])
+        return lead_median_ns(self.launched_inside)
 
     @cached_property
     def early_starts(self) -> EarlyStarts | None:
         """Kernels of the used steps that seem to start before their launch; None where the clocks agree."""
-        inside = self.window().contains(self.launched["launch_start_ns"].to_numpy())
-        return early_starts(self.launched[inside])
+        return early_starts(self.launched_inside)
 
     @cached_property
     def symptoms(self) -> tuple[Symptom, ...]:
@@ -245,8 +248,7 @@ class Facts:
     @cached_property
     def blocking_launches(self) -> BlockingLaunches:
         """Launches in the used steps that outlast their kernel."""
-        inside = self.window().contains(self.launched["launch_start_ns"].to_numpy())
-        return blocking_launches(self.launched[inside])
+        return blocking_launches(self.launched_inside)
 
     @cached_property
     def launch_bound(self) -> bool:

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from analyzer.facts.waits import BACKWARD_NODE, anomaly_checks
-from analyzer.intervals import IntervalSet
+from analyzer.intervals import EMPTY, IntervalSet
 
 if TYPE_CHECKING:
     from analyzer.facts import Facts
@@ -59,7 +59,7 @@ def anomaly(facts: Facts) -> AnomalyChecks:
         int((node & computing).sum()),
         int(node[checked].sum()),
         spans & facts.window(),
-        _heads(facts) & facts.window(),
+        _heads(facts) & facts.window() if tests.any() else EMPTY,
         facts.steps_with(spans),
     )
 
@@ -68,8 +68,9 @@ def _heads(facts: Facts) -> IntervalSet:
     ops, tree = facts.trace.ops, facts.op_tree
     start, end = ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy()
     backward = tree.nearest(tree.named(lambda name: name.startswith(BACKWARD_NODE))) >= 0
-    sequence = ops["sequence"]
-    forward = sequence.isin(sequence[backward].dropna()).to_numpy(dtype=bool) & ~backward
+    known = ops["sequence"].notna().to_numpy()
+    sequence = ops["sequence"].to_numpy(dtype=np.int64, na_value=0)
+    forward = known & ~backward & np.isin(sequence, sequence[known & backward])
     first = end.copy()
     child = tree.parent != np.arange(len(ops))
     np.minimum.at(first, tree.parent[child], start[child])

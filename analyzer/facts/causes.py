@@ -15,6 +15,7 @@ import pandas as pd
 from analyzer.cause_names import CAUSES
 from analyzer.facts.devices import DeviceActivity
 from analyzer.facts.host import HostActivity
+from analyzer.facts.open_spans import NONE
 from analyzer.intervals import EMPTY, IntervalSet
 from traces.trace import Trace
 
@@ -136,21 +137,22 @@ def _gaps_by_issuer(
     Returns:
         (thread or None where it cannot be determined, the gaps before the launch returned, the gaps after it returned).
     """
-    here = work[work["device"] == device]
-    starts = here["start_ns"].to_numpy()
+    here = np.flatnonzero(work["device"].to_numpy() == device)
+    starts = work["start_ns"].to_numpy()[here]
     following = np.searchsorted(starts, idle.end_ns, side="left")
     exists = following < len(starts)
-    rows = here.index.to_numpy()[np.minimum(following, len(starts) - 1)]
-    issuer = launched["launch_thread"].reindex(rows)
-    returned = launched["launch_end_ns"].reindex(rows).to_numpy(dtype=np.float64, na_value=np.nan)
-    known = issuer.notna().to_numpy() & exists
+    launch = np.full(len(work), NONE)
+    launch[launched.index.to_numpy()] = np.arange(len(launched))
+    launch = launch[here[np.minimum(following, len(starts) - 1)]]
+    known = (launch != NONE) & exists
     result: list[tuple[int | None, IntervalSet, IntervalSet]] = []
-    threads = issuer.to_numpy(dtype=np.float64, na_value=np.nan)
-    for thread in np.unique(threads[known]):
-        mine = known & (threads == thread)
+    issuer = np.append(launched["launch_thread"].to_numpy(), NONE)[launch]
+    returned = np.append(launched["launch_end_ns"].to_numpy(), 0)[launch]
+    for thread in np.unique(issuer[known]).tolist():
+        mine = known & (issuer == thread)
         start, end = idle.start_ns[mine], idle.end_ns[mine]
-        split = np.clip(returned[mine].astype(np.int64), start, end)
-        result.append((int(thread), IntervalSet(start, split), IntervalSet(split, end)))
+        split = np.clip(returned[mine], start, end)
+        result.append((thread, IntervalSet(start, split), IntervalSet(split, end)))
     # After the last work of the trace nothing is issued any more: the main thread tells what the time went to.
     last = ~exists
     if last.any():

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.between_layers import between_layers
-from analyzer.facts.labels import matching
+from analyzer.facts.grouping import chosen, rows_by
+from analyzer.facts.labels import codes_of, distinct_texts, matching
 from analyzer.facts.precision import tensor_dims
 from analyzer.intervals import IntervalSet
 
@@ -25,6 +27,8 @@ _COUNTED = (
 )
 # Part of the exposed time from which collectives between layers decide what helps: those of the backward pass come on top.
 _ACTIVATIONS_RATIO = 0.2
+# The library in front of a collective's name: `nccl:all_reduce`, `c10d::allreduce_`.
+_LIBRARY = re.compile(r"^\w+(?::+|$)_*")
 _NARROW = r"Half|BFloat16|char|Char|Byte|Float8"
 # A message between two ranks.
 _PAIR = re.compile(r"(?:i?send|i?recv)\b")
@@ -83,21 +87,22 @@ def collectives(facts: Facts) -> Collectives:
     """Measures the collectives; all empty in a run of one process."""
     window = facts.window()
     ranges = facts.trace.collectives
-    ranges = ranges[window.contains(ranges["start_ns"].to_numpy())]
+    ranges = chosen(ranges, window.contains(ranges["start_ns"].to_numpy()))
     counted = (matching(ranges["name"], re.compile(pattern).match) for pattern in _COUNTED)
     rows = ranges[next((mask for mask in counted if mask.any()), slice(None))]
     calls = pd.DataFrame(
         {
-            "kind": rows["name"].astype("str").str.replace(r"^\w+(?::+|$)_*", "", regex=True).to_numpy(),
+            "kind": _kinds(rows["name"]),
             "start_ns": rows["start_ns"].to_numpy(),
             "end_ns": rows["end_ns"].to_numpy(),
             "size_bytes": _sizes(rows, ranges),
         }
     )
     running = (facts.device.collective & window) if facts.device else (facts.host.anywhere("collectives") & window)
-    kinds = set(calls["kind"])
+    kinds = sorted(set(calls["kind"]))
     exposed = facts.waterfall.owned("communication")
-    by_kind = {kind: (exposed & call_spans(facts, calls[calls["kind"] == kind])).total_ns for kind in sorted(kinds)}
+    stated = calls["kind"].to_numpy()
+    by_kind = {kind: (exposed & call_spans(facts, calls[stated == kind])).total_ns for kind in kinds}
     layered = (exposed & call_spans(facts, calls[between_layers(facts, calls)])).total_ns
     return Collectives(
         running=running,
@@ -118,23 +123,34 @@ def call_spans(facts: Facts, rows: pd.DataFrame) -> IntervalSet:
     calls = IntervalSet(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy())
     if facts.device is None:
         return calls
-    found = facts.kernels
-    launched = np.nan_to_num(found.frame["launch_start_ns"].to_numpy(), nan=-1).astype(np.int64)
-    return found.spans(found.frame["collective"].to_numpy() & calls.contains(launched))
+    frame = facts.kernels.frame
+    mine = np.flatnonzero(frame["collective"].to_numpy())
+    launched = np.nan_to_num(frame["launch_start_ns"].to_numpy()[mine], nan=-1).astype(np.int64)
+    mine = mine[calls.contains(launched)]
+    return IntervalSet(frame["start_ns"].to_numpy()[mine], frame["end_ns"].to_numpy()[mine]) & facts.window()
+
+
+def _kinds(names: pd.Series[Any]) -> npt.NDArray[np.object_]:
+    """What each range does (`all_reduce`), without its library; asked once per distinct name. Shape (ranges,)."""
+    distinct = np.array([*(_LIBRARY.sub("", text) for text in distinct_texts(names)), ""], dtype=object)
+    found: npt.NDArray[np.object_] = distinct[codes_of(names)]
+    return found
 
 
 def _narrow(rows: pd.DataFrame, ranges: pd.DataFrame) -> bool:
+    if not len(rows):
+        return False
     stated = ranges["message_type"].dropna()
     types = rows["input_types"] if rows["input_types"].notna().any() or not len(stated) else stated
-    return bool(matching(types, re.compile(_NARROW).search).mean() > 0.5) if len(types) else False
+    return bool(matching(types, re.compile(_NARROW).search).mean() > 0.5)
 
 
 def _has_range(facts: Facts, pattern: str) -> bool:
     wanted = re.compile(pattern)
     return any(
-        wanted.match(str(name))
+        wanted.match(name)
         for frame in (facts.trace.annotations, facts.trace.ops)
-        for name in frame["name"].cat.categories
+        for name in distinct_texts(frame["name"])
     )
 
 
@@ -142,32 +158,39 @@ def _sizes(rows: pd.DataFrame, ranges: pd.DataFrame) -> np.ndarray[tuple[int], n
     """Bytes of each collective: of its first tensor where shapes were recorded, else as `record_param_comms` around it states."""
     if not len(rows):
         return np.empty(0)
-    recorded = _recorded_sizes(rows)
-    return np.where(np.isnan(recorded), _stated_sizes(rows, ranges), recorded)
+    sizes = _recorded_sizes(rows)
+    unknown = np.isnan(sizes)
+    if unknown.any():
+        sizes[unknown] = _stated_sizes(rows[unknown], ranges)
+    return sizes
 
 
 def _stated_sizes(rows: pd.DataFrame, ranges: pd.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """What this rank sends by the range that states it: the last to begin before the call, if it lasts as long; else NaN."""
-    stated = ranges[ranges["message_elements"].notna().to_numpy()].sort_values("start_ns")
-    if not len(stated):
-        return np.full(len(rows), np.nan)
-    widths = stated["message_type"].astype("str").str.strip('"').map(_MESSAGE_BYTES)
-    stated = stated.assign(
-        bytes=widths.astype("float64") * stated["message_elements"].astype("float64"), until=stated["end_ns"]
-    )
-    calls = rows[["thread", "start_ns", "end_ns"]].assign(place=range(len(rows))).sort_values("start_ns")
-    joined = pd.merge_asof(calls, stated[["thread", "start_ns", "until", "bytes"]], on="start_ns", by="thread")
-    joined["bytes"] = joined["bytes"].where(joined["end_ns"] <= joined["until"])
-    return joined.sort_values("place")["bytes"].to_numpy(dtype=np.float64)
+    sizes = np.full(len(rows), np.nan)
+    stated = chosen(ranges, ranges["message_elements"].notna().to_numpy())
+    widths = [float(_MESSAGE_BYTES.get(text.strip('"'), np.nan)) for text in distinct_texts(stated["message_type"])]
+    stated_bytes = np.array([*widths, np.nan])[codes_of(stated["message_type"])]
+    stated_bytes = stated_bytes * stated["message_elements"].to_numpy(dtype=np.float64, na_value=np.nan)
+    thread, start, until = (stated[name].to_numpy() for name in ("thread", "start_ns", "end_ns"))
+    called, begins, ends = (rows[name].to_numpy() for name in ("thread", "start_ns", "end_ns"))
+    for one, mine in rows_by(thread).items():
+        mine = mine[np.argsort(start[mine], kind="stable")]
+        here = np.flatnonzero(called == one)
+        last = np.searchsorted(start[mine], begins[here], side="right") - 1
+        around = mine[last]
+        sizes[here] = np.where((last >= 0) & (ends[here] <= until[around]), stated_bytes[around], np.nan)
+    return sizes
 
 
 def _recorded_sizes(rows: pd.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Bytes of the first tensor of each collective, decoded once per distinct pair of shape and type."""
-    dims, types = rows["input_dims"].astype("object"), rows["input_types"].astype("object")
-    pairs = pd.MultiIndex.from_arrays([dims.fillna(""), types.fillna("")])
-    codes, distinct = pd.factorize(pairs)
-    known = np.array([_size(str(shape), str(kind)) for shape, kind in distinct], dtype=np.float64)
-    return known[codes]
+    dims, types = ([*distinct_texts(rows[name]), ""] for name in ("input_dims", "input_types"))
+    pairs = codes_of(rows["input_dims"]).astype(np.int64) % len(dims) * len(types)
+    pairs += codes_of(rows["input_types"]).astype(np.int64) % len(types)
+    distinct, place = np.unique(pairs, return_inverse=True)
+    known = [_size(dims[pair // len(types)], types[pair % len(types)]) for pair in distinct.tolist()]
+    return np.array(known, dtype=np.float64)[place]
 
 
 def _size(dims: str, types: str) -> float:
@@ -180,9 +203,9 @@ def searching_spans(facts: Facts) -> tuple[IntervalSet, IntervalSet]:
     """Inside gloo's collectives, and inside DDP's search for unused parameters, on any thread in the used steps."""
     window = facts.window()
     ranges = facts.trace.collectives
-    gloo = ranges[matching(ranges["name"], lambda name: name.startswith("gloo:"))]
+    gloo = chosen(ranges, matching(ranges["name"], lambda name: name.startswith("gloo:")))
     search = IntervalSet()
     for frame in (facts.trace.annotations, facts.trace.ops):
-        rows = frame[matching(frame["name"], lambda name: "search_unused_parameters" in name)]
+        rows = chosen(frame, matching(frame["name"], lambda name: "search_unused_parameters" in name))
         search |= IntervalSet(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy())
     return IntervalSet(gloo["start_ns"].to_numpy(), gloo["end_ns"].to_numpy()) & window, search & window

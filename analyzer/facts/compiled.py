@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from analyzer.facts.host import per_thread
+from analyzer.facts.labels import distinct_texts, is_any
 from analyzer.facts.op_tree import BoolArray
 from analyzer.intervals import EMPTY, IntervalSet
 
@@ -22,6 +23,7 @@ _GUARDS = re.compile(r"TorchDynamo Cache Lookup|Pregraph bytecode")
 _PROLOGUE = re.compile(r"AOTDispatcher Runtime Wrapper Prologue")
 _CODE = re.compile(r"CompiledFunction$")
 _CALL = re.compile(r"CompiledFunction(?:Backward)?$")
+_ANY = re.compile("|".join(one.pattern for one in (_REGION, _GUARDS, _PROLOGUE, _CALL)))
 _BACKWARD = re.compile(r"CompiledFunctionBackward|autograd::engine::evaluate_function")
 
 
@@ -58,17 +60,15 @@ class Compiled(msgspec.Struct, frozen=True):
 
 def compiled(facts: Facts) -> Compiled:
     """Measures compiled regions; all zero where nothing was compiled."""
+    if not any(_ANY.match(name) for name in distinct_texts(facts.trace.ops["name"])):
+        return _only_compiling(facts)
     window = facts.window()
     ops = facts.trace.ops
     every = _named(facts, _REGION)
     region_rows = facts.op_tree.outermost(every)
     regions = ops[every & window.contains(ops["start_ns"].to_numpy())]
     outermost = regions[region_rows[regions.index]]
-    ranges = facts.trace.annotations
-    compiling = ranges[ranges["kind"] == "compile"]
-    spans = IntervalSet(compiling["start_ns"].to_numpy(), compiling["end_ns"].to_numpy()) & window
-    used = facts.steps.used
-    touched = spans.overlap_with(used["start_ns"].to_numpy(), used["end_ns"].to_numpy()) > 0
+    spans, steps = _compiling(facts)
     names = [str(name) for name in regions["name"].unique()]
     guards = _union(ops[_named(facts, _GUARDS)]) & window
     between, frames = _between(facts, regions, outermost)
@@ -84,8 +84,34 @@ def compiled(facts: Facts) -> Compiled:
         passing=passing & window,
         wrappers=_wrappers(facts) & window,
         compiling=spans,
-        compiling_steps=int(touched.sum()),
+        compiling_steps=steps,
         versions=_versions(names),
+    )
+
+
+def _compiling(facts: Facts) -> tuple[IntervalSet, int]:
+    """Ranges of compilation, and how many used steps hold any of it."""
+    ranges, used = facts.trace.annotations, facts.steps.used
+    mine = is_any(ranges["kind"], "compile")
+    spans = IntervalSet(ranges["start_ns"].to_numpy()[mine], ranges["end_ns"].to_numpy()[mine]) & facts.window()
+    touched = spans.overlap_with(used["start_ns"].to_numpy(), used["end_ns"].to_numpy()) > 0
+    return spans, int(touched.sum())
+
+
+def _only_compiling(facts: Facts) -> Compiled:
+    """Where no op belongs to compiled code, as in most traces."""
+    spans, steps = _compiling(facts)
+    return Compiled(
+        regions=0,
+        frames_per_step=0,
+        guards=EMPTY,
+        between=EMPTY,
+        eager=EMPTY,
+        passing=EMPTY,
+        wrappers=EMPTY,
+        compiling=spans,
+        compiling_steps=steps,
+        versions=0,
     )
 
 

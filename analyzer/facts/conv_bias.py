@@ -42,6 +42,8 @@ def conv_bias(facts: Facts) -> ConvBias:
     ops = tree.ops
     conv = tree.named(lambda name: _CONV.match(name) is not None)
     norm = tree.named(lambda name: _NORM.match(name) is not None)
+    if not conv.any() or not norm.any():
+        return ConvBias(pairs=0, biased=0, rows=np.zeros(len(found.frame), dtype=bool))
     # A batch normalisation counts its batches before it works: an addition to a number, between the two.
     counting = tree.named(lambda name: name in ("aten::add_", "aten::add"))
     counting &= matching(ops["input_dims"], lambda dims: tensor_dims(dims)[:1] == [[]])
@@ -51,8 +53,7 @@ def conv_bias(facts: Facts) -> ConvBias:
     # Nothing else stands between the two: an activation would keep the bias from cancelling.
     followed = np.zeros(len(ops), dtype=bool)
     followed[order[:-1][conv[order[:-1]] & norm[order[1:]] & (thread[1:] == thread[:-1])]] = True
-    with_bias = matching(ops["input_dims"], _has_bias)
-    biased = followed & with_bias
+    biased = followed & matching(ops["input_dims"], _has_bias)
     inside = pick_row(tree.nearest(biased), found.frame["op"].to_numpy())
     forward = (inside != NONE) & found.is_family("elementwise")
     backward = _bias_gradients(facts) if biased.any() else np.zeros(len(found.frame), dtype=bool)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 
 import msgspec
 import pandas as pd
 
+from analyzer.facts.grouping import rows_by
+from analyzer.facts.labels import distinct_texts, is_any
 from analyzer.intervals import IntervalSet
 from traces.trace import Trace
 
@@ -14,7 +17,7 @@ from traces.trace import Trace
 _ON_DEVICE = re.compile(r"aten::(?:cudnn_|_cudnn_|miopen_|record_stream)|nccl:|rccl:")
 
 
-class DeviceActivity(msgspec.Struct, frozen=True):
+class DeviceActivity(msgspec.Struct, frozen=True, dict=True):
     """Busy time of one device over the whole trace, as unions over its streams (overlapping kernels count once).
 
     Args:
@@ -31,7 +34,7 @@ class DeviceActivity(msgspec.Struct, frozen=True):
     copy: IntervalSet
     launches: int
 
-    @property
+    @cached_property
     def busy(self) -> IntervalSet:
         """Anything runs."""
         return self.compute | self.collective | self.copy
@@ -44,32 +47,19 @@ def device_activities(work: pd.DataFrame, launched: pd.DataFrame) -> tuple[Devic
         work: From `launches.device_work`.
         launched: From `launches.launches`.
     """
-    per_device = launched["device"].value_counts()
+    start, end = work["start_ns"].to_numpy(), work["end_ns"].to_numpy()
+    launches = {device: len(rows) for device, rows in rows_by(launched["device"].to_numpy()).items()}
+    kinds = {"compute": ("compute", "memset"), "collective": ("collective",), "copy": ("copy",)}
+    masks = {name: is_any(work["kind"], *together) for name, together in kinds.items()}
     found = []
-    for device in sorted(set(work["device"].to_numpy().tolist())):
-        rows = work[work["device"] == device]
-        kinds = {kind: part for kind, part in rows.groupby("kind", sort=False)}
-        sets = {
-            kind: IntervalSet(part["start_ns"].to_numpy(), part["end_ns"].to_numpy()) for kind, part in kinds.items()
-        }
-        none = IntervalSet()
-        found.append(
-            (
-                len(rows),
-                DeviceActivity(
-                    device=device,
-                    compute=sets.get("compute", none) | sets.get("memset", none),
-                    collective=sets.get("collective", none),
-                    copy=sets.get("copy", none),
-                    launches=int(per_device.get(device, 0)),
-                ),
-            )
-        )
+    for device, rows in rows_by(work["device"].to_numpy()).items():
+        sets = {name: IntervalSet(start[rows[mask[rows]]], end[rows[mask[rows]]]) for name, mask in masks.items()}
+        found.append((len(rows), DeviceActivity(device=device, launches=launches.get(device, 0), **sets)))
     found.sort(key=lambda item: (-item[1].launches, -item[0], item[1].device))
     return tuple(activity for _, activity in found)
 
 
 def asks_for_device(trace: Trace) -> bool:
     """Whether the program used a device, by what the file says of itself or by ops that exist on devices only."""
-    names = (*trace.ops["name"].cat.categories, *trace.collectives["name"].cat.categories)
-    return trace.meta.device_kind != "cpu" or any(_ON_DEVICE.match(str(name)) for name in names)
+    names = (*distinct_texts(trace.ops["name"]), *distinct_texts(trace.collectives["name"]))
+    return trace.meta.device_kind != "cpu" or any(_ON_DEVICE.match(name) for name in names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import msgspec
 import numpy as np
 
 from analyzer.facts.kernel_names import POINTWISE_FAMILIES
+from analyzer.facts.labels import codes_of, distinct_texts, is_any
 from analyzer.facts.op_tree import BoolArray, Int64Array
 from analyzer.facts.open_spans import NONE
 from analyzer.facts.precision import tensor_dims
@@ -42,7 +44,7 @@ def fusion(facts: Facts) -> Fusion:
     found = facts.kernels
     frame = found.frame
     pointwise = found.is_family(*POINTWISE_FAMILIES) & ~frame["in_optimizer"].to_numpy()
-    if facts.trace.annotations["kind"].isin(["optimizer_step", "zero_grad"]).any():
+    if is_any(facts.trace.annotations["kind"], "optimizer_step", "zero_grad").any():
         # Without its launch a kernel may as well be the optimizer's.
         pointwise &= frame["launch_start_ns"].notna().to_numpy()
     size = _elements(facts)
@@ -53,7 +55,7 @@ def fusion(facts: Facts) -> Fusion:
     chained = np.zeros(len(frame), dtype=bool)
     chained[order[1:][joined]] = True
     chained[order[:-1][joined]] = True
-    names = [str(name) for part in (facts.trace.ops, facts.trace.annotations) for name in part["name"].cat.categories]
+    names = [name for part in (facts.trace.ops, facts.trace.annotations) for name in distinct_texts(part["name"])]
     return Fusion(
         pointwise=pointwise,
         chained=chained,
@@ -66,8 +68,8 @@ def fusion(facts: Facts) -> Fusion:
 def _elements(facts: Facts) -> Int64Array:
     """Elements of the first tensor of each kernel's op; -1 where shapes are unknown. Decoded once per distinct shape."""
     dims = facts.trace.ops["input_dims"]
-    known = np.array([_first_size(str(text)) for text in dims.cat.categories] + [NONE], dtype=np.int64)
-    by_op = np.append(known[dims.cat.codes.to_numpy().astype(np.int64)], NONE)
+    known = np.array([*map(_first_size, distinct_texts(dims)), NONE], dtype=np.int64)
+    by_op = np.append(known[codes_of(dims)], NONE)
     result: Int64Array = by_op[facts.kernels.frame["op"].to_numpy()]
     return result
 
@@ -75,8 +77,8 @@ def _elements(facts: Facts) -> Int64Array:
 def _first_size(dims: str) -> int:
     shape = next((shape for shape in tensor_dims(dims) if shape), None)
     # Sizes come from a file: a product that does not fit is no size.
-    size = float(np.prod(shape, dtype=np.float64)) if shape else -1.0
-    return int(size) if 0 <= size < 2**62 else NONE
+    size = math.prod(shape) if shape else NONE
+    return size if 0 <= size < 2**62 else NONE
 
 
 def _longest_run(flags: BoolArray) -> int:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analyzer.facts.labels import in_one_vocabulary, matching
+from analyzer.facts.op_tree import BoolArray, Int64Array, pick, pick_row
+from analyzer.facts.open_spans import NONE
+
 if TYPE_CHECKING:
     from analyzer.facts import Facts
+    from analyzer.facts.launches import LaunchCalls
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -21,7 +26,7 @@ _IN_WORK_ITEMS = re.compile(r"hip(?:Ext|Hcc)ModuleLaunchKernel$")
 _WARP = 32
 
 
-def blocks_per_sm(facts: Facts, kernels: pd.DataFrame, launch: pd.DataFrame) -> FloatArray:
+def blocks_per_sm(facts: Facts, kernels: pd.DataFrame, launch: LaunchCalls) -> FloatArray:
     """Blocks per multiprocessor of each kernel; NaN where nothing tells. Shape (kernels,).
 
     The profiler's own figure first; then its warps per multiprocessor (torch 1.8 has only those); then the grid over the number
@@ -31,23 +36,23 @@ def blocks_per_sm(facts: Facts, kernels: pd.DataFrame, launch: pd.DataFrame) -> 
     Args:
         facts: The measurements.
         kernels: Rows of `trace.kernels`.
-        launch: Their launches, row by row: launch_row and shared, NA where unknown.
+        launch: Their launches, row by row.
     """
     result = kernels["blocks_per_sm"].to_numpy().astype(np.float64)
     open_ones = np.isnan(result)
     if not open_ones.any():
         return result
-    calls = facts.trace.runtime[["name", "grid", "block"]].reindex(launch["launch_row"].fillna(-1).to_numpy(np.int64))
-    has_call = launch["launch_row"].notna().to_numpy()
-    alone = has_call & ~(launch["shared"].fillna(True).to_numpy(dtype=bool))
-    grid, block = (_filled(kernels[name], calls[name], alone) for name in ("grid", "block"))
-    in_items = has_call & calls["name"].astype("str").str.match(_IN_WORK_ITEMS).to_numpy(dtype=bool)
+    calls = facts.trace.runtime
+    row = np.where(launch.known, launch.row, NONE)
+    alone = launch.known & ~launch.shared
+    grid, block = (_filled(kernels[name], calls[name], row, alone) for name in ("grid", "block"))
+    in_items = pick(matching(calls["name"], _IN_WORK_ITEMS.match), row)
     blocks, threads = _counted(grid, block, in_items)
     by_warps = kernels["warps_per_sm"].to_numpy() / np.ceil(threads / _WARP)
     number = multiprocessors(facts)
     by_grid = blocks / (np.nan if number is None else number)
     if facts.trace.meta.device_kind == "rocm":
-        by_grid = np.where(has_call, by_grid, np.nan)
+        by_grid = np.where(launch.known, by_grid, np.nan)
     return np.where(open_ones, np.where(np.isnan(by_warps), by_grid, by_warps), result)
 
 
@@ -64,20 +69,33 @@ def multiprocessors(facts: Facts) -> int | None:
     return known if isinstance(known, int) and not isinstance(known, bool) and known > 0 else None
 
 
-def _filled(stated: pd.Series, of_call: pd.Series, alone: npt.NDArray[np.bool_]) -> pd.Series:
-    """A kernel's extent as text; its call's where the kernel states none and shares its call with no other."""
-    own = stated.astype("object").reset_index(drop=True)
-    other = of_call.astype("object").reset_index(drop=True)
-    return own.where(own.notna().to_numpy() | ~alone, other)
+def _filled(
+    stated: pd.Series[Any], of_call: pd.Series[Any], row: Int64Array, alone: BoolArray
+) -> tuple[Int64Array, list[str]]:
+    """A kernel's extent; its call's where the kernel states none and shares its call with no other.
+
+    Returns:
+        The place of each kernel's text in a list, -1 for none, and the list.
+    """
+    (own, calls), texts = in_one_vocabulary([stated, of_call])
+    return np.where((own != NONE) | ~alone, own, pick_row(calls, row)), texts
 
 
-def _counted(grid: pd.Series, block: pd.Series, in_items: npt.NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
-    """Blocks of each grid and threads of each block; each distinct pair of texts is read once."""
-    keys = pd.MultiIndex.from_arrays([grid.fillna(""), block.fillna(""), in_items])
-    codes, distinct = pd.factorize(keys)
-    pairs = [_read(str(one), str(other), in_items=bool(items)) for one, other, items in distinct]
+def _counted(
+    grid: tuple[Int64Array, list[str]], block: tuple[Int64Array, list[str]], in_items: BoolArray
+) -> tuple[FloatArray, FloatArray]:
+    """Blocks of each grid and threads of each block, from `_filled`; each distinct pair of texts is read once."""
+    grids, blocks = [*grid[1], ""], [*block[1], ""]
+    keys = np.ravel_multi_index(
+        (grid[0] % len(grids), block[0] % len(blocks), in_items.astype(np.int64)), (len(grids), len(blocks), 2)
+    )
+    distinct, place = np.unique(keys, return_inverse=True)
+    pairs = [
+        _read(grids[one], blocks[other], in_items=bool(items))
+        for one, other, items in zip(*np.unravel_index(distinct, (len(grids), len(blocks), 2)), strict=True)
+    ]
     known = np.array(pairs, dtype=np.float64).reshape(-1, 2)
-    return known[codes, 0], known[codes, 1]
+    return known[place, 0], known[place, 1]
 
 
 def _read(grid: str, block: str, *, in_items: bool) -> tuple[float, float]:

@@ -6,10 +6,20 @@ from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
+from analyzer.facts.grouping import rows_by
+from analyzer.facts.labels import is_any
+from analyzer.facts.launches import copies_of_calls, from_source
+from analyzer.facts.op_tree import pick_row
 from analyzer.intervals import EMPTY, IntervalSet
 from traces.trace import Trace
+
+BoolArray = npt.NDArray[np.bool_]
+
+# Copies whose call waits for them, by its name.
+_SYNCHRONOUS = ("cudaMemcpy", "hipMemcpy", "hipMemcpyWithStream", "cudaMemcpy2D", "hipMemcpyDtoH")
 
 
 class HostActivity:
@@ -38,41 +48,33 @@ class HostActivity:
             2.0): synchronisations, calls that copy device to host, and copies that are synchronous by name. Host-to-device
             calls are not blocking here, even where the runtime stages them: they are `transfer_call`, whose fix differs.
         """
-        runtime = self._trace.runtime
-        copies = self._launched[(self._launched["kind"] == "copy") & (self._launched["source"] == "copies")]
-        per_call = copies.drop_duplicates("launch_row").set_index("launch_row")
-        known = pd.Series(self._trace.copies["direction"].array[per_call["row"].to_numpy()], index=per_call.index)
-        directions = known.reindex(runtime.index)
-        device_ns = per_call["dur_ns"].reindex(runtime.index).fillna(0).astype(np.int64)
-        synchronous = runtime["name"].isin(
-            ["cudaMemcpy", "hipMemcpy", "hipMemcpyWithStream", "cudaMemcpy2D", "hipMemcpyDtoH"]
-        )
-        moves_out = directions == "DtoH"
-        blocking = ((runtime["kind"] == "sync") | moves_out | (synchronous & ~directions.isin(["HtoD"]))).to_numpy(
-            dtype=bool
-        )
+        runtime, launched = self._trace.runtime, self._launched
+        moving = is_any(launched["kind"], "copy") & from_source(launched, "copies")
+        started = copies_of_calls(launched, moving, len(runtime))
+        device_ns = np.append(launched["dur_ns"].to_numpy(), 0)[started]
+        copied = pick_row(launched["row"].to_numpy(), started)
+        directions = pd.Series(self._trace.copies["direction"].array.take(copied, allow_fill=True), index=runtime.index)
+        synchronous = is_any(runtime["name"], *_SYNCHRONOUS)
+        blocking = is_any(runtime["kind"], "sync") | is_any(directions, "DtoH")
+        blocking |= synchronous & ~is_any(directions, "HtoD")
         return runtime.assign(direction=directions, device_ns=device_ns, blocking=blocking)
 
     @cached_property
     def _by_thread(self) -> Mapping[str, dict[int, IntervalSet]]:
-        trace, calls = self._trace, self.calls
-        kinds = calls["kind"]
-        to_device = calls["direction"] == "HtoD"
-        ranges = trace.annotations
-        optimizer = ranges["kind"].isin(["optimizer_step", "zero_grad"])
-        frames = {
-            "input": ranges[ranges["kind"] == "loader"],
-            "allocator": calls[kinds == "allocator"],
-            "blocking": calls[calls["blocking"]],
-            "transfer_call": calls[to_device],
-            "optimizer": ranges[optimizer],
-            "compile": ranges[ranges["kind"] == "compile"],
-            "launch": calls[kinds.isin(["launch", "graph_launch", "memcpy", "memset"])],
-            "ops": trace.ops,
-            "calls": calls,
-            "collectives": trace.collectives,
+        trace, calls, ranges = self._trace, self.calls, self._trace.annotations
+        rows: dict[str, tuple[pd.DataFrame, BoolArray | None]] = {
+            "input": (ranges, is_any(ranges["kind"], "loader")),
+            "allocator": (calls, is_any(calls["kind"], "allocator")),
+            "blocking": (calls, calls["blocking"].to_numpy()),
+            "transfer_call": (calls, is_any(calls["direction"], "HtoD")),
+            "optimizer": (ranges, is_any(ranges["kind"], "optimizer_step", "zero_grad")),
+            "compile": (ranges, is_any(ranges["kind"], "compile")),
+            "launch": (calls, is_any(calls["kind"], "launch", "graph_launch", "memcpy", "memset")),
+            "ops": (trace.ops, None),
+            "calls": (calls, None),
+            "collectives": (trace.collectives, None),
         }
-        spans = {name: per_thread(frame) for name, frame in frames.items()}
+        spans = {name: per_thread(frame, mask) for name, (frame, mask) in rows.items()}
         for thread, making in self._preparing.items():
             spans["input"][thread] = spans["input"].get(thread, EMPTY) | making
         return spans
@@ -101,7 +103,7 @@ class HostActivity:
             kernel_starts: Starts of the device's kernels, sorted.
         """
         calls = self.calls
-        ends = calls["end_ns"].to_numpy()[(calls["blocking"] & (calls["thread"] == thread)).to_numpy()]
+        ends = calls["end_ns"].to_numpy()[calls["blocking"].to_numpy() & (calls["thread"].to_numpy() == thread)]
         if not len(kernel_starts):
             return EMPTY
         index = np.searchsorted(kernel_starts, ends, side="left")
@@ -109,11 +111,17 @@ class HostActivity:
         return IntervalSet(ends[exists], kernel_starts[index[exists]])
 
 
-def per_thread(frame: pd.DataFrame) -> dict[int, IntervalSet]:
-    """Union of a host frame's spans per thread."""
-    groups = frame.groupby("thread", sort=False).indices
-    start, end = frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy()
-    return {int(thread): IntervalSet(start[rows], end[rows]) for thread, rows in groups.items()}  # type: ignore[call-overload]
+def per_thread(frame: pd.DataFrame, chosen: BoolArray | None = None) -> dict[int, IntervalSet]:
+    """Union of a host frame's spans per thread.
+
+    Args:
+        frame: Columns thread, start_ns and end_ns.
+        chosen: Which rows count, shape (rows,); None for all.
+    """
+    thread, start, end = (frame[name].to_numpy() for name in ("thread", "start_ns", "end_ns"))
+    if chosen is not None:
+        thread, start, end = thread[chosen], start[chosen], end[chosen]
+    return {one: IntervalSet(start[rows], end[rows]) for one, rows in rows_by(thread).items()}
 
 
 def main_thread(trace: Trace, marked: int | None) -> int | None:
@@ -127,9 +135,10 @@ def main_thread(trace: Trace, marked: int | None) -> int | None:
     """
     if marked is not None:
         return marked
-    ranges = trace.annotations[trace.annotations["kind"].isin(["loader", "optimizer_step", "zero_grad"])]
-    if len(ranges):
-        return int(ranges["thread"].mode().iloc[0])
+    mine = is_any(trace.annotations["kind"], "loader", "optimizer_step", "zero_grad")
+    if mine.any():
+        threads, times = np.unique(trace.annotations["thread"].to_numpy()[mine], return_counts=True)
+        return int(threads[np.argmax(times)])
     for frame in (trace.ops, trace.runtime, trace.python, trace.annotations):
         if len(frame):
             totals = {thread: spans.total_ns for thread, spans in per_thread(frame).items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cached_property
 
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analyzer.facts.labels import constant, joined
+from analyzer.facts.labels import constant, is_any, joined, matching
 from analyzer.facts.nesting import levels, nest
 from traces.trace import Trace
 
@@ -36,13 +37,11 @@ class HostTree(msgspec.Struct, frozen=True, dict=True):
 
     def named(self, *names: str) -> BoolArray:
         """Rows whose name is one of these."""
-        return np.asarray(self.frame["name"].isin(names), dtype=bool)
+        return is_any(self.frame["name"], *names)
 
     def matching(self, pattern: str) -> BoolArray:
         """Ops and ranges whose name matches a regular expression from its beginning; asked once per distinct name."""
-        names = self.frame["name"]
-        matches = np.asarray(names.cat.categories.str.match(pattern), dtype=bool)
-        return matches[names.cat.codes.to_numpy()] if len(matches) else np.zeros(len(names), dtype=bool)
+        return matching(self.frame["name"], re.compile(pattern).match)
 
     def of_source(self, source: str) -> BoolArray:
         """Rows that come from one frame of the trace."""

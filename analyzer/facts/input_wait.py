@@ -8,6 +8,8 @@ import msgspec
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.grouping import chosen
+from analyzer.facts.labels import is_any
 from analyzer.intervals import IntervalSet
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ class InputWait(msgspec.Struct, frozen=True):
 def input_wait(facts: Facts) -> InputWait:
     """Measures the loader's calls on the main thread."""
     ranges = facts.trace.annotations
-    rows = ranges[(ranges["kind"] == "loader") & (ranges["thread"] == facts.main_thread)]
+    rows = chosen(ranges, is_any(ranges["kind"], "loader") & (ranges["thread"].to_numpy() == facts.main_thread))
     rows = _outermost(rows)
     used = facts.steps.used
     # A call belongs to the step whose mark it follows: the device may still be busy with the step before.
@@ -81,6 +83,8 @@ def _outermost(rows: pd.DataFrame) -> pd.DataFrame:
         return rows
     rows = rows.sort_values(["start_ns", "dur_ns"], ascending=[True, False])
     outer = rows["end_ns"] > rows["end_ns"].cummax().shift(fill_value=-1)
+    if outer.all():
+        return rows
     names = rows["name"].astype("str")
     told = (
         names.where(names.str.contains(f"{SINGLE_PROCESS}|{MULTI_PROCESS}")).groupby(outer.cumsum()).transform("first")

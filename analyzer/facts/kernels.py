@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.grids import blocks_per_sm
+from analyzer.facts.grouping import sums_by
 from analyzer.facts.kernel_names import describe, is_cast, is_depthwise
+from analyzer.facts.labels import codes_of, distinct_texts, is_any
+from analyzer.facts.launches import LaunchCalls, calls_of
 from analyzer.facts.op_tree import BoolArray, Int64Array
 from analyzer.facts.open_spans import NONE
 from analyzer.intervals import IntervalSet
@@ -59,32 +63,33 @@ class Kernels(msgspec.Struct, frozen=True, dict=True):
 
     def is_family(self, *families: str) -> BoolArray:
         """Which kernels are of one of the families, shape (kernels,)."""
-        return self.frame["family"].isin(families).to_numpy()
+        return is_any(self.frame["family"], *families)
 
     def is_format(self, *formats: str) -> BoolArray:
         """Which kernels are known to work in one of the number formats, shape (kernels,)."""
-        return self.frame["number_format"].isin(formats).to_numpy()
+        return is_any(self.frame["number_format"], *formats)
 
     def on_tensor_cores(self) -> BoolArray:
         """Which kernels are known to run on tensor cores, shape (kernels,)."""
-        return (self.frame["tensor_core"] == 1).fillna(False).to_numpy(dtype=bool)
+        found: BoolArray = self._tensor_core == 1
+        return found
 
     def off_tensor_cores(self) -> BoolArray:
         """Which kernels are known not to, shape (kernels,)."""
-        return (self.frame["tensor_core"] == 0).fillna(False).to_numpy(dtype=bool)
+        found: BoolArray = self._tensor_core == 0
+        return found
+
+    @cached_property
+    def _tensor_core(self) -> npt.NDArray[np.int8]:
+        return self.frame["tensor_core"].to_numpy(dtype=np.int8, na_value=NONE)
 
     def longest(self, rows: BoolArray, limit: int = 5) -> list[tuple[str, int, int]]:
         """The names that take most of the time of the given kernels: (name, number, summed nanoseconds)."""
-        chosen = self.frame[rows]
-        totals = (
-            chosen.groupby("name", observed=True)["dur_ns"].agg(["count", "sum"]).sort_values("sum", ascending=False)
-        )
-        return [
-            (str(name), int(number), int(total))
-            for name, number, total in zip(
-                totals.index[:limit], totals["count"].to_numpy()[:limit], totals["sum"].to_numpy()[:limit], strict=True
-            )
-        ]
+        codes, distinct = codes_of(self.frame["name"])[rows], distinct_texts(self.frame["name"])
+        counts, totals = sums_by(codes, self.frame["dur_ns"].to_numpy()[rows], len(distinct))
+        seen = np.flatnonzero(counts)
+        first = seen[np.argsort(-totals[seen], kind="stable")[:limit]]
+        return [(distinct[code], int(counts[code]), int(totals[code])) for code in first.tolist()]
 
     @cached_property
     def min_compute_major(self) -> int | None:
@@ -102,29 +107,28 @@ def kernels(facts: Facts) -> Kernels:
     inside &= frame["device"].to_numpy() == (device.device if device else NONE)
     rows = np.flatnonzero(inside)
     frame = frame.iloc[rows]
-    names = _names(frame["name"])
-    described = names.iloc[frame["name"].cat.remove_unused_categories().cat.codes.to_numpy()].reset_index(drop=True)
-    launch = facts.launched[facts.launched["source"] == "kernels"].set_index("row").reindex(rows)
-    started = launch["launch_start_ns"].to_numpy(dtype=np.float64, na_value=np.nan)
+    vocabulary = distinct_texts(frame["name"])
+    used, described = np.unique(codes_of(frame["name"]), return_inverse=True)
+    names = _names([vocabulary[code] for code in used.tolist()])
+    launch = calls_of(facts.launched, "kernels", rows, len(facts.trace.kernels))
     result = pd.DataFrame(
         {
             **{key: frame[key].to_numpy() for key in ("start_ns", "end_ns", "dur_ns", "stream", "collective")},
             "blocks_per_sm": blocks_per_sm(facts, frame, launch),
             **{
-                key: described[key].array
+                key: names[key].array[described]
                 for key in ("name", "family", "number_format", "tensor_core", "alignment", "cast", "depthwise")
             },
             "op": _ops_of(facts, frame, launch),
-            "launch_start_ns": started,
-            "in_optimizer": facts.host.anywhere("optimizer").contains(np.nan_to_num(started, nan=-1).astype(np.int64)),
+            "launch_start_ns": np.where(launch.known, launch.start_ns, np.nan),
+            "in_optimizer": facts.host.anywhere("optimizer").contains(launch.start_ns) & launch.known,
         }
     )
     return Kernels(result, names, window, (device.busy & window) if device else IntervalSet())
 
 
-def _names(names: pd.Series) -> pd.DataFrame:
-    """What each distinct name says, in the order of the used categories."""
-    distinct = [str(name) for name in names.cat.remove_unused_categories().cat.categories]
+def _names(distinct: list[str]) -> pd.DataFrame:
+    """What each distinct name says, in their order."""
     said = [describe(name) for name in distinct]
     return pd.DataFrame(
         {
@@ -146,14 +150,11 @@ def _names(names: pd.Series) -> pd.DataFrame:
     )
 
 
-def _ops_of(facts: Facts, frame: pd.DataFrame, launch: pd.DataFrame) -> Int64Array:
+def _ops_of(facts: Facts, frame: pd.DataFrame, launch: LaunchCalls) -> Int64Array:
     """The op that launched each kernel: the one around its launch call; else that of its External id, if ids can be trusted."""
     result = np.full(len(frame), NONE, dtype=np.int64)
-    known = launch["launch_start_ns"].notna().to_numpy()
-    result[known] = facts.op_tree.enclosing(
-        launch["launch_thread"].to_numpy(dtype=np.float64, na_value=np.nan)[known].astype(np.int64),
-        launch["launch_start_ns"].to_numpy(dtype=np.float64, na_value=np.nan)[known].astype(np.int64),
-    )
+    known = launch.known
+    result[known] = facts.op_tree.enclosing(launch.thread[known], launch.start_ns[known])
     repeated = (frame["external_id"] == frame["correlation"]).fillna(False).to_numpy(dtype=bool)
     missing = (result == NONE) & frame["external_id"].notna().to_numpy() & ~repeated
     if missing.any() and repeated.mean() <= _BROKEN_IDS:

@@ -3,23 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 
+def codes_of(values: pd.Series[Any]) -> npt.NDArray[np.signedinteger[Any]]:
+    """The place of each text of a categorical column in its vocabulary, -1 for NA; as `.cat.codes`, for a tenth. Shape (rows,)."""
+    codes: npt.NDArray[np.signedinteger[Any]] = cast("pd.Categorical", values.array).codes
+    return codes
+
+
+def distinct_texts(values: pd.Series[Any]) -> list[str]:
+    """The vocabulary of a categorical column, in the order of its codes."""
+    return [str(text) for text in cast("pd.Categorical", values.array).categories.tolist()]
+
+
 def texts(values: pd.Series[Any]) -> npt.NDArray[np.object_]:
     """The texts of a categorical column; an empty one where there is none. Shape (rows,)."""
-    distinct = np.array([*map(str, values.cat.categories), ""], dtype=object)
-    return distinct[values.cat.codes.to_numpy()]
+    distinct = np.array([*distinct_texts(values), ""], dtype=object)
+    found: npt.NDArray[np.object_] = distinct[codes_of(values)]
+    return found
 
 
 def matching(values: pd.Series[Any], matches: Callable[[str], object]) -> npt.NDArray[np.bool_]:
     """Rows of a categorical column whose text matches; NA never does. Shape (rows,)."""
-    distinct = np.array([*(bool(matches(str(text))) for text in values.cat.categories), False], dtype=np.bool_)
-    return distinct[values.cat.codes.to_numpy()]
+    answers = [bool(matches(text)) for text in distinct_texts(values)]
+    if not any(answers):
+        return np.zeros(len(values), dtype=np.bool_)
+    found: npt.NDArray[np.bool_] = np.array([*answers, False], dtype=np.bool_)[codes_of(values)]
+    return found
+
+
+def is_any(values: pd.Series[Any], *wanted: str) -> npt.NDArray[np.bool_]:
+    """Rows of a categorical column whose text is one of these; NA never is. Shape (rows,)."""
+    column = cast("pd.Categorical", values.array)
+    found = np.zeros(len(column), dtype=np.bool_)
+    for text in wanted:
+        if text in column.categories:
+            found |= column.codes == column.categories.get_loc(text)
+    return found
 
 
 def constant(text: str | None, rows: int, categories: Sequence[str] = ()) -> pd.Series[Any]:
@@ -30,12 +55,18 @@ def constant(text: str | None, rows: int, categories: Sequence[str] = ()) -> pd.
 
 def joined(parts: Sequence[pd.Series[Any]]) -> pd.Series[Any]:
     """Categorical columns one below the other, each text with one code, whatever types their categories have."""
+    codes, vocabulary = in_one_vocabulary(parts)
+    return column(np.concatenate(codes), vocabulary)
+
+
+def in_one_vocabulary(parts: Sequence[pd.Series[Any]]) -> tuple[list[npt.NDArray[np.int64]], list[str]]:
+    """The codes of several categorical columns, -1 for NA, as places in one list of texts; and that list."""
     table: dict[str, int] = {}
     codes = []
     for part in parts:
-        new = np.array([*(table.setdefault(str(text), len(table)) for text in part.cat.categories), -1], dtype=np.int64)
-        codes.append(new[part.cat.codes.to_numpy()])
-    return column(np.concatenate(codes), list(table))
+        new = np.array([*(table.setdefault(text, len(table)) for text in distinct_texts(part)), -1], dtype=np.int64)
+        codes.append(new[codes_of(part)])
+    return codes, list(table)
 
 
 def column(codes: npt.NDArray[np.int64], categories: Sequence[str]) -> pd.Series[Any]:

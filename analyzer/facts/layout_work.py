@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
-import pandas as pd
 
-from analyzer.facts.labels import texts
+from analyzer.facts.grouping import sums_by
+from analyzer.facts.labels import codes_of, distinct_texts
 from analyzer.facts.op_tree import BoolArray, Int64Array
 from analyzer.facts.open_spans import NONE
 from analyzer.facts.transfers import device_time
@@ -48,34 +48,30 @@ def layout_work(facts: Facts) -> LayoutWork:
     moving: BoolArray = (nearest[op] != NONE) & ~kernels["cast"].to_numpy(dtype=bool)
     moving &= ~kernels["in_optimizer"].to_numpy(dtype=bool) & ~kernels["collective"].to_numpy(dtype=bool)
     inside = facts.transfers.of("DtoD")
-    inside = inside[~facts.host.anywhere("optimizer").contains(inside["call_start_ns"].fillna(-1).to_numpy(np.int64))]
-    asked = tree.enclosing(
-        inside["call_thread"].fillna(-1).to_numpy(np.int64), inside["call_start_ns"].fillna(-1).to_numpy(np.int64)
-    )
-    names = np.append(texts(facts.trace.ops["name"]), "no op known")
-    chosen = kernels[moving]
-    pieces = pd.DataFrame(
-        {
-            "op": np.concatenate([names[nearest[op[moving]]], names[_or_itself(nearest, asked)]]),
-            "dur_ns": np.concatenate([chosen["dur_ns"].to_numpy(), inside["dur_ns"].to_numpy()]),
-            "at_ns": np.concatenate(
-                [
-                    chosen["launch_start_ns"].fillna(-1).to_numpy(np.int64),
-                    inside["call_start_ns"].fillna(-1).to_numpy(np.int64),
-                ]
-            ),
-            "thread": np.concatenate([_thread(facts, op[moving]), inside["call_thread"].fillna(-1).to_numpy(np.int64)]),
-        }
-    )
-    totals = pieces.groupby("op", sort=True)["dur_ns"].agg(["count", "sum"]).sort_values("sum", ascending=False)
-    rows = zip(totals.index, totals["count"].to_numpy(), totals["sum"].to_numpy(), strict=True)
+    called = inside["call_start_ns"].to_numpy(dtype=np.int64, na_value=NONE)
+    outside = ~facts.host.anywhere("optimizer").contains(called)
+    inside, called = inside[outside], called[outside]
+    thread = inside["call_thread"].to_numpy(dtype=np.int64, na_value=NONE)
+    asking = np.concatenate([nearest[op[moving]], _or_itself(nearest, tree.enclosing(thread, called))])
+    launched = np.nan_to_num(kernels["launch_start_ns"].to_numpy()[moving], nan=NONE).astype(np.int64)
+    dur = np.concatenate([kernels["dur_ns"].to_numpy()[moving], inside["dur_ns"].to_numpy()])
     return LayoutWork(
         ((facts.kernels.spans(moving) | device_time(inside)) & facts.window()) - facts.kernels.spans(~moving),
-        tuple((str(name), int(number), int(total)) for name, number, total in rows),
-        pieces["thread"].to_numpy(np.int64),
-        pieces["at_ns"].to_numpy(np.int64),
-        pieces["dur_ns"].to_numpy(np.int64),
+        _by_name(facts, asking, dur),
+        np.concatenate([_thread(facts, op[moving]), thread]),
+        np.concatenate([launched, called]),
+        dur,
     )
+
+
+def _by_name(facts: Facts, ops: Int64Array, dur_ns: Int64Array) -> tuple[tuple[str, int, int], ...]:
+    """Pieces and nanoseconds by the name of their op, most first; of as much in the order of the names."""
+    names = facts.trace.ops["name"]
+    known = [*distinct_texts(names), "no op known"]
+    codes = np.append(codes_of(names), NONE).astype(np.int64)[ops] % len(known)
+    counts, totals = sums_by(codes, dur_ns, len(known))
+    rows = [(known[code], int(counts[code]), int(totals[code])) for code in np.flatnonzero(counts).tolist()]
+    return tuple(sorted(rows, key=lambda row: (-row[2], row[0])))
 
 
 def _or_itself(nearest: Int64Array, rows: Int64Array) -> Int64Array:

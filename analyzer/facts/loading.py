@@ -9,7 +9,8 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from analyzer.facts.labels import texts
+from analyzer.facts.grouping import numbered, sums_by
+from analyzer.facts.labels import codes_of, distinct_texts, matching
 from analyzer.facts.nesting import nest
 from analyzer.facts.wait_pattern import WaitPattern
 from analyzer.intervals import IntervalSet
@@ -61,7 +62,7 @@ def loading(facts: Facts) -> Loading:
     """Measures the loader's calls on the main thread; empty where batches come from worker processes."""
     calls = facts.input_wait.calls
     ops = facts.trace.ops
-    within = _inside(ops[ops["thread"] == facts.main_thread], calls)
+    within = _inside(ops, facts.main_thread, calls)
     busy = IntervalSet(within["start_ns"].to_numpy(), within["end_ns"].to_numpy())
     samples, sequence = _repeated(within, calls)
     stated = facts.collected.batch_size
@@ -78,23 +79,20 @@ def loading(facts: Facts) -> Loading:
 
 def _draws(ops: pd.DataFrame, calls: pd.DataFrame) -> float:
     """Median number of ops inside one call that draw random numbers."""
-    names = ops["name"].cat
-    drawing = np.array([_DRAW.match(str(name)) is not None for name in names.categories], dtype=bool)
     starts = np.sort(calls["start_ns"].to_numpy())
-    at = ops["start_ns"].to_numpy()[drawing[names.codes.to_numpy()]] if len(ops) else np.zeros(0, np.int64)
+    at = ops["start_ns"].to_numpy()[matching(ops["name"], _DRAW.match)]
     if not len(at):
         return 0.0
     call = np.searchsorted(starts, at, side="right") - 1
     return float(np.median(np.bincount(call, minlength=len(starts))))
 
 
-def _inside(ops: pd.DataFrame, calls: pd.DataFrame) -> pd.DataFrame:
-    """Outermost ops that begin inside a call."""
+def _inside(ops: pd.DataFrame, thread: int | None, calls: pd.DataFrame) -> pd.DataFrame:
+    """Outermost ops of a thread that begin inside a call."""
     spans = IntervalSet(calls["start_ns"].to_numpy(), calls["end_ns"].to_numpy())
-    ops = ops[spans.contains(ops["start_ns"].to_numpy())]
-    if not len(ops):
-        return ops
-    return ops[nest(ops["thread"], ops["start_ns"], ops["end_ns"]).is_root]
+    lane, start, end = (ops[name].to_numpy() for name in ("thread", "start_ns", "end_ns"))
+    rows = np.flatnonzero(spans.contains(start) & (lane == thread))
+    return ops.iloc[rows[nest(lane[rows], start[rows], end[rows]).is_root]]
 
 
 def _repeated(ops: pd.DataFrame, calls: pd.DataFrame) -> tuple[int | None, tuple[str, ...]]:
@@ -103,19 +101,19 @@ def _repeated(ops: pd.DataFrame, calls: pd.DataFrame) -> tuple[int | None, tuple
         return None, ()
     starts = np.sort(calls["start_ns"].to_numpy())
     call = np.searchsorted(starts, ops["start_ns"].to_numpy(), side="right") - 1
-    names = texts(ops["name"])
-    counts = pd.DataFrame({"name": names, "call": call, "dur_ns": ops["dur_ns"].to_numpy()})
-    table = counts.groupby(["name", "call"]).size().unstack(fill_value=0)
-    typical = table.median(axis=1).astype(np.int64)
-    shared: pd.Series[int] = typical[typical >= _MIN_SAMPLES].value_counts()
-    shared = shared[shared >= _MIN_SEQUENCE]
-    if not len(shared):
+    code, names = codes_of(ops["name"]).astype(np.int64), distinct_texts(ops["name"])
+    place, number = numbered(call)
+    table = np.bincount(code * number + place, minlength=len(names) * number).reshape(len(names), number)
+    # Of the calls that hold any op at all.
+    typical = np.median(table, axis=1).astype(np.int64)
+    counts, times = np.unique(typical[typical >= _MIN_SAMPLES], return_counts=True)
+    if times.max(initial=0) < _MIN_SEQUENCE:
         return None, ()
-    # Of equally common counts the smaller: an op may be called twice a sample, never half a time.
-    best = min(int(value) for value in shared.index[shared == shared.max()])
-    cost: pd.Series[int] = counts.groupby("name")["dur_ns"].sum()
-    mine = cost[typical[typical == best].index].sort_values(ascending=False)
-    return best, tuple(str(name) for name in mine.index)
+    # Of equally common counts the smaller, which comes first: an op may be called twice a sample, never half a time.
+    best = int(counts[np.argmax(times)])
+    _, cost = sums_by(code, ops["dur_ns"].to_numpy(), len(names))
+    mine = sorted(np.flatnonzero(typical == best).tolist(), key=lambda one: (-int(cost[one]), names[one]))
+    return best, tuple(names[one] for one in mine)
 
 
 class WorkerBound(msgspec.Struct, frozen=True):

@@ -7,12 +7,14 @@ such time (a focal loss over 128 samples, torch 2.15), which a bound must hold a
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from analyzer.facts.host_tree import HostTree, Int64Array
+from analyzer.facts.labels import is_any, matching
 from analyzer.facts.waits import BACKWARD_NODE
 from analyzer.intervals import EMPTY, IntervalSet
 
@@ -33,19 +35,19 @@ class BackwardTimes:
 
     def __init__(self, facts: Facts, tree: HostTree) -> None:
         ops = facts.trace.ops
-        names = ops["name"].cat
-        wanted = np.asarray(names.categories.str.match(BACKWARD_NODE), dtype=bool)
-        of_node = wanted[names.codes.to_numpy()] if len(wanted) else np.zeros(len(ops), dtype=bool)
-        every = ops[of_node & facts.window().contains(ops["start_ns"].to_numpy())]
-        nodes = every.sort_values(["thread", "start_ns"], kind="stable")
-        self.starts = np.sort(nodes["start_ns"].to_numpy()[nodes["sequence"].notna().to_numpy()])
-        self._start, self._end = nodes["start_ns"].to_numpy(), nodes["end_ns"].to_numpy()
-        self._known = nodes["sequence"].notna().to_numpy()
-        self._sequence = nodes["sequence"].to_numpy(dtype=np.int64, na_value=0)
+        thread, start, end = (ops[name].to_numpy() for name in ("thread", "start_ns", "end_ns"))
+        of_node = matching(ops["name"], re.compile(BACKWARD_NODE).match)
+        rows = np.flatnonzero(of_node & facts.window().contains(start))
+        rows = rows[np.lexsort((start[rows], thread[rows]))]
+        numbers = ops["sequence"].iloc[rows]
+        self._start, self._end = start[rows], end[rows]
+        self._known = numbers.notna().to_numpy()
+        self._sequence = numbers.to_numpy(dtype=np.int64, na_value=0)
+        self.starts = np.sort(self._start[self._known])
         # The last node of a step's, or a thread's, backward pass has none behind it.
         step = np.searchsorted(facts.steps.used["start_ns"].to_numpy(), self._start, side="right")
-        place = np.stack([nodes["thread"].to_numpy(), step])
-        self._followed = np.append(np.all(place[:, 1:] == place[:, :-1], axis=0), False)[: len(nodes)]
+        place = np.stack([thread[rows], step])
+        self._followed = np.append(np.all(place[:, 1:] == place[:, :-1], axis=0), False)[: len(rows)]
         self._starting = self._counted(ops, place)
         self._ops = ops["sequence"]
         self._tree = tree
@@ -53,7 +55,7 @@ class BackwardTimes:
     def _counted(self, ops: pd.DataFrame, place: Int64Array) -> IntervalSet:
         """From the gradient that `backward()` makes to the first node: the engine counts what each node of the graph waits for."""
         first = np.append(True, np.any(place[:, 1:] != place[:, :-1], axis=0))[: len(self._start)]
-        made = np.sort(ops["end_ns"].to_numpy()[(ops["name"] == "aten::ones_like").to_numpy()])
+        made = np.sort(ops["end_ns"].to_numpy()[is_any(ops["name"], "aten::ones_like")])
         begin = self._start[first]
         if not len(made) or not len(begin):
             return EMPTY

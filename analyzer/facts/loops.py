@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from analyzer.facts.host_tree import BoolArray, HostTree, Int64Array
+from analyzer.facts.host_tree import HostTree, Int64Array
+from analyzer.facts.labels import codes_of, distinct_texts, is_any, matching
 from analyzer.facts.loop import Loop
 from analyzer.facts.loop_backward import BackwardTimes
 from analyzer.facts.repeats import canonical, repeated_runs, varying_runs
@@ -52,11 +53,14 @@ def find_loops(facts: Facts) -> tuple[Loop, ...]:
     rows, group, step = _sequence(facts, tree)
     if not len(rows):
         return ()
-    codes = tree.frame["name"].cat.codes.to_numpy().astype(np.int64)[rows]
-    names = tree.frame["name"].cat.categories.astype(str).tolist()
+    codes = codes_of(tree.frame["name"])[rows].astype(np.int64)
+    names = distinct_texts(tree.frame["name"])
     runs = repeated_runs(codes, group, min_repeats=MIN_REPEATS)
     runs = runs.assign(length=runs["period"] * runs["repeats"], shown=runs["first"], varies=False)
-    runs = pd.concat([runs, _with_branches(codes, group, names, runs)], ignore_index=True)
+    branching = _with_branches(codes, group, names, runs)
+    runs = pd.concat([runs, branching], ignore_index=True) if len(branching) else runs
+    if not len(runs):
+        return ()
     units = [_key(codes, row) for row in runs.itertuples(index=False)]
     runs = runs.assign(unit=pd.Series(units, dtype=object), step=step[runs["first"].to_numpy()])
     backward = BackwardTimes(facts, tree)
@@ -101,13 +105,13 @@ def _sequence(facts: Facts, tree: HostTree) -> tuple[Int64Array, Int64Array, Int
     """Ops that the program itself calls, in order, each with its group (thread, parent and step) and its step."""
     frame = tree.frame
     others = ["loader", "optimizer_step", "zero_grad", "compile"]
-    excluded = tree.under(frame["kind"].isin(others).to_numpy(dtype=bool) & tree.of_source("annotations"))
+    excluded = tree.under(is_any(frame["kind"], *others) & tree.of_source("annotations"))
     ops = tree.of_source("ops")
-    names = frame["name"].cat.categories
+    names = distinct_texts(frame["name"])
     # Only ops of the framework hide their loops; a range, or a function of the user's own, shows the program's.
     hiding = np.array(["::" in name or _BACKWARD_FUNCTION.match(name) is not None for name in names], dtype=bool)
     root = tree.parent == np.arange(len(tree.parent))
-    above_hides = ops[tree.parent] & hiding[frame["name"].cat.codes.to_numpy()[tree.parent]] & ~root
+    above_hides = ops[tree.parent] & hiding[codes_of(frame["name"])[tree.parent]] & ~root
     start = frame["start_ns"].to_numpy()
     wanted = ops & ~excluded & ~above_hides & facts.window().contains(start)
     rows = np.flatnonzero(wanted)
@@ -120,12 +124,6 @@ def _sequence(facts: Facts, tree: HostTree) -> tuple[Int64Array, Int64Array, Int
     changed = np.any(keys[:, 1:] != keys[:, :-1], axis=0)
     group = np.concatenate([[0], np.cumsum(changed)]) if len(order) else np.empty(0, dtype=np.int64)
     return rows[order], group, step[order]
-
-
-def _matching(frame: pd.DataFrame, pattern: str) -> BoolArray:
-    names = frame["name"]
-    matches = np.asarray(names.cat.categories.str.match(pattern), dtype=bool)
-    return matches[names.cat.codes.to_numpy()] if len(matches) else np.zeros(len(frame), dtype=bool)
 
 
 def _loop(
@@ -174,6 +172,6 @@ def _phase(facts: Facts, backward_starts: Int64Array, start_ns: int, end_ns: int
     if start_ns >= nodes[0]:
         return "after"
     ops = facts.trace.ops
-    layers = ops["start_ns"].to_numpy()[_matching(ops, LAYER.pattern)]
+    layers = ops["start_ns"].to_numpy()[matching(ops["name"], LAYER.match)]
     layers = layers[(layers >= begin) & (layers < nodes[0])]
     return "loss" if len(layers) and start_ns >= layers.max() and end_ns <= nodes[0] else "forward"

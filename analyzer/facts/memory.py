@@ -8,6 +8,8 @@ import msgspec
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.grouping import chosen
+from analyzer.facts.labels import distinct_texts, is_any
 from analyzer.intervals import IntervalSet
 
 if TYPE_CHECKING:
@@ -46,10 +48,9 @@ def allocations(facts: Facts) -> Allocations:
     start, end = later["start_ns"].to_numpy(), later["end_ns"].to_numpy()
     window = IntervalSet(start, end)
     calls = facts.trace.runtime
-    calls = calls[calls["kind"] == "allocator"]
-    calls = calls[window.contains(calls["start_ns"].to_numpy())]
+    calls = chosen(calls, is_any(calls["kind"], "allocator") & window.contains(calls["start_ns"].to_numpy()))
     spans = IntervalSet(calls["start_ns"].to_numpy(), calls["end_ns"].to_numpy()) & window
-    names = [str(name) for name in facts.trace.python["name"].cat.categories]
+    names = distinct_texts(facts.trace.python["name"])
     return Allocations(
         calls=calls,
         spans=spans,
@@ -81,6 +82,8 @@ def device_memory(facts: Facts) -> DeviceMemory:
     """Reads the memory events of the device; every figure is None where there are none with totals."""
     number = facts.device.device if facts.device else 0
     memory = facts.trace.memory
+    if not len(memory):
+        return DeviceMemory(None, None, _capacity(facts, number), np.empty(0, dtype=np.int64))
     mine = (memory["device_type"] == _CUDA) & (memory["device_id"].fillna(number) == number)
     memory = memory[mine.fillna(False).to_numpy(dtype=bool)].sort_values("start_ns", kind="stable")
     totals = memory[memory["allocated_bytes"].notna()]

@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from analyzer.facts.grouping import numbered
 from traces.ordering import outer_first
 
 Int64Array = npt.NDArray[np.int64]
@@ -48,7 +49,7 @@ def nest(thread: npt.ArrayLike, start_ns: npt.ArrayLike, end_ns: npt.ArrayLike) 
     count = len(start)
     if count == 0:
         return Nesting(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-    lane, lanes = _numbered(thread)
+    lane, lanes = numbered(thread)
     start_key, end_key, stride = _keys(lane, lanes, start, end)
     order = outer_first(start_key, end_key)
     sorted_start, sorted_lane = start_key[order], lane[order]
@@ -80,7 +81,7 @@ def outer_first_per_thread(thread: Int64Array, start_ns: Int64Array, end_ns: Int
     """
     if not len(thread):
         return np.empty(0, dtype=np.int64)
-    start_key, end_key, _ = _keys(*_numbered(thread), start_ns, end_ns)
+    start_key, end_key, _ = _keys(*numbered(thread), start_ns, end_ns)
     return outer_first(start_key, end_key)
 
 
@@ -88,16 +89,6 @@ def levels(depth: Int64Array) -> list[Int64Array]:
     """Rows by their depth, outermost first: a parent stands in an earlier array than its children."""
     order = np.argsort(depth, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(depth[order])) + 1) if len(order) else []
-
-
-def _numbered(thread: Int64Array) -> tuple[Int64Array, int]:
-    """Threads numbered from 0 in their order, and how many there are."""
-    if thread.min() < 0 or thread.max() > len(thread):
-        threads, lane = np.unique(thread, return_inverse=True)
-        return lane, len(threads)
-    # As the reader numbers them: small, so that nothing has to be sorted.
-    seen = np.bincount(thread) > 0
-    return (np.cumsum(seen) - 1)[thread], int(seen.sum())
 
 
 def _keys(lane: Int64Array, lanes: int, start: Int64Array, end: Int64Array) -> tuple[Int64Array, Int64Array, int]:

@@ -10,8 +10,10 @@ import msgspec
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.grouping import numbered, sums_by
 from analyzer.facts.host_tree import BoolArray, Int64Array
-from analyzer.facts.labels import matching
+from analyzer.facts.labels import codes_of, distinct_texts, is_any, matching
+from analyzer.facts.launches import from_source
 from analyzer.facts.repeats import repeated_runs
 from analyzer.intervals import EMPTY, IntervalSet
 
@@ -71,8 +73,11 @@ class Optimizing(msgspec.Struct, frozen=True):
         """The optimizer's class: `AdamW`; `the optimizer` where unknown."""
         if not len(self.spans):
             return "the optimizer"
-        longest = self.spans.groupby(self.spans["name"].astype("str"), sort=True)["dur_ns"].sum().idxmax()
-        match = _SPAN_CLASS.match(str(longest))
+        names = distinct_texts(self.spans["name"])
+        codes = codes_of(self.spans["name"])
+        _, totals = sums_by(codes, self.spans["dur_ns"].to_numpy(), len(names))
+        longest = min(np.unique(codes).tolist(), key=lambda code: (-int(totals[code]), names[code]))
+        match = _SPAN_CLASS.match(names[longest])
         return match[1] if match else "the optimizer"
 
 
@@ -90,7 +95,7 @@ class _Measuring:
         self.ranges = self.tree.of_source("annotations")
 
     def range_of(self, kind: str) -> BoolArray:
-        return self.ranges & (self.tree.frame["kind"] == kind).to_numpy(dtype=bool) & self.inside
+        return self.ranges & is_any(self.tree.frame["kind"], kind) & self.inside
 
     @cached_property
     def innermost_steps(self) -> BoolArray:
@@ -117,16 +122,15 @@ class _Measuring:
         topmost: BoolArray = self.ops & (~self.ops[parent] | (parent == np.arange(len(parent))))
         return topmost
 
-    def work_of(self, inside: BoolArray) -> pd.DataFrame:
-        """Device work launched by calls among these spans."""
-        mine = np.flatnonzero(inside[self.tree.sources["runtime"]])
-        launched = self.facts.launched
-        return launched[launched["launch_row"].isin(mine)]
+    def work_of(self, inside: BoolArray) -> BoolArray:
+        """Which rows of `launched` calls among these spans launched."""
+        found: BoolArray = inside[self.tree.sources["runtime"]][self.facts.launched["launch_row"].to_numpy()]
+        return found
 
     def runs(self, rows: Int64Array, min_repeats: int) -> pd.DataFrame:
         """Runs of the same names among these rows in time order, per thread and parent."""
         frame = self.tree.frame
-        codes = frame["name"].cat.codes.to_numpy().astype(np.int64)[rows]
+        codes = codes_of(frame["name"])[rows].astype(np.int64)
         parent = self.tree.parent[rows]
         group = np.where(parent == rows, -1 - frame["thread"].to_numpy()[rows], parent)
         return repeated_runs(codes, group, min_repeats=min_repeats)
@@ -136,8 +140,8 @@ def optimizing(facts: Facts) -> Optimizing:
     """Measures the optimizer."""
     measure = _Measuring(facts)
     steps = measure.innermost_steps
-    columns = ["name", "thread", "start_ns", "end_ns", "dur_ns"]
-    spans = measure.tree.frame[columns].iloc[np.flatnonzero(steps)].reset_index(drop=True)
+    columns = ("name", "thread", "start_ns", "end_ns", "dur_ns")
+    spans = pd.DataFrame({name: measure.tree.frame[name].array[steps] for name in columns})
     zero = measure.range_of("zero_grad")
     in_zero = measure.tree.under(zero)
     fills = measure.tree.named("aten::zero_", "aten::fill_") & measure.topmost_ops
@@ -145,20 +149,23 @@ def optimizing(facts: Facts) -> Optimizing:
     fills &= in_zero
     zero_work = measure.work_of(measure.tree.under(fills))
     work = measure.work_of(measure.in_steps)
+    kernels = work & from_source(facts.launched, "kernels")
+    dur = facts.launched["dur_ns"].to_numpy()
     parameters, per_parameter = _parameters(measure, spans)
+    names = codes_of(measure.tree.frame["name"])
     clipping, norms = _norms(measure)
     return Optimizing(
         spans=spans,
-        style=_style(measure, work, per_parameter, str(spans["name"].iloc[0]) if len(spans) else ""),
+        style=_style(measure, kernels, per_parameter, str(spans["name"].iloc[0]) if len(spans) else ""),
         parameters=parameters,
         ops_per_parameter=per_parameter,
-        launches=int((work["source"] == "kernels").sum()),
-        foreach_kinds=int(measure.tree.frame["name"][measure.tree.matching(_FOREACH_OP) & measure.in_steps].nunique()),
+        launches=int(kernels.sum()),
+        foreach_kinds=len(np.unique(names[measure.tree.matching(_FOREACH_OP) & measure.in_steps])),
         step_time=_time(measure, steps),
-        kernel_ns=int(work["dur_ns"].sum()),
+        kernel_ns=int(dur[work].sum()),
         zero_time=_time(measure, zero),
         fills=int(fills.sum()),
-        fill_kernel_ns=int(zero_work["dur_ns"].sum()),
+        fill_kernel_ns=int(dur[zero_work].sum()),
         clipping=clipping,
         norms=norms,
         zero_runs=_zero_runs(measure, in_zero | measure.in_steps),
@@ -169,10 +176,10 @@ def _time(measure: _Measuring, mask: BoolArray) -> IntervalSet:
     return IntervalSet(measure.start[mask], measure.end[mask]) & measure.facts.window()
 
 
-def _style(measure: _Measuring, work: pd.DataFrame, per_parameter: float, name: str) -> str:
+def _style(measure: _Measuring, launched: BoolArray, per_parameter: float, name: str) -> str:
     """How the optimizer updates; `unknown` unless there is evidence."""
-    kernels = measure.facts.trace.kernels["name"].iloc[work.loc[work["source"] == "kernels", "row"].to_numpy()]
-    multi = bool(matching(kernels, _MULTI_TENSOR_KERNEL.search).any())
+    rows = measure.facts.launched["row"].to_numpy()[launched]
+    multi = bool(matching(measure.facts.trace.kernels["name"], _MULTI_TENSOR_KERNEL.search)[rows].any())
     if (measure.tree.matching(_FUSED_OP) & measure.in_steps).any():
         return "fused"
     if (measure.tree.matching(_FOREACH_OP) & measure.in_steps).any() or (multi and not _FUSED_CLASS.search(name)):
@@ -187,7 +194,7 @@ def _parameters(measure: _Measuring, spans: pd.DataFrame) -> tuple[int, float]:
     rows = np.flatnonzero(measure.topmost_ops & measure.in_steps)
     rows = rows[np.lexsort((measure.start[rows], measure.tree.frame["thread"].to_numpy()[rows]))]
     runs = measure.runs(rows, _MIN_REPEATS)
-    updates = matching(measure.tree.frame["name"].iloc[rows], _IN_PLACE.match)
+    updates = matching(measure.tree.frame["name"], _IN_PLACE.match)[rows]
     updating = np.array(
         [updates[first : first + period].any() for first, period in zip(runs["first"], runs["period"], strict=True)],
         dtype=bool,
@@ -200,9 +207,11 @@ def _parameters(measure: _Measuring, spans: pd.DataFrame) -> tuple[int, float]:
     ranges = np.searchsorted(
         np.sort(spans["start_ns"].to_numpy()), measure.start[rows[runs["first"].to_numpy()]], "right"
     )
-    per_span = runs.assign(ops=runs["period"] * runs["repeats"]).groupby(ranges)[["repeats", "ops"]].sum()
-    typical = per_span[per_span["repeats"] == per_span["repeats"].quantile(0.5, interpolation="lower")]
-    return int(typical["repeats"].iloc[0]), float(typical["ops"].sum() / typical["repeats"].sum())
+    place, number = numbered(ranges)
+    _, repeats = sums_by(place, runs["repeats"].to_numpy(), number)
+    _, ops = sums_by(place, (runs["period"] * runs["repeats"]).to_numpy(), number)
+    typical = repeats == np.quantile(repeats, 0.5, method="lower")
+    return int(repeats[typical][0]), float(ops[typical].sum() / repeats[typical].sum())
 
 
 def _norms(measure: _Measuring) -> tuple[IntervalSet, int]:

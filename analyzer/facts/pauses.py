@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from analyzer.facts.grouping import chosen
+from analyzer.facts.labels import is_any
 from analyzer.intervals import EMPTY, IntervalSet
 
 if TYPE_CHECKING:
@@ -77,7 +79,7 @@ def pauses(facts: Facts) -> Pauses:
     judged = len(used) >= _MIN_STEPS
     lost = facts.window() - facts.waterfall.owned("compute") if facts.device is None else facts.idle
     events = facts.trace.python
-    rows = events[(events["name"] == GC_EVENT).to_numpy()]
+    rows = chosen(events, is_any(events["name"], GC_EVENT))
     collected = IntervalSet(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()) & facts.window() & lost
     long = _own(facts, _at_least(_gaps(facts), limit)) - collected
     isolated = long if judged and facts.steps_with(long) < _ISOLATED_SHARE * len(used) else EMPTY
@@ -138,7 +140,6 @@ def _silence(facts: Facts) -> IntervalSet:
     trace = facts.trace
     for frame in (trace.ops, trace.runtime, trace.python, trace.collectives, trace.overhead):
         heard |= IntervalSet(frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy())
-    kinds = trace.annotations["kind"] != "user"
-    known = trace.annotations[kinds]
-    heard |= IntervalSet(known["start_ns"].to_numpy(), known["end_ns"].to_numpy())
+    ranges, known = trace.annotations, ~is_any(trace.annotations["kind"], "user")
+    heard |= IntervalSet(ranges["start_ns"].to_numpy()[known], ranges["end_ns"].to_numpy()[known])
     return facts.window() - heard

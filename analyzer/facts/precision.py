@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from analyzer.facts.kernel_names import MATRIX_FAMILIES, SHORT_FORMATS
-from analyzer.facts.labels import matching
+from analyzer.facts.labels import distinct_texts, matching
 from analyzer.facts.op_tree import BoolArray, pick, pick_row
 from analyzer.facts.open_spans import NONE
 
@@ -93,11 +93,14 @@ def decoded_list(text: str) -> list[object]:
 
 def tensor_dims(dims: str) -> list[list[int]]:
     """The shapes of an op's arguments in order; an argument that is no tensor has an empty one."""
-    shapes = []
-    for item in decoded_list(dims):
-        flat = isinstance(item, list) and all(isinstance(size, int) for size in item)
-        shapes.append([int(size) for size in item] if flat and isinstance(item, list) else [])
-    return shapes
+    return [_flat(item) for item in decoded_list(dims)]
+
+
+def _flat(item: object) -> list[int]:
+    """A list of whole numbers as it is; an empty one for anything else."""
+    if not isinstance(item, list) or not all(isinstance(size, int) for size in item):
+        return []
+    return [int(size) for size in item] if bool in map(type, item) else item
 
 
 def _named(facts: Facts, pattern: re.Pattern[str]) -> BoolArray:
@@ -139,7 +142,7 @@ def casts(facts: Facts) -> Casts:
     named = found.is_family("copy") & found.frame["cast"].to_numpy() & pick(below, at)
     rows = np.where(typed, copies & mixed, named) & ~found.frame["in_optimizer"].to_numpy()
     short = found.is_format("fp16", "bf16").any() or any(
-        "c10::Half" in text or "BFloat16" in text for text in map(str, types.cat.categories)
+        "c10::Half" in text or "BFloat16" in text for text in distinct_texts(types)
     )
     return Casts(
         rows=rows.astype(bool),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pandas as pd
 
+from analyzer.facts.labels import distinct_texts
 from traces.allowed import DISTRIBUTED_KEYS, OWN, PARTLY, is_allowed
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ _TOKEN = re.compile(
     r"\b(?:hf_[A-Za-z0-9]{30,}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{30,}|glpat-[\w-]{20,}|AKIA[0-9A-Z]{16}"
     r"|xox[abprs]-[\w-]{10,}|sk-[\w-]{20,}|AIza[\w-]{35}|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.)"
 )
+# Without one of these in it no text matches.
+_HOME_MARKS = ("/home/", "/Users/", "/root/", "Users\\", "Users/")
+_TOKEN_MARKS = ("hf_", "gh", "glpat-", "AKIA", "xox", "sk-", "AIza", "eyJ")
 _SECRET_KEY = re.compile(
     r"(?:^|[_.\-])(?:TOKEN|SECRET|PASSW(?:OR)?D|API_?KEY|ACCESS_?KEY|CREDENTIALS?)(?:$|[_.\-])", re.IGNORECASE
 )
@@ -58,9 +62,15 @@ def privacy(facts: Facts) -> Privacy:
     in_top = sum(_suspicious(key, text) for key, text in _strings("", top, 0))
     return Privacy(
         tuple(sorted(keys)),
-        in_top + sum(_TOKEN.search(text) is not None for text in texts),
-        sum(_HOME.search(text) is not None for text in texts),
+        in_top + _found(_TOKEN, _TOKEN_MARKS, texts),
+        _found(_HOME, _HOME_MARKS, texts),
     )
+
+
+def _found(pattern: re.Pattern[str], marks: tuple[str, ...], texts: list[str]) -> int:
+    """How many texts match; they are looked through one by one only where one of the marks is in any of them."""
+    together = "\n".join(texts)
+    return sum(pattern.search(text) is not None for text in texts) if any(mark in together for mark in marks) else 0
 
 
 def _allowed(key: str, value: Any) -> bool:
@@ -94,4 +104,4 @@ def _names(facts: Facts) -> Iterator[str]:
         frame["name"] for frame in (trace.ops, trace.annotations, trace.runtime, trace.kernels, trace.python)
     ]
     for column in (*columns, trace.ops["stack"]):
-        yield from (str(text) for text in column.cat.categories)
+        yield from distinct_texts(column)

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
-import numpy as np
 
+from analyzer.facts.grouping import numbered
+from analyzer.facts.labels import is_any
 from analyzer.intervals import IntervalSet
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def _totals(trace: Trace) -> Iterator[RecordedTotal]:
     for kind in sorted({*aside["kind"].astype(str).tolist(), *_STREAMS}):
         frame: pd.DataFrame = getattr(trace, kind)
         kept = int(frame["dur_ns"].sum())
-        out = aside.loc[aside["kind"] == kind, "dur_ns"].tolist()
+        out = aside["dur_ns"].to_numpy()[is_any(aside["kind"], kind)].tolist()
         cleaned = _united(frame).total_ns if kind in _STREAMS else kept
         yield RecordedTotal(kind, len(out), _held(kept + sum(out)), cleaned)
 
@@ -77,6 +78,7 @@ def _united(frame: pd.DataFrame) -> IntervalSet:
     if not len(frame):
         return IntervalSet()
     start, end = frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy()
-    places = frame.groupby(["device", "stream"], sort=False).ngroup().to_numpy().astype(np.int64)
-    apart = places * (int(end.max()) + 1)
+    device, _ = numbered(frame["device"].to_numpy())
+    stream, streams = numbered(frame["stream"].to_numpy())
+    apart = (device * streams + stream) * (int(end.max()) + 1)
     return IntervalSet(start + apart, end + apart)

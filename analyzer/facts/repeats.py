@@ -46,6 +46,8 @@ def repeated_runs(
         repeats = (last - first + period) // period
         long = repeats >= min_repeats
         first, repeats = first[long], repeats[long]
+        if not len(first):
+            continue
         # Positions already part of a run with a shorter unit: their multiples repeat as well, and say nothing new.
         before = np.concatenate([[0], np.cumsum(np.cumsum(taken)[:count] > 0)])
         new = before[first + repeats * period] - before[first] <= (repeats * period) // 2
@@ -54,10 +56,10 @@ def repeated_runs(
         np.add.at(taken, first + repeats * period, -1)
         found.append((first, np.full(len(first), period), repeats))
     if not found:
-        return pd.DataFrame({"first": [], "period": [], "repeats": []}, dtype=np.int64)
+        return pd.DataFrame({name: np.empty(0, dtype=np.int64) for name in ("first", "period", "repeats")})
     first, periods, repeats = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    frame = pd.DataFrame({"first": first, "period": periods, "repeats": repeats}).astype(np.int64)
-    return frame.sort_values("first", ignore_index=True)
+    order = np.argsort(first, kind="stable")
+    return pd.DataFrame({"first": first[order], "period": periods[order], "repeats": repeats[order]})
 
 
 def varying_runs(codes: Int64Array, group: Int64Array, begins: BoolArray, *, min_repeats: int) -> pd.DataFrame:

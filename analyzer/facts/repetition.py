@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from analyzer.facts.labels import codes_of, is_any
+from analyzer.facts.launches import from_source
 from analyzer.intervals import IntervalSet
 
 if TYPE_CHECKING:
@@ -56,7 +58,8 @@ def repetition(facts: Facts) -> Repetition:
     most = max(counts, key=lambda sequence: counts[sequence], default=b"")
     hosts = IntervalSet(used["host_start_ns"].to_numpy(), used["host_end_ns"].to_numpy())
     calls = facts.host.calls
-    calls = calls[hosts.contains(calls["start_ns"].to_numpy())]
+    inside = hosts.contains(calls["start_ns"].to_numpy())
+    kinds = {kind: int((inside & is_any(calls["kind"], kind)).sum()) for kind in ("sync", "allocator", "graph_launch")}
     claims = IntervalSet()
     for cause in _LAUNCHING:
         claims |= facts.waterfall.owned(cause)
@@ -66,11 +69,11 @@ def repetition(facts: Facts) -> Repetition:
     return Repetition(
         equal_ratio=counts.get(most, 0) / len(sequences) if sequences and most else 0.0,
         kernels=len(most) // 4,
-        copies_out=int((calls["direction"] == "DtoH").fillna(False).sum()),
-        syncs=int((calls["kind"] == "sync").sum()),
-        allocations=int((calls["kind"] == "allocator").sum()),
+        copies_out=int((inside & is_any(calls["direction"], "DtoH")).sum()),
+        syncs=kinds["sync"],
+        allocations=kinds["allocator"],
         collectives=facts.collectives.kernels,
-        graphs=int((calls["kind"] == "graph_launch").sum()),
+        graphs=kinds["graph_launch"],
         devices=len(facts.devices),
         claims=claims,
     )
@@ -78,9 +81,10 @@ def repetition(facts: Facts) -> Repetition:
 
 def _sequences(facts: Facts, used: pd.DataFrame) -> list[bytes]:
     """For each used step the codes of its kernels' names in the order of their launches, as bytes that compare quickly."""
-    launched = facts.launched[(facts.launched["source"] == "kernels")].sort_values("launch_start_ns", kind="stable")
-    codes = facts.trace.kernels["name"].cat.codes.to_numpy().astype(np.int32)[launched["row"].to_numpy()]
-    at = launched["launch_start_ns"].to_numpy()
+    rows = np.flatnonzero(from_source(facts.launched, "kernels"))
+    rows = rows[np.argsort(facts.launched["launch_start_ns"].to_numpy()[rows], kind="stable")]
+    at = facts.launched["launch_start_ns"].to_numpy()[rows]
+    codes = codes_of(facts.trace.kernels["name"]).astype(np.int32)[facts.launched["row"].to_numpy()[rows]]
     low = np.searchsorted(at, used["host_start_ns"].to_numpy(), side="left")
     high = np.searchsorted(at, used["host_end_ns"].to_numpy(), side="left")
     return [codes[first:last].tobytes() for first, last in zip(low.tolist(), high.tolist(), strict=True)]

@@ -9,13 +9,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analyzer.facts.labels import texts
+from analyzer.facts.labels import is_any, texts
 from traces.trace import Trace
 
 # Fewer replays say nothing about how many kernels a graph has.
 MIN_REPLAYS = 3
 # A replay with fewer kernels than this share of the others' was recorded in part.
 PARTIAL_RATIO = 0.5
+_COLUMNS = {"start_ns": np.int64, "kernels": np.int64, "expected": np.float64, "partial": np.bool_}
 
 
 def graph_replays(trace: Trace, launched: pd.DataFrame) -> pd.DataFrame:
@@ -29,11 +30,10 @@ def graph_replays(trace: Trace, launched: pd.DataFrame) -> pd.DataFrame:
         Columns start_ns, kernels (how much work was recorded), expected (the median of the graph's replays; 0 where unknown) and
         partial (whether most of it is missing).
     """
-    calls = trace.runtime[(trace.runtime["kind"] == "graph_launch") & trace.runtime["correlation"].notna()]
-    if not len(calls):
-        return pd.DataFrame({"start_ns": [], "kernels": [], "expected": [], "partial": []}).astype(
-            {"start_ns": np.int64, "kernels": np.int64, "expected": np.float64, "partial": bool}
-        )
+    launching = is_any(trace.runtime["kind"], "graph_launch")
+    if not launching.any():
+        return pd.DataFrame({name: np.empty(0, kind) for name, kind in _COLUMNS.items()})
+    calls = trace.runtime[launching & trace.runtime["correlation"].notna().to_numpy()]
     work = launched[launched["launch_row"].isin(calls.index)]
     names = np.full(len(work), "", dtype=object)
     from_kernels = (work["source"] == "kernels").to_numpy()
@@ -45,7 +45,7 @@ def graph_replays(trace: Trace, launched: pd.DataFrame) -> pd.DataFrame:
     found["expected"] = _expected(found)
     usual = found["kernels"].map(found["kernels"].value_counts()) >= MIN_REPLAYS
     found["partial"] = (found["kernels"] < PARTIAL_RATIO * found["expected"]) & (~usual | (found["kernels"] == 0))
-    return found[["start_ns", "kernels", "expected", "partial"]].reset_index(drop=True)
+    return found[list(_COLUMNS)].reset_index(drop=True)
 
 
 def _expected(found: pd.DataFrame) -> pd.Series[float]:

@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analyzer.facts.grouping import chosen
+from analyzer.facts.labels import is_any
 from analyzer.facts.nesting import nest
 from analyzer.intervals import IntervalSet
 
@@ -129,8 +131,11 @@ def _seeds(following: Int64Array, name: npt.NDArray[np.str_]) -> tuple[Int64Arra
 
 def _calls(trace: Trace, thread: int | None) -> pd.DataFrame:
     ranges = trace.annotations
-    calls = ranges[(ranges["kind"] == "loader") & (ranges["thread"] == thread)].sort_values("start_ns")
-    return calls[nest(calls["thread"], calls["start_ns"], calls["end_ns"]).is_root] if len(calls) else calls
+    calls = chosen(ranges, is_any(ranges["kind"], "loader") & (ranges["thread"].to_numpy() == thread))
+    if not len(calls):
+        return calls
+    calls = calls.sort_values("start_ns")
+    return calls[nest(calls["thread"], calls["start_ns"], calls["end_ns"]).is_root]
 
 
 def _between_calls(trace: Trace, thread: int | None) -> pd.DataFrame:

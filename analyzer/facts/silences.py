@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
-import pandas as pd
 
+from analyzer.facts.grouping import Int64Array, sums_by
+from analyzer.facts.labels import in_one_vocabulary, is_any
 from analyzer.intervals import IntervalSet
 
 if TYPE_CHECKING:
@@ -43,33 +44,41 @@ def silences(facts: Facts, time: IntervalSet) -> tuple[Silence, ...]:
         facts: The measurements.
         time: The stretches; those before the thread's first op or after its last one are left out.
     """
-    ops, ranges, calls = facts.trace.ops, facts.trace.annotations, facts.trace.runtime
-    columns = ["name", "start_ns", "end_ns"]
-    mine = [
-        frame.loc[(frame["thread"] == facts.main_thread).to_numpy(), columns].astype({"name": "str"})
-        # Of two with the same extent the range is the outer one.
-        # Calls inside an op are not outermost; a replayed graph, or a synchronisation, stands outside any.
-        for frame in (ranges[ranges["kind"].isin(_NAMED)], ops, calls)
-    ]
-    spans = pd.concat(mine).sort_values(["start_ns", "end_ns"], ascending=[True, False], kind="stable")
-    if not len(spans) or not time:
+    code, start, end, names = _outermost(facts)
+    if not len(start) or not time:
         return ()
-    ends = np.maximum.accumulate(spans["end_ns"].to_numpy())
-    outermost = spans["start_ns"].to_numpy() >= np.concatenate([[np.iinfo(np.int64).min], ends[:-1]])
-    name, start, end = (spans[column].to_numpy()[outermost] for column in columns)
     before = np.searchsorted(end, time.start_ns, side="right") - 1
     after = np.searchsorted(start, time.end_ns, side="left")
     inside = (before >= 0) & (after < len(start))
-    found = pd.DataFrame(
-        {
-            "before": name[before[inside]],
-            "after": name[after[inside]],
-            "total": (time.end_ns - time.start_ns)[inside],
-        }
+    pairs = code[before[inside]] * len(names) + code[after[inside]]
+    distinct, place = np.unique(pairs, return_inverse=True)
+    counts, totals = sums_by(place, (time.end_ns - time.start_ns)[inside], len(distinct))
+    found = [
+        Silence(names[pair // len(names)], names[pair % len(names)], stretches, total)
+        for pair, stretches, total in zip(distinct.tolist(), counts.tolist(), totals.tolist(), strict=True)
+    ]
+    return tuple(sorted(found, key=lambda item: (-item.total_ns, item.before, item.after)))
+
+
+def _outermost(facts: Facts) -> tuple[Int64Array, Int64Array, Int64Array, list[str]]:
+    """Ops, calls and torch's own ranges of the training thread that nothing is around, in order.
+
+    Returns:
+        The place of each one's name in the list, its start and end, shape (spans,); and the list.
+    """
+    # Of two with the same extent the range is the outer one, and comes first. Calls inside an op are not outermost; a replayed
+    # graph, or a synchronisation, stands outside any.
+    frames = (facts.trace.annotations, facts.trace.ops, facts.trace.runtime)
+    codes, names = in_one_vocabulary([frame["name"] for frame in frames])
+    mine = [frame["thread"].to_numpy() == facts.main_thread for frame in frames]
+    mine[0] &= is_any(facts.trace.annotations["kind"], *_NAMED)
+    code = np.concatenate([part[mask] for part, mask in zip(codes, mine, strict=True)])
+    start, end = (
+        np.concatenate([frame[name].to_numpy()[mask] for frame, mask in zip(frames, mine, strict=True)])
+        for name in ("start_ns", "end_ns")
     )
-    grouped = found.groupby(["before", "after"], sort=True)["total"].agg(["size", "sum"])
-    grouped = grouped.sort_values("sum", ascending=False, kind="stable")
-    return tuple(
-        Silence(str(before), str(after), int(count), int(total))
-        for (before, after), count, total in zip(grouped.index, grouped["size"], grouped["sum"], strict=True)
-    )
+    order = np.lexsort((-end, start))
+    code, start, end = code[order], start[order], end[order]
+    latest = np.maximum.accumulate(end)
+    alone = start >= np.append(np.iinfo(np.int64).min, latest[:-1])[: len(start)]
+    return code[alone], start[alone], end[alone], names

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.code_lines import CodeLine, nearest_frame, parse_frame, relative
-from analyzer.facts.labels import matching, texts
+from analyzer.facts.labels import codes_of, distinct_texts, matching, texts
 from analyzer.facts.nesting import nest
 from analyzer.facts.open_spans import OpenSpans
 from analyzer.facts.second_pass import places
@@ -73,10 +73,11 @@ class Stacks:
         """Ops with a `Call stack` that holds a frame of the user: name of that frame, thread, start_ns, end_ns."""
         ops = self._trace.ops
         stacks = ops["stack"]
-        texts = stacks.cat.categories
-        nearest = np.array([nearest_frame(text) for text in texts] + [""], dtype=object)
-        names = nearest[stacks.cat.codes.to_numpy()] if len(texts) else np.full(len(ops), "", dtype=object)
-        if not len(texts) and not len(self._trace.python):
+        texts = distinct_texts(stacks)
+        if not texts and (len(self._trace.python) or not places(self._trace.meta)):
+            return ops.iloc[:0][["thread", "start_ns", "end_ns"]].assign(name=np.empty(0, dtype=object))
+        names = np.array([*map(nearest_frame, texts), ""], dtype=object)[codes_of(stacks)]
+        if not texts:
             names = np.where(_in_backward(ops), "", self._from_second_pass(ops["name"]))
         has = names != ""
         found: pd.DataFrame = (

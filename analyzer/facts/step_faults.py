@@ -9,6 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analyzer.facts.grouping import chosen
+from analyzer.facts.labels import codes_of
+from analyzer.facts.launches import calls_of, launches_with_work
 from analyzer.facts.replays import graph_replays
 from analyzer.units import count, duration
 from traces.trace import Trace
@@ -54,10 +57,8 @@ def _step_of(at: Int64Array, host_start: Int64Array, host_end: Int64Array) -> In
 
 
 def _lost(trace: Trace, launched: pd.DataFrame, host_start: Int64Array, host_end: Int64Array) -> dict[int, str]:
-    calls = trace.runtime
-    launches = calls[(calls["kind"] == "launch") & calls["correlation"].notna()]
-    step = _step_of(launches["start_ns"].to_numpy(), host_start, host_end)
-    known = launches["correlation"].isin(launched["correlation"]).to_numpy()
+    start, known = launches_with_work(trace, launched)
+    step = _step_of(start, host_start, host_end)
     total = np.bincount(step[step >= 0], minlength=len(host_start))
     lost = np.bincount(step[(step >= 0) & ~known], minlength=len(host_start))
     ratio = lost / np.maximum(total, 1)
@@ -72,7 +73,7 @@ def _lost(trace: Trace, launched: pd.DataFrame, host_start: Int64Array, host_end
 
 def _partial(trace: Trace, launched: pd.DataFrame, host_start: Int64Array, host_end: Int64Array) -> dict[int, str]:
     replays = graph_replays(trace, launched)
-    replays = replays[replays["partial"]]
+    replays = chosen(replays, replays["partial"].to_numpy())
     step = _step_of(replays["start_ns"].to_numpy(), host_start, host_end)
     kernels, expected = replays["kernels"].to_numpy(), replays["expected"].to_numpy()
     found: dict[int, str] = {}
@@ -88,8 +89,8 @@ def _spin(trace: Trace, launched: pd.DataFrame, host_start: Int64Array, host_end
     if first is None or first[1] < _SPIN_STEP_RATIO * typical:
         return {}
     row, dur = first
-    rows = launched[(launched["source"] == "kernels") & (launched["row"] == row)]
-    at = int(rows["launch_start_ns"].iloc[0]) if len(rows) else int(trace.kernels["start_ns"].iloc[row])
+    call = calls_of(launched, "kernels", np.array([row]), len(trace.kernels))
+    at = int(call.start_ns[0]) if call.known[0] else int(trace.kernels["start_ns"].iloc[row])
     step = int(_step_of(np.array([at]), host_start, host_end)[0])
     return {step: f"{SPIN}: its first collective waits {duration(dur)} for other ranks"} if step >= 0 else {}
 
@@ -101,7 +102,8 @@ def first_spin(trace: Trace) -> tuple[int, int] | None:
     if not len(rows):
         return None
     first = int(rows[0])
-    alike = rows[kernels["name"].cat.codes.to_numpy()[rows] == kernels["name"].cat.codes.iloc[first]]
+    codes = codes_of(kernels["name"])
+    alike = rows[codes[rows] == codes[first]]
     others = rows[1:] if len(alike) <= _MIN_COLLECTIVES else alike[1:]
     if len(others) < _MIN_COLLECTIVES:
         return None

@@ -139,8 +139,8 @@ def _step_frame(
 def _recorded(trace: Trace) -> IntervalSet:
     """From the first to the last event of any kind that takes time."""
     frames = (trace.ops, trace.annotations, trace.runtime, trace.kernels, trace.copies, trace.collectives, trace.python)
-    starts = [int(frame["start_ns"].min()) for frame in frames if len(frame)]
-    ends = [int(frame["end_ns"].max()) for frame in frames if len(frame)]
+    starts = [int(frame["start_ns"].to_numpy().min()) for frame in frames if len(frame)]
+    ends = [int(frame["end_ns"].to_numpy().max()) for frame in frames if len(frame)]
     return IntervalSet.of([(min(starts, default=0), max(ends, default=0))])
 
 

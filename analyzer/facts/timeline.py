@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analyzer.facts.labels import is_any, matching
 from analyzer.intervals import EMPTY, IntervalSet
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ _MERGE_RATIO = 0.002
 MAX_SPANS = 400
 # A step this much longer than the median is slow.
 _SLOW = 1.1
-_BACKWARD = r"autograd::engine::evaluate_function|torch::autograd::|\w+Backward\d*$"
+_BACKWARD = re.compile(r"autograd::engine::evaluate_function|torch::autograd::|\w+Backward\d*$")
 
 
 class LaneSpan(msgspec.Struct, frozen=True):
@@ -80,18 +82,18 @@ def lanes(facts: Facts, start_ns: int, end_ns: int) -> tuple[DrawnLane, ...]:
         start_ns: Start of the step.
         end_ns: Its end.
     """
-    drawn = [_host_lane(facts, start_ns, end_ns)] if facts.main_thread is not None else []
-    drawn += [_device_lane(facts, index, start_ns, end_ns) for index in range(min(len(facts.devices), 8))]
+    backward = _backward(facts)
+    drawn = [_host_lane(facts, backward, start_ns, end_ns)] if facts.main_thread is not None else []
+    drawn += [_device_lane(facts, index, backward, start_ns, end_ns) for index in range(min(len(facts.devices), 8))]
     return tuple(drawn)
 
 
-def _host_lane(facts: Facts, start_ns: int, end_ns: int) -> DrawnLane:
+def _host_lane(facts: Facts, backward: IntervalSet, start_ns: int, end_ns: int) -> DrawnLane:
     host, main = facts.host, facts.main_thread
     assert main is not None
     blocking = host.during("blocking", main)
-    backward = _backward(facts)
     optimizer = facts.trace.annotations
-    zeroing = _spans(optimizer, optimizer["kind"] == "zero_grad")
+    zeroing = _spans(optimizer, is_any(optimizer["kind"], "zero_grad"))
     layers = [
         ("next(loader)", "input", host.during("input", main)),
         ("zero_grad", "optimizer", zeroing),
@@ -106,9 +108,9 @@ def _host_lane(facts: Facts, start_ns: int, end_ns: int) -> DrawnLane:
     return DrawnLane("CPU", "host", _draw(layers, start_ns, end_ns))
 
 
-def _device_lane(facts: Facts, index: int, start_ns: int, end_ns: int) -> DrawnLane:
+def _device_lane(facts: Facts, index: int, backward: IntervalSet, start_ns: int, end_ns: int) -> DrawnLane:
     device = facts.devices[index]
-    phases = _kernel_phases(facts, device.device)
+    phases = _kernel_phases(facts, device.device, backward)
     layers = [
         ("bwd", "compute", phases["bwd"] - phases["fwd"]),
         ("opt", "compute", phases["opt"] - phases["fwd"]),
@@ -124,25 +126,24 @@ def _device_lane(facts: Facts, index: int, start_ns: int, end_ns: int) -> DrawnL
 def _backward(facts: Facts) -> IntervalSet:
     """When any thread evaluates a node of the autograd graph; before torch 1.10 only the nodes themselves are named."""
     ops = facts.trace.ops
-    engine = ops["name"].cat.categories.str.match(_BACKWARD)
-    return _spans(ops, engine[ops["name"].cat.codes]) if len(ops) else EMPTY
+    return _spans(ops, matching(ops["name"], _BACKWARD.match))
 
 
-def _kernel_phases(facts: Facts, device: int) -> dict[str, IntervalSet]:
+def _kernel_phases(facts: Facts, device: int, backward: IntervalSet) -> dict[str, IntervalSet]:
     """Compute kernels by what launched them: backward, optimizer, or anything else (drawn as forward)."""
-    rows = facts.launched[(facts.launched["device"] == device) & (facts.launched["kind"] == "compute")]
-    at = rows["launch_start_ns"].to_numpy()
-    optimizer = facts.host.anywhere("optimizer").contains(at)
-    backward = _backward(facts).contains(at) & ~optimizer
+    launched = facts.launched
+    compute = (launched["device"].to_numpy() == device) & is_any(launched["kind"], "compute")
+    at = launched["launch_start_ns"].to_numpy()
+    updating = facts.host.anywhere("optimizer").contains(at)
+    returning = backward.contains(at) & ~updating
     return {
-        "opt": _spans(rows, optimizer),
-        "bwd": _spans(rows, backward),
-        "fwd": _spans(rows, ~optimizer & ~backward),
+        "opt": _spans(launched, compute & updating),
+        "bwd": _spans(launched, compute & returning),
+        "fwd": _spans(launched, compute & ~updating & ~returning),
     }
 
 
-def _spans(frame: pd.DataFrame, chosen: npt.ArrayLike) -> IntervalSet:
-    rows = np.asarray(chosen, dtype=bool)
+def _spans(frame: pd.DataFrame, rows: npt.NDArray[np.bool_]) -> IntervalSet:
     return IntervalSet(frame["start_ns"].to_numpy()[rows], frame["end_ns"].to_numpy()[rows])
 
 

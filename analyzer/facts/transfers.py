@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.grouping import chosen
+from analyzer.facts.labels import is_any
+from analyzer.facts.launches import calls_of
 from analyzer.intervals import IntervalSet
 
 if TYPE_CHECKING:
@@ -21,7 +25,7 @@ _FULL_SPEED_BYTES = 1024 * 1024
 _LINK_BYTES_PER_NS = {7: 12.0, 8: 24.0, 9: 50.0}
 
 
-class Transfers(msgspec.Struct, frozen=True):
+class Transfers(msgspec.Struct, frozen=True, dict=True):
     """Copies that begin in the used steps on the device that stands for the trace.
 
     Args:
@@ -35,33 +39,33 @@ class Transfers(msgspec.Struct, frozen=True):
 
     def of(self, direction: str) -> pd.DataFrame:
         """The copies of one direction: HtoD, DtoH or DtoD."""
-        return self.frame[(self.frame["direction"] == direction).to_numpy(dtype=bool)]
+        return self._by_direction[direction]
+
+    @cached_property
+    def _by_direction(self) -> dict[str, pd.DataFrame]:
+        stated = self.frame["direction"]
+        return {one: chosen(self.frame, is_any(stated, one)) for one in ("HtoD", "DtoH", "DtoD")}
 
 
 def transfers(facts: Facts) -> Transfers:
     """Joins copies with their calls."""
-    copies, launched = facts.trace.copies, facts.launched
-    mine = launched[(launched["source"] == "copies").to_numpy()]
-    calls = mine.drop_duplicates("row").set_index("row")[["launch_start_ns", "launch_end_ns", "launch_thread"]]
-    frame = pd.DataFrame(
-        {
-            "direction": copies["direction"].array,
-            "host_memory": copies["host_memory"].array,
-            "size_bytes": copies["size_bytes"].array,
-            "stream": copies["stream"].to_numpy(),
-            "start_ns": copies["start_ns"].to_numpy(),
-            "end_ns": copies["end_ns"].to_numpy(),
-            "dur_ns": copies["dur_ns"].to_numpy(),
-            "call_start_ns": calls["launch_start_ns"].reindex(range(len(copies))).astype("Int64").array,
-            "call_end_ns": calls["launch_end_ns"].reindex(range(len(copies))).astype("Int64").array,
-            "call_thread": calls["launch_thread"].reindex(range(len(copies))).astype("Int64").array,
-        }
-    )
-    here = facts.window().contains(frame["start_ns"].to_numpy())
+    copies = facts.trace.copies
+    here = facts.window().contains(copies["start_ns"].to_numpy())
     if facts.device is not None:
         here &= copies["device"].to_numpy() == facts.device.device
-    kernels = facts.trace.kernels
-    return Transfers(frame[here], frozenset(int(stream) for stream in kernels["stream"].unique()))
+    rows = np.flatnonzero(here)
+    call = calls_of(facts.launched, "copies", rows, len(copies))
+    stated = ("direction", "host_memory", "size_bytes", "stream", "start_ns", "end_ns", "dur_ns")
+    of_call = {"call_start_ns": call.start_ns, "call_end_ns": call.end_ns, "call_thread": call.thread}
+    frame = pd.DataFrame(
+        {
+            **{name: copies[name].array[rows] for name in stated},
+            **{name: pd.arrays.IntegerArray(values, ~call.known) for name, values in of_call.items()},
+        },
+        index=rows,
+    )
+    streams = np.unique(facts.trace.kernels["stream"].to_numpy())
+    return Transfers(frame, frozenset(streams.tolist()))
 
 
 def device_time(copies: pd.DataFrame) -> IntervalSet:

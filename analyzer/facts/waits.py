@@ -8,6 +8,7 @@ found an idle device and returned at once destroyed nothing.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,8 +16,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analyzer.facts.grouping import chosen, running_sums_by
 from analyzer.facts.host_tree import BoolArray, HostTree, Int64Array
-from analyzer.facts.labels import texts
+from analyzer.facts.labels import codes_of, distinct_texts, is_any, matching, texts
+from analyzer.facts.launches import copies_of_calls, from_source
+from analyzer.facts.op_tree import pick, pick_row
 from analyzer.intervals import IntervalSet
 
 if TYPE_CHECKING:
@@ -32,6 +36,8 @@ _SHAPE = (
 BACKWARD_NODE = r"autograd::engine::evaluate_function"
 # What torch's anomaly mode runs directly below every node of the backward pass (torch/csrc/autograd/engine.cpp).
 ANOMALY_CHECK = r"aten::(?:isnan|_is_any_true|any|item|is_nonzero)$"
+# Synchronisations that wait for all of a device's work.
+_WHOLE_DEVICE = re.compile(r"(?:Device|Thread|Ctx)Synchronize", re.IGNORECASE)
 _UNSCALE = r"aten::_amp_foreach_non_finite_check_and_unscale_"
 # Copies up to this size are single values or handfuls of them, read to be looked at (rules.md SY002).
 SCALAR_BYTES = 64
@@ -55,12 +61,17 @@ class Waits(msgspec.Struct, frozen=True):
 
     def of(self, *reasons: str) -> pd.DataFrame:
         """The calls with these reasons."""
-        return self.calls[self.calls["reason"].isin(reasons)]
+        return chosen(self.calls, self._asked_by(reasons))
 
     def owned(self, *reasons: str) -> IntervalSet:
         """Device-idle time that calls with these reasons own."""
-        mine = self.calls["reason"].isin(reasons).to_numpy()
+        mine = self._asked_by(reasons)
         return self.sync & IntervalSet(self.calls["start_ns"].to_numpy()[mine], self.territory_end_ns[mine])
+
+    def _asked_by(self, reasons: tuple[str, ...]) -> BoolArray:
+        stated = self.calls["reason"].to_numpy()
+        found: BoolArray = np.logical_or.reduce([stated == reason for reason in reasons]).astype(bool)
+        return found
 
 
 def waits(facts: Facts) -> Waits:
@@ -68,68 +79,65 @@ def waits(facts: Facts) -> Waits:
     tree = facts.host_tree
     calls = facts.host.calls
     blocking = np.flatnonzero(calls["blocking"].to_numpy(dtype=bool))
-    rows = np.flatnonzero(tree.of_source("runtime"))[blocking]
-    frame = _described(facts, tree, rows, calls.iloc[blocking])
+    rows = np.arange(len(tree.frame))[tree.sources["runtime"]][blocking]
+    frame = _described(facts, tree, rows, blocking)
+    frame["reason"] = _reasons(facts, tree, rows, blocking, frame)
     sync = facts.waterfall.owned("sync")
-    frame = frame.assign(reason=_reasons(facts, tree, rows, frame), until_ns=_territory(facts, frame, sync))
-    frame["idle_ns"] = sync.overlap_with(frame["start_ns"].to_numpy(), frame["until_ns"].to_numpy())
+    until = _territory(facts, frame, sync)
+    start = frame["start_ns"].to_numpy()
+    frame["idle_ns"] = sync.overlap_with(start, until)
     used = facts.steps.used
-    inside = facts.window().contains(frame["start_ns"].to_numpy())
-    frame = frame[inside].reset_index(drop=True)
-    step = np.searchsorted(used["start_ns"].to_numpy(), frame["start_ns"].to_numpy(), side="right") - 1
+    step = np.searchsorted(used["start_ns"].to_numpy(), start, side="right") - 1
     frame["step"] = used["number"].to_numpy()[step] if len(used) else step
-    return Waits(frame.drop(columns="until_ns"), sync, frame["until_ns"].to_numpy())
+    inside = facts.window().contains(start)
+    return Waits(frame[inside].reset_index(drop=True), sync, until[inside])
 
 
-def _described(facts: Facts, tree: HostTree, rows: Int64Array, calls: pd.DataFrame) -> pd.DataFrame:
+def _described(facts: Facts, tree: HostTree, rows: Int64Array, blocking: Int64Array) -> pd.DataFrame:
     """The waiting calls with the copy they wait for and the op around them."""
-    launched = facts.launched
-    copied = launched[launched["source"] == "copies"].drop_duplicates("launch_row")
-    copies = facts.trace.copies.iloc[copied["row"].to_numpy()]
-    position = calls.index
-    size = pd.Series(copies["size_bytes"].to_numpy(), index=copied["launch_row"].to_numpy()).reindex(position)
-    memory = pd.Series(copies["host_memory"].array, index=copied["launch_row"].to_numpy())
+    calls, copies = facts.host.calls, facts.trace.copies
+    started = copies_of_calls(facts.launched, from_source(facts.launched, "copies"), len(calls))[blocking]
+    copied = pick_row(facts.launched["row"].to_numpy(), started)
     asking = tree.outermost(tree.matching(_SCALAR) | tree.matching(_SHAPE), rows)
     above = tree.parent[rows]
     ops = tree.of_source("ops")
     op = np.where(asking >= 0, asking, np.where(ops[above], above, -1))
-    names = texts(tree.frame["name"].iloc[np.maximum(op, 0)]) if len(tree.frame) else ""
+    names = [*distinct_texts(tree.frame["name"]), ""]
     return pd.DataFrame(
         {
-            "name": texts(calls["name"]),
-            "kind": calls["kind"].array,
-            "direction": calls["direction"].array,
+            "name": texts(calls["name"])[blocking],
+            "kind": calls["kind"].array[blocking],
+            "direction": calls["direction"].array[blocking],
             # Calls of one op wait for the same thing; a call outside any op is a unit of its own.
             "unit": np.where(op >= 0, op, -1 - np.arange(len(rows))),
-            "op": np.where(op >= 0, names, ""),
-            "thread": calls["thread"].to_numpy(),
-            "start_ns": calls["start_ns"].to_numpy(),
-            "end_ns": calls["end_ns"].to_numpy(),
-            "dur_ns": calls["dur_ns"].to_numpy(),
-            "device_ns": calls["device_ns"].to_numpy(),
-            "size_bytes": size.astype("Int64").to_numpy(),
-            "pinned": (memory.reindex(position) == "pinned").to_numpy(dtype=bool),
+            "op": np.array(names, dtype=object)[pick_row(codes_of(tree.frame["name"]), op)],
+            **{
+                name: calls[name].to_numpy()[blocking]
+                for name in ("thread", "start_ns", "end_ns", "dur_ns", "device_ns")
+            },
+            "size_bytes": copies["size_bytes"].array.take(copied, allow_fill=True),
+            "pinned": pick(is_any(copies["host_memory"], "pinned"), copied),
         }
     )
 
 
-def _reasons(facts: Facts, tree: HostTree, rows: Int64Array, frame: pd.DataFrame) -> npt.NDArray[np.object_]:
+def _reasons(
+    facts: Facts, tree: HostTree, rows: Int64Array, blocking: Int64Array, frame: pd.DataFrame
+) -> npt.NDArray[np.object_]:
     """What asks for each call; first match wins."""
     above = tree.parent[rows]
     in_op = tree.under(tree.of_source("ops"), rows)
     scalar_ops = tree.matching(_SCALAR)
-    is_sync = (frame["kind"] == "sync").to_numpy()
-    moves_out = (frame["direction"] == "DtoH").to_numpy(dtype=bool)
-    small = (frame["size_bytes"] <= SCALAR_BYTES).fillna(False).to_numpy(dtype=bool)
+    is_sync, moves_out = is_any(frame["kind"], "sync"), is_any(frame["direction"], "DtoH")
+    small = frame["size_bytes"].to_numpy(dtype=np.int64, na_value=SCALAR_BYTES + 1) <= SCALAR_BYTES
     # Calls of one op belong together: the copy and the synchronisation that waits for it.
     beside_out = in_op & np.isin(above, above[moves_out])
     beside_small = in_op & np.isin(above, above[moves_out & small])
     beside_sync = in_op & np.isin(above, above[is_sync])
-    inward = np.flatnonzero((facts.host.calls["direction"] == "HtoD").to_numpy(dtype=bool))
-    inward_above = tree.parent[np.flatnonzero(tree.of_source("runtime"))[inward]]
+    inward_above = tree.parent[tree.sources["runtime"]][is_any(facts.host.calls["direction"], "HtoD")]
     anomaly = tree.under(anomaly_checks(tree), rows)
     conditions = [
-        ("loader", tree.under((tree.frame["kind"] == "loader").to_numpy(dtype=bool), rows)),
+        ("loader", tree.under(is_any(tree.frame["kind"], "loader"), rows)),
         ("anomaly", anomaly),
         ("shape", tree.under(tree.matching(_SHAPE), rows)),
         ("scaler", tree.under(_found_inf_reads(tree, scalar_ops), rows)),
@@ -138,7 +146,7 @@ def _reasons(facts: Facts, tree: HostTree, rows: Int64Array, frame: pd.DataFrame
         ("copy_out", moves_out | beside_out),
         ("copy_in", in_op & np.isin(above, inward_above)),
         ("internal", in_op | ~is_sync),
-        ("profiler", _profilers_own(facts, frame)),
+        ("profiler", _profilers_own(facts, blocking)),
     ]
     return np.select([mask for _, mask in conditions], [name for name, _ in conditions], "explicit").astype(object)
 
@@ -163,13 +171,13 @@ def _found_inf_reads(tree: HostTree, scalar_ops: BoolArray) -> BoolArray:
     return result
 
 
-def _profilers_own(facts: Facts, frame: pd.DataFrame) -> BoolArray:
+def _profilers_own(facts: Facts, blocking: Int64Array) -> BoolArray:
     """Synchronisations of the whole device after which nothing is launched: the profiler stops with one (rules.md SY003)."""
-    whole = frame["name"].str.contains(r"(?:Device|Thread|Ctx)Synchronize", case=False).to_numpy(dtype=bool)
     calls = facts.trace.runtime
-    launching = calls["start_ns"].to_numpy()[calls["kind"].isin(["launch", "graph_launch"]).to_numpy()]
-    last = int(launching.max()) if len(launching) else -1
-    return whole & (frame["start_ns"].to_numpy() > last)
+    start = calls["start_ns"].to_numpy()
+    last = int(start[is_any(calls["kind"], "launch", "graph_launch")].max(initial=-1))
+    own: BoolArray = matching(calls["name"], _WHOLE_DEVICE.search)[blocking] & (start[blocking] > last)
+    return own
 
 
 def _territory(facts: Facts, frame: pd.DataFrame, sync: IntervalSet) -> Int64Array:
@@ -178,7 +186,7 @@ def _territory(facts: Facts, frame: pd.DataFrame, sync: IntervalSet) -> Int64Arr
     device = facts.device
     if device is not None:
         kernels = facts.trace.kernels
-        starts = np.sort(kernels["start_ns"].to_numpy()[(kernels["device"] == device.device).to_numpy()])
+        starts = np.sort(kernels["start_ns"].to_numpy()[kernels["device"].to_numpy() == device.device])
         index = np.searchsorted(starts, end, side="left")
         exists = index < len(starts)
         end[exists] = starts[index[exists]]
@@ -188,7 +196,7 @@ def _territory(facts: Facts, frame: pd.DataFrame, sync: IntervalSet) -> Int64Arr
         same = thread[1:] == thread[:-1]
         limit = np.where(same, start[1:], np.iinfo(np.int64).max)
         end[order[:-1]] = np.minimum(end[order[:-1]], limit)
-    waited = frame.groupby("unit", sort=False)["dur_ns"].cumsum().to_numpy()
+    waited = running_sums_by(frame["unit"].to_numpy(), frame["dur_ns"].to_numpy())
     result: Int64Array = np.minimum(end, _after(sync, frame["start_ns"].to_numpy(), waited))
     return result
 

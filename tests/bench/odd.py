@@ -1,17 +1,14 @@
-"""What advisor, HTA and TraceLens do with one trace in every odd way that files are found in, as a Markdown table.
+"""What advisor and HolisticTraceAnalysis do with one trace in every odd way that files are found in, as a Markdown table.
 
     python tests/bench/odd.py [-o traces/README.md]
 
 Each trace is read in a process of its own, with a time limit. `same` is the busy time of the sound trace. A number that
-differs where the times in the file are sound, and no word about it, is in bold. TraceLens has a column where it can be
-imported (`pip install git+https://github.com/AMD-AGI/TraceLens`).
+differs where the times in the file are sound, and no word about it, is in bold.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import importlib
 import importlib.metadata
 import logging
 import multiprocessing
@@ -34,7 +31,6 @@ LIMIT_S = 120
 TOLERANCE = 0.003
 # What each tool says of a file: a sentence, busy time in nanoseconds where it gives one, and whether it gives a warning.
 Answer = tuple[str, float | None, bool]
-PACKAGES = {"HTA": "HolisticTraceAnalysis", "TraceLens": "TraceLens"}
 BEGIN, END = "<!-- odd traces: begin -->", "<!-- odd traces: end -->"
 
 
@@ -58,16 +54,16 @@ def main() -> int:
 
 def rows(chosen: list[Variant]) -> list[str]:
     """The table: the first variant is the sound trace, whose answers the others are held against."""
-    tools = installed()
-    versions = [f"{name} {importlib.metadata.version(package)}" for name, package in PACKAGES.items() if name in tools]
+    tools: dict[str, Callable[[Path], Answer]] = {"advisor": advisor, "HTA": hta}
+    version = importlib.metadata.version("HolisticTraceAnalysis")
     pandas = importlib.metadata.version("pandas")
     base = {name: ask(tool, chosen[0])[1] for name, tool in tools.items()}
     lines = [
         f"Written by `python tests/bench/odd.py -o traces/README.md` on {time.strftime('%Y-%m-%d')}: "
-        f"{', '.join(versions)}, pandas {pandas}, Python {platform.python_version()}.",
+        f"HTA {version}, pandas {pandas}, Python {platform.python_version()}.",
         "",
-        f"| row | oddity | {' | '.join(tools)} |",
-        "|---" * (2 + len(tools)) + "|",
+        "| row | oddity | advisor | HTA |",
+        "|---|---|---|---|",
     ]
     totals: dict[str, dict[str, int]] = {name: {} for name in tools}
     for variant in chosen[1:]:
@@ -84,15 +80,6 @@ def rows(chosen: list[Variant]) -> list[str]:
         for name, found in totals.items()
     ]
     return lines
-
-
-def installed() -> dict[str, Callable[[Path], Answer]]:
-    """Every tool that can be asked; package indices give the name TraceLens to another project, which has no such part."""
-    tools: dict[str, Callable[[Path], Answer]] = {"advisor": advisor, "HTA": hta}
-    with contextlib.suppress(ImportError):
-        importlib.import_module("TraceLens.TreePerf")
-        tools["TraceLens"] = tracelens
-    return tools
 
 
 def judged(answer: Answer, base: float | None, variant: Variant) -> tuple[str, str]:
@@ -167,14 +154,6 @@ def hta(path: Path) -> Answer:
     found = TraceAnalysis(trace_files={0: str(path)}, trace_dir="").get_temporal_breakdown(visualize=False)
     row = found.iloc[0]
     return "", float(row["compute_time(us)"] + row["non_compute_time(us)"]) * 1000, False
-
-
-def tracelens(path: Path) -> Answer:
-    """What its timeline of the device answers, by default without kernels that no operator launched."""
-    from TraceLens.TreePerf import TreePerfAnalyzer
-
-    found = TreePerfAnalyzer.from_file(str(path)).get_df_gpu_timeline()
-    return "", float(found.set_index("type").loc["busy_time", "time ms"]) * 1e6, False
 
 
 def _short(text: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.facts.labels import is_any
 from analyzer.intervals import IntervalSet
 from analyzer.units import duration, share
 
@@ -40,6 +41,6 @@ def check(facts: Facts) -> Iterator[Symptom]:
             len(overhead),
             ratio,
         )
-    invalid = int((facts.trace.runtime["name"] == "INVALID").sum())
+    invalid = int(is_any(facts.trace.runtime["name"], "INVALID").sum())
     if invalid:
         yield Symptom("PG008", Gravity.NOTE, f"{invalid:,} runtime calls have no valid name.", None, invalid)

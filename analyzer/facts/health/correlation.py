@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.facts.launches import from_source
 from analyzer.units import share
 from traces.trace import Capability
 
@@ -33,7 +34,7 @@ def check(facts: Facts) -> Iterator[Symptom]:
             "torch 2.3 or newer writes them correctly; nothing here rests on them",
             same,
         )
-    unlinked = total - int((facts.launched["source"] == "kernels").sum())
+    unlinked = total - int(from_source(facts.launched, "kernels").sum())
     if unlinked / total > _UNLINKED:
         yield Symptom(
             "PG007",

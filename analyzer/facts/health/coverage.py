@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from analyzer.facts.grouping import rows_by
 from analyzer.facts.health.repairs import WHOLE_FILE, is_cut
 from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.facts.labels import is_any
+from analyzer.facts.launches import by_kernel_launch, launches_with_work
 from analyzer.intervals import EMPTY
 from analyzer.units import count, share
 from traces.trace import Capability
@@ -37,18 +38,17 @@ def check(facts: Facts) -> Iterator[Symptom]:
     """Symptoms that concern what was recorded at all."""
     trace = facts.trace
     found = trace.capabilities
-    calls = trace.runtime
-    launches = calls[calls["kind"] == "launch"]
+    launches = int(is_any(trace.runtime["kind"], "launch").sum())
     has_device = Capability.DEVICE in found
     if not has_device and not len(trace.ops) and not len(trace.collectives):
         yield _empty(facts)
-    elif not has_device and len(launches) >= _MIN_LAUNCHES:
+    elif not has_device and launches >= _MIN_LAUNCHES:
         yield Symptom(
             "PG005",
             Gravity.UNUSABLE,
-            f"{len(launches):,} kernels were launched, none was recorded: the device looks idle, and is not.",
+            f"{launches:,} kernels were launched, none was recorded: the device looks idle, and is not.",
             _whole_or(facts, _both(facts)),
-            len(launches),
+            launches,
         )
     elif not has_device and trace.meta.device_kind not in ("cpu", "other"):
         yield Symptom(
@@ -56,7 +56,7 @@ def check(facts: Facts) -> Iterator[Symptom]:
             Gravity.CAUTION,
             f"The machine has a {trace.meta.device_kind} device, but no device work was recorded: only the CPU's side is judged.",
             _whole_or(facts, _both(facts)),
-            len(calls),
+            len(trace.runtime),
         )
     elif has_device and not len(trace.ops):
         yield Symptom(
@@ -71,7 +71,7 @@ def check(facts: Facts) -> Iterator[Symptom]:
         yield from _timeless(facts)
     events = sparse_host_events(facts)
     if events is not None:
-        alone = facts.device is None and (facts.trace.annotations["kind"] == "optimizer_step").any()
+        alone = facts.device is None and is_any(facts.trace.annotations["kind"], "optimizer_step").any()
         beside = " beside the optimizer's" if alone else ""
         yield Symptom(
             "PG005",
@@ -108,13 +108,13 @@ def launches_without_op(facts: Facts) -> float:
 
     In traces recorded whole it is at most 2 %. Where it is more, ops were not recorded, or an extension launches by itself.
     """
-    launched = facts.launched[(facts.launched["source"] == "kernels") & (facts.launched["launch_kind"] == "launch")]
-    launched = launched[facts.window().contains(launched["launch_start_ns"].to_numpy())]
-    thread, at = launched["launch_thread"].to_numpy(), launched["launch_start_ns"].to_numpy()
+    launched = facts.launched_inside
+    kernels = by_kernel_launch(launched)
+    thread, at = launched["launch_thread"].to_numpy()[kernels], launched["launch_start_ns"].to_numpy()[kernels]
     outside = 0
-    for one in np.unique(thread).tolist():
-        outside += int((~facts.host.during("ops", int(one)).contains(at[thread == one])).sum())
-    return outside / len(launched) if len(launched) else 0.0
+    for one, rows in rows_by(thread).items():
+        outside += int((~facts.host.during("ops", one).contains(at[rows])).sum())
+    return outside / len(thread) if len(thread) else 0.0
 
 
 def _empty(facts: Facts) -> Symptom:
@@ -160,16 +160,13 @@ def _timeless(facts: Facts) -> Iterator[Symptom]:
 
 def _lost(facts: Facts) -> Iterator[Symptom]:
     """Launches whose kernel is missing, by the launches inside the used steps."""
-    trace = facts.trace
-    calls = trace.runtime
-    launches = calls[(calls["kind"] == "launch") & calls["correlation"].notna()]
-    known = launches["correlation"].isin(facts.work["correlation"].dropna())
-    inside = facts.window().contains(launches["start_ns"].to_numpy())
+    start, known = launches_with_work(facts.trace, facts.work)
+    inside = facts.window().contains(start)
     total = int(inside.sum())
-    lost = int((inside & ~known.to_numpy()).sum())
+    lost = int((inside & ~known).sum())
     if not known.any():
         # The ids may be broken (PG007): then every kernel is that of some launch.
-        lost = max(lost - len(trace.kernels), 0)
+        lost = max(lost - len(facts.trace.kernels), 0)
     if total >= _MIN_LAUNCHES and lost / total >= _LOST_CAUTION:
         grave = lost / total >= _LOST_UNUSABLE
         yield Symptom(

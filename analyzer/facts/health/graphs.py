@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from analyzer.facts.grouping import chosen
 from analyzer.facts.health.repairs import WHOLE_FILE, is_cut
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.replays import MIN_REPLAYS, graph_replays
@@ -30,8 +31,8 @@ def check(facts: Facts) -> Iterator[Symptom]:
 
 def _replays(facts: Facts) -> Iterator[Symptom]:
     replays = graph_replays(facts.trace, facts.launched)
-    replays = replays[facts.window().contains(replays["start_ns"].to_numpy())]
-    partial = replays[replays["partial"]]
+    replays = chosen(replays, facts.window().contains(replays["start_ns"].to_numpy()))
+    partial = chosen(replays, replays["partial"].to_numpy())
     if not len(partial):
         return
     missing = float((partial["expected"] - partial["kernels"]).sum())

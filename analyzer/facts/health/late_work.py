@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
+from analyzer.facts.grouping import Int64Array, numbered, rows_by
 from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.facts.labels import is_any
+from analyzer.facts.launches import by_kernel_launch
 from analyzer.units import count, duration
 
 if TYPE_CHECKING:
@@ -32,14 +34,15 @@ def check(facts: Facts) -> Iterator[Symptom]:
 
 def _after_waiting(facts: Facts) -> Iterator[Symptom]:
     """Work that ends after a call has waited for it. With several devices a call waits for one of them: nothing is said."""
-    work = facts.launched.sort_values("launch_start_ns", kind="stable")
-    calls = facts.trace.runtime
-    waits = calls[calls["name"].isin(_WAIT_FOR_ALL)]
-    if not len(work) or not len(waits) or work["device"].nunique() > 1:
+    work, calls = facts.launched, facts.trace.runtime
+    waits = is_any(calls["name"], *_WAIT_FOR_ALL)
+    if not len(work) or not waits.any() or len(np.unique(work["device"].to_numpy())) > 1:
         return
-    latest = np.maximum.accumulate(work["end_ns"].to_numpy())
-    before = np.searchsorted(work["launch_start_ns"].to_numpy(), waits["start_ns"].to_numpy()) - 1
-    late = (latest[before] - waits["end_ns"].to_numpy())[before >= 0]
+    launched = work["launch_start_ns"].to_numpy()
+    order = np.argsort(launched, kind="stable")
+    latest = np.maximum.accumulate(work["end_ns"].to_numpy()[order])
+    before = np.searchsorted(launched[order], calls["start_ns"].to_numpy()[waits]) - 1
+    late = (latest[before] - calls["end_ns"].to_numpy()[waits])[before >= 0]
     late = late[late > _ROUNDING_NS]
     if len(late):
         yield Symptom(
@@ -55,12 +58,14 @@ def _after_waiting(facts: Facts) -> Iterator[Symptom]:
 def _beside_successors(facts: Facts) -> Iterator[Symptom]:
     """Kernels beside which their stream runs many later ones. Branches of a graph may share a stream: those are not looked at."""
     launched = facts.launched
-    kernels = launched[(launched["source"] == "kernels") & (launched["launch_kind"] == "launch")]
-    found = (
-        pd.concat([_crossing(mine) for _, mine in kernels.groupby(["device", "stream"])]) if len(kernels) else kernels
-    )
+    rows = np.flatnonzero(by_kernel_launch(launched))
+    device, _ = numbered(launched["device"].to_numpy()[rows])
+    stream, streams = numbered(launched["stream"].to_numpy()[rows])
+    start, dur = launched["start_ns"].to_numpy()[rows], launched["dur_ns"].to_numpy()[rows]
+    crossing = [_crossing(start[mine], dur[mine]) for mine in rows_by(device * streams + stream).values()]
+    found = np.concatenate([np.empty(0, dtype=np.int64), *crossing])
     if len(found):
-        longest = int(found["dur_ns"].max())
+        longest = int(found.max())
         yield Symptom(
             "PG008",
             Gravity.CAUTION,
@@ -72,10 +77,7 @@ def _beside_successors(facts: Facts) -> Iterator[Symptom]:
         )
 
 
-def _crossing(kernels: pd.DataFrame) -> pd.DataFrame:
-    """Those of one stream that run beside many later ones."""
-    kernels = kernels.sort_values("start_ns", kind="stable")
-    passed = np.searchsorted(kernels["start_ns"].to_numpy(), kernels["end_ns"].to_numpy()) - np.arange(len(kernels)) - 1
-    dur = kernels["dur_ns"].to_numpy()
-    found: pd.DataFrame = kernels[(passed >= _SUCCESSORS) & (dur > _LONGER * np.median(dur))]
-    return found
+def _crossing(start_ns: Int64Array, dur_ns: Int64Array) -> Int64Array:
+    """Durations of those of one stream, by start, that run beside many later ones."""
+    passed = np.searchsorted(start_ns, start_ns + dur_ns) - np.arange(len(start_ns)) - 1
+    return dur_ns[(passed >= _SUCCESSORS) & (dur_ns > _LONGER * np.median(dur_ns))]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.facts.labels import is_any
 from analyzer.units import share
 
 if TYPE_CHECKING:
@@ -29,13 +30,12 @@ _FIX = (
 def check(facts: Facts) -> Iterator[Symptom]:
     """Several processes that train, launches that share their ids, or ops that no one thread can have run."""
     trace = facts.trace
-    launches = trace.runtime[trace.runtime["kind"].isin(["launch", "graph_launch", "memcpy"])]
-    working = launches if len(launches) else trace.ops
-    processes = (
-        int((np.bincount(working["process"].to_numpy(dtype=np.int64)) >= _MIN_EVENTS).sum()) if len(working) else 0
-    )
+    launching = is_any(trace.runtime["kind"], "launch", "graph_launch", "memcpy")
+    by_launches = bool(launching.any())
+    process = trace.runtime["process"].to_numpy()[launching] if by_launches else trace.ops["process"].to_numpy()
+    processes = int((np.bincount(process) >= _MIN_EVENTS).sum())
     if processes > 1:
-        what = "launch device work" if len(launches) else "run ops"
+        what = "launch device work" if by_launches else "run ops"
         yield Symptom(
             "PG007",
             Gravity.UNUSABLE,
@@ -44,9 +44,9 @@ def check(facts: Facts) -> Iterator[Symptom]:
             processes,
         )
         return
-    known = launches["correlation"].dropna()
-    known = known[known != 0]
-    repeated = int(known.duplicated().sum())
+    ids = trace.runtime["correlation"].to_numpy(dtype=np.int64, na_value=0)[launching]
+    known = ids[ids != 0]
+    repeated = len(known) - len(np.unique(known))
     if len(known) >= _MIN_EVENTS and repeated / len(known) >= _COLLIDING_RATIO:
         yield Symptom(
             "PG007",

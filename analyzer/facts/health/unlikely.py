@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from analyzer.facts.grouping import rows_by
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.step_faults import first_spin
 from analyzer.units import count, duration
@@ -30,16 +31,18 @@ def _crossing_calls(facts: Facts) -> Iterator[Symptom]:
     lasting = 0
     longest = 0
     marks = facts.trace.steps
-    for thread, mine in marks.groupby("thread"):
-        start, end = mine["start_ns"].to_numpy(), mine["end_ns"].to_numpy()
+    for thread, mine in rows_by(marks["thread"].to_numpy()).items():
+        start, end = marks["start_ns"].to_numpy()[mine], marks["end_ns"].to_numpy()[mine]
+        least = int(marks["dur_ns"].to_numpy()[mine].min())
         for frame in (facts.trace.ops, facts.trace.runtime):
-            calls = frame[(frame["thread"] == thread) & (frame["dur_ns"] > int(mine["dur_ns"].min()))]
-            step = np.searchsorted(start, calls["start_ns"].to_numpy(), side="right") - 1
+            long = (frame["thread"].to_numpy() == thread) & (frame["dur_ns"].to_numpy() > least)
+            begins, ends = frame["start_ns"].to_numpy()[long], frame["end_ns"].to_numpy()[long]
+            step = np.searchsorted(start, begins, side="right") - 1
             # What begins before the first mark is in none, and looks at the last for nothing.
-            inside = (step >= 0) & (calls["start_ns"].to_numpy() < end[step])
-            beyond = inside & (calls["end_ns"].to_numpy() > end[step] + (end - start)[step])
+            inside = (step >= 0) & (begins < end[step])
+            beyond = inside & (ends > end[step] + (end - start)[step])
             lasting += int(beyond.sum())
-            longest = max(longest, int(calls["dur_ns"].to_numpy()[beyond].max(initial=0)))
+            longest = max(longest, int(frame["dur_ns"].to_numpy()[long][beyond].max(initial=0)))
     if lasting:
         yield Symptom(
             "PG008",
@@ -60,7 +63,7 @@ def _long_kernels(facts: Facts) -> Iterator[Symptom]:
     typical = float(sound["dur_ns"].median())
     kernels = facts.trace.kernels
     spin = first_spin(facts.trace)
-    long = (kernels["dur_ns"] > _STEPS * typical).to_numpy(dtype=bool, copy=True)
+    long = kernels["dur_ns"].to_numpy() > _STEPS * typical
     if spin is not None:
         long[spin[0]] = False
     if long.any():

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
+from analyzer.facts.grouping import chosen, rows_by
 from analyzer.facts.health.symptom import Gravity, Symptom
-from analyzer.facts.labels import matching
+from analyzer.facts.labels import codes_of, is_any, matching
 from analyzer.intervals import EMPTY, IntervalSet
 from analyzer.units import duration, share
 
@@ -36,15 +38,16 @@ def warmup_time(facts: Facts) -> tuple[IntervalSet, int]:
     Calls that occur in more than half of at least three used steps are no warm-up but a habit, and belong to other rules.
     """
     calls = facts.trace.runtime
-    once = calls[matching(calls["name"], _ONCE.match)]
-    launches = calls[calls["kind"].isin(["launch", "graph_launch"])]
-    limit = min(_SLOW_LAUNCH_NS, _SLOW_LAUNCH_TIMES * float(launches["dur_ns"].median())) if len(launches) else 0.0
-    slow = launches[launches["dur_ns"] >= max(limit, 1)]
+    once = chosen(calls, matching(calls["name"], _ONCE.match))
+    launching, dur = is_any(calls["kind"], "launch", "graph_launch"), calls["dur_ns"].to_numpy()
+    limit = _SLOW_LAUNCH_TIMES * float(np.median(dur[launching])) if launching.any() else 0.0
+    slow = chosen(calls, launching & (dur >= max(min(_SLOW_LAUNCH_NS, limit), 1)))
     window = facts.window() if facts.steps.marked else facts.window(raw=True)
     busy = facts.device.busy if facts.device else EMPTY
     slow_idle = IntervalSet(slow["start_ns"].to_numpy(), slow["end_ns"].to_numpy()) - busy
-    compiling = facts.trace.annotations[facts.trace.annotations["kind"] == "compile"]
-    lazy = facts.trace.overhead[matching(facts.trace.overhead["name"], lambda name: "Lazy Function Loading" in name)]
+    ranges, overhead = facts.trace.annotations, facts.trace.overhead
+    compiling = chosen(ranges, is_any(ranges["kind"], "compile"))
+    lazy = chosen(overhead, matching(overhead["name"], lambda name: "Lazy Function Loading" in name))
     total, number = slow_idle, len(slow)
     for frame in (once, compiling, lazy):
         frame = _not_habitual(facts, frame)
@@ -59,15 +62,13 @@ def _not_habitual(facts: Facts, frame: pd.DataFrame) -> pd.DataFrame:
         return frame
     if len(used) < 3 or not len(frame):
         return frame
-    names = frame["name"].astype("str")
-    keep = []
-    for name in names.unique():
-        rows = frame[names == name]
-        spans = IntervalSet(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy())
+    start, end = frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy()
+    keep = np.zeros(len(frame), dtype=bool)
+    for rows in rows_by(codes_of(frame["name"]).astype(np.int64)).values():
+        spans = IntervalSet(start[rows], end[rows])
         seen = int((spans.overlap_with(used["start_ns"].to_numpy(), used["end_ns"].to_numpy()) > 0).sum())
-        if seen <= len(used) / 2:
-            keep.append(name)
-    return frame[names.isin(keep)]
+        keep[rows] = seen <= len(used) / 2
+    return frame[keep]
 
 
 def check(facts: Facts) -> Iterator[Symptom]:
