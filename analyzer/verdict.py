@@ -40,6 +40,8 @@ _COMPUTE_HALF = 0.5
 # From this median lead on the queue is filled: gaps are single stalls, and the run is not bound by launching (rules.md 0.4: 2-18 us
 # where it is, 70 us and more where it is not; ID001 asks for 100 us after the fix).
 _QUEUED_LEAD_NS = 100_000
+# Where more than this part of the compute may be waiting for a core, nobody saw how long the model takes by itself.
+_DOUBTFUL_PART = 0.5
 # A second loss is named beside the largest from this share of the step on.
 _WORTH_NAMING = 0.05
 
@@ -96,12 +98,10 @@ def verdict_of(facts: Facts, totals: Mapping[str, int], *, unusable: bool = Fals
             "or other threads work."
         )
         return Verdict(bound_by="unknown", ratio=found.ratio, text=text)
-    # Without a core ops take longer as much as what is between them: the part that is ops in loops stays what it is.
-    outside = found.ratio - facts.ratio(loops_ns)
-    without_core = min(facts.ratio(facts.without_core_ns), outside)
-    if found.bound_by == "python" and found.ratio - without_core < _BOUND_RATIO:
+    if not _is_of_its_own(facts, found, loops_ns):
+        where = "outside any op" if found.bound_by == "python" else "inside ops"
         text = (
-            f"Unclear: for {share(found.ratio)} of the step training is outside any op, but for "
+            f"Unclear: for {share(found.ratio)} of the step training is {where}, but for "
             f"{share(facts.ratio(facts.without_core_ns))} of it the thread had no core; record on a quiet machine."
         )
         return Verdict(bound_by="unknown", ratio=found.ratio, text=text)
@@ -127,6 +127,17 @@ def verdict_of(facts: Facts, totals: Mapping[str, int], *, unusable: bool = Fals
         text = f"{found.text.removesuffix('.')}, or waits for requests: without step marks the trace cannot tell."
         return Verdict(bound_by="python", ratio=found.ratio, text=text)
     return found
+
+
+def _is_of_its_own(facts: Facts, found: Verdict, loops_ns: int) -> bool:
+    """Whether the run is bound so even if all time without a core lay in what it is said to be bound by."""
+    lacked = facts.ratio(facts.without_core_ns)
+    if found.bound_by == "python":
+        # Without a core ops take longer as much as what is between them: the part that is ops in loops stays what it is.
+        return found.ratio - min(lacked, found.ratio - facts.ratio(loops_ns)) >= _BOUND_RATIO
+    if found.bound_by == "compute" and facts.device is None:
+        return lacked <= _DOUBTFUL_PART * found.ratio
+    return True
 
 
 def _small_op_loops_ns(facts: Facts) -> int:

@@ -165,6 +165,28 @@ def test_the_optimizer_on_the_host_is_no_dispatch() -> None:
     assert bound.text == "Launch-bound: for 70 % of the step the device idles while the host runs the optimizer."
 
 
+@pytest.mark.parametrize(
+    ("lacked", "bound"), [(None, "compute"), (0.48, "compute"), (0.49, "unknown"), (0.9, "unknown")]
+)
+def test_time_without_a_core_is_not_called_compute(lacked: float | None, bound: str) -> None:
+    """Ops are 96 % of each step; how long they take by themselves nobody saw."""
+    builder = TraceBuilder(None, advisor={} if lacked is None else {"core_wait_ratio": lacked})
+    for number in range(4):
+        builder.step(number, number * 1_000, 1_000).op("aten::linear", number * 1_000, 960)
+    found = verdict_of(Facts(builder.trace()), {"compute": 960, "python": 40})
+    assert (found.bound_by, found.ratio) == (bound, pytest.approx(0.96))
+    assert ("inside ops" in found.text and "quiet machine" in found.text) is (bound == "unknown")
+
+
+def test_a_device_computes_whether_the_host_has_a_core_or_not() -> None:
+    builder = TraceBuilder(advisor={"core_wait_ratio": 0.9})
+    for number in range(4):
+        at = number * 1_000
+        builder.step(number, at, 1_000).launch(at, kernel_start=at + 40, kernel_dur=950)
+    facts = Facts(builder.trace())
+    assert verdict_of(facts, {"compute": 950, "launch": 50}).bound_by == "compute"
+
+
 @pytest.mark.parametrize(("lacked", "bound"), [(0.05, "python"), (0.25, "unknown")])
 def test_time_without_a_core_is_not_called_python(lacked: float, bound: str) -> None:
     """Ops are 60 % of each step; the other 40 % may be another program's."""
