@@ -91,7 +91,7 @@ class Facts:
     @cached_property
     def steps(self) -> Steps:
         """The steps, used and left out."""
-        return find_steps(self.trace, self.work, self.launched, self._selected_steps)
+        return find_steps(self.trace, self.launched, self._selected_steps)
 
     def window(self, *, raw: bool = False) -> IntervalSet:
         """The used steps (W), or with `raw` everything between the first and the last host step (W0 of rules.md)."""
@@ -148,7 +148,7 @@ class Facts:
     def waterfall_of(self, device: DeviceActivity | None, window: IntervalSet) -> Waterfall:
         """The exclusive causes of one device (or of the CPU, for None) over a window."""
         if device is None:
-            return host_waterfall(self.trace, self.host, self.main_thread, window)
+            return host_waterfall(self.host, self.main_thread, window)
         return device_waterfall(self.trace, device, self.launched, self.work, self.host, self.main_thread, window)
 
     @cached_property

@@ -163,11 +163,10 @@ def _gaps_by_issuer(
     return result
 
 
-def host_waterfall(trace: Trace, host: HostActivity, main: int | None, window: IntervalSet) -> Waterfall:
+def host_waterfall(host: HostActivity, main: int | None, window: IntervalSet) -> Waterfall:
     """Divides the window of a CPU-only trace by the step's thread; the device causes stay empty.
 
     Args:
-        trace: The trace.
         host: Host activity.
         main: The step's thread.
         window: What to divide.

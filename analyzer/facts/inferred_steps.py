@@ -62,12 +62,11 @@ class InferredSteps(msgspec.Struct, frozen=True):
     requests: bool
 
 
-def infer_steps(trace: Trace, work: pd.DataFrame) -> InferredSteps | None:
+def infer_steps(trace: Trace) -> InferredSteps | None:
     """The most trustworthy repetition of the trace, or None.
 
     Args:
         trace: A trace without ProfilerStep marks.
-        work: From `launches.device_work`.
     """
     requests = not trains(trace)
     ranges = _from_ranges(trace, _ITERATION_RANGES, requests=requests)
@@ -79,7 +78,7 @@ def infer_steps(trace: Trace, work: pd.DataFrame) -> InferredSteps | None:
         or optimizer
         or _from_loader(trace, requests=requests)
         or _from_ranges(trace, _PASS_RANGES, requests=requests)
-        or _from_kernels(trace, work, requests=requests)
+        or _from_kernels(trace, requests=requests)
     )
 
 
@@ -131,7 +130,7 @@ def _between_starts(how: str, start: Int64Array, last: int, thread: int, request
     return InferredSteps(how, start, np.append(start[1:], last), thread, requests)
 
 
-def _from_kernels(trace: Trace, work: pd.DataFrame, *, requests: bool) -> InferredSteps | None:
+def _from_kernels(trace: Trace, *, requests: bool) -> InferredSteps | None:
     """The shortest period of the kernels' names on the busiest device, in order of start."""
     if not len(trace.kernels):
         return None

@@ -79,15 +79,12 @@ class Steps(msgspec.Struct, frozen=True, dict=True):
         return self.source == PROFILER_STEP
 
 
-def find_steps(
-    trace: Trace, work: pd.DataFrame, launches: pd.DataFrame, selected: tuple[int, int] | None = None
-) -> Steps:
+def find_steps(trace: Trace, launches: pd.DataFrame, selected: tuple[int, int] | None = None) -> Steps:
     """The steps of the trace, with those to be left out marked.
 
     Args:
         trace: The trace.
-        work: All device work, from `analyzer.facts.launches`.
-        launches: Device work with its launch, from there too.
+        launches: Device work with its launch, from `analyzer.facts.launches`.
         selected: First and last step number to use, inclusive, as `--steps A-B` gives them.
     """
     recorded = _recorded(trace)
@@ -98,7 +95,7 @@ def find_steps(
         end = np.append(start[1:], marks["end_ns"].to_numpy()[-1])
         frame = _step_frame(trace, marks["number"].to_numpy(), start, end, launches, selected)
         return Steps(PROFILER_STEP, frame, int(marks["thread"].iloc[0]), False, recorded)
-    inferred = infer_steps(trace, work)
+    inferred = infer_steps(trace)
     if inferred is not None:
         numbers = np.arange(len(inferred.start_ns))
         # Steps cut between kernels are the device's own: what a launch in one step does in another moves no border.

@@ -99,7 +99,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         verify="Record again: the steps should hold no cudaMalloc, cudaFree or cudaHostAlloc.",
         steps_seen=steps_touched(facts, found.spans),
         confidence=Confidence.HIGH if habitual else Confidence.MEDIUM,
-        evidence=(_table(facts, found.calls),),
+        evidence=(_table(found.calls),),
     )
 
 
@@ -126,7 +126,7 @@ def _fix(found: Allocations) -> tuple[Advice, ...]:
     return (emptied, expandable) if found.empties_cache else (expandable, emptied)
 
 
-def _table(facts: Facts, calls: pd.DataFrame) -> Table:
+def _table(calls: pd.DataFrame) -> Table:
     totals = (
         calls.groupby(calls["name"].astype("str"))["dur_ns"].agg(["size", "sum"]).sort_values("sum", ascending=False)
     )

@@ -98,7 +98,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     rows = found.by_name | found.by_shape
     ratio = facts.kernels.busy_ratio(rows)
     if ratio < limits["min_busy_ratio"]:
-        yield _quiet(facts, found, ratio, limits["min_busy_ratio"])
+        yield _quiet(found, ratio, limits["min_busy_ratio"])
         return
     named = facts.kernels.time_ns(found.by_name) >= facts.kernels.time_ns(found.by_shape & ~found.by_name)
     how = "kernels built for unaligned operands" if named else "products whose sizes are no multiple of 8"
@@ -120,7 +120,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
-def _quiet(facts: Facts, found: Alignment, ratio: float, floor: float) -> Outcome:
+def _quiet(found: Alignment, ratio: float, floor: float) -> Outcome:
     if not found.products.any():
         return not_applicable("no matrix product in a format that tensor cores take")
     if max(found.named, found.shaped) < 1 - floor:

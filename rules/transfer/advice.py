@@ -37,11 +37,10 @@ def _pins_in_training_thread(facts: Facts) -> bool:
     return facts.input_wait.single_process and (cores is None or cores > 4)
 
 
-def prefetch(facts: Facts, own_stream: bool) -> tuple[Advice, ...]:
+def prefetch(own_stream: bool) -> tuple[Advice, ...]:
     """Copy the next batch while this one trains.
 
     Args:
-        facts: The measurements.
         own_stream: Whether the copies already run on another stream than the kernels.
     """
     if own_stream:

@@ -103,7 +103,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         f"{duration(facts.per_step(facts.window_ns))} step ({share(ratio)}): {size(facts.per_step(total_bytes(to_device)))} "
         f"a step on {where}.",
         saving=Saving(exposed, basis="copy time beside no kernel; reached only if every copy hides behind kernels"),
-        fix=prefetch(facts, own_stream),
+        fix=prefetch(own_stream),
         verify="Record again: the copies' stream differs from the kernels' and over 80 % of their time has a kernel beside it.",
         steps_seen=steps_touched(facts, to_device),
         evidence=(

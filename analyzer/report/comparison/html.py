@@ -65,7 +65,7 @@ def _page(comparison: Comparison, gate: GateResult | None) -> Page:
         gate_lines=tuple(safe.clean(line) for line in gate.lines) if gate is not None else (),
         differences=_differences(comparison),
         bars=pair.bars(comparison),
-        changes=pair.changes(comparison, changed) if changed else None,
+        changes=pair.changes(changed) if changed else None,
         marks=pair.marks(comparison),
         sections=tuple(_section(*table) for table in rows.tables(comparison)),
     )

@@ -45,7 +45,7 @@ def _bar(comparison: Comparison, name: str, longest: int, top: int) -> str:
     return "".join(pieces)
 
 
-def changes(comparison: Comparison, rows: list[CauseChange]) -> Drawing:
+def changes(rows: list[CauseChange]) -> Drawing:
     """What each cause gained or lost, to the left where the step became shorter by it."""
     largest = max((abs(row.after_ns - row.before_ns) for row in rows), default=0) or 1
     height = _ROW * len(rows) + 8
