@@ -48,6 +48,9 @@ _WORTH_NAMING = 0.05
 # Fewer launches say nothing about a setting of the process (SY005).
 _MIN_LAUNCHES = 20
 
+# What the host's side alone cannot decide: either may be waiting for a device that was not recorded.
+_HOST_SIDE: dict[BoundBy, str] = {"python": "is outside any op", "compute": "is inside ops"}
+
 _SENTENCES: dict[BoundBy, str] = {
     "input": "Input-bound: {who} waits for the data loader for {share} of the step.",
     "sync": "Sync-bound: the host waits for the device, then has to refill it, for {share} of the step.",
@@ -92,6 +95,12 @@ def verdict_of(facts: Facts, totals: Mapping[str, int], *, unusable: bool = Fals
         warmup_ratio=_warmup_ratio(facts),
         loops_ns=loops_ns,
     )
+    if found.bound_by in _HOST_SIDE and facts.unrecorded_device:
+        text = (
+            f"Unclear: for {share(found.ratio)} of the step the host {_HOST_SIDE[found.bound_by]}; whether it waits for the device "
+            "there was not recorded."
+        )
+        return Verdict(bound_by="unknown", ratio=found.ratio, text=text)
     if found.bound_by == "python" and facts.sparse_host_events is not None:
         text = (
             f"Unclear: for {share(found.ratio)} of the step the trace holds no op; it was filtered or cut, "

@@ -33,7 +33,7 @@ def larger_batch(facts: Facts) -> Advice:
     return Advice(
         "diff",
         f"-batch_size = {batch}\n+batch_size = {2 * batch}" if batch else "+batch_size = 2 * batch_size",
-        "Double it while memory allows, scale the learning rate, and watch the validation score.",
+        "Double the batch while memory allows: more work for each launch. Scale the learning rate, and watch the validation score.",
     )
 
 
@@ -92,12 +92,19 @@ def capture_by_hand() -> Advice:
     )
 
 
-def channels_last() -> Advice:
-    """One memory format for all convolutions."""
+def channels_last(facts: Facts) -> Advice:
+    """One memory format for all convolutions; on ROCm with the switch without which its convolutions ignore it."""
+    # torch/include/ATen/native/ConvUtils.h, `miopen_conv_suggest_memory_format`: off by default, in torch 2.15 still (or again).
+    switch = (
+        " On ROCm start the program with `PYTORCH_MIOPEN_SUGGEST_NHWC=1`: without it torch hands channels-first tensors to "
+        "MIOpen, and the change only adds transposes."
+        if facts.trace.meta.device_kind == "rocm"
+        else ""
+    )
     return Advice(
         "diff",
         "+model = model.to(memory_format=torch.channels_last)\n for images, labels in loader:\n"
         "+    images = images.to(memory_format=torch.channels_last)\n     output = model(images)",
         "Changes the order in memory only; shapes and results stay the same. `.permute(...).contiguous()` before convolutions "
-        "becomes needless.",
+        f"becomes needless.{switch}",
     )

@@ -5,27 +5,33 @@ Without stacks that is all a trace knows of the program's own code, and often en
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
 from analyzer.facts.grouping import Int64Array, sums_by
-from analyzer.facts.labels import in_one_vocabulary, is_any
+from analyzer.facts.labels import in_one_vocabulary, is_any, matching
+from analyzer.facts.waits import BACKWARD_NODE
 from analyzer.intervals import IntervalSet
 
 if TYPE_CHECKING:
     from analyzer.facts import Facts
+    from analyzer.facts.host_tree import BoolArray, Int64Array
 
 # Ranges that torch itself opens: their names say more than those of the ops inside.
 _NAMED = ("optimizer_step", "zero_grad", "loader")
+# What stands for either neighbour where another thread runs the backward pass, of which the training thread's ops say nothing.
+BACKWARD = "node of the backward pass"
 
 
 class Silence(msgspec.Struct, frozen=True):
     """Stretches without an op that lie between the same two ops.
 
     Args:
-        before: Name of the op, or of torch's own range, that ended last before them.
+        before: Name of the op, or of torch's own range, that ended last before them; `BACKWARD` for both where another thread
+            evaluates nodes of the backward pass on either side.
         after: Name of the one that begins next.
         stretches: How many there are.
         total_ns: Their time.
@@ -50,7 +56,11 @@ def silences(facts: Facts, time: IntervalSet) -> tuple[Silence, ...]:
     before = np.searchsorted(end, time.start_ns, side="right") - 1
     after = np.searchsorted(start, time.end_ns, side="left")
     inside = (before >= 0) & (after < len(start))
-    pairs = code[before[inside]] * len(names) + code[after[inside]]
+    before, after = before[inside], after[inside]
+    backward = _within_backward(facts, time, end[before], start[after], inside)
+    names = [*names, BACKWARD]
+    codes = [np.where(backward, len(names) - 1, code[neighbour]) for neighbour in (before, after)]
+    pairs = codes[0] * len(names) + codes[1]
     distinct, place = np.unique(pairs, return_inverse=True)
     counts, totals = sums_by(place, (time.end_ns - time.start_ns)[inside], len(distinct))
     found = [
@@ -82,3 +92,29 @@ def _outermost(facts: Facts) -> tuple[Int64Array, Int64Array, Int64Array, list[s
     latest = np.maximum.accumulate(end)
     alone = start >= np.append(np.iinfo(np.int64).min, latest[:-1])[: len(start)]
     return code[alone], start[alone], end[alone], names
+
+
+def _within_backward(
+    facts: Facts, time: IntervalSet, since_ns: Int64Array, until_ns: Int64Array, inside: BoolArray
+) -> BoolArray:
+    """Whether nodes of the backward pass ran on another thread on both sides of a stretch, between its neighbours.
+
+    Args:
+        facts: The measurements.
+        time: The stretches.
+        since_ns: End of the neighbour before each, shape (n,).
+        until_ns: Start of the neighbour behind each, shape (n,).
+        inside: Which of the stretches have both neighbours; n of them.
+    """
+    ops = facts.trace.ops
+    nodes = matching(ops["name"], re.compile(BACKWARD_NODE).match) & (ops["thread"].to_numpy() != facts.main_thread)
+    if not nodes.any():
+        return np.zeros(len(since_ns), dtype=bool)
+    starts, ends = (np.sort(ops[name].to_numpy()[nodes]) for name in ("start_ns", "end_ns"))
+    earlier = np.searchsorted(ends, time.start_ns[inside], side="right") - 1
+    later = np.searchsorted(starts, time.end_ns[inside], side="left")
+    known = (earlier >= 0) & (later < len(starts))
+    return np.asarray(
+        known & (ends[np.maximum(earlier, 0)] >= since_ns) & (starts[np.minimum(later, len(starts) - 1)] <= until_ns),
+        dtype=bool,
+    )

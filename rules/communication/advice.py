@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
+import pandas as pd
+
 from analyzer.facts import Facts
 from analyzer.finding import Advice
 from analyzer.units import share
 from rules.changes import memory_limits_the_batch
+
+# Kernels that make tensors narrower before they are sent (FBGEMM's codecs).
+_QUANTISES = re.compile(r"(?i).*(?:fp8|8bit)\w*quantize|.*float(?:tofp8|_to_(?:fp8|bfloat16|half))")
+# Ranges that torchrec's pipelines open: the next batch's indices travel beside this batch already.
+_PIPELINE = re.compile(r"## (?:(?:start_|wait_)?sparse_data_dist|sdd_)")
 
 
 def look_at_all_ranks(facts: Facts) -> Advice:
@@ -49,6 +58,14 @@ _ASYNC_PRODUCTS = Advice(
 def move_less(facts: Facts) -> tuple[Advice, ...]:
     """Fewer bytes, or the same bytes less often."""
     if "all_to_all" in (facts.collectives.main_kind or ""):
+        if facts.collectives.narrow or _named(facts.trace.kernels, _QUANTISES):
+            return (
+                Advice(
+                    "text",
+                    "Balance the shards of embeddings or experts: all-to-all waits for the fullest rank.",
+                    "What is sent has 16 bits a number, or fewer, already.",
+                ),
+            )
         return (
             Advice(
                 "python",
@@ -105,6 +122,16 @@ def move_less(facts: Facts) -> tuple[Advice, ...]:
 def hide_more(facts: Facts) -> tuple[Advice, ...]:
     """Let compute run beside what has to be sent."""
     if "all_to_all" in (facts.collectives.main_kind or ""):
+        if _named(facts.trace.annotations, _PIPELINE):
+            return (
+                Advice(
+                    "python",
+                    "work = torch.distributed.all_to_all_single(received, sent, async_op=True)\ndense = bottom_layers(features)\n"
+                    "work.wait()",
+                    "The next batch's indices travel beside this batch already. What is left are the embeddings themselves: start "
+                    "their exchange early, and compute meanwhile what does not need them.",
+                ),
+            )
         return (
             Advice(
                 "python",
@@ -141,3 +168,8 @@ def hide_more(facts: Facts) -> tuple[Advice, ...]:
             "Start the collective as soon as its input is ready and wait as late as possible.",
         ),
     )
+
+
+def _named(frame: pd.DataFrame, wanted: re.Pattern[str]) -> bool:
+    """Whether an event of a frame has such a name."""
+    return any(wanted.match(str(name)) for name in frame["name"].cat.categories)

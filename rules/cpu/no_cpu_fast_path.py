@@ -81,7 +81,7 @@ _SAVED = {"amx_bf16": 15 / 16, "avx512_bf16": 1 / 2}
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires on reorders, else on 32-bit matrix work beside better units."""
-    if facts.device is not None or facts.trace.meta.device_kind != "cpu":
+    if facts.device is not None or facts.unrecorded_device:
         yield not_applicable("the device computes, not the CPU")
         return
     work = cpu_work(facts)

@@ -74,7 +74,7 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires on one thread for much matrix work, and on more threads than cores."""
-    if facts.device is not None or facts.trace.meta.device_kind != "cpu":
+    if facts.device is not None or facts.unrecorded_device:
         yield not_applicable("the device computes, not the CPU")
         return
     threads, cores = facts.collected.intra_op_threads, facts.collected.cores

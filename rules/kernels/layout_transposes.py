@@ -26,7 +26,8 @@ output = model(images.to(memory_format=torch.channels_last))
 ```
 
 ## Fix
-1. `memory_format=torch.channels_last` for the model and for its input.
+1. `memory_format=torch.channels_last` for the model and for its input. On ROCm start the program with
+   `PYTORCH_MIOPEN_SUGGEST_NHWC=1`: without it torch hands channels-first tensors to MIOpen whatever the model's format is.
 2. Look for `.contiguous()`, `.view()` or custom ops inside the model that fall back to channels-first.
 
 ## Expected gain
@@ -92,7 +93,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             found.time_ns(rows),
             "these kernels' time, of which the part that keeps the step waiting; faster convolutions come on top",
         ),
-        fix=(channels_last(),),
+        fix=(channels_last(facts),),
         verify="Record again: kernels named `nchwToNhwc`, `nhwcToNchw` or `batched_transpose` should be gone, but for weights.",
         steps_seen=steps_with(facts, rows),
         evidence=(kernel_table(facts, rows, "longest layout kernels"),),

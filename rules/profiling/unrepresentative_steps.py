@@ -63,9 +63,7 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires where the symptom PG006 exists."""
-    yield from report(
-        facts, META.code, f"{count(len(facts.steps.frame), 'step')} found, none unlike the others", (SCHEDULE,)
-    )
+    yield from report(facts, META.code, f"{count(len(facts.steps.frame), 'step')} found, none left out", (SCHEDULE,))
 
 
 RULE = Rule(META, check, __doc__)

@@ -9,7 +9,8 @@ PyTorch runs ahead only while it is being called. Whatever else the program does
 already queued; the rest is idle time.
 
 ## How it is measured
-`|idle and no event on the issuing and the main thread| / |used steps|` (the cause `python` of the waterfall). Pauses with rules of
+`|idle and no event on the issuing and the main thread| / |used steps|` (the cause `python` of the waterfall); on a thread of the
+backward pass the way from one op to the next, up to 100 us, is autograd's own and does not count. Pauses with rules of
 their own (garbage collection PY004, isolated gaps ID003) and loops over tensors (PY002, PY003) are taken out. On a CPU-only trace:
 time of the step's thread outside ops, in stretches long enough to be more than the way from one op to the next. Unit: nanoseconds,
 shown as a share of the step.
@@ -60,7 +61,7 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.facts.loops import loop_time
-from analyzer.facts.silences import silences
+from analyzer.facts.silences import BACKWARD, silences
 from analyzer.facts.stacks import CodeLine
 from analyzer.finding import (
     Advice,
@@ -105,6 +106,7 @@ META = RuleMeta(
 _SHOWN = 5
 # A place that holds less of the time than this is one of many.
 _WORTH_A_PLACE = 0.25
+_MOST = 0.5
 # Traces recorded whole launch at most 2 % of their kernels outside ops (measured on 14).
 _WITHOUT_OP_RATIO = 0.2
 
@@ -161,13 +163,13 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, max_events_per_ms: f
         saving=Saving(
             claims=time, basis="idle time in which no op, launch or loader runs on the threads that issue work"
         ),
-        fix=_fix(facts, top[0] if top else None),
+        fix=_fix(facts, time, top[0] if top else None),
         verify="Record again without stacks: the share of PY001 should fall below 5 %.",
         steps_seen=facts.steps_with(time),
         confidence=_confidence(facts, named=top is not None, inflated=inflated),
         evidence=_evidence(facts, time, places),
         location=location(top[0]) if top else None,
-        caveats=_caveats(facts, inflated=inflated),
+        caveats=_caveats(facts, time, inflated=inflated),
         severity_cap=Severity.MEDIUM if inflated else Severity.HIGH,
     )
 
@@ -178,6 +180,8 @@ def _between(facts: Facts, time: IntervalSet) -> str:
     if not found or found[0].total_ns < _WORTH_A_PLACE * time.total_ns:
         return ""
     first = found[0]
+    if first.before == BACKWARD:
+        return f"; {share(first.total_ns / time.total_ns)} of it lies between nodes of the backward pass"
     return f"; {share(first.total_ns / time.total_ns)} of it lies after `{first.before}` and before `{first.after}`"
 
 
@@ -213,7 +217,13 @@ def _inflated(facts: Facts, time: IntervalSet, limit: float) -> bool:
     return calls / (time.total_ns / 1e6) > limit
 
 
-def _fix(facts: Facts, line: CodeLine | None) -> tuple[Advice, ...]:
+def _in_backward(facts: Facts, time: IntervalSet) -> bool:
+    """Whether most of the time lies between nodes of the backward pass, where a program has no code but hooks."""
+    found = silences(facts, time)
+    return bool(found) and found[0].before == BACKWARD and found[0].total_ns > _MOST * time.total_ns
+
+
+def _fix(facts: Facts, time: IntervalSet, line: CodeLine | None) -> tuple[Advice, ...]:
     workers = Advice(
         "diff",
         "-for item in samples:\n-    batch = prepare(item)\n"
@@ -233,11 +243,16 @@ def _fix(facts: Facts, line: CodeLine | None) -> tuple[Advice, ...]:
         "advisor collect --stacks --active 2 -o where.json train.py",
         "Names the functions; `profile(..., with_stack=True)` for one or two steps does too. Believe this trace for how much.",
     )
-    return (look, workers)
+    return (look,) if _in_backward(facts, time) else (look, workers)
 
 
-def _caveats(facts: Facts, *, inflated: bool) -> tuple[str, ...]:
+def _caveats(facts: Facts, time: IntervalSet, *, inflated: bool) -> tuple[str, ...]:
     caveats = []
+    if _in_backward(facts, time):
+        caveats.append(
+            "Of a program only hooks run between nodes of the backward pass; where it has none, ops are missing from the trace, or "
+            "the thread waited for a core or for the interpreter's lock."
+        )
     if facts.launches_without_op >= _WITHOUT_OP_RATIO:
         caveats.append(
             f"{share(facts.launches_without_op)} of the kernels are launched outside any op: ops that were not recorded, and "

@@ -135,7 +135,7 @@ def _location(facts: Facts, work: LayoutWork) -> Location | None:
 def _fix(facts: Facts, work: LayoutWork) -> tuple[Advice, ...]:
     """What suits the op that takes most of the time comes first; nothing that this program has no use for, or does already."""
     convolves = bool((facts.kernels.is_family("conv") | facts.matrix_work.convolution).any())
-    layout = channels_last()
+    layout = channels_last(facts)
     strided = Advice(
         "diff",
         "-x = x.transpose(1, 2).contiguous()\n+x = x.transpose(1, 2)",

@@ -197,3 +197,16 @@ def test_time_without_a_core_is_not_called_python(lacked: float, bound: str) -> 
     found = verdict_of(facts, {"compute": 600, "python": 400})
     assert found.bound_by == bound
     assert ("quiet machine" in found.text) is (bound == "unknown")
+
+
+@pytest.mark.parametrize(("op", "known"), [("aten::cudnn_convolution", False), ("aten::mkldnn_convolution", True)])
+@pytest.mark.parametrize(("parts", "bound"), [({"python": 900}, "python"), ({"compute": 900}, "compute")])
+def test_a_host_whose_device_was_not_recorded_may_be_waiting_for_it(
+    op: str, known: bool, parts: dict[str, int], bound: str
+) -> None:
+    builder = TraceBuilder(None)
+    for number in range(4):
+        builder.step(number, number * 1_000, 1_000).op(op, number * 1_000, 500)
+    found = verdict_of(Facts(builder.trace()), parts)
+    assert found.bound_by == (bound if known else "unknown")
+    assert ("waits for the device there was not recorded" in found.text) is not known

@@ -58,6 +58,14 @@ def check(facts: Facts) -> Iterator[Symptom]:
             _whole_or(facts, _both(facts)),
             len(trace.runtime),
         )
+    elif not has_device and trace.meta.device_kind == "cpu" and facts.unrecorded_device:
+        yield Symptom(
+            "PG005",
+            Gravity.CAUTION,
+            "Ops of a device were recorded, but no work on it: only the CPU's side is judged, and it may be waiting.",
+            _whole_or(facts, _both(facts)),
+            len(trace.ops),
+        )
     elif has_device and not len(trace.ops):
         yield Symptom(
             "PG005",

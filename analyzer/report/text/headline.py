@@ -9,6 +9,8 @@ from analyzer.report import safe, wording
 from analyzer.report.style import Style
 from analyzer.units import count, duration, share
 
+_WHOLE = "for the whole trace, taken as one step"
+
 
 def lines(analysis: Analysis, style: Style) -> Iterator[str]:
     """Trace, verdict and, where the trace can be believed, the headline figures."""
@@ -45,7 +47,7 @@ def _origin(trace: TraceInfo) -> Iterator[str]:
 def _figures(analysis: Analysis, style: Style) -> Iterator[str]:
     summary = analysis.summary
     mean, reachable = summary.step_ns.mean, summary.reachable_step_ns
-    noun = wording.each(analysis, whole="for the whole trace, taken as one step")
+    noun = wording.each(analysis, whole=_WHOLE)
     # Below the limit of a card there is nothing worth promising.
     if not analysis.cards or reachable >= mean:
         yield from safe.wrap(f"{duration(mean)} {noun}.{_unprofiled(analysis)}", style.width)
@@ -55,9 +57,8 @@ def _figures(analysis: Analysis, style: Style) -> Iterator[str]:
     many = len(analysis.cards) > 1
     bound = "together the findings save" if many else "the finding saves"
     shared = " Findings share time, so their savings do not add up." if many else ""
-    text = (
-        f"{best} {noun} at best: {bound} at most {duration(saved)} ({share(saved / mean)}), the rest staying as it is."
-    )
+    at_best = f"at best {noun}" if noun == _WHOLE else f"{noun} at best"
+    text = f"{best} {at_best}: {bound} at most {duration(saved)} ({share(saved / mean)}), the rest staying as it is."
     first, *others = safe.wrap(text + shared + _unprofiled(analysis), style.width)
     yield first.replace(best, style.paint(best, "title"), 1)
     yield from others

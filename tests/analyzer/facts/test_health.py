@@ -461,3 +461,12 @@ def test_a_rounding_error_is_no_crossing() -> None:
         builder.op("aten::mm", index * 100, 60)
         builder.op("aten::bmm", index * 100 + 40, 21)
     assert "PG007" not in found(builder)
+
+
+@pytest.mark.parametrize("op", ["aten::cudnn_convolution", "aten::miopen_convolution"])
+def test_pg005_ops_of_a_device_that_the_file_does_not_name(op: str) -> None:
+    builder = TraceBuilder(None)
+    for number in range(3):
+        builder.step(number, number * 100, 100)
+        builder.op(op, number * 100, 90)
+    assert found(builder)["PG005"].gravity is Gravity.CAUTION

@@ -64,6 +64,32 @@ def test_all_to_all_gets_other_advice_than_gradients() -> None:
     assert not any("DistributedDataParallel" in advice.code or "compress_hook" in advice.code for advice in fix)
 
 
+@pytest.mark.parametrize(
+    ("kernel", "kind", "narrower"),
+    [
+        ("elementwise_kernel", "float", True),
+        ("_compute_FP8_quantize_cuda_kernel<float>", "float", False),
+        ("k", "c10::Half", False),
+    ],
+)
+def test_what_is_sent_in_few_bits_is_not_to_be_made_narrower(kernel: str, kind: str, narrower: bool) -> None:
+    builder = world(range_name="nccl:all_to_all", kind=kind)
+    builder.launch(10, kernel_start=50, kernel_dur=10, name=kernel)
+    fix = judged(RULE, builder).finding.fix
+    assert any("CommType.BF16" in advice.code for advice in fix) is narrower
+    assert any("Balance the shards" in advice.code for advice in fix) is not narrower
+
+
+@pytest.mark.parametrize(
+    ("name", "in_use"),
+    [("## wait_sparse_data_dist ##", True), ("## sdd_preprocess_splits ##", True), ("## forward ##", False)],
+)
+def test_a_pipeline_in_use_is_not_advised(name: str, in_use: bool) -> None:
+    builder = world(range_name="nccl:all_to_all").annotation(name, 10, 20)
+    fix = judged(RULE, builder).finding.fix
+    assert any("TrainPipelineSparseDist" in advice.code for advice in fix) is not in_use
+
+
 def test_gradients_of_16_bits_are_not_to_be_halved_again() -> None:
     fix = judged(RULE, world(kind="c10::BFloat16")).finding.fix
     assert not any("compress_hook" in advice.code for advice in fix)

@@ -75,6 +75,63 @@ def test_boundary_of_the_idle_share(kernel: float, state: State) -> None:
     assert run(RULE, world(kernel=kernel, lead=-3)).state is state
 
 
+@pytest.mark.parametrize(("waits", "state"), [("loader", State.FIRED), ("synchronize", State.CLEAR)])
+def test_waiting_for_data_hides_no_dispatch_but_a_synchronize_does(waits: str, state: State) -> None:
+    """Half of each step waits: a loader empties the queue once, a loop that synchronises may empty it each time."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        if waits == "loader":
+            builder.loader(at, STEP / 2)
+        else:
+            builder.op("aten::mm", at, STEP / 2)
+            builder.runtime("cudaDeviceSynchronize", at, STEP / 2)
+        for index in range(KERNELS // 2):
+            start = at + STEP / 2 + index * 200
+            builder.op("aten::relu", start, 199)
+            builder.launch(start + 50, kernel_start=start + 58, kernel_dur=150 - 58, op=None)
+    assert run(RULE, builder).state is state
+
+
+def with_buffers(builder: TraceBuilder, dur: float, *, broadcast: bool = True) -> TraceBuilder:
+    """Each step begins with a forward pass of DistributedDataParallel that copies the buffers for `dur` us."""
+    for number in range(3):
+        at = number * STEP
+        builder.annotation("DistributedDataParallel.forward", at, STEP / 2)
+        builder.op("aten::flatten_dense_tensors", at, dur / 4)
+        if broadcast:
+            builder.event("nccl:broadcast", "user_annotation", at + dur / 4, 1)
+        builder.op("aten::copy_", at + dur / 2, dur / 2)
+        builder.op("aten::conv2d", at + dur, 10)
+    return builder
+
+
+def launched_late(after: float) -> TraceBuilder:
+    """The launch-bound steps, each of whose first kernel comes `after` us later."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        for index in range(KERNELS):
+            start = at + after + index * 150
+            builder.op("aten::relu", start, 149)
+            builder.launch(start + 50, kernel_start=start + 58, kernel_dur=60, op=None)
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("broadcast", "dur", "advised"), [(True, 1_000, True), (False, 1_000, False), (True, 100, False)]
+)
+def test_buffers_copied_before_each_forward_pass_come_first(broadcast: bool, dur: float, advised: bool) -> None:
+    builder = with_buffers(launched_late(dur), dur, broadcast=broadcast)
+    first = judged(RULE, builder).finding.fix[0]
+    assert ("broadcast_buffers=False" in first.code) is advised
+    if advised:
+        # The device idles until the first op of the model, 1 ms of each step of 10 ms.
+        assert "idles 1.0 ms of each step (10 %)" in (first.note or "")
+
+
 def test_python_between_the_launches_is_the_business_of_py001() -> None:
     builder = world(op=False)
     builder.op("aten::relu", 0, 10)

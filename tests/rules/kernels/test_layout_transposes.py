@@ -17,9 +17,10 @@ def world(
     layout: float = 9_000,
     conv: float = 81_000,
     name: str = "void cudnn::ops::nchwToNhwcKernel<float, float, float>(p)",
+    device: str = "cuda",
 ) -> TraceBuilder:
     """Three steps of 100 ms: a reordering and a convolution."""
-    builder = TraceBuilder()
+    builder = TraceBuilder(device)
     for number in range(3):
         at = number * 100_000.0
         builder.step(number, at, 100_000)
@@ -37,6 +38,12 @@ def test_fires_with_their_time() -> None:
 
 def test_miopen_names_count_too() -> None:
     assert run(RULE, world(name="batched_transpose_32x16_half")).state is State.FIRED
+
+
+@pytest.mark.parametrize(("device", "told"), [("cuda", False), ("rocm", True)])
+def test_on_rocm_the_switch_without_which_nothing_changes_is_named(device: str, told: bool) -> None:
+    (advice,) = judged(RULE, world(name="batched_transpose_32x16_half", device=device)).finding.fix
+    assert ("PYTORCH_MIOPEN_SUGGEST_NHWC=1" in (advice.note or "")) is told
 
 
 def test_another_transpose_does_not() -> None:

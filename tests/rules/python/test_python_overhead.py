@@ -196,3 +196,25 @@ def test_many_short_stretches_are_said_to_be_there() -> None:
     result = run(RULE, builder)
     assert result.state is State.CLEAR
     assert "stretches too short to tell from the way to the next op take 50 %" in result.reason
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_silence_in_the_backward_pass_is_not_sent_to_the_loader(inside: bool) -> None:
+    """30 ms between two nodes on the backward thread, or the same time between forward and backward."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        builder.launch(at, kernel_start=at + 5, kernel_dur=9_995, op="aten::ones_like", call_dur=5)
+        node = "autograd::engine::evaluate_function: MulBackward0"
+        if inside:
+            builder.op(node, at + 10, 9_990, thread=AUTOGRAD)
+        builder.op(node, at + 40_000, 50_000, thread=AUTOGRAD)
+        builder.launch(at + 40_000, kernel_start=at + 40_005, kernel_dur=59_995, thread=AUTOGRAD, op=None)
+        builder.optimizer(at + 95_000, 4_000)
+    found = judged(RULE, builder).finding
+    # The queue runs dry at 10 ms, and the next launch is at 40 ms.
+    assert found.saving.claims.total_ns == 3 * 30_000_000
+    assert ("lies between nodes of the backward pass" in found.why) is inside
+    assert any("DataLoader" in advice.code for advice in found.fix) is not inside
+    assert any("hooks" in caveat for caveat in found.caveats) is inside
