@@ -41,8 +41,10 @@ class IntervalSet:
                 start, end = start[order], end[order]
             end = np.maximum.accumulate(end)
             # A new interval begins where the start lies past everything seen so far; touching ones are merged.
-            apart = np.flatnonzero(start[1:] > end[:-1])
-            start, end = start[np.append(0, apart + 1)], end[np.append(apart, len(end) - 1)]
+            apart = np.ones(len(start) + 1, dtype=np.bool_)
+            np.greater(start[1:], end[:-1], out=apart[1:-1])
+            edges = np.flatnonzero(apart)
+            start, end = start[edges[:-1]], end[edges[1:] - 1]
         else:
             # What is kept is made read-only, which the caller's own arrays must not become.
             start, end = start.copy(), end.copy()

@@ -6,6 +6,7 @@ import pandas as pd
 
 from analyzer import analysis as doc
 from analyzer.facts import Facts
+from analyzer.facts.grouping import chosen
 from traces.trace import Capability, Meta
 
 
@@ -42,7 +43,7 @@ def trace_info(facts: Facts) -> doc.TraceInfo:
 
 def _excluded(frame: pd.DataFrame) -> tuple[doc.ExcludedStep, ...]:
     """The steps that are left out, with their reasons."""
-    left_out = frame[frame["reason"].notna() & ~frame["used"]]
+    left_out = chosen(frame, frame["reason"].notna().to_numpy() & ~frame["used"].to_numpy())
     return tuple(
         doc.ExcludedStep(step=int(number), reason=str(reason))
         for number, reason in zip(left_out["number"].to_numpy().tolist(), left_out["reason"].tolist(), strict=True)

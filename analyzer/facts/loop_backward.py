@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.grouping import rows_by
 from analyzer.facts.host_tree import HostTree, Int64Array
 from analyzer.facts.labels import is_any, matching
 from analyzer.facts.waits import BACKWARD_NODE
@@ -78,9 +79,10 @@ class BackwardTimes:
         known = numbers.notna().to_numpy(dtype=bool)
         if not known.any() or not self._known.any():
             return EMPTY
-        values = pd.Series(numbers.to_numpy(dtype=np.float64, na_value=-1)[known]).groupby(run[known])
+        number = numbers.to_numpy(dtype=np.int64, na_value=0)[known]
+        rows_of = rows_by(run[known]).values()
         # The number of an op without gradient is that of the next one with: the last op's may belong to what follows the loop.
-        ranges = IntervalSet(values.min().to_numpy().astype(np.int64), values.max().to_numpy().astype(np.int64))
+        ranges = IntervalSet.of((int(number[mine].min()), int(number[mine].max())) for mine in rows_of)
         mine = self._known & ranges.contains(self._sequence)
         joined = mine & self._followed & np.append(mine[1:], False)
         end = np.where(joined, np.append(self._start[1:], 0), self._end)

@@ -61,15 +61,17 @@ def find_loops(facts: Facts) -> tuple[Loop, ...]:
     runs = pd.concat([runs, branching], ignore_index=True) if len(branching) else runs
     if not len(runs):
         return ()
-    units = [_key(codes, row) for row in runs.itertuples(index=False)]
-    runs = runs.assign(unit=pd.Series(units, dtype=object), step=step[runs["first"].to_numpy()])
+    runs["step"] = step[runs["first"].to_numpy()]
+    of_unit: dict[tuple[int, ...], list[int]] = {}
+    for place, run in enumerate(runs.itertuples(index=False)):
+        of_unit.setdefault(_key(codes, run), []).append(place)
     backward = BackwardTimes(facts, tree)
     loops = []
-    for unit, mine in runs.groupby("unit", sort=False):
+    for places in of_unit.values():
+        mine = runs.iloc[places]
         texts = tuple(names[code] for code in _as_written(codes, mine))
         if not any(_ENGINE.match(text) for text in texts):
             loops.append(_loop(facts, tree, rows, mine, texts, backward, names, codes))
-        del unit
     return tuple(sorted(loops, key=lambda loop: (-loop.spans.total_ns, loop.unit)))
 
 

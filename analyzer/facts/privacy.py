@@ -24,7 +24,9 @@ _TOKEN = re.compile(
 )
 # Without one of these in it no text matches.
 _HOME_MARKS = ("/home/", "/Users/", "/root/", "Users\\", "Users/")
-_TOKEN_MARKS = ("hf_", "gh", "glpat-", "AKIA", "xox", "sk-", "AIza", "eyJ")
+_TOKEN_MARKS = (
+    "hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "AKIA", "xox", "sk-", "AIza", "eyJ",
+)  # fmt: skip
 _SECRET_KEY = re.compile(
     r"(?:^|[_.\-])(?:TOKEN|SECRET|PASSW(?:OR)?D|API_?KEY|ACCESS_?KEY|CREDENTIALS?)(?:$|[_.\-])", re.IGNORECASE
 )

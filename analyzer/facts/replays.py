@@ -7,9 +7,13 @@ kernels that occurs again and again is a graph of its own, not a loss.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from analyzer.facts.labels import is_any, texts
+from analyzer.facts.grouping import Int64Array, rows_by
+from analyzer.facts.labels import codes_of, distinct_texts, is_any
+from analyzer.facts.launches import from_source
+from analyzer.facts.open_spans import NONE
 from traces.trace import Trace
 
 # Fewer replays say nothing about how many kernels a graph has.
@@ -33,30 +37,48 @@ def graph_replays(trace: Trace, launched: pd.DataFrame) -> pd.DataFrame:
     launching = is_any(trace.runtime["kind"], "graph_launch")
     if not launching.any():
         return pd.DataFrame({name: np.empty(0, kind) for name, kind in _COLUMNS.items()})
-    calls = trace.runtime[launching & trace.runtime["correlation"].notna().to_numpy()]
-    work = launched[launched["launch_row"].isin(calls.index)]
-    names = np.full(len(work), "", dtype=object)
-    from_kernels = (work["source"] == "kernels").to_numpy()
-    names[from_kernels] = texts(trace.kernels["name"].iloc[work["row"].to_numpy()[from_kernels]])
-    replays = pd.Series(names, index=work.index).groupby(work["launch_row"].to_numpy())
-    found = pd.DataFrame({"kernels": replays.size(), "first": replays.first(), "last": replays.last()})
-    found = found.reindex(calls.index).assign(start_ns=calls["start_ns"])
-    found["kernels"] = found["kernels"].fillna(0).astype(np.int64)
-    found["expected"] = _expected(found)
-    usual = found["kernels"].map(found["kernels"].value_counts()) >= MIN_REPLAYS
-    found["partial"] = (found["kernels"] < PARTIAL_RATIO * found["expected"]) & (~usual | (found["kernels"] == 0))
-    return found[list(_COLUMNS)].reset_index(drop=True)
+    rows = np.flatnonzero(launching & trace.runtime["correlation"].notna().to_numpy())
+    kernels, ends = _recorded(trace, launched, rows)
+    expected = _expected(kernels, ends)
+    _, same, times = np.unique(kernels, return_inverse=True, return_counts=True)
+    usual = times[same] >= MIN_REPLAYS
+    partial = (kernels < PARTIAL_RATIO * expected) & (~usual | (kernels == 0))
+    found = (trace.runtime["start_ns"].to_numpy()[rows], kernels, expected, partial)
+    return pd.DataFrame(dict(zip(_COLUMNS, found, strict=True)))
 
 
-def _expected(found: pd.DataFrame) -> pd.Series[float]:
+def _recorded(
+    trace: Trace, launched: pd.DataFrame, rows: Int64Array
+) -> tuple[Int64Array, tuple[Int64Array, Int64Array]]:
+    """How much work of each of these calls was recorded, and with the kernels of which name it begins and ends.
+
+    Returns:
+        Pieces of work, and two numbers of names, -1 where there is no work; shape (rows,) all of them.
+    """
+    replay = np.full(len(trace.runtime), NONE)
+    replay[rows] = np.arange(len(rows))
+    replay = replay[launched["launch_row"].to_numpy()]
+    work = np.flatnonzero(replay != NONE)
+    replay = replay[work]
+    # What is no kernel is alike.
+    other = len(distinct_texts(trace.kernels["name"]))
+    name = np.full(len(work), other)
+    from_kernels = from_source(launched, "kernels")[work]
+    name[from_kernels] = codes_of(trace.kernels["name"])[launched["row"].to_numpy()[work[from_kernels]]]
+    first, last = np.full(len(rows), NONE), np.full(len(rows), NONE)
+    first[replay[::-1]] = name[::-1]
+    last[replay] = name
+    return np.bincount(replay, minlength=len(rows)), (first, last)
+
+
+def _expected(kernels: Int64Array, ends: tuple[Int64Array, Int64Array]) -> npt.NDArray[np.float64]:
     """How many kernels each replay should have: as many as most of those that begin or end alike."""
-    recorded = found[found["kernels"] > 0]
-    expected = pd.Series(0.0, index=found.index)
-    for end in ("first", "last"):
-        groups = recorded.groupby(end)["kernels"].agg(["median", "size"])
-        medians = groups.loc[groups["size"] >= MIN_REPLAYS, "median"]
-        alike = found[end].map(medians).fillna(0.0)
-        expected = expected.where(expected > alike, alike)
+    recorded = kernels > 0
+    expected = np.zeros(len(kernels))
+    for end in ends:
+        for rows in rows_by(np.where(recorded, end, NONE)).values():
+            if len(rows) >= MIN_REPLAYS:
+                expected[rows] = np.maximum(expected[rows], np.median(kernels[rows]))
     # A replay without any kernel may be of any graph: it lacks at least those of the smallest.
-    expected[found["kernels"] == 0] = float(recorded["kernels"].min()) if len(recorded) else 1.0
+    expected[~recorded] = kernels[recorded].min() if recorded.any() else 1.0
     return expected

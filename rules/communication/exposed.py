@@ -56,12 +56,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+import numpy.typing as npt
+
 from analyzer.facts import Facts
 from analyzer.finding import Bar, Bars, Column, Confidence, Finding, Outcome, Saving, Table, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
 from rules.communication.advice import hide_more, look_at_all_ranks, move_less
 from rules.evidence import steps_touched
+
+FloatArray = npt.NDArray[np.float64]
 
 META = RuleMeta(
     code="CO001",
@@ -115,17 +120,8 @@ def _evidence(facts: Facts) -> tuple[Bars | Table, ...]:
             Bar("compute", facts.per_step(compute)),
         ),
     )
-    groups = found.calls.groupby("kind", sort=True)["size_bytes"].agg(["size", "median"])
-    steps = max(facts.used_steps, 1)
-    rows = tuple(
-        (
-            str(kind)[:60],
-            round(int(number) / steps, 1),
-            None if size != size else float(size),
-            facts.per_step(found.exposed_ns.get(str(kind), 0)),
-        )
-        for kind, number, size in zip(groups.index, groups["size"].to_numpy(), groups["median"].to_numpy(), strict=True)
-    )
+    stated, sizes = found.calls["kind"].to_numpy(), found.calls["size_bytes"].to_numpy()
+    rows = tuple(_row(facts, kind, sizes[stated == kind]) for kind in sorted(set(stated.tolist())))
     columns = (
         Column("collective", "text"),
         Column("calls a step", "count"),
@@ -133,6 +129,17 @@ def _evidence(facts: Facts) -> tuple[Bars | Table, ...]:
         Column("exposed a step", "ns"),
     )
     return (bars, Table("collectives by kind", columns, rows)) if rows else (bars,)
+
+
+def _row(facts: Facts, kind: str, sizes: FloatArray) -> tuple[str, float, float | None, float]:
+    """What the table says of one kind of collective, from the bytes of each of its calls, NaN where unknown."""
+    known = sizes[~np.isnan(sizes)]
+    return (
+        kind[:60],
+        round(len(sizes) / max(facts.used_steps, 1), 1),
+        float(np.median(known)) if len(known) else None,
+        facts.per_step(facts.collectives.exposed_ns.get(kind, 0)),
+    )
 
 
 RULE = Rule(META, check, __doc__)

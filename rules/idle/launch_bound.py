@@ -62,8 +62,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from analyzer.facts import Facts
 from analyzer.facts.health.instrumentation import heavy_options
+from analyzer.facts.labels import is_any
 from analyzer.facts.launches import BLOCKING_RATIO
 from analyzer.facts.loops import loop_time
 from analyzer.finding import Bar, Bars, Column, Finding, Outcome, Saving, Severity, Table, cannot_tell, clear
@@ -171,14 +174,15 @@ def _claims(facts: Facts) -> IntervalSet:
 
 
 def _evidence(facts: Facts) -> tuple[Bars, Table]:
-    kernels = facts.trace.kernels[facts.window().contains(facts.trace.kernels["start_ns"].to_numpy())]
-    calls = facts.trace.runtime
-    launches = calls[(calls["kind"] == "launch").to_numpy() & facts.window().contains(calls["start_ns"].to_numpy())]
+    window, frame, calls = facts.window(), facts.trace.kernels, facts.trace.runtime
+    kernels = frame["dur_ns"].to_numpy()[window.contains(frame["start_ns"].to_numpy())]
+    launching = is_any(calls["kind"], "launch") & window.contains(calls["start_ns"].to_numpy())
+    launches = calls["dur_ns"].to_numpy()[launching]
     busy = max(facts.window_ns - facts.idle.total_ns, 0)
     rows = (
         ("kernels a step", round(facts.per_step(len(kernels))), None),
-        ("median kernel", None, int(kernels["dur_ns"].median())),
-        ("median launch call", None, int(launches["dur_ns"].median()) if len(launches) else None),
+        ("median kernel", None, int(np.median(kernels)) if len(kernels) else None),
+        ("median launch call", None, int(np.median(launches)) if len(launches) else None),
         ("host time per kernel", None, int(facts.window_ns / max(len(kernels), 1))),
         ("median launch lead", None, facts.lead_ns),
     )

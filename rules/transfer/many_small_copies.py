@@ -56,6 +56,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from analyzer.facts import Facts
+from analyzer.facts.labels import is_any
 from analyzer.facts.transfers import SMALL_BYTES, blocked_after, call_time, steps_touched
 from analyzer.finding import Advice, Column, Finding, Outcome, Saving, Table, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
@@ -82,14 +83,14 @@ META = RuleMeta(
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires on many small copies a step whose calls cost host time."""
     frame = facts.transfers.frame
-    frame = frame[frame["direction"].isin(["HtoD", "DtoH"]).to_numpy()]
+    frame = frame[is_any(frame["direction"], "HtoD", "DtoH")]
     if not len(frame):
         yield not_applicable("nothing is copied between host and device in the used steps")
         return
     number = facts.per_step(len(frame))
     median = float(frame["size_bytes"].fillna(0).median())
     small = frame[(frame["size_bytes"].fillna(0) < limits["max_median_bytes"]).to_numpy(dtype=bool)]
-    inward = small[(small["direction"] == "HtoD").to_numpy()]
+    inward = small[is_any(small["direction"], "HtoD")]
     blocked = blocked_after(facts, inward)
     calls = (call_time(inward) & facts.window()) | blocked.host
     host = facts.ratio(calls.total_ns)

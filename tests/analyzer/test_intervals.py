@@ -155,3 +155,12 @@ def test_scaled_stays_inside(pairs: list[tuple[int, int]], ratio: float) -> None
     part = made.scaled(ratio)
     assert part - made == EMPTY
     assert part.total_ns <= ratio * made.total_ns + 1e-9
+
+
+def test_a_set_neither_locks_nor_follows_the_arrays_it_was_made_of() -> None:
+    for length in (1, 2):
+        start, end = np.arange(0, 10 * length, 10), np.arange(5, 5 + 10 * length, 10)
+        made = IntervalSet(start, end)
+        start[0] = 2
+        end[-1] = 99
+        assert made.pairs() == [(0, 5), (10, 15)][:length]

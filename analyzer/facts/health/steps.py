@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from analyzer.facts.grouping import chosen
 from analyzer.facts.health.repairs import WHOLE_FILE, is_cut
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.step_faults import LOST, PARTIAL, SPIN
@@ -50,7 +51,7 @@ def check(facts: Facts) -> Iterator[Symptom]:
             facts.used_steps,
         )
     yield from _restless(facts)
-    left_out = steps.frame[steps.frame["reason"].notna() & ~steps.frame["used"]]
+    left_out = chosen(steps.frame, steps.frame["reason"].notna().to_numpy() & ~steps.frame["used"].to_numpy())
     spoilt = left_out[left_out["reason"].str.startswith((LOST, PARTIAL))]
     if len(spoilt):
         yield Symptom(

@@ -37,6 +37,21 @@ def test_tokens_are_counted_and_never_shown() -> None:
 
 
 @pytest.mark.parametrize(
+    "token",
+    [
+        SECRET, *(f"gh{kind}_" + "a1B2" * 8 for kind in "pousr"), "github_pat_" + "a1B2" * 8, "glpat-" + "a1B2" * 6,
+        "AKIA" + "ABCD" * 4, *(f"xox{kind}-" + "a1b2" * 3 for kind in "abprs"), "sk-" + "a1B2" * 6, "AIza" + "a1B2c" * 7,
+        "eyJ" + "a1B2" * 3 + ".eyJ" + "a1B2" * 3 + ".x",
+    ],
+)  # fmt: skip
+def test_a_token_of_each_kind_is_counted_in_names_of_events(token: str) -> None:
+    builder = world()
+    builder.op(f"load {token}", 100, 10)
+    found = judged(RULE, builder)
+    assert "1 text that looks like a secret" in found.finding.why
+
+
+@pytest.mark.parametrize(
     ("name", "state"),
     [
         ("/home/ada/project/train.py(8): step", State.FIRED),
