@@ -18,7 +18,7 @@ from trace_files import read_text, repaired
 from builders import TraceBuilder
 from traces.errors import UnreadableTraceError
 from traces.reader import source
-from traces.reader.places import Places
+from traces.reader.places import Places, offsets
 from traces.reader.read import read, read_every
 from traces.trace import Repair, Trace
 
@@ -40,6 +40,21 @@ def test_places_of_a_later_part_are_numbered_on() -> None:
         (34, 700, None),
     ]
     assert later.around(1) is None, "nothing is known before the first place"
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 1_000_000])
+@pytest.mark.parametrize("known", [(0,), (0, 4, 8), (0, 11), (4, 8)], ids=str)
+def test_an_event_is_found_whatever_blocks_the_text_comes_in(known: tuple[int, ...], size: int) -> None:
+    events = [json.dumps({"name": "x" * length, "args": {"nested": [{}]}}) for length in range(12)]
+    text = ("[" + ",\n".join(events) + "]").encode()
+    begins = [text.index(event.encode()) for event in events]
+    places = Places()
+    for event in known:
+        places.add(event, begins[event])
+    blocks = (text[at : at + size] for at in range(0, len(text), size))
+    asked = (11, 3, 4, 0, 5, 7, 8, 40)
+    # One before the first known place, and one there is not, are nowhere.
+    assert offsets(blocks, places, asked) == {event: begins[event] for event in asked if known[0] <= event < 12}
 
 
 def run() -> list[dict[str, Any]]:
