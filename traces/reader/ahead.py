@@ -90,7 +90,13 @@ def decoding_ahead(path: Path, *, strict: bool, spared_cores: int = 0) -> Iterat
     """
     with ExitStack() as begun:
         tasks = _tasks(path, strict, spared_cores) if _worth_it(path) else []
-        yield Ahead(path, strict, tuple(begun.enter_context(_begun(task)) for task in tasks))
+        try:
+            pipes = tuple(begun.enter_context(_begun(task)) for task in tasks)
+        except OSError:
+            # No more processes, or no more open files, are allowed: this one reads the file, when it comes to that.
+            begun.close()
+            pipes = ()
+        yield Ahead(path, strict, pipes)
 
 
 def _tasks(path: Path, strict: bool, spared_cores: int) -> list[_Task]:
@@ -120,7 +126,12 @@ def _part(part: Part, progress: Progress) -> Document | None:
 def _begun(task: _Task) -> Iterator[IO[bytes]]:
     """A copy of this process that works on a task, as the pipe it writes to; leaving the context ends it."""
     reading_end, writing_end = os.pipe()
-    child = os.fork()
+    try:
+        child = os.fork()
+    except OSError:
+        os.close(reading_end)
+        os.close(writing_end)
+        raise
     if child == 0:
         os.close(reading_end)
         _send(task, writing_end)

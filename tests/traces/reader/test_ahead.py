@@ -106,6 +106,30 @@ def test_a_part_that_wants_a_repair_leaves_the_file_to_this_process(tmp_path: Pa
     assert parted["frames"] == _read(damaged)["frames"]
 
 
+_NO_MORE_THAN = """
+import os
+left = [{processes}]
+fork = os.fork
+def limited():
+    left[0] -= 1
+    if left[0] < 0:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+    return fork()
+os.fork = limited
+"""
+
+
+@pytest.mark.parametrize("processes", [0, 2])
+def test_where_no_more_processes_are_allowed_this_one_reads(tmp_path: Path, processes: int) -> None:
+    plain = tmp_path / "trace.json"
+    plain.write_bytes(gzip.decompress(SAMPLE.read_bytes()))
+    # Those that were begun are ended, and nothing stays open.
+    before = "assert len(os.listdir('/proc/self/fd')) == 4, os.listdir('/proc/self/fd')"
+    found = _read(plain, before, first=_IN_PARTS + _NO_MORE_THAN.format(processes=processes))
+    assert (found["pipes"], found["here"]) == (0, True)
+    assert found["sha256"] == _read(plain)["sha256"]
+
+
 def test_how_far_it_is_is_told_across() -> None:
     size = SAMPLE.stat().st_size
     assert _read(SAMPLE)["told"] == ["reading", size, size]
