@@ -61,6 +61,7 @@ class Recorder:
         self._started_ns = time.perf_counter_ns()
         self._profiled_ns: list[int] = []
         self._unprofiled_ns: list[int] = []
+        self._behind_ns = 0
         self._core_wait = CoreWait()
         self._core_wait_ratio: float | None = None
         self._before: dict[str, Any] | None = None
@@ -86,6 +87,8 @@ class Recorder:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._closed_at is not None:
+            if 0 < len(self._unprofiled_ns) < UNPROFILED_STEPS and kind is None:
+                self._behind_ns = hook.wait_for_devices()
             return
         if len(self._profiled_ns) < self._window.least:
             self._profiler.on_trace_ready = None  # cut short: half a window is not a trace
@@ -100,6 +103,8 @@ class Recorder:
             self._step_profiled(duration_ns)
         elif self._done >= self._closed_at + self._settle and len(self._unprofiled_ns) < UNPROFILED_STEPS:
             self._unprofiled_ns.append(duration_ns)
+            if len(self._unprofiled_ns) == UNPROFILED_STEPS:
+                self._behind_ns = hook.wait_for_devices()
         self._sample()
         self._done += 1
         self._started_ns = time.perf_counter_ns()
@@ -118,6 +123,7 @@ class Recorder:
     def _sample(self) -> None:
         """Look at memory, cores and disk where the timing of steps without the profiler begins and ends."""
         if self._closed_at is not None and self._before is None and self._done + 1 >= self._closed_at + self._settle:
+            hook.wait_for_devices()
             self._before = hook.usage([child.pid for child in active_children() if child.pid is not None])
         elif self._before is not None and self._samples is None and len(self._unprofiled_ns) == UNPROFILED_STEPS:
             self._samples = hook.difference(self._before, hook.usage(list(self._before["workers"])))
@@ -163,8 +169,11 @@ class Recorder:
 
     @property
     def unprofiled_step_ns(self) -> int | None:
-        """Median time of up to `UNPROFILED_STEPS` steps after the recorded ones; None when there were none."""
-        return _median(self._unprofiled_ns)
+        """Median time of up to `UNPROFILED_STEPS` steps after the recorded ones; None when there were none.
+
+        With what the device took beyond them, where the host ran ahead of it.
+        """
+        return hook.usual_step(self._unprofiled_ns, self._behind_ns)
 
     @property
     def unprofiled_steps(self) -> int:

@@ -74,6 +74,7 @@ class Watcher:
         self.recent: list[int] = []
         self.profiled: list[int] = []
         self.timed: list[int] = []
+        self.behind = 0
         self.recorded = ""
         self.complete = False
         self.before: dict[str, Any] = {}
@@ -208,6 +209,7 @@ class Watcher:
         """The export took a while, in which workers filled their queue; the steps that find it full are not timed."""
         ready = getattr(self.loader, "num_workers", 0) * (getattr(self.loader, "prefetch_factor", 0) or 0)
         if self.number >= max(SETTLE_STEPS, ready):
+            wait_for_devices()
             self.phase, self.before = "time", usage(self.workers())
 
     def in_time(self, duration: int) -> None:
@@ -283,6 +285,7 @@ class Watcher:
     def end_timing(self) -> None:
         """Settle what the steps without the profiler took."""
         if self.timed and self.before:
+            self.behind = wait_for_devices()
             self.details["samples"] = difference(self.before, usage(self.workers()))
             self.before = {}
 
@@ -314,7 +317,7 @@ class Watcher:
             "evidence": os.path.exists(self.path("evidence")), "torch": "torch" in sys.modules, "retries": self.retries,
             "advisor": self.details | {
                 "profiled_step_ns": _middle(self.profiled),
-                "unprofiled_step_ns": _middle(self.timed),
+                "unprofiled_step_ns": usual_step(self.timed, self.behind),
                 "unprofiled_steps": len(self.timed),
                 "core_wait_ratio": self.core_wait_ratio,
             },
@@ -438,6 +441,27 @@ def _bytes_of(batch: Any, depth: int = 0) -> int:
         return int(batch.element_size() * batch.numel())
     values = batch.values() if isinstance(batch, dict) else batch if isinstance(batch, list | tuple) else ()
     return next((size for size in (_bytes_of(value, depth + 1) for value in values) if size), 0) if depth < 5 else 0
+
+
+def usual_step(times: list[int], behind: int) -> int | None:
+    """Median step without the profiler; None without steps.
+
+    Args:
+        times: What the host took for each, in ns: less than the device, where it runs ahead of that.
+        behind: How long the device went on after the last of them, which began with nothing left to do.
+    """
+    return round(statistics.median(times) + behind / len(times)) if times else None
+
+
+def wait_for_devices() -> int:
+    """Let the devices finish what they were given; how long that took, in ns. Not while work is captured, which would fail."""
+    started = time.perf_counter_ns()
+    for name in ("cuda", "xpu"):
+        module: Any = getattr(sys.modules.get("torch"), name, None)
+        with contextlib.suppress(*FAILURES):
+            if module.is_initialized() and not getattr(module, "is_current_stream_capturing", bool)():
+                module.synchronize()
+    return time.perf_counter_ns() - started
 
 
 # What the machine does meanwhile: cores, disk, memory, GPU. Also used by `record()` and the zoo.

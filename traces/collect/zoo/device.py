@@ -208,6 +208,7 @@ def data_parallel(device: torch.device) -> Iterator[None]:
         yield
 
 
+# Six steps where each launches so much that twelve might not fit into the 1.5 MB that a trace may have.
 _LAUNCH = codes("ID002 OP002 GR001 KE001 PY001 GR004")
 _HALF = codes("ID001 PR001 PR002") | _LAUNCH
 PRESETS = (
@@ -225,9 +226,9 @@ PRESETS = (
     Preset(name="gpu-reads-tensors", loop=reads_tensors, needs="cuda", fires=codes("SY002"), may=_HALF | codes("XF003"), remedy="gpu-runs-ahead"),
     Preset(name="gpu-synchronizes", loop=synchronizes, needs="cuda", fires=codes("SY003"), may=_HALF, silent=codes("SY001"), remedy="gpu-runs-ahead"),
     Preset(name="gpu-runs-ahead", loop=runs_ahead, needs="cuda", may=_HALF, silent=codes("SY001 SY002 SY003")),
-    Preset(name="gpu-tiny-batches", loop=tiny_batches, needs="cuda", fires=codes("ID001"), may=_LAUNCH, silent=codes("SY001 DL001"), remedy="gpu-graphed"),
+    Preset(name="gpu-tiny-batches", loop=tiny_batches, needs="cuda", fires=codes("ID001"), may=_LAUNCH, silent=codes("SY001 DL001"), remedy="gpu-graphed", active=6),
     Preset(name="gpu-graphed", loop=graphed, needs="cuda", may=_LAUNCH | codes("ID001"), silent=codes("SY001 DL001")),
-    Preset(name="gpu-per-parameter", loop=per_parameter, needs="cuda", fires=codes("OP001"), may=_HALF, remedy="gpu-fused"),
+    Preset(name="gpu-per-parameter", loop=per_parameter, needs="cuda", fires=codes("OP001"), may=_HALF, remedy="gpu-fused", active=6),
     Preset(name="gpu-fused", loop=fused, needs="cuda", may=_HALF, silent=codes("OP001 OP003")),
     Preset(name="gpu-thrashes", loop=thrashes, needs="cuda", fires=codes("ME001"), may=_HALF | codes("SY003 PG002"), remedy="gpu-runs-ahead"),
     Preset(name="gpu-data-parallel", loop=data_parallel, needs="two-gpus", fires=codes("CO004"), may=_HALF | codes("XF005 CO001")),
