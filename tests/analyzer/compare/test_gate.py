@@ -57,6 +57,14 @@ def test_a_cause_is_judged_as_a_share_of_the_step() -> None:
     assert apply_gate(comparison, parse_gate("input_ns<=+15%")).passed
 
 
+def test_a_cause_that_grew_fails_though_the_step_as_a_whole_hides_it() -> None:
+    before = snapshot(10_000_000, waterfall_ns={"compute": 9e6, "input": 1e6})
+    after = snapshot(10_600_000, waterfall_ns={"compute": 7.6e6, "input": 3e6})
+    result = apply_gate(compare([before], [after]), parse_gate("step_ns<=+10%,input_ns<=+10%"))
+    assert not result.passed
+    assert [line.partition(" ")[0] for line in result.lines] == ["kept", "FAILED"]
+
+
 def test_a_file_of_limits(tmp_path: Path) -> None:
     path = tmp_path / "gate.txt"
     path.write_text("# ours\nstep_ns <= +3%\n\ninput_ns<=5%  # loading\n")
@@ -67,3 +75,17 @@ def test_a_file_of_limits(tmp_path: Path) -> None:
 def test_what_is_no_limit_is_wrong_usage(text: str) -> None:
     with pytest.raises(UsageError):
         parse_gate(text)
+
+
+def test_every_line_that_is_no_limit_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "gate.txt"
+    path.write_text("# ours\nstep_ns <= 3\n\nstep_ns<=+3%\nnonsense\n")
+    with pytest.raises(UsageError, match="no limits: line 2: 'step_ns <= 3'; line 5: 'nonsense'"):
+        parse_gate(str(path))
+
+
+def test_a_file_without_limits_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "gate.txt"
+    path.write_text("# none yet\n")
+    with pytest.raises(UsageError, match="the gate is empty"):
+        parse_gate(str(path))
