@@ -184,6 +184,11 @@ def _report(path: Path, options: Options, request: Request) -> int:
         from analyzer.report.load import analyse
 
         analysis = analyse(path, options, progress, ahead)
+    if options.deep:
+        from analyzer.deepen import concerned
+
+        if not concerned(analysis):
+            click.echo("advisor: note: --deep adds nothing here: no finding is about queues or overlap", err=True)
     return _conclude(analysis, path, request)
 
 

@@ -28,6 +28,15 @@ def test_json_on_stdout_is_the_document_and_nothing_else(world, capsys):
     assert captured.err == ""
 
 
+@pytest.mark.parametrize(("codes", "said"), [(set(), True), ({"ID001"}, False)])
+def test_a_deeper_look_that_adds_nothing_is_told(world, capsys, monkeypatch, codes, said):
+    monkeypatch.setattr("analyzer.deepen.concerned", lambda analysis: codes)
+    assert main(["explain", "trace.json", "--deep"]) == 0
+    assert ("--deep adds nothing here" in capsys.readouterr().err) is said
+    main(["explain", "trace.json"])
+    assert capsys.readouterr().err == ""
+
+
 def test_force_color_colours_a_pipe(world, capsys, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     main(["explain", "trace.json"])
