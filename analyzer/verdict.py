@@ -101,6 +101,12 @@ def verdict_of(facts: Facts, totals: Mapping[str, int], *, unusable: bool = Fals
             "there was not recorded."
         )
         return Verdict(bound_by="unknown", ratio=found.ratio, text=text)
+    if found.bound_by == "communication" and facts.device is None and facts.sparse_host_events is not None:
+        text = (
+            f"Communication-bound, as far as the trace shows: {share(found.ratio)} of the step is inside collectives; what the "
+            "training thread does beside them was not recorded."
+        )
+        return Verdict(bound_by="communication", ratio=found.ratio, text=text)
     if found.bound_by == "python" and facts.sparse_host_events is not None:
         text = (
             f"Unclear: for {share(found.ratio)} of the step the trace holds no op; it was filtered or cut, "

@@ -104,8 +104,18 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         steps_seen=steps_touched(facts, found.exposed),
         confidence=Confidence.HIGH,
         evidence=_evidence(facts),
-        caveats=("At most: how much of it is waiting for slower ranks needs the traces of all ranks (CO003).",),
+        caveats=_caveats(facts),
     )
+
+
+def _caveats(facts: Facts) -> tuple[str, ...]:
+    at_most = "At most: how much of it is waiting for slower ranks needs the traces of all ranks (CO003)."
+    if facts.device is None and facts.sparse_host_events is not None:
+        return (
+            at_most,
+            "The training thread's ops are not in the trace: it may compute beside the collectives, unseen.",
+        )
+    return (at_most,)
 
 
 def _evidence(facts: Facts) -> tuple[Bars | Table, ...]:

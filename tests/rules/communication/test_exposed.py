@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from analyzer.cause_names import CAUSES
+from analyzer.facts import Facts
 from analyzer.finding import Confidence, Severity, State
+from analyzer.verdict import verdict_of
 from builders import AUTOGRAD, TraceBuilder
 from rules.communication.exposed import RULE
 from worlds import judged, renamed, run, shifted
@@ -117,6 +120,24 @@ def test_gloo_on_another_thread_counts_while_the_loop_waits() -> None:
     found = judged(RULE, builder)
     assert found.ratio == pytest.approx(0.4)
     assert "training is only inside collectives" in found.finding.why
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_without_the_training_threads_ops_nobody_knows_what_hides_the_collectives(recorded: bool) -> None:
+    builder = TraceBuilder(None)
+    builder.op("aten::empty", -10, 1)
+    for number in range(3):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        if recorded:
+            builder.op("aten::linear", at, 10_000)
+        builder.annotation("gloo:all_reduce", at + 10_000, 80_000, thread=AUTOGRAD)
+    facts = Facts(builder.trace())
+    caveats = judged(RULE, builder).finding.caveats
+    assert any("unseen" in caveat for caveat in caveats) is not recorded
+    found = verdict_of(facts, {cause: facts.waterfall.owned(cause).total_ns for cause in CAUSES})
+    assert found.bound_by == "communication"
+    assert ("as far as the trace shows" in found.text) is not recorded
 
 
 def test_time_and_process_numbers_do_not_matter() -> None:
