@@ -7,8 +7,9 @@ import re
 import pandas as pd
 
 from analyzer.facts import Facts
+from analyzer.facts.ranks import waiting_for_others
 from analyzer.finding import Advice
-from analyzer.units import share
+from analyzer.units import duration, share
 from rules.changes import memory_limits_the_batch
 
 # Kernels that make tensors narrower before they are sent (FBGEMM's codecs).
@@ -17,14 +18,38 @@ _QUANTISES = re.compile(r"(?i).*(?:fp8|8bit)\w*quantize|.*float(?:tofp8|_to_(?:f
 _PIPELINE = re.compile(r"## (?:(?:start_|wait_)?sparse_data_dist|sdd_)")
 
 
-def look_at_all_ranks(facts: Facts) -> Advice:
-    """Waiting or transferring? Only all ranks together can tell."""
+def every_rank_is_here(facts: Facts) -> bool:
+    """Whether the traces of all ranks of the job were read, and hold the same steps."""
+    size = facts.trace.meta.distributed.get("world_size")
+    if not isinstance(size, int) or isinstance(size, bool):
+        return False
+    return len(facts.peers) + 1 >= size and facts.rank_skew is not None
+
+
+def waiting_or_transferring(facts: Facts) -> str:
+    """What the time inside collectives is, as far as the ranks that were read tell: one sentence."""
+    skew = facts.rank_skew
+    if skew is None:
+        return "One rank's trace cannot tell waiting for another rank from transferring."
+    waited = facts.per_step(waiting_for_others(facts, skew).total_ns)
+    if skew.late and waited:
+        return f"{duration(waited)} of it a step is waiting for rank {skew.ranks[skew.late]} (CO003)."
+    unread = "" if every_rank_is_here(facts) else ", or waiting for a rank that was not"
+    return f"Of the {len(skew.ranks)} ranks read this one waits least: for the most part it is transferring{unread}."
+
+
+def look_at_all_ranks(facts: Facts) -> tuple[Advice, ...]:
+    """Waiting or transferring? Only all ranks together can tell; nothing where they are all here."""
+    if every_rank_is_here(facts):
+        return ()
     size = facts.trace.meta.distributed.get("world_size")
     ranks = f"all {size} ranks" if isinstance(size, int) and not isinstance(size, bool) and size > 1 else "all ranks"
-    return Advice(
-        "text",
-        f"Record {ranks} over the same steps and compare how long each spends in the same collective.",
-        "The rank with the shortest time arrived last: it is the one to speed up, and the others then stop waiting.",
+    return (
+        Advice(
+            "text",
+            f"Record {ranks} over the same steps and compare how long each spends in the same collective.",
+            "The rank with the shortest time arrived last: it is the one to speed up, and the others then stop waiting.",
+        ),
     )
 
 

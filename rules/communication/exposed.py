@@ -41,8 +41,8 @@ for index, batch in enumerate(loader):
 At most the exposed time. The part that is waiting for other ranks shrinks only when those get faster.
 
 ## When it is wrong
-From one rank's trace waiting and transferring cannot be told apart: a straggler elsewhere looks like slow communication here. The
-first collectives of a run also hold the set-up of the connections.
+From one rank's trace waiting and transferring cannot be told apart: a straggler elsewhere looks like slow communication here; the
+traces of all ranks tell (`advisor explain FOLDER`). The first collectives of a run also hold the set-up of the connections.
 
 ## Thresholds
 - `min_ratio`: share of the used steps from which the rule fires.
@@ -63,7 +63,13 @@ from analyzer.facts import Facts
 from analyzer.finding import Bar, Bars, Column, Confidence, Finding, Outcome, Saving, Table, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
-from rules.communication.advice import hide_more, look_at_all_ranks, move_less
+from rules.communication.advice import (
+    every_rank_is_here,
+    hide_more,
+    look_at_all_ranks,
+    move_less,
+    waiting_or_transferring,
+)
 from rules.evidence import steps_touched
 
 FloatArray = npt.NDArray[np.float64]
@@ -94,12 +100,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     who = "the GPU" if facts.device else "training"
     yield Finding(
         why=f"For {exposed} of each {step} step ({share(ratio)}) {who} is only inside collectives: compute hides "
-        f"{share(found.hidden_ratio)} of their time. One rank's trace cannot tell waiting for another rank from transferring.",
+        f"{share(found.hidden_ratio)} of their time. {waiting_or_transferring(facts)}",
         saving=Saving(
             claims=found.exposed,
             basis="collectives with nothing beside them; waiting for a slower rank shrinks only when that rank gets faster",
         ),
-        fix=(look_at_all_ranks(facts), *move_less(facts), *hide_more(facts)),
+        fix=(*look_at_all_ranks(facts), *move_less(facts), *hide_more(facts)),
         verify="Record every rank again with the same schedule: the share of CO001 should fall on all of them.",
         steps_seen=steps_touched(facts, found.exposed),
         confidence=Confidence.HIGH,
@@ -109,13 +115,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _caveats(facts: Facts) -> tuple[str, ...]:
-    at_most = "At most: how much of it is waiting for slower ranks needs the traces of all ranks (CO003)."
+    caveats = []
+    if not every_rank_is_here(facts):
+        caveats.append("At most: how much of it is waiting for slower ranks needs the traces of all ranks (CO003).")
     if facts.device is None and facts.sparse_host_events is not None:
-        return (
-            at_most,
-            "The training thread's ops are not in the trace: it may compute beside the collectives, unseen.",
-        )
-    return (at_most,)
+        caveats.append("The training thread's ops are not in the trace: it may compute beside the collectives, unseen.")
+    return tuple(caveats)
 
 
 def _evidence(facts: Facts) -> tuple[Bars | Table, ...]:

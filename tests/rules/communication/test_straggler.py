@@ -9,6 +9,7 @@ from analyzer.facts import Facts
 from analyzer.finding import State
 from analyzer.trust import grade
 from builders import TraceBuilder
+from rules.communication.exposed import RULE as EXPOSED
 from rules.communication.straggler import RULE
 
 ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
@@ -92,3 +93,27 @@ def test_not_applicable_without_collectives() -> None:
     builder.step(0, 0, 1_000)
     builder.launch(0, kernel_start=10, kernel_dur=900)
     assert run(Facts(builder.trace())).state is State.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    ("mine", "other", "said"),
+    [
+        (5_000, 8_000, "3.0 ms of it a step is waiting for rank 1 (CO003)."),
+        (8_000, 5_000, "Of the 2 ranks read this one waits least: for the most part it is transferring."),
+    ],
+)
+def test_with_all_ranks_exposed_communication_says_what_it_is(mine: float, other: float, said: str) -> None:
+    facts = Facts(rank(0, mine).trace, peers=(rank(1, other),))
+    (result,) = run_rules(facts, (EXPOSED,), grade(facts))
+    (found,) = result.findings
+    assert found.why.endswith(said)
+    assert not any("all 2 ranks" in advice.code for advice in found.fix)
+    assert not any("CO003" in caveat for caveat in found.caveats)
+
+
+def test_one_rank_of_two_is_told_to_record_the_other() -> None:
+    facts = rank(0, 5_000)
+    (result,) = run_rules(facts, (EXPOSED,), grade(facts))
+    (found,) = result.findings
+    assert found.why.endswith("cannot tell waiting for another rank from transferring.")
+    assert "all 2 ranks" in found.fix[0].code
