@@ -132,7 +132,7 @@ def _look(preset: Preset, output: Path, timing: bool, attempts: int) -> Score | 
     recorded = record_preset(preset, output, attempts)
     if recorded.disturbed:
         return recorded
-    explained = explain_job(recorded.paths).explained
     remedy = next((other for other in PRESETS if other.name == preset.remedy), None)
+    # Before anything is explained: that takes memory, and the more a process has, the longer it takes to fork a worker from it.
     timed = time_pair(preset, remedy, seconds=0.3) if timing and remedy else None
-    return judge(preset, explained, timed)
+    return judge(preset, explain_job(recorded.paths).explained, timed)

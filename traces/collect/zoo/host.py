@@ -252,7 +252,7 @@ PRESETS = (
     Preset(name="convolutions", loop=convolutions, silent=_INPUT | codes("PY002 OP001")),
     Preset(name="attention", loop=attention, silent=_INPUT | codes("PY002 PY003")),
     Preset(name="recurrent", loop=recurrent, silent=_INPUT | codes("OP001"), may=codes("PY003")),
-    Preset(name="loop-loss", loop=loop_loss, fires=codes("PY002"), may=codes("PY003 PY001"), silent=_INPUT, remedy="vector-loss"),
+    Preset(name="loop-loss", loop=loop_loss, fires=codes("PY002"), may=codes("PY003 PY001"), silent=_INPUT, remedy="vector-loss", active=8),
     Preset(name="vector-loss", loop=vector_loss, silent=codes("PY002 PY003")),
     Preset(name="element-loop", loop=element_loop, fires=codes("PY002"), may=codes("PY003 PY001"), silent=_INPUT, remedy="element-vector"),
     Preset(name="element-vector", loop=element_vector, silent=codes("PY002 PY003")),
