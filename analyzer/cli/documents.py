@@ -13,6 +13,7 @@ import click
 
 from analyzer.cli import output
 from analyzer.cli.terminal import is_terminal, style_for
+from analyzer.units import count
 from traces.errors import UsageError
 
 if TYPE_CHECKING:
@@ -77,10 +78,22 @@ def write(analysis: Analysis, documents: Sequence[Document], *, redacted: bool) 
     for document in documents:
         on_screen = document.printed and document.form == "text" and is_terminal(sys.stdout)
         deliver(document, _rendered(analysis if on_screen else shown, document, redacted))
+        if document.form == "sarif":
+            _say_what_is_left_out(shown)
         if document.form == "github":
             from analyzer.report import markdown
 
             append_summary(markdown.render(shown, redacted=redacted))
+
+
+def _say_what_is_left_out(analysis: Analysis) -> None:
+    """An empty log would read as if nothing had been found."""
+    from analyzer.report import sarif
+
+    left_out = sarif.unplaced(analysis)
+    if left_out:
+        what = f"{count(left_out, 'finding')} without a line of your code left out of the SARIF log"
+        click.echo(f"advisor: note: {what}; record with_stack=True to name lines", err=True)
 
 
 def deliver(document: Document, text: str) -> None:

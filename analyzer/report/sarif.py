@@ -44,6 +44,11 @@ def render(analysis: Analysis) -> str:
     return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
 
 
+def unplaced(analysis: Analysis) -> int:
+    """How many findings are left out because they have no line of the project's code."""
+    return sum(not one.explained_by and _uri(one) is None for one in analysis.findings)
+
+
 def _uri(finding: FindingDocument) -> str | None:
     """The file relative to the project's root; None without one, and for files of packages and of elsewhere."""
     place = finding.location

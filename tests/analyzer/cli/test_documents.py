@@ -42,6 +42,17 @@ def test_impossible_outputs_are_told_before_the_trace_is_read(world, capsys, tmp
     assert world.asked == []
 
 
+def test_findings_that_a_sarif_log_leaves_out_are_told(world, capsys):
+    base = analyses.example()
+    nowhere = tuple(msgspec.structs.replace(one, location=None, explained_by=()) for one in base.findings[:2])
+    world.answer = msgspec.structs.replace(base, findings=nowhere)
+    assert main(["explain", "t.json", "--format", "sarif"]) == 0
+    assert "note: 2 findings without a line of your code left out" in capsys.readouterr().err
+    world.answer = msgspec.structs.replace(base, findings=())
+    assert main(["explain", "t.json", "--format", "sarif"]) == 0
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.parametrize("form", ["markdown", "json", "text", "html", "sarif", "github"])
 def test_reports_are_redacted_unless_asked(world, capsys, form):
     world.answer = secretive()

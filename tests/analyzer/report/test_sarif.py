@@ -46,6 +46,15 @@ def test_findings_without_a_line_and_explained_ones_are_left_out():
     ]
 
 
+def test_what_is_left_out_is_counted():
+    base = analyses.example()
+    results = run_of(base)["results"]
+    shown = [one for one in base.findings if not one.explained_by]
+    assert sarif.unplaced(base) == len(shown) - len(results) > 0
+    placed = tuple(one for one in base.findings if one.location is not None)
+    assert sarif.unplaced(msgspec.structs.replace(base, findings=placed)) == 0
+
+
 def test_levels_are_never_errors():
     run = run_of(analyses.example())
     assert {result["level"] for result in run["results"]} == {"warning"}
