@@ -78,7 +78,8 @@ class Recorder:
         )
 
     def __enter__(self) -> Recorder:
-        self._profiler.start()
+        with hook.without_torchs_warning():
+            self._profiler.start()
         self._core_wait = CoreWait()
         self._started_ns = time.perf_counter_ns()
         return self
@@ -116,7 +117,11 @@ class Recorder:
             if self._window.is_full(len(self._profiled_ns), sum(self._profiled_ns)):
                 self._close()
                 return
-        self._profiler.step()
+        if self._done + 1 <= self._wait:
+            with hook.without_torchs_warning():
+                self._profiler.step()
+        else:
+            self._profiler.step()
         if self._done + 1 == self._first_active:
             self._core_wait = CoreWait()
 

@@ -24,6 +24,8 @@ import sys
 import threading
 import time
 import types
+import warnings
+from collections.abc import Iterator
 from typing import Any
 
 NAME = "trace_advisor_hook"
@@ -188,7 +190,8 @@ class Watcher:
             record_shapes=shapes,
             with_stack=stacks,
         )
-        self.profiler.start()
+        with without_torchs_warning():
+            self.profiler.start()
 
     def in_profile(self, duration: int) -> None:
         """The profiler is on: warming up, then recording."""
@@ -441,6 +444,17 @@ def _bytes_of(batch: Any, depth: int = 0) -> int:
         return int(batch.element_size() * batch.numel())
     values = batch.values() if isinstance(batch, dict) else batch if isinstance(batch, list | tuple) else ()
     return next((size for size in (_bytes_of(value, depth + 1) for value in values) if size), 0) if depth < 5 else 0
+
+
+@contextlib.contextmanager
+def without_torchs_warning() -> Iterator[None]:
+    """Torch 2.11 warns of each profiler that it clears events: noise, and where warnings are errors a profiler half started.
+
+    Asking it to keep them (`acc_events`) is no way out: it then works through all events, for seconds.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"(?:Warning: )?Profiler clears events")
+        yield
 
 
 def usual_step(times: list[int], behind: int) -> int | None:
