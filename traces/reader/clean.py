@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from traces.reader.numbers import LIMIT_US
 from traces.reader.tables import Table, Tables
 from traces.reader.twice import repeated
 from traces.reader.unfinished import end_unfinished, unfinished
@@ -96,6 +97,9 @@ def clean(tables: Tables) -> Quarantine:
     aside = Quarantine()
     for kind in timed:
         tables.drop(kind, ~tables[kind]["start_known"].astype(bool), "missing-start")
+    for kind in timed:
+        # No clock shows it: all such stamps were cut to one value.
+        aside.take(tables, kind, np.abs(tables[kind]["start"]) >= LIMIT_US * 1000, "absurd-start")
     for kind in timed:
         tables.drop(kind, repeated(tables[kind]), "repeated-event")
     _stray_starts(tables, timed, aside)

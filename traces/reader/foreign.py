@@ -6,6 +6,7 @@ import re
 
 from traces.errors import UnreadableTraceError
 from traces.reader.columns import Columns
+from traces.reader.repairs import Repairs
 
 # A word in the names of processes or categories, the program, the tool that reads it.
 _PROGRAMS = (
@@ -20,6 +21,24 @@ _PROGRAMS = (
 
 # The category of the span that kineto puts around every recording, an empty one too.
 _OWN_SPAN = "Trace"
+
+
+def beyond_clocks(name: str, repairs: Repairs) -> UnreadableTraceError | None:
+    """The error for a trace whose every stamp lies far outside any clock; None where that is not what is wrong.
+
+    Args:
+        name: File name.
+        repairs: What was set aside, which left nothing.
+    """
+    stray = next((repair for repair in repairs.listed() if repair.kind == "absurd-start"), None)
+    if stray is None:
+        return None
+    return UnreadableTraceError(
+        f"{name} states times that no clock shows",
+        where=f"event {stray.first_event:,}" if stray.first_event is not None else name,
+        why="`ts` counts microseconds; these may be nanoseconds, or damaged",
+        fix="export it with prof.export_chrome_trace(...), or divide every `ts` and `dur` by 1000",
+    )
 
 
 def not_from_torch(name: str, columns: Columns) -> UnreadableTraceError:

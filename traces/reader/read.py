@@ -18,7 +18,7 @@ from traces.progress import Progress, silent
 from traces.reader import limits, memory_left
 from traces.reader.closures import updates_only
 from traces.reader.decode import Decoded, Document, decode
-from traces.reader.foreign import not_from_torch
+from traces.reader.foreign import beyond_clocks, not_from_torch
 from traces.reader.frames import FrameBuilder
 from traces.reader.nested_calls import single_calls
 from traces.reader.places import offsets
@@ -103,8 +103,11 @@ def _trace(path: Path, decoded: Decoded, document: Document) -> Trace:
     frames = builder.frames()
     frames["runtime"] = single_calls(frames["runtime"], [frames["kernels"], frames["copies"]])
     frames["annotations"] = updates_only(frames["annotations"], frames["ops"])
-    if not any(len(frame) for name, frame in frames.items() if name != "threads"):
-        raise not_from_torch(decoded.name, columns)
+    filled = {name for name, frame in frames.items() if len(frame)} - {"threads"}
+    if not filled - {"quarantined"}:
+        beyond = beyond_clocks(decoded.name, document.repairs)
+        if beyond or not filled:
+            raise beyond or not_from_torch(decoded.name, columns)
     if cut:
         marks = {start - builder.origin_ns: event for start, event in marks.items()}
         frames["steps"] = _whole_steps(frames, marks, document.repairs)

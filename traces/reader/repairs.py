@@ -18,6 +18,7 @@ MESSAGES = {
     "trailing-bytes": "bytes after the end of the compressed data were ignored",
     "trailing-text": "text after the end of the trace was ignored",
     "several-documents": "the file holds several traces, written one after another; only the first was read",
+    "second-list": "the file states its list of events twice; only the first was read",
     "damaged-metadata": "the keys beside the events could not be read",
     "lost-event": "an event could not be read and was left out",
     "missing-bracket": "the list of events was not closed",

@@ -103,14 +103,21 @@ class Source:
     def _sound(self, blocks: Iterable[bytes], *, packed: bool) -> Iterator[bytes]:
         """The same, unless they are no text, or too much of it."""
         expanded = 0
+        blank: list[bytes] = []
+        known = False
         for block in blocks:
-            if not expanded:
-                self._refuse_other_formats(block)
             expanded += len(block)
             if packed:
                 limits.check_expansion(self.name, self._reader.position, expanded)
+            if not known:
+                blank.append(block)
+                if not block.strip(_NOTHING) and expanded < limits.MAX_METADATA_BYTES:
+                    continue
+                block = b"".join(blank)
+                self._refuse_other_formats(block)
+                known = True
             yield block
-        if not expanded:
+        if not known:
             raise self._empty()
         while self._reader.read(BLOCK_BYTES):  # what stands behind the last compressed part, for the digest
             pass
@@ -136,6 +143,13 @@ class Source:
             error.where = f"{error.where} ({COUNTED})"
 
     def _empty(self) -> UnreadableTraceError:
+        if any(map(self._repairs.count, ("truncated-gzip", "damaged-gzip"))):
+            return UnreadableTraceError(
+                f"nothing of {self.name} can be unpacked",
+                where=str(self._path),
+                why="the compressed data ends or is damaged before its first block does",
+                fix="copy the file again, as binary, or record the trace again",
+            )
         return UnreadableTraceError(
             f"{self.name} is empty",
             where=str(self._path),

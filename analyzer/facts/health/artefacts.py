@@ -11,14 +11,28 @@ from analyzer.intervals import IntervalSet
 from analyzer.units import duration, share
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from analyzer.facts import Facts
 
 # Share of the window from which the profiler's own pauses are worth a word.
 _OVERHEAD_SHARE = 0.01
+# Work that is queued begins sooner than this, and than so many times as long as its launches took.
+_APART_NS = 60_000_000_000
+_APART_RATIO = 10
 
 
 def check(facts: Facts) -> Iterator[Symptom]:
     """The profiler's own overhead while the device idles, booked as `unexplained`, never as a cause; clocks that disagree."""
+    apart = _apart_ns(facts)
+    if apart is not None:
+        yield Symptom(
+            "PG008",
+            Gravity.UNUSABLE,
+            f"All device work lies {duration(apart)} or more away from the host's: their clocks have nothing in common.",
+            "record again; if it persists, update torch and the driver",
+            len(facts.trace.kernels),
+        )
     early = facts.early_starts
     if early is not None:
         yield Symptom(
@@ -44,3 +58,18 @@ def check(facts: Facts) -> Iterator[Symptom]:
     invalid = int(is_any(facts.trace.runtime["name"], "INVALID").sum())
     if invalid:
         yield Symptom("PG008", Gravity.NOTE, f"{invalid:,} runtime calls have no valid name.", None, invalid)
+
+
+def _apart_ns(facts: Facts) -> int | None:
+    """How far host and device lie apart, where that is longer than any queue takes; None where they do not."""
+    host = [frame for frame in (facts.trace.ops, facts.trace.runtime) if len(frame)]
+    device = [frame for frame in (facts.trace.kernels, facts.trace.copies) if len(frame)]
+    if not host or not device:
+        return None
+    (begin, end), (first, last) = _extent(host), _extent(device)
+    apart = max(first - end, begin - last)
+    return apart if apart > max(_APART_NS, _APART_RATIO * (end - begin)) else None
+
+
+def _extent(frames: list[pd.DataFrame]) -> tuple[int, int]:
+    return min(int(frame["start_ns"].min()) for frame in frames), max(int(frame["end_ns"].max()) for frame in frames)

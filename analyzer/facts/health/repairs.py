@@ -10,6 +10,8 @@ from analyzer.facts.health.symptom import Gravity, Symptom
 if TYPE_CHECKING:
     from analyzer.facts import Facts
 
+# As of launches without their kernel: what is left says nothing about the whole.
+_LOST_UNUSABLE = 0.5
 # The file ends early: device events, which the profiler writes last, are what is lost.
 _CUT = frozenset({"truncated", "truncated-gzip", "missing-bracket"})
 WHOLE_FILE = "wait until export_chrome_trace has returned, copy the file again whole, and see that its disk has room"
@@ -22,7 +24,7 @@ _CLOCKS = "record it again; if it stays, update torch and the device's driver"
 _ADVICE = {
     **dict.fromkeys(_CUT, WHOLE_FILE),
     **dict.fromkeys(("damaged-gzip", "wrong-checksum", "lost-event", "stray-text"), _COPY),
-    **dict.fromkeys(("trailing-bytes", "trailing-text", "several-documents"), _OWN_FILE),
+    **dict.fromkeys(("trailing-bytes", "trailing-text", "several-documents", "second-list"), _OWN_FILE),
     **dict.fromkeys(
         ("invalid-escape", "swallowed-escape", "control-character", "invalid-utf8", "invalid-surrogate"), _ESCAPES
     ),
@@ -47,7 +49,10 @@ def check(facts: Facts) -> Iterator[Symptom]:
     if repairs:
         total = sum(repair.count for repair in repairs)
         kinds = ", ".join(f"{repair.kind} ({repair.count:,})" for repair in repairs)
-        yield Symptom(None, Gravity.CAUTION, f"The file had to be repaired: {kinds}.", "; ".join(_advice(facts)), total)
+        lost = sum(repair.count for repair in repairs if repair.kind == "lost-event")
+        grave = lost >= _LOST_UNUSABLE * (facts.trace.meta.events + lost)
+        gravity = Gravity.UNUSABLE if grave else Gravity.CAUTION
+        yield Symptom(None, gravity, f"The file had to be repaired: {kinds}.", "; ".join(_advice(facts)), total)
 
 
 def _advice(facts: Facts) -> list[str]:

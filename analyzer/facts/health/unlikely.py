@@ -55,7 +55,7 @@ def _crossing_calls(facts: Facts) -> Iterator[Symptom]:
 
 
 def _long_kernels(facts: Facts) -> Iterator[Symptom]:
-    """Kernels longer than two steps."""
+    """Kernels longer than two steps; where most are, nothing measures the steps."""
     steps = facts.steps
     sound = steps.frame[steps.frame["dur_ns"] > 0]
     if steps.source == "whole-trace" or len(sound) < _MIN_STEPS:
@@ -70,7 +70,7 @@ def _long_kernels(facts: Facts) -> Iterator[Symptom]:
         longest = int(kernels["dur_ns"].to_numpy()[long].max())
         yield Symptom(
             "PG008",
-            Gravity.CAUTION,
+            Gravity.UNUSABLE if long.sum() > len(long) / 2 else Gravity.CAUTION,
             f"{count(int(long.sum()), 'kernel')} of up to {duration(longest)} cannot be: a step takes {duration(typical)}.",
             "record again; if it stays, report it to the maker of the profiler's driver",
             int(long.sum()),

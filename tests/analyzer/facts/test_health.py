@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from analyzer.facts import Facts
 from analyzer.facts.health import Gravity, Symptom, symptoms
 from builders import AUTOGRAD, TraceBuilder
+from traces.trace import Repair, Trace
 
 
 def sound(steps: int = 6, launches: int = 20, **top: Any) -> TraceBuilder:
@@ -53,6 +55,41 @@ def test_workers_may_be_what_has_the_cores() -> None:
     symptom = found(sound(advisor={"core_wait_ratio": 0.3}).loader(0, 5, workers=8))[None]
     assert symptom.gravity is Gravity.NOTE
     assert "30 % of the recorded steps" in symptom.message
+
+
+# Clocks and durations of which nothing can be made
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(("away_s", "apart"), [(59, False), (62, True)])
+def test_device_work_far_from_all_of_the_host(sign: int, away_s: int, apart: bool) -> None:
+    builder = sound()
+    for event in builder.events:
+        event["ts"] += 1e12 + (sign * away_s * 1e6 if event["cat"] == "kernel" else 0)
+    said = [one for one in symptoms(Facts(builder.trace())) if "clocks have nothing in common" in one.message]
+    assert [one.gravity for one in said] == [Gravity.UNUSABLE] * apart
+
+
+@pytest.mark.parametrize(("share", "gravity"), [(0.2, Gravity.CAUTION), (0.6, Gravity.UNUSABLE)])
+def test_kernels_of_which_most_outlast_whole_steps(share: float, gravity: Gravity) -> None:
+    builder = sound()
+    kernels = [event for event in builder.events if event["cat"] == "kernel"]
+    for kernel in kernels[: int(share * len(kernels))]:
+        kernel["dur"] = 90_000
+    assert max(one.gravity for one in symptoms(Facts(builder.trace())) if "cannot be" in one.message) is gravity
+
+
+@pytest.mark.parametrize(("lost", "gravity"), [(246, Gravity.CAUTION), (247, Gravity.UNUSABLE)])
+def test_a_file_of_which_half_is_lost(lost: int, gravity: Gravity) -> None:
+    trace = sound(steps=4, launches=20).trace()
+    events = trace.meta.events
+    assert events == 244
+    repairs = (Repair("lost-event", lost - 3, 5, "lost", 1), Repair("invalid-utf8", 900, 5, "bytes", 1))
+    assert symptom_of(msgspec.structs.replace(trace, repairs=repairs)) is gravity
+
+
+def symptom_of(trace: Trace) -> Gravity:
+    return next(one.gravity for one in symptoms(Facts(trace)) if "had to be repaired" in one.message)
 
 
 # PG001, PG003, PG006: steps

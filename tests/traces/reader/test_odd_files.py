@@ -320,3 +320,25 @@ def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(limits, "EXPANSION_FREE_BYTES", 1 << 20)
     packed = gzip.compress(b'{"traceEvents":[' + b" " * (64 << 20))
     assert "expands to more than" in refused(tmp_path, packed)
+
+
+@pytest.mark.parametrize(
+    "content", [gzip.compress(TEXT)[:9], bz2.compress(TEXT)[:-500], b"\x1f\x8b\x08\x1f" + bytes(30)]
+)
+def test_what_cannot_be_unpacked_is_not_called_empty(tmp_path: Path, content: bytes) -> None:
+    assert "nothing of t.json can be unpacked" in refused(tmp_path, content, "t.json")
+
+
+def test_what_begins_with_much_of_nothing_is_not_empty(tmp_path: Path) -> None:
+    assert repaired(read_text(tmp_path, b"\n" * 5_000_000 + TEXT)) == {}
+    assert "a binary file" in refused(tmp_path, bytes(700_000) + TEXT, "t.json")
+
+
+@pytest.mark.parametrize("second", [b"[]", b'[{"ph": "X", "ts": 5}]'])
+def test_a_second_list_of_events_is_said(tmp_path: Path, second: bytes) -> None:
+    text = TEXT.rstrip().removesuffix(b"}")
+    trace = read_text(tmp_path, text + b', "traceEvents": ' + second + b"}")
+    assert repaired(trace) == {"second-list": 1}
+    assert "traceEvents" not in trace.meta.top
+    assert trace.repairs[0].first_offset is not None
+    assert "list of events twice" in refused(tmp_path, b'{"traceEvents": [], "traceEvents": [{}]}', "t.json")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from trace_files import SHARED, each_shared, needs_shared, read_text, repaired, sound
 
 from builders import TraceBuilder
+from traces.errors import UnreadableTraceError
 from traces.reader.read import read
 from traces.trace import Capability, Trace
 
@@ -295,3 +297,16 @@ def test_a_text_for_a_time_reads_the_same_whatever_the_stamps_are_decoded_into(
         event["ts"] += fraction
     kernel_events(builder)[30]["dur"] = dur
     assert repaired(builder.trace()) == repairs
+
+
+@pytest.mark.parametrize("change", [lambda ts: ts * 1000, lambda ts: -ts * 1000], ids=["nanoseconds", "negative"])
+def test_times_that_no_clock_shows_are_refused(change: Callable[[float], float]) -> None:
+    builder = run()
+    for event in builder.events:
+        event["ts"] = change(event["ts"])
+    with pytest.raises(UnreadableTraceError, match="these may be nanoseconds"):
+        builder.trace()
+    builder.events += run().events
+    trace = builder.trace()
+    assert repaired(trace) == {"absurd-start": 180}
+    assert len(trace.kernels) == 60
