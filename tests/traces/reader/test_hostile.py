@@ -30,10 +30,10 @@ def _small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("text", [b"[", b'{"a":', b"[{", b'{"traceEvents":'])
 @pytest.mark.parametrize("start", [b"", START, b"["])
 def test_endless_nesting_is_refused(tmp_path: Path, start: bytes, text: bytes) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(UnreadableTraceError):
         read_text(tmp_path, start + text * (3_000_000 // len(text)))
-    assert time.perf_counter() - began < 20
+    assert time.process_time() - began < 20
 
 
 def test_an_endless_string_is_refused(tmp_path: Path) -> None:
@@ -117,16 +117,16 @@ def test_available_memory_is_known_here() -> None:
     "junk", [b'"' * 1_500_000, b"}{" * 750_000, b",]" * 750_000, b'{"ph":"' * 200_000, b'},{"ph":' * 150_000]
 )
 def test_junk_between_events_is_passed_in_bounded_time(tmp_path: Path, junk: bytes) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     text = START + EVENT % (1, b"2") + b"," + junk + b"," + EVENT % (3, b"3") + b"]}"
     with contextlib.suppress(UnreadableTraceError):
         read_text(tmp_path, text)
-    assert time.perf_counter() - began < 30
+    assert time.process_time() - began < 30
 
 
 def test_a_file_of_bad_events_is_read_in_linear_time(tmp_path: Path) -> None:
     bad = EVENT.replace(b'"a"', b'"a"b"') % (1, b"2")
-    began = time.perf_counter()
+    began = time.process_time()
     trace = read_text(tmp_path, START + b",".join([bad] * 20_000) + b"," + EVENT % (1, b"2") + b"]}")
     assert repaired(trace) == {"lost-event": 20_000}
-    assert time.perf_counter() - began < 20
+    assert time.process_time() - began < 20
