@@ -196,7 +196,7 @@ def test_time_without_a_core_is_not_called_python(lacked: float, bound: str) -> 
     facts = Facts(builder.trace())
     found = verdict_of(facts, {"compute": 600, "python": 400})
     assert found.bound_by == bound
-    assert ("quiet machine" in found.text) is (bound == "unknown")
+    assert ("outside any op" in found.text and "quiet machine" in found.text) is (bound == "unknown")
 
 
 @pytest.mark.parametrize(("op", "known"), [("aten::cudnn_convolution", False), ("aten::mkldnn_convolution", True)])
@@ -210,3 +210,29 @@ def test_a_host_whose_device_was_not_recorded_may_be_waiting_for_it(
     found = verdict_of(Facts(builder.trace()), parts)
     assert found.bound_by == (bound if known else "unknown")
     assert ("waits for the device there was not recorded" in found.text) is not known
+
+
+@pytest.mark.parametrize(("second", "named"), [(50, True), (49, False)])
+def test_a_second_loss_is_named_from_a_twentieth_of_the_step_on(second: int, named: bool) -> None:
+    small = dict.fromkeys(("launch", "python", "communication", "copy", "allocator", "compile"), 44)
+    rest = 1_000 - 300 - 340 - second - sum(small.values())
+    found = verdict({"compute": 300, "input": 340, "sync": second, "unexplained": rest} | small, has_device=True)
+    assert found.bound_by == "mixed"
+    assert (", then waiting for the device" in found.text) is named
+
+
+@pytest.mark.parametrize(
+    ("launches", "call_dur", "bound"),
+    [(20, 100, "sync"), (19, 100, "launch"), (20, 20, "launch")],
+    ids=["each waits for its kernel", "too few to say", "none waits"],
+)
+def test_launches_that_wait_for_their_kernel_bind_the_run_themselves(launches: int, call_dur: int, bound: str) -> None:
+    builder = TraceBuilder()
+    for number in range(4):
+        builder.step(number, number * 1_000, 1_000)
+    for number in range(launches):
+        at = number * 200
+        builder.launch(at, kernel_start=at + 30, kernel_dur=50, call_dur=call_dur)
+    found = verdict_of(Facts(builder.trace()), {"compute": 300, "launch": 700})
+    assert found.bound_by == bound
+    assert ("wait for their kernel (SY005)" in found.text) is (bound == "sync")
