@@ -163,6 +163,8 @@ def _small_op_loops_ns(facts: Facts) -> int:
     for loop in told_loops(facts):
         if loop.mean_op_ns < DISPATCH_BOUND_OP_NS:
             spans |= loop.spans
+    if facts.passes.mean_op_ns < DISPATCH_BOUND_OP_NS:
+        spans |= facts.passes.spans
     return (spans & facts.waterfall.owned("compute")).total_ns
 
 

@@ -38,6 +38,7 @@ from analyzer.facts.loops import Loop, find_loops
 from analyzer.facts.memory import Allocations, DeviceMemory, allocations, device_memory
 from analyzer.facts.op_tree import BoolArray, OpTree
 from analyzer.facts.optimizing import Optimizing, optimizing
+from analyzer.facts.passes import Passes, many_passes
 from analyzer.facts.pauses import Pauses, pauses
 from analyzer.facts.precision import Casts, MatrixWork, casts, double_kernels, matrix_work
 from analyzer.facts.ranks import RankSkew, rank_skew
@@ -199,6 +200,11 @@ class Facts:
     def waits(self) -> Waits:
         """Calls that make the host wait for the device."""
         return waits(self)
+
+    @cached_property
+    def passes(self) -> Passes:
+        """Updates that take many backward passes."""
+        return many_passes(self)
 
     @cached_property
     def loops(self) -> tuple[Loop, ...]:

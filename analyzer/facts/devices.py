@@ -14,7 +14,7 @@ from analyzer.intervals import IntervalSet
 from traces.trace import Trace
 
 # Ops and ranges that exist only where tensors live on a device.
-_ON_DEVICE = re.compile(r"aten::(?:cudnn_|_cudnn_|miopen_|record_stream)|nccl:|rccl:")
+_ON_DEVICE = re.compile(r"aten::(?:cudnn_(?!is_acceptable$)|_cudnn_|miopen_|record_stream)|nccl:|rccl:")
 
 
 class DeviceActivity(msgspec.Struct, frozen=True, dict=True):

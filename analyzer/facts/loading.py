@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.grouping import numbered, sums_by
@@ -18,6 +19,8 @@ from analyzer.intervals import IntervalSet
 if TYPE_CHECKING:
     from analyzer.facts import Facts
 
+Int64Array = npt.NDArray[np.int64]
+
 # An op sequence repeated fewer times than this in a batch says nothing about samples.
 _MIN_SAMPLES = 4
 # One op may repeat for any reason; several with one count are the transform of one sample.
@@ -25,6 +28,8 @@ _MIN_SEQUENCE = 3
 # Waiting in bursts: 95th percentile over median, and the part of all waiting in the longest quarter of the calls.
 _BURSTY_SPREAD = 5.0
 _BURSTY_TOP_RATIO = 0.8
+# Part of the turns of an op that must have equally many of another between them, for both to belong to each sample.
+_EVENLY_RATIO = 0.9
 # What draws random numbers; a loader that shuffles does so once an epoch, augmentation once a sample or more.
 _DRAW = re.compile(
     r"aten::(?:rand|randn|randint|random|randperm|normal|uniform|bernoulli|exponential|multinomial)(?:_like)?_?$"
@@ -110,10 +115,31 @@ def _repeated(ops: pd.DataFrame, calls: pd.DataFrame) -> tuple[int | None, tuple
     if times.max(initial=0) < _MIN_SEQUENCE:
         return None, ()
     # Of equally common counts the smaller, which comes first: an op may be called twice a sample, never half a time.
-    best = int(counts[np.argmax(times)])
+    best = _turns_apart(
+        code[np.argsort(ops["start_ns"].to_numpy(), kind="stable")], typical, int(counts[np.argmax(times)])
+    )
     _, cost = sums_by(code, ops["dur_ns"].to_numpy(), len(names))
-    mine = sorted(np.flatnonzero(typical == best).tolist(), key=lambda one: (-int(cost[one]), names[one]))
+    shared = np.flatnonzero((typical > 0) & (typical % best == 0))
+    mine = sorted(shared.tolist(), key=lambda one: (-int(cost[one]), names[one]))
     return best, tuple(names[one] for one in mine)
+
+
+def _turns_apart(code: Int64Array, typical: Int64Array, best: int) -> int:
+    """How often samples begin, where each holds several turns of the same ops: another op then comes once in so many turns.
+
+    Args:
+        code: Number of the name of each op, in their order.
+        typical: How often each name occurs in one call.
+        best: How often most of them do.
+    """
+    leader = np.cumsum(code == int(np.argmax(typical == best)))
+    for one in np.argsort(typical, kind="stable").tolist():
+        number = int(typical[one])
+        if number >= _MIN_SAMPLES and number < best and best % number == 0:
+            between = np.diff(leader[code == one])
+            if (between == best // number).mean() >= _EVENLY_RATIO:
+                return number
+    return best
 
 
 class WorkerBound(msgspec.Struct, frozen=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from analyzer.facts.cells import cell_of, like_a_cell
+from analyzer.facts.expert_calls import routes_rows
 from analyzer.intervals import IntervalSet
 
 # One op that repeats over different tensors is too common to be called a loop: copies, clones and views inside the framework.
@@ -68,6 +69,11 @@ class Loop(msgspec.Struct, frozen=True):
         if not self.of_layers or self.phase == "after":
             return False
         return cell_of(self.unit) is not None or like_a_cell(self.unit, indexed=self.indexed)
+
+    @property
+    def calls_experts(self) -> bool:
+        """Whether it sends rows through layers group by group (PY003)."""
+        return self.of_layers and self.phase != "after" and routes_rows(self.unit)
 
     @property
     def avoidable_ratio(self) -> float:

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from analyzer.facts.cells import Cell, cell_of
+from analyzer.facts.expert_loss import PRODUCTS
 from analyzer.facts.host_loss import HOST_CAUSES
 from analyzer.facts.kernel_names import MATRIX_FAMILIES
 from analyzer.facts.loops import Loop
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
 
 # A kernel without a launch was launched in no loop.
 _NEVER = np.iinfo(np.int64).min
-# The ops that compute a product, whatever is above them.
-_COMPUTED = ("aten::addmm", "aten::mm", "aten::bmm", "aten::baddbmm", "aten::addmv", "aten::mv")
 # Of the products of one turn at least one, that with the state, has to be made turn by turn; that with the input need not.
 _SEQUENTIAL_RATIO = 0.5
+# In the backward pass each of the two has a gradient of its input and one of its weights; only that of the state waits for a turn.
+_SEQUENTIAL_BACKWARD_RATIO = 0.25
 
 
 class Recurrence(msgspec.Struct, frozen=True):
@@ -59,16 +60,23 @@ def _recurrence(facts: Facts, loop: Loop) -> Recurrence:
 def _op_time(facts: Facts, loop: Loop) -> int:
     """Time inside the loop's ops, less the sequential part of the forward products."""
     ops = facts.trace.ops
-    products = ops[ops["name"].isin(_COMPUTED)]
-    spans = IntervalSet(products["start_ns"].to_numpy(), products["end_ns"].to_numpy()) & loop.forward
+    products = ops[ops["name"].isin(PRODUCTS)]
+    spans = IntervalSet(products["start_ns"].to_numpy(), products["end_ns"].to_numpy())
     inside = (loop.spans & facts.waterfall.owned("compute")).total_ns
-    return inside - int(_SEQUENTIAL_RATIO * spans.total_ns)
+    return inside - _sequential((spans & loop.forward).total_ns, (spans & loop.backward).total_ns)
 
 
 def _kernel_time(facts: Facts, loop: Loop) -> int:
     """Time of the kernels that the loop launches, less the sequential part of the forward products."""
     kernels = facts.kernels
     launched = kernels.frame["launch_start_ns"].fillna(_NEVER).to_numpy(dtype=np.int64)
-    products = kernels.is_family(*MATRIX_FAMILIES) & loop.forward.contains(launched)
-    sequential = int(_SEQUENTIAL_RATIO * kernels.time_ns(products))
-    return kernels.time_ns(loop.spans.contains(launched)) - sequential
+    products = kernels.is_family(*MATRIX_FAMILIES)
+    forward, backward = (
+        kernels.time_ns(products & spans.contains(launched)) for spans in (loop.forward, loop.backward)
+    )
+    return kernels.time_ns(loop.spans.contains(launched)) - _sequential(forward, backward)
+
+
+def _sequential(forward_ns: int, backward_ns: int) -> int:
+    """Of the products the part that one call over the whole sequence makes turn by turn as well."""
+    return int(_SEQUENTIAL_RATIO * forward_ns + _SEQUENTIAL_BACKWARD_RATIO * backward_ns)

@@ -22,7 +22,7 @@ def told_loops(facts: Facts) -> tuple[Loop, ...]:
     for loop in facts.loops:
         elements = loop.indexed and loop.avoidable
         limit = ELEMENT_RATIO if elements else LIST_RATIO
-        known = elements or ((loop.over_list or loop.steps_a_cell) and limited)
+        known = elements or ((loop.over_list or loop.steps_a_cell or loop.calls_experts) and limited)
         if known and facts.ratio(loop.spans.total_ns) >= limit:
             told.append(loop)
     return tuple(told)
@@ -30,7 +30,9 @@ def told_loops(facts: Facts) -> tuple[Loop, ...]:
 
 def loop_time(facts: Facts) -> IntervalSet:
     """Time of the loops that have findings of their own: other rules leave it to them, and nobody else's."""
-    time = EMPTY
+    limited = facts.device is None or facts.launch_bound
+    passes = facts.passes.spans
+    time = passes if limited and facts.ratio(passes.total_ns) >= LIST_RATIO else EMPTY
     for loop in told_loops(facts):
         time |= loop.spans
     return time

@@ -70,6 +70,7 @@ META = RuleMeta(
             "TensorBoard plugin warns from 5 %; below, the loader is not what limits the step",
         ),
     ),
+    explains=("PY005",),
     references=("https://docs.pytorch.org/docs/stable/data.html",),
 )
 

@@ -127,6 +127,19 @@ _GROUPS = Advice(
 )
 
 
+_TAKES_ROWS = {"aten::index", "aten::index_select"}
+_REDUCES = {"aten::sum", "aten::mean", "aten::amax", "aten::max"}
+_NEIGHBOURS = Advice(
+    "diff",
+    "-rows = [x[index].sum(0) for index in lists]\n-y = torch.stack(rows)\n"
+    "+flat = torch.cat(lists)                                                   # once, before training\n"
+    "+owner = torch.repeat_interleave(torch.tensor([len(index) for index in lists]))\n"
+    "+y = x.new_zeros(len(lists), *x.shape[1:]).index_add_(0, owner, x[flat])",
+    "Where each turn takes the rows of a list and adds them up, as over the neighbours in a graph: all lists in one pass "
+    "(`index_reduce_` for the mean or the largest).",
+)
+
+
 def _of_samples(loop: Loop) -> bool:
     """Whether each turn takes the loss of one sample, which no other turn needs."""
     return any("cross_entropy" in name or "nll_loss" in name for name in loop.unit)
@@ -146,6 +159,8 @@ def _fix(loop: Loop) -> tuple[Advice, ...]:
         )
     if {"aten::eq", "aten::index"} <= set(loop.unit):
         return (_GROUPS, _whole_tensor(loop))
+    if _TAKES_ROWS & set(loop.unit) and _REDUCES & set(loop.unit):
+        return (_NEIGHBOURS, _whole_tensor(loop))
     if any(name in names for name in ("copy_", "fill_", "index_put_")):
         return (
             Advice(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from analyzer.facts import Facts
+from analyzer.facts.expert_loss import expert_loss
 from analyzer.facts.host_loss import DISPATCH_BOUND_OP_NS, HostLoss, host_loss
 from analyzer.facts.loops import Loop
 from analyzer.facts.stacks import CodeLine
@@ -28,6 +29,16 @@ def line_of(facts: Facts, loop: Loop) -> CodeLine | None:
 def loss_of(facts: Facts, loop: Loop) -> HostLoss:
     """What the loop costs: idle time of the device in it; on a CPU-only trace its time, where dispatch is most of that."""
     return host_loss(facts, loop.spans, dispatch_bound=loop.mean_op_ns < DISPATCH_BOUND_OP_NS)
+
+
+def experts_saving(facts: Facts, loop: Loop) -> Saving:
+    """All but one of the turns, without the products."""
+    saved = expert_loss(facts, loop).scaled(loop.avoidable_ratio)
+    return Saving(
+        claims=saved.claims,
+        kernel_ns=saved.op_ns,
+        basis="what the turns cost beside their products, less one turn: one product for all groups has the same to compute",
+    )
 
 
 def saving_of(facts: Facts, loop: Loop) -> Saving:

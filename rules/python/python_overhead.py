@@ -35,6 +35,7 @@ for image, target in DataLoader(ImageDataset(samples), batch_size=64, num_worker
 1. Where stacks tell which function it is: move it out of the loop, vectorise it, or do it in the loader's workers.
 2. Where they do not, the ops before and after the time narrow it down; record one or two steps with `with_stack=True` to learn the
    line, and believe the plain trace for how much.
+3. Environments and simulators: several at once, one call of the policy for all of them.
 
 ## Expected gain
 At most the idle time outside ops.
@@ -65,16 +66,11 @@ from analyzer.facts.silences import BACKWARD, silences
 from analyzer.facts.stacks import CodeLine
 from analyzer.finding import (
     Advice,
-    Bar,
-    Bars,
-    Column,
     Confidence,
-    Evidence,
     Finding,
     Outcome,
     Saving,
     Severity,
-    Table,
     cannot_tell,
     clear,
 )
@@ -82,6 +78,8 @@ from analyzer.intervals import IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
 from rules.place import location
+from rules.python.advice import IN_WORKERS, LOOK, SIMULATOR, move
+from rules.python.outside_ops import evidence_of
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -103,7 +101,8 @@ META = RuleMeta(
     explains=("ID002",),
     references=("https://github.com/openxla/xprof",),
 )
-_SHOWN = 5
+# Short stretches that are together as much as a run is bound by: then they are the question, whatever each of them is.
+_MANY_SHORT = 0.2
 # A place that holds less of the time than this is one of many.
 _WORTH_A_PLACE = 0.25
 _MOST = 0.5
@@ -116,6 +115,14 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     time = _time(facts, limits["min_stretch_ns"])
     ratio = facts.ratio(time.total_ns)
     if ratio < limits["min_ratio"]:
+        short = _short_ns(facts, time)
+        if facts.ratio(short) >= _MANY_SHORT and facts.ratio(short - facts.without_core_ns) >= _MANY_SHORT:
+            yield cannot_tell(
+                f"host code outside any op takes {share(facts.ratio(short))} of the step in stretches below "
+                f"{duration(limits['min_stretch_ns'])}{_between(facts, _all(facts) - time)}: the way from one small op to the "
+                "next, or the program's own code in between, as of a simulator; `advisor collect --stacks` tells which"
+            )
+            return
         yield clear(
             f"host code outside any op owns {share(ratio)} of the step, below {share(limits['min_ratio'])}"
             f"{_short(facts, time, limits['min_ratio'])}"
@@ -167,7 +174,7 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, max_events_per_ms: f
         verify="Record again without stacks: the share of PY001 should fall below 5 %.",
         steps_seen=facts.steps_with(time),
         confidence=_confidence(facts, named=top is not None, inflated=inflated),
-        evidence=_evidence(facts, time, places),
+        evidence=evidence_of(facts, time, places),
         location=location(top[0]) if top else None,
         caveats=_caveats(facts, time, inflated=inflated),
         severity_cap=Severity.MEDIUM if inflated else Severity.HIGH,
@@ -189,11 +196,18 @@ def _short(facts: Facts, long: IntervalSet, min_ratio: float) -> str:
     """On a CPU-only trace what the stretches too short to be counted come to: many small ops have as many ways between them."""
     if facts.device is not None:
         return ""
-    short = facts.waterfall.owned("python") - facts.pauses.all - loop_time(facts) - long
-    if facts.ratio(short.total_ns) < min_ratio:
+    taken_ns = _short_ns(facts, long)
+    if facts.ratio(taken_ns) < min_ratio:
         return ""
-    taken = share(facts.ratio(short.total_ns))
-    return f"; stretches too short to tell from the way to the next op take {taken}{_between(facts, short)}"
+    taken = share(facts.ratio(taken_ns))
+    return (
+        f"; stretches too short to tell from the way to the next op take {taken}{_between(facts, _all(facts) - long)}"
+    )
+
+
+def _short_ns(facts: Facts, long: IntervalSet) -> int:
+    """On a CPU-only trace the time outside ops in stretches too short to be counted; on a device all of it is counted."""
+    return 0 if facts.device is not None else (_all(facts) - long).total_ns
 
 
 def _confidence(facts: Facts, *, named: bool, inflated: bool) -> Confidence:
@@ -202,9 +216,14 @@ def _confidence(facts: Facts, *, named: bool, inflated: bool) -> Confidence:
     return Confidence.LOW if facts.launches_without_op >= _WITHOUT_OP_RATIO else Confidence.MEDIUM
 
 
+def _all(facts: Facts) -> IntervalSet:
+    """The cause `python` without what other rules know more about."""
+    return facts.waterfall.owned("python") - facts.pauses.all - loop_time(facts)
+
+
 def _time(facts: Facts, min_stretch_ns: float) -> IntervalSet:
-    """The cause `python` without what other rules know more about; on the CPU without the steps from op to op."""
-    time = facts.waterfall.owned("python") - facts.pauses.all - loop_time(facts)
+    """What is counted: on the CPU without the steps from op to op."""
+    time = _all(facts)
     if facts.device is not None:
         return time
     long = time.end_ns - time.start_ns >= min_stretch_ns
@@ -224,26 +243,17 @@ def _in_backward(facts: Facts, time: IntervalSet) -> bool:
 
 
 def _fix(facts: Facts, time: IntervalSet, line: CodeLine | None) -> tuple[Advice, ...]:
-    workers = Advice(
-        "diff",
-        "-for item in samples:\n-    batch = prepare(item)\n"
-        "+for batch in DataLoader(PreparedDataset(samples), batch_size=B, num_workers=4):\n"
-        "     train_step(batch)",
-        "Where it prepares data: in the loader's workers it runs beside training.",
-    )
     if line is not None:
-        move = Advice(
-            "text",
-            f"Move the work of `{line.function}` ({line.file}:{line.line}) out of the step, vectorise it, or do it every N steps.",
-            "The times are of a trace with stacks: believe the order, not the milliseconds.",
-        )
-        return (move, workers)
-    look = Advice(
-        "shell",
-        "advisor collect --stacks --active 2 -o where.json train.py",
-        "Names the functions; `profile(..., with_stack=True)` for one or two steps does too. Believe this trace for how much.",
-    )
-    return (look,) if _in_backward(facts, time) else (look, workers)
+        return (move(line), IN_WORKERS)
+    if _in_backward(facts, time):
+        return (LOOK,)
+    return (LOOK, SIMULATOR, IN_WORKERS) if _acts_on_values(facts, time) else (LOOK, IN_WORKERS)
+
+
+def _acts_on_values(facts: Facts, time: IntervalSet) -> bool:
+    """Whether most of the time follows the reading of a value: the program acts on it, as a simulator does."""
+    found = silences(facts, time)
+    return bool(found) and found[0].before == "aten::item" and found[0].total_ns >= _WORTH_A_PLACE * time.total_ns
 
 
 def _caveats(facts: Facts, time: IntervalSet, *, inflated: bool) -> tuple[str, ...]:
@@ -265,31 +275,6 @@ def _caveats(facts: Facts, time: IntervalSet, *, inflated: bool) -> tuple[str, .
     if not len(facts.input_wait.calls):
         caveats.append("No DataLoader was seen: loading by other means would be part of this.")
     return tuple(caveats)
-
-
-def _evidence(facts: Facts, time: IntervalSet, places: list[tuple[CodeLine, int]]) -> tuple[Evidence, ...]:
-    share_of_step = Bars(
-        "mean step",
-        "ns",
-        (
-            Bar("host code outside ops", facts.per_step(time.total_ns)),
-            Bar("rest of the step", facts.per_step(facts.window_ns - time.total_ns)),
-        ),
-    )
-    if not places:
-        rows = tuple(
-            (one.before, one.after, facts.per_step(one.stretches), facts.per_step(one.total_ns))
-            for one in silences(facts, time)[:_SHOWN]
-        )
-        columns = (
-            Column("after", "text"),
-            Column("before", "text"),
-            Column("times a step", "count"),
-            Column("time a step", "ns"),
-        )
-        return (share_of_step, Table("where no op runs", columns, rows)) if rows else (share_of_step,)
-    bars = tuple(Bar(f"{line.function} ({line.file}:{line.line})", facts.per_step(ns)) for line, ns in places[:_SHOWN])
-    return (share_of_step, Bars("your functions in that time (mean step)", "ns", bars))
 
 
 RULE = Rule(META, check, __doc__)

@@ -10,8 +10,9 @@ take the whole sequence in one call: one matrix product for all inputs, and the 
 
 ## How it is measured
 As PY002, for sequences with a cell. The cost is the loop with its backward pass: on a device the idle time in which the host
-prepares work, and the loop's kernels; on a CPU-only trace its time inside and between ops. What stays is one repetition, and half
-of the forward matrix products: the product with the state needs the turn before. Unit: nanoseconds.
+prepares work, and the loop's kernels; on a CPU-only trace its time inside and between ops. What stays is one repetition, half
+of the forward matrix products and a quarter of those of the backward pass: the product with the state needs the turn before, and so
+does its gradient. Unit: nanoseconds.
 
 ## Example
 Slow:
@@ -37,7 +38,8 @@ outputs, (hx, cx) = rnn(x)
 3. Turns that do not need one another (samples, heads): one call on the whole tensor.
 
 ## Expected gain
-At most the loop's cost, less what stays one after the other.
+At most the loop's cost, less what stays one after the other. Cells so large that a turn is mostly arithmetic gain far less: the
+same arithmetic has to be done.
 
 ## When it is wrong
 Where an input depends on the output before (attention over the decoder's state, sampling), one call cannot have the whole
@@ -128,7 +130,7 @@ def _saving(one: Recurrence) -> Saving:
     return Saving(
         claims=one.claims.scaled(ratio),
         kernel_ns=int(max(one.work_ns, 0) * ratio),
-        basis="the loop and its backward pass, less one repetition and half of the forward products: they need the turn before",
+        basis="the loop and its backward pass, less one repetition and the products with the state, which need the turn before",
     )
 
 

@@ -38,7 +38,8 @@ print(evaluate(model))
 At most what slow steps take beyond the others in that cause: mean less median.
 
 ## When it is wrong
-Steps that update only every few micro-batches (gradient accumulation) differ by design: no saving is claimed then. Few steps:
+Steps that update only every few micro-batches (gradient accumulation) differ by design: no saving is claimed then. Where all
+steps wait for the loader, some wait longer: that is DL001's, and the rule is silent below five times the usual wait. Few steps:
 five show an outlier, not how often it comes. The last step may hold the profiler's stop. On a machine shared with
 others steps vary for reasons outside the program: where `advisor collect` saw that the thread had no core for as long, the rule
 cannot tell.
@@ -79,6 +80,9 @@ META = RuleMeta(
     references=("https://docs.aws.amazon.com/sagemaker/latest/dg/debugger-built-in-profiler-rules.html",),
 )
 
+# As of bursts of waiting (DL004): below so many times the usual wait, slow steps are those of a loader that is always late.
+_RARE = 5
+
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when the longest step is at least `max_ratio` times the median."""
@@ -94,6 +98,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     if steps.worst_ratio < limits["max_ratio"] or steps.cause is None:
         yield clear(f"the longest step takes {steps.worst_ratio:.2f} times the median, below {limits['max_ratio']:.1f}")
+        return
+    if steps.cause == "input" and steps.excess_ns < (_RARE - 1) * steps.usual_ns * len(steps.slow):
+        yield clear("steps differ by how long they wait for the loader, as most of them do: see DL001 and its children")
         return
     if steps.excess_ns <= facts.without_core_ns:
         lacked = share(facts.ratio(facts.without_core_ns))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from analyzer.facts import Facts
 from analyzer.finding import Confidence, State
 from builders import TraceBuilder
 from rules.data_loading.input_bound import RULE as INPUT_BOUND
@@ -158,3 +159,20 @@ def test_batches_that_are_made_whole_are_not_loaded_one_by_one() -> None:
     assert answer.state is State.CLEAR
     assert "whole batches" in answer.reason
     assert judged(RULE, whole_batches(by_batch=False)).ns_per_step == 800_000
+
+
+@pytest.mark.parametrize(("decoded", "samples"), [(1, 6), (0, 18)])
+def test_a_sample_may_hold_several_turns_of_the_same_ops(decoded: int, samples: int) -> None:
+    """Six samples of three views each; where each is decoded once, that tells how many there are."""
+    builder = TraceBuilder(None)
+    for number in range(3):
+        at = number * 4_000.0
+        builder.step(number, at, 4_000).loader(at, 1_800)
+        for index in range(6):
+            for _ in range(decoded):
+                builder.op("image::decode", at + 300 * index, 10)
+            for view in range(3):
+                for place, name in enumerate(("aten::permute", "aten::contiguous", "aten::div")):
+                    builder.op(name, at + 300 * index + 20 + 90 * view + 30 * place, 20)
+        builder.op("aten::linear", at + 1_800, 2_200)
+    assert Facts(builder.trace()).loading.samples == samples

@@ -30,17 +30,17 @@ def world(
     return builder
 
 
-def test_fires_by_name_with_a_third_of_the_time() -> None:
+def test_fires_by_name_with_three_quarters_of_the_time() -> None:
     found = judged(RULE, world(shapes=[[4096, 768], [768, 50257]]))
-    assert found.ns_per_step == pytest.approx(20e6 / 3 * 0.9, abs=10)
-    assert found.confidence is Confidence.HIGH
+    assert found.ns_per_step == pytest.approx(20e6 * 3 / 4 * 0.9, abs=10)
+    assert found.confidence is Confidence.MEDIUM
     assert "50257 -> 50264" in found.finding.fix[0].code
     assert found.finding.evidence[1].rows[0][:2] == (768, 50257)  # type: ignore[union-attr]
 
 
 def test_fires_by_shape_where_names_say_nothing() -> None:
     found = judged(RULE, world(name=NVJET, shapes=[[4096, 768], [768, 50257]]))
-    assert found.confidence is Confidence.MEDIUM
+    assert found.confidence is Confidence.LOW
 
 
 def test_quiet_when_all_sizes_fit() -> None:

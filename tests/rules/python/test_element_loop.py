@@ -239,3 +239,9 @@ def test_the_line_comes_from_an_op_that_only_the_loop_calls() -> None:
     found = judged(RULE, builder).finding
     assert found.location is not None
     assert (found.location.line, found.location.function) == (10, "looped_loss")
+
+
+@pytest.mark.parametrize(("unit", "listed"), [(("aten::index", "aten::sum"), True), (UNIT, False)])
+def test_rows_taken_by_lists_and_added_up_are_added_in_one_pass(unit: tuple[str, ...], listed: bool) -> None:
+    fix = judged(RULE, world(unit=unit)).finding.fix
+    assert any("repeat_interleave" in advice.code for advice in fix) is listed

@@ -47,6 +47,33 @@ def test_fires_on_the_cpu() -> None:
     assert judged(RULE, world(device=None)).ns_per_step == 40_000_000
 
 
+def rollout(each: float, between: float, turns: int = 100) -> TraceBuilder:
+    """Steps on the CPU in which a policy of two ops is asked for an action, its value is read, and the program goes on with it."""
+    builder, at = TraceBuilder(None), 0.0
+    for number in range(3):
+        length = turns * (3 * each + between)
+        builder.step(number, at, length)
+        for turn in range(turns):
+            when = at + turn * (3 * each + between)
+            for place, name in enumerate(("aten::linear", "aten::tanh", "aten::item")):
+                builder.op(name, when + place * each, each)
+        at += length
+    return builder
+
+
+def test_short_stretches_that_are_much_together_are_a_question_not_a_clean_bill() -> None:
+    result = run(RULE, rollout(20, 80))
+    assert result.state is State.CANNOT_TELL
+    assert "takes 57 % of the step in stretches below 100 us; 100 % of it lies after `aten::item`" in result.reason
+    assert "--stacks" in result.reason
+    assert run(RULE, rollout(100, 60)).state is State.CLEAR
+
+
+def test_a_program_that_acts_on_values_it_reads_is_told_of_several_simulators() -> None:
+    assert any("AsyncVectorEnv" in advice.code for advice in judged(RULE, rollout(20, 150)).finding.fix)
+    assert not any("AsyncVectorEnv" in advice.code for advice in judged(RULE, world()).finding.fix)
+
+
 def test_names_the_users_function_with_most_own_time() -> None:
     builder = world()
     for number in range(3):
@@ -187,15 +214,22 @@ def test_an_update_before_it_is_named_as_a_whole() -> None:
     assert "after `Optimizer.step#Adam.step` and before `aten::randn`" in judged(RULE, builder).finding.why
 
 
-def test_many_short_stretches_are_said_to_be_there() -> None:
+@pytest.mark.parametrize(
+    ("dur", "state", "said"),
+    [
+        (50, State.CANNOT_TELL, "takes 50 % of the step in stretches below 100 us"),
+        (90, State.CLEAR, "stretches too short to tell from the way to the next op take 10 %"),
+    ],
+)
+def test_many_short_stretches_are_said_to_be_there(dur: float, state: State, said: str) -> None:
     builder = TraceBuilder(None)
     for number in range(4):
         builder.step(number, number * 10_000, 10_000)
         for index in range(100):
-            builder.op(f"aten::op{index * index % 17}", number * 10_000 + index * 100, 50)
+            builder.op(f"aten::op{index * index % 17}", number * 10_000 + index * 100, dur)
     result = run(RULE, builder)
-    assert result.state is State.CLEAR
-    assert "stretches too short to tell from the way to the next op take 50 %" in result.reason
+    assert result.state is state
+    assert said in result.reason
 
 
 @pytest.mark.parametrize("inside", [True, False])
@@ -218,3 +252,23 @@ def test_silence_in_the_backward_pass_is_not_sent_to_the_loader(inside: bool) ->
     assert ("lies between nodes of the backward pass" in found.why) is inside
     assert any("DataLoader" in advice.code for advice in found.fix) is not inside
     assert any("hooks" in caveat for caveat in found.caveats) is inside
+
+
+@pytest.mark.parametrize(
+    ("name", "state"), [("aten::cudnn_is_acceptable", State.FIRED), ("aten::cudnn_convolution", State.CANNOT_TELL)]
+)
+def test_asking_whether_cudnn_would_do_is_no_device(name: str, state: State) -> None:
+    builder = world(device=None)
+    builder.op(name, 50_000, 5)
+    assert run(RULE, builder).state is state
+
+
+def test_a_call_outside_any_op_names_the_place() -> None:
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        builder.op("aten::copy_", at, 10)
+        call = builder.runtime("cudaGraphLaunch", at + 40_000, 10)
+        builder.kernel("gemm", at + 40_020, 59_000, correlation=call)
+    assert "after `aten::copy_` and before `cudaGraphLaunch`" in judged(RULE, builder).finding.why

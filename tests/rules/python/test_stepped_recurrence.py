@@ -68,6 +68,27 @@ def test_fires_on_the_cpu_with_all_but_one_turn_and_half_of_the_products() -> No
     assert "nn.LSTM(n, h)" in found.finding.fix[0].code
 
 
+def test_of_the_backward_products_a_quarter_stays() -> None:
+    """Twenty turns of two ops, and a node of 1 ms for each with a product of 0.8 ms."""
+    builder = TraceBuilder(None)
+    for number in range(3):
+        at = number * 100_000
+        builder.step(number, at, 100_000)
+        for turn in range(20):
+            when = at + 200 * turn
+            builder.op("aten::select", when, 50)
+            builder.op("aten::lstm_cell", when + 100, 100, **{"Sequence number": 100 * number + turn})
+        for turn in range(20):
+            when = at + 10_000 + 1_000 * turn
+            name = "autograd::engine::evaluate_function: AddmmBackward0"
+            builder.op(name, when, 1_000, **{"Sequence number": 100 * number + 19 - turn})
+            builder.op("aten::mm", when + 100, 800)
+    found = judged(RULE, builder).finding
+    # The last op's number may be that of what follows the loop: its node is not counted.
+    inside = 3 * (20 * 150 + 19 * (1_000 - 800 / 4)) * (1 - 1 / 20)
+    assert found.saving.kernel_ns == pytest.approx(inside * 1_000, rel=0.01)
+
+
 @pytest.mark.parametrize("device", ["cuda", "rocm"])
 def test_on_a_device_the_idle_time_and_the_kernels_less_half_of_the_products(device: str) -> None:
     found = judged(RULE, world(device=device)).finding

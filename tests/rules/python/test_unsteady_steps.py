@@ -37,6 +37,20 @@ def test_fires_and_names_the_cause_that_differs() -> None:
     )
 
 
+@pytest.mark.parametrize(("usual", "state"), [(30_000, State.CLEAR), (20_000, State.FIRED)])
+def test_a_loader_that_is_always_late_is_not_told_twice(usual: float, state: State) -> None:
+    builder, at = TraceBuilder(None), 0.0
+    for number in range(7):
+        wait = usual + (100_000 if number == 4 else 0)
+        builder.step(number, at, STEP + wait - usual)
+        builder.loader(at, wait, workers=2)
+        builder.op("aten::linear", at + wait, STEP - usual)
+        at += STEP + wait - usual
+    result = run(RULE, builder)
+    assert result.state is state
+    assert "DL001" in result.reason or state is State.FIRED
+
+
 def test_more_work_is_no_saving() -> None:
     found = judged(RULE, world(compute=True))
     assert (found.severity, found.ns_per_step) == (Severity.INFO, 0)

@@ -1,0 +1,33 @@
+"""Fixes for host code outside any op: learn which line it is, move it, or do more of it at once."""
+
+from __future__ import annotations
+
+from analyzer.facts.stacks import CodeLine
+from analyzer.finding import Advice
+
+LOOK = Advice(
+    "shell",
+    "advisor collect --stacks --active 2 -o where.json train.py",
+    "Names the functions; `profile(..., with_stack=True)` for one or two steps does too. Believe this trace for how much.",
+)
+IN_WORKERS = Advice(
+    "diff",
+    "-for item in samples:\n-    batch = prepare(item)\n"
+    "+for batch in DataLoader(PreparedDataset(samples), batch_size=B, num_workers=4):\n"
+    "     train_step(batch)",
+    "Where it prepares data: in the loader's workers it runs beside training.",
+)
+SIMULATOR = Advice(
+    "python",
+    "envs = gymnasium.vector.AsyncVectorEnv([make_env] * 16)\nactions = policy(torch.from_numpy(observations))   # 16 at once",
+    "Where it steps an environment or a simulator after each read value: several at once, and one call of the policy for all.",
+)
+
+
+def move(line: CodeLine) -> Advice:
+    """Another place for the work of a known line."""
+    return Advice(
+        "text",
+        f"Move the work of `{line.function}` ({line.file}:{line.line}) out of the step, vectorise it, or do it every N steps.",
+        "The times are of a trace with stacks: believe the order, not the milliseconds.",
+    )

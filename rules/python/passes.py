@@ -1,0 +1,56 @@
+"""Many backward passes for one update, as a finding of PY003: gradients taken sample by sample, or a batch cut very small."""
+
+from __future__ import annotations
+
+from analyzer.facts import Facts
+from analyzer.facts.host_loss import DISPATCH_BOUND_OP_NS, host_loss
+from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Saving
+from analyzer.units import duration, share
+from rules.place import line_of, location, named
+
+_FIX = (
+    Advice(
+        "python",
+        "def loss_of(weights, x, y):\n"
+        "    return criterion(torch.func.functional_call(model, weights, (x[None],)), y[None])\n\n"
+        "weights = {name: weight.detach() for name, weight in model.named_parameters()}\n"
+        "gradients = torch.func.vmap(torch.func.grad(loss_of), in_dims=(None, 0, 0))(weights, inputs, targets)",
+        'Gradients of every sample in one pass. Dropout needs `randomness="different"`; batch norm has no gradient of one sample.',
+    ),
+    Advice(
+        "diff",
+        "-for x, y in zip(inputs, targets):\n-    criterion(model(x[None]), y[None]).backward()\n"
+        "+criterion(model(inputs), targets).mul(len(inputs)).backward()",
+        "Where only the sum is used: one pass for the batch. A batch that does not fit: fewer and larger parts.",
+    ),
+)
+
+
+def passes_finding(facts: Facts) -> Finding:
+    """How many passes, what they take, and what all of them but one cost."""
+    found = facts.passes
+    loss = host_loss(facts, found.spans, dispatch_bound=found.mean_op_ns < DISPATCH_BOUND_OP_NS)
+    line = line_of(facts, found.spans)
+    taken, step = facts.per_step(found.spans.total_ns), facts.per_step(facts.window_ns)
+    return Finding(
+        why=f"The backward pass runs {found.passes / found.updates:,.0f} times for one update{named(line)}, as for gradients "
+        f"sample by sample: all turns but the first take {duration(taken)} of each {duration(step)} step "
+        f"({share(facts.ratio(found.spans.total_ns))}), in ops of {duration(found.mean_op_ns)} each.",
+        saving=Saving(
+            claims=loss.claims,
+            kernel_ns=loss.op_ns,
+            basis="what the turns but the first cost the host; where their ops are long, only the time between ops",
+        ),
+        fix=_FIX,
+        verify="Record again: one backward pass an update; the gradients must be the same.",
+        steps_seen=facts.steps_with(found.spans),
+        confidence=Confidence.MEDIUM,
+        evidence=(
+            Bars("mean step, host", "ns", (Bar("turns but the first", taken), Bar("rest of the step", step - taken))),
+        ),
+        location=location(line),
+        caveats=(
+            "Passes that need the result of the one before, as inner steps of meta-learning do, cannot be joined.",
+        ),
+        title="One update, many backward passes",
+    )

@@ -1,0 +1,191 @@
+"""PY003: experts called one by one and gradients sample by sample; built worlds, and small loops recorded as they run here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from analyzer.engine import run_rules
+from analyzer.facts import Facts
+from analyzer.finding import State
+from analyzer.trust import grade
+from builders import TraceBuilder
+from rules.python.python_overhead import RULE as PYTHON
+from rules.python.repeated_small_ops import RULE
+from traces.reader.read import read
+from worlds import judged, run
+
+if TYPE_CHECKING:
+    import torch
+
+STEP = 10_000
+EXPERT = ("aten::where", "aten::index", "aten::linear", "aten::index_add_")
+NODE = "autograd::engine::evaluate_function: AddmmBackward0"
+
+
+def experts(
+    *, unit: tuple[str, ...] = EXPERT, turns: int = 20, product: float = 5, lead: float | None = None
+) -> TraceBuilder:
+    """Steps of 10 ms with 20 turns of four ops of 10 us, each layer with a product in it; then one long op."""
+    builder = TraceBuilder(None if lead is None else "cuda")
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        for index in range(turns * len(unit)):
+            when, name = at + 10 * index, unit[index % len(unit)]
+            builder.op(name, when, 10)
+            if name == "aten::linear" and lead is None:
+                builder.op("aten::addmm", when + 1, product)
+            elif lead is not None:
+                builder.launch(when + 2, kernel_start=when + 4 + lead, kernel_dur=1, op=None, call_dur=2)
+        rest = at + 10 * turns * len(unit)
+        builder.op("aten::relu", rest, at + STEP - rest)
+        if lead is not None:
+            builder.launch(rest, kernel_start=rest + 5 + lead, kernel_dur=at + STEP - rest - 10 - lead, op=None)
+    return builder
+
+
+def test_experts_cost_what_is_no_product() -> None:
+    found = judged(RULE, experts()).finding
+    assert found.title == "Experts called one by one"
+    assert found.saving.kernel_ns == pytest.approx(3 * 20 * (40 - 5) * (1 - 1 / 20) * 1_000, rel=0.01)
+    assert "grouped_mm" in found.fix[1].code
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        ("aten::linear", "aten::relu", "aten::linear", "aten::add"),
+        ("aten::index", "aten::linear", "aten::relu", "aten::add"),
+        ("aten::linear", "aten::relu", "aten::linear", "aten::index_put_"),
+    ],
+)
+def test_layers_without_rows_taken_and_written_back_are_no_experts(unit: tuple[str, ...]) -> None:
+    assert run(RULE, experts(unit=unit)).state is State.CLEAR
+
+
+@pytest.mark.parametrize(("turns", "state"), [(9, State.CLEAR), (13, State.FIRED)])
+def test_boundary(turns: int, state: State) -> None:
+    assert run(RULE, experts(turns=turns)).state is state
+
+
+def test_experts_on_a_device_with_work_in_its_queue_are_no_loss() -> None:
+    result = run(RULE, experts(lead=500))
+    assert result.state is State.CLEAR
+    assert "queued work" in result.reason
+
+
+def sample_by_sample(passes: int = 20, *, update_each: bool = False, each: float = 40) -> TraceBuilder:
+    """Steps of 10 ms: a layer, its loss and its backward pass for every sample, 10 us of Python behind each; then one update."""
+    builder = TraceBuilder(None)
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        for sample in range(passes):
+            when = at + (4 * each + 10) * sample
+            for place, name in enumerate(("aten::linear", "aten::nll_loss", "aten::ones_like", NODE)):
+                builder.op(name, when + place * each, each)
+            if update_each:
+                builder.optimizer(when + 4 * each + 1, 5)
+        end = at + (4 * each + 10) * passes
+        builder.op("aten::relu", end, at + 9_000 - end)
+        builder.optimizer(at + 9_000, 1_000)
+        builder.op("aten::_fused_adam_", at + 9_005, 990)
+    return builder
+
+
+def test_many_passes_cost_all_turns_but_the_first() -> None:
+    found = judged(RULE, sample_by_sample(each=10)).finding
+    assert found.title == "One update, many backward passes"
+    assert "runs 20 times for one update" in found.why
+    assert found.saving.kernel_ns == 3 * 19 * 40 * 1_000
+    assert found.saving.claims.total_ns == 3 * 19 * 10 * 1_000
+
+
+def test_of_passes_made_of_long_ops_only_the_time_between_them_counts() -> None:
+    found = judged(RULE, sample_by_sample()).finding
+    assert (found.saving.kernel_ns, found.saving.claims.total_ns) == (0, 3 * 19 * 10 * 1_000)
+
+
+def test_a_few_passes_accumulate_and_an_update_after_each_is_training() -> None:
+    assert run(RULE, sample_by_sample(9)).state is State.CLEAR
+    assert run(RULE, sample_by_sample(update_each=True)).state is State.CLEAR
+
+
+def test_their_time_is_nobody_elses() -> None:
+    assert run(PYTHON, sample_by_sample(each=10)).state is State.CLEAR
+    assert run(PYTHON, experts()).state is State.CLEAR
+
+
+def record(path: Path, model: torch.nn.Module, step: Callable[[], None]) -> Facts:
+    """Four training steps, of which the last three are recorded."""
+    import torch
+
+    optimizer = torch.optim.SGD(model.parameters(), 0.01)
+    with torch.profiler.profile(
+        activities=[torch.profiler.ProfilerActivity.CPU],
+        schedule=torch.profiler.schedule(wait=0, warmup=1, active=3),
+        on_trace_ready=lambda profile: profile.export_chrome_trace(str(path)),
+        acc_events=True,
+    ) as profile:
+        for _ in range(4):
+            optimizer.zero_grad()
+            step()
+            optimizer.step()
+            profile.step()
+    return Facts(read(path))
+
+
+def titles(facts: Facts) -> list[str | None]:
+    (result,) = run_rules(facts, (RULE,), grade(facts))
+    return [finding.title for finding in result.findings]
+
+
+def test_recorded_here_experts_in_a_loop_are_named_and_one_product_for_all_is_quiet(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    experts = torch.nn.ModuleList(torch.nn.Linear(8, 8) for _ in range(16))
+    x, group = torch.randn(64, 8), torch.arange(64) % 16
+
+    def looped() -> None:
+        y = torch.zeros(64, 8)
+        for number, expert in enumerate(experts):
+            (rows,) = torch.where(group == number)
+            y = y.index_add(0, rows, torch.relu(expert(x[rows])))
+        y.square().mean().backward()
+
+    def at_once() -> None:
+        weights = torch.stack([expert.weight for expert in experts])
+        order = group.argsort()
+        torch.bmm(x[order].view(16, 4, 8), weights).relu().square().mean().backward()
+
+    assert "Experts called one by one" in titles(record(tmp_path / "loop.json", experts, looped))
+    assert "Experts called one by one" not in titles(record(tmp_path / "once.json", experts, at_once))
+
+
+def test_recorded_here_gradients_sample_by_sample_are_named_and_one_pass_is_quiet(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    model = torch.nn.Linear(8, 4)
+    x, target = torch.randn(24, 8), torch.arange(24) % 4
+
+    def loss_of(weights: dict[str, torch.Tensor], one: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+        output = torch.func.functional_call(model, weights, (one[None],))
+        return torch.nn.functional.cross_entropy(output, wanted[None])
+
+    def looped() -> None:
+        for index in range(24):
+            torch.nn.functional.cross_entropy(model(x[index : index + 1]), target[index : index + 1]).backward()
+
+    def at_once() -> None:
+        weights = {name: weight.detach() for name, weight in model.named_parameters()}
+        found = torch.func.vmap(torch.func.grad(loss_of), in_dims=(None, 0, 0))(weights, x, target)
+        for name, weight in model.named_parameters():
+            weight.grad = found[name].sum(0)
+
+    slow = record(tmp_path / "loop.json", model, looped)
+    assert slow.passes.passes == 24 * slow.passes.updates > 0
+    assert "One update, many backward passes" in titles(slow)
+    fast = record(tmp_path / "once.json", model, at_once)
+    assert fast.passes.updates == 0
