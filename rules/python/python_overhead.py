@@ -120,7 +120,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             yield cannot_tell(
                 f"host code outside any op takes {share(facts.ratio(short))} of the step in stretches below "
                 f"{duration(limits['min_stretch_ns'])}{_between(facts, _all(facts) - time)}: the way from one small op to the "
-                "next, or the program's own code in between, as of a simulator; `advisor collect --stacks` tells which"
+                "next, or the program's own code in between, as of a simulator; `advisor collect --stacks train.py` tells which"
             )
             return
         yield clear(

@@ -83,5 +83,5 @@ def fewer_bytes() -> Advice:
         "+transform = v2.PILToTensor()                            # uint8: 1 byte a value\n"
         " images = images.to(device, non_blocking=True)\n"
         "+images = images.float().div_(255)                       # on the device",
-        "Images are bytes until they are normalised: do that on the device and a quarter of the bytes has to travel.",
+        "Where they are images: bytes until they are normalised. Do that on the device, and a quarter of the bytes has to travel.",
     )
