@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from builders import TraceBuilder
@@ -17,6 +18,11 @@ SHARED_FILES = sorted(SHARED.glob("*.json.gz")) if SHARED.is_dir() else []
 
 needs_shared = pytest.mark.skipif(not SHARED_FILES, reason="the recorded traces (../shared/traces) are not here")
 each_shared = pytest.mark.parametrize("path", SHARED_FILES, ids=[p.name.split(".")[0] for p in SHARED_FILES])
+
+
+def dtype_here(declared: str) -> str:
+    """How the installed pandas names a declared dtype: before 3 texts are objects."""
+    return str(pd.Series([], dtype=declared).dtype)
 
 
 def sound(steps: int = 3) -> TraceBuilder:

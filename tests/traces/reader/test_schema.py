@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pandas as pd
 import pytest
-from trace_files import each_shared, frames, needs_shared, sound
+from trace_files import dtype_here, each_shared, frames, needs_shared, sound
 
 from builders import TraceBuilder
 from traces.reader.read import read
@@ -17,7 +16,7 @@ from traces.trace import Trace
 def differences(trace: Trace) -> list[str]:
     found = []
     for name, frame in frames(trace).items():
-        declared = {column: spec.dtype for column, spec in SCHEMA[name].items()}
+        declared = {column: dtype_here(spec.dtype) for column, spec in SCHEMA[name].items()}
         actual = {column: str(dtype) for column, dtype in frame.dtypes.items()}
         if list(declared) != list(actual):
             found.append(f"{name}: columns {list(actual)}")
@@ -81,4 +80,4 @@ def test_threads_are_referred_to_by_their_position() -> None:
 def test_every_column_says_what_it_holds(name: str) -> None:
     for column, spec in SCHEMA[name].items():
         assert spec.text.endswith("."), column
-        assert pd.Series([], dtype=spec.dtype).dtype == spec.dtype, column
+        assert dtype_here(spec.dtype) in (spec.dtype, "object"), column
