@@ -103,9 +103,6 @@ def device_waterfall(
         for one in (thread, main):
             if one is not None:
                 _divide_by_thread(divider, host, one, kernel_starts)
-        if thread != main:
-            # From op to op of the backward pass a thread runs autograd's engine or a reducer, not Python.
-            divider.take("framework", host.during("engine", thread))
         divider.take(between_ops, gaps)
         divider.left = divider.left | left_elsewhere
     divider.take("unexplained", window)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cached_property
 
@@ -11,10 +10,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.grouping import rows_by
-from analyzer.facts.labels import is_any, matching
+from analyzer.facts.labels import is_any
 from analyzer.facts.launches import copies_of_calls, from_source
 from analyzer.facts.op_tree import pick_row
-from analyzer.facts.waits import BACKWARD_NODE
 from analyzer.intervals import EMPTY, IntervalSet
 from traces.trace import Trace
 
@@ -22,9 +20,6 @@ BoolArray = npt.NDArray[np.bool_]
 
 # Copies whose call waits for them, by its name.
 _SYNCHRONOUS = ("cudaMemcpy", "hipMemcpy", "hipMemcpyWithStream", "cudaMemcpy2D", "hipMemcpyDtoH")
-# From one node of the backward pass to the next autograd's engine takes 2 to 41 us (99 in 100, on three machines), as does a
-# reducer from bucket to bucket; what takes longer has another reason.
-_ENGINE_STEP_NS = 100_000
 
 
 class HostActivity:
@@ -80,9 +75,6 @@ class HostActivity:
             "collectives": (trace.collectives, None),
         }
         spans = {name: per_thread(frame, mask) for name, (frame, mask) in rows.items()}
-        nodes = matching(trace.ops["name"], re.compile(BACKWARD_NODE).match)
-        engines = np.unique(trace.ops["thread"].to_numpy()[nodes]).tolist()
-        spans["engine"] = {thread: _steps_between(spans["ops"][thread]) for thread in engines}
         for thread, making in self._preparing.items():
             spans["input"][thread] = spans["input"].get(thread, EMPTY) | making
         return spans
@@ -91,8 +83,7 @@ class HostActivity:
         """When a thread is inside `what`.
 
         Args:
-            what: input, allocator, blocking, transfer_call, optimizer, compile, launch, ops, calls, collectives, or engine: the
-                short way from one op to the next, of a thread that runs the backward pass.
+            what: input, allocator, blocking, transfer_call, optimizer, compile, launch, ops, calls or collectives.
             thread: Row in `trace.threads`.
         """
         return self._by_thread[what].get(thread, EMPTY)
@@ -118,13 +109,6 @@ class HostActivity:
         index = np.searchsorted(kernel_starts, ends, side="left")
         exists = index < len(kernel_starts)
         return IntervalSet(ends[exists], kernel_starts[index[exists]])
-
-
-def _steps_between(ops: IntervalSet) -> IntervalSet:
-    """Gaps short enough to be the engine's way from one op to the next."""
-    start, end = ops.end_ns[:-1], ops.start_ns[1:]
-    short = end - start < _ENGINE_STEP_NS
-    return IntervalSet(start[short], end[short])
 
 
 def per_thread(frame: pd.DataFrame, chosen: BoolArray | None = None) -> dict[int, IntervalSet]:

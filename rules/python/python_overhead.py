@@ -61,6 +61,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
+from analyzer.facts.engine_steps import engine_steps
 from analyzer.facts.loops import loop_time
 from analyzer.facts.silences import BACKWARD, silences
 from analyzer.facts.stacks import CodeLine
@@ -74,7 +75,7 @@ from analyzer.finding import (
     cannot_tell,
     clear,
 )
-from analyzer.intervals import IntervalSet
+from analyzer.intervals import EMPTY, IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
 from rules.place import location
@@ -217,8 +218,12 @@ def _confidence(facts: Facts, *, named: bool, inflated: bool) -> Confidence:
 
 
 def _all(facts: Facts) -> IntervalSet:
-    """The cause `python` without what other rules know more about."""
-    return facts.waterfall.owned("python") - facts.pauses.all - loop_time(facts)
+    """The cause `python` without what other rules know more about, and without what autograd's engine does between ops."""
+    return facts.waterfall.owned("python") - facts.pauses.all - loop_time(facts) - _engine(facts)
+
+
+def _engine(facts: Facts) -> IntervalSet:
+    return EMPTY if facts.device is None else engine_steps(facts.trace, facts.host, facts.main_thread)
 
 
 def _time(facts: Facts, min_stretch_ns: float) -> IntervalSet:

@@ -168,26 +168,6 @@ def test_the_issuing_thread_comes_first_then_the_main_thread() -> None:
     }
 
 
-@pytest.mark.parametrize(("way", "python"), [(99, 0), (101, 101)])
-def test_the_short_way_to_the_next_node_is_the_engines_and_no_python(way: float, python: float) -> None:
-    """A backward thread that goes from one node to the next, and launches from the second; the other thread waits for it."""
-    builder = TraceBuilder().step(0, 0, STEP)
-    node = "autograd::engine::evaluate_function: MulBackward0"
-    builder.op(node, 0, 200, thread=AUTOGRAD)
-    builder.op(node, 200 + way, 500 - way, thread=AUTOGRAD)
-    builder.launch(690, kernel_start=700, kernel_dur=STEP - 700, call_dur=10, thread=AUTOGRAD, op=None)
-    expected = {"framework": 690 - python, "launch": 10, "compute": 300} | ({"python": python} if python else {})
-    assert owners(builder) == expected
-
-
-def test_between_nodes_on_the_training_thread_is_the_programs_own_time() -> None:
-    builder = TraceBuilder().step(0, 0, STEP)
-    builder.op("autograd::engine::evaluate_function: MulBackward0", 0, 200)
-    builder.op("autograd::engine::evaluate_function: MulBackward0", 250, 450)
-    builder.launch(690, kernel_start=700, kernel_dur=STEP - 700, call_dur=10, op=None)
-    assert owners(builder)["python"] == 50
-
-
 def test_another_thread_that_issues_nothing_owns_nothing() -> None:
     builder = gap()
     builder.runtime("cudaDeviceSynchronize", 0, 500, thread=AUTOGRAD)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from analyzer.facts import Facts
 from analyzer.finding import Confidence, Severity, State, Table
-from builders import AUTOGRAD, TraceBuilder
+from builders import AUTOGRAD, MAIN, TraceBuilder
 from rules.data_loading.input_bound import RULE as INPUT
 from rules.python.python_overhead import RULE
 from worlds import judged, renamed, run, shifted
@@ -230,6 +231,23 @@ def test_many_short_stretches_are_said_to_be_there(dur: float, state: State, sai
     result = run(RULE, builder)
     assert result.state is state
     assert said in result.reason
+
+
+@pytest.mark.parametrize(("way", "thread", "fires"), [(99, AUTOGRAD, False), (101, AUTOGRAD, True), (99, MAIN, True)])
+def test_the_short_way_to_the_next_node_is_the_engines(way: float, thread: int, fires: bool) -> None:
+    """60 ms of each step in nodes of 100 us, as many gaps between them: the backward thread's, or the training thread's own."""
+    builder = TraceBuilder()
+    node = "autograd::engine::evaluate_function: MulBackward0"
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP).op("aten::ones_like", at, 5)
+        for index in range(300):
+            builder.op(node, at + 10 + index * (100 + way), 100, thread=thread)
+        end = at + 10 + 300 * (100 + way)
+        builder.launch(end, kernel_start=end + 5, kernel_dur=at + STEP - end - 5, thread=thread, op=None)
+    result = run(RULE, builder)
+    assert (result.state is State.FIRED) is fires
+    assert Facts(builder.trace()).waterfall.owned("python").total_ns > 3 * 29_000_000
 
 
 @pytest.mark.parametrize("inside", [True, False])
