@@ -43,6 +43,13 @@ def from_codes(codes: npt.NDArray[Any], categories: Sequence[str]) -> pd.Categor
     return made
 
 
+def texts(values: Sequence[str | None]) -> pd.api.extensions.ExtensionArray | npt.NDArray[np.object_]:
+    """A column of texts, NA where there is none."""
+    made = pd.array(values, dtype="str")
+    # pandas 2 has no such type: it makes the text "None" of nothing.
+    return made if isinstance(made.dtype, pd.StringDtype) else np.array(values, dtype=object)
+
+
 def text(value: Any) -> str:
     """A value as text; nothing is an empty one."""
     return "" if value is None else str(value)

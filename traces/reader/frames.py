@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from traces.ordering import outer_first
-from traces.reader.arrays import Table, categorical, distinct, from_codes, nullable, text, trailing_number
+from traces.reader.arrays import Table, categorical, distinct, from_codes, nullable, text, texts, trailing_number
 from traces.reader.clean import clean
 from traces.reader.columns import Columns
 from traces.reader.repairs import Repairs
@@ -290,9 +290,9 @@ class FrameBuilder:
         pairs = list(self._columns.threads)
         return {
             "process": self._process,
-            "pid": pd.array([text(pid) for pid, _ in pairs], dtype="str"),
-            "tid": pd.array([text(tid) for _, tid in pairs], dtype="str"),
-            "name": pd.array([names.get(code) for code in range(len(pairs))], dtype="str"),
+            "pid": texts([text(pid) for pid, _ in pairs]),
+            "tid": texts([text(tid) for _, tid in pairs]),
+            "name": texts([names.get(code) for code in range(len(pairs))]),
         }
 
 

@@ -23,6 +23,7 @@ MESSAGES = {
     "lost-event": "an event could not be read and was left out",
     "missing-bracket": "the list of events was not closed",
     "stray-text": "text between two events was left out",
+    "missing-comma": "no comma stood between two events; one was thought there",
     "trailing-comma": "a comma before a closing bracket was ignored",
     "not-an-event": "something in the list of events was no event (null, a list, a text, a number) and was left out",
     "empty-event": "an event without any content was left out",

@@ -97,12 +97,16 @@ class Salvage(Generic[Item]):
     def run(self) -> Salvaged[Item]:
         """Reads as far as whole events go."""
         result = self._result
-        position = 0
+        position = taken = 0
         while True:
             gap = _GAP.match(self._text, position)
-            position = gap.end() if gap else position
+            separator = gap.group() if gap else b""
+            position += len(separator)
             if position >= len(self._text):
                 break
+            if len(result.events) > taken and b"," not in separator and self._text[position : position + 1] == b"{":
+                self._count("missing-comma", position)
+            taken = len(result.events)
             following = self._step(position)
             if following is None or result.ended:
                 position = position if following is None else following

@@ -29,7 +29,7 @@ _ADVICE = {
         ("invalid-escape", "swallowed-escape", "control-character", "invalid-utf8", "invalid-surrogate"), _ESCAPES
     ),
     **dict.fromkeys(
-        ("damaged-metadata", "trailing-comma", "not-an-event", "empty-event", "nested-too-deep", "invalid-number",
+        ("damaged-metadata", "missing-comma", "trailing-comma", "not-an-event", "empty-event", "nested-too-deep", "invalid-number",
          "wrong-type", "duplicate-key", "repeated-event", "missing-phase", "missing-start"),
         _UNTOUCHED,
     ),

@@ -75,6 +75,13 @@ def test_a_comma_after_the_last_key_is_ignored(tmp_path: Path) -> None:
     assert repaired(trace) == {"trailing-comma": 1}
 
 
+@pytest.mark.parametrize("missing", [1, 7, EVENTS - 1])
+def test_a_missing_comma_between_events_is_thought_there(tmp_path: Path, missing: int) -> None:
+    trace = read_text(tmp_path, lines(sound()).replace("},\n{", "}\n{", missing))
+    assert trace.meta.events == EVENTS
+    assert repaired(trace) == {"missing-comma": missing}
+
+
 def test_a_missing_bracket_at_the_end_is_put_in(tmp_path: Path) -> None:
     trace = read_text(tmp_path, lines(sound()).replace("\n]}", "\n}"))
     assert trace.meta.events == EVENTS
