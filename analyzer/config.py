@@ -130,6 +130,7 @@ def load_config(path: Path, rules: Sequence[Rule]) -> Config:
             f"{path.name} holds {len(checker.problems)} mistake{'s' if len(checker.problems) > 1 else ''}:\n"
             + "\n".join(f"  - {problem}" for problem in checker.problems),
             where=str(path),
+            fix="correct them; `advisor rules` lists the codes, `advisor rule CODE` a rule's thresholds",
         )
     return config
 

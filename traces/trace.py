@@ -32,7 +32,8 @@ class Repair(msgspec.Struct, frozen=True):
     Args:
         kind: Kebab-case name of the defect.
         count: How often it occurred.
-        first_offset: Byte of the first one in the uncompressed text, where known; of a text in UTF-16 or UTF-32, as UTF-8.
+        first_offset: Byte of the first one in the uncompressed text, where known; of a text in UTF-16 or UTF-32, as UTF-8. Of
+            damage to compressed data: byte of the file as it is stored, at or up to 64 KiB before the damage.
         message: One sentence for people.
         first_event: Number of the event it was met at, from 0, where known.
     """

@@ -88,7 +88,10 @@ class Trust(Document, frozen=True, kw_only=True):
 
 
 class Repair(Document, frozen=True, kw_only=True):
-    """Something the reader had to mend, counted; with the first one's byte in the text and number of the event, where known."""
+    """Something the reader had to mend, counted; with the first one's byte in the text and number of the event, where known.
+
+    The byte of damage to compressed data is that of the file as it is stored.
+    """
 
     kind: str
     count: int

@@ -46,12 +46,23 @@ class Pending:
 
     def __init__(self, source: Input) -> None:
         self._source = source
+        self._read_bytes = 0
         self.data = b""
+
+    @property
+    def position(self) -> int:
+        """Byte of the file at which what was not taken yet begins."""
+        return self._read_bytes - len(self.data)
+
+    def _more(self) -> bytes:
+        more = self._source.read(_INPUT_BYTES)
+        self._read_bytes += len(more)
+        return more
 
     def fill(self, size: int) -> bytes:
         """At least `size` bytes without taking them, fewer only at the end."""
         while len(self.data) < size:
-            more = self._source.read(_INPUT_BYTES)
+            more = self._more()
             if not more:
                 break
             self.data += more
@@ -65,7 +76,7 @@ class Pending:
 
     def piece(self) -> bytes:
         """Everything at hand, or the next piece of the file."""
-        data = self.data or self._source.read(_INPUT_BYTES)
+        data = self.data or self._more()
         self.data = b""
         return data
 
@@ -90,9 +101,9 @@ def inflate(name: str, source: Input, repairs: Repairs) -> Iterator[bytes]:
             yield from _frames(_decoder(name, head), pending, repairs)
         else:
             # Tapes and copies pad with zeros; that is no damage.
-            rest = pending.piece()
+            position, rest = pending.position, pending.piece()
             if rest.strip(b"\0"):
-                repairs.add("trailing-bytes", detail=f" (after {member} compressed part(s))")
+                repairs.add("trailing-bytes", position, detail=f" (after {member} compressed part(s))")
             while pending.piece():
                 pass
             return
@@ -102,20 +113,20 @@ def inflate(name: str, source: Input, repairs: Repairs) -> Iterator[bytes]:
 def _gzip_member(pending: Pending, repairs: Repairs) -> Iterator[bytes]:
     """One member, decoded as raw deflate: a wrong checksum then costs a note, not the last block."""
     if not _skip_header(pending):
-        repairs.add("truncated-gzip")
+        repairs.add("truncated-gzip", pending.position)
         return
     decoder = ZLIB.decompressobj(-15)
     checksum = length = 0
     while not decoder.eof:
         piece = decoder.unconsumed_tail or pending.piece()
         if not piece:
-            repairs.add("truncated-gzip")
+            repairs.add("truncated-gzip", pending.position)
             yield decoder.flush()
             return
         try:
             text = decoder.decompress(piece, _OUTPUT_BYTES)
         except _ZLIB_ERRORS as error:
-            repairs.add("damaged-gzip", detail=f" ({error})")
+            repairs.add("damaged-gzip", pending.position - len(piece), detail=f" ({error})")
             while pending.piece():
                 pass
             return
@@ -126,9 +137,9 @@ def _gzip_member(pending: Pending, repairs: Repairs) -> Iterator[bytes]:
     pending.data = decoder.unused_data + pending.data
     trailer = pending.take(8)
     if len(trailer) < 8:
-        repairs.add("truncated-gzip")
+        repairs.add("truncated-gzip", pending.position)
     elif trailer != checksum.to_bytes(4, "little") + (length & 0xFFFFFFFF).to_bytes(4, "little"):
-        repairs.add("wrong-checksum")
+        repairs.add("wrong-checksum", pending.position - len(trailer))
 
 
 def _skip_header(pending: Pending) -> bool:
@@ -155,12 +166,12 @@ def _frames(found: tuple[Any, tuple[type[Exception], ...]], pending: Pending, re
     while not decoder.eof:
         piece = pending.piece() if not bounded or decoder.needs_input else b""
         if not piece and (not bounded or decoder.needs_input):
-            repairs.add("truncated-gzip")
+            repairs.add("truncated-gzip", pending.position)
             return
         try:
             text = decoder.decompress(piece, _OUTPUT_BYTES) if bounded else decoder.decompress(piece)
         except errors as error:
-            repairs.add("damaged-gzip", detail=f" ({error})")
+            repairs.add("damaged-gzip", pending.position - len(piece), detail=f" ({error})")
             while pending.piece():
                 pass
             return

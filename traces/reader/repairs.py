@@ -75,7 +75,8 @@ class Repairs:
 
         Args:
             kind: A key of `MESSAGES`.
-            offset: Byte of the (first) one in the uncompressed text, as UTF-8.
+            offset: Byte of the (first) one in the uncompressed text, as UTF-8; of damage to compressed data, of the file as it is
+                stored.
             event: Its number in the file, from 0.
             count: How many.
             detail: Appended to the message of the first one.
