@@ -10,7 +10,9 @@ step trains, training waits, whatever `num_workers` says.
 
 ## How it is measured
 Without workers: `load / (cores - 1)` against the rest of the step. With workers: as many workers as cores - 1, and training
-still waits over 1 ms in most steps. Cores are those `advisor collect` recorded. The bound is the idle time inside `__next__`.
+still waits over 1 ms in most steps; a batch then costs `workers * step` times the share of a core that each of them uses, all of
+one where `advisor collect` did not sample it. Cores are those `advisor collect` recorded. The bound is the idle time inside
+`__next__`.
 
 ## Example
 Slow:
@@ -38,9 +40,10 @@ for images, labels in loader:
 At most the idle time inside the loader; what moves to the device takes device time, which the bound does not know.
 
 ## When it is wrong
-Workers that wait for storage need no cores: more of them would help, and so would faster storage. A trace does not show
-which of the two it is. Where other programs had the cores, loading looks dearer than it is: if `advisor collect` saw that the
-thread had no core for long enough to matter, the rule cannot tell.
+Workers that wait for storage need no cores: more of them would help, and so would faster storage. A trace without samples of
+their processor time does not show which of the two it is, and neither does one whose training process loads itself. Where other
+programs had the cores, loading looks dearer than it is: if `advisor collect` saw that the thread had no core for long enough to
+matter, the rule cannot tell.
 
 ## Thresholds
 - `min_ratio`: share of the used steps that waiting owns from which the rule fires.
@@ -71,6 +74,7 @@ META = RuleMeta(
     references=("https://docs.pytorch.org/vision/stable/transforms.html",),
 )
 
+_LOOKS_ALIKE = "Time that loading waits for storage looks like core time here: more workers would then help."
 # As DL003: in at least half of the steps training waits.
 _STARVED_RATIO = 0.5
 
@@ -96,8 +100,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     room, rest = max(cores - 1, 1), worker_bound(facts).rest_ns
     fastest = core_ns / room
     if fastest <= rest:
+        used = facts.collected.worker_cpu_ratio if wait.multi_process else None
+        waits = f"each worker uses {share(used)} of a core and waits otherwise: " if used is not None else ""
         yield clear(
-            f"{count(room, 'worker')} could make a batch in {duration(fastest)}; the rest takes {duration(rest)}"
+            f"{waits}{count(room, 'core')} beside training could make a batch in {duration(fastest)}; "
+            f"the rest takes {duration(rest)}"
         )
         return
     if wait.single_process and (core_ns - facts.per_step(facts.without_core_ns)) / room <= rest:
@@ -116,7 +123,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         steps_seen=wait.steps_seen,
         confidence=Confidence.HIGH if wait.single_process else Confidence.MEDIUM,
         evidence=(_evidence(core_ns, fastest, rest),),
-        caveats=("Time that loading waits for storage looks like core time here: more workers would then help.",),
+        caveats=() if _sampled(facts) else (_LOOKS_ALIKE,),
     )
 
 
@@ -135,7 +142,15 @@ def _core_time(facts: Facts, cores: int) -> float | None:
     starved = later.waiting_ratio >= _STARVED_RATIO and not is_bursty(later)
     if workers < cores - 1 or not starved:
         return None
+    used = facts.collected.worker_cpu_ratio
+    if used is not None:
+        return workers * used * facts.per_step(facts.window_ns)
     return min(workers, max(cores - 1, 1)) * facts.per_step(facts.window_ns)
+
+
+def _sampled(facts: Facts) -> bool:
+    """Whether it is known how much of a core the workers use."""
+    return facts.input_wait.multi_process and facts.collected.worker_cpu_ratio is not None
 
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:

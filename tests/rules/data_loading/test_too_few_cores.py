@@ -63,6 +63,21 @@ def test_fires_where_every_core_has_a_worker_and_training_still_waits() -> None:
     assert "240 ms of one core" in found.finding.why
 
 
+@pytest.mark.parametrize(
+    ("used", "state"), [(0.03, State.CLEAR), (0.24, State.CLEAR), (0.26, State.FIRED), (1.0, State.FIRED)]
+)
+def test_workers_that_wait_need_no_cores(used: float, state: State) -> None:
+    """Of 80 ms a step the worker works `used`; the rest of the step takes 20 ms."""
+    builder = world(workers=1, cores=2)
+    builder.top["advisor"]["samples"] = {"worker_cpu_ratio": [used]}
+    result = run(RULE, builder)
+    assert result.state is state
+    if state is State.CLEAR:
+        assert "of a core and waits otherwise" in result.reason
+    else:
+        assert not judged(RULE, builder).finding.caveats
+
+
 def test_waits_in_bursts_are_no_lack_of_cores() -> None:
     builder = TraceBuilder(advisor={"loader": {"num_workers": 1}, "usable_cores": 2})
     for number in range(12):
