@@ -24,6 +24,7 @@ from traces.collect.lost_worker import lost_workers_told
 from traces.collect.metadata import describe, describe_recording
 from traces.collect.models import build_model
 from traces.collect.output import write_atomically
+from traces.collect.own_heap import own_heap_left_alone
 from traces.collect.recorder import Recorder
 from traces.collect.run import CollectResult, Progress, Say
 from traces.collect.sanitize import clean_trace
@@ -140,7 +141,8 @@ def _train(
         say(f"Epoch {epoch.epoch} | Average Loss: {epoch.average_loss:.6f}{partial}")
 
     try:
-        with recorder, lost_workers_told(loader.num_workers, "recording the reference loop", _LOST_WORKER_FIX):
+        lost = lost_workers_told(loader.num_workers, "recording the reference loop", _LOST_WORKER_FIX)
+        with own_heap_left_alone(), recorder, lost:
             train(training, loader, total, on_step, on_epoch)
     except RuntimeError as error:  # torch has no narrower type for all it tells this way
         explained = _explain_failure(error)
