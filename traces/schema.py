@@ -124,6 +124,8 @@ SCHEMA: dict[str, dict[str, Column]] = {
         "python_id": Column("Int64", "Id of the call."),
         "python_parent_id": Column("Int64", "Id of the caller's call."),
     },
+    # Passes of Python's garbage collector.
+    "gc": {**_NAME, **_THREAD, **_TIME},
     "memory": {
         "start_ns": _TIME["start_ns"],
         **_THREAD,

@@ -125,6 +125,7 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
     collectives: pd.DataFrame
     syncs: pd.DataFrame
     python: pd.DataFrame
+    gc: pd.DataFrame
     memory: pd.DataFrame
     gpu_annotations: pd.DataFrame
     overhead: pd.DataFrame

@@ -114,6 +114,7 @@ def _divide_by_thread(
 ) -> None:
     """Books what one thread is doing, first match wins."""
     during: Callable[[str], IntervalSet] = lambda what: host.during(what, thread)  # noqa: E731
+    _take_collections(divider, host, thread)
     divider.take("input", during("input"))
     divider.take("allocator", during("allocator"))
     divider.take("sync", during("blocking"))
@@ -127,6 +128,14 @@ def _divide_by_thread(
     divider.take("launch", during("launch"))
     # A call outside any op (a query, an event record) is host work for the device like an op's own.
     divider.take("framework", during("ops") | during("calls") | during("collectives"))
+
+
+def _take_collections(divider: _Divider, host: HostActivity, thread: int) -> None:
+    """Books passes of the garbage collector, wherever it comes over the thread: a batch that holds one was not slow to load.
+
+    Except while compiling, which makes what is collected then.
+    """
+    divider.take("python", host.during("gc", thread) - host.during("compile", thread))
 
 
 def _gaps_by_issuer(
@@ -173,6 +182,7 @@ def host_waterfall(host: HostActivity, main: int | None, window: IntervalSet) ->
     """
     divider = _Divider(window)
     if main is not None:
+        _take_collections(divider, host, main)
         divider.take("input", host.during("input", main))
         divider.take("optimizer", host.during("optimizer", main))
         divider.take("compile", host.during("compile", main))

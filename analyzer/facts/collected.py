@@ -35,6 +35,7 @@ class Collected(msgspec.Struct, frozen=True):
         cpu_features: Vector and matrix units of the processor, of avx2, avx512f, avx512_bf16, amx_bf16.
         torch_version: Major and minor version of torch.
         parameters: Numbers that the optimizers update.
+        gc_recorded: Whether passes of the garbage collector are in the trace, so that where none is, none was.
     """
 
     cores: int | None
@@ -55,6 +56,7 @@ class Collected(msgspec.Struct, frozen=True):
     cpu_features: frozenset[str] | None
     torch_version: tuple[int, int] | None
     parameters: int | None
+    gc_recorded: bool
 
     @property
     def profiler_ns(self) -> int | None:
@@ -90,6 +92,7 @@ def collected(meta: Meta) -> Collected:
         cpu_features=_texts(top.get("cpu_features")),
         torch_version=_version(_dict(top.get("versions")).get("torch")),
         parameters=_int(_dict(top.get("model")).get("parameters")),
+        gc_recorded=top.get("gc_recorded") is True,
     )
 
 

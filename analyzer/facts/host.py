@@ -73,6 +73,7 @@ class HostActivity:
             "ops": (trace.ops, None),
             "calls": (calls, None),
             "collectives": (trace.collectives, None),
+            "gc": (trace.gc, None),
         }
         spans = {name: per_thread(frame, mask) for name, (frame, mask) in rows.items()}
         for thread, making in self._preparing.items():
@@ -83,7 +84,7 @@ class HostActivity:
         """When a thread is inside `what`.
 
         Args:
-            what: input, allocator, blocking, transfer_call, optimizer, compile, launch, ops, calls or collectives.
+            what: input, allocator, blocking, transfer_call, optimizer, compile, launch, ops, calls, collectives or gc.
             thread: Row in `trace.threads`.
         """
         return self._by_thread[what].get(thread, EMPTY)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from analyzer.facts.grouping import chosen
 from analyzer.facts.labels import is_any
-from analyzer.intervals import IntervalSet
+from analyzer.intervals import EMPTY, IntervalSet
 
 if TYPE_CHECKING:
     from analyzer.facts import Facts
@@ -23,9 +23,11 @@ class InputWait(msgspec.Struct, frozen=True):
     """The loader's calls in the used steps.
 
     Args:
-        calls: One row per call: name, start_ns, end_ns, dur_ns, idle_ns (device-idle part that input owns), step (number).
+        calls: One row per call: name, start_ns, end_ns, dur_ns (without what the garbage collector took of it), idle_ns
+            (device-idle part that input owns), step (number).
         owned: The part of the window that waiting for input owns (cause `input`).
-        host: Time inside the calls and while an iterator starts its workers, whether or not the device works meanwhile.
+        host: Time inside the calls and while an iterator starts its workers, whether or not the device works meanwhile; without
+            what the garbage collector took of it.
         steps_seen: Used steps in which input owns time.
     """
 
@@ -58,18 +60,19 @@ def input_wait(facts: Facts) -> InputWait:
     inside = (step >= 0) & (at < end[np.maximum(step, 0)]) if len(used) else np.zeros(len(rows), dtype=bool)
     rows, step = rows[inside], step[inside]
     owned = facts.waterfall.owned("input")
+    collected = facts.host.during("gc", facts.main_thread) if facts.main_thread is not None else EMPTY
+    starts, ends = rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()
     calls = pd.DataFrame(
         {
             "name": rows["name"].astype("str"),
             "start_ns": rows["start_ns"],
             "end_ns": rows["end_ns"],
-            "dur_ns": rows["dur_ns"],
-            "idle_ns": owned.overlap_with(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()),
+            "dur_ns": rows["dur_ns"] - collected.overlap_with(starts, ends),
+            "idle_ns": owned.overlap_with(starts, ends),
             "step": used["number"].to_numpy()[step] if len(used) else step,
         }
     )
-    inside_calls = IntervalSet(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy())
-    host = (inside_calls | facts.restarts.making_spans) & facts.window()
+    host = ((IntervalSet(starts, ends) | facts.restarts.making_spans) & facts.window()) - collected
     seen = int((owned.overlap_with(used["start_ns"].to_numpy(), used["end_ns"].to_numpy()) > 0).sum())
     return InputWait(calls, owned, host, seen)
 

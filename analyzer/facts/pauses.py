@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from analyzer.facts.grouping import chosen
 from analyzer.facts.labels import is_any
 from analyzer.intervals import EMPTY, IntervalSet
 
 if TYPE_CHECKING:
     from analyzer.facts import Facts
 
-GC_EVENT = "Python GC"
 # A gap this long is no dispatch any more (Nsight Systems reports device gaps from 500 ms; most steps here are shorter than that).
 LONG_GAP_NS = 50_000_000
 LONG_GAP_OF_STEP = 0.25
@@ -52,7 +50,8 @@ class Pauses(msgspec.Struct, frozen=True):
     Args:
         collected: Garbage collections that the profiler recorded.
         isolated: Long gaps that occur in less than half of the used steps, as far as the host's own work fills them.
-        silent: Shorter gaps with no event on any thread of the process, in less than half of the used steps.
+        silent: Shorter gaps with no event on any thread of the process, in less than half of the used steps; none where every
+            collection was recorded, and silence is therefore something else.
         habitual: Long gaps that occur in at least half of the used steps.
         judged: Whether there are enough steps to tell isolated from habitual.
         limit_ns: Length from which a gap is long here.
@@ -78,14 +77,14 @@ def pauses(facts: Facts) -> Pauses:
     limit = int(max(LONG_GAP_NS, LONG_GAP_OF_STEP * median))
     judged = len(used) >= _MIN_STEPS
     lost = facts.window() - facts.waterfall.owned("compute") if facts.device is None else facts.idle
-    events = facts.trace.python
-    rows = chosen(events, is_any(events["name"], GC_EVENT))
-    collected = IntervalSet(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()) & facts.window() & lost
+    passes = facts.trace.gc
+    collected = IntervalSet(passes["start_ns"].to_numpy(), passes["end_ns"].to_numpy()) & facts.window() & lost
     long = _own(facts, _at_least(_gaps(facts), limit)) - collected
     isolated = long if judged and facts.steps_with(long) < _ISOLATED_SHARE * len(used) else EMPTY
     silent = _at_least(_silence(facts), SILENCE_NS) & facts.waterfall.owned("python")
     silent = _at_least(silent - collected - isolated, SILENCE_NS)
-    seldom = len(used) > _MIN_STEPS and facts.steps_with(silent) < _ISOLATED_SHARE * len(used)
+    unknown = not facts.collected.gc_recorded
+    seldom = unknown and len(used) > _MIN_STEPS and facts.steps_with(silent) < _ISOLATED_SHARE * len(used)
     return Pauses(collected, isolated, silent if seldom else EMPTY, long - isolated, judged, limit)
 
 
@@ -138,7 +137,7 @@ def _silence(facts: Facts) -> IntervalSet:
     """Time in the used steps with no event of the host on any thread."""
     heard = EMPTY
     trace = facts.trace
-    for frame in (trace.ops, trace.runtime, trace.python, trace.collectives, trace.overhead):
+    for frame in (trace.ops, trace.runtime, trace.python, trace.gc, trace.collectives, trace.overhead):
         heard |= IntervalSet(frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy())
     ranges, known = trace.annotations, ~is_any(trace.annotations["kind"], "user")
     heard |= IntervalSet(ranges["start_ns"].to_numpy()[known], ranges["end_ns"].to_numpy()[known])

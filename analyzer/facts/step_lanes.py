@@ -87,6 +87,7 @@ def _host_spans(facts: Facts, start: int, end: int) -> pd.DataFrame:
         (trace.annotations, range_cause),
         (trace.ops, op_cause),
         (trace.collectives, "communication"),
+        (trace.gc, "python"),
         (calls, call_cause),
     ):
         inside = ((source["end_ns"] > start) & (source["start_ns"] < end)).to_numpy()

@@ -95,6 +95,7 @@ def _host_lane(facts: Facts, backward: IntervalSet, start_ns: int, end_ns: int) 
     optimizer = facts.trace.annotations
     zeroing = _spans(optimizer, is_any(optimizer["kind"], "zero_grad"))
     layers = [
+        ("gc", "python", host.during("gc", main)),
         ("next(loader)", "input", host.during("input", main)),
         ("zero_grad", "optimizer", zeroing),
         ("optimizer", "optimizer", host.during("optimizer", main)),

@@ -37,7 +37,8 @@ At most the idle time inside the loader. On four pairs of recordings with 0 and 
 ## When it is wrong
 A loader that is not `torch.utils.data` (DALI, webdataset, a hand-written generator) leaves no event: its wait shows up as Python
 time (PY001). The first `__next__` of an iterator includes starting the workers (DL005). Warm-up inside the window dilutes the share
-(PG002).
+(PG002). A call that stands alone, five times as long as any other, may be long for another reason: where it holds a quarter of all
+waiting the finding says what is left without it.
 
 ## Thresholds
 - `min_ratio`: share of the used steps from which the rule fires.
@@ -52,9 +53,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, Series, clear, not_applicable
+from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, Series, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
+from rules.data_loading import one_long_call
 from rules.data_loading.advice import feed_workers, ordered
 
 META = RuleMeta(
@@ -99,7 +101,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         fix=_fix(facts),
         verify="Record again and run `advisor compare before.json after.json`: the share of DL001 should fall below 5 %.",
         steps_seen=wait.steps_seen,
+        confidence=one_long_call.confidence(facts, Confidence.HIGH),
         evidence=_evidence(facts),
+        caveats=one_long_call.caveats(facts),
     )
 
 

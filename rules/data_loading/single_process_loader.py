@@ -59,6 +59,7 @@ from analyzer.facts.loading import WorkerBound, worker_bound
 from analyzer.finding import Bar, Bars, Confidence, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
+from rules.data_loading import one_long_call
 from rules.data_loading.advice import FEW_CORES, ordered
 
 META = RuleMeta(
@@ -99,9 +100,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         fix=ordered(facts),
         verify="Record again: DL002 clears once batches come from workers or memory; `advisor compare` then shows DL001's change.",
         steps_seen=int(wait.calls["step"].nunique()),
-        confidence=_confidence(bound),
+        confidence=one_long_call.confidence(facts, _confidence(bound)),
         evidence=(_evidence(bound),),
-        caveats=_caveats(facts, bound),
+        caveats=_caveats(facts, bound) + one_long_call.caveats(facts),
     )
 
 

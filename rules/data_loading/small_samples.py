@@ -77,6 +77,7 @@ from analyzer.finding import (
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share, size
+from rules.data_loading import one_long_call
 from rules.data_loading.advice import (
     CHEAP_SAMPLE_NS,
     MEMORY_BYTES,
@@ -125,7 +126,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         fix=_fix(facts),
         verify="Record again: the repeated ops inside `__next__` should be gone, or `__next__` itself; DL001 should be clear.",
         steps_seen=int(wait.calls["step"].nunique()),
-        confidence=Confidence.HIGH if known is not None else Confidence.MEDIUM,
+        confidence=one_long_call.confidence(facts, Confidence.HIGH if known is not None else Confidence.MEDIUM),
         evidence=(
             Bars(
                 "one batch",
@@ -138,7 +139,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             ),
         ),
         caveats=("Random augmentation has to differ between samples: on a batch it is drawn once.",)
-        + (() if known is not None else ("How large the data are is not known: this needs them to fit in memory.",)),
+        + (() if known is not None else ("How large the data are is not known: this needs them to fit in memory.",))
+        + one_long_call.caveats(facts),
     )
 
 

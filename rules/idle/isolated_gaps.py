@@ -39,8 +39,8 @@ for step, batch in enumerate(loader):
 At most the gaps in the recorded steps. Over a whole run it depends on how often they come; the finding states the time per gap.
 
 ## When it is wrong
-A few recorded steps cannot tell how often something happens. A pause of the garbage collector looks alike without
-`record_python_gc_info` (PY004), and so does a machine that gave the CPU to another process: where `advisor collect` saw that the
+A few recorded steps cannot tell how often something happens. A pause of the garbage collector looks alike where nothing marks
+it (`advisor collect` does, PY004), and so does a machine that gave the CPU to another process: where `advisor collect` saw that the
 thread had no core for as long, and no stack names the work, the rule cannot tell.
 
 ## Thresholds

@@ -8,9 +8,11 @@ A full collection visits every object of the process, which takes longer the mor
 programs. Nothing is launched meanwhile, and with several ranks all wait for the one that pauses.
 
 ## How it is measured
-Recorded: `Python GC` events (torch 2.9, `with_stack=True` and `record_python_gc_info=True`), as far as the device idles (on a
-CPU-only trace: no op runs). Inferred: at least 10 ms without any event on any thread of the process, in less than half of more
-than three steps. Their sum as a share of the used steps counts, or one pause as a share of the median step. Unit: nanoseconds.
+Recorded: `Python GC` events (`advisor collect` with torch 2.1 and newer, the young generation left out; or torch 2.9 with
+`with_stack=True` and `record_python_gc_info=True`), as far as the device idles (on a CPU-only trace: no op runs). What they take
+of a loader's call counts here, not as loading. Inferred, where collections were not recorded: at least 10 ms without any event on
+any thread of the process, in less than half of more than three steps. Their sum as a share of the used steps counts, or one pause
+as a share of the median step. Unit: nanoseconds.
 
 ## Example
 Slow:
@@ -77,13 +79,14 @@ META = RuleMeta(
     explains=("PY005",),
     references=("https://github.com/pytorch/pytorch/pull/161209", "https://github.com/pytorch/torchtitan/pull/148"),
 )
-_RECORD = "with_stack=True and torch._C._profiler._ExperimentalConfig(record_python_gc_info=True)"
+_RECORD = "`advisor collect`"
+_BY_HAND = "with_stack=True, experimental_config=torch._C._profiler._ExperimentalConfig(record_python_gc_info=True)"
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when pauses take at least `min_ratio` of the used steps, or one is as long as half a step."""
     pauses = facts.pauses
-    recorded = bool(pauses.collected)
+    recorded = bool(pauses.collected) or facts.collected.gc_recorded
     time = pauses.collected if recorded else pauses.silent
     ratio = facts.ratio(time.total_ns)
     longest = int((time.end_ns - time.start_ns).max(initial=0))
@@ -140,7 +143,9 @@ def _fix(*, recorded: bool) -> tuple[Advice, ...]:
         "Collect at chosen steps, on all ranks at once, and leave what exists before training alone.",
     )
     sure = Advice(
-        "text", f"Record with {_RECORD} to be sure.", "torch 2.9 and newer write an event for each collection."
+        "text",
+        f"Record with {_RECORD} to be sure.",
+        f"It marks each collection that is not a young one. By hand, with torch 2.9 and newer: {_BY_HAND}.",
     )
     return (control,) if recorded else (sure, control)
 

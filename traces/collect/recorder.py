@@ -69,6 +69,7 @@ class Recorder:
         activities = [ProfilerActivity.CPU]
         if device.type == "cuda":
             activities.append(ProfilerActivity.CUDA)
+        self._collections = hook.CollectionMarks()
         self._profiler = profile(
             activities=activities,
             schedule=self._action,
@@ -80,6 +81,7 @@ class Recorder:
     def __enter__(self) -> Recorder:
         with hook.without_torchs_warning():
             self._profiler.start()
+        self._collections.start()
         self._core_wait = CoreWait()
         self._started_ns = time.perf_counter_ns()
         return self
@@ -92,6 +94,7 @@ class Recorder:
                 self._behind_ns = hook.wait_for_devices()
             return
         if len(self._profiled_ns) < self._window.least:
+            self._collections.stop()
             self._profiler.on_trace_ready = None  # cut short: half a window is not a trace
             self._profiler.stop()
         else:
@@ -136,6 +139,7 @@ class Recorder:
     def _close(self) -> None:
         """Turn the profiler off and export. `stop`, not `step`: that would begin the mark of one more step."""
         self._core_wait_ratio = self._core_wait.ratio()
+        self._collections.stop()
         self._profiler.stop()
         self._closed_at = self._done + 1
 
@@ -189,6 +193,11 @@ class Recorder:
     def samples(self) -> dict[str, Any] | None:
         """Memory, cores and disk used while steps were timed, all child processes being taken for workers; None before."""
         return self._samples
+
+    @property
+    def gc_recorded(self) -> bool:
+        """Whether passes of the garbage collector are in the file, so that where none is, none was."""
+        return self._collections.able
 
     @property
     def core_wait_ratio(self) -> float | None:

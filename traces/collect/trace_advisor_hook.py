@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import importlib.abc
 import importlib.util
 import json
@@ -49,6 +50,7 @@ class Watcher:
         self.skip: int = settings["wait"]
         self.retries = 0
         self.thread = 0
+        self.collections = CollectionMarks()
         self.problem = ""
         self.pid = 0
         self.begin_process()
@@ -123,6 +125,7 @@ class Watcher:
         except FAILURES as error:
             self.problem = f"{type(error).__name__}: {error}"[:500]
             self.phase, self.profiler = "done", None
+            self.collections.stop()
             self.tell()
         self.last = time.perf_counter_ns()
 
@@ -192,6 +195,7 @@ class Watcher:
         )
         with without_torchs_warning():
             self.profiler.start()
+        self.collections.start()
 
     def in_profile(self, duration: int) -> None:
         """The profiler is on: warming up, then recording."""
@@ -200,6 +204,7 @@ class Watcher:
         if self.profiled and self.full():
             self.core_wait_ratio = _share_waited(self.without_core, _without_core())
             self.details = self.describe()
+            self.collections.stop()
             self.profiler.stop()  # not `step`: that would begin the mark of one more step
             self.profiler, self.phase, self.number = None, "settle", 0
             self.tell()
@@ -232,6 +237,7 @@ class Watcher:
         if self.number < 3:
             self.profiler.step()
         else:
+            self.collections.stop()
             self.profiler.stop()
             self.profiler, self.phase = None, "verdict"
             self.finish()
@@ -264,6 +270,7 @@ class Watcher:
     def abandon(self) -> None:
         """Drop a recording that is under way."""
         profiler, self.profiler = self.profiler, None
+        self.collections.stop()
         if profiler is not None:
             profiler.on_trace_ready = None
             with contextlib.suppress(*FAILURES):
@@ -274,6 +281,7 @@ class Watcher:
         """The script is over: keep what was recorded of a window that is not full."""
         if self.pid != os.getpid():
             return
+        self.collections.stop()
         with contextlib.suppress(*FAILURES):
             if self.profiler is not None and (self.phase == "window" or (self.phase == "profile" and self.profiled)):
                 self.details = self.describe()
@@ -340,6 +348,7 @@ class Watcher:
             "batch_size": _batch_size(self.loader),
             "loader": _describe_loader(self.loader) if self.loader is not None else None,
             "dataset": _describe_data(self.loader, self.batch_bytes),
+            "gc_recorded": self.collections.able,
             "steps": {"source": self.source, "batches_per_step": round(self.batches / max(1, self.number), 2)},
             "threads": {
                 "intra_op": torch.get_num_threads(),
@@ -444,6 +453,47 @@ def _bytes_of(batch: Any, depth: int = 0) -> int:
         return int(batch.element_size() * batch.numel())
     values = batch.values() if isinstance(batch, dict) else batch if isinstance(batch, list | tuple) else ()
     return next((size for size in (_bytes_of(value, depth + 1) for value in values) if size), 0) if depth < 5 else 0
+
+
+class CollectionMarks:
+    """Puts passes of Python's garbage collector into what the profiler records, each on the thread that it stops.
+
+    Torch does so itself only where stacks are recorded (torch 2.9), which slows steps down. The youngest generation is left out:
+    it is quick, and its turn comes every few hundred objects.
+    """
+
+    def __init__(self) -> None:
+        self.open: Any = None
+        self.pid = os.getpid()
+
+    @property
+    def able(self) -> bool:
+        """Whether this torch has a mark that reaches neither the dispatcher nor a graph that is being traced (torch 2.1)."""
+        return hasattr(sys.modules["torch"]._C._profiler, "_RecordFunctionFast")
+
+    def start(self) -> None:
+        """The profiler is on."""
+        self.stop()
+        if self.able:
+            self.pid = os.getpid()
+            gc.callbacks.append(self.mark)
+
+    def stop(self) -> None:
+        """The profiler is about to be turned off, or is off."""
+        self.open = None
+        with contextlib.suppress(ValueError):
+            gc.callbacks.remove(self.mark)
+
+    def mark(self, phase: str, info: dict[str, int]) -> None:
+        """A pass begins or ends; in a child that was forked meanwhile nobody records."""
+        if info["generation"] == 0 or os.getpid() != self.pid:
+            return
+        if phase == "start":
+            self.open = sys.modules["torch"]._C._profiler._RecordFunctionFast("Python GC")
+            self.open.__enter__()
+        elif self.open is not None:
+            self.open.__exit__(None, None, None)
+            self.open = None
 
 
 @contextlib.contextmanager
@@ -699,6 +749,7 @@ def _by_time(watcher: Watcher) -> None:
         with contextlib.suppress(*FAILURES):
             if watcher.phase == "window":
                 watcher.details = watcher.describe()
+                watcher.collections.stop()
                 watcher.profiler.stop()
                 watcher.profiler, watcher.phase = None, "done"
                 watcher.tell()

@@ -56,6 +56,7 @@ FRAME_OF = {
     Kind.OVERHEAD: "overhead",
     Kind.COLLECTIVE: "collectives",
     Kind.STEP: "steps",
+    Kind.GC: "gc",
 }
 _DEVICE = (Kind.KERNEL, Kind.COPY)
 

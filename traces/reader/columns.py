@@ -21,7 +21,14 @@ from traces.reader.numbers import nanoseconds
 from traces.reader.pairs import Pairs
 from traces.reader.repairs import Repairs
 from traces.reader.symbols import Kinds, Symbols
-from traces.reader.vocabulary import Kind, event_kind, is_collective_range, is_range_among_ops, step_number
+from traces.reader.vocabulary import (
+    Kind,
+    event_kind,
+    is_collective_range,
+    is_garbage_collection,
+    is_range_among_ops,
+    step_number,
+)
 
 # Run in C, once per event: what Python does per event is most of the time that reading takes.
 _PHASE_AND_CATEGORY = attrgetter("ph", "cat")
@@ -30,7 +37,9 @@ _THREAD = attrgetter("pid", "tid")
 _START = attrgetter("ts")
 _DURATION = attrgetter("dur")
 # Plain numbers: numpy takes twenty times as long to compare with a member of an enumeration.
-_OP, _ANNOTATION, _UNKNOWN, _HALF = map(int, (Kind.OP, Kind.ANNOTATION, Kind.UNKNOWN, Kind.HALF))
+_OP, _ANNOTATION, _PYTHON, _GC, _UNKNOWN, _HALF = map(
+    int, (Kind.OP, Kind.ANNOTATION, Kind.PYTHON, Kind.GC, Kind.UNKNOWN, Kind.HALF)
+)
 # Columns of codes, and the table that each numbers.
 _CODED = {"name": "names", "thread": "threads", "category": "categories"} | dict.fromkeys(
     ("input_dims", "input_types", "stack", "message_type", "grid", "block", "text"), "texts"
@@ -184,7 +193,7 @@ class Columns:
         by_name = self._name_kinds[names]
         host = (kind == _OP) | (kind == _ANNOTATION)
         # A step or range name decides for both categories; a collective's op stays an op beside its range.
-        change = host & (by_name != 0)
+        change = (host & (by_name != 0)) | ((kind == _PYTHON) & (by_name == _GC))
         return np.where(change, by_name, kind)
 
 
@@ -193,4 +202,6 @@ def _kind_by_name(name: str) -> Kind:
         return Kind.STEP
     if is_collective_range(name):
         return Kind.COLLECTIVE
+    if is_garbage_collection(name):
+        return Kind.GC
     return Kind.ANNOTATION if is_range_among_ops(name) else Kind.SKIP

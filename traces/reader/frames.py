@@ -78,6 +78,7 @@ class FrameBuilder:
             "collectives": self._ops(Kind.COLLECTIVE),
             "syncs": self._host(Kind.SYNC, self._device),
             "python": self._host(Kind.PYTHON, self._python),
+            "gc": self._host(Kind.GC),
             "memory": self._memory(),
             "gpu_annotations": self._host(Kind.GPU_ANNOTATION, self._device),
             "overhead": self._host(Kind.OVERHEAD),

@@ -27,10 +27,11 @@ class Kind(IntEnum):
     THREAD_NAME = 11
     COLLECTIVE = 12
     STEP = 13
-    UNKNOWN = 14
+    GC = 14
+    UNKNOWN = 15
     # Neither is a frame: half a span (B or E), and an event that does not state its phase.
-    HALF = 15
-    UNPHASED = 16
+    HALF = 16
+    UNPHASED = 17
 
 
 _CATEGORIES = {
@@ -159,6 +160,11 @@ _RANGES_AMONG_OPS = re.compile(
 def is_range_among_ops(name: str) -> bool:
     """Whether an event in the operators' category is really a range around operators."""
     return _RANGES_AMONG_OPS.match(name) is not None
+
+
+def is_garbage_collection(name: str) -> bool:
+    """Whether a call is a pass of Python's garbage collector: a Python call to torch, an op as `advisor collect` marks it."""
+    return name == "Python GC"
 
 
 _BACKWARD_NODE = re.compile(r"autograd::engine::evaluate_function|torch::autograd::AccumulateGrad|\w+Backward\d*$")

@@ -53,6 +53,7 @@ def test_a_script_is_recorded_and_not_disturbed(tmp_path: Path, capfd: pytest.Ca
     assert (advisor["batch_size"], advisor["optimizer"], advisor["model"]["parameters"]) == (8, "Adam", 42)
     assert advisor["cpu_features"] == cpu_features()
     assert advisor["unprofiled_steps"] == 20
+    assert advisor["gc_recorded"] is True
     assert advisor["samples"]["resident_bytes"] > 1_000_000
     assert advisor["command"] == ["advisor", "collect", "--evidence", "plain.py", "--", "..."]
     text = recording.path.read_text()

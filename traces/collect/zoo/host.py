@@ -263,7 +263,7 @@ PRESETS = (
     Preset(name="checkpoints", loop=checkpoints, fires=codes("PY005"), may=codes("ID003 PY001 PY004"), silent=_INPUT, remedy="no-checkpoints", active=36, period=6),
     Preset(name="no-checkpoints", loop=no_checkpoints, silent=codes("ID003 PY001 PY002")),
     Preset(name="validation", loop=validation, fires=codes("PY005"), may=codes("ID003"), silent=_INPUT | codes("PY004"), remedy="no-python", active=36, period=6),
-    Preset(name="garbage", loop=garbage, fires=codes("ID003"), may=codes("PY001 PY004 PY005"), silent=_INPUT, remedy="no-python", active=42, period=7),
+    Preset(name="garbage", loop=garbage, fires=codes("PY004"), may=codes("PY001 ID003 PY005"), silent=_INPUT, remedy="no-python", active=42, period=7),
     Preset(name="anomaly", loop=anomaly, fires=codes("SY006"), may=codes("PY001"), silent=_INPUT | codes("SY001"), remedy="no-anomaly"),
     Preset(name="no-anomaly", loop=no_anomaly, may=codes("PY001"), silent=codes("SY006 SY001")),
     Preset(name="per-parameter", loop=per_parameter, fires=codes("OP001"), may=codes("PY001 PY003 OP002"), silent=_INPUT | codes("OP003 SY001"), remedy="fused"),

@@ -1,0 +1,45 @@
+"""What to say where a single call of the loader holds much of all waiting: loading may not be what made it long."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analyzer.facts import Facts
+from analyzer.finding import Confidence
+from analyzer.units import duration, share
+
+# A loader's calls differ by a factor of two or so (DL004); a single one so much longer than all others is an accident, or rare.
+_LONGER = 5.0
+# With less than this part of the waiting the figures hardly depend on it.
+_PART = 0.25
+_MIN_CALLS = 3
+
+
+def caveats(facts: Facts) -> tuple[str, ...]:
+    """Says what the loader takes without its longest call, where that stands alone; empty where none does."""
+    pattern = facts.wait_pattern
+    if not _stands_alone(facts):
+        return ()
+    longest, total = int(pattern.dur_ns.max()), int(pattern.dur_ns.sum())
+    looks = (
+        "A machine that was busy with something else"
+        if facts.collected.gc_recorded
+        else "A pass of the garbage collector (`advisor collect` marks it, PY004), or a machine that was busy with something else,"
+    )
+    return (
+        f"One of {len(pattern.dur_ns)} calls takes {duration(longest)}, {share(longest / total)} of all waiting; without it "
+        f"loading takes {duration(facts.per_step(total - longest))} a step. {looks} looks the same.",
+    )
+
+
+def confidence(facts: Facts, otherwise: Confidence) -> Confidence:
+    """Not high where a single call decides how much loading takes."""
+    return Confidence.MEDIUM if otherwise is Confidence.HIGH and _stands_alone(facts) else otherwise
+
+
+def _stands_alone(facts: Facts) -> bool:
+    durations = np.sort(facts.wait_pattern.dur_ns)
+    if len(durations) < _MIN_CALLS:
+        return False
+    longest, next_longest, total = int(durations[-1]), int(durations[-2]), int(durations.sum())
+    return longest >= _PART * total and longest >= _LONGER * max(next_longest, 1)

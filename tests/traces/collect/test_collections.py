@@ -1,0 +1,78 @@
+"""Passes of the garbage collector are in what is recorded, where they ran."""
+
+from __future__ import annotations
+
+import gc
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+from traces.collect import record
+from traces.collect.trace_advisor_hook import CollectionMarks
+
+
+class Samples(Dataset[Any]):
+    """Looks for garbage before the twenty-fifth sample."""
+
+    def __init__(self, generation: int) -> None:
+        self.generation = generation
+
+    def __len__(self) -> int:
+        return 200
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        if index == 24:
+            gc.collect(self.generation)
+        return torch.ones(4)
+
+
+def recorded(path: Path, generation: int) -> list[dict[str, Any]]:
+    """Events of six steps, the last but one of which collects."""
+    gc.disable()
+    try:
+        with record(path, wait=1, warmup=1, active=6) as recorder:
+            for batch in DataLoader(Samples(generation), batch_size=4):
+                (batch @ batch.T).sum()
+                recorder.step()
+    finally:
+        gc.enable()
+    document = json.loads(path.read_bytes())
+    assert document["advisor"]["gc_recorded"] is True
+    events: list[dict[str, Any]] = document["traceEvents"]
+    return events
+
+
+@pytest.mark.parametrize("generation", [1, 2])
+def test_a_pass_lies_inside_the_call_it_interrupts(tmp_path: Path, generation: int) -> None:
+    events = recorded(tmp_path / "t.json", generation)
+    (found,) = (event for event in events if event["name"] == "Python GC")
+    calls = [event for event in events if event["name"].endswith("DataLoaderIter.__next__")]
+    around = [
+        call for call in calls if call["ts"] <= found["ts"] < call["ts"] + call["dur"] and call["tid"] == found["tid"]
+    ]
+    assert len(around) == 1
+    assert found["ts"] + found["dur"] <= around[0]["ts"] + around[0]["dur"]
+
+
+def test_the_young_generation_is_left_out(tmp_path: Path) -> None:
+    assert "Python GC" not in {event["name"] for event in recorded(tmp_path / "t.json", 0)}
+
+
+def test_nothing_is_left_behind(tmp_path: Path) -> None:
+    before = list(gc.callbacks)
+    recorded(tmp_path / "t.json", 2)
+    assert gc.callbacks == before
+    marks = CollectionMarks()
+    marks.start()
+    marks.start()
+    assert len(gc.callbacks) == len(before) + 1
+    marks.stop()
+    marks.stop()
+    assert gc.callbacks == before
