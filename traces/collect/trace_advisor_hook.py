@@ -153,12 +153,16 @@ class Watcher:
 
     def epoch(self) -> int:
         """Steps of an epoch, by what the loader says; fails where it says nothing."""
+        if self.source == "loader":
+            return len(self.loader)
         return int(len(self.loader) * max(1, self.number) // max(1, self.batches))
 
     def room(self) -> int:
         """Steps to record at most: where no second epoch was seen yet, a third of those that are left, to have some to time."""
         with contextlib.suppress(*FAILURES):
-            left = self.epoch() - self.number - self.settings["warmup"] - SETTLE_STEPS
+            # Before batches were taken for steps some went by uncounted.
+            done = self.batches if self.source == "loader" else self.number
+            left = self.epoch() - done - self.settings["warmup"] - SETTLE_STEPS
             if left > 0:
                 return int(max(self.settings["least"], min(self.settings["most"], left // 3)))
         return int(self.settings["most"])

@@ -76,7 +76,9 @@ def test_gradient_accumulation_and_two_optimizers_make_one_step(tmp_path: Path) 
 def test_without_optimizer_batches_are_steps(tmp_path: Path) -> None:
     (recording,) = _collect(tmp_path, "evaluate.py").recordings
     _, advisor = _trace(recording.path)
-    assert (recording.source, recording.steps, advisor["loader"]["num_workers"]) == ("loader", 9, 1)
+    assert (recording.source, advisor["loader"]["num_workers"]) == ("loader", 1)
+    # A third of what is left of the hundred: of 69 where steps are steady from the tenth on, of 49 where they never are.
+    assert 16 <= recording.steps <= 23
     samples = advisor["samples"]
     assert len(samples["worker_cpu_ratio"]) == 1
     assert 0 < samples["memory"]["available_bytes"] <= samples["memory"]["total_bytes"]
