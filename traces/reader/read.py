@@ -21,6 +21,7 @@ from traces.reader.decode import Decoded, Document, decode
 from traces.reader.foreign import beyond_clocks, not_from_torch
 from traces.reader.frames import FrameBuilder
 from traces.reader.nested_calls import single_calls
+from traces.reader.old_ranges import split_ranges
 from traces.reader.places import offsets
 from traces.reader.repairs import Repairs
 from traces.reader.source import Source
@@ -102,6 +103,10 @@ def _trace(path: Path, decoded: Decoded, document: Document) -> Trace:
     marks = builder.tables.events_by_start(Kind.STEP) if cut else {}
     frames = builder.frames()
     frames["runtime"] = single_calls(frames["runtime"], [frames["kernels"], frames["copies"]])
+    # `Operator` became `cpu_op` in 1.13 (rules.md section 3).
+    old = "Operator" in columns.seen_categories
+    if old:
+        frames["ops"], frames["annotations"] = split_ranges(frames["ops"], frames["annotations"])
     frames["annotations"] = updates_only(frames["annotations"], frames["ops"])
     filled = {name for name, frame in frames.items() if len(frame)} - {"threads"}
     if not filled - {"quarantined"}:
@@ -119,8 +124,7 @@ def _trace(path: Path, decoded: Decoded, document: Document) -> Trace:
         origin_ns=builder.origin_ns,
         base_ns=_integer(top.get("baseTimeNanoseconds")),
         device_kind=_device_kind(top, frames, columns.seen_categories),
-        # `Operator` became `cpu_op` in 1.13 (rules.md section 3).
-        torch_before=(1, 13) if "Operator" in columns.seen_categories else None,
+        torch_before=(1, 13) if old else None,
         top=top,
     )
     _place(path, decoded, document)
