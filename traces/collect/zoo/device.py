@@ -15,7 +15,7 @@ WIDE = 4096
 _MANY = 8192
 
 
-def _wide(device: torch.device, width: int = WIDE, depth: int = 4) -> Training:
+def _wide(device: torch.device, width: int, depth: int = 4) -> Training:
     return Training(mlp(width, depth, features=WIDE), device)
 
 
@@ -25,7 +25,7 @@ def _fixed(device: torch.device, rows: int = 2048) -> tuple[Tensor, Tensor]:
 
 def well_used(device: torch.device) -> Iterator[None]:
     """Large matrices in bfloat16, nothing in the way: so large that launching them takes a fraction of their time."""
-    training, (inputs, labels) = _wide(device), _fixed(device, _MANY)
+    training, (inputs, labels) = _wide(device, WIDE), _fixed(device, _MANY)
     while True:
         with torch.autocast(device.type, dtype=torch.bfloat16):
             loss = nn.functional.cross_entropy(training.model(inputs), labels)
@@ -35,7 +35,7 @@ def well_used(device: torch.device) -> Iterator[None]:
 
 def single_precision(device: torch.device) -> Iterator[None]:
     """The same in float32."""
-    training, (inputs, labels) = _wide(device), _fixed(device, _MANY)
+    training, (inputs, labels) = _wide(device, WIDE), _fixed(device, _MANY)
     while True:
         training.step(inputs, labels)
         yield
@@ -43,7 +43,7 @@ def single_precision(device: torch.device) -> Iterator[None]:
 
 def tf32(device: torch.device) -> Iterator[None]:
     """The same in TF32; switched on for its own steps only, because it is timed in turns with another loop."""
-    training, (inputs, labels) = _wide(device), _fixed(device, _MANY)
+    training, (inputs, labels) = _wide(device, WIDE), _fixed(device, _MANY)
     while True:
         torch.set_float32_matmul_precision("high")
         training.step(inputs, labels)
