@@ -15,7 +15,7 @@ import msgspec
 from traces.reader.vocabulary import is_collective_kernel
 
 # Number formats for which there are tensor cores (AMD: matrix cores) fast enough to matter in training.
-SHORT_FORMATS = ("fp16", "bf16", "fp8")
+SHORT_FORMATS = ("fp16", "bf16", "fp8", "fp4")
 MATRIX_FAMILIES = ("gemm", "conv", "attention")
 # One pass over memory and little arithmetic: what a compiler fuses into its neighbours.
 POINTWISE_FAMILIES = ("elementwise", "copy", "cat", "reduce", "softmax", "norm")
@@ -28,7 +28,8 @@ class KernelName(msgspec.Struct, frozen=True):
         family: gemm, gemv (one vector: memory decides, not tensor cores), conv, attention, layout (transposes around
             convolutions), elementwise, copy, cat, reduce, softmax, norm, gather (index, embedding, sort), multi_tensor (foreach
             and fused optimizers), triton, collective or other.
-        number_format: fp64, fp32, tf32, fp16, bf16, fp8, int8, complex or None; of the inputs, where they differ from the result.
+        number_format: fp64, fp32, tf32, fp16, bf16, fp8, fp4, int8, complex or None; of the inputs, where they differ from
+            the result.
         tensor_core: Whether tensor or matrix cores do the work; None where the name does not say.
         alignment: Elements that a GEMM's operands are aligned to (CUTLASS `_alignN`), or None.
         min_compute_major: The oldest NVIDIA generation that can run the kernel, by the one it was built for; or None.
@@ -47,7 +48,8 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     for family, pattern in (
         (
             "attention",
-            r"flash_(?:fwd|bwd|attn|attention)|FlashAttn|pytorch_flash|fmha|Fmha|FMHA|[Aa]ttention|mem_eff|attn_(?:fwd|bwd)|_attn_|sdpa",
+            r"flash_(?:fwd|bwd|attn|attention)|FlashAttn|pytorch_flash|fmha|Fmha|FMHA|[Aa]ttention|mem_eff|attn_(?:fwd|bwd)|_attn_|sdpa"
+            r"|With(?:Paged|Ragged)?KVCacheKernel|(?<!cache_)mla_(?:dec|pfl|prefill|a8w8|a16w16)",
         ),
         ("triton", r"^triton_"),
         ("multi_tensor", r"multi_tensor_apply|[Ff]used_?[Aa]dam|[Ff]used_?[Ss]gd"),
@@ -64,12 +66,12 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         (
             "conv",
             r"convolve|scudnn|hcudnn|winograd|Winograd|wgrad|dgrad|fprop|[Cc]onv(?:olution|\d?d|_depthwise|2D)|_conv_|\bconv\b|4conv6"
-            r"|conv_(?:fwd|bwd)|^gen_conv|bwd_weight|igemm_(?:fwd|bwd|wrw)|im2col|col2im|Im2Col|fft[12]d_(?:r2c|c2r)|pointwise_mult_and_sum_complex",
+            r"|conv_(?:fwd|bwd)|AsmConv|^gen_conv|bwd_weight|igemm_(?:fwd|bwd|wrw)|im2col|col2im|Im2Col|fft[12]d_(?:r2c|c2r)|pointwise_mult_and_sum_complex",
         ),
         ("gemv", r"gemv|gemmk1"),
         (
             "gemm",
-            r"gemm|GEMM|Gemm|^Cijk_|nvjet|cutlass|_matmul|matmul_|^bmm_|splitK|xdlops|_dot_kernel|\bdot_kernel",
+            r"gemm|GEMM|Gemm|Cijk_|nvjet|cutlass|_matmul|matmul_|^bmm_|splitK|xdlops|_dot_kernel|\bdot_kernel|[Mm]arlin|fused_moe_kernel|fmoe_",
         ),
         (
             "gather",
@@ -92,7 +94,8 @@ _CASTS = re.compile(r"(?:b?float(?:16|8\w*)|half)_copy_kernel|LoadWithCast|Store
 _DEPTHWISE = re.compile(r"depthwise|grouped_direct")
 
 _ALIGN = re.compile(r"_align(\d+)")
-_CIJK = re.compile(r"^Cijk_\w+?_([A-Z0-9]+?)_")
+# Tensile: which index runs along which matrix, then the types. What adds up the parts of a split product names no indices.
+_CIJK = re.compile(r"Cijk_A\w+?_B\w+?_([A-Z0-9]+?)_(MX_)?")
 _CIJK_FORMATS = {
     "S": "fp32",
     "D": "fp64",
@@ -104,8 +107,8 @@ _CIJK_FORMATS = {
     "I": "int8",
     "4": "int8",
 }
-_NVJET = re.compile(r"nvjet_(?:sm\d+_)?([a-z])[a-z]{2}_")
-_NVJET_FORMATS = {"h": "fp16", "t": "bf16", "q": "fp8", "o": "fp8"}
+_NVJET = re.compile(r"nvjet_(?:sm\d+_)?([a-z])[a-z]{2,4}_")
+_NVJET_FORMATS = {"h": "fp16", "t": "bf16", "q": "fp8", "o": "fp4"}
 
 # Number formats of libraries' names, where the formats are words and not C++ types; first match wins.
 _WORDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
@@ -113,8 +116,9 @@ _WORDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     for number_format, pattern in (
         ("complex", r"_g?[cz]gemm|float2\b.*_complex|c10::complex"),
         ("tf32", r"tf32|TF32|tensorop_s(?:1688|161616|16816|1684)gemm_\d|s1688(?:fprop|dgrad|wgrad)_optimized_\d"),
-        ("fp8", r"e4m3|e5m2|E4M3|E5M2|[Ff]p8|FP8"),
-        ("bf16", r"bf16|bfloat16|BFloat16|DF16b"),
+        ("fp4", r"ue4m3xf4|E2m1E2m1"),
+        ("fp8", r"[eE]4[mM]3|[eE]5[mM]2|[Ff]p8|FP8"),
+        ("bf16", r"bf16|[bB]float16|BFloat16|DF16b"),
         ("fp16", r"(?<!b)f(?:p)?16|fp16|_half\b|c10::Half|__half|h884|h1688|h16816|\bhgemm|_hgemm|hcudnn|half_t|DF16_"),
         ("int8", r"i8816|i16832|_int8|s8_s8|i8i8"),
         ("fp64", r"dgemm|d884gemm|dcudnn|f64f64"),
@@ -123,17 +127,19 @@ _WORDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 )
 _TENSOR_CORE = re.compile(
     r"tensorop|xmma|h884|s884|d884|h1688|s1688|s16816|h16816|161616|hmma|wgmma|gmma|i8816|nvjet|fmha|Fmha|flash_(?:fwd|bwd)"
-    r"|bmm_\w*_sm100|sm(?:90|100)_|xdlops|_xdl_|_mfma|gtcx|ck_tile|MI\d+x\d+x\d+"
+    r"|mm_\w*_sm1\d\d|sm(?:90|1\d\d)_|[GU]mmaWarpSpecialized|FlashAttn\w*Sm\d|[Mm]arlin|xdlops|_xdl_|_mfma|gtcx|ck_tile|MI\d+x\d+x\d+"
 )
 _SIMT = re.compile(
     r"simt|(?:volta|turing|maxwell|pascal|ampere)_(?:sgemm|dgemm|scudnn|cgemm|gcgemm|zgemm)|scudnn|convolve_sgemm|sgemm_largek|magma_sgemm"
-    r"|[wd]grad\w*_engine|wgrad_alg\d|dgrad2d_alg|gemmSN|explicit_convolve"
+    # The instruction that an xmma kernel is made of: plain multiply-adds, or `tensor16x8x16`.
+    r"|_[dfh]fma2?_|[wd]grad\w*_engine|wgrad_alg\d|dgrad2d_alg|gemmSN|explicit_convolve"
 )
 _GENERATIONS: tuple[tuple[int, re.Pattern[str]], ...] = tuple(
     (major, re.compile(pattern))
     for major, pattern in (
-        (10, r"sm100"),
-        (9, r"sm90|wgmma"),
+        (12, r"[sS][mM]12\d"),
+        (10, r"[sS][mM]10\d"),
+        (9, r"[sS][mM]90|wgmma"),
         (8, r"ampere_|sm8[0-9]|cutlass_8\d_|tf32"),
         (7, r"volta_|turing_|sm7[05]|cutlass_7\d_"),
     )
@@ -196,10 +202,9 @@ def is_depthwise(name: str) -> bool:
 
 def _number_format(name: str, family: str) -> str | None:
     if family in MATRIX_FAMILIES:
-        for pattern, formats in ((_CIJK, _CIJK_FORMATS), (_NVJET, _NVJET_FORMATS)):
-            match = pattern.search(name)
-            if match:
-                return formats.get(match.group(1)[0])
+        stated = _coded_format(name)
+        if stated:
+            return stated
         word = next((word for word, pattern in _WORDS if pattern.search(name)), None)
         if word:
             return word
@@ -210,6 +215,17 @@ def _number_format(name: str, family: str) -> str | None:
     found = next((kind for kind, pattern in _TYPES if pattern.search(name)), None)
     # A lone `double` may be any scalar argument.
     return None if found == "fp64" else found
+
+
+def _coded_format(name: str) -> str | None:
+    """The number format of the first matrix, where the library codes it as a letter."""
+    tensile = _CIJK.search(name)
+    if tensile:
+        types, in_short = tensile.groups()
+        # MX: computed as XF32, which is AMD's TF32. B8 is the 8-bit float with two bits of mantissa, no bfloat16.
+        return "tf32" if in_short else "fp8" if types.startswith("B8") else _CIJK_FORMATS.get(types[0])
+    nvjet = _NVJET.search(name)
+    return _NVJET_FORMATS.get(nvjet.group(1)) if nvjet else None
 
 
 def _tensor_core(name: str, number_format: str | None) -> bool | None:

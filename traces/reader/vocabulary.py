@@ -111,11 +111,14 @@ def is_collective_range(name: str) -> bool:
 
 
 _COLLECTIVE_KERNEL = re.compile(
-    r"(?:void )?(?:nccl(?:Dev)?Kernel|nccl\w*Kernel|rccl|msccl\w*[Kk]ernel|mscclpp::|oneccl|xccl|quickreduce::|deep_ep::"
-    r"|nvshmemi?\w*_"
-    # Written for serving: all-reduce over peer memory, alone or with the normalisation behind it.
-    r"|(?:(?:\w+|\(anonymous namespace\))::)*(?:cross_device_reduce|multimem_all_reduce|(?:one|two)_shot_all_reduce"
-    r"|all_?reduce_(?:fusion_kernel|prototype|(?:one|two)_shot)))"
+    r"(?:void )?(?:"
+    # Libraries: NVIDIA's, AMD's, Microsoft's and Intel's, and those that move the tokens of experts.
+    r"nccl\w*Kernel|rccl|msccl\w*[Kk]ernel|mscclpp::|oneccl|xccl|quickreduce::|nvshmem\w*_|k?userbuffers_"
+    r"|(?:deep_ep|mori)::|_ZN(?:7deep_ep|4mori)\d|(?:\w+::)*moe(?:A2A|AllToAll)\w*Kernel"
+    # Over peer memory, as torch's symmetric memory and servers write them, alone or with the normalisation behind them.
+    r"|(?:(?:\w+|\(anonymous namespace\))::)*_?(?:cross_device_(?:reduce|all_gather)"
+    r"|(?:multimem|mnnvl|lamport)_\w*(?:reduce|all_?gather)"
+    r"|(?:one|two)_?[sS]hot_?[aA]ll_?[rR]educe|all_?reduce_(?:fusion_kernel|prototype|(?:one|two)_shot)))"
 )
 
 

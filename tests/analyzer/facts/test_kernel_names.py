@@ -46,12 +46,45 @@ MATRIX = [
     ("void cutlass_cudnn_infer::Kernel<cutlass_tensorop_s1688dgrad_optimized_tf32_nhwc_align4>(P)", "conv", "tf32", True, 4, 8),
     ("igemm_fwd_gtcx3_nhwc_bf16_bx0_ex1_bt128x128x32_wt32x32x8_ws1x1_wr2x2", "conv", "bf16", True, None, None),
     ("void fft2d_r2c_32x32<float, false, 0u, false>(float2*, float const*)", "conv", "complex", None, None, None),
+    # xmma is a family: the instruction at the end of the name tells plain multiply-adds from tensor cores.
+    (
+        "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize32x32x8_stage3_warpsize1x2x1_ffma_aligna4_alignc4_execute_kernel__5x_cublas",
+        "gemm", "fp32", False, None, 8,
+    ),
+    (
+        "sm80_xmma_fprop_implicit_gemm_f32f32_f32f32_f32_nhwckrsc_nchw_tilesize128x128x8_stage3_warpsize2x2x1_g1_ffma_aligna4",
+        "conv", "fp32", False, None, 8,
+    ),
+    (
+        "sm80_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize64x64x32_stage3_warpsize2x2x1_tensor16x8x8_execute_kernel__5x_cublas",
+        "gemm", "tf32", True, None, 8,
+    ),
+    ("nvjet_qqtst_128x128_128x6_2x1_v_bz_TNT", "gemm", "fp8", True, None, None),
+    ("nvjet_sm100_ootst_128x128_256x7_4x1_2cta_v_bx_Avec16UE4M3_Bvec16UE4M3_TNT", "gemm", "fp4", True, None, 10),
+    ("nvjet_sss_tf32_128x256_TNT", "gemm", "tf32", True, None, 8),
+    (
+        "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<MainloopSm90TmaGmmaWarpSpecialized<4>, bfloat16_t>>(p)",
+        "gemm", "bf16", True, None, 9,
+    ),
+    ("bmm_E4m3_E4m3E4m3_Fp32_t128x64x128u2_s6_et128x64_m128x64x32_cga1x1x1_bmm_sm100f", "gemm", "fp8", True, None, 10),
+    ("void marlin::Marlin<__nv_bfloat16, 1125899906909960l, 256, 1, 8, 8, 4, 8, false>(p)", "gemm", "bf16", True, None, None),
+    # Tensile: XF32 is AMD's TF32, B8 an 8-bit float, and what adds up the parts of a split product states no formats of its inputs.
+    ("Cijk_Alik_Bjlk_S_MX_B_Bias_AS_SAV_UserArgs_MT192x16x64_MI16x16x1_SN", "gemm", "tf32", True, None, None),
+    ("Cijk_Alik_Bljk_B8F8BS_BH_Bias_HA_S_SAB_SAV_UserArgs_MT256x256x128_MI16x16x1", "gemm", "fp8", True, None, None),
+    ("Custom_Cijk_Ailk_Bljk_HSS_BH_Bias_AS_SAV_MT64x16x64_MI16x16x1_gfx942", "gemm", "fp16", True, None, None),
+    ("Cijk_SS_BiasS_HAS_ScaleAlphaVec_PostGSU16_VW4", "gemm", None, None, None, None),
+    ("miopenSp3AsmConv_v30_3_1_gfx94x_fp32_f2x3_stride1", "conv", "fp32", None, None, None),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "family", "number_format", "tensor_core", "alignment", "major"), MATRIX)
 def test_matrix_kernels(
-    name: str, family: str, number_format: str, tensor_core: bool | None, alignment: int | None, major: int | None
+    name: str,
+    family: str,
+    number_format: str | None,
+    tensor_core: bool | None,
+    alignment: int | None,
+    major: int | None,
 ) -> None:
     said = describe(name)
     assert (said.family, said.number_format, said.tensor_core, said.alignment) == (
@@ -73,6 +106,10 @@ def test_matrix_kernels(
         # A transpose inside cuBLAS has nothing to do with a model's memory format.
         ("void transpose_readWrite_alignment_kernel<float2, float2, 1, false, 6, 4, 4>(p)", "other"),
         ("attn_fwd", "attention"),
+        ("void flashinfer::BatchDecodeWithPagedKVCacheKernel<(flashinfer::PosEncodingMode)0, 2u>(p)", "attention"),
+        ("_ZN5aiter32mla_dec_stage1_bf16_a16w16_subQ16_mqa16E", "attention"),
+        ("void vllm::concat_and_cache_mla_kernel<__nv_bfloat16>(p)", "other"),
+        ("fused_moe_kernel", "gemm"),
         # FlashAttention 3 and XPU's: CUTLASS in the name, and yet no matrix product of the model.
         (
             "void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<flash::Mainloop<2>>>>(p)",
@@ -143,6 +180,14 @@ def test_casts_and_depthwise_convolutions_are_recognised() -> None:
         "void deep_ep::internode_ll::dispatch<true, 3, 10, 7168>(void*)",
         "mscclpp::collective::allreduceNvls(p)",
         "multimem_all_reduce_kernel<c10::BFloat16, 16, 8>",
+        "void (anonymous namespace)::multimem_one_shot_reduce_kernel<c10::BFloat16, 16>(c10::BFloat16*)",
+        "void (anonymous namespace)::multimem_all_gather_kernel<16>(char*, char*)",
+        "_multimem_all_gather_kernel",
+        "void tensorrt_llm::kernels::mnnvl::twoshotAllreduceKernel<8, __nv_bfloat16>(p)",
+        "void tensorrt_llm::kernels::moe_alltoall::moeA2ADispatchKernel<p>(p)",
+        "userbuffers_fp16_sum_gpu_mc_rmsnorm",
+        "void mori::moe::EpCombineIntraNodeKernel<__hip_bfloat16>(p)",
+        "_ZN4mori3moe24EpDispatchIntraNodeKernelI14__hip_bfloat16EEvNS0_14EpDispatchCombineArgsIT_EE",
     ],
 )
 def test_collectives_of_servers_and_newer_libraries(name: str) -> None:
@@ -156,6 +201,8 @@ def test_collectives_of_servers_and_newer_libraries(name: str) -> None:
         "allreduce_free_gemm",
         "my_nccl_helper",
         "reduce_scatter_like_gather",
+        # Compiled compute around a collective has its name among others.
+        "triton_red_fused_all_gather_into_tensor_wait_tensor_0",
     ],
 )
 def test_what_only_sounds_like_a_collective(name: str) -> None:

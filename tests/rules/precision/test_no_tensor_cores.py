@@ -56,6 +56,13 @@ def test_from_names_alone_it_is_less_sure() -> None:
     assert "by kernel names" in found.finding.why
 
 
+def test_an_xmma_kernel_of_plain_multiply_adds_leaves_tensor_cores_idle() -> None:
+    kernel = "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_warpsize2x2x1_ffma_aligna4_alignc4"
+    assert (
+        "tensor cores do 0 % of the matrix work" in judged(RULE, world(kernel=kernel, device=CUDA_DEVICE)).finding.why
+    )
+
+
 def test_without_the_cards_properties_it_is_a_guess() -> None:
     found = judged(RULE, world(device=None, types=["float", "float"]))
     assert found.confidence is Confidence.LOW
