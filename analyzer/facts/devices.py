@@ -13,8 +13,18 @@ from analyzer.facts.labels import distinct_texts, is_any
 from analyzer.intervals import IntervalSet
 from traces.trace import Trace
 
-# Ops and ranges that exist only where tensors live on a device.
-_ON_DEVICE = re.compile(r"aten::(?:cudnn_(?!is_acceptable$)|_cudnn_|miopen_|record_stream)|nccl:|rccl:")
+# Ops and ranges that exist only where tensors live on a device: NVIDIA's and AMD's, ...
+_ON_GPU = re.compile(
+    r"aten::(?:cudnn_(?!is_acceptable$)|_cudnn_|miopen_|record_stream|_thnn_fused_|_pin_memory$|_(?:flash|efficient)_attention_"
+    r"|_scaled_dot_product_(?:efficient|cudnn|flash)_attention(?!_for_cpu))|nccl:|rccl:"
+)
+# ... and those of others, whose work torch.profiler records with the maker's extension, or not at all (Apple's).
+_ELSEWHERE = re.compile(
+    r"aten::(?:_?mps_|_?lstm_mps|\w+_for_mps\b|_copy_from(?:_and_resize)?$|linear_backward$)"
+    r"|(?:torch_)?(?:npu|hpu|xla|mlu|musa|gcu|neuron)::"
+)
+# `c10::DeviceType` of memory: the host's, NVIDIA's and AMD's; no memory at all (meta).
+_HOST_MEMORY, _GPU_MEMORY, _META_MEMORY = 0, (1, 6), 14
 
 
 class DeviceActivity(msgspec.Struct, frozen=True, dict=True):
@@ -60,6 +70,25 @@ def device_activities(work: pd.DataFrame, launched: pd.DataFrame) -> tuple[Devic
 
 
 def asks_for_device(trace: Trace) -> bool:
-    """Whether the program used a device, by what the file says of itself or by ops that exist on devices only."""
+    """Whether the program used a device, by what the file says of itself, by ops that exist on devices only, or by its memory."""
+    return (
+        trace.meta.device_kind != "cpu"
+        or _has_op(trace, _ON_GPU)
+        or _has_memory(trace, *_GPU_MEMORY)
+        or is_elsewhere(trace)
+    )
+
+
+def is_elsewhere(trace: Trace) -> bool:
+    """Whether ops or memory are those of a device that is neither NVIDIA's nor AMD's."""
+    others = set(trace.memory["device_type"].dropna().unique()) - {_HOST_MEMORY, _META_MEMORY, *_GPU_MEMORY}
+    return bool(others) or _has_op(trace, _ELSEWHERE)
+
+
+def _has_memory(trace: Trace, *device_types: int) -> bool:
+    return bool(trace.memory["device_type"].isin(device_types).any())
+
+
+def _has_op(trace: Trace, pattern: re.Pattern[str]) -> bool:
     names = (*distinct_texts(trace.ops["name"]), *distinct_texts(trace.collectives["name"]))
-    return trace.meta.device_kind != "cpu" or any(_ON_DEVICE.match(name) for name in names)
+    return any(map(pattern.match, names))

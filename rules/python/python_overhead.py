@@ -139,7 +139,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if facts.unrecorded_device:
         yield cannot_tell(
             f"host code outside any op owns {share(ratio)} of the step, but ops ran on a device that was not recorded: it may be "
-            "waiting for it. Needs ProfilerActivity.CUDA"
+            "waiting for it. Needs the device's work beside the CPU's (PG005)"
         )
         return
     if facts.sparse_host_events is not None:

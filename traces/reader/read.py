@@ -186,8 +186,9 @@ def _device_kind(top: dict[str, Any], frames: dict[str, pd.DataFrame], categorie
     devices = top.get("deviceProperties")
     if isinstance(devices, list) and any(isinstance(item, dict) and "computeMajor" in item for item in devices):
         return "cuda"
-    has_device_work = len(frames["kernels"]) or len(frames["copies"])
-    return "other" if has_device_work else "cpu"
+    # Calls of a runtime that nobody here has met are no device's work, but tell of a device.
+    of_device = any(len(frames[name]) for name in ("kernels", "copies", "runtime"))
+    return "other" if of_device else "cpu"
 
 
 def _capabilities(frames: dict[str, pd.DataFrame]) -> frozenset[Capability]:

@@ -178,23 +178,21 @@ def is_backward_node(name: str) -> bool:
     return _BACKWARD_NODE.match(name) is not None
 
 
-_GRAPH_LAUNCH = re.compile(r"(?:cuda|hip|cu)GraphLaunch")
+# After the letters of the vendor (cuda, cu, hip, musa, cnrt, syn, aiu, ...) calls are named alike: of an accelerator that nobody
+# here has met a wait is a wait too. The two layers of Intel (ur, ze) have words of their own.
+_GRAPH_LAUNCH = re.compile(r"[a-z]+GraphLaunch")
 _LAUNCH = re.compile(
-    r"(?:cuda|cu|hip|hipExt|hipModule|hipExtModule|hipHccModule|musa|mu|ze\w*)Launch(?!HostFunc)\w*"
-    r"|urEnqueueKernelLaunch|zeCommandListAppendLaunchKernel|piEnqueueKernelLaunch|(?:mtia)?[lL]aunch(?:Kernel|Executable)?"
-    r"|cudaLaunch|runFunction|hipExtLaunchMultiKernelMultiDevice"
+    r"[a-z]+(?:Ext|Module|ExtModule|HccModule)?Launch(?!HostFunc)\w*|ze\w*Launch\w*|(?:ur|pi)EnqueueKernelLaunch"
+    r"|[lL]aunch(?:Kernel|Executable)?|cnInvokeKernel|runFunction"
 )
-_SYNC = re.compile(
-    r"(?:cuda|hip)(?:Device|Stream|Event)Synchronize|cu(?:Ctx|Stream|Event)Synchronize|cudaThreadSynchronize"
-    r"|ur(?:QueueFinish|EventWait)|zeCommandQueueSynchronize|zeEventHostSynchronize|(?:device|stream|event)Synchronize"
-)
+_SYNC = re.compile(r"[A-Za-z]*[sS]ynchronize|(?:ur|pi)(?:QueueFinish|Events?Wait)|cnrt(?:QueueSync|SyncDevice)")
 _MEMCPY = re.compile(
-    r"(?:cuda|hip|cu)Memcpy\w*|urEnqueueUSMMemcpy|urEnqueueMemBuffer(?:Read|Write|Copy)|zeCommandListAppendMemoryCopy"
+    r"[a-z]+Memcpy\w*|urEnqueueUSMMemcpy|urEnqueueMemBuffer(?:Read|Write|Copy)|zeCommandListAppendMemoryCopy"
 )
-_MEMSET = re.compile(r"(?:cuda|hip|cu)Memset\w*|urEnqueueUSMFill|zeCommandListAppendMemoryFill")
+_MEMSET = re.compile(r"[a-z]+Memset\w*|urEnqueueUSMFill|zeCommandListAppendMemoryFill")
 _ALLOCATOR = re.compile(
-    r"(?:cuda|hip)(?:Malloc\w*|Free\w*|HostAlloc|HostFree|HostMalloc|ExtMallocWithFlags|HostRegister|HostUnregister)$"
-    r"|(?:cuMem|hipMem)(?:Create|Map|Unmap|Release|AddressReserve|AddressFree|Alloc\w*|Free\w*|SetAccess)$"
+    r"[a-z]+(?:Malloc\w*|Free\w*|HostAlloc|HostFree|HostMalloc|ExtMallocWithFlags|HostRegister|HostUnregister)$"
+    r"|(?:cu|hip|mu)Mem(?:Create|Map|Unmap|Release|AddressReserve|AddressFree|Alloc\w*|Free\w*|SetAccess)$"
     r"|urUSM(?:Device|Host|Shared)Alloc|urUSMFree"
 )
 

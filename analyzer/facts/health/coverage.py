@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from analyzer.facts.devices import is_elsewhere
 from analyzer.facts.grouping import rows_by
 from analyzer.facts.health.repairs import WHOLE_FILE, is_cut
 from analyzer.facts.health.symptom import Gravity, Symptom
@@ -31,6 +32,10 @@ _ACCESS = {
     "rocm": f"{_ALONE} (rocprof, omnitrace) and that torch was built with roctracer",
 }
 _ACTIVITIES = {"xpu": "XPU", "mtia": "MTIA"}
+_MAKERS = (
+    "torch.profiler alone does not record the work of this device: use its maker's profiler (Apple: torch.mps.profiler with "
+    "Instruments; Ascend: torch_npu.profiler)"
+)
 _LOST = "record fewer steps, or raise the profiler's buffer size; do not run another profiler beside it"
 
 
@@ -58,12 +63,12 @@ def check(facts: Facts) -> Iterator[Symptom]:
             _whole_or(facts, _both(facts)),
             len(trace.runtime),
         )
-    elif not has_device and trace.meta.device_kind == "cpu" and facts.unrecorded_device:
+    elif not has_device and facts.unrecorded_device:
         yield Symptom(
             "PG005",
             Gravity.CAUTION,
             "Ops of a device were recorded, but no work on it: only the CPU's side is judged, and it may be waiting.",
-            _whole_or(facts, _both(facts)),
+            _whole_or(facts, _MAKERS if trace.meta.device_kind == "other" or is_elsewhere(trace) else _both(facts)),
             len(trace.ops),
         )
     elif has_device and not len(trace.ops):

@@ -10,7 +10,7 @@ import pytest
 from trace_files import read_text
 
 from builders import MAIN, PROCESS, TraceBuilder
-from traces.reader.vocabulary import Kind, copy_direction, copy_host_memory, event_kind
+from traces.reader.vocabulary import Kind, copy_direction, copy_host_memory, event_kind, runtime_kind
 from traces.trace import Stranger, Trace
 
 # What torch_npu writes for the device: neither a category nor a stream, on a process of its own.
@@ -60,6 +60,40 @@ def test_every_category_of_kineto_has_its_meaning(category: str, kind: Kind) -> 
 )
 def test_copies_of_xpu_state_direction_and_memory(name: str, direction: str, memory: str) -> None:
     assert (copy_direction(name, "gpu_memcpy"), copy_host_memory(name)) == (direction, memory)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("musaLaunchKernel", "launch"),
+        ("musaGraphLaunch", "graph_launch"),
+        ("musaMemcpyAsync", "memcpy"),
+        ("musaStreamSynchronize", "sync"),
+        ("muMemAlloc_v2", "allocator"),
+        ("cnInvokeKernel", "launch"),
+        ("cnrtMemsetAsync", "memset"),
+        ("cnrtQueueSync", "sync"),
+        ("synStreamSynchronize", "sync"),
+        ("aclrtSynchronizeStream", "sync"),
+        ("aiuLaunchControlBlocks", "launch"),
+        ("aiuMalloc", "allocator"),
+        ("synchronizeStream", "sync"),
+        ("zeFenceHostSynchronize", "sync"),
+        # Has the host do something later: no kernel, so none can be missing.
+        ("cudaLaunchHostFunc", "other"),
+        ("cudaStreamWaitEvent", "other"),
+        ("urEnqueueEventsWaitWithBarrier", "other"),
+    ],
+)
+def test_calls_of_any_vendor_say_what_they_do(name: str, kind: str) -> None:
+    assert runtime_kind(name) == kind
+
+
+def test_calls_of_an_unknown_runtime_tell_of_a_device() -> None:
+    builder = TraceBuilder(device=None)
+    builder.op("aten::mm", 0, 50)
+    builder.event("nrt_op_linear", "privateuse1_driver", 10, 20)
+    assert builder.trace().meta.device_kind == "other"
 
 
 def test_recorded_events_are_no_device_work() -> None:
