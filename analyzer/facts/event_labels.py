@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_LOADER = re.compile(r"^enumerate\(DataLoader\)#_?(?:SingleProcess|MultiProcessing)?DataLoaderIter\.__next__$")
+_LOADER = re.compile(
+    r"^enumerate\(DataLoader\)#_?(?:Stateful)?(?:SingleProcess|MultiProcessing)?DataLoaderIter\.__next__$"
+)
 _PREFIXES = (
     "aten::",
     "Optimizer.step#",

@@ -30,9 +30,9 @@ _CANDIDATE_PERIODS = 16
 _CUT_TIMES = 2.0
 
 _ITERATION_RANGES = re.compile(
-    r"execute_context_|(?:.*[ .:])?execute_model|execute_new_|.*run_training_batch|run_batch\b"
+    r"execute_(?:\d+_)?context_|(?:.*[ .:])?execute_model|execute_new_|.*run_training_batch|(?:.*[ .:])?run_batch\b"
     r"|.*(?:\b|_)(?:training|train|validation|val|test|predict|eval|engine)_step"
-    r"|## *forward *##|(?:.*\W)?_?forward_step|gpu_model_runner: forward"
+    r"|## *forward(?: +\d+)? *##|(?:.*\W)?_?forward_step|gpu_model_runner: forward"
     r"|(?:train|training|inference|decode|prefill|request)[ _]?(?:step|iteration|iter|batch|loop)?\b"
     r"|(?:iteration|iter|batch|step)(?:\b|_?\d)",
     re.IGNORECASE,
@@ -41,7 +41,8 @@ _ITERATION_RANGES = re.compile(
 _PARTS = 1.5
 # A pass may come several times a step (accumulated gradients, a discriminator): only where nothing better tells steps apart.
 _PASS_RANGES = re.compile(r"\W*(?:forward|fwd)(?:[ _]?pass)?\W*$", re.IGNORECASE)
-_NUMBERS = re.compile(r"\d+")
+# What differs from one iteration to the next: its number, and what a server says of its requests (`step[DECODE bs=4]`).
+_VARYING = re.compile(r"(?<=\w)\[.*|\d+")
 
 
 class InferredSteps(msgspec.Struct, frozen=True):
@@ -85,7 +86,7 @@ def infer_steps(trace: Trace) -> InferredSteps | None:
 def _from_ranges(trace: Trace, names_like: re.Pattern[str], *, requests: bool) -> InferredSteps | None:
     ranges = trace.annotations[trace.annotations["kind"] == "user"]
     names = [str(name) for name in ranges["name"].cat.categories]
-    alike = np.array([_NUMBERS.sub("#", name) if names_like.match(name) else "" for name in names] + [""], dtype=object)
+    alike = np.array([_VARYING.sub("#", name) if names_like.match(name) else "" for name in names] + [""], dtype=object)
     groups = pd.Series(alike[ranges["name"].cat.codes.to_numpy()], index=ranges.index)
     best: InferredSteps | None = None
     covered = 0

@@ -15,8 +15,9 @@ from analyzer.intervals import EMPTY, IntervalSet
 if TYPE_CHECKING:
     from analyzer.facts import Facts
 
-SINGLE_PROCESS = "_SingleProcessDataLoaderIter"
-MULTI_PROCESS = "_MultiProcessingDataLoaderIter"
+# Part of the iterator's class, which torchdata's begins with `_Stateful`.
+SINGLE_PROCESS = "SingleProcessDataLoaderIter"
+MULTI_PROCESS = "MultiProcessingDataLoaderIter"
 
 
 class InputWait(msgspec.Struct, frozen=True):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Int64Array = npt.NDArray[np.int64]
 
-MULTI_PROCESS = "_MultiProcessingDataLoaderIter"
+MULTI_PROCESS = "MultiProcessingDataLoaderIter"
 _SEED = "aten::random_"
 # What the samplers of torch call while the iterator fetches its first indices, beside the seed itself.
 _ORDER = ("aten::randperm", "aten::randint", "aten::multinomial", "aten::rand")

@@ -131,8 +131,10 @@ _LOADER = re.compile(
     r"enumerate\((?:DataLoader|DataPipe|IterDataPipe|MapDataPipe)\)#"
     r"|.*DataLoaderIter\.__next__"
     r"|\[pl\].*(?:fetch_next|dataloader_next|_next_data|\.(?:train|val|test|predict)_next)"
-    r"|\W*(?:wait[_ ]for[_ ]batch|wait[_ ]for[_ ]data|load[_ ]batch|data[_ ]?load(?:ing|er)?|next[_ ]batch|get[_ ]batch"
-    r"|fetch[_ ]batch|batch[_ ]load(?:ing)?|get[_ ]next[_ ]batch)\W*$",
+    # As programs name it themselves, with the number of the batch (TorchRec) or without.
+    r"|\W*(?:wait[_ ]for[_ ](?:batch|data)|(?:get|fetch|fetching|load|loading|next)[_ ](?:batch|data)|get[_ ]next[_ ]batch"
+    r"|data[_ ]?load(?:ing|er)?|data[_ ]fetch(?:ing)?|batch[_ ]load(?:ing)?|next\(\w*(?:loader|iter)\w*\)"
+    r"|\w*data_?loader\.next)[\W\d_]*$",
     re.IGNORECASE,
 )
 _COMPILE = re.compile(

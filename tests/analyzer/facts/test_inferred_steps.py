@@ -40,7 +40,9 @@ def marked(name: str) -> TraceBuilder:
 @pytest.mark.parametrize(
     "name",
     [
-        "execute_context_{0}(64)_generation_1(2)", "gpu_model_runner: execute_model", "gpu_model_runner: forward",
+        "execute_context_{0}(64)_generation_1(2)", "execute_{0}_context_3(sq128sk256)_generation_2(sq1sk{0})",
+        "step[EXTEND bs={0} toks=107]", "scheduler.run_batch", "## forward {0} ##",
+        "gpu_model_runner: execute_model", "gpu_model_runner: forward",
         "[Executor] _forward_step {0}: 0 ctx reqs, 4 gen reqs", "run_batch", "engine_step", "## forward ##",
         "[pl][profile]run_training_batch", "[pl][profile][Strategy]SingleDeviceStrategy.training_step",
         "[pl][profile][Strategy]SingleDeviceStrategy.validation_step",
@@ -58,6 +60,17 @@ def test_a_request_that_was_not_marked_makes_the_one_before_longer() -> None:
     builder = marked("execute_context_{0}(64)_generation_1(2)")
     builder.events.remove(next(event for event in builder.events if str(event["name"]).startswith("execute_context_2")))
     assert facts(builder).steps.frame["dur_ns"].tolist() == [10_000_000, 20_000_000, 9_500_000 - 3_500_000]
+
+
+def test_requests_of_different_kinds_take_turns() -> None:
+    builder = TraceBuilder()
+    for number, length in enumerate(LENGTHS):
+        at = number * 10_000
+        builder.annotation("step[EXTEND bs=1 toks=107]" if number == 1 else f"step[DECODE bs={number}]", at, length)
+        builder.launch(at + 100, kernel_start=at + 200, kernel_dur=length - 500)
+    steps = facts(builder).steps
+    assert steps.source == "inferred:annotation step"
+    assert steps.frame["start_ns"].tolist() == [0, 10_000_000, 20_000_000, 30_000_000]
 
 
 def test_ranges_on_another_thread_at_the_same_time_are_not_counted_too() -> None:

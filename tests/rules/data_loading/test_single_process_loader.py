@@ -45,6 +45,13 @@ def test_fires_with_the_idle_time_as_bound() -> None:
     )
 
 
+def test_a_loader_that_can_be_resumed_is_a_loader() -> None:
+    builder = world()
+    for event in builder.events:
+        event["name"] = str(event["name"]).replace("#_Single", "#_StatefulSingle")
+    assert judged(RULE, builder).ns_per_step == 40_000_000
+
+
 @pytest.mark.parametrize(
     ("device", "load", "cores", "expected"),
     [

@@ -39,6 +39,13 @@ def test_of_the_first_wait_no_more_than_of_the_others() -> None:
     )
 
 
+def test_a_loader_that_can_be_resumed_has_workers_too() -> None:
+    builder = world()
+    for event in builder.events:
+        event["name"] = str(event["name"]).replace("#_Multi", "#_StatefulMulti")
+    assert judged(RULE, builder).ns_per_step == judged(RULE, world()).ns_per_step
+
+
 def test_states_what_a_batch_costs_where_the_workers_are_known() -> None:
     found = judged(RULE, world(advisor={"loader": {"num_workers": 2}, "usable_cores": 16}))
     assert "(2 workers)" in found.finding.why

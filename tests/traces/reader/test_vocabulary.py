@@ -6,6 +6,31 @@ from traces.reader.vocabulary import annotation_kind, is_range_among_ops
 
 
 @pytest.mark.parametrize(
+    ("name", "loads"),
+    [
+        ("enumerate(DataLoader)#_StatefulMultiProcessingDataLoaderIter.__next__", True),
+        ("## wait_for_batch 7 ##", True),
+        ("## next_batch ##", True),
+        ("data_loading", True),
+        ("load data", True),
+        ("get_data", True),
+        ("fetch_batch_3", True),
+        ("next(train_loader)", True),
+        ("train_dataloader.next", True),
+        ("[pl][profile][_TrainingEpochLoop].train_dataloader_next", True),
+        # Work on a batch that is there.
+        ("## copy_batch_to_gpu 3 ##", False),
+        ("data", False),
+        ("load_checkpoint", False),
+        ("get_data_loss", False),
+        ("next(model.parameters())", False),
+    ],
+)
+def test_ranges_around_loading_as_programs_name_them(name: str, loads: bool) -> None:
+    assert (annotation_kind(name) == "loader") is loads
+
+
+@pytest.mark.parametrize(
     ("name", "compiles"),
     [
         ("dynamo", True),
