@@ -19,6 +19,8 @@ _PROGRAMS = (
     (r"FEE|viztracer", "VizTracer", "`vizviewer`"),
 )
 
+# What `EventList.export_chrome_trace` calls the process of the host's side, in lower case.
+_WITHOUT_KINETO = "cpu functions"
 # The category of the span that kineto puts around every recording, an empty one too.
 _OWN_SPAN = "Trace"
 
@@ -57,6 +59,12 @@ def not_from_torch(name: str, columns: Columns) -> UnreadableTraceError:
             "that the profiler was not started in",
             fix="record with schedule(wait=..., warmup=..., active=..., repeat=1), export in on_trace_ready, and start the "
             "profiler in the thread that works",
+        )
+    if any(str(pid).lower() == _WITHOUT_KINETO for _, (pid, _), _ in columns.unknown):
+        return UnreadableTraceError(
+            f"{name} was written by torch.autograd.profiler without Kineto: it has neither launches nor kernels' own times",
+            where="processes called CPU functions and CUDA functions",
+            fix="record with torch.profiler.profile of torch 1.8.1 or newer, and export from that, not from its list of events",
         )
     words += columns.decoded_texts()
     hint = " ".join(words)

@@ -307,6 +307,15 @@ def test_chrome_traces_of_other_programs_are_named(tmp_path: Path, process: str,
     assert expected in refused(tmp_path, json.dumps({"traceEvents": events}).encode())
 
 
+def test_what_torch_writes_without_kineto_is_named(tmp_path: Path) -> None:
+    events = [
+        {"name": "mm", "ph": "X", "ts": 101.5, "dur": 134.5, "tid": 1, "pid": "CPU functions", "args": {}},
+        {"name": "mm", "ph": "s", "ts": 101.5, "tid": 1, "pid": "CPU functions", "id": 0, "cat": "cpu_to_cuda"},
+        {"name": "mm", "ph": "X", "ts": 102.9, "dur": 134.1, "tid": 0, "pid": "CUDA functions", "args": {}},
+    ]
+    assert "torch.autograd.profiler without Kineto" in refused(tmp_path, json.dumps(events).encode())
+
+
 def test_a_recording_that_was_cleared_before_the_export_is_torchs_own(tmp_path: Path) -> None:
     """What export_chrome_trace writes after a schedule's next cycle began: the profiler's span and instants, no more."""
     events = [
