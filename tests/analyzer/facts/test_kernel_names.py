@@ -109,7 +109,6 @@ def test_matrix_kernels(
         ("void flashinfer::BatchDecodeWithPagedKVCacheKernel<(flashinfer::PosEncodingMode)0, 2u>(p)", "attention"),
         ("_ZN5aiter32mla_dec_stage1_bf16_a16w16_subQ16_mqa16E", "attention"),
         ("void vllm::concat_and_cache_mla_kernel<__nv_bfloat16>(p)", "other"),
-        ("fused_moe_kernel", "gemm"),
         # FlashAttention 3 and XPU's: CUTLASS in the name, and yet no matrix product of the model.
         (
             "void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<flash::Mainloop<2>>>>(p)",
