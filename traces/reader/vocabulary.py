@@ -220,10 +220,11 @@ def copy_direction(name: str, category: str) -> str:
     if "memset" in lowered or "memset" in category.lower() or "fill" in lowered:
         return "memset"
     for pattern, direction in (
+        # Before what else the name says: both its ends are devices (`Memcpy PtoP (Device -> Device)`).
+        (r"ptop|peer|p2p", "PtoP"),
         (r"htod|host -> device|pageable -> device|pinned -> device|m2d|h2d", "HtoD"),
         (r"dtoh|device -> (?:host|pageable|pinned)|d2m|d2h", "DtoH"),
         (r"dtod|device -> device|d2d", "DtoD"),
-        (r"ptop|peer|p2p", "PtoP"),
         (r"htoh|h2h|m2m|m2h|h2m", "HtoH"),
     ):
         if re.search(pattern, lowered):

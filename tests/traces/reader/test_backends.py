@@ -56,9 +56,11 @@ def test_every_category_of_kineto_has_its_meaning(category: str, kind: Kind) -> 
         ("Memcpy M2H (MEMORY(Unknown) -> HOST)", "HtoH", "unknown"),
         ("Memcpy S2D (SHARED -> DEVICE)", "unknown", "unknown"),
         ("Memcpy HtoD (Pinned -> Device)", "HtoD", "pinned"),
+        ("Memcpy PtoP (Device -> Device)", "PtoP", "unknown"),
+        ("Memcpy DtoD (Device -> Device)", "DtoD", "unknown"),
     ],
 )
-def test_copies_of_xpu_state_direction_and_memory(name: str, direction: str, memory: str) -> None:
+def test_copies_state_direction_and_memory(name: str, direction: str, memory: str) -> None:
     assert (copy_direction(name, "gpu_memcpy"), copy_host_memory(name)) == (direction, memory)
 
 
