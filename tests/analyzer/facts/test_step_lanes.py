@@ -84,6 +84,17 @@ def test_nested_lanes_go_first_where_there_is_no_room():
         ("ampere_sgemm_128x64_nn", "ampere_sgemm_128x64_nn"),
         ("Memcpy HtoD (Pageable -> Device)", "Memcpy HtoD (Pageable -> Device)"),
         ("<lambda>", "<lambda>"),
+        # What a wrapper runs, not the wrapper.
+        (
+            "void cutlass::Kernel2<cutlass_80_tensorop_s16816gemm_f16_64x64_nn_align8>(Params)",
+            "cutlass_80_tensorop_s16816gemm_f16_64x64_nn_align8",
+        ),
+        ("void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cute::tuple<int>>>(p)", "GemmUniversal"),
+        ("void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<2>>>(p)", "FlashAttnFwdSm90"),
+        ("void ck_tile::kentry<ck_tile::gfx9_t, 2, ck_tile::FmhaFwdKernel<ck_tile::Pipeline>>(p)", "FmhaFwdKernel"),
+        ("void cutlass::Kernel<>(p)", "Kernel"),
+        ("std::enable_if<!(false), void>::type internal::gemvx::kernel<int, int, float>(p)", "gemvx::kernel"),
+        ("kernel", "kernel"),
         ("", ""),
     ],
 )
