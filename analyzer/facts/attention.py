@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _SOFTMAX = frozenset(("aten::_softmax",))
 _SOFTMAX_BACKWARD = frozenset(("aten::_softmax_backward_data",))
 _PRODUCTS = frozenset(("aten::bmm", "aten::baddbmm"))
+# What torch's own function runs where no fused kernel takes its inputs.
+_FALLBACK = frozenset(("aten::_scaled_dot_product_attention_math",))
 # Work that cannot stand between the two products of one attention.
 _BREAKS = frozenset(
     ("aten::mm", "aten::addmm", "aten::convolution", "aten::convolution_backward", "aten::_convolution")
@@ -28,12 +30,14 @@ class Attention(msgspec.Struct, frozen=True):
         softmax: Softmax kernels between two batched products, forward and backward; shape (kernels,).
         products: Kernels of those products; shape (kernels,).
         calls: How many attentions were written out, forward only.
+        fallbacks: How many of them torch's `scaled_dot_product_attention` wrote out itself.
         fused: Kernels of fused attention; shape (kernels,).
     """
 
     softmax: BoolArray
     products: BoolArray
     calls: int
+    fallbacks: int
     fused: BoolArray
 
 
@@ -48,12 +52,14 @@ def attention(facts: Facts) -> Attention:
     softmax, products = np.zeros(len(kinds), dtype=bool), np.zeros(len(kinds), dtype=bool)
     # Forward: one product on either side; backward: the gradients of two factors on either side.
     calls = _mark(tree.ops["thread"].to_numpy()[rows], kinds[rows], rows, (1, 1), softmax, products)
+    fallbacks = int((softmax & _inside(facts, tree.named(_FALLBACK.__contains__))).sum())
     _mark(tree.ops["thread"].to_numpy()[rows], kinds[rows], rows, (2, 2), softmax, products)
     at = found.frame["op"].to_numpy()
     return Attention(
         softmax=pick(_inside(facts, softmax), at) & found.is_family("softmax"),
         products=pick(_inside(facts, products), at) & found.is_family("gemm", "gemv"),
         calls=calls,
+        fallbacks=fallbacks,
         fused=found.is_family("attention"),
     )
 

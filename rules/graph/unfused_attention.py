@@ -11,7 +11,8 @@ writes it at all.
 ## How it is measured
 On each thread, the order of matrix ops and softmaxes: `aten::_softmax` directly between two of `aten::bmm` / `baddbmm`
 (backward: between two pairs). Measured as `|their softmax and product kernels| / |device busy|`. A classifier's softmax has no
-such neighbours. Silent where kernels of fused attention run.
+such neighbours. Inside `aten::_scaled_dot_product_attention_math` it is torch's own function that fell back. Silent where kernels
+of fused attention run.
 
 ## Example
 Slow:
@@ -28,7 +29,8 @@ output = torch.nn.functional.scaled_dot_product_attention(q, k, v)
 ```
 
 ## Fix
-1. `F.scaled_dot_product_attention(q, k, v, is_causal=...)`.
+1. `F.scaled_dot_product_attention(q, k, v, is_causal=...)`. Where it is called already and falls back to its written-out form:
+   `sdpa_kernel([...])` without that form says why no fused kernel takes the inputs.
 2. Hugging Face models: `from_pretrained(..., attn_implementation="sdpa")`.
 3. Masks that change the scores: `torch.nn.attention.flex_attention`.
 
@@ -91,19 +93,30 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             f"attention written out is {share(ratio)} of the busy time, below {share(limits['min_busy_ratio'])}"
         )
         return
+    fell_back = 2 * found.fallbacks > found.calls
     softmax_ns, products_ns = kernels.time_ns(found.softmax), kernels.time_ns(found.products)
     yield Finding(
         why=f"{share(ratio)} of the GPU's busy time is attention written out: softmax {share(kernels.busy_ratio(found.softmax))}, "
-        f"its products {share(kernels.busy_ratio(found.products))}.",
+        f"its products {share(kernels.busy_ratio(found.products))}."
+        + (" `scaled_dot_product_attention` is called, and no fused kernel takes its inputs." if fell_back else ""),
         saving=kernel_saving(
             facts, softmax_ns + _PRODUCT_RATIO * products_ns, "the softmax kernels and half of the products around them"
         ),
-        fix=_fix(),
+        fix=(_ASK_WHY,) if fell_back else _fix(),
         verify="Record again: kernels named `flash_fwd`, `fmha` or `attn_fwd`, and no softmax kernel of that size.",
         steps_seen=steps_with(facts, rows),
         evidence=(kernel_table(facts, rows, "longest kernels of attention"),),
         caveats=("Some masks, head sizes and 32-bit inputs keep the fused kernels from being chosen.",),
     )
+
+
+_ASK_WHY = Advice(
+    "python",
+    "from torch.nn.attention import SDPBackend, sdpa_kernel\n\n"
+    "with sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION]):\n"
+    "    model(batch)   # fails, and warns of what each kernel objects to",
+    "Usual reasons: 32-bit or mixed inputs (autocast), a mask that needs a gradient, is_causal beside attn_mask, an odd head size.",
+)
 
 
 def _fix() -> tuple[Advice, ...]:

@@ -55,6 +55,16 @@ def test_a_classifiers_softmax_is_no_attention() -> None:
     assert run(RULE, world(ops)).state is State.NOT_APPLICABLE
 
 
+@pytest.mark.parametrize(("calls", "asks"), [(3, True), (2, True), (1, False), (0, False)])
+def test_a_function_that_fell_back_is_asked_why(calls: int, asks: bool) -> None:
+    builder = world()
+    for number in range(calls):
+        builder.op("aten::_scaled_dot_product_attention_math", number * 100_000, 500)
+    finding = judged(RULE, builder).finding
+    assert ("no fused kernel takes its inputs" in finding.why) is asks
+    assert ("sdpa_kernel" in finding.fix[0].code) is asks
+
+
 def test_quiet_where_fused_attention_runs() -> None:
     name = "void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4>>(p)"
     assert run(RULE, world((("aten::_flash_attention_forward", name), *ATTENTION))).state is State.CLEAR
