@@ -14,7 +14,8 @@ lost half of its kernels is left out where another lost next to none. Graph laun
 the graph's other replays: the step is left out; where none is whole, from 10 % missing kernels no advice. Events of
 categories that advisor does not know, on threads that hold nothing else, may be the work of a device: where at least 20, and
 at least 10 % as many as there are ops, there is no advice; beside device work that is known, caution. And which kinds of
-events exist at all.
+events exist at all: ops and memory that only a device has (`aten::_mps_convolution`, `aten::cudnn_convolution`), or calls of a
+runtime, without any work of a device.
 
 ## Example
 Misleading:
@@ -40,6 +41,7 @@ with profile(
 1. Record CPU and CUDA activity together.
 2. `repeat=1` and export in `on_trace_ready`: after the loop the next cycle has already cleared the events.
 3. No second profiler (Nsight, DCGM) beside it; allow access to CUPTI.
+4. Devices whose work torch.profiler does not record, such as Apple's: their maker's profiler beside it.
 
 ## Expected gain
 None: it makes figures right.
