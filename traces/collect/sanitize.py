@@ -43,7 +43,13 @@ class CleanTrace(msgspec.Struct, frozen=True):
     steps: int
 
 
-def clean_trace(content: bytes, advisor: dict[str, Any], project: Path, whole_steps: int | None = None) -> CleanTrace:
+def clean_trace(
+    content: bytes,
+    advisor: dict[str, Any],
+    project: Path,
+    whole_steps: int | None = None,
+    first_step: int | None = None,
+) -> CleanTrace:
     """Rewrite an exported trace with what may be shared, and `advisor` as its metadata.
 
     Events are kept byte for byte (a decimal time stamp read as a float may lose digits) but for the
@@ -54,6 +60,8 @@ def clean_trace(content: bytes, advisor: dict[str, Any], project: Path, whole_st
         advisor: the metadata document.
         project: folder that paths become relative to.
         whole_steps: how many steps were recorded to their end: the mark of one that was cut short is left out. None for all.
+        first_step: the number our own marks of steps count from: others are left out, and ours then count from 0. None where
+            all marks stay as they are.
 
     Raises:
         msgspec.DecodeError: `content` is not a trace in JSON.
@@ -62,6 +70,8 @@ def clean_trace(content: bytes, advisor: dict[str, Any], project: Path, whole_st
     cleaner = PathCleaner(project)
     events = [_clean_event(raw, cleaner) for raw in _decode_events(document.pop("traceEvents"))]
     names = msgspec.json.decode(msgspec.json.encode(events), type=list[_Event])
+    if first_step is not None:
+        events, names = _own_marks(events, names, first_step)
     torn = _torn(names, whole_steps) if whole_steps is not None else frozenset()
     if torn:
         events = [raw for raw, event in zip(events, names, strict=True) if event.name not in torn]
@@ -76,9 +86,32 @@ def clean_trace(content: bytes, advisor: dict[str, Any], project: Path, whole_st
     return CleanTrace(msgspec.json.encode(kept), len(events), sum(name not in torn for name in marks))
 
 
+def _number(event: _Event) -> int | None:
+    """The number of the step that an event marks; None for any other event."""
+    return int(event.name[len(_MARK) :]) if _IS_MARK.fullmatch(event.name) else None
+
+
+def _own_marks(
+    events: list[msgspec.Raw], names: list[_Event], first_step: int
+) -> tuple[list[msgspec.Raw], list[_Event]]:
+    """The events without the marks of a profiler that the script itself steps, and with ours counted from 0."""
+    kept_events, kept_names = [], []
+    for raw, event in zip(events, names, strict=True):
+        number = _number(event)
+        if number is not None:
+            if number < first_step:
+                continue
+            event.name = f"{_MARK}{number - first_step}"
+            mark = msgspec.json.decode(raw, type=_Document)
+            raw = msgspec.Raw(msgspec.json.encode(mark | {"name": event.name}))
+        kept_events.append(raw)
+        kept_names.append(event)
+    return kept_events, kept_names
+
+
 def _torn(names: list[_Event], whole_steps: int) -> frozenset[str]:
     """Names of the marks after so many steps: of what began when the loop, or the recording, was ended in its middle."""
-    numbers = {int(event.name[len(_MARK) :]) for event in names if _IS_MARK.fullmatch(event.name)}
+    numbers = {number for number in map(_number, names) if number is not None}
     return frozenset(f"{_MARK}{number}" for number in sorted(numbers)[whole_steps:])
 
 

@@ -152,7 +152,9 @@ class _Run:
                 continue
             recording = self.write(status)
             self.taken[key] = recording
-            again = recording is not None and recording.verdict.again
+            # One rank alone would record other steps than the rest, which nobody can compare: only where nothing is lost by it.
+            alone = status["world_size"] == 1
+            again = recording is not None and recording.verdict.again and (alone or not recording.verdict.usable)
             (self.folder / f"verdict-{status['pid']}.json").write_text("again" if again else "good")
 
     def write(self, status: dict[str, Any]) -> Recording | None:
@@ -164,23 +166,29 @@ class _Run:
             advisor["where"] = where_table(self.folder / f"evidence-{status['pid']}.json", self.roots())
         try:
             raw = (self.folder / status["recorded"]).read_bytes()
-            clean = clean_trace(raw, advisor, Path.cwd(), status["recorded_steps"])
+            clean = clean_trace(raw, advisor, Path.cwd(), status["recorded_steps"], status["first_step"])
         except (OSError, msgspec.DecodeError) as error:
             self.broken = (
                 f"the profiler left no whole trace ({error}): the disk may be full, or a limit on file sizes be set"
             )
             return None
         path = self.name(status)
+        earlier = next((one for one in self.taken.values() if one is not None and one.path == path), None)
+        # A second look may be poorer than the first, or cut short: it takes the name only once that is known.
+        first = path if earlier is None else self.folder / path.name
         try:
-            size = write_atomically(path, clean.content)
+            size = write_atomically(first, clean.content)
+            timing = status["advisor"]
+            recording = Recording(
+                path, clean.events, clean.steps, size, status["source"],
+                timing["profiled_step_ns"], timing["unprofiled_step_ns"], self.judge(first),
+            )  # fmt: skip
+            if earlier is not None and earlier.worth <= recording.worth:
+                write_atomically(path, clean.content)
         except UsageError as error:  # the script is still running, and goes on
             self.broken, self.fix = error.what, error.fix or ""
             return None
-        timing = status["advisor"]
-        return Recording(
-            path, clean.events, clean.steps, size, status["source"],
-            timing["profiled_step_ns"], timing["unprofiled_step_ns"], self.judge(path),
-        )  # fmt: skip
+        return recording
 
     def roots(self) -> tuple[Path, ...]:
         """Folders of the user's own code."""
@@ -198,11 +206,11 @@ class _Run:
 
     def result(self, returncode: int) -> ScriptResult:
         """Everything, now that the script is over."""
-        latest: dict[Path, Recording] = {}
+        kept: dict[Path, Recording] = {}
         for recording in self.taken.values():
-            if recording is not None:
-                latest[recording.path] = recording
-        recordings = _with_steps(list(latest.values()))
+            if recording is not None and (recording.path not in kept or kept[recording.path].worth <= recording.worth):
+                kept[recording.path] = recording
+        recordings = _with_steps(list(kept.values()))
         result = ScriptResult(returncode if returncode >= 0 else 128 - returncode, recordings)
         if not recordings:
             result.problem, result.fix = self.explain(result.status)

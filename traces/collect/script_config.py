@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+# Where steps are found, the best last.
+_SOURCES = ("time", "loader", "optimizer")
+
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptConfig:
@@ -84,6 +87,11 @@ class Recording:
     profiled_step_ns: int | None
     unprofiled_step_ns: int | None
     verdict: Verdict
+
+    @property
+    def worth(self) -> tuple[int, bool, bool, int]:
+        """What makes one of two recordings the better one: where its steps come from, its grade, and how many they are."""
+        return _SOURCES.index(self.source), self.verdict.usable, not self.verdict.again, self.steps
 
 
 @dataclass

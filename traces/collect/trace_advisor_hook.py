@@ -14,10 +14,12 @@ import contextlib
 import functools
 import gc
 import importlib.abc
+import importlib.machinery
 import importlib.util
 import json
 import os
 import platform
+import re
 import runpy
 import signal
 import statistics
@@ -36,6 +38,8 @@ PREFERENCE = {"time": 0, "loader": 1, "optimizer": 2}
 BATCHES_WITHOUT_OPTIMIZER = 32
 SETTLE_STEPS = 8
 START_S = 60.0
+# Our marks of steps count from here on: a profiler of the script's own marks steps, too, even when it no longer records.
+FIRST_STEP = 1_000_000_000
 
 
 class StopScript(SystemExit):
@@ -66,6 +70,9 @@ class Watcher:
         self.loader: Any = None
         self.optimizer: Any = None
         self.iterator: Any = None
+        self.drawn = 0
+        self.done = 0
+        self.early = 0
         self.batch_bytes = 0
         self.reset()
 
@@ -82,7 +89,7 @@ class Watcher:
         self.recorded = ""
         self.complete = False
         self.before: dict[str, Any] = {}
-        self.without_core: tuple[int, int] | None = None
+        self.without_core: tuple[int, int, int] | None = None
         self.core_wait_ratio: float | None = None
         self.details: dict[str, Any] = {}
         self.last = time.perf_counter_ns()
@@ -103,7 +110,10 @@ class Watcher:
             return
         self.counts["loader"] += 1
         self.batches += 1
-        self.iterator, self.loader = iterator, getattr(iterator, "_trace_advisor_loader", None)
+        if iterator is not self.iterator:
+            self.iterator, self.loader = iterator, getattr(iterator, "_trace_advisor_loader", None)
+            self.drawn = self.done = 0
+        self.drawn += 1
         patience = BATCHES_WITHOUT_OPTIMIZER if sys.modules["torch"].is_grad_enabled() else self.skip
         if self.source == "loader" or (not self.lead and self.counts["loader"] > patience):
             self.boundary("loader")
@@ -115,11 +125,13 @@ class Watcher:
                 return
             self.abandon()
             self.source, self.thread = source, threading.get_ident()
+            self.early = self.drawn - 1 if source == "loader" else 0
             self.reset()
         if threading.get_ident() != self.thread:
             return
         duration = time.perf_counter_ns() - self.last
         self.number += 1
+        self.done += 1
         try:
             getattr(self, "in_" + self.phase)(duration)
         except FAILURES as error:
@@ -152,17 +164,17 @@ class Watcher:
         return self.skip
 
     def epoch(self) -> int:
-        """Steps of an epoch, by what the loader says; fails where it says nothing."""
-        if self.source == "loader":
-            return len(self.loader)
-        return int(len(self.loader) * max(1, self.number) // max(1, self.batches))
+        """Steps of an epoch, by what the loader says; fails where it says nothing.
+
+        Only the batches of the iterator in use count: what was drawn before it was another epoch, or another loop.
+        """
+        of_a_step = 1 if self.source == "loader" else max(1, self.drawn // max(1, self.done))
+        return int(len(self.loader) // of_a_step)
 
     def room(self) -> int:
         """Steps to record at most: where no second epoch was seen yet, a third of those that are left, to have some to time."""
         with contextlib.suppress(*FAILURES):
-            # Before batches were taken for steps some went by uncounted.
-            done = self.batches if self.source == "loader" else self.number
-            left = self.epoch() - done - self.settings["warmup"] - SETTLE_STEPS
+            left = self.epoch() - self.early - self.number - self.settings["warmup"] - SETTLE_STEPS
             if left > 0:
                 return int(max(self.settings["least"], min(self.settings["most"], left // 3)))
         return int(self.settings["most"])
@@ -189,7 +201,9 @@ class Watcher:
             if module is not None and module.is_initialized() and hasattr(kinds, name.upper()):
                 activities.append(getattr(kinds, name.upper()))
         action = torch.profiler.ProfilerAction
-        schedule = None if warmup is None else lambda step: action.WARMUP if step < warmup else action.RECORD
+        schedule = None
+        if warmup is not None:
+            schedule = lambda step: action.WARMUP if max(step - FIRST_STEP, 0) < warmup else action.RECORD  # noqa: E731
         self.profiler = torch.profiler.profile(
             activities=activities,
             schedule=schedule,
@@ -197,20 +211,27 @@ class Watcher:
             record_shapes=shapes,
             with_stack=stacks,
         )
+        self.profiler.step_num = FIRST_STEP
         with without_torchs_warning():
             self.profiler.start()
         self.collections.start()
+        self.without_core = _without_core()
+
+    def stop_profiler(self) -> None:
+        """Turn it off, which writes what it recorded, and note what else is known of these steps."""
+        self.core_wait_ratio = _share_waited(self.without_core, _without_core())
+        self.details = self.describe()
+        self.collections.stop()
+        self.profiler.stop()
+        self.profiler = None
 
     def in_profile(self, duration: int) -> None:
         """The profiler is on: warming up, then recording."""
         if self.number > self.settings["warmup"]:
             self.profiled.append(duration)
         if self.profiled and self.full():
-            self.core_wait_ratio = _share_waited(self.without_core, _without_core())
-            self.details = self.describe()
-            self.collections.stop()
-            self.profiler.stop()  # not `step`: that would begin the mark of one more step
-            self.profiler, self.phase, self.number = None, "settle", 0
+            self.stop_profiler()  # not `step`: that would begin the mark of one more step
+            self.phase, self.number = "settle", 0
             self.tell()
             return
         self.profiler.step()
@@ -288,8 +309,7 @@ class Watcher:
         self.collections.stop()
         with contextlib.suppress(*FAILURES):
             if self.profiler is not None and (self.phase == "window" or (self.phase == "profile" and self.profiled)):
-                self.details = self.describe()
-                self.profiler.stop()
+                self.stop_profiler()
             elif self.profiler is not None:
                 self.abandon()
             self.end_timing()
@@ -330,6 +350,7 @@ class Watcher:
             "pid": self.pid, "rank": rank, "world_size": world, "source": self.source, "problem": self.problem,
             "counts": self.counts, "recorded": self.recorded, "recorded_steps": len(self.profiled), "complete": self.complete,
             "evidence": os.path.exists(self.path("evidence")), "torch": "torch" in sys.modules, "retries": self.retries,
+            "first_step": None if self.source == "time" else FIRST_STEP,
             "advisor": self.details | {
                 "profiled_step_ns": _middle(self.profiled),
                 "unprofiled_step_ns": usual_step(self.timed, self.behind),
@@ -397,15 +418,18 @@ def _middle(times: list[int]) -> int | None:
     return round(statistics.median(times)) if times else None
 
 
-def _without_core() -> tuple[int, int] | None:
-    """How long this thread was ready to run and had no core, and the time, in ns; None where the system does not tell."""
+def _without_core() -> tuple[int, int, int] | None:
+    """How long this thread was ready to run and had no core, the time, both in ns, and which thread it is.
+
+    None where the system does not tell.
+    """
     with contextlib.suppress(*FAILURES, IndexError), open("/proc/thread-self/schedstat") as file:
-        return int(file.read().split()[1]), time.perf_counter_ns()
+        return int(file.read().split()[1]), time.perf_counter_ns(), threading.get_ident()
     return None
 
 
-def _share_waited(before: tuple[int, int] | None, after: tuple[int, int] | None) -> float | None:
-    if before is None or after is None:
+def _share_waited(before: tuple[int, int, int] | None, after: tuple[int, int, int] | None) -> float | None:
+    if before is None or after is None or before[2] != after[2]:
         return None
     return round(min(1.0, (after[0] - before[0]) / max(after[1] - before[1], 1)), 4)
 
@@ -504,11 +528,15 @@ class CollectionMarks:
 def without_torchs_warning() -> Iterator[None]:
     """Torch 2.11 warns of each profiler that it clears events: noise, and where warnings are errors a profiler half started.
 
-    Asking it to keep them (`acc_events`) is no way out: it then works through all events, for seconds.
+    Asking it to keep them (`acc_events`) is no way out: it then works through all events, for seconds. Neither is
+    `catch_warnings`: after that, Python shows again every warning it has shown once.
     """
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=r"(?:Warning: )?Profiler clears events")
+    quiet: Any = ("ignore", re.compile(r"(?:Warning: )?Profiler clears events"), Warning, None, 0)
+    warnings.filters.insert(0, quiet)  # type: ignore[attr-defined]
+    try:
         yield
+    finally:
+        warnings.filters.remove(quiet)  # type: ignore[attr-defined]
 
 
 def usual_step(times: list[int], behind: int) -> int | None:
@@ -699,9 +727,7 @@ def wrap(watcher: Watcher) -> None:
     iterator = importlib.import_module("torch.utils.data.dataloader")._BaseDataLoaderIter
     profiler = importlib.import_module("torch.autograd.profiler").profile
     importlib.import_module("torch.profiler")
-    profile_step, start, draw, prepare = (
-        optimizer.profile_hook_step, iterator.__init__, iterator.__next__, profiler._prepare_trace
-    )  # fmt: skip
+    profile_step, draw, prepare = optimizer.profile_hook_step, iterator.__next__, profiler._prepare_trace
 
     def profile_hook_step(function: Any) -> Any:
         wrapped = profile_step(function)
@@ -714,9 +740,11 @@ def wrap(watcher: Watcher) -> None:
 
         return step
 
-    def __init__(self: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
+    def __new__(cls: Any, loader: Any = None, *_: Any, **__: Any) -> Any:
+        # Not around `__init__`: what that warns of would point at this file.
+        self = object.__new__(cls)
         self._trace_advisor_loader = loader
-        start(self, loader, *args, **kwargs)
+        return self
 
     def __next__(self: Any) -> Any:
         watcher.before_batch(self)
@@ -733,7 +761,7 @@ def wrap(watcher: Watcher) -> None:
         prepare(self)
 
     optimizer.profile_hook_step = staticmethod(profile_hook_step)
-    iterator.__init__, iterator.__next__, profiler._prepare_trace = __init__, __next__, _prepare_trace
+    iterator.__new__, iterator.__next__, profiler._prepare_trace = __new__, __next__, _prepare_trace
     if threading.current_thread() is threading.main_thread():
         _by_time(watcher)
 
@@ -752,10 +780,8 @@ def _by_time(watcher: Watcher) -> None:
     def toggle(*_: Any) -> None:
         with contextlib.suppress(*FAILURES):
             if watcher.phase == "window":
-                watcher.details = watcher.describe()
-                watcher.collections.stop()
-                watcher.profiler.stop()
-                watcher.profiler, watcher.phase = None, "done"
+                watcher.stop_profiler()
+                watcher.phase = "done"
                 watcher.tell()
             elif not watcher.source and not sys.modules["torch"].autograd._profiler_enabled():
                 watcher.source = "time"
@@ -857,9 +883,12 @@ def run(words: list[str]) -> None:
         if as_module:
             runpy._run_module_as_main(target)  # type: ignore[attr-defined]
         else:
-            main.__file__, main.__spec__ = os.path.abspath(target), None
-            with open(target, "rb") as file:
-                code = compile(file.read(), target, "exec")
+            # Python names it so, in tracebacks as well: absolute, or a script that changes its folder would lose its lines.
+            path = os.path.join(os.getcwd(), target)
+            main.__file__, main.__spec__, main.__doc__ = path, None, None
+            main.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
+            with open(path, "rb") as file:
+                code = compile(file.read(), path, "exec")
             exec(code, vars(main))
     finally:
         watcher.end()

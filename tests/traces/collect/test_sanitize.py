@@ -43,6 +43,18 @@ def test_the_mark_of_a_step_that_was_cut_short_is_dropped() -> None:
     assert clean_trace(content, {}, PROJECT).events == 5
 
 
+def test_marks_of_another_profiler_are_dropped_and_ours_count_from_zero() -> None:
+    names = ["ProfilerStep#3", "ProfilerStep#103", "aten::mm", "ProfilerStep#104", "ProfilerStep#105"]
+    content = msgspec.json.encode(
+        {"traceEvents": [{"name": name, "cat": "user_annotation", "ts": 1} for name in names]}
+    )
+    own = clean_trace(content, {}, PROJECT, whole_steps=2, first_step=100)
+    assert msgspec.json.decode(own.content)["traceEvents"] == [
+        {"name": name, "cat": "user_annotation", "ts": 1} for name in ("ProfilerStep#3", "aten::mm", "ProfilerStep#4")
+    ]
+    assert (own.events, own.steps) == (3, 2)
+
+
 def test_a_version_that_is_no_plain_value_is_dropped() -> None:
     assert "my_version" not in _clean({"my_version": {"path": "secret"}})
 

@@ -111,6 +111,8 @@ def test_ctrl_c_writes_what_was_recorded(tmp_path: Path, capfd: pytest.CaptureFi
     (recording,) = result.recordings
     assert 1 <= recording.steps < 6
     assert "KeyboardInterrupt" in capfd.readouterr().err
+    ratio = _trace(recording.path)[1]["core_wait_ratio"]
+    assert ratio is not None or not Path("/proc/thread-self/schedstat").exists()
 
 
 def test_what_is_recorded_is_written_before_the_script_leaves_by_itself(tmp_path: Path) -> None:
@@ -221,6 +223,10 @@ def test_nothing_to_record_is_told(tmp_path: Path, script: str, problem: str) ->
 def test_another_profiler_goes_first(tmp_path: Path) -> None:
     result = _collect(tmp_path, "profiles_late.py")
     assert (result.status, result.recordings[0].steps) == (0, 22)  # after the other, to the script's end
+    names = _trace(result.recordings[0].path)[0]
+    assert [name for name in names if name.startswith("ProfilerStep#")] == [
+        f"ProfilerStep#{number}" for number in range(3, 25)
+    ]
 
 
 @pytest.mark.parametrize("how", ["fork", pytest.param("spawn", marks=pytest.mark.scripts)])

@@ -33,6 +33,15 @@ def test_marked_steps(tmp_path: Path, wait: int) -> None:
     assert recorder.recorded == 3
 
 
+def test_what_was_warned_of_once_is_not_shown_again(recwarn: pytest.WarningsRecorder) -> None:
+    warnings.simplefilter("default")
+    for _ in range(3):
+        warnings.warn("of the script", stacklevel=1)
+        with hook.without_torchs_warning():
+            pass
+    assert [str(warning.message) for warning in recwarn] == ["of the script"]
+
+
 def test_a_script(tmp_path: Path) -> None:
     watcher = hook.Watcher({"wait": 1, "folder": str(tmp_path)})
     watcher.start_profiler(1, False, False)
