@@ -152,7 +152,7 @@ def judge(path: Path) -> Verdict:
     except UnreadableTraceError as error:
         return Verdict(usable=False, message=str(error), again=True)
     usable = trust.verdict != "unusable"
-    return Verdict(usable, _first_reason(trust), again=not usable or "PG002" in trust.codes)
+    return Verdict(usable, _first_reason(trust), again=not usable or any(one.passes for one in trust.symptoms))
 
 
 def _first_reason(trust: TrustGrade) -> str:

@@ -33,7 +33,8 @@ prof = profile(schedule=schedule(wait=5, warmup=2, active=6, repeat=1))
 None: without the profiler the program never was that slow.
 
 ## When it is wrong
-On a device-bound program the slower host hides behind the device and the figures hold.
+On a device-bound program the slower host hides behind the device and the figures hold. Where other programs had the cores
+while the steps were recorded, the slowdown may be theirs; the finding says so.
 
 ## Thresholds
 None to set: 20 events a millisecond and 1.3 times, the limits of `analyzer/facts/health/instrumentation.py`.

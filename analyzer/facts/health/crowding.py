@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from analyzer.facts import Facts
 
 # From here on it could be all of what the rules on host time take for a cause (PY001 and DL001 fire from 5 % of the step).
-_CROWDED_RATIO = 0.05
+CROWDED_RATIO = 0.05
 
 
 def check(facts: Facts) -> Iterator[Symptom]:
     """A training thread without a core, where the collector asked the system."""
     ratio = facts.collected.core_wait_ratio
-    if ratio is None or ratio < _CROWDED_RATIO:
+    if ratio is None or ratio < CROWDED_RATIO:
         return
     steps = f"For {share(ratio)} of the recorded steps the training thread was ready to run and had no core"
-    if facts.input_wait.multi_process:
+    if facts.input_wait.multi_process and not _only_while_recorded(facts):
         # Workers that compete with training are the program's own doing, and DL007 and DL008 say so.
         yield Symptom(
             None,
@@ -39,4 +39,11 @@ def check(facts: Facts) -> Iterator[Symptom]:
         "record on a quiet machine",
         1,
         ratio,
+        passes=True,
     )
+
+
+def _only_while_recorded(facts: Facts) -> bool:
+    """Whether steps waited for a core longer than a whole step takes without the profiler: workers would slow that one, too."""
+    unprofiled = facts.collected.unprofiled_step_ns
+    return unprofiled is not None and facts.per_step(facts.without_core_ns) > unprofiled

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from analyzer.facts.health.crowding import CROWDED_RATIO
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.units import share
 from traces.trace import Capability
@@ -57,8 +58,13 @@ def check(facts: Facts) -> Iterator[Symptom]:
 def _slower(facts: Facts, slowdown: float, unprofiled_ns: int, *, optional: bool) -> Symptom:
     """A measured slowdown; it is the profiler's only as far as the thread had a core."""
     text = f"A profiled step takes {slowdown:.1f} times as long as one without the profiler"
+    lacked = facts.ratio(facts.without_core_ns)
     if facts.window_ns - facts.without_core_ns <= _SLOWDOWN * unprofiled_ns * facts.used_steps:
-        lacked = share(facts.ratio(facts.without_core_ns))
-        text += f"; the thread had no core for {lacked} of it, enough to explain that without the profiler"
+        text += f"; the thread had no core for {share(lacked)} of it, enough to explain that without the profiler"
+    elif lacked >= CROWDED_RATIO:
+        # What the threads of an op wait for each other, as one has no core, is not in that share: they spin.
+        text += (
+            f", but the thread had no core for {share(lacked)} of it: how much of that is the profiler's cannot be told"
+        )
     less = "record without stacks, shapes and memory; of this trace " if optional else ""
     return Symptom("PG004", Gravity.NOTE, f"{text}.", f"{less}read the shares, not the milliseconds", 1)

@@ -25,6 +25,7 @@ class Symptom(msgspec.Struct, frozen=True):
         fix: How to record better next time; None where nothing need be done.
         count: Events, calls or steps concerned.
         ratio: Share of the window concerned, where that is a time; else None.
+        passes: Whether other steps of the same run may well be without it.
     """
 
     code: str | None
@@ -33,3 +34,4 @@ class Symptom(msgspec.Struct, frozen=True):
     fix: str | None
     count: int
     ratio: float | None = None
+    passes: bool = False

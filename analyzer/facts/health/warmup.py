@@ -84,4 +84,5 @@ def check(facts: Facts) -> Iterator[Symptom]:
             "record later: schedule(wait=5, warmup=2, active=6, repeat=1)",
             number,
             ratio,
+            passes=True,
         )

@@ -252,16 +252,6 @@ def test_a_script_that_cannot_be_recorded(capsys, monkeypatch, arguments, code, 
     assert message in capsys.readouterr().err
 
 
-def test_what_was_written_is_read_back_and_graded(tmp_path):
-    from analyzer.cli.collect import judge
-
-    broken = tmp_path / "t.json"
-    broken.write_text("{}")
-    verdict = judge(broken)
-    assert (verdict.usable, verdict.again) == (False, True)
-    assert verdict.message
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_full_disk_behind_stdout_is_no_bug_of_ours():
     code = "from analyzer.cli.main import program; import sys; sys.argv[1:] = ['rules']; program()"

@@ -57,6 +57,14 @@ def test_workers_may_be_what_has_the_cores() -> None:
     assert "30 % of the recorded steps" in symptom.message
 
 
+@pytest.mark.parametrize(("unprofiled_ns", "gravity"), [(310_000, Gravity.NOTE), (290_000, Gravity.CAUTION)])
+def test_workers_do_not_take_longer_than_a_step_without_the_profiler(unprofiled_ns: int, gravity: Gravity) -> None:
+    # 0.3 ms of each step without a core: workers would have slowed the steps that were timed, too.
+    builder = sound(advisor={"core_wait_ratio": 0.3, "unprofiled_step_ns": unprofiled_ns}).loader(0, 5, workers=8)
+    symptom = found(builder)[None]
+    assert (symptom.gravity, symptom.passes) == (gravity, gravity is Gravity.CAUTION)
+
+
 # Clocks and durations of which nothing can be made
 
 

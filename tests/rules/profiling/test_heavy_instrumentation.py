@@ -52,6 +52,11 @@ def test_says_where_a_busy_machine_explains_the_slowdown(lacked: float, explaine
     assert ("enough to explain" in judged(RULE, timed(5_000_000, lacked)).finding.why) is explained
 
 
+@pytest.mark.parametrize(("lacked", "open_"), [(0.04, False), (0.06, True)])
+def test_blames_the_profiler_only_where_the_thread_had_its_core(lacked: float, open_: bool) -> None:
+    assert ("cannot be told" in judged(RULE, timed(5_000_000, lacked)).finding.why) is open_
+
+
 def test_time_and_process_numbers_do_not_matter() -> None:
     plain, other = judged(RULE, stacked(700)), judged(RULE, renamed(shifted(stacked(700), 1e15), 1_000))
     assert (other.identity, other.finding.why) == (plain.identity, plain.finding.why)

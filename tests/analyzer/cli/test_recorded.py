@@ -1,0 +1,41 @@
+"""What `advisor collect` says of a file it wrote, and whether it looks a second time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analyzer.cli.collect import judge
+from analyzer.cli.main import main
+from builders import TraceBuilder
+
+
+def test_what_was_written_is_read_back_and_graded(tmp_path):
+    broken = tmp_path / "t.json"
+    broken.write_text("{}")
+    verdict = judge(broken)
+    assert (verdict.usable, verdict.again) == (False, True)
+    assert verdict.message
+
+
+@pytest.mark.parametrize(("lacked", "again"), [(0.3, True), (0.01, False)])
+def test_a_moment_in_which_others_had_the_cores_is_looked_at_again(tmp_path, lacked, again):
+    builder = TraceBuilder(None, advisor={"core_wait_ratio": lacked})
+    for number in range(6):
+        builder.step(number, number * 1_000, 1_000).op("aten::linear", number * 1_000, 900)
+    verdict = judge(builder.write(tmp_path / "t.json"))
+    assert (verdict.usable, verdict.again) == (True, again)
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "hint"),
+    [("t.json", 20_000_000, True), ("t.json", 19_999_999, False), ("t.json.gz", 20_000_000, False)],
+)
+def test_a_large_file_may_be_compressed(capsys, monkeypatch, name, size, hint):
+    from traces.collect.script import Recording, ScriptResult, Verdict
+
+    made = Recording(Path(name), 9, 6, size, "optimizer", None, None, Verdict(usable=True))
+    monkeypatch.setattr("traces.collect.script.collect_script", lambda config, judge: ScriptResult(recordings=[made]))
+    assert main(["collect", "train.py"]) == 0
+    assert ("note: -o t.json.gz writes it compressed" in capsys.readouterr().err) is hint
