@@ -26,6 +26,8 @@ _TYPES: dict[str, Any] = {
 _NAMES = {"output": ("-o", "--output")}
 # What means the same for a script; the other options shape the reference loop.
 _SHARED = ("output", "wait", "warmup", "active", "stacks", "shapes")
+# A file from this size on is awkward to send, or to keep for each run.
+_LARGE_BYTES = 20_000_000
 _FOR_SCRIPTS = {"module": "-m", "python": "--python", "stop": "--stop", "evidence": "--evidence"}
 
 
@@ -65,6 +67,9 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **options: Any) -> No
 
     With SCRIPT (or -m MODULE): runs it unchanged in a process of its own, finds its steps from the optimizer, else from the
     DataLoader, skips the warm-up (--wait is then 10 by default), records and lets it go on. Its exit status is kept.
+
+    Several processes: `advisor collect -m torch.distributed.run -- --nproc-per-node 2 train.py`, where torchrun would start
+    them, writes a file for each rank.
     """
     extras = {name: options.pop(name) for name in _FOR_SCRIPTS}
     given = [name for name in options if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE]
@@ -124,9 +129,12 @@ def _collect_script(config: ScriptConfig) -> int:
 def _tell(recording: Recording) -> None:
     """Say what was written, and how far to trust it; on stderr, stdout belongs to the script."""
     click.echo("advisor: " + summary(recording.path, recording.events, recording.steps, recording.bytes), err=True)
-    if recording.source != "optimizer":
-        how = "the DataLoader's batches" if recording.source == "loader" else "the clock: no step was seen"
-        click.echo(f"advisor: note: no optimizer stepped, steps are taken from {how}", err=True)
+    if recording.path.suffix != ".gz" and recording.bytes >= _LARGE_BYTES:
+        click.echo(f"advisor: note: -o {recording.path.name}.gz writes it compressed: about a tenth of that", err=True)
+    if recording.source == "loader":
+        click.echo("advisor: note: no optimizer stepped, steps are taken from the DataLoader's batches", err=True)
+    elif recording.source == "time":
+        click.echo("advisor: note: no optimizer stepped and no DataLoader gave batches: no step is marked", err=True)
     with_, without = recording.profiled_step_ns, recording.unprofiled_step_ns
     if with_ and without:
         times = f"{with_ / 1e6:.2f} ms with the profiler, {without / 1e6:.2f} ms without"

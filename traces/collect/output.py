@@ -9,6 +9,9 @@ from pathlib import Path
 from traces.errors import UsageError
 from traces.replacing import replacing
 
+# The next three levels of gzip take five times as long, for a tenth less.
+_LEVEL = 6
+
 
 def check_writable(path: Path) -> None:
     """Find out before the training, not after it, that `path` cannot be written.
@@ -35,7 +38,7 @@ def write_atomically(path: Path, content: bytes) -> int:
         UsageError: the disk is full or the folder cannot be written; an older file is still there.
     """
     if path.suffix == ".gz":
-        content = gzip.compress(content, mtime=0)
+        content = gzip.compress(content, _LEVEL, mtime=0)
     try:
         with replacing(path) as file:
             file.write(content)

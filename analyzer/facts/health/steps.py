@@ -22,6 +22,15 @@ ENOUGH_STEPS = 3
 _RESTLESS_TIMES = 2.0
 # A message names so many steps.
 _NAMED = 5
+_HOW_TO_MARK = (
+    "call prof.step() after every iteration with schedule(wait=5, warmup=2, active=6, repeat=1), "
+    "or use `advisor collect`"
+)
+# `advisor collect` saw no optimizer step and no loader give a batch.
+_HOW_TO_MARK_COLLECTED = (
+    "mark the steps: `with traces.collect.record('trace.json') as recorder:` around the loop, "
+    "`recorder.step()` at the end of each step"
+)
 
 
 def check(facts: Facts) -> Iterator[Symptom]:
@@ -37,7 +46,7 @@ def check(facts: Facts) -> Iterator[Symptom]:
             "PG001",
             Gravity.CAUTION,
             f"The trace has no step marks: {how}.",
-            "call prof.step() after every iteration with schedule(wait=5, warmup=2, active=6, repeat=1), or use `advisor collect`",
+            _HOW_TO_MARK_COLLECTED if facts.trace.meta.advisor else _HOW_TO_MARK,
             1,
         )
     elif facts.used_steps < ENOUGH_STEPS:
