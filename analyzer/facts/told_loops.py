@@ -15,6 +15,13 @@ ELEMENT_RATIO = 0.02
 LIST_RATIO = 0.05
 
 
+def may_be_the_steps(facts: Facts, loop: Loop) -> bool:
+    """Whether a trace without steps is nothing but this loop: beside it there is less than two of its turns."""
+    if facts.steps.source != "whole-trace" or not loop.repeats:
+        return False
+    return facts.window_ns - loop.spans.total_ns < 2 * loop.spans.total_ns / loop.repeats
+
+
 def told_loops(facts: Facts) -> tuple[Loop, ...]:
     """Loops that have findings of their own (PY002, PY003, PY006)."""
     limited = facts.device is None or facts.launch_bound
@@ -22,7 +29,8 @@ def told_loops(facts: Facts) -> tuple[Loop, ...]:
     for loop in facts.loops:
         elements = loop.indexed and loop.avoidable
         limit = ELEMENT_RATIO if elements else LIST_RATIO
-        known = elements or ((loop.over_list or loop.steps_a_cell or loop.calls_experts) and limited)
+        over_list = loop.over_list and not may_be_the_steps(facts, loop)
+        known = elements or ((over_list or loop.steps_a_cell or loop.calls_experts) and limited)
         if known and facts.ratio(loop.spans.total_ns) >= limit:
             told.append(loop)
     return tuple(told)

@@ -42,7 +42,7 @@ At most what all repetitions but one cost.
 Identical layers repeat as well: sequences with an op of a layer (matrix product, convolution, normalisation, attention) are not
 reported unless rows are taken and written back around them, so heads in a loop are missed, and experts whose turns are not alike.
 Large groups fill the processor by themselves. Passes that need the result of the one before (inner steps of meta-learning) stay.
-Norms per parameter belong to OP004.
+Norms per parameter belong to OP004. Where no step is marked and the trace is nothing but the loop, its turns may be the steps.
 
 ## Thresholds
 - `min_ratio`: share of the used steps that the loop takes on the host from which the rule fires.
@@ -58,7 +58,8 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.facts.loops import LIST_RATIO, Loop
-from analyzer.finding import Advice, Confidence, Finding, Outcome, clear
+from analyzer.facts.told_loops import may_be_the_steps
+from analyzer.finding import Advice, Confidence, Finding, Outcome, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
 from rules.place import location, named
@@ -90,6 +91,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires for each repeated sequence that takes at least `min_ratio` of the used steps."""
     loops = [loop for loop in facts.loops if loop.over_list or loop.calls_experts]
     costly = [loop for loop in loops if facts.ratio(loop.spans.total_ns) >= limits["min_ratio"]]
+    steps = [loop for loop in costly if loop.over_list and may_be_the_steps(facts, loop)]
+    if steps:
+        unit = ", ".join(name.removeprefix("aten::") for name in steps[0].unit)
+        yield cannot_tell(f"the whole trace repeats `{unit}`, which may be the steps themselves: none is marked")
+        return
     passes = facts.ratio(facts.passes.spans.total_ns)
     if not costly and passes < limits["min_ratio"]:
         longest = max((facts.ratio(loop.spans.total_ns) for loop in loops), default=0.0)

@@ -50,6 +50,17 @@ def test_on_a_device_only_where_launches_limit_the_step() -> None:
     assert "queued work" in result.reason
 
 
+@pytest.mark.parametrize(("rest", "state"), [(15, State.CANNOT_TELL), (60, State.FIRED)])
+def test_without_steps_a_trace_that_is_nothing_but_the_loop_may_be_many_steps(rest: float, state: State) -> None:
+    builder = TraceBuilder(None)
+    for index in range(120):
+        builder.op(UNIT[index % 2], index * 10, 10)
+    builder.op("aten::sort", 1_200, rest)
+    result = run(RULE, builder)
+    assert result.state is state
+    assert state is State.FIRED or "`mul_, add_`, which may be the steps" in result.reason
+
+
 @pytest.mark.parametrize("unit", [("aten::linear", "aten::relu"), ("aten::copy_",)])
 def test_layers_and_single_ops_are_normal(unit: tuple[str, ...]) -> None:
     assert run(RULE, world(unit=unit)).state is State.CLEAR
