@@ -16,6 +16,7 @@ import torch
 from analyzer.cli.experiment import row
 from analyzer.cli.main import main
 from traces.collect.experiment import METHODS, ExperimentConfig, MethodResult, Skipped, run_experiment
+from traces.collect.window import LEAST_STEPS, MOST_STEPS
 from traces.errors import UsageError
 
 RESULT = MethodResult(
@@ -45,7 +46,8 @@ def test_methods_are_timed_and_recorded(tmp_path: Path, digits_dir: Path) -> Non
         assert result.total_ns > 0
         assert 0 <= result.accuracy <= 1
         trace = json.loads(result.trace.read_bytes())
-        assert sum(event["name"].startswith("ProfilerStep#") for event in trace["traceEvents"]) == 24
+        steps = sum(event["name"].startswith("ProfilerStep#") for event in trace["traceEvents"])
+        assert LEAST_STEPS <= steps <= MOST_STEPS  # fewer where another program has the cores
     in_memory = next(result for result in measured if result.name == "memory")
     assert in_memory.losses == pytest.approx(measured[0].losses, rel=1e-3)  # the same batches, the same training
 
