@@ -229,6 +229,19 @@ def timeline() -> doc.Timeline:
     return doc.Timeline(step=4, dur_ns=403 * MS, lanes=(main, autograd, gpu))
 
 
+def half_idle(**changes: Any) -> doc.Analysis:
+    """The example whose device works a quarter of its spans: many short kernels with gaps too short to be drawn."""
+    base = example()
+    lanes = tuple(
+        msgspec.structs.replace(
+            lane,
+            spans=tuple(msgspec.structs.replace(span, busy_ns=span.dur_ns // 4) for span in lane.spans),
+        )
+        for lane in base.timeline.lanes
+    )
+    return msgspec.structs.replace(base, timeline=msgspec.structs.replace(base.timeline, lanes=lanes), **changes)
+
+
 def trace_info(**changes: Any) -> doc.TraceInfo:
     """An H100 trace of seven steps with shapes and stacks."""
     info = doc.TraceInfo(

@@ -52,6 +52,7 @@ def timeline(facts: Facts, representative: DrawnStep | None) -> doc.Timeline:
                         dur_ns=span.end_ns - span.start_ns,
                         label=span.label,
                         cause=cast("Any", span.cause),
+                        busy_ns=span.busy_ns,
                     )
                     for span in lane.spans
                 ),

@@ -25,12 +25,13 @@ _BACKWARD = re.compile(r"autograd::engine::evaluate_function|torch::autograd::|\
 
 
 class LaneSpan(msgspec.Struct, frozen=True):
-    """A drawn span, times relative to the step's start."""
+    """A drawn span, times relative to the step's start; `busy_ns` is what of it the lane works, without the gaps merged away."""
 
     start_ns: int
     end_ns: int
     label: str
     cause: str
+    busy_ns: int
 
 
 class DrawnLane(msgspec.Struct, frozen=True):
@@ -151,16 +152,19 @@ def _spans(frame: pd.DataFrame, rows: npt.NDArray[np.bool_]) -> IntervalSet:
 def _draw(layers: list[tuple[str, str, IntervalSet]], start_ns: int, end_ns: int) -> tuple[LaneSpan, ...]:
     """Cuts layers (first one on top) into disjoint spans in order, merging what is too close to tell apart."""
     gap = int((end_ns - start_ns) * _MERGE_RATIO)
-    taken = EMPTY
+    busy = taken = EMPTY
+    for _, _, whole in layers:
+        busy |= whole.clip(start_ns, end_ns)
     found: list[LaneSpan] = []
     for label, cause, whole in layers:
         spans = whole.clip(start_ns - gap, end_ns)
         near = IntervalSet(spans.start_ns, spans.end_ns + gap).clip(start_ns, end_ns)
         free = near - taken
         taken |= near
+        worked = busy.overlap_with(free.start_ns, free.end_ns).tolist()
         found += [
-            LaneSpan(start - start_ns, end - start_ns, label, cause)
-            for start, end in free.pairs()
+            LaneSpan(start - start_ns, end - start_ns, label, cause, busy_ns)
+            for (start, end), busy_ns in zip(free.pairs(), worked, strict=True)
             if end - start > gap or spans.overlap_with([start], [end])[0] > gap
         ]
     found.sort(key=lambda span: span.start_ns)

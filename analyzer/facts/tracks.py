@@ -17,13 +17,14 @@ STRETCH_CELLS = 24
 
 
 class LanePiece(msgspec.Struct, frozen=True):
-    """A drawn piece, times relative to the step; `events` is how many it stands for."""
+    """A drawn piece, times relative to the step; `events` is how many it stands for, `busy_ns` how long they are together."""
 
     start_ns: int
     end_ns: int
     label: str
     cause: str
     events: int
+    busy_ns: int
 
 
 class Track(msgspec.Struct, frozen=True, eq=False):
@@ -78,10 +79,14 @@ class Track(msgspec.Struct, frozen=True, eq=False):
         label = self._largest(piece, self.label[first:last], end - start)
         cause = self._largest(piece, self.cause[first:last], end - start)
         stops = np.append(heads[1:], len(start))
-        rows = zip(start[heads].tolist(), end[stops - 1].tolist(), label, cause, (stops - heads).tolist(), strict=True)
+        busy = np.add.reduceat(end - start, heads).tolist()
+        counts = (stops - heads).tolist()
+        rows = zip(start[heads].tolist(), end[stops - 1].tolist(), label, cause, counts, busy, strict=True)
         return tuple(
-            LanePiece(begin, stop, self.labels[name] + (f" +{count - 1}" if count > 1 else ""), CAUSES[owner], count)
-            for begin, stop, name, owner, count in rows
+            LanePiece(
+                begin, stop, self.labels[name] + (f" +{count - 1}" if count > 1 else ""), CAUSES[owner], count, busy_ns
+            )
+            for begin, stop, name, owner, count, busy_ns in rows
         )
 
     @staticmethod

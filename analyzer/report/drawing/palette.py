@@ -43,6 +43,8 @@ def css() -> str:
         "svg text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif;font-size:12px;"
         "fill:var(--text)}\n"
         "svg .inside{fill:var(--ink);font-weight:600;text-anchor:middle}svg .middle{text-anchor:middle}"
+        "svg .over{font-weight:600;text-anchor:middle;paint-order:stroke;stroke:var(--back);stroke-width:3px}"
+        "svg .part{fill:none;stroke:var(--line)}"
         "svg .end{text-anchor:end}svg .quiet{fill:var(--quiet)}svg .strong{font-weight:600}\n"
         "svg .grid{stroke:var(--line)}svg .bracket{fill:none;stroke:var(--high);stroke-width:2}svg .name{fill:var(--high);"
         "font-weight:600}\n"

@@ -19,19 +19,24 @@ _BOX = 23
 _TOP = 22
 _BRACKET = 30
 _MOST_RECTS = 1_600
+# A device busy for less of a box than this is drawn lower; wider boxes than this many pixels then have a frame.
+_BUSY = 0.9
+_FRAMED = 6
+_NOTE = 20
 _MOST_BRACKETS = 4
 _MOST_PIECES = 40
 
 
 @dataclass
 class _Box:
-    """A drawn span in pixels."""
+    """A drawn span in pixels; `held_ns` is its length, `ns` what of it the lane works."""
 
     start: float
     end: float
     label: str
     cause: Cause
     ns: int
+    held_ns: int
 
 
 def timeline(analysis: Analysis, shown: Timeline | None = None) -> Drawing | None:
@@ -45,9 +50,14 @@ def timeline(analysis: Analysis, shown: Timeline | None = None) -> Drawing | Non
     for row, (lane, boxes) in enumerate(zip(shown.lanes, lanes, strict=True)):
         y = _TOP + row * _LANE + (_LANE - _BOX) / 2
         body.append(text(0, y + _BOX / 2 + 4, safe.name(lane.name, 10), ""))
-        body += [piece for box in boxes for piece in _drawn(box, y)]
+        body += [piece for box in boxes for piece in _drawn(box, y, partly=_is_partly(box, lane))]
     rows = list(_brackets(analysis, shown, bottom, body))
     height = bottom + max(rows, default=0) * _BRACKET + 6
+    if any(_is_partly(box, lane) for lane, boxes in zip(shown.lanes, lanes, strict=True) for box in boxes):
+        height += _NOTE
+        body.append(
+            text(0, height - 6, "What a device does is drawn as high as the device is busy meanwhile.", "quiet")
+        )
     return Drawing(height, "".join(body), _sentence(shown))
 
 
@@ -70,22 +80,34 @@ def _merged(lane: Lane, whole_ns: int, least: float) -> list[_Box]:
         last = boxes[-1] if boxes else None
         if last is not None and start - last.end < least:
             if span.cause == last.cause and span.label == last.label:
-                last.end, last.ns = max(end, last.end), last.ns + span.dur_ns
+                last.end, last.ns = max(end, last.end), last.ns + span.worked_ns
+                last.held_ns += span.dur_ns
                 continue
             start = max(start, last.end)
             if end - start < least:
                 continue
-        boxes.append(_Box(start, min(end, float(_ROOM)), span.label, span.cause, span.dur_ns))
+        boxes.append(_Box(start, min(end, float(_ROOM)), span.label, span.cause, span.worked_ns, span.dur_ns))
     return boxes
 
 
-def _drawn(box: _Box, y: float) -> Iterator[str]:
+def _is_partly(box: _Box, lane: Lane) -> bool:
+    """Whether a device idles so much in between that a filled box would deny it."""
+    return lane.kind == "device" and box.ns < _BUSY * box.held_ns
+
+
+def _drawn(box: _Box, y: float, *, partly: bool) -> Iterator[str]:
+    """A box with its name, filled only as high as it is busy where that is asked for."""
     width = box.end - box.start
     name = safe.name(box.label or box.cause.replace("_", " "), 60)
-    yield rect(_LEFT + box.start, y, max(width - 0.5, 0.5), _BOX, cause_class(box.cause), f"{name}: {duration(box.ns)}")
+    told = f"{name}: {duration(box.ns)}{f' of {duration(box.held_ns)}' if partly else ''}"
+    high = max(_BOX * box.ns / box.held_ns, 1.0) if partly else _BOX
+    x, across = _LEFT + box.start, max(width - 0.5, 0.5)
+    if partly and width > _FRAMED:
+        yield rect(x, y, across, _BOX, "part", told)
+    yield rect(x, y + _BOX - high, across, high, cause_class(box.cause), told, radius=2 if high > _BOX / 2 else 0)
     label = safe.middle(name, 24)
     if width_of(label) + 8 < width:
-        yield text(_LEFT + box.start + width / 2, y + _BOX / 2 + 4, label, "inside")
+        yield text(x + width / 2, y + _BOX / 2 + 4, label, "over" if partly else "inside")
 
 
 def _axis(whole_ns: int, bottom: int) -> Iterator[str]:
@@ -138,6 +160,6 @@ def _sentence(shown: Timeline) -> str:
     step = "the trace" if shown.step is None else f"step {shown.step}"
     parts = []
     for lane in shown.lanes:
-        busy = sum(span.dur_ns for span in lane.spans)
+        busy = sum(span.worked_ns for span in lane.spans)
         parts.append(f"{safe.name(lane.name, 40)} {duration(busy)} in {count(len(lane.spans), 'piece')}")
     return f"Timeline of {step}, {duration(shown.dur_ns)} long. Busy: {'; '.join(parts)}."

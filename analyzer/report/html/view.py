@@ -183,12 +183,12 @@ def _timeline_table(shown: Timeline) -> Table:
     spans = [(lane.name, span) for lane in shown.lanes for span in lane.spans]
     least = sorted((span.dur_ns for _, span in spans), reverse=True)[_MOST_SPANS - 1] if len(spans) > _MOST_SPANS else 0
     rows = [
-        [safe.name(lane, 40), duration(span.start_ns), duration(span.dur_ns), safe.name(span.label, 80),
-         causes.label(span.cause)]
+        [safe.name(lane, 40), duration(span.start_ns), duration(span.dur_ns), share(span.busy_ratio),
+         safe.name(span.label, 80), causes.label(span.cause)]
         for lane, span in spans
         if span.dur_ns >= least
     ][:_MOST_SPANS]  # fmt: skip
-    heads = (Head("Lane"), Head("Start", True), Head("Duration", True), Head("What"), Head("Cause"))
+    heads = (Head("Lane"), Head("Start", True), Head("Duration", True), Head("Busy", True), Head("What"), Head("Cause"))
     left = len(spans) - len(rows)
     return Table(
         "What each lane does in this step", heads, rows, f"{left:,} shorter spans are left out." if left else ""
@@ -206,7 +206,9 @@ def _steps_line(analysis: Analysis) -> str:
         else ""
     )
     step = analysis.summary.representative_step
-    drawn = f" Step {step}, drawn above, stands out." if analysis.timeline is not None and step is not None else ""
+    drawn = (
+        f" Step {step} is drawn above; its bar is green." if analysis.timeline is not None and step is not None else ""
+    )
     left_out = "; ".join(safe.clean(line) for line in wording.excluded(analysis))
     return spread + drawn + more + (f" {left_out[:1].upper()}{left_out[1:]}." if left_out else "")
 

@@ -93,15 +93,25 @@ def _lanes(analysis: Analysis) -> Iterator[str]:
 
 
 def _drawn(lane: Lane, whole_ns: int) -> str:
-    """Each column shows the cause that owns most of it."""
+    """Each column shows the cause that owns most of it; of a device that works in part, so many columns are filled."""
     owned: list[dict[Cause, float]] = [{} for _ in range(_WIDTH)]
+    idle = [0.0] * _WIDTH
     for span in lane.spans:
         first, last = span.start_ns / whole_ns * _WIDTH, (span.start_ns + span.dur_ns) / whole_ns * _WIDTH
         for column in range(max(int(first), 0), min(int(last) + 1, _WIDTH)):
             part = min(last, column + 1) - max(first, column)
             if part > 0:
                 owned[column][span.cause] = owned[column].get(span.cause, 0.0) + part
-    return "".join(_most(column) for column in owned)
+                if lane.kind == "device":
+                    idle[column] += part * (1 - span.busy_ratio)
+    due = 0.0
+    row = ""
+    for causes_here, gaps in zip(owned, idle, strict=True):
+        fill = _most(causes_here)
+        due += gaps if fill != _IDLE else 0.0
+        row += _IDLE if due >= 1 else fill
+        due -= due >= 1
+    return row
 
 
 def _most(column: dict[Cause, float]) -> str:

@@ -51,6 +51,17 @@ def segment(cause: str, width: int, labels: Sequence[str], glyphs: Glyphs, *, bo
     return Content.assemble((fill * left, ""), (inside, weight.strip()), (fill * right, ""))
 
 
+def partial(cause: str, ratio: float, width: int, labels: Sequence[str], glyphs: Glyphs) -> Content:
+    """A piece that is only as high as its share, 0 to 1, of the time it stands for."""
+    label = fitting(labels, width)
+    fill = glyphs.eighths[min(len(glyphs.eighths), max(1, round(ratio * len(glyphs.eighths)))) - 1]
+    inside = f" {label} " if label else ""
+    left = (width - cell_len(inside)) // 2
+    right = width - cell_len(inside) - left
+    style = f"$cause-{cause}" if glyphs.coloured else ""
+    return Content.assemble((fill * left, style), inside, (fill * right, style))
+
+
 def stacked(parts: Sequence[Part], width: int, glyphs: Glyphs) -> Content:
     """Parts side by side, together exactly `width` cells."""
     cells = allocate([part.value for part in parts], width)

@@ -10,12 +10,14 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from analyzer.analysis import Lane, Span
-from analyzer.tui.draw.bars import segment
+from analyzer.tui.draw.bars import partial, segment
 from analyzer.tui.glyphs import Glyphs
 from analyzer.tui.plain import line
 from analyzer.tui.wording import CAUSE_WORDS
 
 _STEPS = (1, 2, 5)
+# A device that works less of a piece than this is drawn as high as it is busy: a filled bar would say that it never idles.
+_BUSY = 0.9
 
 
 def lane(lanes: Sequence[Lane], dur_ns: int, width: int, glyphs: Glyphs) -> Content:
@@ -24,18 +26,21 @@ def lane(lanes: Sequence[Lane], dur_ns: int, width: int, glyphs: Glyphs) -> Cont
     for one in lanes:
         for index, span in enumerate(_cells(one.spans, dur_ns, width)):
             cells[index] = cells[index] or span
+    device = any(one.kind == "device" for one in lanes)
     pieces = []
     for _, group in groupby(cells, key=id):
         run = list(group)
         span = run[0]
-        pieces.append(_gap(len(run), glyphs) if span is None else _piece(span, len(run), glyphs))
+        pieces.append(_gap(len(run), glyphs) if span is None else _piece(span, len(run), glyphs, device=device))
     return Content("").join(pieces)
 
 
-def _piece(span: Span, width: int, glyphs: Glyphs) -> Content:
+def _piece(span: Span, width: int, glyphs: Glyphs, *, device: bool) -> Content:
     label = line(span.label, 200)
     # `conv2d +30` stands for 31 events: the number gives way before the name does.
     labels = tuple(text for text in (label, label.partition(" +")[0], CAUSE_WORDS[span.cause]) if text)
+    if device and span.busy_ratio < _BUSY:
+        return partial(span.cause, span.busy_ratio, width, labels, glyphs)
     return segment(span.cause, width, labels, glyphs)
 
 

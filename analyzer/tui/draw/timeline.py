@@ -10,6 +10,7 @@ from textual.content import Content
 
 from analyzer.analysis import Lane, Span
 from analyzer.facts.step_lanes import StepLanes, Track, choose_tracks
+from analyzer.facts.tracks import LanePiece
 from analyzer.tui.draw import lanes
 from analyzer.tui.glyphs import Glyphs
 from analyzer.tui.plain import line
@@ -72,16 +73,20 @@ def _name(track: Track) -> str:
 
 
 def _lane(track: Track, view: View, width: int, glyphs: Glyphs) -> Content:
-    spans = tuple(
-        Span(
-            start_ns=max(piece.start_ns, view.start_ns) - view.start_ns,
-            dur_ns=min(piece.end_ns, view.end_ns) - max(piece.start_ns, view.start_ns),
-            label=piece.label,
-            cause=cast("Any", piece.cause),
-        )
-        for piece in track.pieces(view.start_ns, view.end_ns, width)
-    )
+    spans = tuple(_span(piece, view) for piece in track.pieces(view.start_ns, view.end_ns, width))
     return lanes.lane([Lane(name=track.name, kind=cast("Any", track.kind), spans=spans)], view.dur_ns, width, glyphs)
+
+
+def _span(piece: LanePiece, view: View) -> Span:
+    """The visible part of a piece, as busy as the whole of it."""
+    start, end = max(piece.start_ns, view.start_ns), min(piece.end_ns, view.end_ns)
+    return Span(
+        start_ns=start - view.start_ns,
+        dur_ns=end - start,
+        label=piece.label,
+        cause=cast("Any", piece.cause),
+        busy_ns=(end - start) * piece.busy_ns // max(piece.end_ns - piece.start_ns, 1),
+    )
 
 
 def _visible(spans: Sequence[tuple[int, int]], view: View) -> list[tuple[int, int]]:

@@ -50,6 +50,7 @@ def test_long_events_stand_alone_and_short_neighbours_become_one():
     assert sum(piece.events for piece in far) == 45
     assert len(far) <= 4
     assert far[0].label.startswith("k +")
+    assert sum(piece.busy_ns for piece in far) == stream.busy_ns
     assert [piece.label for piece in near] == ["k"] * 10
     assert stream.pieces(0, 10 * MS, 100) == ()
 

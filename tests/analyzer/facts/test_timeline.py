@@ -52,6 +52,17 @@ def test_of_equals_the_first_is_drawn() -> None:
     assert drawn(builder)[0].number == 0
 
 
+def test_a_span_says_how_much_of_it_the_device_works() -> None:
+    # Gaps of a hundredth of the drawn step's width cannot be seen: 100 kernels are one span, and busy for a third of it.
+    builder = TraceBuilder().step(0, 0, 10_000)
+    for number in range(100):
+        builder.launch(number * 15, kernel_start=1_000 + number * 15, kernel_dur=5)
+    _, (_, device) = drawn(builder)
+    (span,) = device.spans
+    assert (span.start_ns, span.busy_ns) == (1_000_000, 500_000)
+    assert span.end_ns - span.start_ns >= 1_490_000
+
+
 def test_no_step_to_draw() -> None:
     facts = Facts(TraceBuilder().step(0, 0, 0).trace())
     assert representative_step(facts) is None

@@ -189,6 +189,16 @@ def test_chart_marks_where_a_finding_lies():
     assert max(map(len, chart.split("\n"))) <= 78
 
 
+def test_chart_fills_as_much_of_a_device_as_it_is_busy():
+    filled = []
+    for build in (analyses.example, analyses.half_idle):
+        chart = markdown.render(build()).split("```")[1].splitlines()
+        host, device = (next(line for line in chart if line.startswith(name)) for name in ("CPU", "GPU"))
+        assert "▒▒▒▒" in host
+        filled.append(device.count("█"))
+    assert filled[1] == pytest.approx(filled[0] / 4, abs=1.5)
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

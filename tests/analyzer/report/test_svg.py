@@ -32,6 +32,20 @@ def test_everything_lies_inside():
         assert float(element.get("x", 0)) + float(element.get("width")) <= 960.6
 
 
+def test_a_device_is_filled_as_high_as_it_is_busy():
+    heights = {}
+    for build in (analyses.example, analyses.half_idle):
+        root = tree.fromstring(svg.render(build()))
+        boxes = {
+            element.get("class"): float(element.get("height"))
+            for element in root.iter("{http://www.w3.org/2000/svg}rect")
+            if (element.findtext("{http://www.w3.org/2000/svg}title") or "").startswith("backward: ")
+        }
+        heights[build] = boxes["c-compute"]
+        assert ("as high as the device is busy" in " ".join(root.itertext())) is (build is analyses.half_idle)
+    assert heights[analyses.half_idle] == pytest.approx(heights[analyses.example] / 4, abs=0.1)
+
+
 def test_picture_names_verdict_causes_and_findings():
     words = " ".join(tree.fromstring(svg.render(analyses.example())).itertext())
     for piece in (

@@ -52,6 +52,15 @@ def test_a_lane_shows_gaps_and_lets_another_thread_through() -> None:
     assert lanes.lane([main, other], 100, 30, PLAIN).plain.count("load") == 1
 
 
+def test_a_device_is_drawn_as_high_as_it_is_busy_and_the_host_is_not() -> None:
+    spans = (Span(start_ns=0, dur_ns=100, label="fwd", cause="compute", busy_ns=25),)
+    device, host = (Lane(name="", kind=kind, spans=spans) for kind in ("device", "host"))
+    assert lanes.lane([device], 100, 9, PLAIN).plain == "▂▂ fwd ▂▂"
+    assert lanes.lane([host], 100, 9, PLAIN).plain == "██ fwd ██"
+    full = Lane(name="", kind="device", spans=(Span(start_ns=0, dur_ns=100, label="", cause="compute", busy_ns=95),))
+    assert lanes.lane([full], 100, 3, PLAIN).plain == "███"
+
+
 def test_a_bracket_names_the_widest_span() -> None:
     content = lanes.bracket([(0, 50), (90, 91)], 100, 40, "DL001", UNICODE, "")
     assert content.plain == "└───── DL001 ──────┘                ╵   "
