@@ -20,8 +20,15 @@ CONDITIONS = Conditions(
 )
 
 
-def finding(rule: str, ns: int) -> FindingState:
-    return FindingState(id=f"{rule}-0000", rule=rule, title=f"title of {rule}", severity="high", ns_per_step_max=ns)
+def finding(rule: str, ns: int, shares: tuple[str, ...] = ()) -> FindingState:
+    return FindingState(
+        id=f"{rule}-0000",
+        rule=rule,
+        title=f"title of {rule}",
+        severity="high",
+        ns_per_step_max=ns,
+        overlaps_with=shares,
+    )
 
 
 def snapshot(step_ns: int = 10_000_000, count: int = 30, **changes: object) -> Snapshot:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
 import msgspec
@@ -126,8 +126,7 @@ def _rules(before: Sequence[Snapshot], after: Sequence[Snapshot], change: Change
         code: first.get(code, (0, ""))[0] - second.get(code, (0, ""))[0] if state in ("fixed", "still") else 0
         for code, state in states.items()
     }
-    # Findings share time, so that all together promised this much at most.
-    promised = sum(max(one, 0) for one in gone.values())
+    shared = _shared(before)
     sure = _sure_ns(change, mean_ns)
     result = []
     for code, state in states.items():
@@ -135,8 +134,10 @@ def _rules(before: Sequence[Snapshot], after: Sequence[Snapshot], change: Change
         left, title_after = second.get(code, (0, ""))
         shrunk = gone[code]
         judged = shrunk > _PARTLY * predicted and predicted > 0
+        others = _others(code, gone, shared.get(code, frozenset()))
+        promised = shrunk + others
         # Where more came than this one can give back, it is its own only as far as the others leave a share for it.
-        told_apart = not shrunk < sure <= promised or faster - (promised - shrunk) >= _CONFIRMED * shrunk
+        told_apart = not shrunk < sure <= promised or faster - others >= _CONFIRMED * shrunk
         result.append(
             RuleChange(
                 rule=code,
@@ -159,6 +160,19 @@ def _per_rule(runs: Sequence[Snapshot]) -> dict[str, tuple[int, str]]:
             total, title = totals.get(finding.rule, (0, finding.title))
             totals[finding.rule] = (total + finding.ns_per_step_max, title)
     return {code: (total // len(runs), title) for code, (total, title) in totals.items()}
+
+
+def _shared(before: Sequence[Snapshot]) -> dict[str, frozenset[str]]:
+    """For each rule those that claim some of the same time."""
+    found: dict[str, frozenset[str]] = {}
+    for finding in (finding for run in before for finding in run.findings):
+        found[finding.rule] = found.get(finding.rule, frozenset()) | set(finding.overlaps_with)
+    return found
+
+
+def _others(code: str, gone: Mapping[str, int], shared: frozenset[str]) -> int:
+    """What the other rules promised at most of what vanished: of time that one shares with this rule only what it has beyond."""
+    return sum(max(ns - (gone[code] if other in shared else 0), 0) for other, ns in gone.items() if other != code)
 
 
 def _state(

@@ -22,13 +22,17 @@ _TOP_ROWS = 200
 
 
 class FindingState(msgspec.Struct, frozen=True, kw_only=True):
-    """A finding as far as a comparison needs it; `ns_per_step_max` is the predicted bound."""
+    """A finding as far as a comparison needs it.
+
+    `ns_per_step_max` is the predicted bound; `overlaps_with` names the rules whose findings claim time of it, too.
+    """
 
     id: str
     rule: str
     title: str
     severity: str
     ns_per_step_max: int
+    overlaps_with: tuple[str, ...] = ()
 
 
 class Conditions(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,6 +102,7 @@ def snapshot(analysis: Analysis, facts: Facts) -> Snapshot:
     """Takes down one analysed run."""
     summary = analysis.summary
     used = max(summary.used_steps, 1)
+    rules = {item.id: item.rule for item in analysis.findings}
     return Snapshot(
         version=SNAPSHOT_VERSION,
         name=analysis.trace.name,
@@ -113,6 +118,7 @@ def snapshot(analysis: Analysis, facts: Facts) -> Snapshot:
                 title=item.title,
                 severity=item.severity,
                 ns_per_step_max=item.saving.ns_per_step_max,
+                overlaps_with=tuple(sorted({rules[id] for id in item.saving.overlaps_with if id in rules})),
             )
             for item in analysis.findings
         ),

@@ -74,7 +74,9 @@ def summary(since: Since) -> str:
 def listed(since: Since) -> list[Row]:
     """The findings by what became of them, of many the largest."""
     return [
-        Row(state, _words(since, state), mark, safe.name(rule.rule, 12), safe.name(rule.title, 80), _detail(rule))
+        Row(
+            state, _words(since, state), mark, safe.name(rule.rule, 12), safe.name(rule.title, 80), _detail(rule, since)
+        )
         for state, _, mark in _GROUPS
         for rule in [rule for rule in since.rules if rule.state == state][:_MOST]
     ]
@@ -91,14 +93,14 @@ def _words(since: Since, state: RuleState) -> str:
     return usual if since.kind is not None else _ELSEWHERE.get(state, usual)
 
 
-def _detail(rule: RuleChange) -> str:
+def _detail(rule: RuleChange, since: Since) -> str:
     before, now = _most(rule.predicted_ns), _most(rule.left_ns)
     if rule.state == "new":
         return f"saves {now} a step" if rule.left_ns else ""
     if rule.state == "still":
         return f"{before} before, {now} a step now" if rule.predicted_ns or rule.left_ns else ""
     promised = f"{before} a step was promised" if rule.predicted_ns else ""
-    came_true = rows.came_true(rule)
+    came_true = rows.came_true(rule, since.kind)
     return f"{promised}; {came_true}" if came_true else promised
 
 

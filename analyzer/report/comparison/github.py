@@ -43,7 +43,7 @@ def _findings(comparison: Comparison) -> Iterator[str]:
             row, "warning", "new", f"It was not there before; fixing it saves at most {duration(row.left_ns)} a step."
         )
     for row in fixed[:_MOST]:
-        came_true = rows.came_true(row)
+        came_true = rows.came_true(row, comparison.change.kind if comparison.change is not None else None)
         yield _finding(
             row, "notice", "fixed",
             f"At most {duration(row.predicted_ns)} a step was promised" + (f"; {came_true}." if came_true else "."),

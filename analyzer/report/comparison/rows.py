@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from analyzer.compare.comparison import CauseChange, Comparison, Side
 from analyzer.report import safe
 from analyzer.report.text.causes import label
-from analyzer.since import Difference, RuleChange, RuleState
+from analyzer.since import Difference, Kind, RuleChange, RuleState
 from analyzer.units import count, duration
 
 # A cause that moved by less than this share of the step is noise in the table.
@@ -92,19 +92,25 @@ def rules(comparison: Comparison) -> list[tuple[str, str, str, str, str]]:
             f"{safe.name(row.rule, 12)} {safe.name(row.title)}",
             duration(row.predicted_ns) if row.predicted_ns else "-",
             duration(row.left_ns) if row.left_ns else "-",
-            came_true(row),
+            came_true(row, comparison.change.kind if comparison.change is not None else None),
         )
         for row in comparison.rules
         if row.predicted_ns or row.left_ns
     ]
 
 
-def came_true(row: RuleChange) -> str:
-    """`confirmed: 45 ms faster`; empty where nothing was fixed, `undecided` where noise allows no answer."""
+def came_true(row: RuleChange, kind: Kind | None) -> str:
+    """`confirmed: 45 ms faster`; empty where nothing was fixed.
+
+    Args:
+        row: The rule.
+        kind: The answer for the step: without one noise allows none for the rule; with one other findings vanished, too.
+    """
     if row.realised_ns is None:
         return ""
     faster = f"{duration(abs(row.realised_ns))} {'faster' if row.realised_ns >= 0 else 'slower'}"
-    outcome = "more than promised" if row.outcome == "exceeded" else row.outcome or "undecided"
+    untold = "together with others" if kind == "faster" else "undecided"
+    outcome = "more than promised" if row.outcome == "exceeded" else row.outcome or untold
     return f"{outcome}: {faster}"
 
 

@@ -37,6 +37,30 @@ def test_a_small_promise_beside_a_large_one_does_not_get_its_credit() -> None:
     assert outcomes == {"DL001": "confirmed", "SY001": None}
 
 
+def test_findings_of_the_same_time_do_not_take_each_others_credit() -> None:
+    # A loader that three rules speak of, of which one knows only a part; the step gains a little more than what vanished.
+    before = snapshot(
+        10_000_000,
+        findings=(
+            finding("DL001", 5_000_000, ("DL002", "DL006")),
+            finding("DL006", 5_000_000, ("DL001", "DL002")),
+            finding("DL002", 3_000_000, ("DL001", "DL006")),
+            finding("OP001", 500_000),
+        ),
+    )
+    after = snapshot(4_930_000, findings=(finding("OP001", 400_000),), quiet=("DL001", "DL002", "DL006"))
+    found = compare([before], [after])
+    outcomes = {row.rule: row.outcome for row in found.rules}
+    assert outcomes == {"DL001": "confirmed", "DL006": "confirmed", "DL002": None, "OP001": None}
+    said = {cells[1][:5]: cells[4] for cells in rows.rules(found)}
+    assert said["DL002"] == said["OP001"] == "together with others: 5.1 ms faster"
+    # Without a word on what is shared, all four could account for it.
+    apart = msgspec.structs.replace(
+        before, findings=tuple(finding(one.rule, one.ns_per_step_max) for one in before.findings)
+    )
+    assert {row.outcome for row in compare([apart], [after]).rules} == {None}
+
+
 def test_a_fixed_finding_without_a_faster_step_is_refuted() -> None:
     before = snapshot(findings=(finding("DL001", 4_000_000),))
     (row,) = compare([before], [snapshot()]).rules

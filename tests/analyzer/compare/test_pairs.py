@@ -107,3 +107,9 @@ def test_six_steps_of_our_own_pair_are_too_few_for_a_small_change() -> None:
     assert states["DL001"] == states["DL002"] == ("fixed", None)
     by_cause = {row.cause: row.after_ns - row.before_ns for row in found.waterfall}
     assert by_cause["input"] < 0
+
+
+def test_a_snapshot_says_which_findings_share_time() -> None:
+    shared = {one.rule: one.overlaps_with for one in taken(SAMPLES / "baseline.json.gz").findings}
+    assert shared["DL006"] == ("DL001", "DL002", "DL007")
+    assert shared["OP001"] == ()
