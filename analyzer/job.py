@@ -11,12 +11,10 @@ from analyzer.analysis import Analysis, RankRow
 from analyzer.explain import Explained, Options, explain_facts
 from analyzer.facts import Facts
 from analyzer.facts.ranks import RankSkew, rank_of
-from traces.errors import UsageError
 from traces.progress import Progress, silent
 from traces.reader.read import read_every
 
 _PLAIN = Options()
-TRACE_ENDINGS = (".json", ".json.gz", ".json.zst")
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -34,28 +32,6 @@ class Job(msgspec.Struct, frozen=True):
     def first(self) -> Explained:
         """The answer to show first."""
         return self.explained[0]
-
-
-def traces_in(paths: Sequence[Path]) -> list[Path]:
-    """The traces that paths name: files as given, and those directly inside folders, by name.
-
-    Raises:
-        UsageError: A folder holds none.
-    """
-    found = []
-    for path in paths:
-        if not path.is_dir():
-            found.append(path)
-            continue
-        inside = sorted(item for item in path.iterdir() if item.is_file() and item.name.endswith(TRACE_ENDINGS))
-        if not inside:
-            raise UsageError(
-                f"{path.name or path} holds no trace",
-                where=str(path),
-                fix="name a folder with .json or .json.gz files in it",
-            )
-        found += inside
-    return found
 
 
 def explain_job(paths: Sequence[Path], options: Options = _PLAIN, progress: Progress | None = None) -> Job:

@@ -24,8 +24,8 @@ def save(name: str, paths: tuple[Path, ...], no_redact: bool) -> None:
     The file is small and holds step times, causes, findings and the names of kernels and ops, without paths, names and
     secrets: it may be committed.
     """
+    from analyzer.cli.folders import traces_in
     from analyzer.compare.baseline import baseline_path, save_baseline
-    from analyzer.job import traces_in
 
     baseline_path(name)
     options = settings.options_of(settings.configured(None, isolated=False))

@@ -39,7 +39,7 @@ def sources(paths: Sequence[Path]) -> list[Path]:
     # Unlike `Path.is_dir` this says of a name that cannot be that it is no folder.
     if not any(map(os.path.isdir, paths)):
         return list(paths)
-    from analyzer.job import traces_in
+    from analyzer.cli.folders import traces_in
 
     return traces_in(paths)
 

@@ -20,7 +20,7 @@ def traces_of(paths: Sequence[Path], baseline: str | None) -> tuple[list[Path], 
     Raises:
         UsageError: The number of paths does not say which side each belongs to.
     """
-    from analyzer.job import traces_in
+    from analyzer.cli.folders import traces_in
 
     if baseline is not None:
         if not paths:
@@ -43,13 +43,20 @@ def snapshots_of(paths: Sequence[Path], options: Options, *, redacted: bool) -> 
     """
     from analyzer.compare.snapshot import snapshot
     from analyzer.explain import analyse_with_facts
+    from analyzer.report.load import is_report
 
+    reports = [path for path in paths if is_report(path)]
+    if reports:
+        raise UsageError(
+            f"{reports[0]} is a report, not a trace",
+            where=str(reports[0]),
+            fix="compare the traces themselves, or keep a run with `advisor baseline save NAME TRACE`",
+        )
     taken = []
     for path in paths:
         with ProgressLine() as progress:
             explained = analyse_with_facts(path, options, progress)
-        if explained.facts is None:
-            raise UsageError(f"{path} is a report, not a trace", where=str(path), fix="compare the traces themselves")
+        assert explained.facts is not None  # only a report comes without
         taken.append(snapshot(explained.analysis, explained.facts))
     return shown(taken) if redacted else taken
 

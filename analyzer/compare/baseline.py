@@ -69,7 +69,7 @@ def load_baseline(name: str, folder: Path = FOLDER) -> tuple[Snapshot, ...]:
         baseline = msgspec.json.decode(path.read_bytes(), type=Baseline)
     except OSError as error:
         known = sorted(item.stem for item in folder.glob("*.json"))
-        has = f"there are {', '.join(known)}" if known else "none has been saved"
+        has = f"saved in {folder}: {', '.join(known)}" if known else f"none has been saved in {folder}"
         raise UsageError(
             f"there is no baseline {name!r}", where=str(path), why=has, fix="advisor baseline save NAME TRACE"
         ) from error

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from analyzer.job import explain_job, traces_in
+from analyzer.job import explain_job
 from builders import TraceBuilder
-from traces.errors import UsageError
 
 ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 
@@ -57,15 +54,3 @@ def test_unrelated_traces_stay_apart(tmp_path: Path) -> None:
 
 def test_one_trace_is_no_job_of_ranks(tmp_path: Path) -> None:
     assert not explain_job([write_rank(tmp_path, 0, 5_000)]).one_job
-
-
-def test_folders_stand_for_their_traces(tmp_path: Path) -> None:
-    write_rank(tmp_path, 1, 5_000)
-    write_rank(tmp_path, 0, 5_000)
-    (tmp_path / "notes.txt").write_text("no trace")
-    assert [path.name for path in traces_in([tmp_path])] == ["rank0.json", "rank1.json"]
-
-
-def test_a_folder_without_traces_is_wrong_usage(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="holds no trace"):
-        traces_in([tmp_path])

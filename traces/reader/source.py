@@ -16,6 +16,7 @@ from traces.reader.digest import DigestBeside
 from traces.reader.encoding import COUNTED, encoding_of, to_utf8
 from traces.reader.inflate import inflate, is_compressed
 from traces.reader.kept import Kept
+from traces.reader.looks import nearest_name
 from traces.reader.repairs import Repairs
 
 # Hashed and inflated at once: each time costs the other thread a wait for the interpreter's lock.
@@ -63,8 +64,12 @@ class Source:
             return self._path.open("rb")
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else None
+            near = nearest_name(self._path) if isinstance(error, FileNotFoundError) else None
             raise UnreadableTraceError(
-                f"cannot open {self.name}", where=str(self._path), why=reason or str(error), fix="check the path"
+                f"cannot open {self.name}",
+                where=str(self._path),
+                why=reason or str(error),
+                fix=f"check the path; did you mean {near}?" if near else "check the path",
             ) from error
 
     def blocks(self) -> Iterator[bytes]:

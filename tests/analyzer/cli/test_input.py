@@ -114,6 +114,15 @@ def test_a_path_that_cannot_be_is_an_error_in_words(here: Path, capsys: pytest.C
     assert "cannot open" in capsys.readouterr().err
 
 
+def test_a_misspelt_name_is_told_the_nearest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "trace.json").write_text("{}")
+    assert main(["explain", str(tmp_path / "trace.jsn")]) == 3
+    assert f"did you mean {tmp_path / 'trace.json'}?" in capsys.readouterr().err
+    for other in ("else.json", "none/trace.json"):
+        assert main(["explain", str(tmp_path / other)]) == 3
+        assert "did you mean" not in capsys.readouterr().err
+
+
 def test_nobody_types_a_trace(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("analyzer.cli.several.is_terminal", lambda stream: True)
     assert main(["explain", "-", "--plain"]) == 2

@@ -1,0 +1,54 @@
+"""Folders on a command line: each stands for the traces directly in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from traces.errors import UsageError
+
+_ENDINGS = (".json", ".json.gz", ".json.zst")
+_NAMED = 5
+
+
+def traces_in(paths: Sequence[Path]) -> list[Path]:
+    """The traces that paths name: files as given, and those directly inside folders, by name.
+
+    What lies in a folder and is surely none, as a report or settings, is left out with a note; what is damaged is not.
+
+    Raises:
+        UsageError: A folder holds none.
+    """
+    found = []
+    for path in paths:
+        if not path.is_dir():
+            found.append(path)
+            continue
+        named = sorted(item for item in path.iterdir() if item.is_file() and item.name.endswith(_ENDINGS))
+        others = [item for item in named if _is_no_trace(item)]
+        inside = [item for item in named if item not in others]
+        if not inside:
+            raise UsageError(
+                f"{path.name or path} holds no trace",
+                where=str(path),
+                why=f"{_names(others)}: no profiler wrote that" if others else None,
+                fix="name a folder with .json or .json.gz files in it",
+            )
+        if others:
+            click.echo(f"advisor: note: left out of {path}, no traces: {_names(others)}", err=True)
+        found += inside
+    return found
+
+
+def _is_no_trace(path: Path) -> bool:
+    from analyzer.report.load import is_report
+    from traces.reader.looks import is_other_json
+
+    return is_report(path) or is_other_json(path)
+
+
+def _names(paths: Sequence[Path]) -> str:
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    return ", ".join(path.name for path in paths[:_NAMED]) + more

@@ -1,0 +1,70 @@
+"""A folder stands for its traces, whatever else lies there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analyzer.cli.folders import traces_in
+from analyzer.cli.main import main
+from builders import TraceBuilder
+from traces.errors import UsageError
+
+
+def write_trace(path: Path) -> Path:
+    builder = TraceBuilder()
+    for number in range(5):
+        builder.step(number, number * 10_000, 10_000).op("aten::mm", number * 10_000, 9_000)
+    return builder.write(path)
+
+
+def test_folders_stand_for_their_traces(tmp_path: Path) -> None:
+    for name in ("rank1.json", "rank0.json"):
+        write_trace(tmp_path / name)
+    (tmp_path / "notes.txt").write_text("no trace")
+    assert [path.name for path in traces_in([tmp_path])] == ["rank0.json", "rank1.json"]
+
+
+def test_a_folder_without_traces_is_wrong_usage(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="holds no trace"):
+        traces_in([tmp_path])
+    (tmp_path / "config.json").write_text('{"lr": 1}')
+    with pytest.raises(UsageError, match=r"config\.json: no profiler wrote that"):
+        traces_in([tmp_path])
+
+
+def test_reports_and_settings_beside_a_trace_are_left_out_and_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = write_trace(tmp_path / "trace.json")
+    (tmp_path / "config.json").write_text('{"lr": 1}')
+    assert main(["explain", str(trace), "-o", str(tmp_path / "report.json")]) == 0
+    assert main(["compare", str(trace), str(trace), "-o", str(tmp_path / "comparison.json")]) == 0
+    capsys.readouterr()
+    assert main(["explain", str(tmp_path)]) == 0
+    output = capsys.readouterr()
+    assert output.out.startswith("trace.json")
+    assert "no traces: comparison.json, config.json, report.json" in output.err
+
+
+@pytest.mark.parametrize("text", ["", '{"traceEvents": [{"ph"', '{"message": "Not Found"}', "<!doctype html>", "[]"])
+def test_what_may_have_been_a_trace_is_not_left_out(tmp_path: Path, text: str) -> None:
+    write_trace(tmp_path / "rank0.json")
+    (tmp_path / "rank1.json").write_text(text)
+    assert [path.name for path in traces_in([tmp_path])] == ["rank0.json", "rank1.json"]
+
+
+@pytest.mark.parametrize("text", ['{"traceEvents": []}', '[{"ph": "X", "ts": 1}]'])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_small_traces_are_traces_in_every_encoding(tmp_path: Path, text: str, encoding: str) -> None:
+    (tmp_path / "rank0.json").write_bytes(text.encode(encoding))
+    assert [path.name for path in traces_in([tmp_path])] == ["rank0.json"]
+
+
+@pytest.mark.parametrize("ending", ["html", "json"])
+def test_a_report_is_not_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str], ending: str) -> None:
+    trace, report = write_trace(tmp_path / "trace.json"), tmp_path / f"report.{ending}"
+    assert main(["explain", str(trace), "-o", str(report)]) == 0
+    assert main(["compare", str(report), str(trace)]) == 2
+    assert "is a report, not a trace" in capsys.readouterr().err
