@@ -51,15 +51,15 @@ def segment(cause: str, width: int, labels: Sequence[str], glyphs: Glyphs, *, bo
     return Content.assemble((fill * left, ""), (inside, weight.strip()), (fill * right, ""))
 
 
-def partial(cause: str, ratio: float, width: int, labels: Sequence[str], glyphs: Glyphs) -> Content:
-    """A piece that is only as high as its share, 0 to 1, of the time it stands for."""
-    label = fitting(labels, width)
-    fill = glyphs.eighths[min(len(glyphs.eighths), max(1, round(ratio * len(glyphs.eighths)))) - 1]
+def partial(cause: str, ratios: Sequence[float], labels: Sequence[str], glyphs: Glyphs) -> Content:
+    """A piece each cell of which is only as high as its share, 0 to 1, of the time it stands for."""
+    top = len(glyphs.eighths)
+    fill = "".join(glyphs.eighths[min(top, max(1, round(ratio * top))) - 1] for ratio in ratios)
+    label = fitting(labels, len(ratios) - 2)
     inside = f" {label} " if label else ""
-    left = (width - cell_len(inside)) // 2
-    right = width - cell_len(inside) - left
+    left = (len(ratios) - cell_len(inside)) // 2
     style = f"$cause-{cause}" if glyphs.coloured else ""
-    return Content.assemble((fill * left, style), inside, (fill * right, style))
+    return Content.assemble((fill[:left], style), inside, (fill[left + cell_len(inside) :], style))
 
 
 def stacked(parts: Sequence[Part], width: int, glyphs: Glyphs) -> Content:

@@ -57,6 +57,9 @@ def test_a_device_is_drawn_as_high_as_it_is_busy_and_the_host_is_not() -> None:
     device, host = (Lane(name="", kind=kind, spans=spans) for kind in ("device", "host"))
     assert lanes.lane([device], 100, 9, PLAIN).plain == "▂▂ fwd ▂▂"
     assert lanes.lane([host], 100, 9, PLAIN).plain == "██ fwd ██"
+    # Little work in a long step is still some, and stands where it was.
+    rare = Lane(name="", kind="device", spans=(Span(start_ns=50, dur_ns=2, label="", cause="compute"),))
+    assert lanes.lane([rare], 100, 10, PLAIN).plain == "·····▂····"
     full = Lane(name="", kind="device", spans=(Span(start_ns=0, dur_ns=100, label="", cause="compute", busy_ns=95),))
     assert lanes.lane([full], 100, 3, PLAIN).plain == "███"
 
