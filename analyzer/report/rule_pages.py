@@ -58,7 +58,7 @@ def anchor(rule: Rule) -> str:
 
 
 def _words(family: str) -> str:
-    return family.replace("_", " ").capitalize()
+    return "CPU" if family == "cpu" else family.replace("_", " ").capitalize()
 
 
 def _row(rule: Rule) -> str:

@@ -1,4 +1,4 @@
-"""CO004 data-parallel: nn.DataParallel drives several devices from one process.
+"""CO004 data-parallel: one process drives several devices through nn.DataParallel.
 
 ## What it finds
 `torch.nn.DataParallel`: one Python process that splits each batch, copies the model to every device and collects the results.

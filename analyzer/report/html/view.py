@@ -237,4 +237,6 @@ def _checks(analysis: Analysis) -> Table:
         [safe.name(check.rule, 12), safe.name(check.title, 80), _STATES[check.state], prose(check.reason, 300)]
         for check in analysis.checks
     ]
-    return Table("Every check and what became of it", (Head("Rule"), Head("Check"), Head("State"), Head("Why")), rows)
+    return Table(
+        "Every check and what became of it", (Head("Rule"), Head("Looks for"), Head("State"), Head("Why")), rows
+    )

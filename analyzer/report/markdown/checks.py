@@ -36,7 +36,7 @@ _STATES: dict[str, tuple[str, str]] = {
 _HEADS = {
     "crashed": "Crashed: a bug in advisor, please report it",
     "cannot_tell": "Could not run",
-    "clear": "Passed",
+    "clear": "Passed: looked for and not found",
     "suppressed": "Suppressed",
     "not_applicable": "Does not apply",
     "disabled": "Not selected",

@@ -26,7 +26,7 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
         return
     counts = {state: sum(check.state == state for check in analysis.checks) for state in _NAMES}
     summed = ", ".join(f"{number} {_NAMES[state]}" for state, number in counts.items() if number)
-    first, *others = safe.wrap(f"Checks: {summed}", style.width)
+    first, *others = safe.wrap(f"Checks: {summed}; each by what it looks for", style.width)
     yield style.paint("Checks", "title") + first.removeprefix("Checks")
     yield from others
     if len(analysis.checks) > counts["fired"]:

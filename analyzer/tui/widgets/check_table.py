@@ -16,7 +16,7 @@ from analyzer.tui.plain import line
 ORDER: tuple[StateName, ...] = (
     "fired", "crashed", "cannot_tell", "suppressed", "clear", "not_applicable", "disabled",
 )  # fmt: skip
-TITLES = ("", "Rule", "State", "Title", "Reason")
+TITLES = ("", "Rule", "State", "Looks for", "Reason")
 STATE = 2
 # Around each cell; the scroll bar; the least of a reason that still says something.
 PADDING, SCROLLBAR, SHORTEST = 2, 2, 12

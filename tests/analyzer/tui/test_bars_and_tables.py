@@ -167,9 +167,9 @@ async def test_tabs_have_their_words_again_in_a_wider_terminal(app_for: MakeApp)
 @pytest.mark.parametrize(
     ("width", "titles"),
     [
-        (40, ["", "Rule", "Title"]),
-        (80, ["", "Rule", "State", "Title"]),
-        (120, ["", "Rule", "State", "Title", "Reason"]),
+        (40, ["", "Rule", "Looks for"]),
+        (80, ["", "Rule", "State", "Looks for"]),
+        (120, ["", "Rule", "State", "Looks for", "Reason"]),
     ],
 )
 async def test_checks_show_the_columns_that_fit(app_for: MakeApp, width: int, titles: list[str]) -> None:
