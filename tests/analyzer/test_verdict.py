@@ -109,6 +109,15 @@ def test_a_loss_smaller_than_the_work_is_named_as_such() -> None:
     assert "its largest loss" not in verdict({"compute": 40, "python": 60}, has_device=False).text
 
 
+@pytest.mark.parametrize(("compute", "optimizer", "words"), [(30, 40, ""), (60, 10, ", its largest loss")])
+def test_an_optimizer_beside_a_smaller_loss_is_not_called_the_model(compute: int, optimizer: int, words: str) -> None:
+    parts = {"compute": compute, "optimizer": optimizer, "python": 100 - compute - optimizer + 5}
+    share = f"{(compute + optimizer) / sum(parts.values()):.0%}".replace("%", " %")
+    found = verdict(parts, has_device=False)
+    assert found.bound_by == "python"
+    assert found.text.endswith(f"outside any op{words}; the model and its optimizer take {share}.")
+
+
 def test_a_loss_in_a_python_loop_binds_a_run_on_the_cpu() -> None:
     """40 samples of four ops each: the time is inside ops, and no model would need it."""
     builder = TraceBuilder(None)

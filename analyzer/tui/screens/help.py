@@ -88,7 +88,13 @@ class HelpScreen(TextPage):
         lines.append(heading("Signs"))
         limits = {"high": "20 % of the step or more", "medium": "10 %", "low": "5 %", "info": "less"}
         for name, limit in limits.items():
-            lines.append(Content.assemble("  ", (marks[name], f"$sev-{name}"), f" {name:<10}saves at most {limit}"))
+            lines.append(Content.assemble("  ", (marks[name], f"$sev-{name}"), f" {name:<10}may save {limit}"))
+        blocks = self._glyphs.eighths
+        lines.append(
+            Content(
+                f"  {blocks[1]}{blocks[4]}{blocks[7]} GPU       as high as the device is busy; {self._glyphs.gap} it idles"
+            )
+        )
         lines.append(
             Content.styled("  Savings are upper bounds, the rest staying as it is; they do not add up.", "$quiet")
         )
