@@ -141,14 +141,13 @@ def main(args: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         return _complain(_usage(error, sys.argv[1:] if args is None else args), error.exit_code)
     except (KeyboardInterrupt, click.Abort):
-        click.echo("advisor: interrupted", err=True)
-        return INTERRUPTED
+        return _interrupted()
     except MemoryError:
         return _complain(_NO_MEMORY, UnreadableTraceError.exit_code)
     except OSError as error:
         return _no_room(error) if error.errno in _NO_ROOM else _bug(error)
     except Exception as error:
-        return _bug(error)
+        return _interrupted() if _hides_an_interrupt(error) else _bug(error)
 
 
 def program() -> NoReturn:
@@ -197,6 +196,18 @@ def _no_room(error: OSError) -> int:
         f"there is no room for what is written\n  where: {where}\n  why: {error.strerror}\n  fix: write to another disk",
         UsageError.exit_code,
     )
+
+
+def _interrupted() -> int:
+    click.echo("advisor: interrupted", err=True)
+    return INTERRUPTED
+
+
+def _hides_an_interrupt(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is where this comes from: until Python 3.12 a class that is interrupted while it is made says RuntimeError."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _bug(error: Exception) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from analyzer.cli import main as program
 from recorded import ROOT
 
 PROGRAM = "from analyzer.cli.entry import program; program()"
@@ -42,3 +43,17 @@ def test_an_interrupt_while_it_starts(tmp_path: Path, moment: str) -> None:
     assert process.returncode == 130
     assert "".join(said).strip() == "advisor: interrupted"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_that_comes_out_as_another_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(**_: object) -> None:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as error:
+            raise RuntimeError("Error calling __set_name__") from error
+
+    monkeypatch.setattr(program.advisor, "main", interrupted)
+    assert program.main([]) == 130
+    assert capsys.readouterr().err == "advisor: interrupted\n"
