@@ -38,6 +38,13 @@ def size(count_bytes: float) -> str:
     return f"{_significant(value)} TiB"
 
 
+def figure(value: float) -> str:
+    """A bare number: `1,200`, `151`, `9.3`, `2`, `0.05`."""
+    if value == int(value) or abs(value) >= 9.95:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 0.95 else f"{value:.2g}"
+
+
 def count(number: int, noun: str, plural: str | None = None) -> str:
     """`1 step`, `6 steps`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

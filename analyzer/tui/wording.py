@@ -50,7 +50,7 @@ def value(number: str | float | int | None, unit: UnitName) -> str:
         return units.size(number)
     if unit == "ratio":
         return units.share(number)
-    return f"{number:,}" if isinstance(number, int) or number == int(number) else f"{number:,.2f}"
+    return units.figure(number)
 
 
 def saving(finding: FindingDocument) -> str:

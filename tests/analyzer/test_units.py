@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.units import count, duration, share, size
+from analyzer.units import count, duration, figure, share, size
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,22 @@ def test_count() -> None:
         "0 steps",
         "1,200 queries",
     ]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1_200, "1,200"),
+        (2.0, "2"),
+        (150.7, "151"),
+        (9.96, "10"),
+        (9.3, "9.3"),
+        (0.96, "1.0"),
+        (0.5, "0.5"),
+        (0.054, "0.054"),
+        (0, "0"),
+        (-3.25, "-3.2"),
+    ],
+)
+def test_figure(value: float, text: str) -> None:
+    assert figure(value) == text

@@ -15,7 +15,7 @@ from analyzer.analysis import (
 from analyzer.report import safe
 from analyzer.report.style import Style
 from analyzer.report.text.chart import bar, sparkline
-from analyzer.units import count, duration, share, size
+from analyzer.units import count, duration, figure, share, size
 
 _MOST_ROWS = 6
 _MOST_VALUES = 64
@@ -33,7 +33,7 @@ def value(number: str | float | int | None, unit: UnitName) -> str:
     formats = {"ns": duration, "bytes": size, "ratio": share}
     if unit in formats:
         return formats[unit](number)
-    return f"{number:,.0f}" if number == int(number) else f"{number:,.2f}"
+    return figure(number)
 
 
 def lines(one: EvidenceDocument, style: Style) -> Iterator[str]:
