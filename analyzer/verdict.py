@@ -227,20 +227,20 @@ def verdict(
             text = f"Python-bound: for {share(ratio)} of the step training is in Python code, most of it in loops of small ops."
         if compute > ratio:
             # Said of a run that computes most of the time, the name alone would read as a contradiction.
-            text = f"{text.removesuffix('.')}{_beside(waterfall, ratio, compute, own_cores=own_cores)}"
+            text = f"{text.removesuffix('.')}{_beside(waterfall, largest, ratio, compute, own_cores=own_cores)}"
         return Verdict(bound_by=largest, ratio=ratio, text=text)
     text = f"Mixed: no single cause stands out; the largest loss is {losses[largest]} with {share(ratio)} of the step"
     second = [f", then {losses[group]} with {share(part)}" for group, part in ranked[1:2] if part >= _WORTH_NAMING]
     return Verdict(bound_by="mixed", ratio=ratio, text=f"{text}{''.join(second)}.")
 
 
-def _beside(waterfall: Mapping[str, int], ratio: float, compute: float, *, own_cores: bool) -> str:
+def _beside(waterfall: Mapping[str, int], largest: BoundBy, ratio: float, compute: float, *, own_cores: bool) -> str:
     """What stands beside a loss that is smaller than the compute."""
-    if not own_cores:
-        return f", its largest loss; the model itself takes {share(compute)}."
-    # How much of the optimizer is loss is for OP001 to say, not to be denied here.
-    largest = "" if waterfall["optimizer"] > ratio * sum(waterfall.values()) else ", its largest loss"
-    return f"{largest}; the model and its optimizer take {share(compute)}."
+    # How much of the optimizer is loss is for OP001 to say, not to be denied here; and of an unclear loss the sentence ends with
+    # what the trace does not show.
+    larger_optimizer = own_cores and waterfall["optimizer"] > ratio * sum(waterfall.values())
+    named = "" if larger_optimizer or largest == "unknown" else ", its largest loss"
+    return f"{named}; the model {'and its optimizer take' if own_cores else 'itself takes'} {share(compute)}."
 
 
 def _grouped(waterfall: Mapping[str, int], total: int, *, has_device: bool, queued: bool) -> dict[BoundBy, float]:

@@ -163,6 +163,13 @@ def test_steps_that_hold_only_their_update_are_not_called_python(forward: bool, 
     assert ("filtered or cut" in found.text) is (bound == "unknown")
 
 
+def test_an_unclear_loss_beside_the_model_is_one_sentence() -> None:
+    text = verdict({"compute": 56, "unexplained": 44}, has_device=True).text
+    assert text == (
+        "Unclear: for 44 % of the step the device idles, and the trace does not show why; the model itself takes 56 %."
+    )
+
+
 def test_nothing_to_judge() -> None:
     assert verdict(dict.fromkeys(CAUSES, 0), has_device=True).bound_by == "unknown"
 
