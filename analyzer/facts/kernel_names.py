@@ -53,6 +53,8 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ),
         ("triton", r"^triton_"),
         ("multi_tensor", r"multi_tensor_apply|[Ff]used_?[Aa]dam|[Ff]used_?[Ss]gd"),
+        # Convolutions on tensor cores before Ampere; some write another layout than they read (`..._nhwc2nchw_tn_v1`).
+        ("conv", r"[a-z]\d{3,5}cudnn"),
         (
             "layout",
             r"nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|NCHW2NHWC|NHWC2NCHW|NCHW2CNHW|CNHW2NCHW|^batched_transpose_\d",
@@ -108,7 +110,8 @@ _CIJK_FORMATS = {
     "4": "int8",
 }
 _NVJET = re.compile(r"nvjet_(?:sm\d+_)?([a-z])[a-z]{2,4}_")
-_NVJET_FORMATS = {"h": "fp16", "t": "bf16", "q": "fp8", "o": "fp4"}
+# `s` is single precision, which these kernels, all of them for tensor cores, multiply as TF32.
+_NVJET_FORMATS = {"h": "fp16", "t": "bf16", "q": "fp8", "o": "fp4", "s": "tf32"}
 
 # Number formats of libraries' names, where the formats are words and not C++ types; first match wins.
 _WORDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
@@ -119,7 +122,10 @@ _WORDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("fp4", r"ue4m3xf4|E2m1E2m1"),
         ("fp8", r"[eE]4[mM]3|[eE]5[mM]2|[Ff]p8|FP8"),
         ("bf16", r"bf16|[bB]float16|BFloat16|DF16b"),
-        ("fp16", r"(?<!b)f(?:p)?16|fp16|_half\b|c10::Half|__half|h884|h1688|h16816|\bhgemm|_hgemm|hcudnn|half_t|DF16_"),
+        (
+            "fp16",
+            r"(?<!b)f(?:p)?16|fp16|hmma|_half\b|c10::Half|__half|h884|h1688|h16816|\bhgemm|_hgemm|hcudnn|half_t|DF16_",
+        ),
         ("int8", r"i8816|i16832|_int8|s8_s8|i8i8"),
         ("fp64", r"dgemm|d884gemm|dcudnn|f64f64"),
         ("fp32", r"sgemm|scudnn|f32f32_f32f32|_fp32|convolve_sgemm|fp32_fp32"),
@@ -132,7 +138,7 @@ _TENSOR_CORE = re.compile(
 _SIMT = re.compile(
     r"simt|(?:volta|turing|maxwell|pascal|ampere)_(?:sgemm|dgemm|scudnn|cgemm|gcgemm|zgemm)|scudnn|convolve_sgemm|sgemm_largek|magma_sgemm"
     # The instruction that an xmma kernel is made of: plain multiply-adds, or `tensor16x8x16`.
-    r"|_[dfh]fma2?_|[wd]grad\w*_engine|wgrad_alg\d|dgrad2d_alg|gemmSN|explicit_convolve"
+    r"|_[dfh]fma2?_|(?<!t)f32f32_f32f32|[wd]grad\w*_engine|wgrad_alg\d|dgrad2d_alg|gemmSN|explicit_convolve"
 )
 _GENERATIONS: tuple[tuple[int, re.Pattern[str]], ...] = tuple(
     (major, re.compile(pattern))
@@ -141,7 +147,7 @@ _GENERATIONS: tuple[tuple[int, re.Pattern[str]], ...] = tuple(
         (10, r"[sS][mM]10\d"),
         (9, r"[sS][mM]90|wgmma"),
         (8, r"ampere_|sm8[0-9]|cutlass_8\d_|tf32"),
-        (7, r"volta_|turing_|sm7[05]|cutlass_7\d_"),
+        (7, r"[Vv]olta_|[Tt]uring_|sm7[05]|cutlass_7\d_"),
     )
 )
 # The C++ types a kernel is instantiated for, at the start of its template arguments.

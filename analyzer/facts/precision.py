@@ -32,9 +32,10 @@ class MatrixWork(msgspec.Struct, frozen=True):
 
     Args:
         single: Kernels (rows of `Kernels.frame`) that compute in single precision without tensor cores; shape (kernels,).
+        tf32: Kernels whose 32-bit inputs tensor cores multiply as TF32; shape (kernels,).
         convolution: Kernels that belong to a convolution; shape (kernels,).
-        by_types: Whether the number formats of most of `single` come from recorded input types; else from kernel names alone.
-        tensor_core_ratio: Share of all matrix time on tensor cores; 0 without matrix work.
+        by_types: Whether the formats of most of `single` and `tf32` come from recorded input types; else from kernel names alone.
+        short_ratio: Share of all matrix time on tensor cores in 16 bits or fewer; 0 without matrix work.
         matrix_ns: Device time of all matrix kernels.
         compute_major: Compute capability of the card; of the oldest card that could have run the kernels where the trace does not
             name it; None where nothing says so.
@@ -42,9 +43,10 @@ class MatrixWork(msgspec.Struct, frozen=True):
     """
 
     single: BoolArray
+    tf32: BoolArray
     convolution: BoolArray
     by_types: bool
-    tensor_core_ratio: float
+    short_ratio: float
     matrix_ns: int
     compute_major: int | None
     card_known: bool
@@ -58,19 +60,28 @@ def matrix_work(facts: Facts) -> MatrixWork:
     types = facts.trace.ops["input_types"]
     typed = pick(matching(types, lambda text: first_tensor_type(text) is not None), op)
     as_float = pick(matching(types, lambda text: first_tensor_type(text) == "float"), op)
+    attention = found.is_family("attention")
     fast = matrix & (found.on_tensor_cores() | found.is_format("tf32", *SHORT_FORMATS))
+    # Attention given floats is fused on every card, on tensor cores or not: no 16-bit work, whatever its name.
+    fast &= ~(attention & found.is_format("fp32"))
+    # A kernel on tensor cores that states no format, and whose op was given floats, can only be rounding them to TF32.
+    unstated = found.frame["number_format"].isna().to_numpy()
+    tf32 = fast & (found.is_format("tf32") | (unstated & typed & as_float & ~attention))
     # A name that says nothing of tensor cores is believed only where the op is known to have been given floats.
     plain = found.off_tensor_cores() & found.is_format("fp32", "complex")
-    single = matrix & ~found.is_family("attention") & ~found.frame["depthwise"].to_numpy() & ~fast
+    single = matrix & ~attention & ~found.frame["depthwise"].to_numpy() & ~fast
     single &= np.where(typed, as_float, plain & ~found.is_format("complex"))
     convolution = np.where(op == NONE, found.is_family("conv"), pick(_named(facts, _CONV_OP), op))
     matrix_ns = found.time_ns(matrix)
     major = _card_major(facts)
     return MatrixWork(
         single=single,
+        tf32=tf32,
         convolution=convolution.astype(bool),
-        by_types=found.time_ns(single & typed) > found.time_ns(single & ~typed),
-        tensor_core_ratio=found.time_ns(fast) / matrix_ns if matrix_ns else 0.0,
+        by_types=found.time_ns((single | tf32) & typed) > found.time_ns((single | tf32) & ~typed),
+        short_ratio=found.time_ns(fast & ~tf32 & ~found.is_format("fp32", "fp64", "complex")) / matrix_ns
+        if matrix_ns
+        else 0.0,
         matrix_ns=matrix_ns,
         compute_major=found.min_compute_major if major is None else major,
         card_known=major is not None,

@@ -103,6 +103,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield clear(f"pointwise kernels are {share(ratio)} of the busy time, below {share(limits['min_busy_ratio'])}")
         return
     chained = kernels.busy_ratio(found.chained)
+    if not chained:
+        yield clear(f"pointwise kernels are {share(ratio)} of the busy time, but none of them follows another")
+        return
     yield Finding(
         why=f"{share(ratio)} of the GPU's busy time is pointwise kernels; runs of them"
         + (" over the same data" if found.shapes_known else "")

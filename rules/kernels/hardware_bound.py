@@ -2,7 +2,7 @@
 
 ## What it finds
 Runs whose device computes for at least 95 % of the step, with at least half of that time in matrix work and at least 80 % of
-the matrix work on tensor cores.
+the matrix work on tensor cores in 16 bits or fewer, and few pointwise kernels left to fuse.
 
 ## Why it costs time
 It is not a loss: this is what a well-tuned run looks like. It is said so that nobody searches for a bottleneck that is not
@@ -10,7 +10,8 @@ there, and because the next step is another one: a faster device, more devices, 
 
 ## How it is measured
 Share of the used steps in which a kernel other than a collective runs; share of that in GEMMs, convolutions and attention;
-share of these on tensor cores, by kernel names and recorded input types. Occupancy and memory bandwidth are not in a trace.
+share of these on tensor cores in 16 bits or fewer, by kernel names and recorded input types (TF32 takes
+twice as long); runs of pointwise kernels that no compiler fused. Occupancy and memory bandwidth are not in a trace.
 
 ## Example
 Slow (more work than needed):
@@ -46,7 +47,8 @@ cannot tell.
 ## Thresholds
 - `min_compute_ratio`: share of the used steps in which the device computes.
 - `min_matrix_ratio`: share of computing in matrix work.
-- `min_tensor_core_ratio`: share of matrix work on tensor cores.
+- `min_short_ratio`: share of matrix work on tensor cores in 16 bits or fewer.
+- `max_unfused_ratio`: share of the busy time in runs of pointwise kernels that no compiler fused, up to which they do not matter.
 
 ## References
 - https://docs.nvidia.com/deeplearning/performance/dl-performance-gpu-background/
@@ -84,7 +86,8 @@ META = RuleMeta(
     thresholds=(
         Threshold("min_compute_ratio", 0.95, "ratio", "all waits together are below what any rule would call low"),
         Threshold("min_matrix_ratio", 0.5, "ratio", "else kernels between the matrix work are worth fusing first"),
-        Threshold("min_tensor_core_ratio", 0.8, "ratio", "else mixed precision is left to try (PR001)"),
+        Threshold("min_short_ratio", 0.8, "ratio", "else mixed precision is left to try (PR001)"),
+        Threshold("max_unfused_ratio", 0.2, "ratio", "from there on a compiler is left to try (GR001)"),
     ),
     suppressed_by=("PG002",),
     references=("https://docs.nvidia.com/deeplearning/performance/dl-performance-gpu-background/",),
@@ -99,16 +102,20 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     busy, work = facts.ratio(computing), facts.matrix_work
     matrix = work.matrix_ns / computing
-    fast = share(work.tensor_core_ratio)
+    fast = share(work.short_ratio)
     if busy < limits["min_compute_ratio"]:
         yield clear(f"the device computes for {share(busy)} of the step, below {share(limits['min_compute_ratio'])}")
         return
     if facts.kernels.is_family("other").all():
         yield cannot_tell("the names of this device's kernels do not say what they compute")
         return
-    measured = f"{share(busy)} of the step, {share(matrix)} of it matrix work, {fast} of that on tensor cores"
-    if matrix < limits["min_matrix_ratio"] or work.tensor_core_ratio < limits["min_tensor_core_ratio"]:
+    unfused = 0.0 if facts.fusion.compiled else facts.kernels.busy_ratio(facts.fusion.chained)
+    measured = f"{share(busy)} of the step, {share(matrix)} of it matrix work, {fast} of that in 16 bits or fewer"
+    if matrix < limits["min_matrix_ratio"] or work.short_ratio < limits["min_short_ratio"]:
         yield clear(f"the device computes for {measured}: software has something left")
+        return
+    if unfused >= limits["max_unfused_ratio"]:
+        yield clear(f"the device computes for {measured}, but unfused pointwise kernels take {share(unfused)} of it")
         return
     yield Finding(
         why=f"The device computes for {measured}: software has little left to give.",
@@ -124,7 +131,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
                 (
                     Bar("computing", busy),
                     Bar("of it matrix work", matrix),
-                    Bar("of that on tensor cores", work.tensor_core_ratio),
+                    Bar("of that in 16 bits or fewer", work.short_ratio),
                 ),
             ),
         ),

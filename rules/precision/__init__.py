@@ -1,10 +1,10 @@
 """PR: number formats and tensor cores."""
 
 from analyzer.rule import Rule
-from rules.precision import cast_churn, double_precision, misaligned_gemm, no_tensor_cores, tf32_off
+from rules.precision import cast_churn, double_precision, misaligned_gemm, no_mixed_precision, tf32_off
 
 RULES: tuple[Rule, ...] = (
-    no_tensor_cores.RULE,
+    no_mixed_precision.RULE,
     tf32_off.RULE,
     misaligned_gemm.RULE,
     cast_churn.RULE,

@@ -45,6 +45,24 @@ MATRIX = [
     ),
     ("void cutlass_cudnn_infer::Kernel<cutlass_tensorop_s1688dgrad_optimized_tf32_nhwc_align4>(P)", "conv", "tf32", True, 4, 8),
     ("igemm_fwd_gtcx3_nhwc_bf16_bx0_ex1_bt128x128x32_wt32x32x8_ws1x1_wr2x2", "conv", "bf16", True, None, None),
+    # XMMA without tensor cores: what cuBLAS and cuDNN take for float32 on Ampere and Hopper while TF32 is off.
+    (
+        "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_warpsize2x2x1_ffma_aligna4_alignc4_execute_kernel__5x_cublas",
+        "gemm", "fp32", False, None, 8,
+    ),
+    (
+        "sm80_xmma_fprop_implicit_gemm_indexed_f32f32_f32f32_f32_nchwkcrs_nchw_tilesize64x64x8_stage3_warpsize1x4x1_g1_ffma_aligna4",
+        "conv", "fp32", False, None, 8,
+    ),
+    ("sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize128x128x16_stage4_warpsize2x2x1_tensor16x8x8", "gemm", "tf32", True, None, 8),
+    ("nvjet_sss_128x128_64x4_1x2_h_bz_NNT", "gemm", "tf32", True, None, None),
+    # cuDNN's tensor-core convolutions before Ampere: the layout in the name is what they write.
+    ("volta_fp16_s884cudnn_fp16_256x128_ldg8_relu_f2f_exp_small_nhwc2nchw_tn_v1", "conv", "fp16", True, None, 7),
+    ("volta_s884cudnn_fp16_256x128_ldg8_dgrad_exp_small_nhwc_tt_v0", "conv", "fp16", True, None, 7),
+    ("volta_h884cudnn_256x128_ldg8_relu_exp_small_nhwc_tn_v1", "conv", "fp16", True, None, 7),
+    ("turing_fp16_s1688cudnn_fp16_256x128_ldg8_relu_f2f_exp_small_nhwc2nchw_tn_v1", "conv", "fp16", True, None, 7),
+    # The accumulator's format: half precision goes in.
+    ("Volta_hmma_implicit_gemm_fprop_fp32_nhwc_128x128x64x1_1x3x3x0x1", "conv", "fp16", True, None, 7),
     ("void fft2d_r2c_32x32<float, false, 0u, false>(float2*, float const*)", "conv", "complex", None, None, None),
     # xmma is a family: the instruction at the end of the name tells plain multiply-adds from tensor cores.
     (

@@ -57,8 +57,10 @@ def test_kernels_on_other_shapes_are_no_run() -> None:
     assert judged(RULE, world(shapes=(8, 16, 16))).ns_per_step == pytest.approx(20e6 * 0.5 * 0.9, abs=10)
 
 
-def test_kernels_apart_save_nothing() -> None:
-    assert judged(RULE, world(apart=True)).ns_per_step == 0
+def test_quiet_when_products_stand_between_them() -> None:
+    result = run(RULE, world(apart=True))
+    assert result.state is State.CLEAR
+    assert "none of them follows another" in result.reason
 
 
 def test_without_shapes_it_is_less_sure() -> None:

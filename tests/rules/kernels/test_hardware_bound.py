@@ -52,7 +52,7 @@ def test_fires_without_a_saving() -> None:
     found = judged(RULE, world())
     assert (found.severity, found.ns_per_step) == (Severity.INFO, 0)
     assert found.finding.why == (
-        "The device computes for 97 % of the step, 82 % of it matrix work, 100 % of that on tensor cores: "
+        "The device computes for 97 % of the step, 82 % of it matrix work, 100 % of that in 16 bits or fewer: "
         "software has little left to give."
     )
 
@@ -68,8 +68,30 @@ def test_boundary_of_matrix_work(tensor: float, state: State) -> None:
 
 
 @pytest.mark.parametrize(("plain", "state"), [(22_000, State.CLEAR), (18_000, State.FIRED)])
-def test_boundary_of_tensor_cores(plain: float, state: State) -> None:
+def test_boundary_of_short_formats(plain: float, state: State) -> None:
     assert run(RULE, world(tensor=97_000 - plain, plain=plain, other=0)).state is state
+
+
+def test_quiet_when_tensor_cores_are_given_32_bits() -> None:
+    builder = world()
+    for event in builder.events:
+        if event["name"] == TENSOR:
+            event["name"] = "sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize128x128x16_stage4"
+    result = run(RULE, builder)
+    assert result.state is State.CLEAR
+    assert "software has something left" in result.reason
+
+
+@pytest.mark.parametrize(("other", "state"), [(22_000, State.CLEAR), (17_000, State.FIRED)])
+def test_boundary_of_what_is_left_to_fuse(other: float, state: State) -> None:
+    builder = world(tensor=97_000 - other, other=0)
+    for number in range(3):
+        at = number * 100_000.0
+        for index in range(2):
+            start = at + 20 + 97_000 - other + index * other / 2
+            name = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>(p)"
+            builder.launch(at + 50 + 10 * index, kernel_start=start, kernel_dur=other / 2, name=name)
+    assert run(RULE, builder).state is state
 
 
 def test_quiet_when_the_step_waits() -> None:

@@ -1,4 +1,4 @@
-"""PR001: a loop whose device spends 60 of 90 busy milliseconds in float GEMMs without tensor cores."""
+"""PR001: a loop whose device spends 60 of 90 busy milliseconds in float GEMMs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from analyzer.finding import Confidence, Severity, State
 from builders import CUDA_DEVICE, TraceBuilder
-from rules.precision.no_tensor_cores import RULE
+from rules.precision.no_mixed_precision import RULE
 from worlds import judged, renamed, run, shifted
 
 V100 = {**CUDA_DEVICE, "name": "Tesla V100", "computeMajor": 7}
@@ -23,7 +23,7 @@ def world(
     fast: float = 0,
     lead: float = 2_000,
 ) -> TraceBuilder:
-    """Three steps of 100 ms: a GEMM, then pointwise work, then (with `fast`) a GEMM on tensor cores."""
+    """Three steps of 100 ms: a GEMM, then pointwise work, then (with `fast`) a GEMM in half precision."""
     builder = TraceBuilder(top={"deviceProperties": [device] if device else []})
     args = {} if types is None else {"Input type": types, "Input Dims": [[64, 64], [64, 64]]}
     for number in range(3):
@@ -45,8 +45,8 @@ def test_fires_with_what_the_cards_generation_may_save_of_what_keeps_the_step_wa
     assert found.ns_per_step == pytest.approx(60e6 * 7 / 8 * 0.9, abs=10)
     assert (found.severity, found.confidence) == (Severity.HIGH, Confidence.HIGH)
     assert found.finding.why == (
-        "67 % of the GPU's busy time is matrix work in single precision, by recorded input types; "
-        "tensor cores do 0 % of the matrix work."
+        "67 % of the GPU's busy time is matrix work on 32-bit floats, none of it in TF32, by recorded input types; "
+        "0 % of the matrix work is done in 16 bits."
     )
 
 
@@ -82,7 +82,7 @@ def test_quiet_when_the_op_was_given_short_floats() -> None:
     assert run(RULE, world(kernel="void some::gemm_kernel(p)", types=["c10::Half", "c10::Half"])).state is State.CLEAR
 
 
-def test_quiet_when_tensor_cores_do_part_of_the_work() -> None:
+def test_quiet_when_part_of_the_work_is_done_in_16_bits() -> None:
     assert run(RULE, world(fast=7_000)).state is State.CLEAR
 
 
@@ -111,8 +111,8 @@ def test_boundary(matrix: float, state: State) -> None:
 
 
 @pytest.mark.parametrize(("fast", "state"), [(3_000, State.FIRED), (3_300, State.CLEAR)])
-def test_boundary_of_tensor_cores(fast: float, state: State) -> None:
-    # 3.0 of 63.0 and 3.3 of 63.3 ms on tensor cores.
+def test_boundary_of_16_bits(fast: float, state: State) -> None:
+    # 3.0 of 63.0 and 3.3 of 63.3 ms in half precision.
     assert run(RULE, world(fast=fast)).state is state
 
 
@@ -131,6 +131,40 @@ def test_the_fix_fits_the_generation() -> None:
 def test_where_tf32_is_off_the_bound_is_what_autocast_adds_to_it() -> None:
     # Sixteen times as fast instead of eight times: a sixteenth of 60 ms, the device being busy 90 % of the step.
     assert judged(RULE, world(device=CUDA_DEVICE)).ns_per_step == pytest.approx(60e6 / 16 * 0.9, abs=10)
+
+
+TF32 = "sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize128x128x16_stage4_warpsize2x2x1_tensor16x8x8_execute_kernel__5x_cublas"
+FLOAT_ATTENTION = (
+    "fmha_cutlassF_f32_aligned_64x64_rf_sm70(AttentionKernel<float, cutlass::arch::Sm70, true, 64, 64, 64>::Params)"
+)
+
+
+def test_tf32_is_half_as_fast_as_16_bits_and_moves_twice_the_bytes() -> None:
+    found = judged(RULE, world(device=CUDA_DEVICE, kernel=TF32))
+    # Half of 60 ms of GEMMs and of 30 ms of pointwise kernels.
+    assert found.ns_per_step == pytest.approx((60e6 + 30e6) / 2 * 0.9, abs=10)
+    assert found.severity is Severity.HIGH
+    assert "100 % of it in TF32" in found.finding.why
+    typed = judged(RULE, world(device=CUDA_DEVICE, kernel=TF32, types=["float", "float"]))
+    assert typed.confidence is Confidence.MEDIUM
+    assert "half the bytes" in found.finding.saving.basis
+
+
+def test_a_kernel_that_states_no_format_rounds_the_floats_its_op_was_given() -> None:
+    name = "void cutlass::Kernel2<cutlass_80_tensorop_unstated>(Params)"
+    assert judged(RULE, world(device=CUDA_DEVICE, kernel=name, types=["float", "float"])).severity is Severity.HIGH
+    assert run(RULE, world(device=CUDA_DEVICE, kernel=name)).state is State.CLEAR
+
+
+def test_fused_attention_on_floats_is_no_16_bit_work() -> None:
+    builder = world()
+    for number in range(3):
+        at = number * 100_000.0
+        builder.launch(
+            at + 200, kernel_start=at + 92_000, kernel_dur=6_000, name=FLOAT_ATTENTION, op="aten::_efficient_attention"
+        )
+    # 60 ms of GEMMs and 6 ms of attention, the device busy for 96 of 100 ms.
+    assert judged(RULE, builder).ns_per_step == pytest.approx(66e6 * 7 / 8 * 0.96, abs=10)
 
 
 def test_time_and_process_numbers_do_not_matter() -> None:

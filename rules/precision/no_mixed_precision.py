@@ -1,0 +1,187 @@
+"""PR001 no-mixed-precision: matrix work runs on 32-bit floats, where 16 bits would do.
+
+## What it finds
+GEMMs and convolutions on 32-bit floats, in plain single precision or rounded to TF32, on a card with tensor cores, where next to
+none of the matrix work is done in 16 bits or fewer.
+
+## Why it costs time
+Tensor cores multiply 16-bit matrices many times as fast as the ordinary units multiply 32-bit ones, and twice as fast as they do
+TF32; 16-bit tensors move half the bytes. TF32 is on by default for convolutions, not for matrix products: a model that never asks
+for 16 bits leaves at least half of the card's arithmetic unused.
+
+## How it is measured
+`|GEMM and convolution kernels on 32-bit floats| / |device busy|` over the used steps. Where shapes were recorded, the format is the
+`Input type` of the nearest matrix op above the launch (under autocast the op inside the cast counts); else kernel names decide:
+`sgemm`, `scudnn`, `ffma`, `implicit_convolve_sgemm`, `winograd`, and `tf32` or `s1688gemm`. Matrix-vector products and depthwise
+convolutions do not count. The rule holds back where part of the matrix work is done in 16 bits already.
+
+## Example
+Slow:
+
+```python
+loss = criterion(model(images), labels)
+loss.backward()
+```
+
+Faster:
+
+```python
+with torch.autocast("cuda", dtype=torch.bfloat16):
+    loss = criterion(model(images), labels)
+loss.backward()
+```
+
+## Fix
+1. Ampere and newer: `torch.autocast("cuda", dtype=torch.bfloat16)` around forward and loss.
+2. Volta and Turing have no bfloat16 units: `torch.float16` with `torch.amp.GradScaler`.
+3. Code that must stay in 32 bits: TF32 on Ampere and newer (PR002).
+
+## Expected gain
+Of plain single precision up to what the peak rates of the card's generation say (7 of 8 parts of the kernels' time on Volta,
+15 of 16 on Ampere and Hopper), less what TF32 alone would give where PR002 fires too. Of TF32 half, and half of the pointwise
+kernels' time as well where most of the matrix work is TF32: 16 bits halve the bytes of both. Times the share of the step in which
+the device is busy; a factor of one and a half to three is usual. Nothing where the run is launch-bound, because faster kernels then
+only wait longer.
+
+## When it is wrong
+Code that needs 32 bits (some scientific and financial models). Small or memory-bound matrices gain less. From names alone the
+format of unknown kernels is not seen.
+
+## Thresholds
+- `min_busy_ratio`: share of the device's busy time from which the rule fires.
+- `max_short_ratio`: share of the matrix work in 16 bits or fewer up to which mixed precision counts as not used.
+
+## References
+- TensorBoard profiler plugin, `tensor_core.py`: eligible ops and no tensor-core kernel
+- https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+- https://docs.nvidia.com/deeplearning/performance/mixed-precision-training/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.facts.op_tree import BoolArray
+from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, clear, not_applicable
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import share
+from rules.evidence import kernel_saving, kernel_table, steps_with
+from rules.precision.common import AMPERE, VOLTA, doubts, short_ratio, tf32_ratio, tf32_unused, unanswerable
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="PR001",
+    name="no-mixed-precision",
+    family="precision",
+    title="Matrix work in 32 bits instead of 16",
+    needs=frozenset({Capability.DEVICE}),
+    thresholds=(
+        Threshold(
+            "min_busy_ratio", 0.10, "ratio", "rules.md PR001; below, halving it saves less than a step in twenty"
+        ),
+        Threshold(
+            "max_short_ratio",
+            0.05,
+            "ratio",
+            "TensorBoard asks for exactly 0; one stray library kernel should not silence the rule",
+        ),
+    ),
+    references=("https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html",),
+)
+
+# Tensor cores do 16-bit products twice as fast as TF32 ones, on every generation that has both; and half the bytes are moved.
+_HALF = 0.5
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when matrix work on 32-bit floats owns `min_busy_ratio` of the busy time and next to none is done in 16 bits."""
+    outcome = _not_asked(facts)
+    work = facts.matrix_work
+    rows = _plain(facts) | work.tf32
+    ratio = facts.kernels.busy_ratio(rows)
+    if outcome is None and work.short_ratio > limits["max_short_ratio"]:
+        outcome = clear(f"{share(work.short_ratio)} of the matrix work is done in 16 bits or fewer")
+    if outcome is None and ratio < limits["min_busy_ratio"]:
+        floor = share(limits["min_busy_ratio"])
+        outcome = clear(f"matrix work on 32-bit floats is {share(ratio)} of the busy time, below {floor}")
+    if outcome is not None:
+        yield outcome
+        return
+    how = "recorded input types" if work.by_types else "kernel names"
+    rounded = facts.kernels.time_ns(work.tf32) / facts.kernels.time_ns(rows)
+    confidence, caveats = doubts(facts)
+    saving, moves = _saving(facts)
+    if moves:
+        confidence = Confidence.MEDIUM if confidence is Confidence.HIGH else confidence
+        caveats = (*caveats, "Autocast leaves some pointwise ops in 32 bits: normalisations, softmax, losses.")
+    yield Finding(
+        why=f"{share(ratio)} of the GPU's busy time is matrix work on 32-bit floats, {share(rounded) if rounded else 'none'} of it "
+        f"in TF32, by {how}; {share(work.short_ratio)} of the matrix work is done in 16 bits.",
+        saving=saving,
+        fix=_fix(work.compute_major or VOLTA),
+        verify="Record again: kernel names should hold `bf16`, `f16` or `h884`; compare the loss curve with the old one.",
+        steps_seen=steps_with(facts, rows),
+        confidence=confidence,
+        evidence=(kernel_table(facts, rows, f"longest kernels on 32-bit floats (formats from {how})"),),
+        caveats=caveats,
+    )
+
+
+def _plain(facts: Facts) -> BoolArray:
+    """Kernels in plain single precision, fused attention on floats among them."""
+    found = facts.kernels
+    return facts.matrix_work.single | (found.is_family("attention") & found.is_format("fp32"))
+
+
+def _saving(facts: Facts) -> tuple[Saving, bool]:
+    """What 16 bits leave of each kind of kernel, beyond what TF32 alone would give; and whether pointwise ones are among them."""
+    work, found = facts.matrix_work, facts.kernels
+    most, plain_ns, rounded_ns = short_ratio(facts), found.time_ns(_plain(facts)), found.time_ns(work.tf32)
+    served_ns = found.time_ns(tf32_unused(facts))
+    gain = most * plain_ns - tf32_ratio(facts) * served_ns + _HALF * rounded_ns
+    parts = [f"{share(most)} of the time of kernels in plain single precision, by the peak rates of this generation"]
+    if served_ns:
+        parts[0] += ", less what TF32 alone gives (PR002)"
+    # Plain single precision is so much slower that its peak rates leave room for the bytes saved beside it; TF32's do not.
+    moves = rounded_ns > plain_ns
+    if moves:
+        gain += _HALF * found.time_ns(facts.fusion.pointwise & ~found.is_format("fp16", "bf16"))
+    if rounded_ns:
+        parts.append(
+            "half of those in TF32" + (", and of pointwise ones, which then move half the bytes" if moves else "")
+        )
+    return kernel_saving(facts, gain, "; ".join(parts if plain_ns else parts[1:])), moves
+
+
+def _not_asked(facts: Facts) -> Outcome | None:
+    outcome = unanswerable(
+        facts, "measured on NVIDIA cards only: elsewhere kernel names do not tell matrix cores apart"
+    )
+    if outcome is None and (facts.matrix_work.compute_major or 0) < VOLTA:
+        return not_applicable("this card has no tensor cores")
+    return outcome
+
+
+def _fix(major: int) -> tuple[Advice, ...]:
+    if major >= AMPERE:
+        return (
+            Advice(
+                "diff",
+                '+with torch.autocast("cuda", dtype=torch.bfloat16):\n'
+                "     output = model(x)\n     loss = criterion(output, target)\n loss.backward()",
+                "bfloat16 keeps the range of float32, so no loss scaling is needed. Watch the loss over a few hundred steps.",
+            ),
+        )
+    return (
+        Advice(
+            "diff",
+            '+scaler = torch.amp.GradScaler("cuda")\n+with torch.autocast("cuda", dtype=torch.float16):\n'
+            "     loss = criterion(model(x), target)\n-loss.backward()\n-optimizer.step()\n+scaler.scale(loss).backward()\n"
+            "+scaler.step(optimizer)\n+scaler.update()",
+            "This generation has float16 tensor cores only: small gradients need the scaler. torch before 2.3: torch.cuda.amp.",
+        ),
+    )
+
+
+RULE = Rule(META, check, __doc__)
