@@ -22,6 +22,19 @@ def memory_limits_the_batch(facts: Facts) -> float | None:
 def larger_batch(facts: Facts) -> Advice:
     """Twice the batch; where memory is known not to hold it, what makes room for it."""
     full = memory_limits_the_batch(facts)
+    batch = facts.collected.batch_size
+    doubled = f"-batch_size = {batch}\n+batch_size = {2 * batch}" if batch else "+batch_size = 2 * batch_size"
+    if facts.infers:
+        return Advice(
+            "diff",
+            doubled,
+            "More requests or samples in one pass, as far as memory and the time to an answer allow: more work for each launch."
+            + (
+                f" Tensors take {share(full)} of the card: weights of 8 or 4 bits make room."
+                if full is not None
+                else ""
+            ),
+        )
     if full is not None:
         return Advice(
             "python",
@@ -29,10 +42,9 @@ def larger_batch(facts: Facts) -> Advice:
             f"Tensors take {share(full)} of the card: memory limits the batch. Checkpoint the largest blocks, then raise it; "
             "accumulating gradients instead does not make the kernels larger.",
         )
-    batch = facts.collected.batch_size
     return Advice(
         "diff",
-        f"-batch_size = {batch}\n+batch_size = {2 * batch}" if batch else "+batch_size = 2 * batch_size",
+        doubled,
         "Double the batch while memory allows: more work for each launch. Scale the learning rate, and watch the validation score.",
     )
 
@@ -76,10 +88,13 @@ def replay_as_graph(facts: Facts) -> Advice:
     if older_than(facts, (2, 0)):
         return capture_by_hand()
     removed = "-model = torch.compile(model)\n" if facts.fusion.compiled else ""
+    # A cache of keys and values that grows with every token changes shapes, and keeps graphs from being captured.
+    cache = ' Generating text needs a cache of fixed size: `cache_implementation="static"` in transformers.'
     return Advice(
         "diff",
         f'{removed}+model = torch.compile(model, mode="reduce-overhead")   # CUDA graphs: one launch for many kernels',
-        "Needs static shapes and no host reads inside the step; the first steps compile. It falls back where it cannot capture.",
+        "Needs static shapes and no host reads inside the step; the first steps compile. It falls back where it cannot capture."
+        + (cache if facts.infers and facts.kernels.is_family("attention").any() else ""),
     )
 
 

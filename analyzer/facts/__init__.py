@@ -232,6 +232,11 @@ class Facts:
         return not self.steps.marked and not trains(self.trace)
 
     @cached_property
+    def infers(self) -> bool:
+        """Whether the program only runs its model, as its ops show: advice for training would be none."""
+        return bool(len(self.trace.ops)) and not trains(self.trace)
+
+    @cached_property
     def unrecorded_device(self) -> bool:
         """Whether the program used a device of which the trace has no work: host gaps may then be waiting for it."""
         return self.device is None and asks_for_device(self.trace)

@@ -14,7 +14,7 @@ import numpy as np
 from analyzer.facts.grouping import Int64Array, sums_by
 from analyzer.facts.labels import in_one_vocabulary, is_any, matching
 from analyzer.facts.waits import BACKWARD_NODE
-from analyzer.intervals import IntervalSet
+from analyzer.intervals import EMPTY, IntervalSet
 
 if TYPE_CHECKING:
     from analyzer.facts import Facts
@@ -68,6 +68,25 @@ def silences(facts: Facts, time: IntervalSet) -> tuple[Silence, ...]:
         for pair, stretches, total in zip(distinct.tolist(), counts.tolist(), totals.tolist(), strict=True)
     ]
     return tuple(sorted(found, key=lambda item: (-item.total_ns, item.before, item.after)))
+
+
+def after_reads(facts: Facts, time: IntervalSet) -> IntervalSet:
+    """The stretches before which the training thread's last call read values off the device: `.item()`, `.cpu()`.
+
+    Args:
+        facts: The measurements.
+        time: The stretches.
+    """
+    calls = facts.trace.runtime
+    mine = calls["thread"].to_numpy() == facts.main_thread
+    start, end = (calls[name].to_numpy()[mine] for name in ("start_ns", "end_ns"))
+    if not len(end):
+        return EMPTY
+    order = np.argsort(end, kind="stable")
+    reads = np.isin(start, facts.waits.of("scalar", "copy_out")["start_ns"].to_numpy())[order]
+    last = np.searchsorted(end[order], time.start_ns, side="right") - 1
+    follows = (last >= 0) & reads[np.maximum(last, 0)]
+    return IntervalSet(time.start_ns[follows], time.end_ns[follows])
 
 
 def _outermost(facts: Facts) -> tuple[Int64Array, Int64Array, Int64Array, list[str]]:

@@ -17,6 +17,12 @@ IN_WORKERS = Advice(
     "     train_step(batch)",
     "Where it prepares data: in the loader's workers it runs beside training.",
 )
+BESIDE = Advice(
+    "python",
+    "upcoming = executor.submit(prepare, requests)   # a thread or process of its own\noutput = model(batch)\n"
+    "batch = upcoming.result()",
+    "Where it prepares requests or handles answers: do that for the next batch while the model works on this one.",
+)
 SIMULATOR = Advice(
     "python",
     "envs = gymnasium.vector.AsyncVectorEnv([make_env] * 16)\nactions = policy(torch.from_numpy(observations))   # 16 at once",

@@ -63,7 +63,7 @@ from collections.abc import Iterator
 from analyzer.facts import Facts
 from analyzer.facts.engine_steps import engine_steps
 from analyzer.facts.loops import loop_time
-from analyzer.facts.silences import BACKWARD, silences
+from analyzer.facts.silences import BACKWARD, after_reads, silences
 from analyzer.facts.stacks import CodeLine
 from analyzer.finding import (
     Advice,
@@ -79,8 +79,9 @@ from analyzer.intervals import EMPTY, IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
 from rules.place import location
-from rules.python.advice import IN_WORKERS, LOOK, SIMULATOR, move
+from rules.python.advice import BESIDE, IN_WORKERS, LOOK, SIMULATOR, move
 from rules.python.outside_ops import evidence_of
+from traces.reader.vocabulary import annotation_kind
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -248,17 +249,20 @@ def _in_backward(facts: Facts, time: IntervalSet) -> bool:
 
 
 def _fix(facts: Facts, time: IntervalSet, line: CodeLine | None) -> tuple[Advice, ...]:
+    elsewhere = BESIDE if facts.infers else IN_WORKERS
     if line is not None:
-        return (move(line), IN_WORKERS)
+        return (move(line), elsewhere)
     if _in_backward(facts, time):
         return (LOOK,)
-    return (LOOK, SIMULATOR, IN_WORKERS) if _acts_on_values(facts, time) else (LOOK, IN_WORKERS)
+    return (LOOK, SIMULATOR, elsewhere) if _acts_on_values(facts, time) else (LOOK, elsewhere)
 
 
 def _acts_on_values(facts: Facts, time: IntervalSet) -> bool:
     """Whether most of the time follows the reading of a value: the program acts on it, as a simulator does."""
     found = silences(facts, time)
-    return bool(found) and found[0].before == "aten::item" and found[0].total_ns >= _WORTH_A_PLACE * time.total_ns
+    if not found or found[0].total_ns < _WORTH_A_PLACE * time.total_ns or annotation_kind(found[0].after) == "loader":
+        return False
+    return found[0].before == "aten::item" or after_reads(facts, time).total_ns >= _WORTH_A_PLACE * time.total_ns
 
 
 def _caveats(facts: Facts, time: IntervalSet, *, inflated: bool) -> tuple[str, ...]:

@@ -92,28 +92,47 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         facts,
         calls,
         "explicit",
-        f"`{name}` outside any op, as `torch.cuda.synchronize()` calls it",
-        (
-            Advice(
-                "diff",
-                "     loss.backward()\n     optimizer.step()\n-    torch.cuda.synchronize()",
-                "Delete it: work on one stream keeps its order without it.",
-            ),
-            Advice(
-                "python",
-                "start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))\n"
-                "start.record()\n"
-                "loss = train_step(batch)\n"
-                "end.record()\n"
-                "# after the loop: torch.cuda.synchronize(); print(start.elapsed_time(end))",
-                "To time a step without stopping it.",
-            ),
-        ),
+        f"`{name}` outside any op, as `{_caller(name)}` calls it",
+        (_LATER,) if "Event" in name else (_deleted(facts), _TIMED),
         "Record again: no synchronize call inside the steps; the share of SY003 should fall below 2 %.",
         ()
         if facts.stacks.known
         else ("Without stacks the caller is unknown: it may be a library. Record with `with_stack=True`.",),
     )
+
+
+def _caller(name: str) -> str:
+    """What of torch makes a call of this name."""
+    if "Event" in name:
+        return "event.synchronize()"
+    return "stream.synchronize()" if "Stream" in name else "torch.cuda.synchronize()"
+
+
+def _deleted(facts: Facts) -> Advice:
+    before = "     output = model(batch)" if facts.infers else "     loss.backward()\n     optimizer.step()"
+    return Advice(
+        "diff",
+        f"{before}\n-    torch.cuda.synchronize()",
+        "Delete it: work on one stream keeps its order without it.",
+    )
+
+
+# Who waits for one event wants a result: the wait is needed, its place may not be.
+_LATER = Advice(
+    "diff",
+    "     copied.record()\n-    copied.synchronize()\n-    use(result)\n     prepare_the_next_batch()\n"
+    "+    copied.synchronize()\n+    use(result)",
+    "Wait as late as possible: first whatever does not need the result, best one step later.",
+)
+_TIMED = Advice(
+    "python",
+    "start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))\n"
+    "start.record()\n"
+    "loss = train_step(batch)\n"
+    "end.record()\n"
+    "# after the loop: torch.cuda.synchronize(); print(start.elapsed_time(end))",
+    "To time a step without stopping it.",
+)
 
 
 RULE = Rule(META, check, __doc__)

@@ -500,11 +500,12 @@ def test_ops_that_cross_on_one_thread_are_of_several(crossing: int, gravity: Gra
     assert (merged.gravity if merged else None) is gravity
 
 
-def test_a_rounding_error_is_no_crossing() -> None:
+@pytest.mark.parametrize(("start", "dur"), [(40, 21), (59.999, 40)], ids=["child ends late", "neighbour begins early"])
+def test_a_rounding_error_is_no_crossing(start: float, dur: float) -> None:
     builder = TraceBuilder()
     for index in range(40):
         builder.op("aten::mm", index * 100, 60)
-        builder.op("aten::bmm", index * 100 + 40, 21)
+        builder.op("aten::bmm", index * 100 + start, dur)
     assert "PG007" not in found(builder)
 
 

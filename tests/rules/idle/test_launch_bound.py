@@ -170,3 +170,18 @@ def test_a_compiled_model_is_not_told_to_compile_as_if_it_were_not() -> None:
     builder.launch(1, kernel_start=9, kernel_dur=1, op=None, name="triton_poi_fused_add_0")
     (fix,) = [advice.code for advice in judged(RULE, builder).finding.fix if "reduce-overhead" in advice.code]
     assert fix.startswith("-model = torch.compile(model)")
+
+
+def test_a_program_that_only_runs_its_model_has_no_learning_rate() -> None:
+    fixes = judged(RULE, world()).finding.fix
+    assert not any("learning rate" in fix.note for fix in fixes)
+    assert any("learning rate" in fix.note for fix in judged(RULE, world(optimizer=True)).finding.fix)
+
+
+def test_generating_text_needs_a_cache_of_fixed_size() -> None:
+    builder = world()
+    assert not any("static" in fix.note and "cache" in fix.note for fix in judged(RULE, builder).finding.fix)
+    for event in builder.events:
+        if event["cat"] == "kernel":
+            event["name"] = "void pytorch_flash::flash_fwd_splitkv_kernel<Flash_fwd_kernel_traits<128, 64, 128, 4>>(p)"
+    assert any('cache_implementation="static"' in fix.note for fix in judged(RULE, builder).finding.fix)

@@ -75,6 +75,34 @@ def test_a_program_that_acts_on_values_it_reads_is_told_of_several_simulators() 
     assert not any("AsyncVectorEnv" in advice.code for advice in judged(RULE, world()).finding.fix)
 
 
+@pytest.mark.parametrize(("after", "told"), [("aten::add", True), ("enumerate(DataLoader)#_It.__next__", False)])
+def test_reading_a_whole_tensor_off_the_device_is_acting_on_it_too(after: str, told: bool) -> None:
+    """`.cpu()` and then 5 ms outside any op, ten times a step; a program that goes on to the next batch steps no simulator."""
+    builder = TraceBuilder()
+    for number in range(3):
+        step = number * 100_000.0
+        builder.step(number, step, 100_000)
+        for turn in range(10):
+            at = step + turn * 10_000
+            builder.launch(at, kernel_start=at + 10, kernel_dur=100, op="aten::linear")
+            builder.op("aten::to", at + 10, 200)
+            builder.copy("DtoH", at + 20, 180, start=at + 120, dur=10, size=4_096)
+            if told:
+                builder.op(after, at + 5_300, 10)
+            else:
+                builder.annotation(after, at + 5_300, 10)
+                builder.op("aten::add", at + 5_400, 5)
+    fixes = judged(RULE, builder).finding.fix
+    assert any("AsyncVectorEnv" in advice.code for advice in fixes) is told
+
+
+def test_a_program_that_only_runs_its_model_is_told_of_no_loader() -> None:
+    assert "executor.submit" in judged(RULE, world()).finding.fix[1].code
+    training = world()
+    training.optimizer(10, 20)
+    assert "DataLoader" in judged(RULE, training).finding.fix[1].code
+
+
 def test_names_the_users_function_with_most_own_time() -> None:
     builder = world()
     for number in range(3):

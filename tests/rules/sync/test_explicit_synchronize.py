@@ -40,6 +40,32 @@ def test_fires_with_the_run_ahead_as_bound() -> None:
     assert found.finding.caveats
 
 
+@pytest.mark.parametrize(
+    ("name", "call", "fix"),
+    [
+        ("cudaDeviceSynchronize", "torch.cuda.synchronize()", "-    torch.cuda.synchronize()"),
+        ("cudaStreamSynchronize", "stream.synchronize()", "-    torch.cuda.synchronize()"),
+        # Who waits for one event needs what it stands for: to delete the wait would read a result that is not there yet.
+        ("cudaEventSynchronize", "event.synchronize()", "+    copied.synchronize()"),
+    ],
+)
+def test_names_the_call_of_torch_behind_each_kind_of_wait(name: str, call: str, fix: str) -> None:
+    builder = world()
+    for event in builder.events:
+        if event["name"] == "cudaDeviceSynchronize":
+            event["name"] = name
+    found = judged(RULE, builder).finding
+    assert f"as `{call}` calls it" in found.why
+    assert fix in found.fix[0].code
+
+
+def test_a_program_that_only_runs_its_model_is_shown_no_training_loop() -> None:
+    assert "loss.backward()" not in judged(RULE, world()).finding.fix[0].code
+    training = world()
+    training.optimizer(10, 20)
+    assert "loss.backward()" in judged(RULE, training).finding.fix[0].code
+
+
 def test_the_profilers_own_does_not_count() -> None:
     result = run(RULE, world(only_last=True))
     assert result.state is State.NOT_APPLICABLE
