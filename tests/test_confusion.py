@@ -34,7 +34,6 @@ CANNOT_SEE = {
         "KE001",
     ): "this world states neither warps nor the number of multiprocessors; recorded traces state warps",
     ("torch 1.8", "PR002"): "which card it is",
-    ("ROCm", "PR001"): "names of kernels do not tell matrix cores apart",
     ("ROCm", "PR002"): "TF32 is a format of NVIDIA cards",
     ("ROCm", "PR003"): "names of kernels state no alignment; shapes would tell",
     ("ROCm", "XF001"): "copies do not say whether they are pinned",

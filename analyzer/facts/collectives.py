@@ -51,6 +51,7 @@ class Collectives(msgspec.Struct, frozen=True):
         kernels: Number of collective kernels on the device.
         data_parallel: Whether a DistributedDataParallel module is used.
         sharded: Whether parameters are gathered and gradients scattered (FSDP, ZeRO).
+        fsdp: Whether FSDP's own ranges are in the trace: else another library shards.
         activations: Whether a good part of the exposed time is reductions between layers of the forward pass (tensor parallelism).
         narrow: Whether most of the collectives' tensors have 16 bits an element, or fewer, already.
         exposed_ns: Exposed time by kind of collective, the largest first; empty where no range tells the kind.
@@ -62,6 +63,7 @@ class Collectives(msgspec.Struct, frozen=True):
     kernels: int
     data_parallel: bool
     sharded: bool
+    fsdp: bool
     activations: bool
     narrow: bool
     exposed_ns: dict[str, int]
@@ -104,6 +106,7 @@ def collectives(facts: Facts) -> Collectives:
     stated = calls["kind"].to_numpy()
     by_kind = {kind: (exposed & call_spans(facts, calls[stated == kind])).total_ns for kind in kinds}
     layered = (exposed & call_spans(facts, calls[between_layers(facts, calls)])).total_ns
+    fsdp = _has_range(facts, r"FullyShardedDataParallel|FSDP::")
     return Collectives(
         running=running,
         exposed=exposed,
@@ -113,8 +116,8 @@ def collectives(facts: Facts) -> Collectives:
         calls=calls,
         kernels=int(facts.kernels.frame["collective"].sum()) if facts.device else 0,
         data_parallel=_has_range(facts, r"DistributedDataParallel\.forward|torch\.distributed\.ddp"),
-        sharded=_has_range(facts, r"FullyShardedDataParallel|FSDP::")
-        or (any("reduce_scatter" in kind for kind in kinds) and any("gather" in kind for kind in kinds)),
+        fsdp=fsdp,
+        sharded=fsdp or (any("reduce_scatter" in kind for kind in kinds) and any("gather" in kind for kind in kinds)),
     )
 
 

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 _COMPILED = re.compile(r"Torch-Compiled Region|CompiledFunction|## Call CompiledFxGraph|CompiledFxGraph")
 
 
+def is_compiled(name: str) -> bool:
+    """Whether a span is a region that torch.compile made."""
+    return _COMPILED.match(name) is not None
+
+
 class Fusion(msgspec.Struct, frozen=True):
     """Pointwise kernels of the used steps, the optimizer's left out (its own rules judge those).
 
@@ -60,7 +65,7 @@ def fusion(facts: Facts) -> Fusion:
         pointwise=pointwise,
         chained=chained,
         shapes_known=found.time_ns(chained & (size != NONE)) * 2 > found.time_ns(chained),
-        compiled=bool(found.is_family("triton").any()) or any(_COMPILED.match(name) for name in names),
+        compiled=bool(found.is_family("triton").any()) or any(map(is_compiled, names)),
         longest_chain=_longest_run(joined) + 1 if joined.any() else 0,
     )
 

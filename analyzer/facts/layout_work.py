@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from analyzer.facts.fusion import is_compiled
 from analyzer.facts.grouping import sums_by
 from analyzer.facts.labels import codes_of, distinct_texts
 from analyzer.facts.op_tree import BoolArray, Int64Array
@@ -29,6 +30,8 @@ class LayoutWork(msgspec.Struct, frozen=True):
         thread: Thread of each piece's launch, where known.
         at_ns: Start of each piece's launch.
         dur_ns: Its device time.
+        replay_ns: Device time of what compiled regions copy in a program that replays graphs: their inputs, to where the graph
+            reads them, and their results.
     """
 
     time: IntervalSet
@@ -36,6 +39,7 @@ class LayoutWork(msgspec.Struct, frozen=True):
     thread: Int64Array
     at_ns: Int64Array
     dur_ns: Int64Array
+    replay_ns: int
 
 
 def layout_work(facts: Facts) -> LayoutWork:
@@ -61,6 +65,9 @@ def layout_work(facts: Facts) -> LayoutWork:
         np.concatenate([_thread(facts, op[moving]), thread]),
         np.concatenate([launched, called]),
         dur,
+        int(dur[np.append(tree.nearest(tree.named(is_compiled)), NONE)[asking] != NONE].sum())
+        if facts.repetition.graphs
+        else 0,
     )
 
 

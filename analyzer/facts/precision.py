@@ -31,7 +31,8 @@ class MatrixWork(msgspec.Struct, frozen=True):
     """GEMMs and convolutions of the used steps.
 
     Args:
-        single: Kernels (rows of `Kernels.frame`) that compute in single precision without tensor cores; shape (kernels,).
+        single: Kernels (rows of `Kernels.frame`) that compute in plain single precision, on AMD's matrix cores too, on NVIDIA's
+            tensor cores never; shape (kernels,).
         tf32: Kernels whose 32-bit inputs tensor cores multiply as TF32; shape (kernels,).
         convolution: Kernels that belong to a convolution; shape (kernels,).
         by_types: Whether the formats of most of `single` and `tf32` come from recorded input types; else from kernel names alone.
@@ -62,13 +63,13 @@ def matrix_work(facts: Facts) -> MatrixWork:
     as_float = pick(matching(types, lambda text: first_tensor_type(text) == "float"), op)
     attention = found.is_family("attention")
     fast = matrix & (found.on_tensor_cores() | found.is_format("tf32", *SHORT_FORMATS))
-    # Attention given floats is fused on every card, on tensor cores or not: no 16-bit work, whatever its name.
-    fast &= ~(attention & found.is_format("fp32"))
+    # Matrix cores of AMD multiply floats as they are, and attention is fused on floats too: no 16-bit work, whatever its name.
+    fast &= ~found.is_format("fp32")
     # A kernel on tensor cores that states no format, and whose op was given floats, can only be rounding them to TF32.
     unstated = found.frame["number_format"].isna().to_numpy()
     tf32 = fast & (found.is_format("tf32") | (unstated & typed & as_float & ~attention))
     # A name that says nothing of tensor cores is believed only where the op is known to have been given floats.
-    plain = found.off_tensor_cores() & found.is_format("fp32", "complex")
+    plain = (found.off_tensor_cores() | found.on_tensor_cores()) & found.is_format("fp32", "complex")
     single = matrix & ~attention & ~found.frame["depthwise"].to_numpy() & ~fast
     single &= np.where(typed, as_float, plain & ~found.is_format("complex"))
     convolution = np.where(op == NONE, found.is_family("conv"), pick(_named(facts, _CONV_OP), op))
@@ -79,9 +80,7 @@ def matrix_work(facts: Facts) -> MatrixWork:
         tf32=tf32,
         convolution=convolution.astype(bool),
         by_types=found.time_ns((single | tf32) & typed) > found.time_ns((single | tf32) & ~typed),
-        short_ratio=found.time_ns(fast & ~tf32 & ~found.is_format("fp32", "fp64", "complex")) / matrix_ns
-        if matrix_ns
-        else 0.0,
+        short_ratio=found.time_ns(fast & ~tf32 & ~found.is_format("fp64", "complex")) / matrix_ns if matrix_ns else 0.0,
         matrix_ns=matrix_ns,
         compute_major=found.min_compute_major if major is None else major,
         card_known=major is not None,

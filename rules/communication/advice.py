@@ -79,6 +79,32 @@ _ASYNC_PRODUCTS = Advice(
     "one part is sent while the next is computed.",
 )
 
+_SHARDED_IN_16_BITS = Advice(
+    "python",
+    "policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.bfloat16)\nfully_shard(block, mp_policy=policy)",
+    "Parameters are gathered and gradients scattered in 16 bits: half the bytes.",
+)
+_WITHIN_MACHINES = Advice(
+    "python",
+    'mesh = init_device_mesh("cuda", (machines, gpus_of_one), mesh_dim_names=("replicate", "shard"))\n'
+    "fully_shard(block, mesh=mesh)   # FSDP1: sharding_strategy=ShardingStrategy.HYBRID_SHARD",
+    "What is sent has 16 bits a number already. Over several machines, where memory allows: shard within each, so that parameters "
+    "are gathered over its fast links and only gradients travel between machines.",
+)
+# No range tells which library shards: what it is called in the two that most programs use.
+_ZERO_IN_16_BITS = Advice(
+    "python",
+    'ds_config["communication_data_type"] = "bf16"   # DeepSpeed',
+    "Gradients are scattered, and in ZeRO 3 parameters gathered, in 16 bits: half the bytes. The trace shows no FSDP module, so "
+    "another library shards: DeepSpeed calls it so.",
+)
+_ZERO_BESIDE_COMPUTE = Advice(
+    "python",
+    'ds_config["zero_optimization"] |= {"overlap_comm": True, "stage3_prefetch_bucket_size": 2 * 10**8}   # DeepSpeed\n'
+    "# Megatron-Core: --overlap-grad-reduce --overlap-param-gather",
+    "Gathers the next layers' parameters, and scatters gradients, while this one computes.",
+)
+
 
 def move_less(facts: Facts) -> tuple[Advice, ...]:
     """Fewer bytes, or the same bytes less often."""
@@ -105,14 +131,9 @@ def move_less(facts: Facts) -> tuple[Advice, ...]:
     if facts.collectives.activations:
         return (_FEWER_PARTS,)
     if facts.collectives.sharded:
-        return (
-            Advice(
-                "python",
-                "policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.bfloat16)\n"
-                "fully_shard(block, mp_policy=policy)",
-                "Parameters are gathered and gradients scattered in 16 bits: half the bytes.",
-            ),
-        )
+        if facts.collectives.narrow:
+            return (_WITHIN_MACHINES,) if facts.collectives.fsdp else ()
+        return (_SHARDED_IN_16_BITS if facts.collectives.fsdp else _ZERO_IN_16_BITS,)
     if facts.collectives.data_parallel:
         full = memory_limits_the_batch(facts)
         rarer = Advice(
@@ -170,12 +191,14 @@ def hide_more(facts: Facts) -> tuple[Advice, ...]:
     if facts.collectives.activations:
         return (_ASYNC_PRODUCTS,)
     if facts.collectives.sharded:
+        if not facts.collectives.fsdp:
+            return (_ZERO_BESIDE_COMPUTE,)
         return (
             Advice(
                 "python",
                 "model = FullyShardedDataParallel(model, backward_prefetch=BackwardPrefetch.BACKWARD_PRE, forward_prefetch=True)",
                 "Gathers the next layer's parameters while this one computes. FSDP2 (`fully_shard`) does so for "
-                "one layer by itself; for more: `block.set_modules_to_forward_prefetch([following])` for more.",
+                "one layer by itself; `block.set_modules_to_forward_prefetch([following])` for more.",
             ),
         )
     if facts.collectives.data_parallel:

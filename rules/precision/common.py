@@ -15,20 +15,23 @@ AMPERE = 8
 # against 67; B200 2250 and 1100 against 75. Smaller cards of a generation, and products that memory limits, gain less.
 _SHORT_RATIO = {7: 7 / 8, 8: 15 / 16, 9: 15 / 16}
 _TF32_RATIO = {8: 7 / 8, 9: 7 / 8}
+# MI355X 2500 against 157, MI300X 1307 against 163, MI250X 383 against 96.
+_ROCM_SHORT_RATIO = 15 / 16
 _NEWER_SHORT_RATIO, _NEWER_TF32_RATIO = 31 / 32, 15 / 16
 # Share of a kind's matrix time in TF32 from which TF32 is evidently switched on for that kind.
 _TF32_ON_RATIO = 0.01
 
 
-def unanswerable(facts: Facts, elsewhere: str) -> Outcome | None:
+def unanswerable(facts: Facts, elsewhere: str, *, kinds: tuple[str, ...] = ("cuda",)) -> Outcome | None:
     """Why the trace cannot say how its matrix work uses tensor cores; None where it can.
 
     Args:
         facts: The measurements.
-        elsewhere: What to say of devices other than NVIDIA's.
+        elsewhere: What to say of devices of other kinds.
+        kinds: Kinds of device of which it is asked.
     """
     work = facts.matrix_work
-    if facts.trace.meta.device_kind != "cuda":
+    if facts.trace.meta.device_kind not in kinds:
         return not_applicable(elsewhere)
     if not work.matrix_ns:
         return not_applicable("no GEMM and no convolution in the used steps")
@@ -59,6 +62,8 @@ def tf32_unused(facts: Facts) -> BoolArray:
 
 def short_ratio(facts: Facts) -> float:
     """At most this share of the time of single-precision matrix kernels a 16-bit format saves."""
+    if facts.trace.meta.device_kind == "rocm":
+        return _ROCM_SHORT_RATIO
     return _SHORT_RATIO.get(facts.matrix_work.compute_major or VOLTA, _NEWER_SHORT_RATIO)
 
 

@@ -1,8 +1,8 @@
 """PR001 no-mixed-precision: matrix work runs on 32-bit floats, where 16 bits would do.
 
 ## What it finds
-GEMMs and convolutions on 32-bit floats, in plain single precision or rounded to TF32, on a card with tensor cores, where next to
-none of the matrix work is done in 16 bits or fewer.
+GEMMs and convolutions on 32-bit floats, in plain single precision or rounded to TF32, on a card with tensor or matrix cores, where
+next to none of the matrix work is done in 16 bits or fewer.
 
 ## Why it costs time
 Tensor cores multiply 16-bit matrices many times as fast as the ordinary units multiply 32-bit ones, and twice as fast as they do
@@ -12,8 +12,8 @@ for 16 bits leaves at least half of the card's arithmetic unused.
 ## How it is measured
 `|GEMM and convolution kernels on 32-bit floats| / |device busy|` over the used steps. Where shapes were recorded, the format is the
 `Input type` of the nearest matrix op above the launch (under autocast the op inside the cast counts); else kernel names decide:
-`sgemm`, `scudnn`, `ffma`, `implicit_convolve_sgemm`, `winograd`, and `tf32` or `s1688gemm`. Matrix-vector products and depthwise
-convolutions do not count. The rule holds back where part of the matrix work is done in 16 bits already.
+`sgemm`, `scudnn`, `ffma`, `implicit_convolve_sgemm`, `winograd`, `tf32` or `s1688gemm`, on ROCm `Cijk_..._SB_`. Matrix-vector
+products and depthwise convolutions do not count. The rule holds back where part of the matrix work is done in 16 bits already.
 
 ## Example
 Slow:
@@ -38,10 +38,10 @@ loss.backward()
 
 ## Expected gain
 Of plain single precision up to what the peak rates of the card's generation say (7 of 8 parts of the kernels' time on Volta,
-15 of 16 on Ampere and Hopper), less what TF32 alone would give where PR002 fires too. Of TF32 half, and half of the pointwise
-kernels' time as well where most of the matrix work is TF32: 16 bits halve the bytes of both. Times the share of the step in which
-the device is busy; a factor of one and a half to three is usual. Nothing where the run is launch-bound, because faster kernels then
-only wait longer.
+15 of 16 on Ampere and Hopper, and on AMD's matrix cores), less what TF32 alone would give where PR002 fires too. Of TF32 half, and
+half of the pointwise kernels' time as well where most of the matrix work is TF32: 16 bits halve the bytes of both. Times the share
+of the step in which the device is busy; a factor of one and a half to three is usual. Nothing where the run is launch-bound,
+because faster kernels then only wait longer.
 
 ## When it is wrong
 Code that needs 32 bits (some scientific and financial models). Small or memory-bound matrices gain less. From names alone the
@@ -116,11 +116,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         confidence = Confidence.MEDIUM if confidence is Confidence.HIGH else confidence
         caveats = (*caveats, "Autocast leaves some pointwise ops in 32 bits: normalisations, softmax, losses.")
     yield Finding(
-        why=f"{share(ratio)} of the GPU's busy time is matrix work on 32-bit floats, {share(rounded) if rounded else 'none'} of it "
-        f"in TF32, by {how}; {share(work.short_ratio)} of the matrix work is done in 16 bits.",
+        why=f"{share(ratio)} of the GPU's busy time is matrix work on 32-bit floats"
+        + ("" if _amd(facts) else f", {share(rounded) if rounded else 'none'} of it in TF32")
+        + f", by {how}; {share(work.short_ratio)} of the matrix work is done in 16 bits.",
         saving=saving,
-        fix=_fix(work.compute_major or VOLTA),
-        verify="Record again: kernel names should hold `bf16`, `f16` or `h884`; compare the loss curve with the old one.",
+        fix=_fix(AMPERE if _amd(facts) else work.compute_major or VOLTA),
+        verify=f"Record again: kernel names should hold {'`_BBS_` or `_HHS_`' if _amd(facts) else '`bf16`, `f16` or `h884`'}; "
+        "compare the loss curve with the old one.",
         steps_seen=steps_with(facts, rows),
         confidence=confidence,
         evidence=(kernel_table(facts, rows, f"longest kernels on 32-bit floats (formats from {how})"),),
@@ -156,11 +158,15 @@ def _saving(facts: Facts) -> tuple[Saving, bool]:
 
 def _not_asked(facts: Facts) -> Outcome | None:
     outcome = unanswerable(
-        facts, "measured on NVIDIA cards only: elsewhere kernel names do not tell matrix cores apart"
+        facts, "measured on NVIDIA and AMD cards only: elsewhere kernel names state no formats", kinds=("cuda", "rocm")
     )
-    if outcome is None and (facts.matrix_work.compute_major or 0) < VOLTA:
+    if outcome is None and not _amd(facts) and (facts.matrix_work.compute_major or 0) < VOLTA:
         return not_applicable("this card has no tensor cores")
     return outcome
+
+
+def _amd(facts: Facts) -> bool:
+    return facts.trace.meta.device_kind == "rocm"
 
 
 def _fix(major: int) -> tuple[Advice, ...]:

@@ -254,7 +254,11 @@ def _fix(facts: Facts, time: IntervalSet, line: CodeLine | None) -> tuple[Advice
         return (move(line), elsewhere)
     if _in_backward(facts, time):
         return (LOOK,)
-    return (LOOK, SIMULATOR, elsewhere) if _acts_on_values(facts, time) else (LOOK, elsewhere)
+    if not _acts_on_values(facts, time):
+        return (LOOK, elsewhere)
+    # Once a step the loss may have been read, and the next batch be made by other means than a DataLoader.
+    often = silences(facts, time)[0].stretches > facts.used_steps
+    return (LOOK, SIMULATOR, elsewhere) if often else (LOOK, elsewhere, SIMULATOR)
 
 
 def _acts_on_values(facts: Facts, time: IntervalSet) -> bool:

@@ -38,6 +38,7 @@ images = images.to(memory_format=torch.channels_last)
 At most the time of these copies; some are needed.
 
 ## When it is wrong
+A program that replays CUDA graphs copies its inputs to where the graph reads them; the card then says how to need fewer copies.
 BatchNorm's running statistics make hundreds of copies of 256 bytes, which cost the device nothing (and the host about 9 us
 each: that shows up as launch overhead). Copies that exchange data with another device or a ring buffer are the program's work.
 
@@ -85,6 +86,16 @@ META = RuleMeta(
     ),
     suppressed_by=("PG002",),
     references=("https://docs.pytorch.org/tutorials/intermediate/memory_format_tutorial.html",),
+)
+
+# From this part of the copies on their cause is the replayed graph.
+_MOST = 0.5
+_IN_PLACE = Advice(
+    "python",
+    "for buffer in model.buffers():\n    torch._dynamo.mark_static_address(buffer)   # before the model is compiled\n"
+    "batch.copy_(next_batch)   # into the same input tensors, in place",
+    "A replayed graph reads its inputs where they were when it was captured: tensors that are elsewhere are copied there before "
+    "each replay, and results are cloned. Keep tensors in place.",
 )
 
 
@@ -148,6 +159,8 @@ def _fix(facts: Facts, work: LayoutWork) -> tuple[Advice, ...]:
     )
     fused = compiled(facts, "Fuses element-wise work and copies into their neighbours.")
     first = layout if convolves else strided
+    if work.replay_ns > _MOST * int(work.dur_ns.sum()):
+        return (_IN_PLACE, place) if any(name == "aten::cat" for name, *_ in work.by_op) else (_IN_PLACE,)
     ordered = (place, fused, first) if work.by_op[0][0] == "aten::cat" else (first, fused, place)
     return tuple(advice for advice in ordered if advice is not fused or not facts.fusion.compiled)
 

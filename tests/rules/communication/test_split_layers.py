@@ -95,3 +95,22 @@ def test_stages_of_a_pipeline_are_told_to_take_more_micro_batches(name: str) -> 
     assert "n_microbatches" in text
     assert not any(word in text for word in OF_GRADIENTS)
     assert run(SMALL, builder).state is State.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize("fsdp", [True, False])
+@pytest.mark.parametrize("kind", ["float", "c10::BFloat16"])
+def test_sharded_parameters_are_told_of_the_library_that_shards(fsdp: bool, kind: str) -> None:
+    """Parameters are gathered and gradients scattered, by FSDP or by a library that opens no ranges of its own."""
+    builder = world(name="nccl:_all_gather_base")
+    for event in builder.events:
+        if event["name"].startswith("nccl:"):
+            event["args"]["Input type"] = [kind]
+            if event["tid"] == AUTOGRAD:
+                event["name"] = "nccl:_reduce_scatter_base"
+    if fsdp:
+        builder.annotation("FullyShardedDataParallel.forward", 10, 500)
+    text = fixes(EXPOSED, builder)
+    assert ("fully_shard" in text, "DeepSpeed" in text) == (fsdp, not fsdp)
+    # What is sent in 16 bits already is not halved by sending it in 16 bits.
+    halves = "MixedPrecisionPolicy" in text or "communication_data_type" in text
+    assert halves is (kind == "float")

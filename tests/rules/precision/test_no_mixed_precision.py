@@ -6,6 +6,7 @@ import pytest
 
 from analyzer.finding import Confidence, Severity, State
 from builders import CUDA_DEVICE, TraceBuilder
+from dialects import rocm
 from rules.precision.no_mixed_precision import RULE
 from worlds import judged, renamed, run, shifted
 
@@ -58,9 +59,7 @@ def test_from_names_alone_it_is_less_sure() -> None:
 
 def test_an_xmma_kernel_of_plain_multiply_adds_leaves_tensor_cores_idle() -> None:
     kernel = "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_warpsize2x2x1_ffma_aligna4_alignc4"
-    assert (
-        "tensor cores do 0 % of the matrix work" in judged(RULE, world(kernel=kernel, device=CUDA_DEVICE)).finding.why
-    )
+    assert "none of it in TF32" in judged(RULE, world(kernel=kernel, device=CUDA_DEVICE)).finding.why
 
 
 def test_without_the_cards_properties_it_is_a_guess() -> None:
@@ -98,10 +97,25 @@ def test_not_applicable(device: dict[str, object] | None, reason: str) -> None:
     assert reason in result.reason
 
 
-def test_not_applicable_on_rocm() -> None:
-    builder = TraceBuilder("rocm")
-    builder.step(0, 0, 100)
-    builder.launch(0, kernel_start=10, kernel_dur=80, name="Cijk_Ailk_Bjlk_SB_MT64x16x16_MI16x16x1_SN", op="aten::mm")
+@pytest.mark.parametrize(("kind", "state"), [("SB", State.FIRED), ("BBS", State.CLEAR), ("HHS", State.CLEAR)])
+def test_matrix_cores_of_amd_state_the_format_of_their_inputs(kind: str, state: State) -> None:
+    name = f"Cijk_Ailk_Bjlk_{kind}_MT64x16x16_MI16x16x1_SN"
+    builder = rocm(world(kernel=name, device=CUDA_DEVICE))
+    result = run(RULE, builder)
+    assert result.state is state
+    if state is State.FIRED:
+        found = judged(RULE, builder)
+        assert found.ns_per_step == pytest.approx(60e6 * 15 / 16 * 0.9, abs=10)
+        assert "bfloat16" in found.finding.fix[0].code
+        assert "_BBS_" in found.finding.verify
+
+
+def test_not_applicable_on_other_devices() -> None:
+    builder = world(device=None)
+    builder.top = {"schemaVersion": 1}
+    for event in builder.events:
+        event["name"] = event["name"].replace("cudaLaunchKernel", "urEnqueueKernelLaunch")
+        event["cat"] = event["cat"].replace("cuda_runtime", "xpu_runtime")
     assert run(RULE, builder).state is State.NOT_APPLICABLE
 
 

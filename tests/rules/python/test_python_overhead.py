@@ -75,6 +75,24 @@ def test_a_program_that_acts_on_values_it_reads_is_told_of_several_simulators() 
     assert not any("AsyncVectorEnv" in advice.code for advice in judged(RULE, world()).finding.fix)
 
 
+def test_after_reading_the_loss_once_a_step_the_next_batch_comes_first_to_mind() -> None:
+    builder = TraceBuilder()
+    for number in range(3):
+        step = number * 100_000.0
+        builder.step(number, step, 100_000)
+        for layer in range(40):
+            builder.op("aten::linear", step + layer * 1_000, 999)
+            builder.launch(step + layer * 1_000, kernel_start=step + layer * 1_000 + 10, kernel_dur=990, op=None)
+        builder.op("aten::item", step + 40_100, 100)
+        builder.copy("DtoH", step + 40_110, 80, start=step + 40_150, dur=5, size=4, op=None)
+        builder.optimizer(step + 99_000, 10)
+    codes = [advice.code for advice in judged(RULE, builder).finding.fix]
+    loads, simulates = (
+        next(place for place, code in enumerate(codes) if word in code) for word in ("DataLoader", "AsyncVector")
+    )
+    assert loads < simulates
+
+
 @pytest.mark.parametrize(("after", "told"), [("aten::add", True), ("enumerate(DataLoader)#_It.__next__", False)])
 def test_reading_a_whole_tensor_off_the_device_is_acting_on_it_too(after: str, told: bool) -> None:
     """`.cpu()` and then 5 ms outside any op, ten times a step; a program that goes on to the next batch steps no simulator."""

@@ -55,6 +55,21 @@ def test_boundary(moving: float, state: State) -> None:
     assert run(RULE, world(moving=moving)).state is state
 
 
+@pytest.mark.parametrize(("graphs", "told"), [(True, True), (False, False)])
+def test_copies_to_where_a_graph_reads_its_inputs_have_another_remedy(graphs: bool, told: bool) -> None:
+    builder = TraceBuilder()
+    for number in range(4):
+        at = number * 10_000.0
+        builder.step(number, at, 10_000)
+        builder.op("CompiledFunction", at, 200)
+        builder.copy("DtoD", at + 5, 20, start=at + 1_000, dur=2_000)
+        call = builder.runtime("cudaGraphLaunch" if graphs else "cudaLaunchKernel", at + 100, 50)
+        builder.kernel("ampere_sgemm_128x64_nn", at + 3_000, 7_500, correlation=call)
+    fixes = judged(RULE, builder).finding.fix
+    assert any("mark_static_address" in fix.code for fix in fixes) is told
+    assert any(".contiguous()" in fix.code for fix in fixes) is not told
+
+
 def test_quiet_when_the_time_is_computing() -> None:
     assert run(RULE, world(op="aten::mul")).state is State.CLEAR
 
