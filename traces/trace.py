@@ -109,6 +109,7 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
     """A trace as frames, one per kind of event; columns are declared in `traces.schema`.
 
     Times are int64 nanoseconds from the earliest event. What an event lacks is NA. Frames must not be changed in place.
+    Of a file that ends early, `whole_until_ns` is when the first event may begin that it lost; None where no event is.
     """
 
     meta: Meta
@@ -131,3 +132,4 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
     overhead: pd.DataFrame
     quarantined: pd.DataFrame
     strangers: tuple[Stranger, ...] = ()
+    whole_until_ns: int | None = None

@@ -181,9 +181,7 @@ class Chunks(Generic[Item]):
             buffer = buffer.strip(_NOTHING)
             if not buffer:
                 return
-            self._repairs.add(
-                "truncated", self._offset + len(buffer), event=self._events, detail=" (in the keys after the events)"
-            )
+            self._repairs.add("truncated-metadata", self._offset + len(buffer))
             end = len(buffer)
             buffer += b"}"
         inside = buffer[: end + 1].lstrip(b"," + _NOTHING)

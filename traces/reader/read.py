@@ -20,6 +20,7 @@ from traces.reader.closures import updates_only
 from traces.reader.decode import Decoded, Document, decode
 from traces.reader.foreign import beyond_clocks, not_from_torch
 from traces.reader.frames import FrameBuilder
+from traces.reader.lateness import whole_until_ns
 from traces.reader.nested_calls import single_calls
 from traces.reader.old_ranges import split_ranges
 from traces.reader.places import offsets
@@ -32,8 +33,6 @@ from traces.trace import Capability, Meta, Trace
 # What `decode` does, wherever it is done: (path, progress, strict, several) to what the file holds.
 Decode = Callable[[Path, Progress, bool, bool], Decoded]
 _LETTER, _DIGIT = re.compile("[A-Za-z]"), re.compile("[0-9]")
-# Frames whose events come from work, not from marks around it.
-_WORK = ("steps", "ops", "runtime", "kernels", "copies", "python")
 
 
 def read(path: Path, progress: Progress = silent, *, strict: bool = False, decoder: Decode = decode) -> Trace:
@@ -100,6 +99,7 @@ def _trace(path: Path, decoded: Decoded, document: Document) -> Trace:
     limits.check_memory(decoded.name, columns.size_bytes, memory_left.available_bytes(), held=columns.size_bytes)
     builder = FrameBuilder(columns, document.repairs)
     cut = bool(document.repairs.count("truncated"))
+    whole_until = whole_until_ns(columns, builder.tables) if cut else None
     marks = builder.tables.events_by_start(Kind.STEP) if cut else {}
     frames = builder.frames()
     frames["runtime"] = single_calls(frames["runtime"], [frames["kernels"], frames["copies"]])
@@ -113,9 +113,10 @@ def _trace(path: Path, decoded: Decoded, document: Document) -> Trace:
         beyond = beyond_clocks(decoded.name, document.repairs)
         if beyond or not filled:
             raise beyond or not_from_torch(decoded.name, columns)
-    if cut:
+    if whole_until is not None:
+        whole_until -= builder.origin_ns
         marks = {start - builder.origin_ns: event for start, event in marks.items()}
-        frames["steps"] = _whole_steps(frames, marks, document.repairs)
+        frames["steps"] = _whole_steps(frames["steps"], whole_until, marks, document.repairs)
     meta = Meta(
         name=decoded.name,
         sha256=decoded.sha256,
@@ -138,6 +139,7 @@ def _trace(path: Path, decoded: Decoded, document: Document) -> Trace:
         repairs=document.repairs.listed(),
         notes=notes,
         strangers=met,
+        whole_until_ns=whole_until,
         **frames,
     )
 
@@ -151,20 +153,20 @@ def _place(path: Path, decoded: Decoded, document: Document) -> None:
         document.repairs.place(offsets(source.blocks(), document.places, events))
 
 
-def _whole_steps(frames: dict[str, pd.DataFrame], marks: dict[int, int], repairs: Repairs) -> pd.DataFrame:
-    """Of a trace that was cut, the steps after which something still began; what the last one did may be lost.
+def _whole_steps(steps: pd.DataFrame, whole_until_ns: int, marks: dict[int, int], repairs: Repairs) -> pd.DataFrame:
+    """Of a trace that was cut, the steps of which nothing is lost; all of them where that is none, for the verdict to say so.
 
     Args:
-        frames: All frames.
+        steps: All steps.
+        whole_until_ns: When the first event may begin that is lost.
         marks: The event of each step's mark, by the mark's start.
         repairs: Where the others are counted.
     """
-    steps = frames["steps"]
-    latest = max((int(frames[name]["start_ns"].max()) for name in _WORK if len(frames[name])), default=0)
-    partial = steps["end_ns"] > latest
-    if partial.any():
-        event = min(marks[start] for start in steps["start_ns"][partial].tolist())
-        repairs.add("partial-step", event=event, count=int(partial.sum()))
+    partial = steps["end_ns"] > whole_until_ns
+    if partial.all() or not partial.any():
+        return steps
+    event = min(marks[start] for start in steps["start_ns"][partial].tolist())
+    repairs.add("partial-step", event=event, count=int(partial.sum()))
     return steps[~partial].reset_index(drop=True)
 
 

@@ -12,6 +12,7 @@ from traces.trace import Repair
 # Kind -> what happened, for people. A test holds that nothing is counted under another name.
 MESSAGES = {
     "truncated": "the file ends before its last event: what came after is lost",
+    "truncated-metadata": "the file ends in the keys after its events: some of them are lost",
     "truncated-gzip": "the compressed data ends in the middle: what came after is lost",
     "damaged-gzip": "the compressed data is damaged: what came after the damage is lost",
     "wrong-checksum": "the checksum of the compressed data is wrong: some bytes may have changed",
@@ -44,7 +45,7 @@ MESSAGES = {
     "negative-duration": "an event had a negative duration and was set aside",
     "absurd-duration": "an event lasted longer than the trace allows and was set aside",
     "absurd-start": "an event lay far outside the recorded window and was set aside",
-    "partial-step": "the last step was cut off and left out",
+    "partial-step": "a step was cut off, of which a part may be lost, and left out",
 }
 
 

@@ -51,6 +51,10 @@ class Tables:
             if table:
                 self.count(kind, np.isin(table["name"], codes), repair)
 
+    def events(self, kind: Kind) -> npt.NDArray[np.int64]:
+        """The event of each row of one table."""
+        return self._numbers.of(kind)
+
     def events_by_start(self, kind: Kind) -> dict[int, int]:
         """The event of each row of one table, by its start on the file's clock."""
         starts = self._tables[kind].get("start", np.empty(0, dtype=np.int64))

@@ -12,6 +12,7 @@ from analyzer.facts.health import (
     correlation,
     coverage,
     crowding,
+    cut,
     graphs,
     instrumentation,
     late_work,
@@ -31,6 +32,7 @@ __all__ = ["Gravity", "Symptom", "symptoms"]
 
 _CHECKS = (
     merged.check,
+    cut.check,
     coverage.check,
     strangers.check,
     graphs.check,

@@ -181,7 +181,8 @@ def _lost(facts: Facts) -> Iterator[Symptom]:
         # The ids may be broken (PG007): then every kernel is that of some launch.
         lost = max(lost - len(facts.trace.kernels), 0)
     if total >= _MIN_LAUNCHES and lost / total >= _LOST_CAUTION:
-        grave = lost / total >= _LOST_UNUSABLE
+        # What a cut file lost is not spread over the steps.
+        grave = lost / total >= _LOST_UNUSABLE or facts.trace.whole_until_ns is not None
         yield Symptom(
             "PG005",
             Gravity.UNUSABLE if grave else Gravity.CAUTION,

@@ -22,7 +22,7 @@ _UNTOUCHED = "name the file as the profiler wrote it, not one that another tool 
 _LET_END = "let the schedule end the recording at prof.step(), not the end of the program"
 _CLOCKS = "record it again; if it stays, update torch and the device's driver"
 _ADVICE = {
-    **dict.fromkeys(_CUT, WHOLE_FILE),
+    **dict.fromkeys((*_CUT, "truncated-metadata"), WHOLE_FILE),
     **dict.fromkeys(("damaged-gzip", "wrong-checksum", "lost-event", "stray-text"), _COPY),
     **dict.fromkeys(("trailing-bytes", "trailing-text", "several-documents", "second-list"), _OWN_FILE),
     **dict.fromkeys(

@@ -1,0 +1,81 @@
+"""PG005 where a file ends early: what it lost looks like waiting, of the last step or of all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from analyzer.facts import Facts
+from analyzer.facts.health import Gravity, Symptom, symptoms
+from builders import TraceBuilder
+from traces.reader.read import read
+
+_HOST = ("cpu_op", "user_annotation")
+
+
+def training(*, marked: bool = True) -> TraceBuilder:
+    """Eight steps of 1 ms that keep the device busy."""
+    builder = TraceBuilder()
+    for number in range(8):
+        at = number * 1_000
+        if marked:
+            builder.step(number, at, 1_000)
+        for index in range(20):
+            builder.launch(at + index * 45, kernel_start=at + index * 45 + 8, kernel_dur=40)
+    return builder
+
+
+def cut(folder: Path, builder: TraceBuilder, share: float) -> list[Symptom]:
+    """The symptoms of the first part of a file, without that of its repair."""
+    text = json.dumps(builder.document())
+    path = folder / "trace.json"
+    path.write_text(text[: int(len(text) * share)])
+    return [symptom for symptom in symptoms(Facts(read(path))) if symptom.code == "PG005"]
+
+
+@pytest.mark.parametrize("share", [0.7, 0.85, 0.95])
+@pytest.mark.parametrize("marked", [True, False])
+def test_a_file_that_kineto_wrote_says_nothing_of_any_step(tmp_path: Path, share: float, marked: bool) -> None:
+    builder = training(marked=marked)
+    builder.events.sort(key=lambda event: event["cat"] not in _HOST)
+    gravest = cut(tmp_path, builder, share)[0]
+    assert gravest.gravity is Gravity.UNUSABLE
+    assert "may be of any part of the last" in gravest.message
+    assert "copy the file again whole" in (gravest.fix or "")
+
+
+def test_a_file_in_the_order_of_time_loses_its_end_only(tmp_path: Path) -> None:
+    assert cut(tmp_path, training(), 0.7) == []
+
+
+def test_without_marks_a_small_loss_is_one(tmp_path: Path) -> None:
+    assert cut(tmp_path, training(marked=False), 0.7) == []
+
+
+def test_a_file_that_ends_before_its_device_work_is_no_cpu_trace(tmp_path: Path) -> None:
+    builder = training()
+    builder.events = [event for event in builder.events if event["cat"] in _HOST]
+    gravest = cut(tmp_path, builder, 0.95)[0]
+    assert gravest.gravity is Gravity.UNUSABLE
+    assert "before any device work" in gravest.message
+
+
+def test_a_cut_trace_of_the_cpu_alone_is_whole_up_to_its_end(tmp_path: Path) -> None:
+    builder = training()
+    builder.events = [event for event in builder.events if event["cat"] in _HOST]
+    builder.top = {"schemaVersion": 1}
+    assert cut(tmp_path, builder, 0.95) == []
+
+
+def test_kernels_that_a_cut_file_lost_are_not_spread_over_the_steps(tmp_path: Path) -> None:
+    """The device is a step behind the host: the steps are whole, their kernels are not."""
+    builder = training()
+    kernels = [event for event in builder.events if event["cat"] == "kernel"]
+    for event in kernels:
+        event["ts"] += 1_500
+    builder.events.sort(key=lambda event: event["ts"])
+    gravest = cut(tmp_path, builder, 0.8)[0]
+    assert gravest.gravity is Gravity.UNUSABLE
+    assert "have no kernel" in gravest.message
