@@ -109,6 +109,7 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
     """A trace as frames, one per kind of event; columns are declared in `traces.schema`.
 
     Times are int64 nanoseconds from the earliest event. What an event lacks is NA. Frames must not be changed in place.
+    `unfinished` is how many events of each frame had no end, and have one that was made up from their surroundings.
     Of a file that ends early, `whole_until_ns` is when the first event may begin that it lost; None where no event is.
     """
 
@@ -133,3 +134,4 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
     quarantined: pd.DataFrame
     strangers: tuple[Stranger, ...] = ()
     whole_until_ns: int | None = None
+    unfinished: dict[str, int] = msgspec.field(default_factory=dict)

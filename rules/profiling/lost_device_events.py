@@ -13,9 +13,11 @@ has the id of a kernel, the ids may be what is broken: then every kernel in the 
 lost half of its kernels is left out where another lost next to none. Graph launches with less than half the kernels of
 the graph's other replays: the step is left out; where none is whole, from 10 % missing kernels no advice. Events of
 categories that advisor does not know, on threads that hold nothing else, may be the work of a device: where at least 20, and
-at least 10 % as many as there are ops, there is no advice; beside device work that is known, caution. And which kinds of
-events exist at all: ops and memory that only a device has (`aten::_mps_convolution`, `aten::cudnn_convolution`), or calls of a
-runtime, without any work of a device.
+at least 10 % as many as there are ops, there is no advice; beside device work that is known, caution. Of a file that ends
+early, whether its events stand in the order of time: kineto writes device work behind all ops, so that what is lost may be of
+any step, and there is no advice. The same where 10 % of the ops, calls, kernels or copies have no end, or none a duration. And
+which kinds of events exist at all: ops and memory that only a device has (`aten::_mps_convolution`, `aten::cudnn_convolution`),
+or calls of a runtime, without any work of a device.
 
 ## Example
 Misleading:
@@ -42,6 +44,7 @@ with profile(
 2. `repeat=1` and export in `on_trace_ready`: after the loop the next cycle has already cleared the events.
 3. No second profiler (Nsight, DCGM) beside it; allow access to CUPTI.
 4. Devices whose work torch.profiler does not record, such as Apple's: their maker's profiler beside it.
+5. Of a file that was cut: copy it again whole, after `export_chrome_trace` has returned.
 
 ## Expected gain
 None: it makes figures right.
@@ -52,7 +55,7 @@ Launches that a graph captures have no kernel of their own; a step in which a gr
 ## Thresholds
 None to set: 10 and 50 % of the launches (`analyzer/facts/health/coverage.py`, `analyzer/facts/step_faults.py`), 10 % of
 the kernels of graphs (`analyzer/facts/health/graphs.py`), 20 events and 10 % of categories nobody knows
-(`analyzer/facts/health/strangers.py`).
+(`analyzer/facts/health/strangers.py`), 10 % without an end (`timeless.py` beside it).
 
 ## References
 - kineto issue 859

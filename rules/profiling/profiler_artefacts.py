@@ -3,7 +3,8 @@
 ## What it finds
 Pauses of the profiler itself (buffer requests and flushes) while the device idles, calls without a valid name, kernels longer than
 two whole steps or running beside many later ones of their stream, ops and calls that outlast the step in which they began, kernels
-that seem to start before they are launched, or device work that goes on after a call has waited for its end.
+that seem to start before they are launched, device work that goes on after a call has waited for its end, start times that were
+rounded, and times in another unit than microseconds.
 
 ## Why it costs time
 That time would not exist without the profiler. It is booked as unexplained, never as somebody's loss. Where the clocks of host and
@@ -14,7 +15,11 @@ Events of category `overhead` inside device-idle time, at least 1 % of the used 
 against the median step; ops and calls of a thread that go on for a whole step or more after the end of the `ProfilerStep` in
 which that thread began them; kernels whose start lies before the start of their launch call, where they are more than 5 % of all
 launched in the used steps; launched kernels more than 20 times as long as the median of their stream, while 16 or more later ones
-of it begin; work that ends over 10 us after a `cudaDeviceSynchronize` (`hipDeviceSynchronize`) that began after its launch.
+of it begin; work that ends over 10 us after a `cudaDeviceSynchronize` (`hipDeviceSynchronize`) that began after its launch. Both
+clocks are too far apart for any advice where kernels start early, or five pieces of work or more end late, by a tenth of the step.
+Nor is there advice where the work of streams takes twice as long as passes meanwhile; where half of all kernels take less than
+0.5 us, or of all ops less than 50 ns; or where start times are multiples of more than 1 us, at least as much as half of the
+events take, and 30 % of them begin together with another one. Launch calls of which nearly all take over 1 ms are worth caution.
 
 ## Example
 Misleading:
@@ -41,7 +46,7 @@ None: without the profiler it is not there.
 
 ## Thresholds
 None to set: 1 % of the used steps, 5 % of the kernels and whole steps, the limits of `analyzer/facts/health/artefacts.py`,
-`analyzer/facts/launches.py`, `unlikely.py` and `late_work.py` beside it.
+`analyzer/facts/launches.py`, and `unlikely.py`, `late_work.py`, `scale.py` and `resolution.py` beside it.
 
 ## References
 - Nsight Systems release notes; TensorBoard profiler plugin

@@ -70,6 +70,7 @@ class Quarantine(msgspec.Struct):
         starts: On the file's clock, nanoseconds.
         durations: As recorded, nanoseconds.
         reasons: Kind of repair.
+        unfinished: How many events of each frame had no end, and stay with one that was made up.
     """
 
     kinds: list[str] = msgspec.field(default_factory=list)
@@ -77,6 +78,7 @@ class Quarantine(msgspec.Struct):
     starts: list[int] = msgspec.field(default_factory=list)
     durations: list[int] = msgspec.field(default_factory=list)
     reasons: list[str] = msgspec.field(default_factory=list)
+    unfinished: dict[str, int] = msgspec.field(default_factory=dict)
 
     def take(self, tables: Tables, kind: Kind, mask: Mask, reason: str) -> None:
         """Moves the masked events of one table here."""
@@ -115,7 +117,9 @@ def clean(tables: Tables) -> Quarantine:
         if kind in _DEVICE:
             aside.take(tables, kind, _past_successors(tables[kind]), "absurd-duration")
     for kind in timed:
-        tables.count(kind, unfinished(tables[kind]), "unfinished")
+        endless = unfinished(tables[kind])
+        tables.count(kind, endless, "unfinished")
+        aside.unfinished[FRAME_OF[kind]] = int(endless.sum())
     end_unfinished([(kind in _DEVICE, tables[kind]) for kind in timed])
     return aside
 

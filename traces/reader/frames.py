@@ -54,7 +54,7 @@ class FrameBuilder:
         self._process = np.array([processes.setdefault(pid, len(processes)) for pid in pids], dtype=np.int64)
         self.tables = Tables(columns, repairs)
         self.tables.count_named(swallowed, "swallowed-escape")
-        self._aside = clean(self.tables)
+        self.aside = clean(self.tables)
         self.origin_ns = self._origin()
 
     def _origin(self) -> int:
@@ -271,7 +271,7 @@ class FrameBuilder:
         return longest.sort_values("start_ns").reset_index(drop=True)
 
     def _quarantined(self) -> dict[str, Any]:
-        aside = self._aside
+        aside = self.aside
         return {
             "kind": pd.Categorical(aside.kinds),
             "name": self._symbols(np.array(aside.names, dtype=np.int64)),

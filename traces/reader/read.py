@@ -140,6 +140,7 @@ def _trace(path: Path, decoded: Decoded, document: Document) -> Trace:
         notes=notes,
         strangers=met,
         whole_until_ns=whole_until,
+        unfinished=builder.aside.unfinished,
         **frames,
     )
 

@@ -18,8 +18,11 @@ from analyzer.facts.health import (
     late_work,
     merged,
     repairs,
+    resolution,
+    scale,
     steps,
     strangers,
+    timeless,
     unlikely,
     warmup,
 )
@@ -34,6 +37,7 @@ _CHECKS = (
     merged.check,
     cut.check,
     coverage.check,
+    timeless.check,
     strangers.check,
     graphs.check,
     repairs.check,
@@ -44,6 +48,8 @@ _CHECKS = (
     correlation.check,
     artefacts.check,
     late_work.check,
+    resolution.check,
+    scale.check,
     unlikely.check,
 )
 

@@ -20,6 +20,8 @@ _OVERHEAD_SHARE = 0.01
 # Work that is queued begins sooner than this, and than so many times as long as its launches took.
 _APART_NS = 60_000_000_000
 _APART_RATIO = 10
+# Causes of idle time rest on both clocks; off by such a share of a step, on average, they are worthless.
+_EARLY_RATIO = 0.1
 
 
 def check(facts: Facts) -> Iterator[Symptom]:
@@ -35,9 +37,10 @@ def check(facts: Facts) -> Iterator[Symptom]:
         )
     early = facts.early_starts
     if early is not None:
+        mean_ns = early.by_ns * early.kernels / early.launched
         yield Symptom(
             "PG008",
-            Gravity.CAUTION,
+            Gravity.UNUSABLE if mean_ns * facts.used_steps >= _EARLY_RATIO * facts.window_ns > 0 else Gravity.CAUTION,
             f"{early.kernels:,} of {early.launched:,} kernels ({share(early.kernels / early.launched)}) start before their "
             f"launch is called: the clocks of host and device disagree, by at least {duration(early.by_ns)}.",
             "record again; if it persists, update torch and the driver",

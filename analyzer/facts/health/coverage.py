@@ -81,7 +81,6 @@ def check(facts: Facts) -> Iterator[Symptom]:
         )
     if has_device:
         yield from _lost(facts)
-        yield from _timeless(facts)
     events = sparse_host_events(facts)
     if events is not None:
         alone = facts.device is None and is_any(facts.trace.annotations["kind"], "optimizer_step").any()
@@ -156,19 +155,6 @@ def _both(facts: Facts) -> str:
 def _whole_or(facts: Facts, otherwise: str) -> str:
     """What is missing from a file that was cut may have been recorded."""
     return WHOLE_FILE if is_cut(facts) else otherwise
-
-
-def _timeless(facts: Facts) -> Iterator[Symptom]:
-    """Kernels without a duration: the device looks idle, and every saving looks possible."""
-    kernels = facts.trace.kernels
-    if len(kernels) >= _MIN_LAUNCHES and not int(kernels["dur_ns"].sum()):
-        yield Symptom(
-            "PG005",
-            Gravity.UNUSABLE,
-            f"None of {len(kernels):,} kernels has a duration: what the device works is not known.",
-            f"{_ALONE}, and name the file as the profiler wrote it, not one that another tool has changed",
-            len(kernels),
-        )
 
 
 def _lost(facts: Facts) -> Iterator[Symptom]:

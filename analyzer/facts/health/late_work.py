@@ -10,10 +10,13 @@ import numpy as np
 from analyzer.facts.grouping import Int64Array, numbered, rows_by
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.labels import is_any
-from analyzer.facts.launches import by_kernel_launch
+from analyzer.facts.launches import BoolArray, by_kernel_launch
+from analyzer.intervals import IntervalSet
 from analyzer.units import count, duration
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from analyzer.facts import Facts
 
 # Calls that return when all work launched before them, on whatever stream of the device, has ended.
@@ -24,12 +27,21 @@ _ROUNDING_NS = 10_000
 # many times as long as they do, has a wrong duration: one alone the reader sets aside, of many it cannot say which are wrong.
 _SUCCESSORS = 16
 _LONGER = 20
+# How many times the time that passes the work of one stream takes together: 1.00 in all recorded traces. What hardware overlaps
+# (programmatic dependent launch) adds little; from here on the busy time is made of wrong durations.
+_AT_ONCE = 2.0
+# Work that goes on behind a call that waited for it: so many pieces are no single wrong duration, but another clock. Causes of idle
+# time rest on both clocks; off by such a share of a step they are worthless.
+_MIN_LATE = 5
+_LATE_RATIO = 0.1
+
+_AGAIN = "record again; if it stays, report it to the maker of the profiler's driver"
 
 
 def check(facts: Facts) -> Iterator[Symptom]:
     """Clocks that disagree, and durations that do."""
     yield from _after_waiting(facts)
-    yield from _beside_successors(facts)
+    yield from _wrong_durations(facts)
 
 
 def _after_waiting(facts: Facts) -> Iterator[Symptom]:
@@ -43,11 +55,17 @@ def _after_waiting(facts: Facts) -> Iterator[Symptom]:
     latest = np.maximum.accumulate(work["end_ns"].to_numpy()[order])
     before = np.searchsorted(launched[order], calls["start_ns"].to_numpy()[waits]) - 1
     late = (latest[before] - calls["end_ns"].to_numpy()[waits])[before >= 0]
-    late = late[late > _ROUNDING_NS]
-    if len(late):
+    late = np.where(late > _ROUNDING_NS, late, 0)
+    if late.any():
+        ends_ns = calls["end_ns"].to_numpy()[waits][before >= 0]
+        begins_ns = calls["start_ns"].to_numpy()[waits][before >= 0]
+        worst = int(np.argmax(late))
+        behind = (launched < begins_ns[worst]) & (work["end_ns"].to_numpy() > ends_ns[worst] + _ROUNDING_NS)
+        grave = behind.sum() >= _MIN_LATE and late[worst] * facts.used_steps >= _LATE_RATIO * facts.window_ns
+        late = late[late > 0]
         yield Symptom(
             "PG008",
-            Gravity.CAUTION,
+            Gravity.UNUSABLE if grave else Gravity.CAUTION,
             f"Work goes on for up to {duration(int(late.max()))} after {count(len(late), 'call')} that waited for its end: the "
             "clocks of host and device disagree.",
             "record again; if it persists, update torch and the driver",
@@ -55,15 +73,25 @@ def _after_waiting(facts: Facts) -> Iterator[Symptom]:
         )
 
 
-def _beside_successors(facts: Facts) -> Iterator[Symptom]:
-    """Kernels beside which their stream runs many later ones. Branches of a graph may share a stream: those are not looked at."""
+def _wrong_durations(facts: Facts) -> Iterator[Symptom]:
+    """Streams that do more than one thing at a time. Branches of a graph may share a stream: those are not looked at."""
     launched = facts.launched
-    rows = np.flatnonzero(by_kernel_launch(launched))
-    device, _ = numbered(launched["device"].to_numpy()[rows])
-    stream, streams = numbered(launched["stream"].to_numpy()[rows])
-    start, dur = launched["start_ns"].to_numpy()[rows], launched["dur_ns"].to_numpy()[rows]
-    crossing = [_crossing(start[mine], dur[mine]) for mine in rows_by(device * streams + stream).values()]
-    found = np.concatenate([np.empty(0, dtype=np.int64), *crossing])
+    single = ~(launched["shared"].to_numpy() | is_any(launched["launch_kind"], "graph_launch"))
+    times = sum(int(dur.sum()) for _, dur in _by_stream(launched, single))
+    passed = sum(IntervalSet(start, start + dur).total_ns for start, dur in _by_stream(launched, single))
+    if times >= _AT_ONCE * passed > 0:
+        yield Symptom(
+            "PG008",
+            Gravity.UNUSABLE,
+            f"The work of a stream runs one after the other, yet takes {times / passed:.1f} times as long as passes meanwhile: its "
+            "durations are wrong.",
+            _AGAIN,
+            int(single.sum()),
+        )
+        return
+    found = np.concatenate(
+        [np.empty(0, dtype=np.int64), *(_crossing(*one) for one in _by_stream(launched, by_kernel_launch(launched)))]
+    )
     if len(found):
         longest = int(found.max())
         yield Symptom(
@@ -71,10 +99,19 @@ def _beside_successors(facts: Facts) -> Iterator[Symptom]:
             Gravity.CAUTION,
             f"{count(len(found), 'kernel')} of up to {duration(longest)} cannot be: beside each run {_SUCCESSORS} or more later "
             "ones of its stream.",
-            "record again; if it stays, report it to the maker of the profiler's driver",
+            _AGAIN,
             len(found),
             min(longest / max(facts.window_ns, 1), 1.0),
         )
+
+
+def _by_stream(launched: pd.DataFrame, chosen: BoolArray) -> list[tuple[Int64Array, Int64Array]]:
+    """Starts and durations of some device work, by start, stream by stream."""
+    rows = np.flatnonzero(chosen)
+    device, _ = numbered(launched["device"].to_numpy()[rows])
+    stream, streams = numbered(launched["stream"].to_numpy()[rows])
+    start, dur = launched["start_ns"].to_numpy()[rows], launched["dur_ns"].to_numpy()[rows]
+    return [(start[mine], dur[mine]) for mine in rows_by(device * streams + stream).values()]
 
 
 def _crossing(start_ns: Int64Array, dur_ns: Int64Array) -> Int64Array:

@@ -78,13 +78,13 @@ def test_device_work_far_from_all_of_the_host(sign: int, away_s: int, apart: boo
     assert [one.gravity for one in said] == [Gravity.UNUSABLE] * apart
 
 
-@pytest.mark.parametrize(("share", "gravity"), [(0.2, Gravity.CAUTION), (0.6, Gravity.UNUSABLE)])
-def test_kernels_of_which_most_outlast_whole_steps(share: float, gravity: Gravity) -> None:
+@pytest.mark.parametrize("share", [0.2, 0.6])
+def test_kernels_of_which_many_outlast_whole_steps(share: float) -> None:
     builder = sound()
     kernels = [event for event in builder.events if event["cat"] == "kernel"]
     for kernel in kernels[: int(share * len(kernels))]:
         kernel["dur"] = 90_000
-    assert max(one.gravity for one in symptoms(Facts(builder.trace())) if "cannot be" in one.message) is gravity
+    assert found(builder)["PG008"].gravity is Gravity.UNUSABLE
 
 
 @pytest.mark.parametrize(("lost", "gravity"), [(246, Gravity.CAUTION), (247, Gravity.UNUSABLE)])

@@ -1,0 +1,38 @@
+"""PG005 events whose durations the file does not tell: the device looks idle, or whatever stands beside them decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.units import share
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+# Fewer say nothing of the others.
+_MIN_EVENTS = 20
+# As of launches without their kernel: from here on shares are doubtful; and what is made up is not spread evenly.
+_UNFINISHED_RATIO = 0.1
+_FIX = "check that no other profiler is attached, and name the file as the profiler wrote it, not one that another tool has changed"
+
+
+def check(facts: Facts) -> Iterator[Symptom]:
+    """Ops, calls or device work without durations, all of them or many."""
+    trace = facts.trace
+    for name, what in (("ops", "ops"), ("runtime", "calls"), ("kernels", "kernels"), ("copies", "copies")):
+        frame = getattr(trace, name)
+        unfinished = trace.unfinished.get(name, 0)
+        if len(frame) < _MIN_EVENTS:
+            continue
+        if not int(frame["dur_ns"].sum()):
+            message = f"None of {len(frame):,} {what} has a duration: what took the time is not known."
+        elif unfinished >= _UNFINISHED_RATIO * len(frame):
+            message = (
+                f"{unfinished:,} of {len(frame):,} {what} ({share(unfinished / len(frame))}) have no end: their times are made up "
+                "from what stands beside them."
+            )
+        else:
+            continue
+        yield Symptom("PG005", Gravity.UNUSABLE, message, _FIX, len(frame))
