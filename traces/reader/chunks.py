@@ -118,12 +118,16 @@ class Chunks(Generic[Item]):
             buffer += more
             text = buffer.removeprefix(BOM_UTF8).lstrip(_SPACE)
             if text.startswith(b"["):
+                sniff.refuse_other_lists(self._name, text[: sniff.LIST_HEAD_BYTES])
                 self.bare_list = True
                 self._offset += len(buffer) - len(text) + 1
                 return text[1:]
             match = _ARRAY.search(buffer)
             if match:
-                self._metadata(buffer[len(buffer) - len(text) : match.start()].rstrip().rstrip(b",") + b"}")
+                begins = max(buffer.find(b"{"), 0)
+                if begins > len(buffer) - len(text):
+                    self._repairs.add("leading-text", self._offset)
+                self._metadata(buffer[begins : match.start()].rstrip().rstrip(b",") + b"}")
                 self._offset += match.end()
                 return buffer[match.end() :]
             if (text and not text.startswith(b"{")) or len(buffer) > limits.MAX_METADATA_BYTES:

@@ -7,6 +7,7 @@ import re
 from traces.errors import UnreadableTraceError
 from traces.reader.columns import Columns
 from traces.reader.repairs import Repairs
+from traces.reader.vocabulary import Kind, event_kind
 
 # A word in the names of processes or categories, the program, the tool that reads it.
 _PROGRAMS = (
@@ -21,6 +22,7 @@ _PROGRAMS = (
 
 # What `EventList.export_chrome_trace` calls the process of the host's side, in lower case.
 _WITHOUT_KINETO = "cpu functions"
+_EXPORT = "name the file as prof.export_chrome_trace(...) wrote it, not one that another tool has changed"
 # The category of the span that kineto puts around every recording, an empty one too.
 _OWN_SPAN = "Trace"
 
@@ -43,14 +45,30 @@ def beyond_clocks(name: str, repairs: Repairs) -> UnreadableTraceError | None:
     )
 
 
-def not_from_torch(name: str, columns: Columns) -> UnreadableTraceError:
+def not_from_torch(name: str, columns: Columns, repairs: Repairs) -> UnreadableTraceError:
     """The error for a Chrome trace that holds nothing torch.profiler writes.
 
     Args:
         name: File name.
         columns: Its events.
+        repairs: What was mended, or left out.
     """
     words = list(columns.seen_categories)
+    known = [word for word in words if event_kind("X", word) not in (Kind.UNKNOWN, Kind.SKIP)]
+    if known:
+        return UnreadableTraceError(
+            f"{name} states no times that can be read",
+            where=f"{columns.events:,} events, of {', '.join(known[:5])}",
+            why="their `ts` or `dur` are no numbers, or their phase (`ph`) is none of X, B and E",
+            fix=_EXPORT,
+        )
+    if repairs.count("truncated") and not columns.unknown:
+        return UnreadableTraceError(
+            f"{name} ends before the first event that takes time",
+            where=f"{columns.events:,} events",
+            why="the export was interrupted, or only the beginning of the file was copied",
+            fix="wait until export_chrome_trace has returned, and copy the file again whole",
+        )
     if _OWN_SPAN in words:
         return UnreadableTraceError(
             f"{name} holds no event of the program, only the profiler's own span",

@@ -112,7 +112,7 @@ def _trace(path: Path, decoded: Decoded, document: Document) -> Trace:
     if not filled - {"quarantined"}:
         beyond = beyond_clocks(decoded.name, document.repairs)
         if beyond or not filled:
-            raise beyond or not_from_torch(decoded.name, columns)
+            raise beyond or not_from_torch(decoded.name, columns, document.repairs)
     if whole_until is not None:
         whole_until -= builder.origin_ns
         marks = {start - builder.origin_ns: event for start, event in marks.items()}

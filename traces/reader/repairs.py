@@ -17,6 +17,7 @@ MESSAGES = {
     "damaged-gzip": "the compressed data is damaged: what came after the damage is lost",
     "wrong-checksum": "the checksum of the compressed data is wrong: some bytes may have changed",
     "trailing-bytes": "bytes after the end of the compressed data were ignored",
+    "leading-text": "text before the beginning of the trace was ignored",
     "trailing-text": "text after the end of the trace was ignored",
     "several-documents": "the file holds several traces, written one after another; only the first was read",
     "second-list": "the file states its list of events twice; only the first was read",

@@ -12,6 +12,8 @@ BZIP2 = b"BZh"
 XZ = b"\xfd7zXZ\x00"
 # As much of the beginning as `refuse_other_formats` looks at.
 HEAD_BYTES = 512
+# As much of a list as `refuse_other_lists` looks at.
+LIST_HEAD_BYTES = 64 << 10
 
 _PICKLE = ("a pickle", "never open one you were sent; export the trace with `prof.export_chrome_trace`")
 _HTML = ("an HTML page", "download the raw file instead of the page that shows it")
@@ -42,6 +44,7 @@ _MAGIC: tuple[tuple[bytes, tuple[str, str]], ...] = (
     (b"\x80\x05", _PICKLE),
 )
 
+_EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
 _XPLANE = (
     "an XPlane protobuf, as JAX and TensorFlow write",
     "open it with XProf or TensorBoard (`pip install xprof`); advisor reads traces of torch.profiler",
@@ -59,8 +62,14 @@ _ENDINGS: tuple[tuple[str, tuple[str, str]], ...] = (
     (".prof", ("a cProfile file", "open it with `python -m pstats`")),
 )
 
+_PYTHON = ("Python's notation of a trace, not JSON", "write it with `json.dump`, not with `print` or `str`")
 # Keys of JSON that is no trace, near its beginning.
 _OTHER_JSON: tuple[tuple[re.Pattern[bytes], tuple[str, str]], ...] = (
+    (re.compile(rb"\A\{\s*'"), _PYTHON),
+    (
+        re.compile(rb'\A\{[^{}\[\]]*"ph"\s*:'),
+        ("a list of events without brackets, as `jq -c .traceEvents[]` writes", "put them into one list: `jq -s .`"),
+    ),
     (
         re.compile(rb'"\$schema"\s*:\s*"https://www\.speedscope\.app'),
         ("a speedscope profile", "open it at https://www.speedscope.app"),
@@ -97,6 +106,27 @@ def refuse_other_formats(name: str, head: bytes) -> None:
     if known is not None:
         what, fix = known
         raise UnreadableTraceError(f"{name} is {what}", where="its first bytes", fix=fix)
+
+
+def refuse_other_lists(name: str, head: bytes) -> None:
+    """Says what a list is that cannot be one of events.
+
+    Args:
+        name: File name.
+        head: Its beginning, bracket included.
+
+    Raises:
+        UnreadableTraceError: It is known to be something else.
+    """
+    first = head[1:].lstrip()
+    inside = _EVENTS.search(first)
+    if first.startswith(b"{'"):
+        what, fix = _PYTHON
+    elif inside and b'"ph"' not in first[: inside.start()]:
+        what, fix = "a list of whole traces", "write each to a file of its own, the first with `jq '.[0]'`"
+    else:
+        return
+    raise UnreadableTraceError(f"{name} is {what}", where="its first bytes", fix=fix)
 
 
 def other_json(head: bytes) -> tuple[str, str] | None:

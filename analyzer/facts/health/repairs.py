@@ -29,8 +29,8 @@ _ADVICE = {
         ("invalid-escape", "swallowed-escape", "control-character", "invalid-utf8", "invalid-surrogate"), _ESCAPES
     ),
     **dict.fromkeys(
-        ("damaged-metadata", "missing-comma", "trailing-comma", "not-an-event", "empty-event", "nested-too-deep", "invalid-number",
-         "wrong-type", "duplicate-key", "repeated-event", "missing-phase", "missing-start"),
+        ("damaged-metadata", "leading-text", "missing-comma", "trailing-comma", "not-an-event", "empty-event", "nested-too-deep",
+         "invalid-number", "wrong-type", "duplicate-key", "repeated-event", "missing-phase", "missing-start"),
         _UNTOUCHED,
     ),
     **dict.fromkeys(("unfinished", "unmatched-end", "partial-step"), _LET_END),
