@@ -123,6 +123,9 @@ def _reason(facts: Facts) -> str:
     frame = facts.kernels.frame
     collective = frame["collective"].to_numpy()
     streams = frame["stream"].to_numpy()
+    # What runs in the steps may all have begun before them.
+    if not collective.any():
+        return ""
     if np.isin(streams[collective], streams[~collective]).mean() > 0.5:
         return ", because they share the stream that computes"
     if facts.used_steps and collective.sum() <= facts.used_steps:

@@ -46,6 +46,13 @@ def test_a_shared_stream_is_named() -> None:
     assert "share the stream" in judged(RULE, world(stream=7, beside=0)).finding.why
 
 
+def test_a_collective_that_began_before_the_steps_has_no_known_reason() -> None:
+    builder = world(alone=0, beside=0)
+    builder.events = [event for event in builder.events if event["name"] != ALL_REDUCE]
+    builder.launch(-900, kernel_start=-500, kernel_dur=290_000, name=ALL_REDUCE, stream=20, op=None)
+    assert "because" not in judged(RULE, builder).finding.why
+
+
 def test_wrapping_comes_first_where_nothing_is_wrapped() -> None:
     assert "DistributedDataParallel(model, device_ids" in judged(RULE, world()).finding.fix[0].code
     assert "bucket_cap_mb" in judged(RULE, world(ddp=True)).finding.fix[0].code
