@@ -21,6 +21,7 @@ from traces.reader.decode import Decoded, Document, decode
 from traces.reader.foreign import beyond_clocks, not_from_torch
 from traces.reader.frames import FrameBuilder
 from traces.reader.lateness import whole_until_ns
+from traces.reader.losses import recall
 from traces.reader.nested_calls import single_calls
 from traces.reader.old_ranges import split_ranges
 from traces.reader.places import offsets
@@ -97,6 +98,7 @@ def _trace(path: Path, decoded: Decoded, document: Document) -> Trace:
     """One document of a file as a trace."""
     columns, top = document.columns, document.top
     limits.check_memory(decoded.name, columns.size_bytes, memory_left.available_bytes(), held=columns.size_bytes)
+    recall(top, document.repairs)
     builder = FrameBuilder(columns, document.repairs)
     cut = bool(document.repairs.count("truncated"))
     whole_until = whole_until_ns(columns, builder.tables) if cut else None
@@ -167,7 +169,7 @@ def _whole_steps(steps: pd.DataFrame, whole_until_ns: int, marks: dict[int, int]
     if partial.all() or not partial.any():
         return steps
     event = min(marks[start] for start in steps["start_ns"][partial].tolist())
-    repairs.add("partial-step", event=event, count=int(partial.sum()))
+    repairs.follow("partial-step", int(partial.sum()), event=event)
     return steps[~partial].reset_index(drop=True)
 
 

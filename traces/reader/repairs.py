@@ -103,6 +103,11 @@ class Repairs:
             # Columns are mended kind by kind of event, not in the order of the file.
             known.first_offset, known.first_event = offset, event
 
+    def follow(self, kind: str, count: int, *, event: int | None = None, detail: str = "") -> None:
+        """Counts what is no damage of this file itself, but follows from damage, here or of another file: never an error."""
+        known = self._counts.setdefault(kind, _Count(0, None, event, detail))
+        known.count += count
+
     def count(self, kind: str) -> int:
         """How many of one kind so far."""
         known = self._counts.get(kind)

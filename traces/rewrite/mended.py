@@ -10,6 +10,7 @@ from pathlib import Path
 from traces.progress import Progress, silent
 from traces.reader.chunks import Chunks
 from traces.reader.eventless import without_events
+from traces.reader.losses import with_losses
 from traces.reader.repairs import Repairs
 from traces.reader.shapes import RawEvents
 from traces.reader.source import STDIN, Source
@@ -59,5 +60,5 @@ def write_mended(path: Path, output: Path, progress: Progress = silent, added: I
             rest = iter(added)
             while batch := list(islice(rest, _AT_ONCE)):
                 writer.write(batch)
-            writer.finish(chunks.top)
+            writer.finish(with_losses(chunks.top, repairs))
     return Rewritten(writer.events, output.stat().st_size, repairs.listed())

@@ -19,6 +19,7 @@ from traces.progress import Progress, silent
 from traces.reader.chunks import Chunks
 from traces.reader.events import Event
 from traces.reader.loose import decode_loosely
+from traces.reader.losses import with_losses
 from traces.reader.numbers import integers, nanoseconds
 from traces.reader.repairs import Repairs
 from traces.reader.shapes import RawEvents, TypedEvents
@@ -106,7 +107,7 @@ def write_slim(
                 writer.write(_kept(events, window, without, python=python))
             if not writer.events:
                 raise UsageError("nothing of the trace would be left", where=str(path), fix="keep more of it")
-            writer.finish(chunks.top)
+            writer.finish(with_losses(chunks.top, repairs))
     return Rewritten(writer.events, output.stat().st_size, repairs.listed())
 
 

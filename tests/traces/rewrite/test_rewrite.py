@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,11 @@ from analyzer.cli.slim import command as slim
 from builders import TraceBuilder
 from traces.errors import UnreadableTraceError, UsageError
 from traces.reader.read import read
+from traces.rewrite.annotated import write_annotated
 from traces.rewrite.mended import write_mended
 from traces.rewrite.slim import write_slim
+
+_ADDED = b'{"ph": "X", "cat": "advisor", "name": "gap", "pid": 1, "tid": 1, "ts": 1, "dur": 1}'
 
 
 def document(path: Path) -> dict[str, Any]:
@@ -90,7 +94,37 @@ def test_a_cut_gzip_is_repaired(tmp_path: Path) -> None:
     result = write_mended(write(tmp_path, packed[: len(packed) // 2]), tmp_path / "out.json")
     assert {r.kind for r in result.repairs} >= {"truncated-gzip", "truncated"}
     assert len(document(tmp_path / "out.json")["traceEvents"]) == result.events > 100
-    assert read(tmp_path / "out.json").repairs == ()
+    read(tmp_path / "out.json", strict=True)
+
+
+@pytest.mark.parametrize("how", [write_mended, write_slim, lambda *paths: write_annotated(*paths, [_ADDED])])
+def test_a_copy_of_a_cut_trace_still_lacks_what_was_lost(tmp_path: Path, how: Callable[[Path, Path], object]) -> None:
+    text = lines(sound(8))
+    source = write(tmp_path, text[: len(text) * 7 // 10])
+    how(source, tmp_path / "once.json.gz")
+    # A copy of the copy is no sounder.
+    how(tmp_path / "once.json.gz", tmp_path / "twice.json")
+    first, last = read(source), read(tmp_path / "twice.json", strict=True)
+    assert last.whole_until_ns == first.whole_until_ns is not None
+    (repair,) = [one for one in last.repairs if one.kind == "truncated"]
+    assert repair.count == 1
+    assert repair.first_offset is None
+    assert "the file that this one was made from" in repair.message
+
+
+def test_lost_events_are_remembered_and_mended_ones_are_not(tmp_path: Path) -> None:
+    text = lines(sound()).replace('"name": "aten::add"', '"name": "a"d"d"', 2).replace("cudaMemcpyAsync", "cuda\\x", 1)
+    result = write_mended(write(tmp_path, text), tmp_path / "out.json")
+    lost = {r.kind: r.count for r in result.repairs}["lost-event"]
+    assert document(tmp_path / "out.json")["advisor_lost"] == {"lost-event": lost}
+    assert {r.kind: r.count for r in read(tmp_path / "out.json").repairs} == {"lost-event": lost}
+
+
+@pytest.mark.parametrize("value", [3, [], {"lost-event": "x", "truncated": -1, "other": 5, "damaged-gzip": True}])
+def test_what_a_file_makes_up_of_losses_is_none(tmp_path: Path, value: object) -> None:
+    builder = sound()
+    builder.top["advisor_lost"] = value
+    assert read(write(tmp_path, lines(builder))).repairs == ()
 
 
 def test_nothing_is_left_behind_when_reading_fails(tmp_path: Path) -> None:
