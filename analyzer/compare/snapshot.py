@@ -210,7 +210,7 @@ def _op_self_times(facts: Facts) -> dict[str, float]:
     below = np.zeros(len(ops))
     inner = ~tree.is_root
     np.add.at(below, tree.parent[inner], duration[inner])
-    inside = facts.window().contains(ops["start_ns"].to_numpy())
+    inside = facts.host_window().contains(ops["start_ns"].to_numpy())
     return _totals(ops["name"].astype("str").to_numpy()[inside], np.maximum(duration - below, 0)[inside], facts)
 
 

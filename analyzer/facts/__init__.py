@@ -87,16 +87,20 @@ class Facts:
     @cached_property
     def launched_inside(self) -> pd.DataFrame:
         """The rows of `launched` whose launch call begins in the used steps."""
-        return self.launched[self.window().contains(self.launched["launch_start_ns"].to_numpy())]
+        return self.launched[self.host_window().contains(self.launched["launch_start_ns"].to_numpy())]
 
     @cached_property
     def steps(self) -> Steps:
         """The steps, used and left out."""
-        return find_steps(self.trace, self.launched, self._selected_steps)
+        return find_steps(self.trace, self.work, self.launched, self._selected_steps)
 
     def window(self, *, raw: bool = False) -> IntervalSet:
         """The used steps (W), or with `raw` everything between the first and the last host step (W0 of rules.md)."""
         return self.steps.raw_window if raw else self.steps.window
+
+    def host_window(self) -> IntervalSet:
+        """When the host goes through the used steps; it may be whole steps ahead of the device, so count its events in here."""
+        return self.steps.host_window
 
     @cached_property
     def warmup(self) -> tuple[IntervalSet, int]:

@@ -45,7 +45,7 @@ def anomaly(facts: Facts) -> AnomalyChecks:
     """Counts nodes and checks."""
     tree = facts.host_tree
     start, end = tree.frame["start_ns"].to_numpy(), tree.frame["end_ns"].to_numpy()
-    inside = facts.window().contains(start)
+    inside = facts.host_window().contains(start)
     node = tree.matching(BACKWARD_NODE) & inside
     checks = anomaly_checks(tree) & inside
     # A test for NaN is what tells the mode; the reads beside it alone do not.

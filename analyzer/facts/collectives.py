@@ -87,9 +87,8 @@ class Collectives(msgspec.Struct, frozen=True):
 
 def collectives(facts: Facts) -> Collectives:
     """Measures the collectives; all empty in a run of one process."""
-    window = facts.window()
-    ranges = facts.trace.collectives
-    ranges = chosen(ranges, window.contains(ranges["start_ns"].to_numpy()))
+    window, every = facts.window(), facts.trace.collectives
+    ranges = chosen(every, facts.host_window().contains(every["start_ns"].to_numpy()))
     counted = (matching(ranges["name"], re.compile(pattern).match) for pattern in _COUNTED)
     rows = ranges[next((mask for mask in counted if mask.any()), slice(None))]
     calls = pd.DataFrame(

@@ -66,7 +66,7 @@ def compiled(facts: Facts) -> Compiled:
     ops = facts.trace.ops
     every = _named(facts, _REGION)
     region_rows = facts.op_tree.outermost(every)
-    regions = ops[every & window.contains(ops["start_ns"].to_numpy())]
+    regions = ops[every & facts.host_window().contains(ops["start_ns"].to_numpy())]
     outermost = regions[region_rows[regions.index]]
     spans, steps = _compiling(facts)
     names = [str(name) for name in regions["name"].unique()]
@@ -129,7 +129,7 @@ def _between(facts: Facts, regions: pd.DataFrame, outermost: pd.DataFrame) -> tu
     gaps, frames = EMPTY, 0
     starts = regions["start_ns"].to_numpy()
     used = facts.steps.used
-    for start, end in zip(used["start_ns"].tolist(), used["end_ns"].tolist(), strict=True):
+    for start, end in zip(used["host_start_ns"].tolist(), used["host_end_ns"].tolist(), strict=True):
         mine = regions[(starts >= start) & (starts < end)]
         if len(mine):
             frames = max(frames, len({_frame(str(name)) for name in mine["name"].unique()}))

@@ -38,7 +38,7 @@ class BackwardTimes:
         ops = facts.trace.ops
         thread, start, end = (ops[name].to_numpy() for name in ("thread", "start_ns", "end_ns"))
         of_node = matching(ops["name"], re.compile(BACKWARD_NODE).match)
-        rows = np.flatnonzero(of_node & facts.window().contains(start))
+        rows = np.flatnonzero(of_node & facts.host_window().contains(start))
         rows = rows[np.lexsort((start[rows], thread[rows]))]
         numbers = ops["sequence"].iloc[rows]
         self._start, self._end = start[rows], end[rows]
@@ -46,7 +46,7 @@ class BackwardTimes:
         self._sequence = numbers.to_numpy(dtype=np.int64, na_value=0)
         self.starts = np.sort(self._start[self._known])
         # The last node of a step's, or a thread's, backward pass has none behind it.
-        step = np.searchsorted(facts.steps.used["start_ns"].to_numpy(), self._start, side="right")
+        step = np.searchsorted(facts.steps.used["host_start_ns"].to_numpy(), self._start, side="right")
         place = np.stack([thread[rows], step])
         self._followed = np.append(np.all(place[:, 1:] == place[:, :-1], axis=0), False)[: len(rows)]
         self._starting = self._counted(ops, place)

@@ -115,10 +115,10 @@ def _sequence(facts: Facts, tree: HostTree) -> tuple[Int64Array, Int64Array, Int
     root = tree.parent == np.arange(len(tree.parent))
     above_hides = ops[tree.parent] & hiding[codes_of(frame["name"])[tree.parent]] & ~root
     start = frame["start_ns"].to_numpy()
-    wanted = ops & ~excluded & ~above_hides & facts.window().contains(start)
+    wanted = ops & ~excluded & ~above_hides & facts.host_window().contains(start)
     rows = np.flatnonzero(wanted)
     parent = np.where(root[rows], -1, tree.parent[rows])
-    used = facts.steps.used["start_ns"].to_numpy()
+    used = facts.steps.used["host_start_ns"].to_numpy()
     step = np.searchsorted(used, start[rows], side="right") - 1
     thread = frame["thread"].to_numpy()[rows]
     order = np.lexsort((start[rows], parent, step, thread))
@@ -166,8 +166,8 @@ def _loop(
 def _phase(facts: Facts, backward_starts: Int64Array, start_ns: int, end_ns: int) -> str:
     """Where in its step a run lies."""
     used = facts.steps.used
-    index = int(np.searchsorted(used["start_ns"].to_numpy(), start_ns, side="right")) - 1
-    begin, stop = int(used["start_ns"].iloc[max(index, 0)]), int(used["end_ns"].iloc[max(index, 0)])
+    index = int(np.searchsorted(used["host_start_ns"].to_numpy(), start_ns, side="right")) - 1
+    begin, stop = int(used["host_start_ns"].iloc[max(index, 0)]), int(used["host_end_ns"].iloc[max(index, 0)])
     nodes = backward_starts[(backward_starts >= begin) & (backward_starts < stop)]
     if not len(nodes):
         return "step"

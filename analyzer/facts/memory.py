@@ -88,7 +88,7 @@ def device_memory(facts: Facts) -> DeviceMemory:
     memory = memory[mine.fillna(False).to_numpy(dtype=bool)].sort_values("start_ns", kind="stable")
     totals = memory[memory["allocated_bytes"].notna()]
     at = totals["start_ns"].to_numpy()
-    ends = facts.steps.used["end_ns"].to_numpy()
+    ends = facts.steps.used["host_end_ns"].to_numpy()
     last = np.searchsorted(at, ends, side="right") - 1
     allocated = totals["allocated_bytes"].to_numpy(dtype=np.int64, na_value=0)
     return DeviceMemory(

@@ -136,7 +136,7 @@ def _highest(at: Int64Array, values: Int64Array) -> tuple[int, ...]:
 
 def _allocators(facts: Facts, memory: pd.DataFrame) -> tuple[Allocator, ...]:
     size = memory["delta_bytes"].to_numpy(dtype=np.int64)
-    mine = (size > 0) & facts.window().contains(memory["start_ns"].to_numpy())
+    mine = (size > 0) & facts.host_window().contains(memory["start_ns"].to_numpy())
     memory, size = memory[mine], size[mine]
     if not len(memory):
         return ()

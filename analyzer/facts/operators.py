@@ -157,7 +157,7 @@ class Operators:
 
     def _host_rows(self, grouped: _Grouped, group: Group) -> list[OperatorRow]:
         tree, code, count = grouped.tree, grouped.group, len(grouped.keys)
-        inside = self._facts.window().contains(tree.start_ns)
+        inside = self._facts.host_window().contains(tree.start_ns)
         outer = inside & ~tree.inside_equal(code)
         device = tree.accumulated(grouped.own_ns)
         sums = {
@@ -220,7 +220,7 @@ class Operators:
         tree = grouped.tree
         names = np.array([name for name, _ in grouped.keys], dtype=object)[grouped.group]
         mine = grouped.group == grouped.keys.index((row.name, row.shape))
-        mine &= self._facts.window().contains(tree.start_ns)
+        mine &= self._facts.host_window().contains(tree.start_ns)
         device = tree.accumulated(grouped.own_ns)
         rows = np.flatnonzero(mine)
         nested = rows[~tree.is_root[rows]]
@@ -233,7 +233,7 @@ class Operators:
             dims = self._facts.trace.ops["input_dims"].iloc[longest]
             texts = dims.astype("object").where(dims.notna(), "").tolist()
         return OperatorDetail(
-            row, callers, callees, self._examples(tree.start_ns[longest], tree.dur_ns[longest], texts)
+            row, callers, callees, self._examples("host_start_ns", tree.start_ns[longest], tree.dur_ns[longest], texts)
         )
 
     def _kernel_detail(self, row: OperatorRow) -> OperatorDetail:
@@ -245,7 +245,7 @@ class Operators:
         callers = self._neighbours(names, ops["dur_ns"].to_numpy()[launched["op"].to_numpy()], device)
         longest = work.sort_values("dur_ns", ascending=False, kind="stable")[:MOST_EXAMPLES]
         texts = [f"stream {stream}" for stream in longest["stream"].tolist()]
-        examples = self._examples(longest["start_ns"].to_numpy(), longest["dur_ns"].to_numpy(), texts)
+        examples = self._examples("start_ns", longest["start_ns"].to_numpy(), longest["dur_ns"].to_numpy(), texts)
         return OperatorDetail(row, callers, (), examples)
 
     def _neighbours(
@@ -261,9 +261,9 @@ class Operators:
             for name, (calls, host_ns, device_ns) in zip(sums.index.tolist(), sums.to_numpy().tolist(), strict=True)
         )
 
-    def _examples(self, start: Int64Array, dur: Int64Array, texts: list[str]) -> tuple[Example, ...]:
+    def _examples(self, border: str, start: Int64Array, dur: Int64Array, texts: list[str]) -> tuple[Example, ...]:
         used = self._facts.steps.used
-        starts, numbers = used["start_ns"].to_numpy(), used["number"].to_numpy()
+        starts, numbers = used[border].to_numpy(), used["number"].to_numpy()
         place = np.maximum(np.searchsorted(starts, start, side="right") - 1, 0)
         return tuple(
             Example(int(numbers[at]), int(begin - starts[at]), int(length), str(text))

@@ -90,7 +90,7 @@ class _Measuring:
         frame = self.tree.frame
         self.start = frame["start_ns"].to_numpy()
         self.end = frame["end_ns"].to_numpy()
-        self.inside = facts.window().contains(self.start)
+        self.inside = facts.host_window().contains(self.start)
         self.ops = self.tree.of_source("ops")
         self.ranges = self.tree.of_source("annotations")
 

@@ -45,7 +45,7 @@ class Passes(msgspec.Struct, frozen=True):
 def many_passes(facts: Facts) -> Passes:
     """Finds updates with at least `MIN_PASSES` backward passes."""
     window, ops, ranges = facts.window(), facts.trace.ops, facts.trace.annotations
-    ops = ops[window.contains(ops["start_ns"].to_numpy())]
+    ops = ops[facts.host_window().contains(ops["start_ns"].to_numpy())]
     nodes = ops[matching(ops["name"], is_backward_node)].sort_values("start_ns", kind="stable")
     begins = _begins(
         ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy()[(ops["name"] == "aten::ones_like").to_numpy()]
@@ -53,7 +53,7 @@ def many_passes(facts: Facts) -> Passes:
     starts = nodes["start_ns"].to_numpy()
     begins = begins[np.isin(begins, starts)]
     optimizer = ranges["start_ns"].to_numpy()[(ranges["kind"] == "optimizer_step").to_numpy()]
-    bounds = np.unique(np.concatenate([optimizer, facts.steps.used["start_ns"].to_numpy(), [_NEVER]]))
+    bounds = np.unique(np.concatenate([optimizer, facts.steps.used["host_start_ns"].to_numpy(), [_NEVER]]))
     update, first, number = np.unique(
         np.searchsorted(bounds, begins, side="right"), return_index=True, return_counts=True
     )

@@ -173,4 +173,4 @@ def restart_seen(facts: Facts) -> bool:
     names = python["name"].cat.categories
     making = names[names.str.contains(r"dataloader\.py\(\d+\): (?:_get_iterator|_reset)", regex=True)]
     rows = python[python["name"].isin(making)]
-    return bool(facts.window().contains(rows["start_ns"].to_numpy()).any())
+    return bool(facts.host_window().contains(rows["start_ns"].to_numpy()).any())

@@ -1,7 +1,8 @@
 """Steps: where each begins and ends, and which of them may be used for figures.
 
 Method (rules.md 2.0, after the TensorBoard plugin): a step runs from its mark to the next mark, the last one to its mark's end; on
-a device it ends when the last kernel launched in it ends, if that is later, and the next step starts there.
+a device it ends when the last kernel launched in it ends, if that is later, and the next step starts there. So does the first one
+after what the step before it launched, which the trace holds without its launch.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.inferred_steps import infer_steps
+from analyzer.facts.left_over import left_over
 from analyzer.facts.step_faults import faults
 from analyzer.intervals import IntervalSet
 from traces.trace import Trace
@@ -64,6 +66,12 @@ class Steps(msgspec.Struct, frozen=True, dict=True):
         return IntervalSet(used["start_ns"].to_numpy(), used["end_ns"].to_numpy())
 
     @cached_property
+    def host_window(self) -> IntervalSet:
+        """Union of the used steps as the host goes through them: what it does for them, before the device gets to it."""
+        used = self.used
+        return IntervalSet(used["host_start_ns"].to_numpy(), used["host_end_ns"].to_numpy())
+
+    @cached_property
     def raw_window(self) -> IntervalSet:
         """From the first host step's start to the last host step's end, nothing dropped (W0 of rules.md).
 
@@ -79,12 +87,15 @@ class Steps(msgspec.Struct, frozen=True, dict=True):
         return self.source == PROFILER_STEP
 
 
-def find_steps(trace: Trace, launches: pd.DataFrame, selected: tuple[int, int] | None = None) -> Steps:
+def find_steps(
+    trace: Trace, work: pd.DataFrame, launches: pd.DataFrame, selected: tuple[int, int] | None = None
+) -> Steps:
     """The steps of the trace, with those to be left out marked.
 
     Args:
         trace: The trace.
-        launches: Device work with its launch, from `analyzer.facts.launches`.
+        work: Device work, from `analyzer.facts.launches`.
+        launches: The part of it whose launch is in the trace.
         selected: First and last step number to use, inclusive, as `--steps A-B` gives them.
     """
     recorded = _recorded(trace)
@@ -93,14 +104,17 @@ def find_steps(trace: Trace, launches: pd.DataFrame, selected: tuple[int, int] |
         start = marks["start_ns"].to_numpy()
         # The gap between two marks belongs to the earlier step.
         end = np.append(start[1:], marks["end_ns"].to_numpy()[-1])
-        frame = _step_frame(trace, marks["number"].to_numpy(), start, end, launches, selected)
+        before = work[left_over(work, launches, int(start[0]))]
+        frame = _step_frame(trace, marks["number"].to_numpy(), start, end, launches, before, selected)
         return Steps(PROFILER_STEP, frame, int(marks["thread"].iloc[0]), False, recorded)
     inferred = infer_steps(trace)
     if inferred is not None:
         numbers = np.arange(len(inferred.start_ns))
         # Steps cut between kernels are the device's own: what a launch in one step does in another moves no border.
-        extending = launches if inferred.thread is not None else launches.assign(launch_start_ns=launches["start_ns"])
-        frame = _step_frame(trace, numbers, inferred.start_ns, inferred.end_ns, extending, selected)
+        hosted = inferred.thread is not None
+        extending = launches if hosted else launches.assign(launch_start_ns=launches["start_ns"])
+        before = work[left_over(work, launches, int(inferred.start_ns[0]))] if hosted else work[:0]
+        frame = _step_frame(trace, numbers, inferred.start_ns, inferred.end_ns, extending, before, selected)
         return Steps(f"inferred:{inferred.how}", frame, inferred.thread, inferred.requests, recorded)
     return Steps(WHOLE_TRACE, _whole_frame(trace, recorded), None, False, recorded)
 
@@ -111,9 +125,10 @@ def _step_frame(
     host_start: Int64Array,
     host_end: Int64Array,
     launches: pd.DataFrame,
+    before: pd.DataFrame,
     selected: tuple[int, int] | None,
 ) -> pd.DataFrame:
-    start, end = _device_extent(host_start, host_end, launches)
+    start, end = _device_extent(host_start, host_end, launches, before)
     frame = pd.DataFrame(
         {
             "number": numbers,
@@ -159,16 +174,25 @@ def _whole_frame(trace: Trace, recorded: IntervalSet) -> pd.DataFrame:
 
 
 def _device_extent(
-    host_start: Int64Array, host_end: Int64Array, launches: pd.DataFrame
+    host_start: Int64Array, host_end: Int64Array, launches: pd.DataFrame, before: pd.DataFrame
 ) -> tuple[Int64Array, Int64Array]:
-    """Device-aware starts and ends: contiguous, each end the later of the host's and of the last work launched in the step."""
+    """Device-aware starts and ends: contiguous, each end the later of the host's and of the last work launched in the step.
+
+    Args:
+        host_start: Start of each step on the host, sorted, shape (n,).
+        host_end: End of each step on the host, shape (n,).
+        launches: Device work with its launch.
+        before: Device work that was launched before the first step.
+    """
     launch = launches["launch_start_ns"].to_numpy()
     step = np.searchsorted(host_start, launch, side="right") - 1
     inside = (step >= 0) & (launch < host_end[np.maximum(step, 0)])
     end = host_end.copy()
     np.maximum.at(end, step[inside], launches["end_ns"].to_numpy()[inside])
     end = np.maximum.accumulate(end)
-    start = np.concatenate([host_start[:1], end[:-1]])
+    first = max(int(host_start[0]), int(before["end_ns"].max()) if len(before) else 0)
+    # Work on another stream may outlast the whole step; then nobody can say what was whose.
+    start = np.concatenate([[first if first < end[0] else host_start[0]], end[:-1]])
     return start, end
 
 

@@ -87,9 +87,9 @@ def waits(facts: Facts) -> Waits:
     start = frame["start_ns"].to_numpy()
     frame["idle_ns"] = sync.overlap_with(start, until)
     used = facts.steps.used
-    step = np.searchsorted(used["start_ns"].to_numpy(), start, side="right") - 1
+    step = np.searchsorted(used["host_start_ns"].to_numpy(), start, side="right") - 1
     frame["step"] = used["number"].to_numpy()[step] if len(used) else step
-    inside = facts.window().contains(start)
+    inside = facts.host_window().contains(start)
     return Waits(frame[inside].reset_index(drop=True), sync, until[inside])
 
 

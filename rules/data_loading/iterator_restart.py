@@ -158,7 +158,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _marked(facts: Facts) -> _Found | None:
     """The restarts whose draw of the seed is in the trace; None where there is none."""
-    restarts = facts.restarts.within(facts.window())
+    restarts = facts.restarts.within(facts.host_window())
     if not len(restarts):
         return None
     longest = int((restarts.first[:, 1] - restarts.ended[:, 0]).max())
@@ -202,7 +202,7 @@ def _part(facts: Facts, number: int, epoch: int | None) -> float:
     """The part of what was recorded that a recording of this length holds on average; all of it where an epoch is unknown."""
     if epoch is None:
         return 1.0
-    batches = len(facts.wait_pattern.dur_ns) + len(facts.restarts.within(facts.window()))
+    batches = len(facts.wait_pattern.dur_ns) + len(facts.restarts.within(facts.host_window()))
     # Starts beyond one an epoch are another loader's: they belong to the same epochs.
     return min(1.0, batches / epoch / min(number, -(-batches // epoch)))
 

@@ -176,7 +176,7 @@ def _claims(facts: Facts) -> IntervalSet:
 def _evidence(facts: Facts) -> tuple[Bars, Table]:
     window, frame, calls = facts.window(), facts.trace.kernels, facts.trace.runtime
     kernels = frame["dur_ns"].to_numpy()[window.contains(frame["start_ns"].to_numpy())]
-    launching = is_any(calls["kind"], "launch") & window.contains(calls["start_ns"].to_numpy())
+    launching = is_any(calls["kind"], "launch") & facts.host_window().contains(calls["start_ns"].to_numpy())
     launches = calls["dur_ns"].to_numpy()[launching]
     busy = max(facts.window_ns - facts.idle.total_ns, 0)
     rows = (

@@ -34,8 +34,12 @@ def check(facts: Facts) -> Iterator[Symptom]:
             "torch 2.3 or newer writes them correctly; nothing here rests on them",
             same,
         )
-    unlinked = total - int(from_source(facts.launched, "kernels").sum())
-    if unlinked / total > _UNLINKED:
+    # What the step before the first one launched runs before the steps begin: nobody asks where it comes from.
+    since = int(facts.steps.frame["start_ns"].min())
+    total = int((kernels["start_ns"] >= since).sum())
+    launched = facts.launched[from_source(facts.launched, "kernels")]
+    unlinked = total - int((launched["start_ns"] >= since).sum())
+    if total >= _MIN_KERNELS and unlinked / total > _UNLINKED:
         yield Symptom(
             "PG007",
             Gravity.CAUTION,

@@ -107,7 +107,7 @@ def sparse_host_events(facts: Facts) -> int | None:
     trace, main = facts.trace, facts.main_thread
     if not len(trace.ops) or main is None:
         return None
-    window = facts.window() - (facts.host.during("optimizer", main) if facts.device is None else EMPTY)
+    window = facts.host_window() - (facts.host.during("optimizer", main) if facts.device is None else EMPTY)
     events = 0
     for frame in (trace.ops, trace.runtime):
         starts = frame["start_ns"].to_numpy()[frame["thread"].to_numpy() == main]
@@ -160,7 +160,7 @@ def _whole_or(facts: Facts, otherwise: str) -> str:
 def _lost(facts: Facts) -> Iterator[Symptom]:
     """Launches whose kernel is missing, by the launches inside the used steps."""
     start, known = launches_with_work(facts.trace, facts.work)
-    inside = facts.window().contains(start)
+    inside = facts.host_window().contains(start)
     total = int(inside.sum())
     lost = int((inside & ~known).sum())
     if not known.any():

@@ -31,7 +31,7 @@ def check(facts: Facts) -> Iterator[Symptom]:
 
 def _replays(facts: Facts) -> Iterator[Symptom]:
     replays = graph_replays(facts.trace, facts.launched)
-    replays = chosen(replays, facts.window().contains(replays["start_ns"].to_numpy()))
+    replays = chosen(replays, facts.host_window().contains(replays["start_ns"].to_numpy()))
     partial = chosen(replays, replays["partial"].to_numpy())
     if not len(partial):
         return

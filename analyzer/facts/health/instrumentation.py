@@ -34,11 +34,11 @@ def check(facts: Facts) -> Iterator[Symptom]:
     """Stacks on a busy host, or a measured slowdown."""
     trace, top = facts.trace, facts.trace.meta.top
     options = heavy_options(facts)
-    window = facts.window()
+    window = facts.host_window()
     events = sum(
         int(window.contains(frame["start_ns"].to_numpy()).sum()) for frame in (trace.ops, trace.runtime, trace.python)
     )
-    per_ms = events / (facts.window_ns / 1e6) if facts.window_ns else 0.0
+    per_ms = events / (window.total_ns / 1e6) if window else 0.0
     if "with_stack" in options and per_ms > _BUSY_HOST_EVENTS_PER_MS:
         yield Symptom(
             "PG004",

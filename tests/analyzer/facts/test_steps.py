@@ -49,14 +49,14 @@ def test_a_step_ends_when_its_last_kernel_does() -> None:
     assert found.raw_window.pairs() == [(0, 200_000)]
 
 
-def test_a_kernel_launched_before_the_first_step_extends_none() -> None:
+def test_a_kernel_launched_before_the_first_step_extends_none_and_the_first_begins_behind_it() -> None:
     builder = TraceBuilder()
     builder.launch(0, kernel_start=10, kernel_dur=500)
     builder.step(0, 100, 100)
     builder.launch(110, kernel_start=520, kernel_dur=30)
     builder.step(1, 200, 100)
     builder.launch(210, kernel_start=560, kernel_dur=30)
-    assert extents(steps(builder)) == [(100, 550), (550, 590)]
+    assert extents(steps(builder)) == [(510, 550), (550, 590)]
 
 
 def test_steps_touch_and_cover_the_window() -> None:
