@@ -220,8 +220,12 @@ def _reasons(
     work = events + sum(_overlapping(start, end, part) for part in host)
     for index in np.flatnonzero(work == 0).tolist():
         reasons[index] = "empty: no op and no device work"
-    if count > 1 and reasons[-1] is None and events[-1] < TRAILING_DEVICE_SHARE * events[-2]:
-        reasons[-1] = f"cut off: {events[-1]} device events against {events[-2]} in the step before"
+    # Where the host runs ahead, the end of a file takes device work from more than the last step.
+    trailing = range(count - 1, 0 if trace.whole_until_ns is not None else max(count - 2, 0), -1)
+    for index in trailing:
+        if reasons[index] is not None or events[index] >= TRAILING_DEVICE_SHARE * events[index - 1]:
+            break
+        reasons[index] = f"cut off: {events[index]} device events against {events[index - 1]} in the step before"
     for index, fault in faults(trace, launches, start, end).items():
         reasons[index] = reasons[index] or fault
     durations = frame["dur_ns"].to_numpy()

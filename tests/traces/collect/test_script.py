@@ -42,11 +42,13 @@ def test_a_script_is_recorded_and_not_disturbed(tmp_path: Path, capfd: pytest.Ca
     assert said.out == "trained 60 __main__ True ['60', '7', '--token=hush']\n"
     assert said.err == ""
     (recording,) = result.recordings
-    assert (recording.source, recording.steps, recording.path) == ("optimizer", 13, tmp_path / "t.json")
+    assert (recording.source, recording.path) == ("optimizer", tmp_path / "t.json")
+    # A third of what is left of the sixty: more where steps are steady from the tenth on than where they never are.
+    assert 6 <= recording.steps <= 13
     names, advisor = _trace(recording.path)
-    assert sum(name == "Optimizer.step#Adam.step" for name in names) == 13
-    assert sum(name.startswith("enumerate(DataLoader)") for name in names) == 13
-    assert advisor["profiler"] == {"wait": 10, "warmup": 3, "active": 13}
+    assert sum(name == "Optimizer.step#Adam.step" for name in names) == recording.steps
+    assert sum(name.startswith("enumerate(DataLoader)") for name in names) == recording.steps
+    assert advisor["profiler"] == {"wait": 10, "warmup": 3, "active": recording.steps}
     assert advisor["loader"]["num_workers"] == 0
     assert advisor["dataset"] == {"name": "TensorDataset", "length": 480, "sample_bytes": 80}
     assert advisor["steps"] == {"source": "optimizer", "batches_per_step": 1.0}
@@ -118,7 +120,9 @@ def test_ctrl_c_writes_what_was_recorded(tmp_path: Path, capfd: pytest.CaptureFi
 def test_what_is_recorded_is_written_before_the_script_leaves_by_itself(tmp_path: Path) -> None:
     result = _collect(tmp_path, "leaves.py", "exit")
     (recording,) = result.recordings
-    assert (result.status, recording.steps) == (5, 7)
+    assert result.status == 5
+    # Seven where steps are steady from the tenth on; a busy machine has them begin later.
+    assert 1 <= recording.steps <= 7
 
 
 def test_a_script_goes_on_where_its_recording_cannot_be_written(
