@@ -10,7 +10,8 @@ Where kernels are missing the device seems to idle. Every share of idle time is 
 ## How it is measured
 Launches of the used steps whose kernel is not in the file: from 10 % caution, from 50 % no advice at all. Where no launch
 has the id of a kernel, the ids may be what is broken: then every kernel in the file counts as that of some launch. A step that
-lost half of its kernels is left out where another lost next to none. Graph launches with less than half the kernels of
+lost half of its kernels is left out where another lost next to none. Where 10 % of the matrix products, convolutions and kin, of
+20 or more, launch nothing at all, caution: in recorded traces all of them do. Graph launches with less than half the kernels of
 the graph's other replays: the step is left out; where none is whole, from 10 % missing kernels no advice. Events of
 categories that advisor does not know, on threads that hold nothing else, may be the work of a device: where at least 20, and
 at least 10 % as many as there are ops, there is no advice; beside device work that is known, caution. Of a file that ends
@@ -50,12 +51,13 @@ with profile(
 None: it makes figures right.
 
 ## When it is wrong
-Launches that a graph captures have no kernel of their own; a step in which a graph is captured is left out.
+Launches that a graph captures have no kernel of their own; a step in which a graph is captured is left out. Products of empty
+matrices, and those on the CPU in a program that also uses a device, launch nothing: the caution says so.
 
 ## Thresholds
 None to set: 10 and 50 % of the launches (`analyzer/facts/health/coverage.py`, `analyzer/facts/step_faults.py`), 10 % of
 the kernels of graphs (`analyzer/facts/health/graphs.py`), 20 events and 10 % of categories nobody knows
-(`analyzer/facts/health/strangers.py`), 10 % without an end (`timeless.py` beside it).
+(`analyzer/facts/health/strangers.py`), 10 % without an end, or launching nothing (`timeless.py`, `unlaunched.py` beside it).
 
 ## References
 - kineto issue 859

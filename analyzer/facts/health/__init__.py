@@ -23,6 +23,7 @@ from analyzer.facts.health import (
     steps,
     strangers,
     timeless,
+    unlaunched,
     unlikely,
     warmup,
 )
@@ -38,6 +39,7 @@ _CHECKS = (
     cut.check,
     coverage.check,
     timeless.check,
+    unlaunched.check,
     strangers.check,
     graphs.check,
     repairs.check,
