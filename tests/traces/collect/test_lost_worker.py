@@ -1,7 +1,9 @@
 """A loader's worker that is gone, however torch tells it."""
 
+import contextlib
 import os
 import signal
+import time
 from typing import Any
 
 import pytest
@@ -29,16 +31,38 @@ class Samples(Dataset[Any]):
         return torch.ones(3)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def _end_a_worker(number: signal.Signals) -> str:
+    """What is told when a worker is ended; empty where torch's handler of the signal came between its error and our word on it."""
+    iterator: Any = iter(DataLoader(Samples(), batch_size=4, num_workers=1))
+    worker = iterator._workers[0]
+    try:
+        next(iterator)
+        # Its queue is full: one that dies while it writes half a message leaves torch waiting for the other half.
+        time.sleep(0.5)
+        os.kill(worker.pid, number)
+        with lost_workers_told(1, "the run", "do this"):
+            list(iterator)
+    except LostWorkerError as error:
+        return str(error)
+    except RuntimeError as error:
+        if "DataLoader worker" not in str(error):
+            raise
+    finally:
+        # As long as torch knows of a dead worker, each signal of a child raises, in whatever test runs then.
+        with contextlib.suppress(RuntimeError):
+            worker.join()
+            time.sleep(0.1)  # the signal of this death is handled here, not later
+        with contextlib.suppress(RuntimeError):
+            iterator._shutdown_workers()
+    return ""
+
+
+# Torch's handler raises in the middle of whatever runs, which may leave a file open.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
 @pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_worker_that_is_ended_is_told(number: signal.Signals) -> None:
-    loader = DataLoader(Samples(), batch_size=4, num_workers=1)
-    iterator = iter(loader)
-    next(iterator)
-    os.kill(iterator._workers[0].pid, number)  # type: ignore[attr-defined]
-    with pytest.raises(LostWorkerError) as caught, lost_workers_told(1, "the run", "do this"):
-        list(iterator)
-    message = str(caught.value)
+    message = _end_a_worker(number) or _end_a_worker(number) or _end_a_worker(number)
     assert message.startswith("the run: a DataLoader worker process ended unexpectedly")
     assert "fix: do this" in message
 
