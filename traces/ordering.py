@@ -1,4 +1,4 @@
-"""The order of spans in every frame: by start, and of those that start together the longest first, a parent before its child."""
+"""The order of spans in every frame, by start and a parent before its child, and what begins inside a span."""
 
 from __future__ import annotations
 
@@ -6,6 +6,26 @@ import numpy as np
 import numpy.typing as npt
 
 Int64Array = npt.NDArray[np.int64]
+
+
+def holds_start(
+    thread: Int64Array, start: Int64Array, end: Int64Array, at_thread: Int64Array, at: Int64Array
+) -> npt.NDArray[np.bool_]:
+    """Whether anything begins inside each span, on its thread; shape (n,).
+
+    Args:
+        thread: Thread of each span, shape (n,).
+        start: Starts, shape (n,).
+        end: Ends, shape (n,).
+        at_thread: Thread of each thing that may lie inside, shape (m,).
+        at: When it begins, shape (m,).
+    """
+    held = np.zeros(len(start), dtype=bool)
+    for one in np.unique(thread).tolist():
+        mine = thread == one
+        begins = np.sort(at[at_thread == one])
+        held[mine] = np.searchsorted(begins, end[mine]) > np.searchsorted(begins, start[mine])
+    return held
 
 
 def outer_first(start: Int64Array, end: Int64Array) -> Int64Array:

@@ -18,6 +18,8 @@ from traces.trace import Trace
 
 BoolArray = npt.NDArray[np.bool_]
 
+# Calls that put work on the device.
+LAUNCHING = ("launch", "graph_launch", "memcpy", "memset")
 # Copies whose call waits for them, by its name.
 _SYNCHRONOUS = ("cudaMemcpy", "hipMemcpy", "hipMemcpyWithStream", "cudaMemcpy2D", "hipMemcpyDtoH")
 
@@ -69,7 +71,7 @@ class HostActivity:
             "transfer_call": (calls, is_any(calls["direction"], "HtoD")),
             "optimizer": (ranges, is_any(ranges["kind"], "optimizer_step", "zero_grad")),
             "compile": (ranges, is_any(ranges["kind"], "compile")),
-            "launch": (calls, is_any(calls["kind"], "launch", "graph_launch", "memcpy", "memset")),
+            "launch": (calls, is_any(calls["kind"], *LAUNCHING)),
             "ops": (trace.ops, None),
             "calls": (calls, None),
             "collectives": (trace.collectives, None),

@@ -77,8 +77,7 @@ def pauses(facts: Facts) -> Pauses:
     limit = int(max(LONG_GAP_NS, LONG_GAP_OF_STEP * median))
     judged = len(used) >= _MIN_STEPS
     lost = facts.window() - facts.waterfall.owned("compute") if facts.device is None else facts.idle
-    passes = facts.trace.gc
-    collected = IntervalSet(passes["start_ns"].to_numpy(), passes["end_ns"].to_numpy()) & facts.window() & lost
+    collected = facts.host.anywhere("gc") & facts.window() & lost
     long = _own(facts, _at_least(_gaps(facts), limit)) - collected
     isolated = long if judged and facts.steps_with(long) < _ISOLATED_SHARE * len(used) else EMPTY
     silent = _at_least(_silence(facts), SILENCE_NS) & facts.waterfall.owned("python")

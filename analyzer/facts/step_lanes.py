@@ -12,6 +12,7 @@ import pandas as pd
 
 from analyzer.cause_names import CAUSES
 from analyzer.facts.event_labels import host_label, kernel_label
+from analyzer.facts.host import LAUNCHING
 from analyzer.facts.nesting import nest
 from analyzer.facts.step_gaps import Gap, gaps_of
 from analyzer.facts.tracks import Track, choose_tracks
@@ -78,7 +79,7 @@ def _host_spans(facts: Facts, start: int, end: int) -> pd.DataFrame:
     call_cause = np.select(
         [calls["blocking"].to_numpy(), moved_in, (calls["kind"] == "allocator").to_numpy()],
         ["sync", "transfer_call", "allocator"],
-        np.where(calls["kind"].isin(["launch", "graph_launch", "memcpy", "memset"]), "launch", "framework"),
+        np.where(calls["kind"].isin(LAUNCHING), "launch", "framework"),
     )
     ranges = {"loader": "input", "optimizer_step": "optimizer", "zero_grad": "optimizer", "compile": "compile"}
     range_cause = trace.annotations["kind"].astype("object").map(ranges).fillna("framework").to_numpy()

@@ -173,7 +173,7 @@ class _Run:
             )
             return None
         path = self.name(status)
-        earlier = next((one for one in self.taken.values() if one is not None and one.path == path), None)
+        earlier = self.kept().get(path)
         # A second look may be poorer than the first, or cut short: it takes the name only once that is known.
         first = path if earlier is None else self.folder / path.name
         try:
@@ -204,13 +204,19 @@ class _Run:
             path = _insert(output, str(len(others) + 1)) if others else output
         return self.names.setdefault(status["pid"], path)
 
+    def kept(self) -> dict[Path, Recording]:
+        """The best recording of each file so far; of equals the later."""
+        found: dict[Path, Recording] = {}
+        for recording in self.taken.values():
+            if recording is not None and (
+                recording.path not in found or found[recording.path].worth <= recording.worth
+            ):
+                found[recording.path] = recording
+        return found
+
     def result(self, returncode: int) -> ScriptResult:
         """Everything, now that the script is over."""
-        kept: dict[Path, Recording] = {}
-        for recording in self.taken.values():
-            if recording is not None and (recording.path not in kept or kept[recording.path].worth <= recording.worth):
-                kept[recording.path] = recording
-        recordings = _with_steps(list(kept.values()))
+        recordings = _with_steps(list(self.kept().values()))
         result = ScriptResult(returncode if returncode >= 0 else 128 - returncode, recordings)
         if not recordings:
             result.problem, result.fix = self.explain(result.status)

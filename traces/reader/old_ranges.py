@@ -6,13 +6,10 @@ Left among the operators, a range around a whole forward pass makes all Python i
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from traces.ordering import outer_first
+from traces.ordering import holds_start, outer_first
 from traces.reader.vocabulary import annotation_kind, is_backward_node
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 def split_ranges(ops: pd.DataFrame, annotations: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -31,7 +28,9 @@ def split_ranges(ops: pd.DataFrame, annotations: pd.DataFrame) -> tuple[pd.DataF
     rows = np.flatnonzero(plain[codes])
     if not len(rows):
         return ops, annotations
-    around = rows[_holds(ops, rows, ~plain[codes])]
+    thread, start, end = (ops[column].to_numpy() for column in ("thread", "start_ns", "end_ns"))
+    named = ~plain[codes]
+    around = rows[holds_start(thread[rows], start[rows], end[rows], thread[named], start[named])]
     mostly = 2 * np.bincount(codes[around], minlength=len(names)) > np.bincount(codes[rows], minlength=len(names))
     ranges = np.isin(codes, np.flatnonzero(mostly))
     if not ranges.any():
@@ -47,15 +46,3 @@ def split_ranges(ops: pd.DataFrame, annotations: pd.DataFrame) -> tuple[pd.DataF
     joined["kind"] = pd.Categorical(joined["kind"], categories=kinds)
     left = ops[~ranges].reset_index(drop=True)
     return left.assign(name=left["name"].cat.remove_unused_categories()), joined
-
-
-def _holds(ops: pd.DataFrame, rows: npt.NDArray[np.int64], named: BoolArray) -> BoolArray:
-    """Whether an operator with a namespace starts inside each of the rows, on its thread."""
-    thread, start, end = (ops[column].to_numpy() for column in ("thread", "start_ns", "end_ns"))
-    held = np.zeros(len(rows), dtype=bool)
-    for one in np.unique(thread[rows]).tolist():
-        mine = thread[rows] == one
-        begins = start[named & (thread == one)]
-        following = np.searchsorted(begins, start[rows[mine]], side="left")
-        held[mine] = np.append(begins, np.iinfo(np.int64).max)[following] < end[rows[mine]]
-    return held

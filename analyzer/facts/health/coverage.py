@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from analyzer.facts.devices import is_elsewhere
 from analyzer.facts.grouping import rows_by
-from analyzer.facts.health.repairs import WHOLE_FILE, is_cut
+from analyzer.facts.health.repairs import FEWER_STEPS, WHOLE_FILE, is_cut
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.labels import is_any
 from analyzer.facts.launches import by_kernel_launch, launches_with_work
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from analyzer.facts import Facts
 
 # Shares of launches without their kernel from which shares of idle time are doubtful, or worthless.
-_LOST_CAUTION = 0.1
+LOST_CAUTION = 0.1
 _LOST_UNUSABLE = 0.5
 # Fewer launches than this say nothing about loss.
 _MIN_LAUNCHES = 20
@@ -36,7 +36,6 @@ _MAKERS = (
     "torch.profiler alone does not record the work of this device: use its maker's profiler (Apple: torch.mps.profiler with "
     "Instruments; Ascend: torch_npu.profiler)"
 )
-_LOST = "record fewer steps, or raise the profiler's buffer size; do not run another profiler beside it"
 
 
 def check(facts: Facts) -> Iterator[Symptom]:
@@ -166,7 +165,7 @@ def _lost(facts: Facts) -> Iterator[Symptom]:
     if not known.any():
         # The ids may be broken (PG007): then every kernel is that of some launch.
         lost = max(lost - len(facts.trace.kernels), 0)
-    if total >= _MIN_LAUNCHES and lost / total >= _LOST_CAUTION:
+    if total >= _MIN_LAUNCHES and lost / total >= LOST_CAUTION:
         # What a cut file lost is not spread over the steps.
         grave = lost / total >= _LOST_UNUSABLE or facts.trace.whole_until_ns is not None
         yield Symptom(
@@ -174,6 +173,6 @@ def _lost(facts: Facts) -> Iterator[Symptom]:
             Gravity.UNUSABLE if grave else Gravity.CAUTION,
             f"{lost:,} of {total:,} launches ({share(lost / total)}) have no kernel: "
             f"device activity {'is missing from the cut file' if is_cut(facts) else 'was lost'}, idle time is overstated.",
-            _whole_or(facts, _LOST),
+            _whole_or(facts, FEWER_STEPS),
             lost,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from analyzer.facts.health.coverage import LOST_CAUTION
 from analyzer.facts.health.repairs import WHOLE_FILE
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.units import duration
@@ -13,9 +14,6 @@ from traces.trace import Capability
 if TYPE_CHECKING:
     from analyzer.facts import Facts
 
-# As of launches without their kernel: from here on shares of idle time are doubtful, and here nothing tells which.
-_LOST_RATIO = 0.1
-
 
 def check(facts: Facts) -> Iterator[Symptom]:
     """What was lost looks like waiting: of one step where the file keeps to the order of time, else of all."""
@@ -23,7 +21,7 @@ def check(facts: Facts) -> Iterator[Symptom]:
     if until is None or not facts.steps.recorded:
         return
     ((begin, end),) = facts.steps.recorded.pairs()
-    if not (trace.steps["end_ns"] <= until).any() and end - until >= _LOST_RATIO * (end - begin):
+    if not (trace.steps["end_ns"] <= until).any() and end - until >= LOST_CAUTION * (end - begin):
         yield Symptom(
             "PG005",
             Gravity.UNUSABLE,

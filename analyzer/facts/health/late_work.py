@@ -53,16 +53,14 @@ def _after_waiting(facts: Facts) -> Iterator[Symptom]:
     launched = work["launch_start_ns"].to_numpy()
     order = np.argsort(launched, kind="stable")
     latest = np.maximum.accumulate(work["end_ns"].to_numpy()[order])
-    before = np.searchsorted(launched[order], calls["start_ns"].to_numpy()[waits]) - 1
-    late = (latest[before] - calls["end_ns"].to_numpy()[waits])[before >= 0]
-    late = np.where(late > _ROUNDING_NS, late, 0)
-    if late.any():
-        ends_ns = calls["end_ns"].to_numpy()[waits][before >= 0]
-        begins_ns = calls["start_ns"].to_numpy()[waits][before >= 0]
-        worst = int(np.argmax(late))
+    begins_ns, ends_ns = (calls[name].to_numpy()[waits] for name in ("start_ns", "end_ns"))
+    before = np.searchsorted(launched[order], begins_ns) - 1
+    late = np.where(before >= 0, latest[before] - ends_ns, 0)
+    worst = int(np.argmax(late))
+    if late[worst] > _ROUNDING_NS:
         behind = (launched < begins_ns[worst]) & (work["end_ns"].to_numpy() > ends_ns[worst] + _ROUNDING_NS)
         grave = behind.sum() >= _MIN_LATE and late[worst] * facts.used_steps >= _LATE_RATIO * facts.window_ns
-        late = late[late > 0]
+        late = late[late > _ROUNDING_NS]
         yield Symptom(
             "PG008",
             Gravity.UNUSABLE if grave else Gravity.CAUTION,
@@ -77,8 +75,9 @@ def _wrong_durations(facts: Facts) -> Iterator[Symptom]:
     """Streams that do more than one thing at a time. Branches of a graph may share a stream: those are not looked at."""
     launched = facts.launched
     single = ~(launched["shared"].to_numpy() | is_any(launched["launch_kind"], "graph_launch"))
-    times = sum(int(dur.sum()) for _, dur in _by_stream(launched, single))
-    passed = sum(IntervalSet(start, start + dur).total_ns for start, dur in _by_stream(launched, single))
+    streams = _by_stream(launched, single)
+    times = sum(int(dur.sum()) for _, dur in streams)
+    passed = sum(IntervalSet(start, start + dur).total_ns for start, dur in streams)
     if times >= _AT_ONCE * passed > 0:
         yield Symptom(
             "PG008",

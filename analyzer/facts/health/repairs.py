@@ -18,7 +18,8 @@ WHOLE_FILE = "wait until export_chrome_trace has returned, copy the file again w
 _COPY = "copy the file again, as binary, and compare the checksums of both (sha256sum)"
 _OWN_FILE = "give every export a file name of its own, which nothing else writes to"
 _ESCAPES = "update torch: old versions write some names and paths without escaping them"
-_UNTOUCHED = "name the file as the profiler wrote it, not one that another tool has changed"
+UNTOUCHED = "name the file as the profiler wrote it, not one that another tool has changed"
+FEWER_STEPS = "record fewer steps, or raise the profiler's buffer size; do not run another profiler beside it"
 _LET_END = "let the schedule end the recording at prof.step(), not the end of the program"
 _CLOCKS = "record it again; if it stays, update torch and the device's driver"
 _ADVICE = {
@@ -31,7 +32,7 @@ _ADVICE = {
     **dict.fromkeys(
         ("damaged-metadata", "leading-text", "missing-comma", "trailing-comma", "not-an-event", "empty-event", "nested-too-deep",
          "invalid-number", "wrong-type", "duplicate-key", "repeated-event", "missing-phase", "missing-start"),
-        _UNTOUCHED,
+        UNTOUCHED,
     ),
     **dict.fromkeys(("unfinished", "unmatched-end", "partial-step"), _LET_END),
     **dict.fromkeys(("negative-duration", "absurd-duration", "absurd-start"), _CLOCKS),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from analyzer.facts.health.repairs import UNTOUCHED
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.labels import codes_of
 from analyzer.units import duration, share
@@ -48,7 +49,7 @@ def check(facts: Facts) -> Iterator[Symptom]:
         Gravity.UNUSABLE if grid >= typical or not grid else Gravity.CAUTION,
         f"Start times were rounded{f' to {duration(grid)}' if grid else ''}: {share(tied)} of the ops, calls and kernels seem to "
         "begin together with another one, and the time between is no gap.",
-        "name the file as the profiler wrote it, not one that another tool has changed",
+        UNTOUCHED,
         round(tied * events),
     )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from analyzer.facts.health.repairs import UNTOUCHED
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.labels import is_any
 from analyzer.units import duration
@@ -26,9 +27,7 @@ _SHORT_LAUNCHES = 0.05
 # As many as say that launches have lost their kernels; ops come in larger numbers.
 _MIN_KERNELS = 20
 _MIN_OPS = 100
-_UNIT = (
-    "`ts` and `dur` count microseconds: name the file as the profiler wrote it, not one that another tool has changed"
-)
+_UNIT = f"`ts` and `dur` count microseconds: {UNTOUCHED}"
 
 
 def check(facts: Facts) -> Iterator[Symptom]:

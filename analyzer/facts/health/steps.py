@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from analyzer.facts.grouping import chosen
-from analyzer.facts.health.repairs import WHOLE_FILE, is_cut
+from analyzer.facts.health.repairs import FEWER_STEPS, WHOLE_FILE, is_cut
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.step_faults import LOST, PARTIAL, SPIN
 from analyzer.units import count, duration, share
@@ -67,9 +67,7 @@ def check(facts: Facts) -> Iterator[Symptom]:
             "PG005",
             Gravity.CAUTION,
             _named(spoilt),
-            WHOLE_FILE
-            if is_cut(facts)
-            else "record fewer steps, or raise the profiler's buffer size; do not run another profiler beside it",
+            WHOLE_FILE if is_cut(facts) else FEWER_STEPS,
             len(spoilt),
         )
     odd = left_out[left_out["reason"].str.startswith(("first step", "cut off", "empty", SPIN))]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from analyzer.facts.health.coverage import LOST_CAUTION
+from analyzer.facts.health.repairs import UNTOUCHED
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.units import share
 
@@ -13,9 +15,7 @@ if TYPE_CHECKING:
 
 # Fewer say nothing of the others.
 _MIN_EVENTS = 20
-# As of launches without their kernel: from here on shares are doubtful; and what is made up is not spread evenly.
-_UNFINISHED_RATIO = 0.1
-_FIX = "check that no other profiler is attached, and name the file as the profiler wrote it, not one that another tool has changed"
+_FIX = f"check that no other profiler is attached, and {UNTOUCHED}"
 
 
 def check(facts: Facts) -> Iterator[Symptom]:
@@ -28,7 +28,8 @@ def check(facts: Facts) -> Iterator[Symptom]:
             continue
         if not int(frame["dur_ns"].sum()):
             message = f"None of {len(frame):,} {what} has a duration: what took the time is not known."
-        elif unfinished >= _UNFINISHED_RATIO * len(frame):
+        # What is made up is not spread evenly: from where shares are doubtful on, these are worthless.
+        elif unfinished >= LOST_CAUTION * len(frame):
             message = (
                 f"{unfinished:,} of {len(frame):,} {what} ({share(unfinished / len(frame))}) have no end: their times are made up "
                 "from what stands beside them."

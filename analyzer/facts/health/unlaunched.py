@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analyzer.facts.grouping import rows_by
+from analyzer.facts.health.coverage import LOST_CAUTION
+from analyzer.facts.health.repairs import FEWER_STEPS
 from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.facts.host import LAUNCHING
 from analyzer.facts.labels import is_any, matching
 from analyzer.units import share
+from traces.ordering import holds_start
 from traces.trace import Capability
 
 if TYPE_CHECKING:
@@ -23,9 +26,6 @@ _LAUNCHING = re.compile(
     r"|convolution_backward|native_(?:batch|layer)_norm(?:_backward)?|threshold_backward"
     r"|_(?:flash|efficient)_attention_(?:forward|backward))$"
 )
-_CALLS = ("launch", "graph_launch", "memcpy", "memset")
-# As of launches without their kernel.
-_LOST = 0.1
 _MIN_OPS = 20
 
 
@@ -34,26 +34,20 @@ def check(facts: Facts) -> Iterator[Symptom]:
     if facts.device is None or Capability.LAUNCHES not in facts.trace.capabilities:
         return
     ops, calls = facts.trace.ops, facts.trace.runtime
-    calls = calls[is_any(calls["kind"], *_CALLS)]
+    calls = calls[is_any(calls["kind"], *LAUNCHING)]
     start, end, thread = (ops[name].to_numpy() for name in ("start_ns", "end_ns", "thread"))
     chosen = matching(ops["name"], _LAUNCHING.match) & facts.host_window().contains(start)
     # A compiler tries ops out on tensors without data.
     chosen &= ~facts.host.anywhere("compile").contains(start)
     rows = np.flatnonzero(chosen)
-    launching = np.zeros(len(rows), dtype=bool)
-    by_thread = rows_by(calls["thread"].to_numpy())
-    at = calls["start_ns"].to_numpy()
-    for one, mine in rows_by(thread[rows]).items():
-        begins = np.sort(at[by_thread.get(one, np.empty(0, dtype=np.int64))])
-        here = rows[mine]
-        launching[mine] = np.searchsorted(begins, end[here]) > np.searchsorted(begins, start[here])
-    lost = int((~launching).sum())
-    if len(rows) >= _MIN_OPS and lost >= _LOST * len(rows):
+    spans = (thread[rows], start[rows], end[rows])
+    lost = int((~holds_start(*spans, calls["thread"].to_numpy(), calls["start_ns"].to_numpy())).sum())
+    if len(rows) >= _MIN_OPS and lost >= LOST_CAUTION * len(rows):
         yield Symptom(
             "PG005",
             Gravity.CAUTION,
             f"{lost:,} of {len(rows):,} matrix products, convolutions and the like ({share(lost / len(rows))}) launch nothing: "
             "their launches and kernels were lost, and idle time is overstated, or they run on the CPU.",
-            "record fewer steps, or raise the profiler's buffer size; do not run another profiler beside it",
+            FEWER_STEPS,
             lost,
         )

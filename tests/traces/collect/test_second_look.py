@@ -35,11 +35,10 @@ def _steps(path: Path) -> int:
         ((Verdict(True, again=True), Verdict(True, again=True)), (24, 2), 24),
         ((Verdict(True, again=True), Verdict(False, again=True)), (6, 24), 6),
         ((Verdict(False, again=True), Verdict(True, again=True)), (24, 6), 6),
+        ((Verdict(True, again=True), Verdict(True), Verdict(True, again=True)), (6, 24, 12), 24),
     ],
 )
-def test_the_better_one_stays(
-    tmp_path: Path, verdicts: tuple[Verdict, Verdict], steps: tuple[int, int], kept: int
-) -> None:
+def test_the_better_one_stays(tmp_path: Path, verdicts: tuple[Verdict, ...], steps: tuple[int, ...], kept: int) -> None:
     scratch, output = tmp_path / "scratch", tmp_path / "t.json"
     scratch.mkdir()
     left = iter(verdicts)
