@@ -5,6 +5,7 @@
     ignore = ["PG006"]
     fail-on = "high"
     gate = ["step_ns<=+3%"]             # for `advisor compare`
+    rule-seconds = 120                  # a rule that takes longer is given up
 
     [tool.advisor.rules.DL001]
     min_ratio = 0.1
@@ -42,7 +43,7 @@ else:
 OWN_FILE = "advisor.toml"
 PROJECT_FILE = "pyproject.toml"
 _SEVERITIES = ("high", "medium", "low")
-_KEYS = ("select", "ignore", "fail-on", "gate", "rules", "accept")
+_KEYS = ("select", "ignore", "fail-on", "gate", "rule-seconds", "rules", "accept")
 _ACCEPT_KEYS = ("id", "reason", "until")
 
 
@@ -75,6 +76,7 @@ class Config(msgspec.Struct, frozen=True):
         gate: Limits of `advisor compare`; empty for no gate.
         limits: Thresholds by rule code and name that replace the defaults.
         accepted: Findings that do not fail a gate.
+        rule_seconds: How long one rule may take; None for the default.
     """
 
     path: Path | None = None
@@ -84,6 +86,7 @@ class Config(msgspec.Struct, frozen=True):
     gate: tuple[Limit, ...] = ()
     limits: Mapping[str, Mapping[str, float]] = msgspec.field(default_factory=dict)
     accepted: tuple[Accepted, ...] = ()
+    rule_seconds: float | None = None
 
 
 def find_config(start: Path) -> Path | None:
@@ -159,7 +162,17 @@ class _Checker:
             gate=self._gate(table.get("gate", [])),
             limits=self._limits(table.get("rules", {})),
             accepted=self._accepted(table.get("accept", [])),
+            rule_seconds=self._seconds(table.get("rule-seconds")),
         )
+
+    def _seconds(self, value: Any) -> float | None:
+        if value is None:
+            return None
+        # A day; what waits longer for a rule overflows the clocks of some systems.
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 86_400:
+            self._say("rule-seconds", f"{value!r} is no number of seconds, such as 120")
+            return None
+        return float(value)
 
     def _codes(self, key: str, value: Any) -> tuple[str, ...]:
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from typing import TypeGuard
 
 import msgspec
 
 from analyzer.analysis import Analysis
 from analyzer.assemble import assemble
 from analyzer.deepen import deepen
-from analyzer.engine import judge, run_rules
+from analyzer.engine import RULE_SECONDS, judge, run_rules
 from analyzer.facts import Facts
+from analyzer.facts.isolation import described
 from analyzer.finding import Saving
 from analyzer.intervals import IntervalSet
+from analyzer.limited import Caller
 from analyzer.options import Options
-from analyzer.rule import Rule
+from analyzer.rule import Rule, RuleMeta
 from analyzer.trust import grade
 from traces.errors import AdvisorError, UsageError
 from traces.progress import Progress, silent
@@ -24,6 +27,8 @@ from traces.reader.decode import decode
 from traces.reader.read import Decode, read
 
 RULE_GROUP = "advisor.rules"
+# How our own rules are registered.
+_OURS = "rules:RULES"
 _PLAIN = Options()
 __all__ = ["RULE_GROUP", "Explained", "Options", "analyse", "analyse_with_facts", "explain_facts", "load_rules"]
 
@@ -48,14 +53,14 @@ def load_rules() -> tuple[Rule, ...]:
     """Every rule of every installed package that registers some in the entry-point group `advisor.rules`, by code.
 
     Raises:
-        AdvisorError: A registered object is no tuple of rules, or two packages use one code.
+        AdvisorError: A registered object is no tuple of rules, its package cannot be imported, or two packages use one code.
     """
     found: dict[str, Rule] = {}
     for point in sorted(entry_points(group=RULE_GROUP), key=lambda point: point.name):
         for rule in _registered(point):
-            if not isinstance(rule, Rule):
+            if not _is_rule(rule):
                 raise AdvisorError(
-                    f"the plug-in {point.name!r} registers something that is no rule",
+                    f"the plug-in {_named(point)} registers something that is no rule",
                     where=point.value,
                     fix="let it name a tuple of analyzer.rule.Rule",
                 )
@@ -74,17 +79,41 @@ def load_rules() -> tuple[Rule, ...]:
     return tuple(found[code] for code in sorted(found))
 
 
+def _is_rule(value: object) -> TypeGuard[Rule]:
+    """Whether what is registered is a rule whose metadata are of the declared types."""
+    if not isinstance(value, Rule) or not callable(value.check) or not isinstance(value.doc, str):
+        return False
+    try:
+        msgspec.convert(msgspec.to_builtins(value.meta), RuleMeta)
+    except (msgspec.ValidationError, TypeError):
+        return False
+    return True
+
+
 def _registered(point: EntryPoint) -> tuple[object, ...]:
     try:
-        found = point.load()
-    except (ImportError, AttributeError) as error:
+        if point.value == _OURS:
+            found = point.load()
+        else:
+            with Caller[object](RULE_SECONDS) as caller:
+                found = caller(point.load)
+    # An import runs anybody's code, which may raise anything or ask for the end of the program.
+    except Exception as error:
         raise AdvisorError(
-            f"the plug-in {point.name!r} cannot be loaded: {error}",
+            f"the plug-in {_named(point)} cannot be loaded: {described(error)}",
             where=point.value,
             fix="repair or uninstall the package that registers it",
         ) from error
     # Anything but a tuple or list counts as something that is no rule.
     return tuple(found) if isinstance(found, tuple | list) else (None,)
+
+
+def _named(point: EntryPoint) -> str:
+    """A plug-in with the package that brings it."""
+    package = point.dist
+    return (
+        f"{point.name!r} of the package {package.name} {package.version}" if package is not None else repr(point.name)
+    )
 
 
 def analyse(
@@ -133,7 +162,8 @@ def explain_facts(
     rules = load_rules() if rules is None else rules
     tell("checking", 0, len(rules))
     disabled = _disabled(rules, options)
-    runs = run_rules(facts, rules, trust, disabled=disabled, limits=options.limits)
+    seconds = options.rule_seconds or RULE_SECONDS
+    runs = run_rules(facts, rules, trust, disabled=disabled, limits=options.limits, seconds=seconds)
     judged = judge(facts, runs, trust)
     tell("checking", len(rules), len(rules))
     analysis = assemble(facts, trust, runs, judged, options.accepted)

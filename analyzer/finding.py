@@ -5,6 +5,7 @@ Everything is frozen and holds numbers, not text made of numbers: the reports ro
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 from typing import Literal
 
@@ -30,6 +31,13 @@ class Confidence(str, Enum):
     HIGH = "high"
     MEDIUM = "medium"
     LOW = "low"
+
+
+class Figure(str, Enum):
+    """What kind of figure a saving is: BOUND holds while the rest of the step stays as it was; an ESTIMATE may be exceeded."""
+
+    BOUND = "bound"
+    ESTIMATE = "estimate"
 
 
 class State(str, Enum):
@@ -86,11 +94,19 @@ Evidence = Bars | Series | Table
 
 
 class Location(msgspec.Struct, frozen=True):
-    """A place in the user's own code, from a recorded Python stack."""
+    """A place in the user's own code, from a recorded Python stack, from sampled lines, or from what a loader was made with.
+
+    Args:
+        file: Path relative to the project.
+        line: The line that ran; None where only the function is known.
+        function: Function name.
+        begins: The line where the function begins, where that is known and the line that ran is not.
+    """
 
     file: str
     line: int | None
     function: str | None
+    begins: int | None = None
 
 
 class Advice(msgspec.Struct, frozen=True):
@@ -107,24 +123,66 @@ class Advice(msgspec.Struct, frozen=True):
     note: str = ""
 
 
+class Shortened(msgspec.Struct, frozen=True):
+    """Kernels that a fix makes shorter, so that two rules on the same kernels are counted once.
+
+    Args:
+        spans: When they run.
+        ratio: Share of that time that goes, at most; 0..1.
+        way: By what means. Of two fixes with the same name here the larger counts; two different ones act one after the other.
+    """
+
+    spans: IntervalSet
+    ratio: float
+    way: str = ""
+
+
 class Saving(msgspec.Struct, frozen=True):
-    """An upper bound of what the fix can save, as time on the clock, not as the cost of the calls.
+    """What the fix can save, as time on the clock, not as the cost of the calls; `kind` says whether as a bound or an estimate.
 
     Args:
         claims: The device-idle (or exposed) time inside the used steps that the cause owns. Sets, not numbers, so that two rules
             claiming the same nanosecond are counted once.
-        kernel_ns: Device-busy nanoseconds over all used steps that the fix makes shorter, already discounted for idle time.
+        kernel_ns: Busy nanoseconds over all used steps by which the fix makes kernels (or, without a device, ops) shorter. No step
+            gets shorter by more than its kernels do.
         basis: One sentence: which quantity this is and what it assumes.
+        between_ns: Nanoseconds a step, over all steps of the run that was recorded, that lie in none of the recorded ones.
+        between_ratio: The same as a share of all steps of the run.
+        usual_claims: What of `claims` usually comes true; None where nothing says that it is less than all.
+        usual_kernel_ns: How much of `kernel_ns` usually reaches the clock; None where nothing says that it is less than all.
+        shortened: The kernels behind `kernel_ns`, as far as they are known.
+        kind: An estimate where the fix may well give more than this, as where it makes other work faster, too.
     """
 
     claims: IntervalSet = EMPTY
     kernel_ns: int = 0
     basis: str = ""
+    between_ns: int = 0
+    between_ratio: float = 0.0
+    usual_claims: IntervalSet | None = None
+    usual_kernel_ns: int | None = None
+    shortened: tuple[Shortened, ...] = ()
+    kind: Figure = Figure.BOUND
 
     @property
     def total_ns(self) -> int:
-        """Nanoseconds over all used steps together."""
+        """Nanoseconds over all used steps together; what lies between them is not in it."""
         return self.claims.total_ns + self.kernel_ns
+
+    @property
+    def usual_ns(self) -> int:
+        """What usually comes true of `total_ns`."""
+        return self.likely_claims.total_ns + self.usual_shorter_ns
+
+    @property
+    def likely_claims(self) -> IntervalSet:
+        """What usually comes true of `claims`."""
+        return self.claims if self.usual_claims is None else self.usual_claims
+
+    @property
+    def usual_shorter_ns(self) -> int:
+        """What usually comes true of `kernel_ns`."""
+        return self.kernel_ns if self.usual_kernel_ns is None else self.usual_kernel_ns
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -132,7 +190,7 @@ class Finding(msgspec.Struct, frozen=True):
 
     Args:
         why: What was measured and why it costs time: subject, value, unit, share, cause. Plain text; `code` in backticks.
-        saving: The upper bound; `Saving()` where there is nothing to save on its own.
+        saving: A bound or an estimate; `Saving()` where there is nothing to save on its own.
         confidence: The rule's own: high where the cause itself was seen, low where it was inferred; the engine only lowers it.
         steps_seen: Used steps in which the cause was seen.
         fix: Ordered, cheapest and likeliest first; never empty.
@@ -141,6 +199,7 @@ class Finding(msgspec.Struct, frozen=True):
         location: The user's own line, where stacks were recorded.
         caveats: When this may be a false alarm on this trace.
         severity_cap: The highest severity this finding may have, for reasons the rule knows.
+        capped_because: Those reasons, a few words that follow "lowered:"; needed where the cap may lower a saving's severity.
         title: Replaces the rule's title where what was seen allows a more precise one (at most 38 characters).
     """
 
@@ -154,6 +213,7 @@ class Finding(msgspec.Struct, frozen=True):
     location: Location | None = None
     caveats: tuple[str, ...] = ()
     severity_cap: Severity = Severity.HIGH
+    capped_because: str = ""
     title: str | None = None
 
 
@@ -165,8 +225,12 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 def clear(reason: str) -> Outcome:
-    """Looked at and fine; the reason states the measured value."""
-    return Outcome(State.CLEAR, reason)
+    """Looked at and fine; the reason states the measured value. Where that rounds to its limit, it is said to be just below."""
+    return Outcome(State.CLEAR, _SAME.sub(r"\1 %\2just below \1 %", reason) if isinstance(reason, str) else reason)
+
+
+# `2.0 % of the step, below 2.0 %`: a value, a few words without another figure, and the limit in the same digits.
+_SAME = re.compile(r"(?<![\d.,])(\d[\d.,]*) %([^\d]{0,80}?)\bbelow \1 %")
 
 
 def not_applicable(reason: str) -> Outcome:

@@ -10,6 +10,7 @@ import msgspec
 from analyzer.analysis import Analysis, RankRow
 from analyzer.explain import Explained, Options, explain_facts
 from analyzer.facts import Facts
+from analyzer.facts.isolation import attempt
 from analyzer.facts.ranks import RankSkew, rank_of
 from traces.progress import Progress, silent
 from traces.reader.read import read_every
@@ -79,7 +80,7 @@ def _one_job(every: Sequence[Facts]) -> bool:
 
 
 def _rows(every: Sequence[Facts], analyses: Sequence[Analysis]) -> list[RankRow]:
-    skew = every[0].rank_skew
+    skew = attempt(lambda: every[0].rank_skew, None)
     return [
         _row(facts, analysis, index, skew) for index, (facts, analysis) in enumerate(zip(every, analyses, strict=True))
     ]
@@ -101,6 +102,7 @@ def _row(facts: Facts, analysis: Analysis, index: int, skew: RankSkew | None) ->
 def _is_late(analysis: Analysis, facts: Facts) -> bool:
     """Whether CO003 fired and names this rank."""
     fired = any(check.rule == "CO003" and check.state == "fired" for check in analysis.checks)
+    # A rule that fired has what it needs.
     return fired and facts.rank_skew is not None and facts.rank_skew.late == 0
 
 

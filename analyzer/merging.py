@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
-from analyzer.finding import Advice, Confidence, Finding, Saving
+from analyzer.finding import Advice, Confidence, Figure, Finding, Saving
 
 # From this part of the smaller one's time on, two findings are about the same loss.
 _SAME_TIME_RATIO = 0.5
@@ -35,10 +35,21 @@ def same_change(one: Finding, other: Finding) -> bool:
 
 def combined(leader: Finding, other: Finding) -> Finding:
     """The leader with what the other adds: fixes, evidence and caveats it lacks, and time that only the other claims."""
+    first, second = leader.saving, other.saving
     saving = Saving(
-        claims=leader.saving.claims | other.saving.claims,
-        kernel_ns=leader.saving.kernel_ns + other.saving.kernel_ns,
-        basis=leader.saving.basis,
+        claims=first.claims | second.claims,
+        kernel_ns=first.kernel_ns + second.kernel_ns,
+        basis=first.basis,
+        between_ns=max(first.between_ns, second.between_ns),
+        between_ratio=max(first.between_ratio, second.between_ratio),
+        usual_claims=None
+        if first.usual_claims is None and second.usual_claims is None
+        else first.likely_claims | second.likely_claims,
+        usual_kernel_ns=None
+        if first.usual_kernel_ns is None and second.usual_kernel_ns is None
+        else first.usual_shorter_ns + second.usual_shorter_ns,
+        shortened=first.shortened + second.shortened,
+        kind=Figure.ESTIMATE if Figure.ESTIMATE in (first.kind, second.kind) else Figure.BOUND,
     )
     more = saving.total_ns > leader.saving.total_ns
     if more:

@@ -18,6 +18,7 @@ class Options(msgspec.Struct, frozen=True):
         accepted: Reasons by id of the findings the team lives with.
         deep: Whether to add what HolisticTraceAnalysis says; takes seconds.
         strict: Refuse a trace that has to be repaired.
+        rule_seconds: How long one rule may take; None for what the engine allows.
     """
 
     select: tuple[str, ...] = ()
@@ -27,3 +28,4 @@ class Options(msgspec.Struct, frozen=True):
     accepted: Mapping[str, str] = msgspec.field(default_factory=dict)
     deep: bool = False
     strict: bool = False
+    rule_seconds: float | None = None

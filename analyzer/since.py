@@ -8,7 +8,8 @@ import msgspec
 
 Kind = Literal["faster", "slower", "unchanged", "inconclusive"]
 RuleState = Literal["fixed", "new", "still", "not checked"]
-Outcome = Literal["exceeded", "confirmed", "partly", "refuted"]
+Outcome = Literal["exceeded", "reached", "together", "confirmed", "partly", "refuted"]
+FigureName = Literal["bound", "estimate"]
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,11 +28,14 @@ class RuleChange(msgspec.Struct, frozen=True, kw_only=True):
         rule: Code.
         title: Of the finding.
         state: fixed, new, still (both sides), or not checked after (the rule could not tell).
-        predicted_ns: Upper bound a step that was promised before.
-        left_ns: Upper bound a step that is promised now.
+        kind: What kind of figure the next two are.
+        predicted_ns: What was promised a step before.
+        left_ns: What is promised a step now.
         realised_ns: How much less the step takes now; None where the rule was not fixed or reduced.
         outcome: Whether the promise came true; `exceeded` where all that was promised for what vanished is surely less than what
-            came. None where nothing was fixed, no verdict is possible, or another finding accounts for what came.
+            came, `reached` where it is less, and noise may have done it; `together` where more came than this one promised, with
+            other findings that vanished, and a good part must be its own. None where nothing was fixed, no verdict is possible,
+            where the others may account for what came, or nothing was likely to come and did not.
     """
 
     rule: str
@@ -41,6 +45,7 @@ class RuleChange(msgspec.Struct, frozen=True, kw_only=True):
     left_ns: int
     realised_ns: int | None
     outcome: Outcome | None
+    kind: FigureName = "bound"
 
 
 class Since(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from analyzer.facts import Facts
+from analyzer.facts.frameworks import frameworks
+from analyzer.facts.versions import versions
 from analyzer.finding import Advice
 from analyzer.units import share
 
@@ -68,8 +70,12 @@ def accumulate_gradients(facts: Facts, *, data_parallel: bool = False) -> Advice
 
 def older_than(facts: Facts, version: tuple[int, int]) -> bool:
     """Whether the trace was surely recorded by a torch before the given version."""
-    known, bound = facts.collected.torch_version, facts.trace.meta.torch_before
-    return known < version if known is not None else bound is not None and bound <= version
+    return versions(facts.trace.meta).has("torch", version) is False
+
+
+def as_new_as(facts: Facts, version: tuple[int, int]) -> bool:
+    """Whether the trace was surely recorded by a torch of at least the given version."""
+    return versions(facts.trace.meta).has("torch", version) is True
 
 
 def compiled(facts: Facts, note: str) -> Advice:
@@ -83,18 +89,36 @@ def compiled(facts: Facts, note: str) -> Advice:
     return Advice("diff", "+model = torch.compile(model)", note)
 
 
+# torch looks whether these are set, whatever they are set to (c10/cuda/CUDACachingAllocator.cpp).
+CACHING_VARIABLES = ("PYTORCH_NO_CUDA_MEMORY_CACHING", "PYTORCH_NO_HIP_MEMORY_CACHING")
+
+
+def unset(names: list[str]) -> Advice:
+    """Variables that have to go."""
+    return Advice(
+        "shell", "\n".join(f"unset {name}" for name in names), "Also look in the job script and the container."
+    )
+
+
+def not_cached(facts: Facts) -> tuple[Advice, ...]:
+    """Where a variable keeps the allocator from keeping memory, that first: nothing else helps as long as it is set."""
+    found = [name for name in CACHING_VARIABLES if name in (facts.collected.environment or {})]
+    return (unset(found),) if found else ()
+
+
 def replay_as_graph(facts: Facts) -> Advice:
     """One launch for all kernels of a step; by hand where this torch cannot compile."""
     if older_than(facts, (2, 0)):
         return capture_by_hand()
     removed = "-model = torch.compile(model)\n" if facts.fusion.compiled else ""
     # A cache of keys and values that grows with every token changes shapes, and keeps graphs from being captured.
+    generates = facts.infers and facts.kernels.is_family("attention").any()
     cache = ' Generating text needs a cache of fixed size: `cache_implementation="static"` in transformers.'
     return Advice(
         "diff",
         f'{removed}+model = torch.compile(model, mode="reduce-overhead")   # CUDA graphs: one launch for many kernels',
         "Needs static shapes and no host reads inside the step; the first steps compile. It falls back where it cannot capture."
-        + (cache if facts.infers and facts.kernels.is_family("attention").any() else ""),
+        + (cache if generates and frameworks(facts.trace).may_use("transformers") else ""),
     )
 
 
@@ -103,7 +127,7 @@ def capture_by_hand() -> Advice:
     return Advice(
         "python",
         "model = torch.cuda.make_graphed_callables(model, (example_batch,))",
-        "Needs torch 1.10 and tensors of fixed size at fixed places: copy each batch into the same input tensor.",
+        "Needs tensors of fixed size at fixed places: copy each batch into the same input tensor.",
     )
 
 

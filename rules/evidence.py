@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from analyzer.facts import Facts
 from analyzer.facts.op_tree import BoolArray
-from analyzer.finding import Column, Saving, Table
+from analyzer.finding import Column, Figure, Saving, Shortened, Table
 from analyzer.intervals import IntervalSet
 
 # A kernel's name with its template arguments may be thousands of characters long; the beginning identifies it.
@@ -35,14 +37,39 @@ def steps_with(facts: Facts, rows: BoolArray) -> int:
     return steps_touched(facts, facts.kernels.spans(rows))
 
 
-def kernel_saving(facts: Facts, kernel_ns: float, basis: str) -> Saving:
-    """A saving of device-busy time; where the device waits for each launch it is none, and says so.
+def kernel_saving(
+    facts: Facts,
+    kernel_ns: float,
+    basis: str,
+    *,
+    of: Sequence[tuple[BoolArray, float]] = (),
+    usual_ns: float | None = None,
+    way: str = "",
+    kind: Figure = Figure.BOUND,
+) -> Saving:
+    """A saving of device-busy time: all of it as the bound, and beside it what usually reaches the clock.
 
     Args:
         facts: The measurements.
-        kernel_ns: By how much kernels would get shorter over all used steps.
+        kernel_ns: By how much kernels would get shorter over all used steps, at most.
         basis: Which time this is and what it assumes.
+        of: Which kernels, each time with the share of their time that goes, so that others' savings of them count once.
+        usual_ns: By how much they usually get shorter; as much as at most where nothing is known.
+        way: By what means; see `Shortened`.
+        kind: An estimate where other kernels get faster, too.
     """
+    reach = facts.kernel_gain_ns(kernel_ns if usual_ns is None else usual_ns)
+    return Saving(
+        kernel_ns=int(kernel_ns),
+        basis=f"{basis}; {reaching(facts)}",
+        usual_kernel_ns=min(reach, int(kernel_ns)),
+        shortened=tuple(Shortened(facts.kernels.spans(rows), ratio, way) for rows, ratio in of),
+        kind=kind,
+    )
+
+
+def reaching(facts: Facts) -> str:
+    """What usually comes true of faster kernels, as part of a basis."""
     if facts.launch_bound:
-        basis += "; nothing as long as the device waits for each launch"
-    return Saving(kernel_ns=facts.kernel_gain_ns(kernel_ns), basis=basis)
+        return "little of it is likely, because the device waits for each launch: only what the host waits for counts"
+    return "the part is likely in which the device is what the step waits for"

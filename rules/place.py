@@ -10,12 +10,12 @@ from analyzer.intervals import IntervalSet
 
 def location(line: CodeLine | None) -> Location | None:
     """The contract's form of a recorded line."""
-    return None if line is None else Location(line.file, line.line, line.function)
+    return None if line is None else Location(line.file, line.line, line.function, line.begins)
 
 
 def named(line: CodeLine | None) -> str:
     """Words to put behind a cause: ` in `step` (train.py:88)`; empty where the line is unknown."""
-    return "" if line is None else f" in `{line.function}` ({line.file}:{line.line})"
+    return "" if line is None else f" in `{line.function}` ({line.place})"
 
 
 def line_of(facts: Facts, time: IntervalSet) -> CodeLine | None:

@@ -3,8 +3,34 @@
 from __future__ import annotations
 
 import signal
+from typing import Any
 
 # A shell that starts the tests in the background has them ignore interrupts, and so every process they start: none could be
 # interrupted to see what it does.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_xdist_auto_num_workers(config: Any) -> int | None:
+    """All cores for the whole suite; one process, which is there seconds earlier, for what is named, and for what is timed.
+
+    Returns:
+        None for as many as there are cores, 0 for no other process.
+    """
+    named = [str(argument) for argument in config.args] != config.getini("testpaths")
+    chosen = config.option.markexpr != _default_marks(config)
+    return 0 if named or chosen else None
+
+
+def _default_marks(config: Any) -> str:
+    addopts = config.getini("addopts")
+    return str(addopts[addopts.index("-m") + 1])
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Names a test by the argument where that is bytes: packed ones hold the time, and each process would call it otherwise.
+
+    Returns:
+        None for pytest's own name.
+    """
+    return argname if isinstance(val, bytes | bytearray) else None

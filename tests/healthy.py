@@ -79,6 +79,15 @@ def waiting_at_the_end() -> TraceBuilder:
     return builder
 
 
+def behind_a_backlog() -> TraceBuilder:
+    """The same, recorded while the device still has work for 160 ms from before, which is not in the recording."""
+    builder = training()
+    for event in builder.events:
+        if event["cat"] in ("kernel", "gpu_memcpy"):
+            event["ts"] += 160_000
+    return builder
+
+
 def small_losses() -> TraceBuilder:
     """A loop as most are: busy for 91 %, with a little waiting for data, copies, Python and a read of the loss in every step."""
     builder = TraceBuilder()
@@ -129,6 +138,31 @@ def on_the_cpu() -> TraceBuilder:
     return builder
 
 
+def on_a_slow_core() -> TraceBuilder:
+    """The same with more and smaller ops, on a core that others use, too: the way from one to the next takes 0.2 ms."""
+    builder = TraceBuilder(None, advisor={"python_loop": {"turns": 10_000, "mean_ns": 700_000}})
+    names = (
+        "linear",
+        "relu",
+        "layer_norm",
+        "matmul",
+        "softmax",
+        "dropout",
+        "gelu",
+        "cat",
+        "mean",
+        "sub",
+        "exp",
+        "conv2d",
+    )
+    for number in range(STEPS):
+        at = float(number * 24_200)
+        builder.step(number, at, 24_200).loader(at, 200)
+        for index, name in enumerate(names):
+            builder.op(f"aten::{name}", at + 400 + 2_000 * index, 1_800)
+    return builder
+
+
 def _v100() -> TraceBuilder:
     """Half precision on an older card, as torch 1.9 writes it."""
     builder = training(device={**CUDA_DEVICE, "name": "Tesla V100", "computeMajor": 7, "numSms": 80})
@@ -143,6 +177,7 @@ HEALTHY: dict[str, Callable[[], TraceBuilder]] = {
     "compiled": lambda: training(compiled=True),
     "data parallel": lambda: training(ranks=8),
     "reads its loss": waiting_at_the_end,
+    "behind a backlog": behind_a_backlog,
     "small losses": small_losses,
     "CUDA graph": replayed,
     "repeated ids": lambda: repeated_ids(training()),
@@ -150,10 +185,11 @@ HEALTHY: dict[str, Callable[[], TraceBuilder]] = {
     "ROCm": lambda: rocm(training()),
     "ROCm, data parallel": lambda: rocm(training(ranks=8)),
     "CPU": on_the_cpu,
+    "slow core": on_a_slow_core,
 }
 # What is true of healthy loops all the same, and says so without a saving.
 TRUE_OF_HEALTHY: dict[str, tuple[str, ...]] = {
-    **{name: ("KE004",) for name in HEALTHY if name not in ("CPU", "small losses")},
+    **{name: ("KE004",) for name in HEALTHY if name not in ("CPU", "slow core", "small losses")},
     "repeated ids": ("KE004", "PG007"),
     "torch 1.9 on a V100": ("KE004", "PG011"),
 }

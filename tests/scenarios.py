@@ -39,7 +39,7 @@ class Scenario:
 GB = 1_000_000_000
 # A world's name and its arguments, as the test file of the rule has them.
 SCENARIOS: dict[str, Scenario] = {
-    "CO001": Scenario(quiet={"alone": 0, "beside": 50_000}),
+    "CO001": Scenario({"name": "on_device_all_to_all_v_kernel"}, {"name": "block_all_reduce_sum_f32_f32_kernel"}),
     "CO002": Scenario(quiet={"alone": 10_000, "beside": 24_000}),
     "CO003": Scenario({"late_us": 8_000}, {"late_us": 5_100}, "ranks"),
     "CO004": Scenario(quiet={"name": "DistributedDataParallel.forward"}),
@@ -47,6 +47,7 @@ SCENARIOS: dict[str, Scenario] = {
     "CO006": Scenario(quiet={"name": "nccl:all_reduce"}),
     "CP001": Scenario(quiet={"threads": 4}),
     "CP002": Scenario(quiet={"kind": "c10::BFloat16"}),
+    "CP003": Scenario(quiet={"allocating": 0}),
     "DL001": Scenario(quiet={"busy_while_loading": True, "steps": 6}),
     "DL002": Scenario(quiet={"workers": 4}),
     "DL003": Scenario(quiet={"waits": (500.0,) * 6}),
@@ -58,17 +59,18 @@ SCENARIOS: dict[str, Scenario] = {
     "GR001": Scenario(quiet={"in_optimizer": True}),
     "GR002": Scenario(quiet={"frames": ("0/0", "0/0")}),
     "GR003": Scenario(quiet={"steps": frozenset()}),
-    "GR004": Scenario(quiet={"call": "cudaMalloc"}),
+    "GR004": Scenario(quiet={"works": 3_000}),
     "GR005": Scenario(quiet={"ops": (("aten::mm", "volta_sgemm_64x64_nt"), ("aten::_softmax", "cunn_SoftMaxForward"))}),
     "GR006": Scenario(quiet={"bias": False}),
-    "ID001": Scenario(quiet={"blocking": True}),
+    "ID001": Scenario({"behind": 9}, {"blocking": True}),
     "ID002": Scenario(quiet={"idle": 1_000, "collective": True}),
     "ID003": Scenario(quiet={"slow": (0, 1, 2, 3, 4, 5)}),
-    "KE001": Scenario(quiet={"blocks": 1.0}),
+    "ID004": Scenario(quiet={"long_ms": 14}),
+    "KE001": Scenario(quiet={"side_by_side": 3}),
     "KE002": Scenario(quiet={"name": "some_other_transpose"}),
     "KE003": Scenario(quiet={"name": "some_other_kernel"}),
     "KE004": Scenario(quiet={"other": 0}),
-    "ME001": Scenario(quiet={"only": frozenset({0})}),
+    "ME001": Scenario({"marked": False, "call": 30_000}, {"marked": False, "call": 30_000, "only": frozenset({0, 1})}),
     "ME002": Scenario({"allocated": [60 * GB, 80 * GB, 70 * GB]}, {"allocated": [10 * GB] * 3}),
     "ME003": Scenario(
         {"allocated": [20 * GB] * 3, "reserved": [60 * GB] * 3}, {"allocated": [20 * GB] * 3, "reserved": [30 * GB] * 3}
@@ -107,7 +109,7 @@ SCENARIOS: dict[str, Scenario] = {
     "SY005": Scenario(quiet={"blocking": 0}),
     "SY006": Scenario(quiet={"below": True}),
     "XF001": Scenario(quiet={"pinned": True}),
-    "XF002": Scenario(quiet={"beside": True, "stream": 20}),
+    "XF002": Scenario(quiet={"dur": 80_000, "compute": 1_000}),
     "XF003": Scenario(quiet={"copies": 3}),
     "XF004": Scenario(quiet={"filling": "aten::add"}),
     "XF005": Scenario(quiet={"op": "aten::mul"}),

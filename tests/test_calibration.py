@@ -110,9 +110,19 @@ def test_gloo_on_other_threads_than_the_steps() -> None:
 @pytest.mark.parametrize("name", ["kineto_resnet50_autograd_workers0.pt.trace"])
 def test_warm_up_is_nobodys_high(name: str) -> None:
     analysis = analysis_of(SHARED / f"{name}.json.gz")
-    assert analysis.summary.counts.high == 0
-    assert analysis.trust.verdict == "caution"
-    assert {"PG001", "PG002"} <= {reason.code for reason in analysis.trust.reasons}
+    # It was recorded, and lies in the step that is left out: no figure holds it, so that nothing needs to be lowered for it.
+    notes = {reason.code: reason for reason in analysis.trust.reasons}
+    assert "none of it in the steps that are used" in notes["PG002"].message
+    assert (analysis.trust.verdict, [reason.doubts for reason in analysis.trust.reasons]) == (
+        "ok",
+        [False] * len(notes),
+    )
+    # Waiting for the loader is what binds these steps, and is as high as its saving is.
+    assert {(one.rule, one.severity) for one in analysis.findings if one.rule[:2] == "DL"} == {
+        ("DL001", "high"),
+        ("DL002", "high"),
+    }
+    assert not any(one.rule == "ME001" for one in analysis.findings)
     # The steps are inferred from the optimizer and the slow first one is left out: what binds the others shows.
     assert analysis.summary.verdict.bound_by == "input"
     assert analysis.trace.steps.excluded[0].reason.startswith("first step is 27.3 times the median")

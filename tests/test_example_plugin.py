@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from builders import TraceBuilder
 
 PLUGIN = Path(__file__).parent / "example_plugin"
@@ -52,6 +54,45 @@ def test_it_fires_and_can_be_configured(tmp_path: Path) -> None:
     (tmp_path / "advisor.toml").write_text("[rules.TM001]\nbudget_ns = 200e6\n")
     clear = advisor(tmp_path, "explain", path, "--select", "TM", "--format", "json")
     assert "a step takes 100 ms, within 200 ms" in clear.stdout, clear.stderr
+
+
+ENDS = "import sys\nfrom analyzer.rule import Rule, RuleMeta\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "code", "says"),
+    [
+        ("sys.exit(0)", 70, "'team' of the package team-rules 1.0 cannot be loaded: Ended: raised SystemExit(0)"),
+        ("1 / 0", 70, "'team' of the package team-rules 1.0 cannot be loaded: ZeroDivisionError"),
+        ("import no_such_module", 70, "'team' of the package team-rules 1.0 cannot be loaded: ModuleNotFoundError"),
+        ("RULES = (Rule(RuleMeta('TM001', 'n', 'sync', 't'), lambda f, l: sys.exit(0), 'page'),)", 1, None),
+        (
+            "RULES = (Rule(RuleMeta('TM001', 'n', 'sync', 't'), lambda f, l: __import__('time').sleep(99), 'page'),)",
+            1,
+            None,
+        ),
+    ],
+)
+def test_one_that_misbehaves_is_named_and_turns_no_gate_green(
+    tmp_path: Path, source: str, code: int, says: str | None
+) -> None:
+    builder = TraceBuilder()
+    for number in range(6):
+        at = number * 100_000
+        builder.step(number, at, 100_000).loader(at, 60_000)
+        builder.launch(at + 60_000, kernel_start=at + 60_010, kernel_dur=39_000)
+    builder.write(tmp_path / "trace.json")
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "team_rules.py").write_text(ENDS + source)
+    (tmp_path / "advisor.toml").write_text("rule-seconds = 3\n")
+    done = advisor(tmp_path, "explain", "trace.json", "--plain", "--fail-on", "high")
+    assert done.returncode == code, done.stderr
+    assert "this is a bug in advisor" not in done.stderr
+    if says is None:
+        assert "TM001" in done.stdout
+        assert "in the package team_rules: " in done.stdout
+    else:
+        assert says in done.stderr
 
 
 def test_its_entry_point_is_the_one_it_declares() -> None:

@@ -80,10 +80,17 @@ def test_work_that_overlaps_on_one_stream_counts_once(tmp_path: Path) -> None:
         "two ranks merged, equal numbers",
         "two ranks without a device merged, equal numbers",
         "every event written twice",
-        "no step marks",
         "no device events",
     ],
 )
 def test_what_cannot_be_right_is_doubted(tmp_path: Path, name: str) -> None:
     (variant,) = [one for one in VARIANTS if one.name == name]
     assert answer(tmp_path, variant).trust.verdict != "ok"
+
+
+def test_steps_without_marks_that_the_optimizer_tells_apart_are_believed_and_said(tmp_path: Path) -> None:
+    (variant,) = [one for one in VARIANTS if one.name == "no step marks"]
+    analysis = answer(tmp_path, variant)
+    assert (analysis.trust.verdict, analysis.trace.steps.source) == ("ok", "inferred:Optimizer.step")
+    assert analysis.trace.steps.used == answer(tmp_path, VARIANTS[0]).trace.steps.used
+    assert [(reason.code, reason.doubts) for reason in analysis.trust.reasons] == [("PG001", False)]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -19,7 +21,6 @@ SIZE_LIMIT = 300
 # Declarations, not code: splitting them would scatter what is read as one list.
 LARGER = {
     "analyzer/facts/__init__.py": "one property per measurement",
-    "traces/collect/trace_advisor_hook.py": "loaded by its path into the user's process, so it is one file",
 }
 SOURCES = sorted(path for name in ("traces", "analyzer", "rules") for path in (ROOT / name).rglob("*.py"))
 PAGES = [
@@ -50,14 +51,15 @@ def test_files_named_in_contributing_exist() -> None:
 
 
 def test_readme_shows_the_exit_codes_there_are() -> None:
-    from analyzer.cli import main as command_line
     from analyzer.cli.explain import GATE_FAILED
+    from traces.ending import BY_SIGNAL, SIGNALS
     from traces.errors import AdvisorError, UnreadableTraceError, UntrustedTraceError, UsageError
 
     errors = (UsageError, UnreadableTraceError, UntrustedTraceError, AdvisorError)
-    codes = {0, GATE_FAILED, command_line.INTERRUPTED, *(error.exit_code for error in errors)}
-    shown = re.findall(r"^\| (\d+) \|", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
-    assert {int(code) for code in shown} == codes
+    signalled = {BY_SIGNAL + number for number in (signal.SIGINT, *SIGNALS)}
+    codes = {0, GATE_FAILED, *signalled, *(error.exit_code for error in errors)}
+    shown = re.findall(r"^\| (\d+(?:, \d+)*) \|", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
+    assert {int(code) for row in shown for code in row.split(", ")} == codes
 
 
 def test_constraints_are_exact_and_name_no_host() -> None:
@@ -69,6 +71,17 @@ def test_constraints_are_exact_and_name_no_host() -> None:
     wanted = required["dependencies"] + [one for extra in required["optional-dependencies"].values() for one in extra]
     names = {re.match(r"[A-Za-z0-9-]+", one).group().lower() for one in wanted} - {"trace-advisor"}
     assert names <= {line.partition("==")[0] for line in pinned}
+
+
+def test_every_dependency_has_an_oldest_version_to_test_with() -> None:
+    done = subprocess.run([sys.executable, ROOT / ".ci" / "oldest.py"], capture_output=True, text=True, check=True)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    used = project["dependencies"] + [
+        one for name in ("collect", "hta") for one in project["optional-dependencies"][name]
+    ]
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(used)
+    assert all(re.fullmatch(r"[A-Za-z0-9-]+==[\d.]+( ; .+)?", line) for line in lines)
 
 
 def test_the_licence_that_is_declared_is_shipped() -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
+
+from traces.leftovers import taken_away, unused_name
+
+# A file that nobody has made before us, as tempfile opens its own.
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
 @contextmanager
@@ -24,15 +28,12 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         with path.open("wb") as direct:
             yield direct
         return
-    handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
+    with taken_away(path.with_name(unused_name(f".{path.name}-", ".tmp"))) as scratch:
+        # Until it is complete only its owner can read it; then it gets the rights any new file has here.
+        with open(os.open(scratch, _NEW, 0o600), "wb") as file:
             yield file
-        # mkstemp makes files that only their owner can read; this one gets the rights any new file has here.
         os.chmod(scratch, 0o666 & ~_umask())
         os.replace(scratch, path)
-    finally:
-        Path(scratch).unlink(missing_ok=True)
 
 
 def _umask() -> int:

@@ -89,7 +89,7 @@ SCHEMA: dict[str, dict[str, Column]] = {
         **_DEVICE,
         **_TIME,
         **_IDS,
-        "collective": Column("bool", "Whether the kernel belongs to a collective (NCCL, RCCL and kin)."),
+        "collective": Column("bool", "Whether the kernel belongs to a collective, by its name or by its arguments."),
         "blocks_per_sm": Column("float64", "Thread blocks per multiprocessor; NaN on ROCm and in torch 1.8."),
         "warps_per_sm": Column("float64", "Warps per multiprocessor; NaN on ROCm."),
         **_EXTENT,

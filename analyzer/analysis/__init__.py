@@ -22,6 +22,7 @@ from analyzer.analysis.finding import (
     CheckDocument,
     ConfidenceName,
     FindingDocument,
+    FindingUnit,
     FixDocument,
     LocationDocument,
     SavingDocument,
@@ -75,6 +76,7 @@ __all__ = [
     "EvidenceDocument",
     "ExcludedStep",
     "FindingDocument",
+    "FindingUnit",
     "FixDocument",
     "IntervalsEvidence",
     "Lane",
@@ -106,7 +108,7 @@ __all__ = [
 ]
 
 SCHEMA_VERSION = "1.0"
-# Findings that save less than this share of the step at most stay off the cards (TraceLens drops below 0.5 % and 2 %).
+# Findings that are expected to save less than this share of the step stay off the cards (TraceLens drops below 0.5 % and 2 %).
 CARD_RATIO = 0.02
 
 
@@ -140,5 +142,23 @@ class Analysis(Document, frozen=True, kw_only=True):
         Below 2 % a finding is listed with the checks only (rules.md 2.0).
         """
         return tuple(
-            finding for finding in self.findings if not finding.explained_by and finding.saving.ratio_max >= CARD_RATIO
+            finding
+            for finding in self.findings
+            if not finding.explained_by and finding.saving.expected_ratio >= CARD_RATIO
+        )
+
+    @property
+    def minor(self) -> tuple[FindingDocument, ...]:
+        """The findings to list below the cards: not explained by others, and not a reason of trust already, which says the same."""
+        cards = {finding.id for finding in self.cards}
+        return tuple(
+            finding
+            for finding in self.findings
+            if finding.id not in cards and not finding.explained_by and not self._told_with_trust(finding)
+        )
+
+    def _told_with_trust(self, finding: FindingDocument) -> bool:
+        """Whether a reason of trust says all that a finding says; one that is accepted says that too."""
+        return finding.accepted is None and any(
+            reason.code == finding.rule and reason.message.startswith(finding.why) for reason in self.trust.reasons
         )

@@ -4,43 +4,93 @@ from __future__ import annotations
 
 from typing import Literal
 
-from analyzer.analysis.base import Document
+from analyzer.analysis.base import Document, FigureName
 from analyzer.analysis.evidence import EvidenceDocument
 
 SeverityName = Literal["high", "medium", "low", "info"]
 ConfidenceName = Literal["high", "medium", "low"]
+FindingUnit = Literal["step", "request", "recording"]
 StateName = Literal["fired", "clear", "not_applicable", "cannot_tell", "suppressed", "disabled", "crashed"]
 
 
 class SavingDocument(Document, frozen=True, kw_only=True):
-    """An upper bound, the rest of the step taken as recorded; savings do not add up.
+    """What a fix saves, the rest of the step taken as recorded; savings do not add up. `kind` says what `ns_per_step_max` is.
 
-    `overlaps_with` names the findings sharing its time.
+    Of a `bound` no more comes. An `estimate` is `ns_per_step_expected`, and `ns_per_step_min` to `ns_per_step_max` is what measured
+    pairs brought of such ones; where none were measured, `ns_per_step_min` is None and `ns_per_step_max` the estimate itself.
 
-    `ratio_max` is a share of the recorded step, which the profiler makes longer; `unprofiled_ratio_max` the same time as a share of
-    a step without it, the most that a stopwatch can show while the rest stays as it is. None where that step was not timed.
+    `ns_per_step_expected` is what usually comes true, by which findings are graded and ranked; None where that is no less than
+    `ns_per_step_max`. `overlaps_with` names the findings sharing its time.
+
+    `ratio_max` and `ratio_expected` are shares of the recorded step, which the profiler makes longer; `unprofiled_ratio_max` the
+    bound or the estimate as a share of a step without it, the most that a stopwatch can show while the rest stays as it is. None
+    where that step was not timed.
     """
 
+    kind: FigureName = "bound"
     ns_per_step_max: int
     ratio_max: float
+    ns_per_step_expected: int | None = None
+    ratio_expected: float | None = None
+    ns_per_step_min: int | None = None
     unprofiled_ratio_max: float | None = None
     basis: str
     overlaps_with: tuple[str, ...]
 
+    @property
+    def expected_ns(self) -> int:
+        """What usually comes true."""
+        return self.ns_per_step_max if self.ns_per_step_expected is None else self.ns_per_step_expected
+
+    @property
+    def expected_ratio(self) -> float:
+        """The same as a share of the step."""
+        return self.ratio_max if self.ratio_expected is None else self.ratio_expected
+
+    @property
+    def stated_ns(self) -> int:
+        """The figure that `kind` names: the bound, or the estimate."""
+        return self.ns_per_step_max if self.kind == "bound" else self.expected_ns
+
+    @property
+    def stated_ratio(self) -> float:
+        """The same as a share of the step."""
+        return self.ratio_max if self.kind == "bound" else self.expected_ratio
+
 
 class SeenSteps(Document, frozen=True, kw_only=True):
-    """In how many of the used steps the cause was seen."""
+    """In how many of the used steps the cause was seen; `noun` is what to call one, `recording` where the whole trace is one."""
 
     seen: int
     of: int
+    noun: FindingUnit = "step"
 
 
 class LocationDocument(Document, frozen=True, kw_only=True):
-    """A place in the user's own code."""
+    """A place in the user's own code.
+
+    `line` ran; where only the function is known it is None, and `begins` the line where that begins.
+    """
 
     file: str
     line: int | None
     function: str | None
+    begins: int | None = None
+
+    @property
+    def line_text(self) -> str:
+        """`:88`; nothing where the line that ran is unknown."""
+        return "" if self.line is None else f":{self.line}"
+
+    @property
+    def begins_text(self) -> str:
+        """`, from line 80`, to stand behind a function; nothing where the line that ran is known."""
+        return "" if self.line is not None or self.begins is None else f", from line {self.begins}"
+
+    @property
+    def jump_line(self) -> int | None:
+        """The line to open an editor at, or to annotate: the one that ran, else where the function begins."""
+        return self.line if self.line is not None else self.begins
 
 
 class FixDocument(Document, frozen=True, kw_only=True):
@@ -53,6 +103,9 @@ class FixDocument(Document, frozen=True, kw_only=True):
 
 class FindingDocument(Document, frozen=True, kw_only=True):
     """One finding. `explained_by` names who stands for it on a card: more specific findings, or one with the same fix.
+
+    `severity` follows the saving; where it is lower than that alone would make it, `lowered_from` says what that would be and
+    `lowered_because` why.
 
     `accepted` is the reason why the team lives with it (advisor.toml); such a finding fails no gate.
     """
@@ -76,6 +129,8 @@ class FindingDocument(Document, frozen=True, kw_only=True):
     verify: str
     references: tuple[str, ...]
     accepted: str | None = None
+    lowered_from: SeverityName | None = None
+    lowered_because: str | None = None
 
 
 class CheckDocument(Document, frozen=True, kw_only=True):

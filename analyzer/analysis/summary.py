@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from typing import Literal
 
-from analyzer.analysis.base import Document
+from analyzer.analysis.base import Document, FigureName
 from analyzer.cause_names import Cause
 
 BoundBy = Literal[
-    "input", "sync", "launch", "python", "communication", "copy", "allocator", "compile", "compute", "mixed", "unknown"
+    "input",
+    "sync",
+    "launch",
+    "queue",
+    "python",
+    "communication",
+    "copy",
+    "allocator",
+    "compile",
+    "compute",
+    "mixed",
+    "unknown",
 ]
 
 
@@ -56,12 +67,19 @@ class Counts(Document, frozen=True, kw_only=True):
 
 
 class Summary(Document, frozen=True, kw_only=True):
-    """The headline figures. The waterfall's `ns` add up to `window_ns` exactly; per step is `ns` / `used_steps`."""
+    """The headline figures. The waterfall's `ns` add up to `window_ns` exactly; per step is `ns` / `used_steps`.
+
+    `reachable_step_ns` is what the findings with a card leave of the mean step, time that they share counted once: at least that
+    much is left where `reachable_kind` is `bound`, about that much where it is `estimate`. `expected_step_ns` is what is left where
+    what usually comes true does; None where that is the same.
+    """
 
     verdict: Verdict
     step_ns: StepTimes
     unprofiled_step_ns: int | None
     reachable_step_ns: int
+    reachable_kind: FigureName = "bound"
+    expected_step_ns: int | None = None
     window_ns: int
     used_steps: int
     gpu_busy_ratio: float | None
@@ -71,6 +89,11 @@ class Summary(Document, frozen=True, kw_only=True):
     waterfall: tuple[CauseTime, ...]
     devices: tuple[DeviceWaterfall, ...]
     counts: Counts
+
+    @property
+    def likely_step_ns(self) -> int:
+        """What is left of the mean step where what usually comes true does."""
+        return self.reachable_step_ns if self.expected_step_ns is None else self.expected_step_ns
 
 
 class StepRow(Document, frozen=True, kw_only=True):

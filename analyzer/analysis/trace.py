@@ -73,15 +73,19 @@ class TraceInfo(Document, frozen=True, kw_only=True):
 
 
 class Reason(Document, frozen=True, kw_only=True):
-    """One reason of the trust verdict, with the code of the rule page that explains it."""
+    """One reason of the trust verdict, with the code of the rule page that explains it.
+
+    `doubts` says whether it makes a finding doubtful, or what binds the run; others are worth knowing.
+    """
 
     code: str | None
     message: str
     count: int
+    doubts: bool = True
 
 
 class Trust(Document, frozen=True, kw_only=True):
-    """Whether the trace can be believed."""
+    """Whether the trace can be believed, as far as the findings and the verdict of the summary rest on what is doubtful."""
 
     verdict: Literal["ok", "caution", "unusable"]
     reasons: tuple[Reason, ...]

@@ -15,10 +15,10 @@ from analyzer.assemble.summary import summary
 from analyzer.engine import Judged, RuleRun
 from analyzer.facts import Facts
 from analyzer.facts.recorded_totals import recorded_totals
-from analyzer.facts.timeline import representative_step, slowest_step
+from analyzer.facts.timeline import DrawnStep, representative_step, slowest_step
 from analyzer.finding import State
 from analyzer.trace_info import trace_info
-from analyzer.trust import TrustGrade
+from analyzer.trust import TrustGrade, verdict_of
 
 DISTRIBUTION = "trace-advisor"
 
@@ -49,22 +49,14 @@ def assemble(
     """
     reasons = accepted or {}
     shown = () if trust.verdict == "unusable" else tuple(judged)
-    representative, slowest = representative_step(facts), slowest_step(facts)
-    return doc.Analysis(
+    known = set(facts.failures)
+    representative = facts.attempt("representative step", lambda: representative_step(facts), None)
+    documents = [_finding(facts, item, representative, reasons.get(item.identity)) for item in shown]
+    document = doc.Analysis(
         schema_version=doc.SCHEMA_VERSION,
         tool=doc.Tool(name=DISTRIBUTION, version=tool_version()),
         trace=trace_info(facts),
-        trust=doc.Trust(
-            verdict=cast("Any", trust.verdict),
-            reasons=tuple(
-                doc.Reason(
-                    code=item.code,
-                    message=f"{item.message} Next time: {item.fix}." if item.fix else item.message,
-                    count=item.count,
-                )
-                for item in trust.symptoms
-            ),
-        ),
+        trust=_trust(facts, trust, shown),
         repairs=tuple(
             doc.Repair(
                 kind=item.kind,
@@ -75,14 +67,51 @@ def assemble(
             )
             for item in facts.trace.repairs
         ),
-        summary=summary(facts, trust, shown, representative),
-        findings=tuple(finding_document(facts, item, representative, reasons.get(item.identity)) for item in shown),
+        summary=summary(facts, trust, runs, shown, representative),
+        findings=tuple(one for one in documents if one is not None),
         checks=tuple(_check(run) for run in runs),
         steps=step_rows(facts),
-        timeline=timeline(facts, representative),
-        slowest=timeline(facts, slowest) if slowest is not None else None,
-        totals=tuple(doc.Total(**msgspec.structs.asdict(total)) for total in recorded_totals(facts.trace)),
+        timeline=facts.attempt("timeline", lambda: timeline(facts, representative), timeline(facts, None)),
+        slowest=facts.attempt("slowest step", lambda: _slowest(facts), None),
+        totals=facts.attempt("totals", lambda: _totals(facts), ()),
     )
+    # What failed before was a reason of the verdict on trust; rules that need it say so themselves.
+    late = [f"not shown, advisor failed at it: {facts.failures[name]}" for name in facts.failures if name not in known]
+    notes = (*document.trace.notes, *(note.partition("\n")[0] for note in late))
+    return msgspec.structs.replace(document, trace=msgspec.structs.replace(document.trace, notes=notes))
+
+
+def _trust(facts: Facts, trust: TrustGrade, shown: Sequence[Judged]) -> doc.Trust:
+    """What doubts the findings shown, or what binds the run; the other symptoms behind it, worth knowing."""
+    doubting = trust.at_hand(facts, [item.finding.saving for item in shown if item.usual_ratio >= doc.CARD_RATIO])
+    return doc.Trust(
+        verdict=cast("Any", verdict_of(doubting)),
+        reasons=tuple(
+            doc.Reason(
+                code=item.code,
+                message=f"{item.message} Next time: {item.fix}." if item.fix else item.message,
+                count=item.count,
+                doubts=item in doubting,
+            )
+            for item in sorted(trust.symptoms, key=lambda one: one not in doubting)
+        ),
+    )
+
+
+def _finding(
+    facts: Facts, item: Judged, representative: DrawnStep | None, accepted: str | None
+) -> doc.FindingDocument | None:
+    name = f"finding {item.identity}"
+    return facts.attempt(name, lambda: finding_document(facts, item, representative, accepted), None)
+
+
+def _slowest(facts: Facts) -> doc.Timeline | None:
+    slowest = slowest_step(facts)
+    return timeline(facts, slowest) if slowest is not None else None
+
+
+def _totals(facts: Facts) -> tuple[doc.Total, ...]:
+    return tuple(doc.Total(**msgspec.structs.asdict(total)) for total in recorded_totals(facts.trace))
 
 
 def _check(run: RuleRun) -> doc.CheckDocument:

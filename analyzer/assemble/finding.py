@@ -1,4 +1,4 @@
-"""One finding of the document: what the rule said, how much it saves at most, and where that time lies."""
+"""One finding of the document: what the rule said, how much it saves, and where that time lies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from analyzer import analysis as doc
 from analyzer.engine import Judged
 from analyzer.facts import Facts
 from analyzer.facts.timeline import DrawnStep
-from analyzer.finding import Bars, Evidence, Series, Table
+from analyzer.finding import Bars, Evidence, Figure, Series, Table
+from analyzer.measured import least_ns, most_ns
 from analyzer.units import share
 
 # Intervals shown beside a finding: enough to draw a bracket, not a copy of the trace.
@@ -21,7 +22,10 @@ def finding_document(
     """A finding as the document has it; `representative` is the step it is drawn in, `accepted` why the team lives with it."""
     finding, meta = item.finding, item.rule.meta
     place = finding.location
-    unprofiled = _unprofiled(facts, item.ratio)
+    # What lies between the steps was measured without the profiler.
+    between = finding.saving.between_ns > 0
+    unprofiled = item.ratio if between else _unprofiled(facts, item.ratio)
+    least, most = _range(facts, item)
     return doc.FindingDocument(
         id=item.identity,
         rule=meta.code,
@@ -31,16 +35,22 @@ def finding_document(
         severity=cast("Any", item.severity.value),
         confidence=cast("Any", item.confidence.value),
         saving=doc.SavingDocument(
-            ns_per_step_max=item.ns_per_step,
-            ratio_max=item.ratio,
+            kind=item.finding.saving.kind.value,
+            ns_per_step_max=most,
+            ratio_max=item.ratio * most / item.ns_per_step if item.ns_per_step else item.ratio,
+            ns_per_step_expected=item.usual_ns_per_step if item.usual_ns_per_step != most else None,
+            ratio_expected=item.usual_ratio if item.usual_ns_per_step != most else None,
+            ns_per_step_min=least,
             unprofiled_ratio_max=unprofiled,
             basis=_basis(facts, item, unprofiled),
             overlaps_with=item.overlaps_with,
         ),
-        steps=doc.SeenSteps(seen=finding.steps_seen, of=facts.used_steps),
+        steps=doc.SeenSteps(seen=finding.steps_seen, of=facts.used_steps, noun=facts.noun),
         rank=item.rank,
         explained_by=item.explained_by,
-        location=doc.LocationDocument(file=place.file, line=place.line, function=place.function) if place else None,
+        location=doc.LocationDocument(file=place.file, line=place.line, function=place.function, begins=place.begins)
+        if place
+        else None,
         why=finding.why,
         caveats=finding.caveats,
         evidence=tuple(_evidence(piece) for piece in finding.evidence) + _where(item, representative),
@@ -48,7 +58,17 @@ def finding_document(
         verify=finding.verify,
         references=meta.references,
         accepted=accepted,
+        lowered_from=cast("Any", item.lowered_from.value) if item.lowered_from is not None else None,
+        lowered_because=item.lowered_because or None,
     )
+
+
+def _range(facts: Facts, item: Judged) -> tuple[int | None, int]:
+    """The least and the most that measured pairs brought of an estimate; of a bound, and where none were measured, only itself."""
+    ns = item.ns_per_step
+    if item.finding.saving.kind is Figure.BOUND or facts.device is not None or not ns:
+        return None, ns
+    return least_ns(ns), most_ns(ns, int(facts.per_step(facts.window_ns)))
 
 
 def _unprofiled(facts: Facts, ratio: float) -> float | None:

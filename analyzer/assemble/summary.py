@@ -8,32 +8,49 @@ import pandas as pd
 
 from analyzer import analysis as doc
 from analyzer.assemble.causes import cause_times
+from analyzer.assemble.verdict import evidence, verdict_on_run
 from analyzer.cause_names import CAUSES
-from analyzer.engine import Judged, reachable_ns
+from analyzer.engine import Judged, RuleRun, reachable_ns, with_card
 from analyzer.facts import Facts
 from analyzer.facts.causes import Waterfall
+from analyzer.facts.isolation import attempt
 from analyzer.facts.timeline import DrawnStep
-from analyzer.finding import Severity
+from analyzer.finding import Figure, Severity
 from analyzer.trust import TrustGrade
-from analyzer.verdict import verdict_of
+
+_UNKNOWN = doc.Verdict(
+    bound_by="unknown", ratio=0.0, text="Unknown: advisor could not measure what the run is bound by."
+)
 
 
-def summary(facts: Facts, trust: TrustGrade, judged: Sequence[Judged], representative: DrawnStep | None) -> doc.Summary:
+def summary(
+    facts: Facts, trust: TrustGrade, runs: Sequence[RuleRun], judged: Sequence[Judged], representative: DrawnStep | None
+) -> doc.Summary:
     """The verdict, the steps in numbers and the waterfall of each device."""
     totals = {cause: facts.waterfall.owned(cause).total_ns for cause in CAUSES}
     durations = facts.steps.used["dur_ns"]
     unprofiled = facts.trace.meta.advisor.get("unprofiled_step_ns")
+    reachable, expected = reachable_ns(facts, judged), reachable_ns(facts, judged, usual=True)
+    kinds = {item.finding.saving.kind for item in with_card(judged)}
     severities = [item.severity for item in judged]
     return doc.Summary(
-        verdict=verdict_of(facts, totals, unusable=trust.verdict == "unusable"),
+        verdict=facts.attempt(
+            "verdict",
+            lambda: verdict_on_run(
+                facts, totals, unusable=trust.verdict == "unusable", evidence=evidence(facts, trust, runs)
+            ),
+            _UNKNOWN,
+        ),
         step_ns=_step_times(durations),
         unprofiled_step_ns=unprofiled if isinstance(unprofiled, int) else None,
-        reachable_step_ns=reachable_ns(facts, judged),
+        reachable_step_ns=reachable,
+        reachable_kind="estimate" if Figure.ESTIMATE in kinds else "bound",
+        expected_step_ns=expected if expected != reachable else None,
         window_ns=facts.window_ns,
         used_steps=facts.used_steps,
         gpu_busy_ratio=facts.ratio((facts.window() & facts.device.busy).total_ns) if facts.device else None,
         compute_ratio=facts.ratio(totals["compute"]),
-        launch_lead_ns_median=facts.lead_ns,
+        launch_lead_ns_median=attempt(lambda: facts.lead_ns, None),
         representative_step=representative.number if representative is not None else None,
         waterfall=cause_times(totals, facts.window_ns),
         devices=tuple(_device(facts, index) for index in range(len(facts.devices))),

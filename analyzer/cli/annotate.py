@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from analyzer.cli.progress import ProgressLine
-from analyzer.cli.repair import summary
+from analyzer.cli.repair import redaction, summary
 from analyzer.cli.settings import parse_steps
 from traces.errors import UntrustedTraceError
 
@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Write here; .gz compresses."
 )
 @click.option("--steps", "span", metavar="A-B", help="Look at these ProfilerStep numbers only, both included.")
-def command(path: Path, output: Path, span: str | None) -> None:
+@click.option("--no-redact", is_flag=True, help="Keep full paths, names of machines and users, and what looks secret.")
+def command(path: Path, output: Path, span: str | None, no_redact: bool) -> None:
     """Write the trace with gaps and findings on its timeline.
 
-    The copy holds every event of PATH as it was written and two tracks more, in a process named advisor: the gaps of the
-    device with their causes, and the time that each finding explains. Open it at https://ui.perfetto.dev. It holds all
-    that the trace holds, names and paths too: unlike reports it is not redacted.
+    The copy holds every event of PATH and two tracks more, in a process named advisor: the gaps of the
+    device with their causes, and the time that each finding explains. Open it at https://ui.perfetto.dev. As in a
+    report, what looks secret, names of machines and users, and paths outside the project are taken out (--no-redact keeps them).
     """
     from analyzer.explain import Options, analyse_with_facts
     from traces.rewrite.annotated import write_annotated
@@ -41,7 +42,7 @@ def command(path: Path, output: Path, span: str | None) -> None:
         _check(explained.analysis, path)
         from analyzer.report.annotations import events
 
-        result = write_annotated(path, output, events(explained), progress)
+        result = write_annotated(path, output, events(explained), progress, redaction(no_redact))
     click.echo(summary(output, result))
     click.echo("open it at https://ui.perfetto.dev: the tracks are in the process advisor")
 

@@ -18,19 +18,30 @@ def command() -> None:
 @click.argument("name")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="TRACE...")
 @click.option("--no-redact", is_flag=True, help="Keep full paths, names of machines and users, and what looks secret.")
-def save(name: str, paths: tuple[Path, ...], no_redact: bool) -> None:
+@click.option("--names", is_flag=True, help="Keep names of kernels and ops that no known library gives, too.")
+def save(name: str, paths: tuple[Path, ...], no_redact: bool, names: bool) -> None:
     """Save what a comparison needs of TRACE (files or folders) in .advisor/baselines/NAME.json.
 
-    The file is small and holds step times, causes, findings and the names of kernels and ops, without paths, names and
-    secrets: it may be committed.
+    The file is small and may be committed: it holds step times, causes, findings, and the names of kernels and ops of known
+    libraries. Any other name is left out and counted, its time kept with that of the others.
     """
     from analyzer.cli.folders import traces_in
     from analyzer.compare.baseline import baseline_path, save_baseline
+    from analyzer.compare.public import public
+    from analyzer.units import count
 
     baseline_path(name)
     options = settings.options_of(settings.configured(None, isolated=False))
-    written = save_baseline(name, sides.snapshots_of(traces_in(paths), options, redacted=not no_redact))
+    runs = sides.snapshots_of(traces_in(paths), options, redacted=not no_redact)
+    if not names:
+        runs = public(runs)
+    written = save_baseline(name, runs)
     click.echo(f"wrote {written}")
+    left = sum(run.left_out.kernels + run.left_out.ops for run in runs if run.left_out is not None)
+    if left:
+        click.echo(
+            f"left out: {count(left, 'name')} of kernels and ops that no known library gives (--names keeps them)"
+        )
     click.echo(f"next: advisor explain after.json --baseline {name}, or advisor compare --baseline {name} after.json")
 
 

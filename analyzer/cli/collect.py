@@ -69,7 +69,7 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **options: Any) -> No
     DataLoader, skips the warm-up (--wait is then 10 by default), records and lets it go on. Its exit status is kept.
 
     Several processes: `advisor collect -m torch.distributed.run -- --nproc-per-node 2 train.py`, where torchrun would start
-    them, writes a file for each rank.
+    them, writes a folder with a file for each rank. A large recording is compressed, unless -o names the file.
     """
     extras = {name: options.pop(name) for name in _FOR_SCRIPTS}
     given = [name for name in options if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE]
@@ -107,6 +107,8 @@ def _script_config(
     module = extras.pop("module")
     target, arguments = (module, words) if module else (words[0], words[1:])
     shared = {name: options[name] for name in given}
+    if "output" not in given:
+        shared["compress_from"] = _LARGE_BYTES
     return ScriptConfig(target=target, module=bool(module), arguments=arguments, **extras, **shared)
 
 
@@ -117,8 +119,13 @@ def _collect_script(config: ScriptConfig) -> int:
     result = collect_script(config, judge)
     for recording in result.recordings:
         _tell(recording)
+    for path in result.set_aside:
+        click.echo(f"advisor: note: what lay there before is now {path}: it is not of this run", err=True)
+    if result.recordings:
+        places = [result.folder] if result.folder is not None else [recording.path for recording in result.recordings]
+        click.echo(f"advisor: next: advisor explain {shlex.join(map(str, places))}", err=True)
     if not result.recordings:
-        if result.status == 0:
+        if result.status == 0 and not result.untouched:
             raise UntrustedTraceError(f"nothing was recorded: {result.problem}", fix=result.fix or None)
         click.echo(f"advisor: nothing was recorded: {result.problem}\n  fix: {result.fix}", err=True)
     elif result.status == 0 and not all(recording.verdict.usable for recording in result.recordings):
@@ -144,7 +151,6 @@ def _tell(recording: Recording) -> None:
         click.echo(f"advisor: {recording.path} is of no use: {recording.verdict.message}", err=True)
     elif recording.verdict.message:
         click.echo(f"advisor: note: {recording.verdict.message}", err=True)
-    click.echo(f"advisor: next: advisor explain {shlex.quote(str(recording.path))}", err=True)
 
 
 def judge(path: Path) -> Verdict:

@@ -1,17 +1,35 @@
-"""The `advisor` of the shell: can be interrupted from its first moment on, while it still imports itself."""
+"""The `advisor` of the shell: can be interrupted and ended from its first moment on, while it still imports itself."""
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+
+from traces.ending import Ended, code_of, end_in_order
 
 
 def program() -> None:
     """`analyzer.cli.main.program`; an interrupt that comes before it looks out for one ends the process in the same way."""
     try:
+        end_in_order()
+        _occupy_closed_streams()
         from analyzer.cli.main import program as run
 
         run()
-    except KeyboardInterrupt:
-        os.write(2, b"\nadvisor: interrupted\n")
+    except KeyboardInterrupt as interrupt:
+        said = str(interrupt) if isinstance(interrupt, Ended) else "interrupted"
+        with suppress(OSError):
+            os.write(2, f"\nadvisor: {said}\n".encode())
         # What is half imported has nothing to clean up, and might complain.
-        os._exit(130)
+        os._exit(code_of(interrupt))
+
+
+def _occupy_closed_streams() -> None:
+    """Opens nothing in place of streams that whoever started the process closed (`<&-`).
+
+    The next file that is opened would get such a stream's number, and a process started here would read it as its input, or write
+    its messages into it.
+    """
+    while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(opened, True)
+    os.close(opened)

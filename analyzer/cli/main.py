@@ -12,15 +12,16 @@ import sys
 import threading
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NoReturn
 
 import click
 
 from analyzer.cli.installation import foreign_package, version
+from traces import ending, leftovers
 from traces.errors import AdvisorError, UnreadableTraceError, UsageError
 
 INTERNAL_ERROR = 70
-INTERRUPTED = 130
 # What a shell reports of a program that a closed pipe ended.
 PIPE_CLOSED = 141
 _NO_MEMORY = (
@@ -86,7 +87,8 @@ class Commands(click.Group):
         """Run the command; a reader that closes the pipe (`| head`) ends it without complaint."""
         try:
             result = super().invoke(ctx)
-            sys.stdout.flush()
+            if sys.stdout is not None:  # a shell may have closed it (`>&-`)
+                sys.stdout.flush()
         except BrokenPipeError:
             # Python flushes stdout once more when it exits; give it somewhere to go.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -110,7 +112,7 @@ Begin with:
   advisor explain trace.json     read it
 
 Exit codes: 0 done, 1 a gate failed (--fail-on, --gate), 2 wrong usage, 3 the input could not be read, 4 the input is not to be
-trusted for advice, 70 internal error, 130 interrupted.
+trusted for advice, 70 internal error, 130 interrupted (129 by SIGHUP, 143 by SIGTERM).
 """
 
 
@@ -140,14 +142,15 @@ def main(args: Sequence[str] | None = None) -> int:
         return error.exit_code
     except click.ClickException as error:
         return _complain(_usage(error, sys.argv[1:] if args is None else args), error.exit_code)
-    except (KeyboardInterrupt, click.Abort):
-        return _interrupted()
+    except (KeyboardInterrupt, click.Abort) as error:
+        return _interrupted(ending.interrupt_in(error))
     except MemoryError:
         return _complain(_NO_MEMORY, UnreadableTraceError.exit_code)
     except OSError as error:
         return _no_room(error) if error.errno in _NO_ROOM else _bug(error)
     except Exception as error:
-        return _interrupted() if _hides_an_interrupt(error) else _bug(error)
+        interrupt = ending.interrupt_in(error)
+        return _interrupted(interrupt) if interrupt is not None else _bug(error)
 
 
 def program() -> NoReturn:
@@ -158,6 +161,10 @@ def program() -> NoReturn:
     usual end.
     """
     code = main()
+    leftovers.sweep()
+    asked = ending.received()
+    if asked is not None:
+        code = ending.BY_SIGNAL + asked
     if threading.active_count() > 1 or not sys.modules.keys().isdisjoint(("torch", "textual", "multiprocessing")):
         sys.exit(code)
     # A stream that the shell closed (`>&-`) is None.
@@ -198,16 +205,12 @@ def _no_room(error: OSError) -> int:
     )
 
 
-def _interrupted() -> int:
-    click.echo("advisor: interrupted", err=True)
-    return INTERRUPTED
-
-
-def _hides_an_interrupt(error: BaseException | None) -> bool:
-    """Whether Ctrl-C is where this comes from: until Python 3.12 a class that is interrupted while it is made says RuntimeError."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__cause__ or error.__context__
-    return error is not None
+def _interrupted(interrupt: KeyboardInterrupt | None) -> int:
+    said = str(interrupt) if isinstance(interrupt, ending.Ended) else "interrupted"
+    # The terminal may be what is gone.
+    with suppress(OSError):
+        click.echo(f"advisor: {said}", err=True)
+    return ending.code_of(interrupt)
 
 
 def _bug(error: Exception) -> int:

@@ -51,6 +51,7 @@ def options_of(
         steps=steps,
         limits=config.limits,
         accepted={item.id: item.reason for item in config.accepted if item.holds(today)},
+        rule_seconds=config.rule_seconds,
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from analyzer.cli.progress import ProgressLine
+from traces.ending import interrupt_in
 from traces.errors import AdvisorError, UsageError
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def _total(presets: list[Preset], output: Path, timing: bool, skipped: dict[str,
                 # One that cannot run, say for want of device memory, must not take the others' answers along; torch has no
                 # narrower type for all it tells this way.
                 except (RuntimeError, AdvisorError) as error:
-                    failures[preset.name] = f"{preset.name} failed: {str(error).strip().partition(chr(10))[0]}"
+                    failures[preset.name] = _failure(preset, error)
                     continue
                 if isinstance(score, Recorded):
                     if patient or round_ == 0:
@@ -120,6 +121,13 @@ def _total(presets: list[Preset], output: Path, timing: bool, skipped: dict[str,
     disturbed = len(presets) - len(scores.keys() | failures.keys())
     sizes = (size_problem(path) for path in sorted(output.glob("*.json.gz")))
     return Total(tuple(scores.values()), disturbed, tuple(again), (*failures.values(), *filter(None, sizes)))
+
+
+def _failure(preset: Preset, error: Exception) -> str:
+    """Why a preset could not run; raises what an interrupt became inside a compiler."""
+    if interrupt_in(error) is not None:
+        raise error
+    return f"{preset.name} failed: {str(error).strip().partition(chr(10))[0]}"
 
 
 def _look(preset: Preset, output: Path, timing: bool, attempts: int) -> Score | Recorded:

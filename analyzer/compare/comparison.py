@@ -10,13 +10,15 @@ import msgspec
 from analyzer.cause_names import Cause
 from analyzer.compare.comparable import differences
 from analyzer.compare.noise import Change, judge_change
-from analyzer.compare.snapshot import Snapshot, mean_of
-from analyzer.since import Difference, Outcome, RuleChange, RuleState
+from analyzer.compare.public import known_only
+from analyzer.compare.snapshot import FindingState, Snapshot, mean_of
+from analyzer.since import Difference, FigureName, Outcome, RuleChange, RuleState
 
 COMPARISON_VERSION = "1.0"
 # Rows shown of kernels and ops.
 _CHANGED_ROWS = 10
-# A saving counts as come true from this share of what vanished from the rule's cost, as partly true from the second.
+# A saving counts as come true from this share of what was likely to come of what vanished from the rule's cost, as partly true from
+# the second.
 _CONFIRMED = 0.5
 _PARTLY = 0.1
 
@@ -71,7 +73,11 @@ def compare(before: Sequence[Snapshot], after: Sequence[Snapshot]) -> Comparison
     Args:
         before: One snapshot per run (repeats of one configuration).
         after: The same of the other side.
+
+    Where names were left out on one side, the other is compared without its own: they would all look new.
     """
+    if any(run.left_out is not None for run in (*before, *after)):
+        before, after = ([known_only(run) for run in side] for side in (before, after))
     found = differences(before, after)
     comparable = not any(item.blocking for item in found)
     has_steps = all(run.steps_ns for run in (*before, *after))
@@ -116,50 +122,89 @@ def _waterfall(before: Sequence[Snapshot], after: Sequence[Snapshot]) -> tuple[C
     )
 
 
+class _Promise(msgspec.Struct, frozen=True):
+    """What the findings of a rule promise together, mean ns a step over the runs of a side; 0 where it has none.
+
+    Args:
+        title: Of the finding.
+        kind: Of the figures.
+        stated_ns: The bound, or the estimate.
+        most_ns: The bound, or the upper end of what measured pairs brought of such estimates.
+        likely_ns: What usually comes true.
+    """
+
+    title: str = ""
+    kind: FigureName = "bound"
+    stated_ns: int = 0
+    most_ns: int = 0
+    likely_ns: int = 0
+
+
+_NOTHING = _Promise()
+
+
 def _rules(before: Sequence[Snapshot], after: Sequence[Snapshot], change: Change | None) -> tuple[RuleChange, ...]:
     first, second = _per_rule(before), _per_rule(after)
     looked = {code for run in after for code in run.quiet}
     mean_ns = _side(before).mean_ns
     faster = mean_ns - _side(after).mean_ns
     states = {code: _state(code, first, second, looked) for code in sorted(first.keys() | second.keys())}
-    gone = {
-        code: first.get(code, (0, ""))[0] - second.get(code, (0, ""))[0] if state in ("fixed", "still") else 0
-        for code, state in states.items()
-    }
+    gone = {code: _gone(first.get(code, _NOTHING), second.get(code, _NOTHING), state) for code, state in states.items()}
     shared = _shared(before)
     sure = _sure_ns(change, mean_ns)
     result = []
     for code, state in states.items():
-        predicted, title = first.get(code, (0, ""))
-        left, title_after = second.get(code, (0, ""))
+        promise, left = first.get(code, _NOTHING), second.get(code, _NOTHING)
         shrunk = gone[code]
-        judged = shrunk > _PARTLY * predicted and predicted > 0
-        others = _others(code, gone, shared.get(code, frozenset()))
-        promised = shrunk + others
-        # Where more came than this one can give back, it is its own only as far as the others leave a share for it.
-        told_apart = not shrunk < sure <= promised or faster - others >= _CONFIRMED * shrunk
+        judged = shrunk.stated_ns > _PARTLY * promise.stated_ns and promise.stated_ns > 0
+        together = shrunk.most_ns + _others(code, gone, shared.get(code, frozenset()))
         result.append(
             RuleChange(
                 rule=code,
-                title=title or title_after,
+                title=promise.title or left.title,
                 state=state,
-                predicted_ns=predicted,
-                left_ns=left,
+                kind=promise.kind if promise.stated_ns else left.kind,
+                predicted_ns=promise.stated_ns,
+                left_ns=left.stated_ns,
                 realised_ns=faster if judged and change is not None else None,
-                outcome=_outcome(shrunk, faster, change, exceeded=sure > promised) if judged and told_apart else None,
+                outcome=_outcome(shrunk, faster, change, together=together, sure=sure) if judged else None,
             )
         )
     return tuple(sorted(result, key=lambda item: (-max(item.predicted_ns, item.left_ns), item.rule)))
 
 
-def _per_rule(runs: Sequence[Snapshot]) -> dict[str, tuple[int, str]]:
-    """Mean bound a step and title by rule; a run without the finding counts as 0."""
-    totals: dict[str, tuple[int, str]] = {}
+def _gone(first: _Promise, second: _Promise, state: RuleState) -> _Promise:
+    """What of a promise vanished; nothing where nobody looked again."""
+    if state not in ("fixed", "still"):
+        return _NOTHING
+    return _Promise(
+        kind=first.kind,
+        stated_ns=first.stated_ns - second.stated_ns,
+        most_ns=first.most_ns - second.most_ns,
+        likely_ns=first.likely_ns - second.likely_ns,
+    )
+
+
+def _per_rule(runs: Sequence[Snapshot]) -> dict[str, _Promise]:
+    """What each rule promises; a run without the finding counts as 0."""
+    found: dict[str, list[FindingState]] = {}
     for run in runs:
         for finding in run.findings:
-            total, title = totals.get(finding.rule, (0, finding.title))
-            totals[finding.rule] = (total + finding.ns_per_step_max, title)
-    return {code: (total // len(runs), title) for code, (total, title) in totals.items()}
+            found.setdefault(finding.rule, []).append(finding)
+    return {code: _promise(findings, len(runs)) for code, findings in found.items()}
+
+
+def _promise(findings: Sequence[FindingState], runs: int) -> _Promise:
+    most = [one.ns_per_step_max for one in findings]
+    likely = [one.ns_per_step_max if one.ns_per_step_expected is None else one.ns_per_step_expected for one in findings]
+    stated = [top if one.kind == "bound" else usual for one, top, usual in zip(findings, most, likely, strict=True)]
+    return _Promise(
+        title=findings[0].title,
+        kind="estimate" if any(one.kind == "estimate" for one in findings) else "bound",
+        stated_ns=sum(stated) // runs,
+        most_ns=sum(most) // runs,
+        likely_ns=sum(likely) // runs,
+    )
 
 
 def _shared(before: Sequence[Snapshot]) -> dict[str, frozenset[str]]:
@@ -170,14 +215,13 @@ def _shared(before: Sequence[Snapshot]) -> dict[str, frozenset[str]]:
     return found
 
 
-def _others(code: str, gone: Mapping[str, int], shared: frozenset[str]) -> int:
+def _others(code: str, gone: Mapping[str, _Promise], shared: frozenset[str]) -> int:
     """What the other rules promised at most of what vanished: of time that one shares with this rule only what it has beyond."""
-    return sum(max(ns - (gone[code] if other in shared else 0), 0) for other, ns in gone.items() if other != code)
+    mine = gone[code].most_ns
+    return sum(max(one.most_ns - (mine if other in shared else 0), 0) for other, one in gone.items() if other != code)
 
 
-def _state(
-    code: str, first: dict[str, tuple[int, str]], second: dict[str, tuple[int, str]], looked: set[str]
-) -> RuleState:
+def _state(code: str, first: Mapping[str, _Promise], second: Mapping[str, _Promise], looked: set[str]) -> RuleState:
     if code in second:
         return "still" if code in first else "new"
     return "fixed" if code in looked else "not checked"
@@ -190,15 +234,28 @@ def _sure_ns(change: Change | None, mean_ns: int) -> float:
     return abs(change.sure_ratio) * mean_ns
 
 
-def _outcome(shrunk: int, faster: int, change: Change | None, *, exceeded: bool) -> Outcome | None:
-    """Whether the step became faster by what vanished from the rule's cost. None where noise allows no answer."""
+def _outcome(shrunk: _Promise, faster: int, change: Change | None, *, together: int, sure: float) -> Outcome | None:
+    """Whether the step became faster by what vanished from the rule's cost. None where that cannot be told.
+
+    Args:
+        shrunk: What vanished of the rule's promise.
+        faster: How much less a step takes, ns.
+        change: The answer for the step.
+        together: What was promised at most for all that vanished.
+        sure: How much of `faster` is beyond doubt.
+    """
     if change is None or change.kind == "inconclusive":
         return None
     if change.kind != "faster":
-        return "refuted"
-    if exceeded:
-        return "exceeded"
-    return "confirmed" if faster >= _CONFIRMED * shrunk else "partly" if faster >= _PARTLY * shrunk else "refuted"
+        # Where nothing was likely to come, nothing is refuted.
+        return "refuted" if shrunk.likely_ns > 0 else None
+    if faster > together:
+        return "exceeded" if sure > together else "reached"
+    if faster > shrunk.most_ns:
+        # More than this one can give, and others vanished with it: its own is what those leave.
+        return "together" if faster - (together - shrunk.most_ns) >= _CONFIRMED * shrunk.likely_ns > 0 else None
+    likely = shrunk.likely_ns
+    return "confirmed" if faster >= _CONFIRMED * likely else "partly" if faster >= _PARTLY * likely else "refuted"
 
 
 def _changed(before: list[dict[str, float]], after: list[dict[str, float]]) -> tuple[NameChange, ...]:

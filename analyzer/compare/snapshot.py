@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 
 from analyzer.analysis import Analysis
+from analyzer.analysis.base import FigureName
 from analyzer.facts import Facts
 from analyzer.facts.collected import collected
 from analyzer.facts.nesting import nest
 from analyzer.facts.precision import tensor_dims
 from traces.trace import Trace
 
-SNAPSHOT_VERSION = "1.0"
+SNAPSHOT_VERSION = "1.1"
 # Rows kept of kernels and ops: what changed most is among what takes most.
 _TOP_ROWS = 200
 
@@ -24,7 +25,7 @@ _TOP_ROWS = 200
 class FindingState(msgspec.Struct, frozen=True, kw_only=True):
     """A finding as far as a comparison needs it.
 
-    `ns_per_step_max` is the predicted bound; `overlaps_with` names the rules whose findings claim time of it, too.
+    `kind` and the figures are those of `SavingDocument`; `overlaps_with` names the rules whose findings claim time of it, too.
     """
 
     id: str
@@ -32,6 +33,8 @@ class FindingState(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     severity: str
     ns_per_step_max: int
+    kind: FigureName = "bound"
+    ns_per_step_expected: int | None = None
     overlaps_with: tuple[str, ...] = ()
 
 
@@ -68,6 +71,13 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
     layers: tuple[str, ...] | None = None
 
 
+class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
+    """How many names are not there because no known library gives them; their time is kept together."""
+
+    kernels: int
+    ops: int
+
+
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """One run.
 
@@ -83,6 +93,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
         quiet: Codes of the rules that looked and found nothing, or whose question does not arise (any more).
         kernels_ns: Device nanoseconds a step by kernel name, the longest first.
         ops_ns: Host self nanoseconds a step by op name, the longest first.
+        left_out: Names that were left out; None where none were looked for.
     """
 
     version: str
@@ -96,6 +107,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     quiet: tuple[str, ...]
     kernels_ns: dict[str, float]
     ops_ns: dict[str, float]
+    left_out: LeftOut | None = None
 
 
 def snapshot(analysis: Analysis, facts: Facts) -> Snapshot:
@@ -108,7 +120,7 @@ def snapshot(analysis: Analysis, facts: Facts) -> Snapshot:
         name=analysis.trace.name,
         sha256=analysis.trace.sha256,
         trust=analysis.trust.verdict,
-        conditions=_conditions(analysis, facts.trace),
+        conditions=_conditions(analysis, facts),
         steps_ns=tuple(facts.steps.used["dur_ns"].to_numpy().tolist()),
         waterfall_ns={item.cause: item.ns / used for item in summary.waterfall},
         findings=tuple(
@@ -118,6 +130,8 @@ def snapshot(analysis: Analysis, facts: Facts) -> Snapshot:
                 title=item.title,
                 severity=item.severity,
                 ns_per_step_max=item.saving.ns_per_step_max,
+                kind=item.saving.kind,
+                ns_per_step_expected=item.saving.ns_per_step_expected,
                 overlaps_with=tuple(sorted({rules[id] for id in item.saving.overlaps_with if id in rules})),
             )
             for item in analysis.findings
@@ -128,14 +142,15 @@ def snapshot(analysis: Analysis, facts: Facts) -> Snapshot:
     )
 
 
-def _conditions(analysis: Analysis, trace: Trace) -> Conditions:
+def _conditions(analysis: Analysis, facts: Facts) -> Conditions:
+    trace = facts.trace
     device = analysis.trace.device
     world_size = trace.meta.distributed.get("world_size")
     return Conditions(
         device=device.name or (device.kind if device.kind == "cpu" else None),
         world_size=world_size if isinstance(world_size, int) else None,
         number_formats=_number_formats(trace),
-        batch=_batch(trace),
+        batch=_batch(facts),
         torch=analysis.trace.versions.torch,
         cuda=analysis.trace.versions.cuda,
         stacks=analysis.trace.profiler.stacks,
@@ -163,12 +178,27 @@ def _number_formats(trace: Trace) -> tuple[str, ...] | None:
     return tuple(sorted(found)) or None
 
 
-def _batch(trace: Trace) -> int | None:
-    for text in _heavy_ops(trace)["input_dims"].dropna().astype("str").head(20):
-        match = re.search(r"\[\[?(\d+),", text)
-        if match:
-            return int(match.group(1))
-    return None
+def _batch(facts: Facts) -> int | None:
+    """Samples a batch: as recorded, or as the first layer of each used step has them, where all agree; else None.
+
+    What a linear layer is given first may be tokens, of a server's window as many as have come: that is a batch only where steps
+    are marked and have equally many.
+    """
+    if facts.collected.batch_size is not None:
+        return facts.collected.batch_size
+    heavy = _heavy_ops(facts.trace)
+    heavy = heavy[heavy["input_dims"].notna()].sort_values("start_ns", kind="stable")
+    first = np.searchsorted(heavy["start_ns"].to_numpy(), facts.steps.used["host_start_ns"].to_numpy())
+    found = heavy.iloc[np.unique(first[first < len(heavy)])]
+    if not facts.steps.marked:
+        found = found[found["name"].astype("str").str.contains("conv")]
+    sizes = {_samples(text) for text in found["input_dims"].astype("str")}
+    return sizes.pop() if len(sizes) == 1 else None
+
+
+def _samples(dims: str) -> int | None:
+    """The first dimension of the first argument that is a matrix or more; a bias is none."""
+    return next((sizes[0] for sizes in tensor_dims(dims) if len(sizes) > 1), None)
 
 
 # Where the weight stands among the arguments; of a matrix product without a bias, backward passes hold activations there.

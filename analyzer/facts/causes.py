@@ -47,6 +47,11 @@ class Waterfall(msgspec.Struct, frozen=True):
         )
 
 
+def unexplained(window: IntervalSet) -> Waterfall:
+    """The waterfall that knows nothing of a window."""
+    return Waterfall({"unexplained": window}, window)
+
+
 class _Divider:
     """Takes parts of what is left and books them; what is booked is never seen again."""
 

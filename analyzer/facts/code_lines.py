@@ -23,7 +23,10 @@ importlib_metadata packaging attr attrs psutil sympy networkx jinja2 regex sente
 """
 _PACKAGE_NAMES = frozenset(_PACKAGES.split())
 _INSTALLED = re.compile(
-    r"(?:^|/)(?:site-packages|dist-packages)/|(?:^|/)lib/python\d|^<frozen|^<string>|^<built-in|(?:^|/)\.?venv/"
+    r"(?:^|[/\\])(?:site-packages|dist-packages)[/\\]|(?:^|[/\\])[Ll]ib(?:64)?[/\\]python\d|^<frozen|^<string>|^<built-in"
+    r"|(?:^|[/\\])\.?venv[/\\]|[/\\]python\d+\.zip[/\\]|\.egg[/\\]"
+    # The standard library of Windows, in an installation and in an environment of conda.
+    r"|[/\\](?:Python\d*|(?:ana|mini)conda\d?|envs[/\\][^/\\]+)[/\\][Ll]ib[/\\]"
 )
 
 
@@ -32,13 +35,29 @@ class CodeLine(msgspec.Struct, frozen=True):
 
     Args:
         file: Path relative to the project, as far as the trace tells.
-        line: The running line (`Call stack`) or the line where the function begins (`python_function`).
+        line: The line that ran: from a `Call stack`, or sampled; None where only the function is known.
         function: Function name.
+        begins: The line where the function begins, as `python_function` events have it; None where it is unknown.
     """
 
     file: str
-    line: int
+    line: int | None
     function: str
+    begins: int | None = None
+
+    @property
+    def place(self) -> str:
+        """`train.py:88`; `train.py, from line 80` where only the beginning of the function is known."""
+        if self.line is not None:
+            return f"{self.file}:{self.line}"
+        return self.file if self.begins is None else f"{self.file}, from line {self.begins}"
+
+    def beginning(self) -> CodeLine:
+        """The same function, its line taken for where it begins: torch records a function by its first line.
+
+        A module's frame was open before the recording: its line is the one at which the profiler was started, and says nothing.
+        """
+        return CodeLine(self.file, None, self.function, None if self.function == "<module>" else self.line)
 
 
 def parse_frame(name: str) -> CodeLine | None:

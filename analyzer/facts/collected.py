@@ -9,6 +9,9 @@ import msgspec
 
 from traces.trace import Meta
 
+# A turn of the collector's empty loop, mean, where little else ran: 167 to 185 us for 10,000 on 2 cores (x86_64, Python 3.11.7,
+# 2026-11-22), machines as those that this project's samples were recorded on.
+QUIET_TURN_NS = 17.5
 # Beyond what any machine has; a file may say anything.
 _MOST_CORES, _MOST_BYTES = 1000, 2**50
 
@@ -27,6 +30,8 @@ class Collected(msgspec.Struct, frozen=True):
         profiled_step_ns: Median step time with the profiler on, its start and stop left out.
         unprofiled_step_ns: Median step time with the profiler off.
         core_wait_ratio: Share of the recorded steps in which the training thread could run and had no core.
+        python_slowness: How many times as long an empty loop took beside the recording as on a quiet machine, in the mean: more
+            where the core is slow, and where other programs take it away.
         worker_cpu_ratio: Share of a core that a loader's worker uses, mean of the workers.
         worker_private_bytes: Memory that a loader's worker holds alone, mean of the workers.
         memory_bytes: Memory that the run may have: the machine's, or what its container is allowed.
@@ -35,6 +40,11 @@ class Collected(msgspec.Struct, frozen=True):
         cpu_features: Vector and matrix units of the processor, of avx2, avx512f, avx512_bf16, amx_bf16.
         torch_version: Major and minor version of torch.
         parameters: Numbers that the optimizers update.
+        batch_kind: What a batch is: tensors, mapping, text or objects.
+        random_samples: Whether samples come out different in each epoch; None where the collector could not tell.
+        environment: Variables that slow a run down, and how many threads it may use; None where nobody recorded them.
+        script: Name of the script that was recorded, or of the module after `-m`; None where it was none.
+        arguments: Its arguments; `...` stands for each that is not to be handed around.
         gc_recorded: Whether passes of the garbage collector are in the trace, so that where none is, none was.
     """
 
@@ -48,6 +58,7 @@ class Collected(msgspec.Struct, frozen=True):
     profiled_step_ns: int | None
     unprofiled_step_ns: int | None
     core_wait_ratio: float | None
+    python_slowness: float | None
     worker_cpu_ratio: float | None
     worker_private_bytes: int | None
     memory_bytes: int | None
@@ -56,6 +67,11 @@ class Collected(msgspec.Struct, frozen=True):
     cpu_features: frozenset[str] | None
     torch_version: tuple[int, int] | None
     parameters: int | None
+    batch_kind: str | None
+    random_samples: bool | None
+    environment: dict[str, str] | None
+    script: str | None
+    arguments: tuple[str, ...]
     gc_recorded: bool
 
     @property
@@ -70,7 +86,7 @@ def collected(meta: Meta) -> Collected:
     """Reads the top-level key `advisor`, believing nothing about its shape."""
     top = meta.advisor
     loader, dataset, threads = _dict(top.get("loader")), _dict(top.get("dataset")), _dict(top.get("threads"))
-    samples = _dict(top.get("samples"))
+    samples, script = _dict(top.get("samples")), _dict(top.get("script"))
     memory = _dict(samples.get("memory"))
     length, size = _int(dataset.get("length")), _int(dataset.get("sample_bytes"))
     return Collected(
@@ -84,6 +100,7 @@ def collected(meta: Meta) -> Collected:
         profiled_step_ns=_int(top.get("profiled_step_ns")),
         unprofiled_step_ns=_int(top.get("unprofiled_step_ns")),
         core_wait_ratio=_mean([top.get("core_wait_ratio")], _MOST_CORES),
+        python_slowness=_slowness(_dict(top.get("python_loop"))),
         worker_cpu_ratio=_mean(samples.get("worker_cpu_ratio"), _MOST_CORES),
         worker_private_bytes=_bytes(_mean(samples.get("worker_private_bytes"), _MOST_BYTES)),
         memory_bytes=_int(memory.get("total_bytes")),
@@ -92,12 +109,36 @@ def collected(meta: Meta) -> Collected:
         cpu_features=_texts(top.get("cpu_features")),
         torch_version=_version(_dict(top.get("versions")).get("torch")),
         parameters=_int(_dict(top.get("model")).get("parameters")),
+        batch_kind=_text(dataset.get("batch_kind")),
+        random_samples=dataset["random"] if isinstance(dataset.get("random"), bool) else None,
+        environment=_words(top.get("environment")),
+        script=_text(script.get("target")),
+        arguments=tuple(word for word in _list(script.get("arguments")) if isinstance(word, str)),
         gc_recorded=top.get("gc_recorded") is True,
     )
 
 
+def _slowness(loop: dict[str, Any]) -> float | None:
+    turns, mean_ns = _int(loop.get("turns")), _int(loop.get("mean_ns"))
+    return mean_ns / turns / QUIET_TURN_NS if turns and mean_ns else None
+
+
 def _dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _words(value: Any) -> dict[str, str] | None:
+    if not isinstance(value, dict):
+        return None
+    return {name: text for name, text in value.items() if isinstance(name, str) and isinstance(text, str)}
 
 
 def _int(value: Any) -> int | None:

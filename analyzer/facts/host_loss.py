@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from analyzer.intervals import EMPTY, IntervalSet
+from analyzer.intervals import IntervalSet
 
 if TYPE_CHECKING:
     from analyzer.facts import Facts
 
 # Causes that own device-idle time in which the host prepares work by itself; waiting has causes of its own.
-HOST_CAUSES = ("framework", "launch", "python", "device_wait")
+_HOST_CAUSES = ("framework", "launch", "python")
 # Ops shorter than this on the CPU are mostly dispatch (a profiled `aten::add` of one element takes 2-10 us): batching saves them.
 DISPATCH_BOUND_OP_NS = 20_000
 
@@ -38,6 +38,14 @@ class HostLoss(msgspec.Struct, frozen=True):
         return HostLoss(self.claims.scaled(ratio), int(self.op_ns * ratio))
 
 
+def host_idle(facts: Facts) -> IntervalSet:
+    """Device-idle time in which the host prepares work by itself; what the work takes to start then is part of it."""
+    idle = facts.device_waits.starting
+    for cause in _HOST_CAUSES:
+        idle |= facts.waterfall.owned(cause)
+    return idle
+
+
 def host_loss(facts: Facts, spans: IntervalSet, *, dispatch_bound: bool = True) -> HostLoss:
     """What host work in these spans costs.
 
@@ -46,9 +54,6 @@ def host_loss(facts: Facts, spans: IntervalSet, *, dispatch_bound: bool = True) 
         spans: Where the host does it.
         dispatch_bound: Whether its ops are so short that batching saves them; else their time is not counted on the CPU.
     """
-    causes = ("python",) if facts.device is None else HOST_CAUSES
-    idle = EMPTY
-    for cause in causes:
-        idle |= facts.waterfall.owned(cause)
+    idle = facts.waterfall.owned("python") if facts.device is None else host_idle(facts)
     op_ns = (spans & facts.waterfall.owned("compute")).total_ns if facts.device is None and dispatch_bound else 0
     return HostLoss(spans & idle, op_ns)

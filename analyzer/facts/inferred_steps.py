@@ -1,8 +1,8 @@
 """Steps of a program that did not mark them: found by what repeats.
 
-In this order: ranges that frameworks put around an iteration or a request, the optimizer's step, the loader's `__next__`, the
-program's own ranges around the forward pass, and at last the sequence of kernels. What was used is named in `Steps.source`, and
-confidence stays low (PG001).
+In this order: ranges that frameworks put around an iteration or a request, the optimizer's step, the loader's `__next__`, ranges of
+the program's own that tile the recording, those around the forward pass, and at last the sequence of kernels. What was used is
+named in `Steps.source`, and confidence stays low (PG001). Where nothing is sure to be a step, the whole recording is one.
 """
 
 from __future__ import annotations
@@ -14,20 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analyzer.facts.kernel_steps import kernel_steps
+from analyzer.facts.tiling_ranges import MIN_REPETITIONS, VARYING, tiling_ranges
 from analyzer.facts.training import trains
 from traces.trace import Trace
 
 Int64Array = npt.NDArray[np.int64]
-
-# Two repetitions are a pair, not a rhythm.
-MIN_REPETITIONS = 3
-# A sequence counts as periodic when this share of its kernels equals the one a period later.
-_PERIODIC_RATIO = 0.9
-# Kernels of one period at least: shorter ones are loops inside a step.
-_MIN_PERIOD = 8
-_CANDIDATE_PERIODS = 16
-# The gap between two steps is at least this many times the longest gap inside a step; equal layers have no such gap.
-_CUT_TIMES = 2.0
 
 _ITERATION_RANGES = re.compile(
     r"execute_(?:\d+_)?context_|(?:.*[ .:])?execute_model|execute_new_|.*run_training_batch|(?:.*[ .:])?run_batch\b"
@@ -41,8 +33,9 @@ _ITERATION_RANGES = re.compile(
 _PARTS = 1.5
 # A pass may come several times a step (accumulated gradients, a discriminator): only where nothing better tells steps apart.
 _PASS_RANGES = re.compile(r"\W*(?:forward|fwd)(?:[ _]?pass)?\W*$", re.IGNORECASE)
-# What differs from one iteration to the next: its number, and what a server says of its requests (`step[DECODE bs=4]`).
-_VARYING = re.compile(r"(?<=\w)\[.*|\d+")
+# What repeats in a small part of the recording only is another thing than the rest shows: a validation behind the training. Half is
+# far from what the first step or the last one may lack.
+_SPAN_PART = 0.5
 
 
 class InferredSteps(msgspec.Struct, frozen=True):
@@ -62,31 +55,40 @@ class InferredSteps(msgspec.Struct, frozen=True):
     thread: int | None
     requests: bool
 
+    @property
+    def span_ns(self) -> int:
+        """From the first step's start to the last one's end."""
+        return int(self.end_ns[-1] - self.start_ns[0])
 
-def infer_steps(trace: Trace) -> InferredSteps | None:
+
+def infer_steps(trace: Trace, launched: pd.DataFrame) -> InferredSteps | None:
     """The most trustworthy repetition of the trace, or None.
 
     Args:
         trace: A trace without ProfilerStep marks.
+        launched: From `launches.launches`.
     """
     requests = not trains(trace)
     ranges = _from_ranges(trace, _ITERATION_RANGES, requests=requests)
     optimizer = _from_optimizer(trace)
     if ranges and optimizer and len(ranges.start_ns) >= _PARTS * len(optimizer.start_ns):
         ranges = None
+    loader = _from_loader(trace, requests=requests)
+    named = [found for found in (ranges, optimizer, loader) if found is not None]
+    if named:
+        longest = max(found.span_ns for found in named)
+        return next(found for found in named if found.span_ns >= _SPAN_PART * longest)
     return (
-        ranges
-        or optimizer
-        or _from_loader(trace, requests=requests)
+        _from_tiling(trace, requests=requests)
         or _from_ranges(trace, _PASS_RANGES, requests=requests)
-        or _from_kernels(trace, requests=requests)
+        or _from_kernels(trace, launched, requests=requests)
     )
 
 
 def _from_ranges(trace: Trace, names_like: re.Pattern[str], *, requests: bool) -> InferredSteps | None:
     ranges = trace.annotations[trace.annotations["kind"] == "user"]
     names = [str(name) for name in ranges["name"].cat.categories]
-    alike = np.array([_VARYING.sub("#", name) if names_like.match(name) else "" for name in names] + [""], dtype=object)
+    alike = np.array([VARYING.sub("#", name) if names_like.match(name) else "" for name in names] + [""], dtype=object)
     groups = pd.Series(alike[ranges["name"].cat.codes.to_numpy()], index=ranges.index)
     best: InferredSteps | None = None
     covered = 0
@@ -131,47 +133,16 @@ def _between_starts(how: str, start: Int64Array, last: int, thread: int, request
     return InferredSteps(how, start, np.append(start[1:], last), thread, requests)
 
 
-def _from_kernels(trace: Trace, *, requests: bool) -> InferredSteps | None:
-    """The shortest period of the kernels' names on the busiest device, in order of start."""
-    if not len(trace.kernels):
+def _from_tiling(trace: Trace, *, requests: bool) -> InferredSteps | None:
+    found = tiling_ranges(trace)
+    if found is None:
         return None
-    device = trace.kernels["device"].mode().iloc[0]
-    kernels = trace.kernels[trace.kernels["device"] == device].sort_values("start_ns", kind="stable")
-    codes = kernels["name"].cat.codes.to_numpy().astype(np.int64)
-    period = _period(codes)
-    if period is None:
+    how = f"annotation {found.name.strip('_# ')}"
+    return _between_starts(how, found.start_ns, int(found.end_ns[-1]), found.thread, requests)
+
+
+def _from_kernels(trace: Trace, launched: pd.DataFrame, *, requests: bool) -> InferredSteps | None:
+    found = kernel_steps(trace, launched)
+    if found is None:
         return None
-    start, end = kernels["start_ns"].to_numpy(), kernels["end_ns"].to_numpy()
-    first = _cut(start[1:] - end[:-1], period)
-    cuts = start[first::period] if first is not None else start[:0]
-    if len(cuts) < MIN_REPETITIONS + 1:
-        return None
-    return InferredSteps(f"kernel sequence of {period}", cuts[:-1], cuts[1:], None, requests)
-
-
-def _cut(gaps: Int64Array, period: int) -> int | None:
-    """First kernel of the second period: after the gap that is the longest in every period.
-
-    None where no gap stands out: then the repetition is rather one of equal layers inside a step.
-    """
-    rows = len(gaps) // period
-    typical = np.median(gaps[: rows * period].reshape(rows, period), axis=0)
-    longest = int(np.argmax(typical))
-    others = np.delete(typical, longest)
-    return longest + 1 if typical[longest] >= _CUT_TIMES * max(float(others.max()), 1.0) else None
-
-
-def _period(codes: Int64Array) -> int | None:
-    """The smallest period >= _MIN_PERIOD with which the sequence repeats, tried at distances between equal rare kernels."""
-    values, counts = np.unique(codes, return_counts=True)
-    tried: set[int] = set()
-    rare = values[(counts >= MIN_REPETITIONS)][np.argsort(counts[counts >= MIN_REPETITIONS], kind="stable")]
-    for value in rare[:_CANDIDATE_PERIODS]:
-        distance = np.diff(np.flatnonzero(codes == value))
-        tried.add(int(np.median(distance)))
-    for period in sorted(tried):
-        if period < _MIN_PERIOD or len(codes) < MIN_REPETITIONS * period:
-            continue
-        if float((codes[period:] == codes[:-period]).mean()) >= _PERIODIC_RATIO:
-            return period
-    return None
+    return InferredSteps(f"kernel sequence of {found.period}", found.cuts_ns[:-1], found.cuts_ns[1:], None, requests)

@@ -25,4 +25,6 @@ def launch_bound(facts: Facts) -> bool:
         return False
     limit = _LEAD_ROCM_NS if facts.trace.meta.device_kind == "rocm" else _LEAD_NS
     lead = facts.lead_ns
-    return lead is not None and lead < limit and facts.ratio(facts.idle.total_ns) >= _IDLE_RATIO
+    # What waits although it was launched does not wait for launches.
+    waiting = facts.waterfall.owned("device_wait") - facts.device_waits.starting
+    return lead is not None and lead < limit and facts.ratio((facts.idle - waiting).total_ns) >= _IDLE_RATIO

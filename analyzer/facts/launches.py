@@ -13,6 +13,7 @@ import pandas as pd
 
 from analyzer.facts.labels import column, is_any
 from analyzer.facts.open_spans import NONE
+from analyzer.intervals import IntervalSet
 from traces.trace import Trace
 
 Int64Array = npt.NDArray[np.int64]
@@ -28,6 +29,8 @@ _EARLY_RATIO = 0.05
 # From this share of launches that outlast their kernel on, launches wait (SY005), and the lead says nothing about the host.
 BLOCKING_RATIO = 0.5
 _MIN_EARLY = 5
+# Causes of idle time that are wrong for no more than this share of it are as good as those of clocks that agree.
+_WRONG_RATIO = 0.1
 
 
 def device_work(trace: Trace) -> pd.DataFrame:
@@ -190,14 +193,18 @@ def calls_of(launched: pd.DataFrame, source: str, rows: Int64Array, total: int) 
     return LaunchCalls(at != NONE, row, thread, start, end, np.append(launched["shared"].to_numpy(), False)[at])
 
 
-def lead_median_ns(launched: pd.DataFrame) -> int | None:
+def lead_median_ns(launched: pd.DataFrame, skew_ns: int = 0) -> int | None:
     """Median launch lead of kernels launched one by one, nanoseconds; None where there is none.
 
     Small (2-5 us on CUDA, 10-18 us on ROCm) means the device waits for each launch; large means a filled queue (rules.md 0.4).
-    Graph launches are left out: their kernels say nothing about the host.
+    0 where kernels start before their call returns. Graph launches are left out: their kernels say nothing about the host.
+
+    Args:
+        launched: Rows of `launches` to look at.
+        skew_ns: By how much the device's clock is known to be behind the host's.
     """
     leads = launched["lead_ns"].to_numpy()[from_source(launched, "kernels") & ~launched["shared"].to_numpy()]
-    return int(np.median(leads)) if len(leads) else None
+    return max(int(np.median(leads)) + skew_ns, 0) if len(leads) else None
 
 
 class EarlyStarts(msgspec.Struct, frozen=True):
@@ -207,11 +214,13 @@ class EarlyStarts(msgspec.Struct, frozen=True):
         kernels: How many do.
         launched: Kernels with a launch call.
         by_ns: By how much they start too early, median.
+        most_ns: The same of all but the twentieth that starts earliest, whose ids may be wrong: the clocks differ by no less.
     """
 
     kernels: int
     launched: int
     by_ns: int
+    most_ns: int
 
 
 def early_starts(launched: pd.DataFrame) -> EarlyStarts | None:
@@ -226,7 +235,22 @@ def early_starts(launched: pd.DataFrame) -> EarlyStarts | None:
     ahead = ahead[ahead > 0]
     if len(ahead) < _MIN_EARLY or len(ahead) <= _EARLY_RATIO * number:
         return None
-    return EarlyStarts(len(ahead), number, int(np.median(ahead)))
+    return EarlyStarts(len(ahead), number, int(np.median(ahead)), int(np.quantile(ahead, 1 - _EARLY_RATIO)))
+
+
+def skew_matters(early: EarlyStarts | None, idle: IntervalSet) -> bool:
+    """Whether what clocks differ by is much beside the gaps of the device, whose causes rest on both.
+
+    Each gap is attributed wrongly for as long as the clocks differ, and no longer than it lasts.
+
+    Args:
+        early: From `early_starts`.
+        idle: When the device idles.
+    """
+    if early is None:
+        return False
+    wrong = np.minimum(idle.end_ns - idle.start_ns, early.most_ns).sum()
+    return bool(wrong > _WRONG_RATIO * idle.total_ns) or not idle
 
 
 class BlockingLaunches(msgspec.Struct, frozen=True):
@@ -246,13 +270,14 @@ class BlockingLaunches(msgspec.Struct, frozen=True):
         return self.outlasting / self.launches if self.launches else 0.0
 
 
-def blocking_launches(launched: pd.DataFrame) -> BlockingLaunches:
+def blocking_launches(launched: pd.DataFrame, skew_ns: int = 0) -> BlockingLaunches:
     """Counts launches that return only after their kernel ended.
 
     Args:
         launched: Rows of `launches` to look at.
+        skew_ns: By how much the device's clock is known to be behind the host's.
     """
     single = by_kernel_launch(launched) & ~launched["shared"].to_numpy()
-    single &= launched["start_ns"].to_numpy() >= launched["launch_start_ns"].to_numpy()
-    outlasting = single & (launched["launch_end_ns"].to_numpy() >= launched["end_ns"].to_numpy())
+    single &= launched["start_ns"].to_numpy() + skew_ns >= launched["launch_start_ns"].to_numpy()
+    outlasting = single & (launched["launch_end_ns"].to_numpy() >= launched["end_ns"].to_numpy() + skew_ns)
     return BlockingLaunches(int(single.sum()), int(outlasting.sum()))

@@ -22,6 +22,9 @@ _CUDA = 1
 class Allocations(msgspec.Struct, frozen=True):
     """Allocator calls of the used steps after the first one; all empty where there is but one.
 
+    Where warm-up takes enough of the steps to be worth a word (PG002), its calls are left out: what is left is what steps do again
+    and again.
+
     Args:
         calls: Rows of `trace.runtime`.
         spans: When any of them runs.
@@ -30,6 +33,8 @@ class Allocations(msgspec.Struct, frozen=True):
         steps_seen: Those with such a call.
         ratio: Share of those steps' time.
         empties_cache: Whether a stack shows `torch.cuda.empty_cache`.
+        started: Allocator calls of those steps that were left out as warm-up.
+        started_steps: Steps with such calls.
     """
 
     calls: pd.DataFrame
@@ -39,6 +44,8 @@ class Allocations(msgspec.Struct, frozen=True):
     steps_seen: int
     ratio: float
     empties_cache: bool
+    started: int = 0
+    started_steps: int = 0
 
 
 def allocations(facts: Facts) -> Allocations:
@@ -48,7 +55,10 @@ def allocations(facts: Facts) -> Allocations:
     start, end = later["start_ns"].to_numpy(), later["end_ns"].to_numpy()
     window = IntervalSet(start, end)
     calls = facts.trace.runtime
-    calls = chosen(calls, is_any(calls["kind"], "allocator") & window.contains(calls["start_ns"].to_numpy()))
+    inside = is_any(calls["kind"], "allocator") & window.contains(calls["start_ns"].to_numpy())
+    warming = inside & facts.warmup.calls if "PG002" in facts.doubted else np.zeros(len(calls), dtype=bool)
+    at = calls["start_ns"].to_numpy()[warming]
+    calls = chosen(calls, inside & ~warming)
     spans = IntervalSet(calls["start_ns"].to_numpy(), calls["end_ns"].to_numpy()) & window
     names = distinct_texts(facts.trace.python["name"])
     return Allocations(
@@ -59,6 +69,8 @@ def allocations(facts: Facts) -> Allocations:
         steps_seen=int((spans.overlap_with(start, end) > 0).sum()),
         ratio=spans.total_ns / window.total_ns if window else 0.0,
         empties_cache=any(name.endswith(": empty_cache") for name in names),
+        started=len(at),
+        started_steps=int(((np.sort(at).searchsorted(end) - np.sort(at).searchsorted(start)) > 0).sum()),
     )
 
 

@@ -33,14 +33,14 @@ _MIN_STEPS = 3
 # Calls that are known to take long, by what stands in a Python frame's or a range's name.
 _KNOWN = (
     (
-        "checkpoint",
+        "saving",
         re.compile(r"torch/serialization\.py\(\d+\): save|save_checkpoint|save_pretrained|checkpoint/state_dict_saver"),
     ),
     ("plotting", re.compile(r"matplotlib|plotly|seaborn|savefig")),
     ("image files", re.compile(r"PIL/|cv2|imageio")),
     ("logging", re.compile(r"wandb|tensorboard|mlflow|comet_ml|built-in function print|logging/__init__")),
     ("progress bar", re.compile(r"tqdm")),
-    ("validation", re.compile(r"\b(?:validat\w*|evaluat\w*|eval_\w+|val_\w+|test_epoch)\b", re.IGNORECASE)),
+    ("evaluation", re.compile(r"\b(?:validat\w*|evaluat\w*|eval_\w+|val_\w+|test_epoch)\b", re.IGNORECASE)),
 )
 
 

@@ -37,8 +37,8 @@ class RankSkew(msgspec.Struct, frozen=True):
         consistency_ratio: Share of the matched steps in which that rank waits least.
         skew_ns: Mean per step of (longest - shortest) time inside collectives.
         wait_ns: Mean per step of what the other ranks wait for the late one.
-        lost_in: Cause in which the late rank spends more than the median of the others, and how much a step; None where it
-            spends more in none.
+        job_ns: The same without what compute hides of it on the waiting ranks: what the job loses.
+        more_in: Causes in which the late rank spends more than the median of the others, and how much a step, the most first.
     """
 
     ranks: tuple[int, ...]
@@ -49,7 +49,13 @@ class RankSkew(msgspec.Struct, frozen=True):
     consistency_ratio: float
     skew_ns: float
     wait_ns: float
-    lost_in: tuple[str, float] | None
+    job_ns: float
+    more_in: tuple[tuple[str, float], ...]
+
+    @property
+    def lost_in(self) -> tuple[str, float] | None:
+        """What makes the late rank late: where it spends most more, waiting on its device left out, which is an effect."""
+        return next((part for part in self.more_in if part[0] != "device_wait"), None)
 
 
 def rank_of(facts: Facts, default: int) -> int:
@@ -82,6 +88,8 @@ def rank_skew(every: Sequence[Facts]) -> RankSkew | None:
     shortest = np.argmin(inside, axis=0)
     late = int(np.bincount(shortest, minlength=len(every)).argmax())
     others = np.delete(inside, late, axis=0)
+    waits = np.maximum(others - inside[late], 0).mean(axis=1)
+    alone = [facts.per_step(facts.waterfall.owned("communication").total_ns) for facts in every]
     return RankSkew(
         ranks=tuple(rank_of(facts, index) for index, facts in enumerate(every)),
         steps=tuple(matched),
@@ -90,8 +98,9 @@ def rank_skew(every: Sequence[Facts]) -> RankSkew | None:
         late=late,
         consistency_ratio=float((shortest == late).mean()),
         skew_ns=float((inside.max(axis=0) - inside.min(axis=0)).mean()),
-        wait_ns=float(np.maximum(others - inside[late], 0).mean()),
-        lost_in=_lost_in(every, late),
+        wait_ns=float(waits.mean()),
+        job_ns=float(np.minimum(waits, np.delete(alone, late)).mean()),
+        more_in=_more_in(every, late),
     )
 
 
@@ -131,17 +140,33 @@ def _step_ns(facts: Facts, steps: Sequence[int]) -> float:
     return float(used.loc[used["number"].isin(list(steps)), "dur_ns"].to_numpy().mean())
 
 
-def _lost_in(every: Sequence[Facts], late: int) -> tuple[str, float] | None:
-    """Where the late rank spends more a step than the median of the others, beside communication."""
+def _more_in(every: Sequence[Facts], late: int) -> tuple[tuple[str, float], ...]:
+    """Where the late rank spends more a step than the median of the others, beside communication: that is the effect."""
     parts = [{cause: facts.per_step(facts.waterfall.owned(cause).total_ns) for cause in CAUSES} for facts in every]
     more = {
         cause: parts[late][cause] - float(np.median([part[cause] for index, part in enumerate(parts) if index != late]))
         for cause in CAUSES
-        # Time inside collectives is the effect, not the cause.
-        if cause not in ("communication", "device_wait")
+        if cause != "communication"
     }
-    cause = max(more, key=lambda name: more[name])
-    return (cause, more[cause]) if more[cause] > 0 else None
+    return tuple((cause, ns) for cause, ns in sorted(more.items(), key=lambda item: -item[1]) if ns > 0)
+
+
+def lateness(facts: Facts, skew: RankSkew) -> tuple[IntervalSet, int]:
+    """What this rank, the late one, spends beyond the others, up to what the job loses by it.
+
+    Returns:
+        Time of its causes, and nanoseconds of device-busy time, both over all used steps.
+    """
+    claims, kernel_ns, left = EMPTY, 0.0, skew.job_ns * facts.used_steps
+    for cause, more in skew.more_in:
+        part = min(more * facts.used_steps, left)
+        left -= part
+        if cause == "compute" and facts.device is not None:
+            kernel_ns += part
+        else:
+            owned = facts.waterfall.owned(cause)
+            claims |= owned.scaled(part / max(owned.total_ns, 1))
+    return claims, int(kernel_ns)
 
 
 def waiting_for_others(facts: Facts, skew: RankSkew) -> IntervalSet:

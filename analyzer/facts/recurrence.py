@@ -9,10 +9,10 @@ import numpy as np
 
 from analyzer.facts.cells import Cell, cell_of
 from analyzer.facts.expert_loss import PRODUCTS
-from analyzer.facts.host_loss import HOST_CAUSES
+from analyzer.facts.host_loss import host_idle
 from analyzer.facts.kernel_names import MATRIX_FAMILIES
 from analyzer.facts.loops import Loop
-from analyzer.intervals import EMPTY, IntervalSet
+from analyzer.intervals import IntervalSet
 
 if TYPE_CHECKING:
     from analyzer.facts import Facts
@@ -50,9 +50,7 @@ def _recurrence(facts: Facts, loop: Loop) -> Recurrence:
     if facts.device is None:
         claims, work_ns = loop.spans & facts.waterfall.owned("python"), _op_time(facts, loop)
     else:
-        idle = EMPTY
-        for cause in HOST_CAUSES:
-            idle |= facts.waterfall.owned(cause)
+        idle = host_idle(facts)
         claims, work_ns = loop.spans & idle, _kernel_time(facts, loop)
     return Recurrence(loop, cell_of(loop.unit), claims, work_ns)
 

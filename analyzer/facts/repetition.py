@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 # Idle time that ends with one call for all of a step's kernels.
 _LAUNCHING = ("launch", "framework", "optimizer")
-# Python between two launches of a model takes microseconds; a longer stretch does something else, and replaying kernels leaves it.
+# Python between two launches of a model takes microseconds; a longer stretch does something else, which replaying kernels leaves
+# unless it is part of what was captured.
 _BETWEEN_LAUNCHES_NS = 500_000
 
 
@@ -35,6 +36,10 @@ class Repetition(msgspec.Struct, frozen=True):
         graphs: Graph launches in them.
         devices: Devices that the process drives.
         claims: Device-idle time that launching owns.
+        replayed: The same, and the time from a launch that has returned to the start of its work: a replayed graph starts all work
+            with one call.
+        removable: The same, and all Python between the first and the last launch of a step: of a step captured whole nothing
+            runs on the host again.
     """
 
     equal_ratio: float
@@ -46,6 +51,8 @@ class Repetition(msgspec.Struct, frozen=True):
     graphs: int
     devices: int
     claims: IntervalSet
+    replayed: IntervalSet
+    removable: IntervalSet
 
 
 def repetition(facts: Facts) -> Repetition:
@@ -66,6 +73,7 @@ def repetition(facts: Facts) -> Repetition:
     python = facts.waterfall.owned("python")
     between = python.end_ns - python.start_ns <= _BETWEEN_LAUNCHES_NS
     claims |= IntervalSet(python.start_ns[between], python.end_ns[between])
+    replayed = claims | facts.waterfall.owned("device_wait")
     return Repetition(
         equal_ratio=counts.get(most, 0) / len(sequences) if sequences and most else 0.0,
         kernels=len(most) // 4,
@@ -76,7 +84,18 @@ def repetition(facts: Facts) -> Repetition:
         graphs=kinds["graph_launch"],
         devices=len(facts.devices),
         claims=claims,
+        replayed=replayed,
+        removable=replayed | (python & _between_launches(facts, used)),
     )
+
+
+def _between_launches(facts: Facts, used: pd.DataFrame) -> IntervalSet:
+    """From the first to the last launch of each used step."""
+    at = np.sort(facts.launched["launch_start_ns"].to_numpy()[from_source(facts.launched, "kernels")])
+    low = np.searchsorted(at, used["host_start_ns"].to_numpy(), side="left")
+    high = np.searchsorted(at, used["host_end_ns"].to_numpy(), side="left")
+    some = high > low
+    return IntervalSet(at[low[some]], at[high[some] - 1])
 
 
 def _sequences(facts: Facts, used: pd.DataFrame) -> list[bytes]:

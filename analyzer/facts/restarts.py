@@ -120,9 +120,9 @@ def _seeds(following: Int64Array, name: npt.NDArray[np.str_]) -> tuple[Int64Arra
     seed = (name == _SEED) & (rows > last_foreign[following])
     # A sampler draws a seed as well, and then the order: workers that stay have nothing but that.
     others = np.flatnonzero(~drawn)
-    after = np.searchsorted(others, rows, side="right")
-    next_row = np.where(after < len(others), others[np.minimum(after, len(others) - 1)], 0)
-    orders = (after < len(others)) & np.isin(name[next_row], _ORDER) & (following[next_row] == following)
+    # Behind the last of them stands nothing: no name, and no call that could follow.
+    next_row = np.append(others, len(name))[np.searchsorted(others, rows, side="right")]
+    orders = np.isin(np.append(name, "")[next_row], _ORDER) & (np.append(following, -1)[next_row] == following)
     found = np.flatnonzero(seed & ~orders)
     _, first = np.unique(following[found], return_index=True)
     found = found[first]

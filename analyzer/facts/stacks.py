@@ -14,6 +14,7 @@ import pandas as pd
 
 from analyzer.facts.code_lines import CodeLine, nearest_frame, parse_frame, relative
 from analyzer.facts.labels import codes_of, distinct_texts, matching, texts
+from analyzer.facts.line_samples import training_lines
 from analyzer.facts.nesting import nest
 from analyzer.facts.open_spans import OpenSpans
 from analyzer.facts.second_pass import places
@@ -100,7 +101,21 @@ class Stacks:
     def line(self, name: str) -> CodeLine | None:
         """The place a frame's name stands for, its path relative to the project."""
         line = parse_frame(name)
-        return None if line is None else CodeLine(self._files.get(line.file, line.file), line.line, line.function)
+        if line is None:
+            return None
+        line = CodeLine(self._files.get(line.file, line.file), line.line, line.function)
+        return line if self._names_running_lines else self._sampled(line.beginning())
+
+    @cached_property
+    def _names_running_lines(self) -> bool:
+        """Whether frames come from a `Call stack`: those of `python_function` events name where the function begins."""
+        return bool(distinct_texts(self._trace.ops["stack"])) and not len(self.frames)
+
+    def _sampled(self, function: CodeLine) -> CodeLine:
+        """A function with the line of it that ran longest, where lines were sampled and one stands out."""
+        lines = training_lines(self._trace.meta)
+        busiest = None if function.begins is None else lines.busiest_line(function.file, function.begins)
+        return function if busiest is None else CodeLine(function.file, busiest, function.function, function.begins)
 
     def nearest(self, thread: int, at_ns: npt.ArrayLike) -> npt.NDArray[np.object_]:
         """For each moment the innermost of the user's frames on a thread; an empty string where none is open.
@@ -188,10 +203,15 @@ class Stacks:
         totals = pd.Series(weights[found]).groupby(names[found], sort=True).sum()
         return self.line(str(totals.idxmax()))
 
-    def inside(self, thread: int, time: IntervalSet) -> list[tuple[CodeLine, int]]:
+    def inside(self, thread: int, time: IntervalSet, *, whole: bool = False) -> list[tuple[CodeLine, int]]:
         """Which of the user's functions the thread is in during a time, each with its own nanoseconds, most first.
 
         A function's own time is that outside the user's functions it calls; what it spends in libraries counts as its own.
+
+        Args:
+            thread: Row in `trace.threads`.
+            time: Where to look.
+            whole: Leave out functions that began before or end after: they called what that time is spent in.
         """
         frame = self.frames
         if not len(frame):
@@ -201,6 +221,8 @@ class Stacks:
         nested = parent != np.arange(len(frame))
         own = overlap - np.bincount(parent[nested], weights=overlap[nested], minlength=len(frame)).astype(np.int64)
         mine = (frame["thread"] == thread).to_numpy()
+        if whole:
+            mine = mine & time.contains(frame["start_ns"].to_numpy()) & time.contains(frame["end_ns"].to_numpy() - 1)
         totals = pd.Series(own[mine]).groupby(frame["name"].to_numpy()[mine], sort=True).sum()
         totals = totals[totals > 0].sort_values(ascending=False, kind="stable")
         lines = ((self.line(str(name)), int(total)) for name, total in totals.items())

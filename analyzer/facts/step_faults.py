@@ -1,6 +1,8 @@
-"""Steps that the recording spoilt: kernels lost, graph replays recorded in part, the first collective of the profiler's start.
+"""Steps that the recording spoilt: what was lost of them, and what the profiler added.
 
-They are left out of all figures with their reason, as long as sound steps remain.
+Kernels lost, graph replays recorded in part, the first collective of the profiler's start, a first step without its beginning. So
+is one that holds a whole other loop, such as an evaluation: a mean over it is of nothing that happens. They are left out of all
+figures with their reason, as long as sound steps remain.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.grouping import chosen
-from analyzer.facts.labels import codes_of
+from analyzer.facts.labels import codes_of, is_any
 from analyzer.facts.launches import calls_of, launches_with_work
 from analyzer.facts.replays import graph_replays
 from analyzer.units import count, duration
@@ -31,6 +33,20 @@ _MIN_COLLECTIVES = 3
 LOST = "lost kernels"
 PARTIAL = "graph recorded in part"
 SPIN = "profiler start"
+ANOTHER_LOOP = "holds another loop"
+BEGUN_BEFORE = "recorded from its middle on, or does less"
+
+# A step that draws so many times as many batches as most do, and at least so many more, holds a loop of its own. Accumulated
+# gradients differ by a few at the end of an epoch, and batches in a second or two are no evaluation.
+_BATCHES_TIMES = 5
+# As long as a step of the whole run must be to hold work of another kind (`analyzer/facts/run_course.py`).
+_LONG_TIMES = 3
+# What more steps than these do is what the program's steps are.
+_SELDOM_RATIO = 0.25
+
+# A first step with less than this share of the work of every other one lacks its beginning: as much as a last one may miss of its
+# end in the TensorBoard plugin. Less than every other, not than the next: steps that take turns differ by as much.
+_FIRST_WORK_SHARE = 0.8
 
 
 def faults(trace: Trace, launched: pd.DataFrame, host_start: Int64Array, host_end: Int64Array) -> dict[int, str]:
@@ -44,10 +60,59 @@ def faults(trace: Trace, launched: pd.DataFrame, host_start: Int64Array, host_en
     """
     if len(host_start) < 2:
         return {}
-    found = _lost(trace, launched, host_start, host_end)
+    found = another_loop(trace, host_start, host_end)
+    found |= _lost(trace, launched, host_start, host_end)
     found |= _partial(trace, launched, host_start, host_end)
     found |= _spin(trace, launched, host_start, host_end)
     return found if len(found) < len(host_start) else {}
+
+
+def another_loop(trace: Trace, host_start: Int64Array, host_end: Int64Array) -> dict[int, str]:
+    """Steps that draw many times as many batches as the others, and take longer for it, by position.
+
+    Args:
+        trace: The trace.
+        host_start: Start of each step on the host, sorted, shape (n,).
+        host_end: End of each step on the host, shape (n,).
+    """
+    ranges = trace.annotations
+    at = ranges["start_ns"].to_numpy()[is_any(ranges["kind"], "loader")]
+    step = _step_of(at, host_start, host_end)
+    batches = np.bincount(step[step >= 0], minlength=len(host_start))
+    usual = float(np.median(batches))
+    durations = host_end - host_start
+    many = (batches >= _BATCHES_TIMES * usual) & (batches >= usual + _BATCHES_TIMES)
+    many &= durations >= _LONG_TIMES * np.median(durations)
+    if many.sum() > _SELDOM_RATIO * len(host_start):
+        return {}
+    return {
+        index: f"{ANOTHER_LOOP}: {batches[index]:,} batches, {usual:,.0f} in most steps"
+        for index in np.flatnonzero(many).tolist()
+    }
+
+
+def began_inside(trace: Trace, steps: pd.DataFrame, others: Int64Array) -> str | None:
+    """Why the first step is no whole one, where it has less work than any other; else None.
+
+    Args:
+        trace: The trace.
+        steps: The steps, with host_start_ns, host_end_ns and device_events.
+        others: Positions of the sound ones after the first, shape (others,), not empty.
+    """
+    at = trace.ops["start_ns"].to_numpy()
+    step = _step_of(at, steps["host_start_ns"].to_numpy(), steps["host_end_ns"].to_numpy())
+    ops = np.bincount(step[step >= 0], minlength=len(steps))
+    # Fewer of one kind alone are lost events, or another way to do the same.
+    kinds = [
+        (work, what)
+        for work, what in ((ops, "ops"), (steps["device_events"].to_numpy(), "device events"))
+        if work.any()
+    ]
+    least = [int(work[others].min()) for work, _ in kinds]
+    if not kinds or any(work[0] >= _FIRST_WORK_SHARE * few for (work, _), few in zip(kinds, least, strict=True)):
+        return None
+    has = " and ".join(f"{int(work[0]):,} {what}" for work, what in kinds)
+    return f"{BEGUN_BEFORE}: {has}, the others at least {' and '.join(f'{few:,}' for few in least)}"
 
 
 def _step_of(at: Int64Array, host_start: Int64Array, host_end: Int64Array) -> Int64Array:

@@ -8,6 +8,8 @@ import msgspec
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.step_faults import ANOTHER_LOOP
+
 if TYPE_CHECKING:
     from analyzer.facts import Facts
 
@@ -25,6 +27,7 @@ class Unsteady(msgspec.Struct, frozen=True):
         cause: The cause whose time differs most between slow and other steps; None without slow steps.
         excess_ns: By how much it does, over all slow steps.
         usual_ns: What the cause takes in a usual step, median.
+        others: Steps that hold another loop, which are in no other figure: number, dur_ns, reason.
     """
 
     steps: pd.DataFrame
@@ -33,6 +36,7 @@ class Unsteady(msgspec.Struct, frozen=True):
     cause: str | None
     excess_ns: int
     usual_ns: int = 0
+    others: pd.DataFrame = msgspec.field(default_factory=pd.DataFrame)
 
     @property
     def updates_seldom(self) -> bool:
@@ -48,15 +52,18 @@ class Unsteady(msgspec.Struct, frozen=True):
 def unsteady(facts: Facts) -> Unsteady:
     """Compares the used steps with their median."""
     used = facts.steps.used
-    first = facts.steps.frame["number"].iloc[0] if len(facts.steps.frame) else None
+    frame = facts.steps.frame
+    first = frame["number"].iloc[0] if len(frame) else None
+    others = frame[frame["reason"].str.startswith(ANOTHER_LOOP, na=False).to_numpy(dtype=bool) & ~frame["used"]]
     steps = used[(used["number"] != first).to_numpy()]
     median = float(steps["dur_ns"].median()) if len(steps) else 0.0
     is_slow = (steps["dur_ns"] >= SLOW_RATIO * median).to_numpy(dtype=bool)
     if not is_slow.any() or is_slow.all():
-        return Unsteady(steps, median, (), None, 0)
+        return Unsteady(steps, median, (), None, 0, others=others)
     causes = facts.step_causes.loc[steps["number"].to_numpy()]
     usual = causes[~is_slow].median()
     excess = (causes[is_slow] - usual).clip(lower=0).sum()
     cause = str(excess.idxmax())
     slow = steps["number"].to_numpy()[is_slow]
-    return Unsteady(steps, median, tuple(np.asarray(slow).tolist()), cause, int(excess.max()), int(usual[cause]))
+    numbers = tuple(np.asarray(slow).tolist())
+    return Unsteady(steps, median, numbers, cause, int(excess.max()), int(usual[cause]), others)

@@ -18,7 +18,7 @@ from analyzer.cause_names import Cause
 from analyzer.explain import Explained
 from analyzer.facts import Facts
 from analyzer.intervals import EMPTY, IntervalSet
-from analyzer.report import safe
+from analyzer.report import safe, savings
 from analyzer.report.text import causes
 from analyzer.units import duration, share
 
@@ -132,12 +132,17 @@ def _facts(finding: FindingDocument) -> dict[str, str]:
     saving = finding.saving
     args = {
         "finding": finding.id,
-        "saves at most": f"{duration(saving.ns_per_step_max)} a step, {share(saving.ratio_max)}",
+        "saves": f"{savings.word(saving.kind)} {duration(saving.stated_ns)} {savings.each(finding)}, {share(saving.stated_ratio)}"
+        + savings.beside(saving),
         "confidence": finding.confidence,
         "why": safe.clean(finding.why[: safe.PROSE_LIMIT]),
     }
-    if finding.location is not None and finding.location.line is not None:
-        args["where"] = f"{safe.name(finding.location.file)}:{finding.location.line}"
+    if finding.location is not None:
+        function = (
+            safe.name(finding.location.function) + finding.location.begins_text if finding.location.function else ""
+        )
+        place = safe.name(finding.location.file) + finding.location.line_text
+        args["where"] = place if finding.location.line is not None or not function else f"{function}, {place}"
     if finding.saving.overlaps_with:
         args["shares time with"] = ", ".join(finding.saving.overlaps_with)
     return args

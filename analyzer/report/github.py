@@ -7,7 +7,7 @@ report itself goes to the page of the job (`GITHUB_STEP_SUMMARY`), which the com
 from __future__ import annotations
 
 from analyzer.analysis import Analysis, FindingDocument
-from analyzer.report import safe, since, wording
+from analyzer.report import safe, savings, since, wording
 from analyzer.units import count, share
 
 _MOST = 10
@@ -41,16 +41,17 @@ def _finding(one: FindingDocument) -> str:
     place = one.location
     if place is not None and not place.file.startswith(("…", "/", "~", "<")):
         properties["file"] = safe.name(place.file, 300)
-        if place.line is not None:
-            properties["line"] = str(place.line)
+        if place.jump_line is not None:
+            properties["line"] = str(place.jump_line)
     properties["title"] = f"advisor {safe.name(one.rule, 12)}: {safe.name(one.title, 80)}"
+    lowered = f"; {one.severity}, {wording.lowered(one)}" if one.lowered_from is not None else ""
     gain = (
-        f"{wording.worth(one)} ({share(one.saving.ratio_max)})"
-        if one.saving.ns_per_step_max > 0
-        else wording.worth(one)
+        f"{savings.worth(one)} ({share(one.saving.stated_ratio)}){savings.beside(one.saving)}"
+        if one.saving.stated_ns > 0
+        else savings.worth(one)
     )
     return command(
-        _LEVELS[one.severity], properties, f"{one.why[:1_200]} Fixing it {gain}; {one.confidence} confidence."
+        _LEVELS[one.severity], properties, f"{one.why[:1_200]} Fixing it {gain}; {one.confidence} confidence{lowered}."
     )
 
 

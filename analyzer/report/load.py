@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ import msgspec
 from analyzer.analysis import SCHEMA_VERSION, Analysis
 from traces.errors import UnreadableTraceError
 from traces.progress import Progress
+from traces.reader.standard_input import standard_input
 
 # As for the reader of traces, whose modules need not be imported to open a report.
 STDIN = Path("-")
@@ -78,7 +78,8 @@ def is_report(path: Path) -> bool:
     try:
         if path == STDIN:
             # Looked at only: a trace's reader still finds all of it.
-            head = sys.stdin.buffer.peek(_HEAD_BYTES) if isinstance(sys.stdin.buffer, BufferedReader) else b""
+            stream = standard_input()
+            head = stream.peek(_HEAD_BYTES) if isinstance(stream, BufferedReader) else b""
         elif not path.is_file():  # what another pipe gave would be gone
             return False
         else:
@@ -99,7 +100,7 @@ def load(path: Path) -> Analysis | None:
         # The reader of traces says what is wrong with the path.
         return None
     if path == STDIN:
-        text = sys.stdin.buffer.read(_LIMIT_BYTES)
+        text = standard_input().read(_LIMIT_BYTES)
         path = Path("standard input")
     else:
         with path.open("rb") as file:

@@ -20,8 +20,8 @@ _HEAD = """# Rules
 
 <!-- Written by `python -m analyzer.report.rule_pages` from the docstrings of the rules; change those. -->
 
-What `advisor` looks for: {rules} in {families}. Each rule measures time that is lost, states an upper bound of what its
-fix saves, and says so when it cannot tell. `advisor rules` lists them, `advisor rule CODE` shows a page of this file in the
+What `advisor` looks for: {rules} in {families}. Each rule measures time that is lost, states an upper bound or an estimate of what
+its fix saves, and says so when it cannot tell. `advisor rules` lists them, `advisor rule CODE` shows a page of this file in the
 terminal. Thresholds are the defaults; `[tool.advisor.rules.CODE]` in pyproject.toml changes them.
 """
 

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from analyzer.analysis import Analysis, FindingDocument, SeverityName
-from analyzer.report import safe, wording
+from analyzer.report import safe, savings, wording
 from analyzer.report.markdown.escape import block, prose
 from analyzer.units import share
 
@@ -52,7 +52,7 @@ def unplaced(analysis: Analysis) -> int:
 def _uri(finding: FindingDocument) -> str | None:
     """The file relative to the project's root; None without one, and for files of packages and of elsewhere."""
     place = finding.location
-    if place is None or place.line is None or place.line < 1:
+    if place is None or place.jump_line is None or place.jump_line < 1:
         return None
     parts = re.split(r"[\\/]", place.file)
     outside = (
@@ -92,11 +92,11 @@ def _camel(name: str) -> str:
 
 def _result(finding: FindingDocument, index: int) -> dict[str, Any]:
     assert finding.location is not None
-    gain = f"{wording.worth(finding)} ({share(finding.saving.ratio_max)}), {finding.confidence} confidence"
+    gain = f"{savings.worth(finding)} ({share(finding.saving.stated_ratio)}), {finding.confidence} confidence"
     message = f"{safe.name(finding.title)}: {gain}. {safe.clean(finding.why[: safe.PROSE_LIMIT])}"
     place = {
         "artifactLocation": {"uri": _uri(finding), "uriBaseId": "SRCROOT"},
-        "region": {"startLine": finding.location.line},
+        "region": {"startLine": finding.location.jump_line},
     }
     location: dict[str, Any] = {"physicalLocation": place}
     if finding.location.function:
@@ -111,8 +111,11 @@ def _result(finding: FindingDocument, index: int) -> dict[str, Any]:
         "locations": [location],
         "partialFingerprints": {"advisorFinding/v1": safe.name(finding.id, 60)},
         "properties": {
+            "savingKind": finding.saving.kind,
             "savingNsPerStepMax": finding.saving.ns_per_step_max,
             "savingRatioMax": finding.saving.ratio_max,
+            "savingNsPerStepExpected": finding.saving.expected_ns,
             "confidence": finding.confidence,
+            **({"lowered": safe.name(wording.lowered(finding), 160)} if finding.lowered_from is not None else {}),
         },
     }

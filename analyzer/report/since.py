@@ -25,7 +25,7 @@ _ELSEWHERE: dict[RuleState, str] = {"fixed": "not found here", "new": "not found
 
 @dataclass(frozen=True)
 class Row:
-    """One finding: what became of it, and its bound a step before and now."""
+    """One finding: what became of it, and what it saves a step before and now."""
 
     state: RuleState
     words: str
@@ -94,7 +94,7 @@ def _words(since: Since, state: RuleState) -> str:
 
 
 def _detail(rule: RuleChange, since: Since) -> str:
-    before, now = _most(rule.predicted_ns), _most(rule.left_ns)
+    before, now = _most(rule, rule.predicted_ns), _most(rule, rule.left_ns)
     if rule.state == "new":
         return f"saves {now} a step" if rule.left_ns else ""
     if rule.state == "still":
@@ -104,5 +104,5 @@ def _detail(rule: RuleChange, since: Since) -> str:
     return f"{promised}; {came_true}" if came_true else promised
 
 
-def _most(ns: int) -> str:
-    return f"at most {duration(ns)}" if ns else "no saving of its own"
+def _most(rule: RuleChange, ns: int) -> str:
+    return rows.promised(rule.kind, ns) or "no saving of its own"

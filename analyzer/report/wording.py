@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis, FindingDocument, Repair
+from analyzer.report import savings
 from analyzer.units import count, duration, share, size
 
 SEVERITY_WORDS = {"high": "High", "medium": "Medium", "low": "Low", "info": "Info"}
@@ -48,7 +49,7 @@ def title(analysis: Analysis) -> str:
         return f"{what}: this trace cannot be the base of advice"
     summary = analysis.summary
     head = f"{what}: {duration(summary.step_ns.mean)} {each(analysis)}"
-    return f"{head}, {duration(summary.reachable_step_ns)} looks reachable" if promises(analysis) else head
+    return f"{head}, {duration(summary.likely_step_ns)} looks reachable" if promises(analysis) else head
 
 
 def verdict(analysis: Analysis) -> str:
@@ -57,18 +58,28 @@ def verdict(analysis: Analysis) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
+def together(analysis: Analysis, *, opening: bool = False) -> str:
+    """`together the findings save at most 84 ms (20 %)`, with what is likely where that is less; `opening` a sentence."""
+    summary, many = analysis.summary, len(analysis.cards) > 1
+    mean, saved = summary.step_ns.mean, summary.step_ns.mean - summary.reachable_step_ns
+    cards = f"{len(analysis.cards)} " if opening else ""
+    who = f"together the {cards}findings save" if many else "the finding saves"
+    text = f"{who} {savings.word(summary.reachable_kind)} {duration(saved)} ({share(saved / mean)})"
+    likely = mean - summary.likely_step_ns
+    if duration(likely) != duration(saved):
+        text += f", likely {duration(likely)} ({share(likely / mean)})"
+    return text[:1].upper() + text[1:] if opening else text
+
+
 def outlook(analysis: Analysis) -> Iterator[str]:
     """What the findings save together, what the profiler costs, how far to believe it: a sentence each."""
     summary = analysis.summary
     mean, reachable = summary.step_ns.mean, summary.reachable_step_ns
     if promises(analysis):
-        cards = len(analysis.cards)
-        who = f"Together the {cards} findings save" if cards > 1 else "The finding saves"
-        saved = f"{duration(mean - reachable)} ({share((mean - reachable) / mean)})"
         times = f"{mean / reachable:.1f} times as fast"
         to = f"from {duration(mean)} to {duration(reachable)} {each(analysis)}"
-        yield f"{who} at most {saved}: {to}, {times}, the rest staying as it is."
-        if cards > 1:
+        yield f"{together(analysis, opening=True)}: {to}, {times}, the rest staying as it is."
+        if len(analysis.cards) > 1:
             yield "They share time, so their savings do not add up."
     elif not analysis.cards:
         yield "No finding is worth 2 % of the step or more."
@@ -76,16 +87,27 @@ def outlook(analysis: Analysis) -> Iterator[str]:
     if unprofiled is not None and unprofiled > 0:
         # A median was measured without it: the mean of uneven steps says nothing of the profiler.
         usual = summary.step_ns.median
-        cost = f"; with it {share(usual / unprofiled - 1)} longer" if usual > unprofiled else ""
+        cost = (
+            f"; the median with it, {duration(usual)}, is {share(usual / unprofiled - 1)} longer"
+            if usual > unprofiled
+            else ""
+        )
         yield f"Without the profiler a step took {duration(unprofiled)}{cost}."
     if analysis.trust.verdict == "caution":
-        yield f"{count(len(analysis.trust.reasons), 'reason')} to doubt these figures: see the notes on trust."
+        yield f"{count(doubts(analysis), 'reason')} to doubt these figures: see the notes on trust."
 
 
-def worth(finding: FindingDocument) -> str:
-    """`saves at most 142 ms a step`, or that it saves nothing by itself."""
-    ns = finding.saving.ns_per_step_max
-    return f"saves at most {duration(ns)} a step" if ns > 0 else "no saving of its own"
+def lowered(finding: FindingDocument, *, briefly: bool = False) -> str:
+    """`lowered from high: trust is caution, as ...`, or `lowered: trust is caution`; empty where it is not."""
+    if finding.lowered_from is None:
+        return ""
+    because = finding.lowered_because or "see when it may be wrong"
+    return f"lowered: {because.partition(',')[0]}" if briefly else f"lowered from {finding.lowered_from}: {because}"
+
+
+def doubts(analysis: Analysis) -> int:
+    """How many reasons make a finding doubtful, or what binds the run."""
+    return sum(reason.doubts for reason in analysis.trust.reasons)
 
 
 def steps(analysis: Analysis) -> str:

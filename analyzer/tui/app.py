@@ -10,6 +10,7 @@ from textual import work
 from textual.binding import Binding, BindingType
 from textual.worker import Worker, WorkerState
 
+from analyzer.tui.asked import Asked
 from analyzer.tui.deeper import Deeper
 from analyzer.tui.job import Job, bug, job_for
 from analyzer.tui.messages import Failed, Progressed
@@ -20,6 +21,7 @@ from analyzer.tui.switching import SwitchingApp
 from analyzer.tui.taking import Taking
 from analyzer.tui.terminal import Look, current_look
 from analyzer.tui.tidying import collecting_when_quiet
+from traces.ending import BY_SIGNAL
 
 if TYPE_CHECKING:
     from analyzer.options import Options
@@ -70,9 +72,11 @@ class AdvisorApp(Showing, SwitchingApp[int]):
         self._exit_code = 0
         self.failure: AdvisorError | None = None
         self._deeper = Deeper()
+        self.asked = Asked()
 
     def on_mount(self) -> None:
         """Start reading."""
+        self.asked.leave_by(self.action_leave)
         self.set_class(not self._glyphs.unicode, "-ascii")
         self.push_screen(LoadingScreen(self._trace_name, self._glyphs))
         self._read()
@@ -138,8 +142,10 @@ def run(
     name = f"{first.name} and {len(others)} more" if others else first.name
     job = job_for(paths, options, baseline, ahead)
     app = AdvisorApp(name, job, current_look(), None if others else first, config)
-    with collecting_when_quiet():
+    with collecting_when_quiet(), app.asked.heard():
         code = app.run()
+    if app.asked.number is not None:
+        return BY_SIGNAL + app.asked.number
     if app.failure is not None:
         raise app.failure
     return (app.return_code or 0) if code is None else code

@@ -7,8 +7,10 @@ import tempfile
 from pathlib import Path
 
 from analyzer.analysis import FindingDocument
+from analyzer.report import savings
 from analyzer.tui import wording
 from analyzer.tui.plain import clean, line
+from analyzer.units import duration
 
 
 def folder() -> Path:
@@ -36,10 +38,15 @@ def fix_text(finding: FindingDocument) -> str:
 def finding_markdown(finding: FindingDocument) -> str:
     """One finding as Markdown. Names from the trace stay inside code spans."""
     where = wording.place(finding)
-    facts = [f"{finding.severity} impact", f"{finding.confidence} confidence"]
-    facts.append(f"{finding.steps.seen}/{finding.steps.of} steps")
+    lowered = wording.lowered(finding)
+    facts = [f"{finding.severity} impact" + (f", {lowered}" if lowered else ""), f"{finding.confidence} confidence"]
+    facts.append(f"{finding.steps.seen}/{finding.steps.of} {finding.steps.noun}s")
     lines = [f"### {finding.rule} {_escape(finding.title)}", ""]
-    lines += [f"Saves up to **{wording.saving(finding)}** a step, {', '.join(facts)}", ""]
+    saves = (
+        f"Saves {savings.limit(finding.saving.kind)} **{duration(finding.saving.stated_ns)}** {savings.each(finding)}"
+    )
+    saves += savings.beside(finding.saving)
+    lines += [f"{saves if finding.saving.stated_ns else 'Saves nothing by itself'}, {', '.join(facts)}", ""]
     lines[2] += f", {_span(where)}." if where else "."
     lines += [clean(finding.why), ""]
     lines += [f"- {clean(caveat)}" for caveat in finding.caveats] + ([""] if finding.caveats else [])
@@ -50,7 +57,7 @@ def finding_markdown(finding: FindingDocument) -> str:
             fence = _fence(fix.code)
             lines += [f"{fence}{fix.language}", clean(fix.code).rstrip("\n"), fence, ""]
         lines += [clean(fix.note), ""] if fix.note else []
-    lines += [f"Check: {clean(finding.verify)}", "", f"Upper bound: {clean(finding.saving.basis)}"]
+    lines += [f"Check: {clean(finding.verify)}", "", clean(savings.basis(finding.saving))]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -13,7 +13,7 @@ _FIELDS: dict[str, Callable[[FindingDocument], str]] = {
 }
 _ORDERS: dict[str, Callable[[FindingDocument], tuple[object, ...]]] = {
     "rank": lambda finding: (finding.rank,),
-    "saving": lambda finding: (-finding.saving.ns_per_step_max, finding.rank),
+    "saving": lambda finding: (-finding.saving.expected_ns, finding.rank),
     "rule": lambda finding: (finding.rule, finding.rank),
 }
 ORDERS = tuple(_ORDERS)

@@ -60,7 +60,7 @@ class Opened:
         for row, one in zip(self.ranks, self.explained, strict=True):
             for finding in one.analysis.findings:
                 of_rule = costs.setdefault(finding.rule, {})
-                of_rule[row.rank] = max(of_rule.get(row.rank, 0), finding.saving.ns_per_step_max)
+                of_rule[row.rank] = max(of_rule.get(row.rank, 0), finding.saving.expected_ns)
         shown = self.ranks[index].rank
         return {
             finding.id: _words(costs[finding.rule], shown, len(self.ranks))
@@ -72,7 +72,7 @@ def _words(costs: Mapping[int, int], shown: int, total: int) -> str:
     """`worst on rank 3, 5 of 8 ranks`.
 
     Args:
-        costs: What the rule's findings save at most, by rank.
+        costs: What the rule's findings are expected to save, by rank.
         shown: The rank on the screen.
         total: The number of ranks.
     """

@@ -48,7 +48,7 @@ def editor_command(location: LocationDocument, environ: Mapping[str, str] = os.e
     # An argument may begin with a dash; a path that begins with ./ never does.
     file = str(path if path.is_absolute() else Path(".") / path)
     file = file if file.startswith("/") else f"./{file}"
-    name, line = Path(words[0]).name, location.line
+    name, line = Path(words[0]).name, location.jump_line
     if line is None:
         return [*words, file]
     if name in _PLUS:

@@ -14,10 +14,12 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from analyzer import units
+from analyzer.tui.asked import Asked
 from analyzer.tui.drawn import DrawnApp
 from analyzer.tui.plain import line
 from analyzer.tui.terminal import Look, current_look
 from analyzer.tui.widgets.key_bar import KeyBar
+from traces.ending import Ended
 
 MOST = 500
 
@@ -45,6 +47,7 @@ class PickApp(DrawnApp[Path]):
         super().__init__(look)
         self._paths = tuple(paths[:MOST])
         self._more = len(paths) - len(self._paths)
+        self.asked = Asked()
 
     def compose(self) -> ComposeResult:
         """The list and its keys."""
@@ -62,6 +65,7 @@ class PickApp(DrawnApp[Path]):
     def on_mount(self) -> None:
         """The newest is chosen."""
         self.query_one(OptionList).highlighted = 0
+        self.asked.leave_by(self.exit)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Enter or a click."""
@@ -105,5 +109,14 @@ def age(seconds: float) -> str:
 
 
 def pick(paths: Sequence[Path]) -> Path | None:
-    """Ask which trace to open; None where the reader wants none."""
-    return PickApp(paths, current_look()).run()
+    """Ask which trace to open; None where the reader wants none.
+
+    Raises:
+        Ended: A signal asked to end meanwhile.
+    """
+    app = PickApp(paths, current_look())
+    with app.asked.heard():
+        chosen = app.run()
+    if app.asked.number is not None:
+        raise Ended(app.asked.number)
+    return chosen

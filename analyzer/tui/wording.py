@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from analyzer import units
 from analyzer.analysis import Analysis, CheckDocument, FindingDocument, RankRow, StepRow, UnitName
+from analyzer.report import wording as of_reports
 from analyzer.report.wording import mended, set_aside
 from analyzer.tui.plain import line
 
@@ -54,15 +55,20 @@ def value(number: str | float | int | None, unit: UnitName) -> str:
 
 
 def saving(finding: FindingDocument) -> str:
-    """`148 ms`, or `note` where the finding saves nothing by itself."""
-    ns = finding.saving.ns_per_step_max
+    """What is expected, by which findings are sorted and graded: `148 ms`; `note` where nothing is to be had by it alone."""
+    ns = finding.saving.expected_ns
     return units.duration(ns) if ns else "note"
 
 
+def lowered(finding: FindingDocument, *, briefly: bool = False) -> str:
+    """Why the severity is lower than the saving alone would make it; empty where it is not."""
+    return line(of_reports.lowered(finding, briefly=briefly), 160)
+
+
 def headline(analysis: Analysis) -> tuple[str, str]:
-    """The mean step and what is reachable."""
+    """The mean step and what is likely to be left of it."""
     summary = analysis.summary
-    return units.duration(summary.step_ns.mean), units.duration(summary.reachable_step_ns)
+    return units.duration(summary.step_ns.mean), units.duration(summary.likely_step_ns)
 
 
 def unprofiled(analysis: Analysis) -> str | None:
@@ -99,7 +105,9 @@ def banners(analysis: Analysis) -> list[str]:
     if steps.used <= 2 and steps.source != "whole-trace":
         lines.append(f"{units.count(steps.used, 'step')} only: may be warm-up. Record at least 3 (--active 6).")
     if analysis.trust.verdict == "caution":
-        lines += [f"{reason.code or ''} {line(reason.message)}".strip() for reason in analysis.trust.reasons]
+        lines += [
+            f"{reason.code or ''} {line(reason.message)}".strip() for reason in analysis.trust.reasons if reason.doubts
+        ]
     lines += [f"Repaired {line(mended(repair))}" for repair in analysis.repairs]
     lines += [line(total) for total in set_aside(analysis)]
     lines += [f"Note: {line(note)}" for note in analysis.trace.notes]
@@ -127,11 +135,13 @@ def missing_options(checks: Iterable[CheckDocument]) -> list[str]:
 
 
 def place(finding: FindingDocument) -> str | None:
-    """`train.py:88`."""
+    """`train.py:88`; `step in train.py, from line 80` where the line that ran is unknown."""
     where = finding.location
     if where is None:
         return None
-    return line(where.file, 200) + (f":{where.line}" if where.line is not None else "")
+    if where.line is None and where.function:
+        return f"{line(where.function, 80)} in {line(where.file, 200)}{where.begins_text}"
+    return line(where.file, 200) + where.line_text
 
 
 def bound(row: RankRow) -> str:

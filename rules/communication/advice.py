@@ -10,7 +10,7 @@ from analyzer.facts import Facts
 from analyzer.facts.ranks import waiting_for_others
 from analyzer.finding import Advice
 from analyzer.units import duration, share
-from rules.changes import memory_limits_the_batch
+from rules.changes import memory_limits_the_batch, older_than
 
 # Kernels that make tensors narrower before they are sent (FBGEMM's codecs).
 _QUANTISES = re.compile(r"(?i).*(?:fp8|8bit)\w*quantize|.*float(?:tofp8|_to_(?:fp8|bfloat16|half))")
@@ -72,7 +72,7 @@ _FEWER_PARTS = Advice(
 )
 _ASYNC_PRODUCTS = Advice(
     "python",
-    "torch._inductor.config._micro_pipeline_tp = True   # torch 2.6 and newer, with symmetric memory\n"
+    "torch._inductor.config._micro_pipeline_tp = True   # with symmetric memory\n"
     "torch.distributed._symmetric_memory.enable_symm_mem_for_group(mesh.get_group().group_name)\n"
     "model = torch.compile(model)",
     "With sequence parallelism (`SequenceParallel` in the plan of `parallelize_module`) the compiler splits each product: "
@@ -82,6 +82,12 @@ _ASYNC_PRODUCTS = Advice(
 _SHARDED_IN_16_BITS = Advice(
     "python",
     "policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.bfloat16)\nfully_shard(block, mp_policy=policy)",
+    "Parameters are gathered and gradients scattered in 16 bits: half the bytes.",
+)
+_FSDP1_IN_16_BITS = Advice(
+    "python",
+    "policy = MixedPrecision(param_dtype=torch.bfloat16, reduce_dtype=torch.bfloat16)   # torch.distributed.fsdp\n"
+    "model = FullyShardedDataParallel(model, mixed_precision=policy)",
     "Parameters are gathered and gradients scattered in 16 bits: half the bytes.",
 )
 _WITHIN_MACHINES = Advice(
@@ -133,7 +139,9 @@ def move_less(facts: Facts) -> tuple[Advice, ...]:
     if facts.collectives.sharded:
         if facts.collectives.narrow:
             return (_WITHIN_MACHINES,) if facts.collectives.fsdp else ()
-        return (_SHARDED_IN_16_BITS if facts.collectives.fsdp else _ZERO_IN_16_BITS,)
+        if not facts.collectives.fsdp:
+            return (_ZERO_IN_16_BITS,)
+        return (_FSDP1_IN_16_BITS if older_than(facts, (2, 6)) else _SHARDED_IN_16_BITS,)
     if facts.collectives.data_parallel:
         full = memory_limits_the_batch(facts)
         rarer = Advice(

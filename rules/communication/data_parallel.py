@@ -55,6 +55,7 @@ from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, clear,
 from analyzer.intervals import IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
+from rules.commands import run
 from rules.evidence import steps_touched
 from traces.trace import Capability
 
@@ -85,6 +86,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     busy = [(item.device, facts.ratio((item.busy & facts.window()).total_ns)) for item in facts.devices]
     lowest, highest = min(ratio for _, ratio in busy), max(ratio for _, ratio in busy)
+    launch = run(facts, program=f"torchrun --nproc_per_node={devices}")
     yield Finding(
         why=f"One process drives {devices} devices through `DataParallel`; "
         f"they are busy {share(lowest)} to {share(highest)} of the step.",
@@ -95,7 +97,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
                 '-model = torch.nn.DataParallel(model)\n+torch.distributed.init_process_group("nccl")\n'
                 '+rank = int(os.environ["LOCAL_RANK"])\n+torch.cuda.set_device(rank)\n'
                 "+model = torch.nn.parallel.DistributedDataParallel(model.to(rank), device_ids=[rank])",
-                f"Start with `torchrun --nproc_per_node={devices} train.py`; DistributedSampler gives each process its part.",
+                f"Start with `{launch}`; DistributedSampler gives each process its part.",
             ),
         ),
         verify="Record every rank of the DistributedDataParallel run: each device should be busier, and the step shorter.",

@@ -96,10 +96,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if ratio < limits["min_ratio"]:
         yield clear(f"exposed communication is {share(ratio)} of the step, below {share(limits['min_ratio'])}")
         return
-    exposed, step = duration(facts.per_step(found.exposed.total_ns)), duration(facts.per_step(facts.window_ns))
+    exposed, _step = duration(facts.per_step(found.exposed.total_ns)), duration(facts.per_step(facts.window_ns))
     who = "the GPU" if facts.device else "training"
     yield Finding(
-        why=f"For {exposed} of each {step} step ({share(ratio)}) {who} is only inside collectives: compute hides "
+        why=f"For {exposed} of {facts.each} ({share(ratio)}) {who} is only inside collectives: compute hides "
         f"{share(found.hidden_ratio)} of their time. {waiting_or_transferring(facts)}",
         saving=Saving(
             claims=found.exposed,

@@ -32,7 +32,8 @@ sampler = LengthGroupedSampler(dataset, shuffle=True)  # equal work on every ran
 3. If the rank is late in compute with the same work, its device is slower: clocks, temperature, other jobs.
 
 ## Expected gain
-At most what this rank waits for the late one. On the late rank itself: nothing, it has to get faster first.
+On the late rank, at most what the job loses by it: what the other ranks wait for it, in the mean, with no compute beside. It is
+claimed in the causes in which the late rank spends more than they do. On any other rank, at most what that one waits for it.
 
 ## When it is wrong
 Ranks that do different work on purpose (pipeline stages). A few steps may hit one rank by chance; the same rank in at least 60 % of
@@ -51,7 +52,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.ranks import waiting_for_others
+from analyzer.facts.ranks import RankSkew, lateness, waiting_for_others
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
@@ -114,10 +115,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     yield Finding(
         why=f"Rank {late} arrives last in {share(skew.consistency_ratio)} of {len(skew.steps)} matched steps; the others wait "
         f"{duration(skew.wait_ns)} a step for it ({share(skew.wait_ns / skew.step_ns)}).{where} {mine}",
-        saving=Saving(
-            claims=waiting_for_others(facts, skew),
-            basis="what this rank waits inside collectives beyond the late rank; it shrinks only when that rank gets faster",
-        ),
+        saving=_saving(facts, skew),
         fix=_fix(late, skew.lost_in[0] if skew.lost_in else None),
         verify="Record all ranks again: the times inside collectives should be alike, and CO003 clear.",
         steps_seen=min(len(skew.steps), facts.used_steps),
@@ -133,6 +131,21 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             ),
         ),
         caveats=("Ranks whose traces are not here may be later still.",),
+    )
+
+
+def _saving(facts: Facts, skew: RankSkew) -> Saving:
+    """What the job loses by the late rank: on itself as what it spends more, on the others as what they wait."""
+    if skew.late == 0:
+        claims, kernel_ns = lateness(facts, skew)
+        return Saving(
+            claims,
+            kernel_ns,
+            "what the other ranks wait for this one with no compute beside, where it spends more than they do",
+        )
+    return Saving(
+        claims=waiting_for_others(facts, skew),
+        basis="what this rank waits inside collectives beyond the late rank; it shrinks only when that rank gets faster",
     )
 
 

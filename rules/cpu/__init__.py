@@ -1,9 +1,10 @@
-"""CP: training on the CPU."""
+"""CP: training on the CPU, and the environment that a program is started in."""
 
 from analyzer.rule import Rule
-from rules.cpu import no_cpu_fast_path, wrong_thread_count
+from rules.cpu import no_cpu_fast_path, slow_environment, wrong_thread_count
 
 RULES: tuple[Rule, ...] = (
     wrong_thread_count.RULE,
     no_cpu_fast_path.RULE,
+    slow_environment.RULE,
 )

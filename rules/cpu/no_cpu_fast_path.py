@@ -110,8 +110,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _reordering(facts: Facts, work: CpuWork, ratio: float) -> Finding:
     return Finding(
-        why=f"Changing between plain and oneDNN layouts takes {duration(facts.per_step(work.reorder.total_ns))} of each "
-        f"{duration(facts.per_step(facts.window_ns))} step ({share(ratio)}).",
+        why=f"Changing between plain and oneDNN layouts takes {duration(facts.per_step(work.reorder.total_ns))} of {facts.each} "
+        f"({share(ratio)}).",
         saving=Saving(work.reorder, basis="time in reorders; one layout throughout needs none"),
         fix=(_LAYOUT, _COMPILE),
         verify="Record again: the reorder ops should be gone.",
@@ -123,8 +123,8 @@ def _reordering(facts: Facts, work: CpuWork, ratio: float) -> Finding:
 def _single(facts: Facts, work: CpuWork, unit: str) -> Finding:
     ratio = facts.ratio(work.single.total_ns)
     return Finding(
-        why=f"Matrix work on 32-bit floats takes {duration(facts.per_step(work.single.total_ns))} of each "
-        f"{duration(facts.per_step(facts.window_ns))} step ({share(ratio)}); the processor has {unit.upper().replace('_', '-')}.",
+        why=f"Matrix work on 32-bit floats takes {duration(facts.per_step(work.single.total_ns))} of {facts.each} "
+        f"({share(ratio)}); the processor has {unit.upper().replace('_', '-')}.",
         saving=Saving(
             work.single.scaled(_SAVED[unit]), basis="matrix work at the units' peak rate, which is never reached"
         ),

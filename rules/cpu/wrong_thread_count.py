@@ -55,6 +55,7 @@ from analyzer.facts.cpu_work import cpu_work
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
+from rules.commands import run
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -101,11 +102,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         )
         return
     yield Finding(
-        why=f"Matrix work takes {duration(facts.per_step(matrix.total_ns))} of each "
-        f"{duration(facts.per_step(facts.window_ns))} step ({share(ratio)}) on one thread; "
+        why=f"Matrix work takes {duration(facts.per_step(matrix.total_ns))} of {facts.each} "
+        f"({share(ratio)}) on one thread; "
         f"the process may use {count(cores, 'core')}.",
         saving=Saving(matrix.scaled(1 - 1 / cores), basis=f"matrix work spread perfectly over {cores} cores"),
-        fix=_fix(cores),
+        fix=_fix(facts, cores),
         verify="Record again: the matrix ops should become shorter; then run `advisor compare`.",
         steps_seen=facts.used_steps,
         confidence=Confidence.MEDIUM,
@@ -123,7 +124,7 @@ def _too_many(facts: Facts, threads: int, cores: int) -> Finding:
     return Finding(
         why=f"torch uses {count(threads, 'thread')} on {count(cores, 'core')}: they take turns in every parallel op.",
         saving=Saving(basis="what taking turns costs cannot be told from one recording"),
-        fix=_fix(cores),
+        fix=_fix(facts, cores),
         verify="Record again with fewer threads and run `advisor compare before.json after.json`.",
         steps_seen=facts.used_steps,
         confidence=Confidence.LOW,
@@ -131,12 +132,12 @@ def _too_many(facts: Facts, threads: int, cores: int) -> Finding:
     )
 
 
-def _fix(cores: int) -> tuple[Advice, ...]:
+def _fix(facts: Facts, cores: int) -> tuple[Advice, ...]:
     return (
         Advice("python", f"torch.set_num_threads({cores})", "Before the first op; loader workers need cores as well."),
         Advice(
             "shell",
-            f"OMP_NUM_THREADS={cores} python train.py",
+            run(facts, f"OMP_NUM_THREADS={cores}"),
             "The same from outside; a cluster's default is often 1.",
         ),
     )

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from analyzer.facts import Facts
+from analyzer.facts.frameworks import frameworks
 from analyzer.finding import Advice
-from analyzer.units import size
+from analyzer.units import count, size
+from rules.changes import larger_batch
+from rules.data_loading import words
 
 # On so few cores workers take the time from training: with 0/1/2/4 workers the seeds' baseline takes 7.4/10/10/10 ms a step.
 FEW_CORES = 2
@@ -17,6 +22,11 @@ COMPUTING_RATIO = 0.8
 WAITING_RATIO = 0.4
 # A quarter of the memory of a machine with 8 GiB: what a training process may keep for its data without asking.
 MEMORY_BYTES = 2 * 1024**3
+# The smallest batch in PyTorch's own examples is 20 (word_language_model); so few are chosen where each is large, as volumes.
+_TINY_BATCH = 4
+_LARGE_SAMPLE_BYTES = 1024**2
+# With fewer batches an epoch has nothing to put together.
+_BATCHES_OF_AN_EPOCH = 10
 
 
 def prefers_memory(facts: Facts) -> bool:
@@ -32,10 +42,15 @@ def may_fit(facts: Facts) -> bool:
 
     Samples that draw random numbers differ in every epoch: kept, their augmentation would be frozen.
     """
-    if facts.loading.draws:
+    if random_samples(facts):
         return False
     known = facts.collected.dataset_bytes
     return known is None or known <= MEMORY_BYTES
+
+
+def random_samples(facts: Facts) -> bool:
+    """Whether samples come out different in each epoch: as their ops show it, or as the collector saw it."""
+    return facts.loading.draws or facts.collected.random_samples is True
 
 
 def suggested_workers(facts: Facts) -> int:
@@ -49,7 +64,33 @@ def ordered(facts: Facts) -> tuple[Advice, ...]:
     memory = [in_memory(facts)] if may_fit(facts) else []
     workers = [more_workers(facts)] if suggested_workers(facts) else []
     first = memory + workers if prefers_memory(facts) else workers + memory
-    return (*first, prepare_offline())
+    return united((*tiny_batches(facts), *first, *prepare_offline(facts))) or (cheaper_samples(),)
+
+
+def united(fixes: tuple[Advice, ...]) -> tuple[Advice, ...]:
+    """The fixes without one that says the same change again."""
+    return tuple({advice.code: advice for advice in reversed(fixes)}.values())[::-1]
+
+
+def tiny_batches(facts: Facts) -> tuple[Advice, ...]:
+    """Larger batches, where a batch is a few small samples: each step then pays for the loop, the loader and each op alone."""
+    known = facts.collected
+    batch, each = (
+        known.batch_size,
+        known.dataset_bytes and known.dataset_length and known.dataset_bytes / known.dataset_length,
+    )
+    if not batch or batch > _TINY_BATCH or each is None or each > _LARGE_SAMPLE_BYTES:
+        return ()
+    if known.dataset_length is not None and known.dataset_length < _BATCHES_OF_AN_EPOCH * batch:
+        return ()
+    samples = count(batch, "sample")
+    change = larger_batch(facts)
+    return (
+        replace(
+            change,
+            note=f"A batch has {samples} of {size(each)}: each step pays for the loop and every op once for so few. {change.note}",
+        ),
+    )
 
 
 def feed_workers(facts: Facts) -> tuple[Advice, ...]:
@@ -60,10 +101,10 @@ def feed_workers(facts: Facts) -> tuple[Advice, ...]:
     device = (decode_on_device(),) if facts.device is not None else ()
     if used is not None and used >= COMPUTING_RATIO:
         # The workers' cores are the limit: less work for them, where it can go.
-        return (*more, *device, prepare_offline(), single_threaded_workers())
+        return (*more, *device, *prepare_offline(facts), single_threaded_workers(facts))
     if used is not None and used <= WAITING_RATIO:
         return (larger_files(), *more)
-    return (*more, single_threaded_workers(), prepare_offline(), *device)
+    return (*more, single_threaded_workers(facts), *prepare_offline(facts), *device)
 
 
 def _raise_workers(facts: Facts) -> Advice:
@@ -71,18 +112,23 @@ def _raise_workers(facts: Facts) -> Advice:
     now, cores = facts.collected.num_workers, facts.collected.cores
     most = _MAX_WORKERS if cores is None else max(1, cores - 1)
     workers = min(most, 2 * now) if now else most
-    removed = f"-   num_workers={now},\n" if now else ""
     limit = f"this run may use {cores} cores" if cores is not None else "never more than cores - 1"
-    return Advice(
-        "diff",
-        f" loader = DataLoader(\n     dataset, ...,\n{removed}+   num_workers={workers},\n+   prefetch_factor=4,\n"
-        "+   persistent_workers=True,\n )",
+    return words.loader(
+        facts,
+        {"num_workers": workers, "prefetch_factor": 4, "persistent_workers": True},
         f"As long as cores are idle ({limit}) and the storage keeps up, more workers deliver more batches.",
+        removed={"num_workers": now} if now else None,
     )
 
 
-def single_threaded_workers() -> Advice:
+def single_threaded_workers(facts: Facts) -> Advice:
     """Keep each worker to one core."""
+    if not frameworks(facts.trace).may_use("cv2"):
+        return Advice(
+            "shell",
+            "export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1   # before the program starts; torch.set_num_threads(n) for training",
+            "Libraries that start threads of their own in every worker make the workers fight for the same cores.",
+        )
     return Advice(
         "python",
         "def one_thread(worker_id):\n    cv2.setNumThreads(0)   # where OpenCV is used; torch itself uses one thread\n\n"
@@ -99,21 +145,34 @@ def more_workers(facts: Facts) -> Advice:
         if cores is not None
         else f"start at {workers} and tune; never more than cores - 1"
     )
-    pinned = "\n+   pin_memory=True," if facts.device is not None and not facts.collected.pin_memory else ""
+    pinned = {"pin_memory": True} if facts.device is not None and not facts.collected.pin_memory else {}
     note = f"Worker processes prepare the next batches beside training; {known}."
     if cores is not None and cores <= FEW_CORES:
         note += " With so few cores workers compete with training and can make it slower: measure before keeping this."
-    return Advice(
-        "diff",
-        f" loader = DataLoader(\n     dataset, ...,\n+   num_workers={workers},\n+   persistent_workers=True,{pinned}\n )",
-        note,
-    )
+    return words.loader(facts, {"num_workers": workers, "persistent_workers": True, **pinned}, note)
 
 
 def in_memory(facts: Facts) -> Advice:
     """Load once, index whole batches."""
     known = facts.collected.dataset_bytes
     where = f"The data are {size(known)}" if known is not None else "Where the data fit in memory"
+    said = words.prepared_once(facts, random=random_samples(facts))
+    if said is not None:
+        return said
+    if facts.collected.batch_kind == "tensors" and frameworks(facts.trace).of_loop is not None:
+        return Advice(
+            "python",
+            "columns = zip(*(dataset[index] for index in range(len(dataset))))   # once, before training\n"
+            "dataset = TensorDataset(*(torch.stack([torch.as_tensor(value) for value in column]) for column in columns))",
+            f"{where}: load and transform once, and give the framework this data set instead.",
+        )
+    if facts.collected.batch_kind not in (None, "tensors"):
+        return Advice(
+            "python",
+            "samples = [dataset[index] for index in range(len(dataset))]   # once, before training\n"
+            "loader = DataLoader(samples, ..., collate_fn=loader.collate_fn)",
+            f"{where}: a list of samples is a data set too, whatever a sample is; the step only puts batches together.",
+        )
     return Advice(
         "python",
         "images = torch.stack([sample for sample, _ in dataset])   # once, before training\n"
@@ -150,13 +209,39 @@ def larger_files() -> Advice:
     )
 
 
-def prepare_offline() -> Advice:
-    """Do once, before training, what every epoch repeats."""
+def prepare_offline(facts: Facts) -> tuple[Advice, ...]:
+    """Do once, before training, what every epoch repeats; nothing where samples come out different in each."""
+    drawn = random_samples(facts)
+    said = words.prepared_once(facts, random=drawn)
+    if said is not None:
+        return (said,)
+    if drawn:
+        return ()
+    if facts.collected.batch_kind not in (None, "tensors"):
+        return (
+            Advice(
+                "python",
+                "for number in range(len(dataset)):   # once, before training\n"
+                '    torch.save(dataset[number], folder / f"{number}.pt")   # read, tokenised, built: as the loader gets it',
+                "What is the same in every epoch (reading, tokenising, building graphs) can be done once and stored.",
+            ),
+        )
+    return (
+        Advice(
+            "python",
+            "for number, (image, label) in enumerate(raw_dataset):   # once, before training\n"
+            '    torch.save((resize(image), label), folder / f"{number}.pt")   # uint8 tensor, already decoded and resized',
+            "What is the same in every epoch (decoding, resizing, tokenising) can be done once and stored.",
+        ),
+    )
+
+
+def cheaper_samples() -> Advice:
+    """Less work a sample, where samples differ in every epoch and no core is left."""
     return Advice(
-        "python",
-        "for number, (image, label) in enumerate(raw_dataset):   # once, before training\n"
-        '    torch.save((resize(image), label), folder / f"{number}.pt")   # uint8 tensor, already decoded and resized',
-        "What is the same in every epoch (decoding, resizing, tokenising) can be done once and stored.",
+        "text",
+        "Make a sample cheaper: smaller images, a faster decoder, fewer or cheaper random transforms, one pass for a whole batch.",
+        "Samples come out different in every epoch, so that they cannot be made once and kept.",
     )
 
 

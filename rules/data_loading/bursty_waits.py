@@ -28,7 +28,7 @@ loader = DataLoader(dataset, batch_size=64, num_workers=4, prefetch_factor=8, pe
 ## Fix
 1. `prefetch_factor=4` to `8`: a deeper queue bridges longer pauses.
 2. Where samples differ in cost: convert or remove the slow ones.
-3. `in_order=False` (torch 2.7 and newer) where the order of batches does not matter.
+3. `in_order=False` (torch 2.6 and newer) where the order of batches does not matter.
 
 ## Expected gain
 At most the waiting beyond the median call: the burst goes, the usual wait stays.
@@ -58,6 +58,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, Series, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
+from rules.data_loading import place, words
 
 META = RuleMeta(
     code="DL004",
@@ -89,6 +90,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     workers = facts.collected.num_workers or 0
     needed = int(max(limits["min_calls"], 2 * workers))
+    if not len(pattern.dur_ns):
+        yield cannot_tell(
+            f"{count(len(wait.calls), 'call')} of the loader, all at the end of an epoch or the beginning of one (DL005); bursts "
+            f"need {needed} batches: `active={needed}`"
+        )
+        return
     longest = float(pattern.dur_ns.max()) / max(pattern.median_ns, 1.0)
     if longest >= limits["min_spread"] and len(pattern.dur_ns) < needed:
         yield cannot_tell(
@@ -108,9 +115,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     yield Finding(
         why=f"{count(len(late), 'batch', 'batches')} of {len(pattern.dur_ns)} come late, {rhythm}: a wait of "
         f"{duration(float(pattern.dur_ns[late].mean()))} against a median of {duration(pattern.median_ns)}; "
-        f"the device idles for {share(facts.ratio(claims.total_ns))} of the steps in them.",
+        f"the device idles for {share(facts.ratio(claims.total_ns))} of the steps in them.{place.sentence(facts)}",
         saving=Saving(claims, basis="idle time in the late calls beyond a median call"),
-        fix=_fix(period, workers),
+        fix=_fix(facts, period, workers),
         verify="Record at least as many steps again: the 95th percentile of `__next__` should come near its median.",
         steps_seen=len(late),
         confidence=Confidence.HIGH if period else Confidence.MEDIUM,
@@ -118,10 +125,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
-def _fix(period: int | None, workers: int) -> tuple[Advice, ...]:
-    deeper = Advice(
-        "diff",
-        " loader = DataLoader(\n     dataset, ...,\n+   prefetch_factor=8,\n+   persistent_workers=True,\n )",
+def _fix(facts: Facts, period: int | None, workers: int) -> tuple[Advice, ...]:
+    deeper = words.loader(
+        facts,
+        {"prefetch_factor": 8, "persistent_workers": True},
         "A deeper queue bridges longer pauses; it costs memory: workers x prefetch_factor batches.",
     )
     slow = Advice(
@@ -130,10 +137,10 @@ def _fix(period: int | None, workers: int) -> tuple[Advice, ...]:
         "    spent = time.perf_counter() - begin\n    if spent > 10 * usual:\n        print(index, spent)",
         "Find the samples that take long, and convert or drop them.",
     )
-    unordered = Advice(
-        "diff",
-        " loader = DataLoader(\n     dataset, ...,\n+   in_order=False,\n )",
-        "torch 2.7 and newer: a slow batch no longer holds up the ones behind it; their order then changes from run to run.",
+    unordered = words.loader(
+        facts,
+        {"in_order": False},
+        "A slow batch no longer holds up the ones behind it; their order then changes from run to run.",
     )
     return (deeper, slow, unordered) if period is not None and period == workers else (slow, deeper, unordered)
 

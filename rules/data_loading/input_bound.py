@@ -56,7 +56,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, Series, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
-from rules.data_loading import one_long_call
+from rules.data_loading import one_long_call, place
 from rules.data_loading.advice import feed_workers, ordered
 
 META = RuleMeta(
@@ -90,10 +90,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield clear(f"waiting for data owns {share(ratio)} of the step, below {share(limits['min_ratio'])}")
         return
     waits = duration(facts.per_step(wait.owned.total_ns))
-    step = duration(facts.per_step(facts.window_ns))
+    duration(facts.per_step(facts.window_ns))
     who = "The GPU" if facts.device else "Training"
     yield Finding(
-        why=f"{who} waits {waits} of each {step} step ({share(ratio)}) for the DataLoader: `{wait.calls['name'].iloc[0]}`.",
+        why=f"{who} waits {waits} of {facts.each} ({share(ratio)}) for the DataLoader: `{wait.calls['name'].iloc[0]}`."
+        + place.sentence(facts),
         saving=Saving(
             claims=wait.owned,
             basis="idle time inside the loader's `__next__`; reached only if loading hides fully behind the rest of the step",
@@ -102,7 +103,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         verify="Record again and run `advisor compare before.json after.json`: the share of DL001 should fall below 5 %.",
         steps_seen=wait.steps_seen,
         confidence=one_long_call.confidence(facts, Confidence.HIGH),
-        evidence=_evidence(facts),
+        evidence=(*_evidence(facts), *place.evidence(facts)),
+        location=place.place(facts),
         caveats=one_long_call.caveats(facts),
     )
 

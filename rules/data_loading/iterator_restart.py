@@ -82,6 +82,7 @@ from analyzer.finding import (
 from analyzer.intervals import IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
+from rules.data_loading import words
 
 META = RuleMeta(
     code="DL005",
@@ -146,12 +147,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             basis="time in the start and, beyond usual steps, until the queue is full and memory is written to, "
             + (_SPREAD if epoch else _NOT_SPREAD),
         ),
-        fix=_FIX,
+        fix=_fix(facts),
         verify="Record across the end of an epoch again: no call should stand out.",
         steps_seen=facts.steps_with(found.time),
         confidence=found.confidence,
         evidence=(Series("each call of the loader", "ns", tuple(facts.input_wait.calls["dur_ns"].tolist())),),
         severity_cap=Severity.HIGH if epoch else Severity.LOW,
+        capped_because="how often an epoch begins is not known",
         caveats=found.caveats,
     )
 
@@ -207,13 +209,20 @@ def _part(facts: Facts, number: int, epoch: int | None) -> float:
     return min(1.0, batches / epoch / min(number, -(-batches // epoch)))
 
 
-_FIX = (
-    Advice(
-        "diff",
-        "+loader = DataLoader(dataset, ..., persistent_workers=True)\n for epoch in range(epochs):\n"
-        "-    loader = DataLoader(dataset, ...)\n     for batch in loader:\n         train_step(batch)",
-        "Keeps the worker processes, their imports and their copy of the dataset from epoch to epoch.",
-    ),
-)
+_KEPT = "Keeps the worker processes, their imports and their copy of the dataset from epoch to epoch."
+
+
+def _fix(facts: Facts) -> tuple[Advice, ...]:
+    if words.framework_of(facts) is not None:
+        return (words.loader(facts, {"persistent_workers": True}, _KEPT),)
+    return (
+        Advice(
+            "diff",
+            "+loader = DataLoader(dataset, ..., persistent_workers=True)\n for epoch in range(epochs):\n"
+            "-    loader = DataLoader(dataset, ...)\n     for batch in loader:\n         train_step(batch)",
+            _KEPT,
+        ),
+    )
+
 
 RULE = Rule(META, check, __doc__)

@@ -59,7 +59,7 @@ from analyzer.facts.loading import WorkerBound, worker_bound
 from analyzer.finding import Bar, Bars, Confidence, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
-from rules.data_loading import one_long_call
+from rules.data_loading import one_long_call, place
 from rules.data_loading.advice import FEW_CORES, ordered
 
 META = RuleMeta(
@@ -95,13 +95,15 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     yield Finding(
         why=f"The training thread spends {duration(bound.load_ns)} of each {duration(bound.step_ns)} step ({share(ratio)}) "
         f"making batches itself: `num_workers=0`. For {duration(owned)} of it "
-        + ("the GPU idles." if facts.device else "nothing else is computed."),
+        + ("the GPU idles." if facts.device else "nothing else is computed.")
+        + place.sentence(facts),
         saving=Saving(claims=wait.owned.scaled(bound.saving_ns / owned if owned else 0.0), basis=_basis(bound)),
         fix=ordered(facts),
         verify="Record again: DL002 clears once batches come from workers or memory; `advisor compare` then shows DL001's change.",
         steps_seen=int(wait.calls["step"].nunique()),
         confidence=one_long_call.confidence(facts, _confidence(bound)),
-        evidence=(_evidence(bound),),
+        evidence=(_evidence(bound), *place.evidence(facts)),
+        location=place.place(facts),
         caveats=_caveats(facts, bound) + one_long_call.caveats(facts),
     )
 

@@ -77,13 +77,15 @@ from analyzer.finding import (
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share, size
-from rules.data_loading import one_long_call
+from rules.data_loading import one_long_call, place
 from rules.data_loading.advice import (
     CHEAP_SAMPLE_NS,
     MEMORY_BYTES,
     in_memory,
     more_workers,
+    random_samples,
     suggested_workers,
+    tiny_batches,
     whole_batches,
 )
 
@@ -118,8 +120,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     repeated = f", the same {count(len(made.sequence), 'op')} for each of them" if made.sequence else ""
     yield Finding(
         why=f"Each batch is made of {count(made.samples or 0, 'sample')}, one by one{repeated}: {duration(each)} a sample, "
-        f"{duration(facts.per_step(wait.host.total_ns))} of each {duration(facts.per_step(facts.window_ns))} step "
-        f"({share(facts.ratio(wait.host.total_ns))}).{data}",
+        f"{duration(facts.per_step(wait.host.total_ns))} of {facts.each} "
+        f"({share(facts.ratio(wait.host.total_ns))}).{data}{place.sentence(facts)}",
         saving=Saving(
             wait.owned, basis="idle time inside `__next__`: indexing a batch in memory takes next to nothing of it"
         ),
@@ -160,7 +162,7 @@ def _why_not(facts: Facts, limits: Limits) -> Outcome | None:
         return clear("the data set makes whole batches: no sample is loaded by itself")
     if made.per_sample_ns is None:
         return cannot_tell("no op repeats once a sample inside `__next__`; `advisor collect` records the batch size")
-    if made.draws:
+    if random_samples(facts):
         return clear(
             f"a sample takes {duration(made.per_sample_ns)} and draws random numbers, as augmentation does: kept in memory it "
             "would be the same in every epoch"
@@ -179,7 +181,9 @@ def _why_not(facts: Facts, limits: Limits) -> Outcome | None:
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:
     last = (more_workers(facts),) if suggested_workers(facts) else ()
-    return (in_memory(facts), whole_batches(facts), *last)
+    if facts.collected.batch_kind not in (None, "tensors"):
+        return (*tiny_batches(facts), in_memory(facts), *last)
+    return (*tiny_batches(facts), in_memory(facts), whole_batches(facts), *last)
 
 
 RULE = Rule(META, check, __doc__)

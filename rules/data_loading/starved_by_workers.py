@@ -61,6 +61,7 @@ from analyzer.finding import Finding, Outcome, Saving, Series, clear, not_applic
 from analyzer.intervals import IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
+from rules.data_loading import place
 from rules.data_loading.advice import COMPUTING_RATIO, WAITING_RATIO, feed_workers
 
 META = RuleMeta(
@@ -102,14 +103,19 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         f"{share(later.waiting_ratio)} of the steps although worker processes load"
         + (f" ({count(workers, 'worker')})" if workers else "")
         + f": {share(ratio)} of the step."
-        + _limit(facts, workers, later.pace_ns),
+        + _limit(facts, workers, later.pace_ns)
+        + place.sentence(facts),
         saving=Saving(
             owned, basis="idle time inside the loader's `__next__`; reached only if workers always stay ahead"
         ),
         fix=feed_workers(facts),
         verify="Record again: the median `__next__` should fall below 1 ms; then run `advisor compare`.",
         steps_seen=wait.steps_seen,
-        evidence=(Series("each call of the loader", "ns", tuple(wait.calls["dur_ns"].tolist())),),
+        evidence=(
+            Series("each call of the loader", "ns", tuple(wait.calls["dur_ns"].tolist())),
+            *place.evidence(facts),
+        ),
+        location=place.place(facts),
         caveats=()
         if facts.collected.worker_cpu_ratio is not None
         else ("A trace does not show whether the workers wait for the processor or for the disk: look at both.",),

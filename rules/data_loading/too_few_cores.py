@@ -62,7 +62,14 @@ from analyzer.facts.loading import is_bursty, worker_bound
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
-from rules.data_loading.advice import decode_on_device, more_workers, prepare_offline, suggested_workers
+from rules.data_loading import place
+from rules.data_loading.advice import (
+    cheaper_samples,
+    decode_on_device,
+    more_workers,
+    prepare_offline,
+    suggested_workers,
+)
 
 META = RuleMeta(
     code="DL007",
@@ -116,13 +123,14 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     yield Finding(
         why=f"A batch costs about {duration(core_ns)} of one core. {count(room, 'core')} beside training can make "
         f"one every {duration(fastest)} at best, but the rest of the step takes only {duration(rest)}: "
-        f"{share(ratio)} of the step is waiting.",
+        f"{share(ratio)} of the step is waiting.{place.sentence(facts)}",
         saving=Saving(wait.owned, basis="idle time inside `__next__`; work moved to the device then costs device time"),
         fix=_fix(facts),
         verify="Record again: the wait inside `__next__` should fall without more workers.",
         steps_seen=wait.steps_seen,
         confidence=Confidence.HIGH if wait.single_process else Confidence.MEDIUM,
-        evidence=(_evidence(core_ns, fastest, rest),),
+        evidence=(_evidence(core_ns, fastest, rest), *place.evidence(facts)),
+        location=place.place(facts),
         caveats=() if _sampled(facts) else (_LOOKS_ALIKE,),
     )
 
@@ -156,7 +164,7 @@ def _sampled(facts: Facts) -> bool:
 def _fix(facts: Facts) -> tuple[Advice, ...]:
     device = (decode_on_device(),) if facts.device is not None else ()
     workers = (more_workers(facts),) if facts.input_wait.single_process and suggested_workers(facts) else ()
-    return (prepare_offline(), *device, *workers)
+    return (*prepare_offline(facts), *device, *workers) or (cheaper_samples(),)
 
 
 RULE = Rule(META, check, __doc__)

@@ -58,6 +58,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share, size
+from rules.data_loading import words
 
 META = RuleMeta(
     code="DL008",
@@ -99,7 +100,11 @@ def _for_memory(facts: Facts, limits: Limits) -> Finding | None:
         f"{size(total)} ({share(left / total)}) are left: when that runs out, the system ends a worker.",
         saving=Saving(basis="memory costs no time until it runs out"),
         fix=(
-            *((_set_workers(workers, fewer, "Each worker less gives its memory back."),) if fewer < workers else ()),
+            *(
+                (_set_workers(facts, workers, fewer, "Each worker less gives its memory back."),)
+                if fewer < workers
+                else ()
+            ),
             Advice(
                 "text",
                 "Keep lists of paths, labels or records in one NumPy array or tensor: reading a Python object counts its users, "
@@ -139,7 +144,9 @@ def _for_cores(facts: Facts, limits: Limits) -> Finding | Outcome:
         f"{duration(facts.per_step(wait.host.total_ns))} ({share(ratio)}) for a batch.",
         saving=Saving(basis="what the competition for cores costs cannot be told from one recording"),
         fix=(
-            _set_workers(workers, room, "Record both and run `advisor compare`; fewer workers also need less memory."),
+            _set_workers(
+                facts, workers, room, "Record both and run `advisor compare`; fewer workers also need less memory."
+            ),
         ),
         verify="Record again with fewer workers and run `advisor compare`: the step should not become longer.",
         steps_seen=wait.steps_seen,
@@ -147,9 +154,8 @@ def _for_cores(facts: Facts, limits: Limits) -> Finding | Outcome:
     )
 
 
-def _set_workers(now: int, then: int, note: str) -> Advice:
-    code = f" loader = DataLoader(\n     dataset, ...,\n-   num_workers={now},\n+   num_workers={then},\n )"
-    return Advice("diff", code, note)
+def _set_workers(facts: Facts, now: int, then: int, note: str) -> Advice:
+    return words.loader(facts, {"num_workers": then}, note, removed={"num_workers": now})
 
 
 RULE = Rule(META, check, __doc__)

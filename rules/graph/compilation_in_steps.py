@@ -56,6 +56,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
+from rules.commands import run
 
 META = RuleMeta(
     code="GR003",
@@ -86,7 +87,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         saving=Saving(claims=owned, basis="time that compiling owns in the steps")
         if again
         else Saving(basis="a single compilation is paid once: it spoils the recording, not the training"),
-        fix=_fix(again=again),
+        fix=_fix(facts, again=again),
         verify="Record again after the warm-up: no step should hold a range that ends in `(dynamo_timed)`.",
         steps_seen=found.compiling_steps,
         confidence=Confidence.HIGH if again else Confidence.MEDIUM,
@@ -104,7 +105,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
-def _fix(*, again: bool) -> tuple[Advice, ...]:
+def _fix(facts: Facts, *, again: bool) -> tuple[Advice, ...]:
     later = Advice(
         "python",
         "prof_schedule = torch.profiler.schedule(wait=5, warmup=2, active=6, repeat=1)",
@@ -115,7 +116,7 @@ def _fix(*, again: bool) -> tuple[Advice, ...]:
     return (
         Advice(
             "shell",
-            "TORCH_LOGS=recompiles python train.py",
+            run(facts, "TORCH_LOGS=recompiles"),
             "Names the guard that failed: which input changed, and how.",
         ),
         Advice(

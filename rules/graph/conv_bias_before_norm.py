@@ -85,8 +85,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     time = kernels.time_ns(found.rows)
     yield Finding(
         why=f"{count(found.biased, 'convolution')} add a bias that a batch normalisation subtracts again; its kernels take "
-        f"{duration(facts.per_step(time))} a step.",
-        saving=kernel_saving(facts, time, "kernels that add the bias or sum up its gradient"),
+        f"{duration(facts.per_step(time))} {facts.a_unit}.",
+        saving=kernel_saving(facts, time, "kernels that add the bias or sum up its gradient", of=((found.rows, 1.0),)),
         fix=(
             Advice(
                 "diff",

@@ -65,6 +65,7 @@ from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Sa
 from analyzer.intervals import IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
+from rules.commands import run
 from rules.evidence import steps_touched
 from traces.trace import Capability
 
@@ -105,7 +106,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             claims=claims,
             basis="idle time between compiled regions, in guards, and in entering each; one graph fuses more, which is not in it",
         ),
-        fix=_fix(),
+        fix=_fix(facts),
         verify="Record again: one `Torch-Compiled Region` per pass over the model, and fewer ops between.",
         steps_seen=steps_touched(facts, found.between | found.guards | found.passing),
         confidence=Confidence.MEDIUM,
@@ -124,9 +125,9 @@ def _claims(facts: Facts) -> IntervalSet:
     return (found.between | found.eager | found.guards | found.passing | entering) & host
 
 
-def _fix() -> tuple[Advice, ...]:
+def _fix(facts: Facts) -> tuple[Advice, ...]:
     return (
-        Advice("shell", "TORCH_LOGS=graph_breaks python train.py", "Names every break with file, line and reason."),
+        Advice("shell", run(facts, "TORCH_LOGS=graph_breaks"), "Names every break with file, line and reason."),
         Advice(
             "python",
             "model = torch.compile(model, fullgraph=True)",

@@ -10,9 +10,11 @@ waiting. A graph records the sequence once and starts all of it with one call.
 ## How it is measured
 The median launch lead is that of a starved device (below 10 us on CUDA, 25 us on ROCm, at least 15 % idle); the names of the
 kernels, in the order of their launches, are equal in at least `min_equal_ratio` of the used steps; and the steps hold no copy
-to the host, no synchronisation, no allocation, no collective, no second device and no graph yet. The bound is the device-idle time
-that launching owns (causes `launch`, `framework` and `optimizer`, and of `python` the stretches up to 0.5 ms, as between two
-launches of a model).
+to the host, no synchronisation, no allocation, no collective, no second device, no op that works on the host for milliseconds and
+most of the idle time, and no graph yet. Launching owns the device-idle time of the causes `launch`, `framework` and `optimizer`,
+and of `python` the stretches up to 0.5 ms, as between two launches of a model. A replayed graph also takes away the wait from each
+launch to its work (`device_wait`): that is what is likely. The bound counts all Python between the first and the last launch of a
+step as well: of a step captured whole nothing runs on the host again.
 
 ## Example
 Slow:
@@ -32,7 +34,8 @@ model = torch.compile(model, mode="reduce-overhead")
 2. By hand: `torch.cuda.make_graphed_callables(model, (example,))`, or `torch.cuda.graph` around the whole step.
 
 ## Expected gain
-At most the idle time that launching owns. ID001 counts the same time.
+At most the idle time that launching owns, the waits from each launch to its work, and the Python between the launches of a step.
+ID001 counts some of the same time.
 
 ## When it is wrong
 Shapes that change, control flow on values and random CPU work cannot be captured. A graph keeps its memory.
@@ -50,6 +53,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
+from analyzer.facts.dispatch_owner import dispatch_owner
 from analyzer.facts.launches import BLOCKING_RATIO
 from analyzer.facts.repetition import Repetition
 from analyzer.finding import (
@@ -64,6 +68,7 @@ from analyzer.finding import (
     clear,
     not_applicable,
 )
+from analyzer.intervals import IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
 from rules.changes import capture_by_hand, replay_as_graph
@@ -87,14 +92,17 @@ META = RuleMeta(
             "min_ratio", 0.15, "ratio", "as for launch-bound runs: below, capturing is not worth its restrictions"
         ),
     ),
+    binds="launch",
     references=("https://pytorch.org/blog/accelerating-pytorch-with-cuda-graphs/",),
 )
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when a launch-bound loop repeats itself and nothing in it keeps it from being captured."""
-    if facts.early_starts is not None:
-        yield cannot_tell("kernels seem to start before their launch: the clocks of host and device disagree (PG008)")
+    if facts.clocks_apart:
+        yield cannot_tell(
+            f"the clocks of host and device differ by {duration(facts.skew_ns)} or more (PG008), too much beside the gaps"
+        )
         return
     if facts.blocking_launches.ratio >= BLOCKING_RATIO:
         yield cannot_tell("launches wait for their kernels (SY005): record again without CUDA_LAUNCH_BLOCKING")
@@ -106,8 +114,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if facts.used_steps < 2:
         yield cannot_tell("whether steps repeat themselves: record at least two")
         return
-    obstacle = _obstacle(found)
     claims = found.claims
+    obstacle = _obstacle(found) or _own_work(facts, claims)
     ratio = facts.ratio(claims.total_ns)
     if obstacle or found.equal_ratio < limits["min_equal_ratio"] or ratio < limits["min_ratio"]:
         yield clear(
@@ -117,8 +125,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     yield Finding(
         why=f"{share(found.equal_ratio)} of the steps launch the same {found.kernels} kernels one by one; the GPU waits for "
-        f"launches for {duration(facts.per_step(claims.total_ns))} of each step ({share(ratio)}).",
-        saving=Saving(claims=claims, basis="idle time that launching owns; one call would start all kernels of a step"),
+        f"launches for {duration(facts.per_step(claims.total_ns))} of {facts.each} ({share(ratio)}).",
+        saving=Saving(
+            claims=found.removable,
+            usual_claims=found.replayed,
+            basis="idle time that launching owns, from each launch to its work, and Python from the first to the last launch of a "
+            "step; one call would start all kernels of it",
+        ),
         fix=_fix(facts),
         verify="Record again: `cudaGraphLaunch` instead of hundreds of `cudaLaunchKernel`, and a busier GPU.",
         steps_seen=steps_touched(facts, claims),
@@ -152,6 +165,14 @@ def _obstacle(found: Repetition) -> str:
     ]
     present = [text for number, text in hindrances if number]
     return f"launch-bound, but the steps {' and '.join(present)}, which cannot be captured" if present else ""
+
+
+def _own_work(facts: Facts, claims: IntervalSet) -> str:
+    """The op that works on the host for most of the time, where there is one: a replay would leave it out."""
+    owner = dispatch_owner(facts, claims)
+    if owner is None or not owner.works:
+        return ""
+    return f"`{owner.name}` works on the host for {share(owner.part)} of the idle time, which no graph can hold"
 
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:

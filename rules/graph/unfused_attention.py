@@ -55,7 +55,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
+from analyzer.finding import Advice, Figure, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
 from rules.evidence import kernel_saving, kernel_table, steps_with
@@ -100,7 +100,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         f"its products {share(kernels.busy_ratio(found.products))}."
         + (" `scaled_dot_product_attention` is called, and no fused kernel takes its inputs." if fell_back else ""),
         saving=kernel_saving(
-            facts, softmax_ns + _PRODUCT_RATIO * products_ns, "the softmax kernels and half of the products around them"
+            facts,
+            softmax_ns + _PRODUCT_RATIO * products_ns,
+            "the softmax kernels and half of the products around them; scaling, masks and dropout come on top",
+            of=((found.softmax, 1.0), (found.products, _PRODUCT_RATIO)),
+            kind=Figure.ESTIMATE,
         ),
         fix=(_ASK_WHY,) if fell_back else _fix(),
         verify="Record again: kernels named `flash_fwd`, `fmha` or `attn_fwd`, and no softmax kernel of that size.",

@@ -1,6 +1,6 @@
 """ID: the device idles."""
 
 from analyzer.rule import Rule
-from rules.idle import idle_device, isolated_gaps, launch_bound
+from rules.idle import idle_device, isolated_gaps, launch_bound, work_between_steps
 
-RULES: tuple[Rule, ...] = (launch_bound.RULE, idle_device.RULE, isolated_gaps.RULE)
+RULES: tuple[Rule, ...] = (launch_bound.RULE, idle_device.RULE, isolated_gaps.RULE, work_between_steps.RULE)

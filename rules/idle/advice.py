@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from analyzer.facts import Facts
 from analyzer.facts.buffers import buffer_broadcasts
+from analyzer.facts.dispatch_owner import DispatchOwner
 from analyzer.finding import Advice
 from analyzer.units import duration, share
 from rules.changes import capture_by_hand, larger_batch, replay_as_graph
@@ -21,6 +22,17 @@ def feed_faster(facts: Facts) -> tuple[Advice, ...]:
         fixes.append(Advice("diff", "+    fused=True,   # in the optimizer's arguments", "See OP001."))
     by_hand = capture_by_hand()
     return tuple(fixes) if by_hand in fixes else (*fixes, by_hand)
+
+
+def own_work(facts: Facts, owner: DispatchOwner) -> Advice:
+    """What to do about an op that works on the host while the device idles."""
+    lines = " Record with `with_stack=True` to see the line that calls it." if not len(facts.trace.python) else ""
+    return Advice(
+        "text",
+        f"Take the work of `{owner.name}` off the path to the next kernel: on tensors that lie on the GPU, less often, or in the "
+        "loader's workers.",
+        f"Each call keeps the host for {duration(owner.each_ns)}: a larger batch or a CUDA graph does not end it.{lines}",
+    )
 
 
 def _own_buffers(facts: Facts) -> tuple[Advice, ...]:

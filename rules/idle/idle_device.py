@@ -8,7 +8,9 @@ An idle device is paid for and not used. What it waits for is what other rules n
 
 ## How it is measured
 `1 - |kernels, copies and memsets| / |used steps|` of the device with the most launches, streams united. Each idle nanosecond is
-attributed to exactly one cause (the waterfall). Collectives count as busy here: time in which only they run is CO001's.
+attributed to exactly one cause (the waterfall). Of launched work that has not started it says what it waits for: the node of a
+graph before it, an event, another device, or something that the trace does not show. Collectives count as busy here: time in which
+only they run is CO001's.
 
 ## Example
 Slow:
@@ -50,6 +52,7 @@ from collections.abc import Iterator
 
 from analyzer.cause_names import IDLE_CAUSES
 from analyzer.facts import Facts
+from analyzer.facts.device_waits import WORDS
 from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, Severity, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
@@ -97,6 +100,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     largest, code = _WORDS[causes[0]]
     if causes[0] == "python" and facts.sparse_host_events is not None:
         largest, code = "the trace holds no op", None
+    if causes[0] == "device_wait":
+        largest = _waiting(facts)
     part = share(facts.ratio(owned[causes[0]]))
     bars = tuple(Bar(_WORDS[cause][0], facts.per_step(owned[cause])) for cause in causes)
     yield Finding(
@@ -111,6 +116,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         evidence=(Bars("while the GPU idles (mean step)", "ns", bars),),
         severity_cap=Severity.INFO,
     )
+
+
+def _waiting(facts: Facts) -> str:
+    """What most of the launched work waits for."""
+    waits = facts.device_waits
+    longest = max(waits.__struct_fields__, key=lambda part: getattr(waits, part).total_ns)
+    return f"launched work waits {WORDS[longest]}" if longest in WORDS else "launched work is about to start"
 
 
 def _next(code: str | None) -> str:

@@ -28,12 +28,14 @@ Faster:
 for step, batch in enumerate(loader):
     train_step(batch)
     if step % 1000 == 0:
-        torch.distributed.checkpoint.async_save(model.state_dict(), checkpoint_id="checkpoint")
+        torch.save(model.state_dict(), "checkpoint.pt")
 ```
 
 ## Fix
 1. Do it less often.
-2. Checkpoints: `torch.distributed.checkpoint.async_save`. Plots and logs: outside the loop, or in another process.
+2. Plots and logs: outside the loop, or in another process.
+3. Checkpoints beside training (`torch.distributed.checkpoint.async_save`): the writing takes cores, memory and disk from the steps
+   after it, which may get slower. Compare whole runs.
 
 ## Expected gain
 At most the gaps in the recorded steps. Over a whole run it depends on how often they come; the finding states the time per gap.
@@ -60,6 +62,8 @@ from analyzer.facts.pauses import known_activity
 from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, Series, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
+from rules.commands import collect
+from rules.idle.pausing import FIXES
 from rules.place import line_of, location, named
 from traces.trace import Capability
 
@@ -76,27 +80,13 @@ META = RuleMeta(
     references=("https://docs.pytorch.org/docs/stable/distributed.checkpoint.html",),
 )
 
-_FIXES = {
-    "checkpoint": Advice(
-        "python",
-        'torch.distributed.checkpoint.async_save(state, checkpoint_id="checkpoint")',
-        "Copies the state and writes it beside training; or save less often.",
-    ),
-    "validation": Advice(
-        "text", "Validate less often, or on fewer batches.", "Or in a second process on the last checkpoint."
-    ),
-    "plotting": Advice("text", "Plot after the loop, or in another process.", "Keep the numbers, draw later."),
-    "logging": Advice(
-        "diff",
-        "-    log(step, loss.item())\n+    if step % 100 == 0:\n+        log(step, loss.item())",
-        "Log every N steps.",
-    ),
-}
-_ANY = Advice(
-    "text",
-    "Do less often, or beside the loop, what stops it here.",
-    "Record with `with_stack=True` (`advisor collect --stacks train.py`) to see which function it is.",
-)
+
+def _any(facts: Facts) -> Advice:
+    return Advice(
+        "text",
+        "Do less often, or beside the loop, what stops it here.",
+        f"Record with `with_stack=True` (`{collect(facts, '--stacks')}`) to see which function it is.",
+    )
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -139,7 +129,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         saving=Saving(
             claims=time, basis="the gaps in the recorded steps; over a run it depends on how often they come"
         ),
-        fix=(_FIXES[kind], _ANY) if kind in _FIXES else (_ANY,),
+        fix=(*FIXES.get(kind or "", ()), _any(facts)),
         verify="Record again over the same steps: the long gaps should be gone.",
         steps_seen=seen,
         confidence=Confidence.HIGH if kind else Confidence.LOW,

@@ -10,10 +10,13 @@ empty and the host sets the pace; a faster GPU changes nothing.
 ## How it is measured
 Launch lead: start of a kernel less the end of its launch call, median over the used steps. A queue keeps it above 100 us; waiting
 for each launch brings it to 2-5 us on CUDA and 10-18 us on ROCm. The rule fires where the lead is small, the device idles, and
-most of the idle time, waiting for data aside, belongs to dispatch (causes `launch`, `framework`, `optimizer`, `python`,
-`device_wait`): a loader empties the queue once a step and has rules of its own; it does not keep it empty. The saving is the
-idle time of `launch` and `framework`, and of `optimizer` where OP001 does not claim it; start-up calls (PG002) and loops that
-PY002 and PY003 know are left out. Unit: nanoseconds.
+most of the idle time, waiting for data aside, belongs to dispatch (causes `launch`, `framework`, `optimizer`, `python`, and of
+`device_wait` what launched work takes to start on an idle device): a loader empties the queue once a step and has rules of its
+own; it does not keep it empty. The saving is the idle time of `launch` and `framework`, and of `optimizer` where OP001 does not
+claim it; start-up calls (PG002) and loops that PY002 and PY003 know are left out. Where more than half of it lies inside one op,
+the op is named; where its calls take a millisecond or more each, it is its own work on the host, and the advice is about that.
+Kernels that seem to start before their launch show by how much the clocks differ; where that is little beside the gaps, it is
+added to the lead. Unit: nanoseconds.
 
 ## Example
 Slow:
@@ -35,7 +38,8 @@ for batch, target in loader:
 1. A larger batch, where memory allows: as many launches for more work.
 2. `torch.compile(model, mode="reduce-overhead")`: CUDA graphs launch a whole step at once.
 3. A fused optimizer (OP001), fewer Python loops (PY002, PY003).
-4. With DistributedDataParallel and batch normalisation `broadcast_buffers=False`: before each forward pass DDP else copies the
+4. One op that works on the host for milliseconds: do that work on the GPU, less often, or in the loader's workers.
+5. With DistributedDataParallel and batch normalisation `broadcast_buffers=False`: before each forward pass DDP else copies the
    running statistics from rank 0, layer by layer.
 
 ## Expected gain
@@ -65,6 +69,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from analyzer.facts import Facts
+from analyzer.facts.dispatch_owner import DispatchOwner, dispatch_owner
 from analyzer.facts.health.instrumentation import heavy_options
 from analyzer.facts.labels import is_any
 from analyzer.facts.launches import BLOCKING_RATIO
@@ -73,7 +78,7 @@ from analyzer.finding import Bar, Bars, Column, Finding, Outcome, Saving, Severi
 from analyzer.intervals import IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
-from rules.idle.advice import feed_faster
+from rules.idle.advice import feed_faster, own_work
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -100,9 +105,10 @@ META = RuleMeta(
         Threshold("min_ratio", 0.05, "ratio", "XProf and this catalogue call 5 % of the step for launches low"),
     ),
     explains=("ID002",),
+    binds="launch",
     references=("https://docs.pytorch.org/docs/stable/torch.compiler_cudagraph_trees.html",),
 )
-_DISPATCH = ("launch", "framework", "optimizer", "python", "device_wait")
+_DISPATCH = ("launch", "framework", "optimizer", "python")
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -112,6 +118,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield quiet
         return
     claims = _claims(facts)
+    owner = dispatch_owner(facts, claims)
     ratio = facts.ratio(claims.total_ns)
     if ratio < limits["min_ratio"]:
         yield clear(f"launching and dispatching own {share(ratio)} of the step, below {share(limits['min_ratio'])}")
@@ -120,25 +127,51 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     heavy = heavy_options(facts)
     yield Finding(
         why=(
-            f"The GPU idles {duration(facts.per_step(claims.total_ns))} of each {duration(facts.per_step(facts.window_ns))} step "
+            f"The GPU idles {duration(facts.per_step(claims.total_ns))} of {facts.each} "
             f"({share(ratio)}) while the host dispatches {count(round(facts.per_step(kernels)), 'kernel')}: each starts "
-            f"{duration(facts.lead_ns or 0)} after its launch returns, so none ever waits in a queue."
+            f"{_after_launch(facts.lead_ns)}, so none ever waits in a queue.{_owned(facts, owner)}"
         ),
         saving=Saving(claims=claims, basis="device-idle time in launch calls and in ops on their way to one"),
-        fix=feed_faster(facts),
+        fix=(own_work(facts, owner),) if owner is not None and owner.works else feed_faster(facts),
         verify="Record again: the median launch lead should exceed 100 us, and the GPU's idle share fall below 10 %.",
         steps_seen=facts.used_steps,
         evidence=_evidence(facts),
-        caveats=tuple(
-            f"The trace was recorded with {option}, which slows the host down just here." for option in heavy
+        caveats=(
+            *(f"The trace was recorded with {option}, which slows the host down just here." for option in heavy),
+            *_skew(facts),
         ),
         severity_cap=Severity.MEDIUM if heavy else Severity.HIGH,
+        capped_because="what was recorded slows launching down",
+    )
+
+
+def _after_launch(lead_ns: int | None) -> str:
+    return f"{duration(lead_ns)} after its launch returns" if lead_ns else "before its launch returns"
+
+
+def _owned(facts: Facts, owner: DispatchOwner | None) -> str:
+    """Which op the time belongs to, where it belongs to one."""
+    if owner is None:
+        return ""
+    calls = max(round(facts.per_step(owner.calls)), 1)
+    told = f" {share(owner.part)} of that time lies inside `{owner.name}`, {count(calls, 'call')} {facts.a_unit}"
+    return f"{told} of {duration(owner.each_ns)}: its own work on the host." if owner.works else f"{told}."
+
+
+def _skew(facts: Facts) -> tuple[str, ...]:
+    if not facts.skew_ns:
+        return ()
+    return (
+        f"The clocks of host and device differ by {duration(facts.skew_ns)} or more (PG008): little beside the gaps, which are "
+        f"{duration(facts.idle.total_ns / max(len(facts.idle), 1))} long in the mean.",
     )
 
 
 def _quiet(facts: Facts, limits: Limits) -> Outcome | None:
-    if facts.early_starts is not None:
-        return cannot_tell("kernels seem to start before their launch: the clocks of host and device disagree (PG008)")
+    if facts.clocks_apart:
+        return cannot_tell(
+            f"the clocks of host and device differ by {duration(facts.skew_ns)} or more (PG008), too much beside the gaps"
+        )
     lead = facts.lead_ns
     blocking = facts.blocking_launches
     if lead is None or blocking.launches < limits["min_launches"]:
@@ -157,7 +190,11 @@ def _quiet(facts: Facts, limits: Limits) -> Outcome | None:
         return clear(f"the device idles {share(ratio)} of the step, below {share(limits['min_idle_ratio'])}")
     # A loader empties the queue once a step; a lead this short in spite of the rest of the step is not its doing.
     idle -= facts.waterfall.owned("input")
-    part = sum((facts.waterfall.owned(cause) & idle).total_ns for cause in _DISPATCH) / max(idle.total_ns, 1)
+    # Launched work that starts at once is on its way; what waits for longer does not wait for the host.
+    dispatch = facts.device_waits.starting
+    for cause in _DISPATCH:
+        dispatch |= facts.waterfall.owned(cause)
+    part = (dispatch & idle).total_ns / max(idle.total_ns, 1)
     if part < limits["min_dispatch_part"]:
         return clear(
             f"{share(part)} of the idle time, waiting for data aside, belongs to dispatch, below "

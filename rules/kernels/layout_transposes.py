@@ -49,7 +49,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.finding import Finding, Outcome, clear, not_applicable
+from analyzer.finding import Figure, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
 from rules.changes import channels_last
@@ -86,12 +86,14 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     per_step = duration(facts.per_step(found.time_ns(rows)))
     yield Finding(
-        why=f"The GPU spends {per_step} of each step ({share(ratio)} of its busy time) reordering tensors between "
+        why=f"The GPU spends {per_step} of {facts.each} ({share(ratio)} of its busy time) reordering tensors between "
         "channels-first and channels-last around convolutions.",
         saving=kernel_saving(
             facts,
             found.time_ns(rows),
-            "these kernels' time, of which the part that keeps the step waiting; faster convolutions come on top",
+            "these kernels' time; faster convolutions come on top",
+            of=((rows, 1.0),),
+            kind=Figure.ESTIMATE,
         ),
         fix=(channels_last(facts),),
         verify="Record again: kernels named `nchwToNhwc`, `nhwcToNchw` or `batched_transpose` should be gone, but for weights.",

@@ -1,16 +1,17 @@
-"""KE001 small-grid: kernels with fewer blocks than the device has multiprocessors.
+"""KE001 small-grid: kernels with too few blocks for the device's multiprocessors.
 
 ## What it finds
-Device time in kernels too small to occupy the whole device: some multiprocessors have nothing to do while they run.
+Device time in which all kernels that run, together, are too small for the device: multiprocessors have nothing to do meanwhile.
 
 ## Why it costs time
 A kernel's work is cut into blocks, and a block runs on one multiprocessor. With 40 blocks on 132 multiprocessors two thirds of
 the device stand still, and the kernel takes as long as one with three times the work.
 
 ## How it is measured
-`|kernels with blocks per SM < 1| / |device busy|`, collectives left out (they use few blocks by design). Blocks per SM is the
-profiler's own figure on CUDA, derived from its warps per SM in torch 1.8, and the launch's grid over the number of compute units
-on ROCm. The bound counts of each such kernel the part `1 - blocks per SM`.
+At each moment the blocks per SM of all kernels that run then are added up, over all streams. A moment is underused if they are
+known, stay below `max_filled_ratio` and one of the kernels computes (collectives alone use few blocks by design). Metric:
+`|underused| / |device busy|`. Blocks per SM is the profiler's own figure on CUDA, derived from its warps per SM in torch 1.8, and
+the launch's grid over the number of compute units on ROCm. The bound counts of each such moment the part `1 - blocks per SM`.
 
 ## Example
 Slow:
@@ -31,17 +32,18 @@ loader = DataLoader(dataset, batch_size=64)
 3. Independent small kernels on several streams, or several models at once (`torch.vmap`).
 
 ## Expected gain
-At most the idle multiprocessors' share of these kernels, times the share of the step in which the device is busy. A larger batch
+At most the idle multiprocessors' share of this time, times the share of the step in which the device is busy. A larger batch
 shows it as more samples per second, not as a shorter step.
 
 ## When it is wrong
-Persistent kernels start exactly one block per multiprocessor on purpose (they count as full). Some kernels are limited by memory,
-not by the number of blocks. Kernels of graphs on ROCm and those launched before the recording state no grid; where they are too
-many to decide, the rule says so.
+Persistent kernels start one block per multiprocessor on purpose, or a few fewer, so that clusters of blocks come out even or
+collectives find room: they count as full. Some kernels are limited by memory, not by the number of blocks. Kernels of graphs on
+ROCm and those launched before the recording state no grid; where they are too many to decide, the rule says so.
 
 ## Thresholds
+- `max_filled_ratio`: blocks per multiprocessor below which the device is underused.
 - `min_busy_ratio`: share of the device's busy time from which the rule fires.
-- `min_step_ratio`: share of the step that these kernels must take: a device that hardly works has another problem.
+- `min_step_ratio`: share of the step that this time must take: a device that hardly works has another problem.
 
 ## References
 - TensorBoard profiler plugin: est. SM efficiency = min(blocks per SM, 1), weighted by duration
@@ -59,7 +61,7 @@ from analyzer.finding import Advice, Confidence, Finding, Outcome, cannot_tell, 
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
 from rules.changes import compiled, larger_batch
-from rules.evidence import kernel_saving, kernel_table, steps_with
+from rules.evidence import kernel_saving, kernel_table, steps_touched
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -70,10 +72,17 @@ META = RuleMeta(
     needs=frozenset({Capability.DEVICE}),
     thresholds=(
         Threshold(
+            "max_filled_ratio",
+            0.75,
+            "ratio",
+            "persistent grids leave at most the multiprocessors of NCCL's 32 channels free: they have 100 of 132 (0.76)",
+        ),
+        Threshold(
             "min_busy_ratio",
             0.40,
             "ratio",
-            "measured: 4-16 % in healthy training, 40 % in small-batch data-parallel training, 65-78 % in small-batch inference",
+            "measured: 1-12 % of the busy time in recorded training (HTA, Kineto, TraceLens), 74 % in a toy; of kernels with "
+            "less than one block each 40 % in small-batch data-parallel training and 65-78 % in small-batch inference",
         ),
         Threshold("min_step_ratio", 0.05, "ratio", "below, nothing about kernels changes the step by a twentieth"),
     ),
@@ -82,8 +91,8 @@ META = RuleMeta(
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
-    """Fires when kernels that leave multiprocessors empty own `min_busy_ratio` of the busy time."""
-    found = facts.kernels
+    """Fires when the device as a whole is underused for `min_busy_ratio` of its busy time."""
+    found, most = facts.kernels, limits["max_filled_ratio"]
     computing = ~found.frame["collective"].to_numpy()
     blocks = found.frame["blocks_per_sm"].to_numpy()
     if not computing.any():
@@ -92,34 +101,36 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if np.isnan(blocks[computing]).all():
         yield cannot_tell("the trace states neither blocks per SM nor grids and the number of multiprocessors")
         return
-    rows: BoolArray = computing & (blocks < 1)
-    ratio, of_step = found.busy_ratio(rows), facts.ratio(found.time_ns(rows))
-    possible = computing & ~(blocks >= 1)
-    if ratio < limits["min_busy_ratio"] <= found.busy_ratio(possible):
-        unknown = found.busy_ratio(possible & ~rows)
+    underused = facts.filling.underused(most) & found.window
+    unknown = facts.filling.unknown(most) & found.window
+    busy = max(found.busy.total_ns, 1)
+    ratio, of_step = underused.total_ns / busy, facts.ratio(underused.total_ns)
+    if ratio < limits["min_busy_ratio"] <= (underused | unknown).total_ns / busy:
         yield cannot_tell(
-            f"kernels that state no grid take {share(unknown)} of the busy time, those known to be small {share(ratio)}"
+            f"kernels that state no grid take {share(unknown.total_ns / busy)} of the busy time, too few blocks are known of in "
+            f"{share(ratio)}"
         )
         return
     if ratio < limits["min_busy_ratio"] or of_step < limits["min_step_ratio"]:
         yield clear(
-            f"kernels that leave multiprocessors empty are {share(ratio)} of the busy time and {share(of_step)} of the step, "
-            f"below {share(limits['min_busy_ratio'])} or {share(limits['min_step_ratio'])}"
+            f"with blocks for less than {share(most)} of the multiprocessors the device runs for {share(ratio)} of its busy time "
+            f"and {share(of_step)} of the step, below {share(limits['min_busy_ratio'])} or {share(limits['min_step_ratio'])}"
         )
         return
-    duration = found.frame["dur_ns"].to_numpy()[rows]
-    empty_ns = min(float((duration * (1 - blocks[rows])).sum()), found.time_ns(rows))
+    empty_ns = min(facts.filling.empty_ns(most), float(underused.total_ns))
+    at_once = underused.overlap_with(found.frame["start_ns"].to_numpy(), found.frame["end_ns"].to_numpy()) > 0
+    rows: BoolArray = computing & (blocks < most) & at_once
     yield Finding(
-        why=f"{share(ratio)} of the GPU's busy time is in kernels with fewer blocks than multiprocessors; while they run, "
-        f"{share(empty_ns / max(int(duration.sum()), 1))} of the GPU has nothing to do.",
+        why=f"For {share(ratio)} of the GPU's busy time all kernels that run have, together, blocks for less than {share(most)} of "
+        f"its multiprocessors; {share(empty_ns / max(underused.total_ns, 1))} of the GPU has nothing to do meanwhile.",
         saving=kernel_saving(
             facts,
             empty_ns,
-            "the empty multiprocessors' share of these kernels; a larger batch gains it as samples per second",
+            "the empty multiprocessors' share of this time; a larger batch gains it as samples per second",
         ),
         fix=_fix(facts),
         verify="Record again with the larger batch and compare samples per second; the share of KE001 should fall.",
-        steps_seen=steps_with(facts, rows),
+        steps_seen=steps_touched(facts, underused),
         confidence=Confidence.MEDIUM,
         evidence=(kernel_table(facts, rows, "longest kernels with empty multiprocessors"),),
         caveats=("Kernels limited by memory gain less than the empty multiprocessors suggest.",),

@@ -8,9 +8,9 @@ PyTorch keeps freed memory to hand it out again; only when that fails does it as
 device, and allocating pinned host memory takes milliseconds.
 
 ## How it is measured
-Allocator calls of the runtime and the driver in the used steps, without the first one. Fires when at least half of those steps
-have such calls, one per step on average, or when the calls take `min_ratio` of them. The bound is the device-idle time inside the
-calls (cause `allocator`).
+Allocator calls of the runtime and the driver in the used steps, without the first one and without warm-up (PG002). Fires when at
+least half of those steps have such calls, one per step on average, or when the calls take `min_ratio` of them. The bound is the
+device-idle time inside the calls (cause `allocator`).
 
 ## Example
 Slow:
@@ -38,8 +38,8 @@ for batch in loader:
 At most the device-idle time inside the calls.
 
 ## When it is wrong
-Warm-up inside the window (PG002) allocates too; the rule is silent there. Libraries allocate lazily the first time an operation
-is used.
+Warm-up inside the window (PG002) allocates too; what no later step repeats is left out. Libraries allocate lazily the first time
+an operation is used.
 
 ## Thresholds
 - `min_calls`: calls per step from which the rule fires.
@@ -60,7 +60,8 @@ from analyzer.facts import Facts
 from analyzer.facts.memory import Allocations
 from analyzer.finding import Advice, Column, Confidence, Finding, Outcome, Saving, Table, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
-from analyzer.units import duration, share
+from analyzer.units import count, duration, share
+from rules.changes import not_cached
 from rules.evidence import steps_touched
 from traces.trace import Capability
 
@@ -74,7 +75,6 @@ META = RuleMeta(
         Threshold("min_calls", 1, "count", "healthy steps have none at all (measured)"),
         Threshold("min_ratio", 0.01, "ratio", "rules.md ME001: a hundredth of the window, however few the calls"),
     ),
-    suppressed_by=("PG002",),
     references=("https://docs.pytorch.org/docs/stable/notes/cuda.html",),
 )
 
@@ -85,17 +85,24 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if not found.steps:
         yield cannot_tell("whether allocations go on after the first step: record at least two steps")
         return
+    if found.started_steps * 2 > found.steps:
+        yield cannot_tell(
+            f"{count(found.started, 'allocator call')} of the recorded steps may be warm-up (PG002): "
+            "record later, and at least three steps"
+        )
+        return
     number, ratio = len(found.calls) / found.steps, found.ratio
     habitual = found.steps_seen * 2 >= found.steps and number >= limits["min_calls"]
     if not len(found.calls) or not (habitual or ratio >= limits["min_ratio"]):
-        yield clear(f"{number:.1f} allocator calls a step, {share(ratio)} of the time")
+        beside = f"; {count(found.started, 'call')} of the warm-up (PG002) left out" if found.started else ""
+        yield clear(f"{number:.1f} allocator calls a step, {share(ratio)} of the time{beside}")
         return
     idle = found.claims
     yield Finding(
         why=f"{number:.1f} calls a step allocate or free memory of the device, or pinned memory, and take {share(ratio)} of it; "
-        f"the GPU idles inside them for {duration(facts.per_step(idle.total_ns))} a step.",
+        f"the GPU idles inside them for {duration(facts.per_step(idle.total_ns))} {facts.a_unit}.",
         saving=Saving(claims=idle, basis="device-idle time inside the allocator's calls"),
-        fix=_fix(found),
+        fix=(*not_cached(facts), *_fix(found)),
         verify="Record again: the steps should hold no cudaMalloc, cudaFree or cudaHostAlloc.",
         steps_seen=steps_touched(facts, found.spans),
         confidence=Confidence.HIGH if habitual else Confidence.MEDIUM,

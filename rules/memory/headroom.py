@@ -9,7 +9,8 @@ does more work per launch, and there is room for it.
 
 ## How it is measured
 From `profile_memory=True`: largest `Total Allocated` below `max_allocated_ratio` of the card, while the run is launch-bound or
-kernels with less than one block per multiprocessor take at least `min_small_ratio` of the busy time (KE001).
+all kernels together have blocks for less than `max_filled_ratio` of the multiprocessors for `min_small_ratio` of the busy time
+(KE001).
 
 ## Example
 Slow:
@@ -35,7 +36,8 @@ Batch size is also a question of convergence. Other processes on the card are no
 
 ## Thresholds
 - `max_allocated_ratio`: share of the card's memory up to which there is room for twice the batch.
-- `min_small_ratio`: share of the busy time in kernels that leave multiprocessors empty.
+- `min_small_ratio`: share of the busy time in which multiprocessors stand empty.
+- `max_filled_ratio`: blocks per multiprocessor below which they count as such.
 
 ## References
 - DLProf: advises a larger batch at low memory use; SageMaker Debugger: BatchSize
@@ -63,6 +65,7 @@ META = RuleMeta(
             "max_allocated_ratio", 0.50, "ratio", "twice the batch fits: activations are at most what is allocated"
         ),
         Threshold("min_small_ratio", 0.40, "ratio", "as KE001"),
+        Threshold("max_filled_ratio", 0.75, "ratio", "as KE001"),
     ),
     references=("https://docs.nvidia.com/deeplearning/frameworks/dlprof-user-guide/",),
 )
@@ -75,9 +78,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield cannot_tell("needs memory events with totals (torch 1.10 or newer) and the card's properties")
         return
     ratio = found.peak_allocated_bytes / found.capacity_bytes
-    blocks, computing = kernels.frame["blocks_per_sm"].to_numpy(), ~kernels.frame["collective"].to_numpy()
-    small = kernels.busy_ratio((blocks < 1) & computing)
-    if small < limits["min_small_ratio"] <= kernels.busy_ratio(computing & ~(blocks >= 1)) and not facts.launch_bound:
+    underused, unknown = (
+        of(limits["max_filled_ratio"]) & kernels.window for of in (facts.filling.underused, facts.filling.unknown)
+    )
+    small, most = (time.total_ns / max(kernels.busy.total_ns, 1) for time in (underused, underused | unknown))
+    if small < limits["min_small_ratio"] <= most and not facts.launch_bound:
         yield cannot_tell("whether the device is filled: most kernels state no grid")
         return
     filled = not facts.launch_bound and small < limits["min_small_ratio"]

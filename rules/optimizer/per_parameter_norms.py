@@ -82,13 +82,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 def _finding(facts: Facts, loss: HostLoss, ratio: float) -> Finding:
     work = facts.optimizing
     per_step = max(1, round(facts.per_step(work.norms)))
-    step = duration(facts.per_step(facts.window_ns))
+    duration(facts.per_step(facts.window_ns))
     saved = loss.scaled(1 - 1 / per_step)
     who = "The GPU idles" if facts.device is not None else "The step spends"
     line = line_of(facts, work.clipping)
     return Finding(
         why=(
-            f"{who} {duration(facts.per_step(loss.total_ns))} of each {step} step ({share(ratio)}) "
+            f"{who} {duration(facts.per_step(loss.total_ns))} of {facts.each} ({share(ratio)}) "
             f"while {count(per_step, 'norm')} are computed one by one."
         ),
         saving=Saving(claims=saved.claims, kernel_ns=saved.op_ns, basis="the cost of all norms but one"),

@@ -73,6 +73,7 @@ META = RuleMeta(
         ),
     ),
     explains=("ID001",),
+    binds="launch",
     references=("https://docs.pytorch.org/docs/stable/optim.html",),
 )
 
@@ -131,16 +132,16 @@ def _quiet(facts: Facts, limits: Limits) -> Outcome | None:
 
 def _why(facts: Facts) -> str:
     work = facts.optimizing
-    step = duration(facts.per_step(facts.window_ns))
+    duration(facts.per_step(facts.window_ns))
     takes = duration(facts.per_step(work.step_time.total_ns))
     each = f"{work.class_name}.step updates {count(work.parameters, 'parameter')} one by one"
     if facts.device is None:
         ratio = share(facts.ratio(work.step_time.total_ns))
-        return f"{each} ({work.ops_per_parameter:.0f} ops each), which takes {takes} of each {step} step ({ratio})."
+        return f"{each} ({work.ops_per_parameter:.0f} ops each), which takes {takes} of {facts.each} ({ratio})."
     idle = _saving(facts).claims.total_ns
     launched = f"{facts.per_step(work.launches):,.0f} launches and " if work.launches else ""
     return (
-        f"{each}: {launched}{takes} on the host in each {step} step, "
+        f"{each}: {launched}{takes} on the host in {facts.each}, "
         f"for {duration(facts.per_step(idle))} of which ({share(facts.ratio(idle))}) the GPU idles."
     )
 

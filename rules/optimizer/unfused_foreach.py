@@ -48,9 +48,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.finding import Bar, Bars, Confidence, Finding, Outcome, Saving, clear, not_applicable
+from analyzer.finding import Bar, Bars, Confidence, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
+from rules.evidence import kernel_saving
 from rules.optimizer.advice import FUSED_CLASSES, fused
 from traces.trace import Capability
 
@@ -87,14 +88,16 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if ratio < limits["min_ratio"]:
         yield clear(f"the update takes {share(ratio)} of the GPU's busy time, below {share(limits['min_ratio'])}")
         return
-    saved = facts.kernel_gain_ns(work.kernel_ns * _SAVED_PART)
     yield Finding(
         why=(
-            f"{work.class_name}.step keeps the GPU busy for {duration(facts.per_step(work.kernel_ns))} a step "
+            f"{work.class_name}.step keeps the GPU busy for {duration(facts.per_step(work.kernel_ns))} {facts.a_unit} "
             f"({share(ratio)} of its busy time) with {work.foreach_kinds} kinds of `_foreach_` op, each a pass over all parameters."
         ),
-        saving=Saving(
-            kernel_ns=saved, basis="half the update's kernel time, where the device is what the step waits for"
+        saving=kernel_saving(
+            facts,
+            work.kernel_ns,
+            "all of the update's kernel time, of which half usually goes",
+            usual_ns=work.kernel_ns * _SAVED_PART,
         ),
         fix=(fused(work.class_name),),
         verify="Record again: one `aten::_fused_*` op inside the optimizer's span, and less kernel time in it.",

@@ -85,10 +85,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     number = round(int(found.rows.sum()) / max(facts.used_steps, 1))
     yield Finding(
-        why=f"{share(ratio)} of the GPU's busy time converts tensors between 32 and 16 bits: {count(number, 'kernel')} a step.",
-        saving=kernel_saving(
-            facts, kernels.time_ns(found.rows), "the conversions' time, of which the part that keeps the step waiting"
-        ),
+        why=f"{share(ratio)} of the GPU's busy time converts tensors between 32 and 16 bits: "
+        f"{count(number, 'kernel')} {facts.a_unit}.",
+        saving=kernel_saving(facts, kernels.time_ns(found.rows), "the conversions' time", of=((found.rows, 1.0),)),
         fix=_fix(facts),
         verify="Record again: fewer `aten::_to_copy` a step, and less time in copy kernels.",
         steps_seen=steps_with(facts, found.rows),

@@ -18,6 +18,11 @@ _TF32_RATIO = {8: 7 / 8, 9: 7 / 8}
 # MI355X 2500 against 157, MI300X 1307 against 163, MI250X 383 against 96.
 _ROCM_SHORT_RATIO = 15 / 16
 _NEWER_SHORT_RATIO, _NEWER_TF32_RATIO = 31 / 32, 15 / 16
+# What usually goes of these kernels' time: a factor of two, the middle of the factors of one and a half to three that 16 bits bring
+# and the lower end of the two to four of TF32 (rules.md PR001, PR002).
+USUAL_RATIO = 0.5
+# Formats are alternatives: a kernel has one.
+FORMAT = "number format"
 # Share of a kind's matrix time in TF32 from which TF32 is evidently switched on for that kind.
 _TF32_ON_RATIO = 0.01
 

@@ -74,6 +74,8 @@ from traces.trace import Capability
 
 # A factor of 4, above the largest measurement found: 130.56 us became 36.96 us with K of 588 padded to 592 on an H100.
 _GAIN_RATIO = 3 / 4
+# A factor of one and a half is usual (rules.md PR003).
+_USUAL_RATIO = 1 / 3
 
 META = RuleMeta(
     code="PR003",
@@ -112,6 +114,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             facts,
             _GAIN_RATIO * facts.kernels.time_ns(rows),
             "three quarters of these kernels' time: padded ones were measured up to 3.5 times as fast, 1.5 is usual",
+            of=((rows, _GAIN_RATIO),),
+            usual_ns=_USUAL_RATIO * facts.kernels.time_ns(rows),
         ),
         fix=_fix(found),
         verify="Record again: GEMM kernel names should end in `_align8` (TF32: `_align4`), and their time should fall.",

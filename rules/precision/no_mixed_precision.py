@@ -37,11 +37,12 @@ loss.backward()
 3. Code that must stay in 32 bits: TF32 on Ampere and newer (PR002).
 
 ## Expected gain
-Of plain single precision up to what the peak rates of the card's generation say (7 of 8 parts of the kernels' time on Volta,
-15 of 16 on Ampere and Hopper, and on AMD's matrix cores), less what TF32 alone would give where PR002 fires too. Of TF32 half, and
-half of the pointwise kernels' time as well where most of the matrix work is TF32: 16 bits halve the bytes of both. Times the share
-of the step in which the device is busy; a factor of one and a half to three is usual. Nothing where the run is launch-bound,
-because faster kernels then only wait longer.
+At most, of plain single precision, what the peak rates of the card's generation say (7 of 8 parts of the kernels' time on Volta,
+15 of 16 on Ampere and Hopper, and on AMD's matrix cores). Of TF32 half, and half of the pointwise kernels' time as well where most
+of the matrix work is TF32: 16 bits halve the bytes of both. A factor of one and a half to three is usual, so half of the kernels'
+time is what is likely, times the share of the step in which the device is busy. Where the run is launch-bound faster kernels mostly
+wait longer; what the host waits for still gets shorter. PR002 speeds up the same kernels: each states its own bound, the headline
+counts the larger.
 
 ## When it is wrong
 Code that needs 32 bits (some scientific and financial models). Small or memory-bound matrices gain less. From names alone the
@@ -66,8 +67,9 @@ from analyzer.facts.op_tree import BoolArray
 from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
+from rules.changes import older_than
 from rules.evidence import kernel_saving, kernel_table, steps_with
-from rules.precision.common import AMPERE, VOLTA, doubts, short_ratio, tf32_ratio, tf32_unused, unanswerable
+from rules.precision.common import AMPERE, FORMAT, USUAL_RATIO, VOLTA, doubts, short_ratio, unanswerable
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -120,7 +122,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         + ("" if _amd(facts) else f", {share(rounded) if rounded else 'none'} of it in TF32")
         + f", by {how}; {share(work.short_ratio)} of the matrix work is done in 16 bits.",
         saving=saving,
-        fix=_fix(AMPERE if _amd(facts) else work.compute_major or VOLTA),
+        fix=_fix(facts, AMPERE if _amd(facts) else work.compute_major or VOLTA),
         verify=f"Record again: kernel names should hold {'`_BBS_` or `_HHS_`' if _amd(facts) else '`bf16`, `f16` or `h884`'}; "
         "compare the loss curve with the old one.",
         steps_seen=steps_with(facts, rows),
@@ -137,23 +139,23 @@ def _plain(facts: Facts) -> BoolArray:
 
 
 def _saving(facts: Facts) -> tuple[Saving, bool]:
-    """What 16 bits leave of each kind of kernel, beyond what TF32 alone would give; and whether pointwise ones are among them."""
+    """What 16 bits leave of each kind of kernel; and whether pointwise ones are among them."""
     work, found = facts.matrix_work, facts.kernels
     most, plain_ns, rounded_ns = short_ratio(facts), found.time_ns(_plain(facts)), found.time_ns(work.tf32)
-    served_ns = found.time_ns(tf32_unused(facts))
-    gain = most * plain_ns - tf32_ratio(facts) * served_ns + _HALF * rounded_ns
+    of = [(_plain(facts), most), (work.tf32, _HALF)]
     parts = [f"{share(most)} of the time of kernels in plain single precision, by the peak rates of this generation"]
-    if served_ns:
-        parts[0] += ", less what TF32 alone gives (PR002)"
     # Plain single precision is so much slower that its peak rates leave room for the bytes saved beside it; TF32's do not.
     moves = rounded_ns > plain_ns
     if moves:
-        gain += _HALF * found.time_ns(facts.fusion.pointwise & ~found.is_format("fp16", "bf16"))
+        of.append((facts.fusion.pointwise & ~found.is_format("fp16", "bf16") & ~_plain(facts) & ~work.tf32, _HALF))
     if rounded_ns:
         parts.append(
             "half of those in TF32" + (", and of pointwise ones, which then move half the bytes" if moves else "")
         )
-    return kernel_saving(facts, gain, "; ".join(parts if plain_ns else parts[1:])), moves
+    gain = sum(ratio * found.time_ns(rows) for rows, ratio in of)
+    usual = sum(min(ratio, USUAL_RATIO) * found.time_ns(rows) for rows, ratio in of)
+    basis = "; ".join(parts if plain_ns else parts[1:])
+    return kernel_saving(facts, gain, basis, of=of, usual_ns=usual, way=FORMAT), moves
 
 
 def _not_asked(facts: Facts) -> Outcome | None:
@@ -169,7 +171,7 @@ def _amd(facts: Facts) -> bool:
     return facts.trace.meta.device_kind == "rocm"
 
 
-def _fix(major: int) -> tuple[Advice, ...]:
+def _fix(facts: Facts, major: int) -> tuple[Advice, ...]:
     if major >= AMPERE:
         return (
             Advice(
@@ -179,13 +181,15 @@ def _fix(major: int) -> tuple[Advice, ...]:
                 "bfloat16 keeps the range of float32, so no loss scaling is needed. Watch the loss over a few hundred steps.",
             ),
         )
+    scaler = "torch.cuda.amp.GradScaler()" if older_than(facts, (2, 3)) else 'torch.amp.GradScaler("cuda")'
     return (
         Advice(
             "diff",
-            '+scaler = torch.amp.GradScaler("cuda")\n+with torch.autocast("cuda", dtype=torch.float16):\n'
+            f'+scaler = {scaler}\n+with torch.autocast("cuda", dtype=torch.float16):\n'
             "     loss = criterion(model(x), target)\n-loss.backward()\n-optimizer.step()\n+scaler.scale(loss).backward()\n"
             "+scaler.step(optimizer)\n+scaler.update()",
-            "This generation has float16 tensor cores only: small gradients need the scaler. torch before 2.3: torch.cuda.amp.",
+            "This generation has float16 tensor cores only: small gradients need the scaler. Before torch 2.3: "
+            "`torch.cuda.amp.GradScaler()`.",
         ),
     )
 

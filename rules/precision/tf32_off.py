@@ -32,8 +32,10 @@ model = build_model().cuda()
 3. More: 16-bit autocast (PR001).
 
 ## Expected gain
-Up to what the peak rates of the card's generation say (7 of 8 parts of these kernels' time on Ampere and Hopper), times the
-share of the step in which the device is busy; two to four times as fast has been measured. Nothing where the run is launch-bound.
+At most what the peak rates of the card's generation say (7 of 8 parts of these kernels' time on Ampere and Hopper); two to four
+times as fast has been measured, so half of their time is what is likely, times the share of the step in which the device is busy.
+Where the run is launch-bound only kernels that the host waits for get the step shorter. PR001 speeds up the same kernels: each
+states its own bound, the headline counts the larger.
 
 ## When it is wrong
 Models that need the full mantissa: second-order methods, some physics. Recent torch also offers the switch as
@@ -55,8 +57,9 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice, Finding, Outcome, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
+from rules.changes import as_new_as
 from rules.evidence import kernel_saving, kernel_table, steps_with
-from rules.precision.common import AMPERE, doubts, tf32_ratio, tf32_unused, unanswerable
+from rules.precision.common import AMPERE, FORMAT, USUAL_RATIO, doubts, tf32_ratio, tf32_unused, unanswerable
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -94,8 +97,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         saving=kernel_saving(
             facts,
             tf32_ratio(facts) * facts.kernels.time_ns(rows),
-            f"{share(tf32_ratio(facts))} of these kernels' time, by the peak rates of this generation, of which the part that "
-            "keeps the step waiting",
+            f"{share(tf32_ratio(facts))} of these kernels' time, by the peak rates of this generation",
+            of=((rows, tf32_ratio(facts)),),
+            usual_ns=USUAL_RATIO * facts.kernels.time_ns(rows),
+            way=FORMAT,
         ),
         fix=_fix(facts),
         verify="Record again: kernel names should hold `tf32` or `s1688`; compare the loss curve with the old one.",
@@ -117,6 +122,10 @@ def _not_asked(facts: Facts) -> Outcome | None:
     )
 
 
+_OLD = "torch.backends.cudnn.allow_tf32 = True"
+_NEW = 'torch.backends.cudnn.conv.fp32_precision = "tf32"'
+
+
 def _fix(facts: Facts) -> tuple[Advice, ...]:
     rows, work = tf32_unused(facts), facts.matrix_work
     products = Advice(
@@ -124,10 +133,12 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
         'torch.set_float32_matmul_precision("high")   # once, before training',
         "Rounds the inputs of float32 matrix products to TF32 and adds up in float32.",
     )
+    # torch 2.9 and newer know both, but refuse a program that mixes them (pytorch#179445).
+    renamed = as_new_as(facts, (2, 9))
     convolutions = Advice(
         "python",
-        "torch.backends.cudnn.allow_tf32 = True   # the default: look for the line that switches it off",
-        'The same for convolutions. torch 2.9 and newer call it torch.backends.cudnn.conv.fp32_precision = "tf32".',
+        f"{_NEW if renamed else _OLD}   # the default: look for the line that switches it off",
+        "The same for convolutions." + ("" if renamed else f" torch 2.9 and newer also call it `{_NEW}`."),
     )
     found = facts.kernels
     of_products = found.time_ns(rows & ~work.convolution) >= found.time_ns(rows & work.convolution)

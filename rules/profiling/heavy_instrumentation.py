@@ -51,7 +51,7 @@ from collections.abc import Iterator
 from analyzer.facts import Facts
 from analyzer.finding import Finding, Outcome
 from analyzer.rule import Limits, Rule, RuleMeta
-from rules.profiling.report import PLAIN, report
+from rules.profiling.report import plain, report
 
 META = RuleMeta(
     code="PG004",
@@ -64,7 +64,7 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires where the symptom PG004 exists."""
-    yield from report(facts, META.code, "no option in use slows the host noticeably", (PLAIN,))
+    yield from report(facts, META.code, "no option in use slows the host noticeably", (plain(facts),))
 
 
 RULE = Rule(META, check, __doc__)

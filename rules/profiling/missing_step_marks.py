@@ -8,7 +8,12 @@ Every figure is a mean per step. Without marks the whole recording, warm-up and 
 matters looks small, and start-up work looks like a loss.
 
 ## How it is measured
-No event is named `ProfilerStep#N`. All findings are then capped at low severity and low confidence.
+No event is named `ProfilerStep#N`. Steps are then told by what repeats: ranges that frameworks write around an iteration, the
+optimizer, the loader, ranges of your own that take at least four fifths of what the host does, the forward pass; at last the
+longest sequence of kernels that repeats and covers the recording. What may be a layer of the model is no step: where nothing is
+sure to be one, the whole recording is. Three steps or more that the program itself tells apart are as good as marked ones, but
+for one doubt more. Where only kernels repeat, or nothing, all findings are capped at low severity and low confidence, and say
+so.
 
 ## Example
 Misleading:

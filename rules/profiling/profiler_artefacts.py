@@ -60,7 +60,7 @@ from collections.abc import Iterator
 from analyzer.facts import Facts
 from analyzer.finding import Finding, Outcome
 from analyzer.rule import Limits, Rule, RuleMeta
-from rules.profiling.report import PLAIN, report
+from rules.profiling.report import plain, report
 
 META = RuleMeta(
     code="PG008",
@@ -73,7 +73,9 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires where the symptom PG008 exists."""
-    yield from report(facts, META.code, "the profiler's own pauses take next to nothing of the idle time", (PLAIN,))
+    yield from report(
+        facts, META.code, "the profiler's own pauses take next to nothing of the idle time", (plain(facts),)
+    )
 
 
 RULE = Rule(META, check, __doc__)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.finding import Advice, Column, Evidence, Finding, Outcome, Saving, Severity, Table, clear
+from rules.commands import arguments_note, collect
 
 SCHEDULE = Advice(
     "python",
@@ -19,12 +20,16 @@ SCHEDULE = Advice(
     "        prof.step()",
     "Waits for five steps, warms up for two, records six, and exports them when they are done.",
 )
-PLAIN = Advice(
-    "shell",
-    "advisor collect -o plain.json train.py   # how much: no stacks, no memory\n"
-    "advisor collect -o where.json --stacks --active 2 train.py",
-    "Two recordings: a plain one to measure, a short one with details to find the place.",
-)
+
+
+def plain(facts: Facts) -> Advice:
+    """Measure without what slows the host down, and look for the place in a recording of its own."""
+    return Advice(
+        "shell",
+        f"{collect(facts, '-o plain.json')}   # how much: no stacks, no memory\n"
+        f"{collect(facts, '-o where.json', '--stacks', '--active 2')}",
+        "Two recordings: a plain one to measure, a short one with details to find the place." + arguments_note(facts),
+    )
 
 
 def report(

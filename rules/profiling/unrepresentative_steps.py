@@ -1,15 +1,18 @@
 """PG006 unrepresentative-steps: first or last step is unlike the rest.
 
 ## What it finds
-A first step more than 1.2 times as long as the median, one whose first collective waits for the other ranks' profilers,
-a last one that was cut off, a mark without any work: they are left out of all figures.
+A first step more than 1.2 times as long as the median, one that was recorded only from its middle on, one whose first
+collective waits for the other ranks' profilers, a last one that was cut off, a mark without any work: they are left out of all
+figures.
 
 ## Why it costs time
 The first recorded step often starts the loader's workers or fills the device's queue; the last one loses the kernels
 that ran after recording stopped. In a mean of six steps one such step moves everything.
 
 ## How it is measured
-Step times against their median; device events of the last step against the one before (fewer than 80 %: cut off).
+Step times against their median; of fewer than four steps the first is left out only where start-up calls explain what it takes
+more. Device events of the last step against the one before (fewer than 80 %: cut off); ops and device events of the first
+against every other step (fewer than 80 % of both: it lacks its beginning, or does less).
 
 ## Example
 Misleading:

@@ -10,8 +10,9 @@ one program was 6 %; scheduled recordings of the same program showed 24-40 %.
 
 ## How it is measured
 Union of allocation, creation, module-load and capture calls, of compile ranges and of launches that take 100 times the
-median while the device idles, as a share of the used steps. What occurs in more than half of the steps is a habit, not
-warm-up.
+median while the device idles, as a share of the used steps. Each is judged by what the steps do: warm-up is what a step of
+the first half does at least twice as long as any of the second half, or one step twice as long as any other; the rest is a habit.
+With fewer than three steps, memory that is taken and given back all through them is one.
 
 ## Example
 Misleading:
@@ -76,15 +77,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     yield from report(
         facts,
         META.code,
-        f"start-up calls take {share(_ratio(facts))} of the used steps, below {share(WARMUP_SHARE)}",
+        f"start-up calls take {share(facts.ratio(facts.warmup.time.total_ns))} of the used steps, below {share(WARMUP_SHARE)}",
         (SCHEDULE,),
     )
-
-
-def _ratio(facts: Facts) -> float:
-    """Without marks all of the recording counts, as for the symptom itself."""
-    whole = facts.window(raw=not facts.steps.marked).total_ns
-    return facts.warmup[0].total_ns / whole if whole else 0.0
 
 
 RULE = Rule(META, check, __doc__)

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+from analyzer.facts import Facts
 from analyzer.facts.stacks import CodeLine
 from analyzer.finding import Advice
+from rules.commands import arguments_note, collect
 
-LOOK = Advice(
-    "shell",
-    "advisor collect --stacks --active 2 -o where.json train.py",
-    "Names the functions; `profile(..., with_stack=True)` for one or two steps does too. Believe this trace for how much.",
-)
+
+def look(facts: Facts) -> Advice:
+    """Record again with what names the functions."""
+    return Advice(
+        "shell",
+        collect(facts, "--stacks", "--active 2", "-o where.json"),
+        "Names the functions; `profile(..., with_stack=True)` for one or two steps does too. Believe this trace for how much."
+        + arguments_note(facts),
+    )
+
+
 IN_WORKERS = Advice(
     "diff",
     "-for item in samples:\n-    batch = prepare(item)\n"
     "+for batch in DataLoader(PreparedDataset(samples), batch_size=B, num_workers=4):\n"
     "     train_step(batch)",
     "Where it prepares data: in the loader's workers it runs beside training.",
+)
+# A program whose loader has workers already has the place: what is prepared in the loop belongs there.
+IN_ITS_WORKERS = Advice(
+    "diff",
+    " class Samples(Dataset):\n     def __getitem__(self, index):\n-        return self.samples[index]\n"
+    "+        return prepare(self.samples[index])\n for batch in loader:\n-    batch = prepare(batch)\n     train_step(batch)",
+    "Where it prepares data: the loader's workers do it beside training, in `__getitem__` or in `collate_fn`.",
 )
 BESIDE = Advice(
     "python",
@@ -34,6 +49,6 @@ def move(line: CodeLine) -> Advice:
     """Another place for the work of a known line."""
     return Advice(
         "text",
-        f"Move the work of `{line.function}` ({line.file}:{line.line}) out of the step, vectorise it, or do it every N steps.",
+        f"Move the work of `{line.function}` ({line.place}) out of the step, vectorise it, or do it every N steps.",
         "The times are of a trace with stacks: believe the order, not the milliseconds.",
     )

@@ -121,6 +121,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         ),
         caveats=() if recorded else ("Inferred from silence: another process may have taken the CPU.",),
         severity_cap=Severity.HIGH if recorded else Severity.LOW,
+        capped_because="no pass of the collector was recorded",
         title=None if recorded else "Possible garbage collector pauses",
     )
 

@@ -65,8 +65,7 @@ def what(facts: Facts, loop: Loop) -> str:
     same = "much the same" if loop.varies else "the same"
     return (
         f"{same} {count(len(loop.unit), 'op')} (`{sequence(loop)}`) run {per_step:,.0f} times in a row {_WHERE[loop.phase]}, "
-        f"which takes {duration(facts.per_step(loop.forward.total_ns))}{also} of each "
-        f"{duration(facts.per_step(facts.window_ns))} step on the host"
+        f"which takes {duration(facts.per_step(loop.forward.total_ns))}{also} of {facts.each} on the host"
     )
 
 

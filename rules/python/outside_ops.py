@@ -33,5 +33,5 @@ def evidence_of(facts: Facts, time: IntervalSet, places: list[tuple[CodeLine, in
             Column("time a step", "ns"),
         )
         return (share_of_step, Table("where no op runs", columns, rows)) if rows else (share_of_step,)
-    bars = tuple(Bar(f"{line.function} ({line.file}:{line.line})", facts.per_step(ns)) for line, ns in places[:_SHOWN])
+    bars = tuple(Bar(f"{line.function} ({line.place})", facts.per_step(ns)) for line, ns in places[:_SHOWN])
     return (share_of_step, Bars("your functions in that time (mean step)", "ns", bars))

@@ -34,8 +34,8 @@ def passes_finding(facts: Facts) -> Finding:
     taken, step = facts.per_step(found.spans.total_ns), facts.per_step(facts.window_ns)
     return Finding(
         why=f"The backward pass runs {found.passes / found.updates:,.0f} times for one update{named(line)}, as for gradients "
-        f"sample by sample, or a batch cut into small parts: all turns but the first take {duration(taken)} of each "
-        f"{duration(step)} step ({share(facts.ratio(found.spans.total_ns))}), in ops of {duration(found.mean_op_ns)} each.",
+        f"sample by sample, or a batch cut into small parts: all turns but the first take {duration(taken)} of "
+        f"{facts.each} ({share(facts.ratio(found.spans.total_ns))}), in ops of {duration(found.mean_op_ns)} each.",
         saving=Saving(
             claims=loss.claims,
             kernel_ns=loss.op_ns,

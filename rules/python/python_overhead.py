@@ -12,8 +12,9 @@ already queued; the rest is idle time.
 `|idle and no event on the issuing and the main thread| / |used steps|` (the cause `python` of the waterfall); on a thread of the
 backward pass the way from one op to the next, up to 100 us, is autograd's own and does not count. Pauses with rules of
 their own (garbage collection PY004, isolated gaps ID003) and loops over tensors (PY002, PY003) are taken out. On a CPU-only trace:
-time of the step's thread outside ops, in stretches long enough to be more than the way from one op to the next. Unit: nanoseconds,
-shown as a share of the step.
+time of the step's thread outside ops, in stretches long enough to be more than the way from one op to the next. That way is longer
+on a slow or busy core: `advisor collect` times an empty loop beside the recording, and the limit is `min_stretch_ns` times as long
+as the loop took against a quiet machine (17.5 ns a turn). Unit: nanoseconds, shown as a share of the step.
 
 ## Example
 Slow:
@@ -49,7 +50,8 @@ recorded shows its waits here.
 
 ## Thresholds
 - `min_ratio`: share of the used steps from which the rule fires.
-- `min_stretch_ns`: on a CPU-only trace, shorter stretches between ops are not counted.
+- `min_stretch_ns`: on a CPU-only trace, shorter stretches between ops are not counted; longer where the collector's loop was slow.
+- `slow_core_times`: without that loop, the finding must hold with a limit as many times as long.
 - `max_events_per_ms`: Python events a millisecond from which the time of a trace with stacks is mostly the profiler's.
 
 ## References
@@ -61,8 +63,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.engine_steps import engine_steps
-from analyzer.facts.loops import loop_time
 from analyzer.facts.silences import BACKWARD, after_reads, silences
 from analyzer.facts.stacks import CodeLine
 from analyzer.finding import (
@@ -75,12 +75,21 @@ from analyzer.finding import (
     cannot_tell,
     clear,
 )
-from analyzer.intervals import EMPTY, IntervalSet
+from analyzer.intervals import IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
+from rules.commands import collect
 from rules.place import location
-from rules.python.advice import BESIDE, IN_WORKERS, LOOK, SIMULATOR, move
+from rules.python.advice import BESIDE, IN_ITS_WORKERS, IN_WORKERS, SIMULATOR, look, move
 from rules.python.outside_ops import evidence_of
+from rules.python.stretches import (
+    counted,
+    doubtful_on_a_slow_core,
+    least_ns,
+    outside_ops,
+    slower_than_quiet,
+    uncounted_ns,
+)
 from traces.reader.vocabulary import annotation_kind
 from traces.trace import Capability
 
@@ -98,6 +107,12 @@ META = RuleMeta(
             "ns",
             "in this project's CPU samples nine in ten gaps between ops are below 60 us: interpreter and profiler",
         ),
+        Threshold(
+            "slow_core_times",
+            3,
+            "count",
+            "cores in use differ in speed about threefold; where none was timed, what a core this slow explains is not told",
+        ),
         Threshold("max_events_per_ms", 20, "count", "rules.md PG004: with more, stacks distort the step"),
     ),
     explains=("ID002",),
@@ -114,21 +129,26 @@ _WITHOUT_OP_RATIO = 0.2
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when host code outside ops owns at least `min_ratio` of the used steps."""
-    time = _time(facts, limits["min_stretch_ns"])
-    ratio = facts.ratio(time.total_ns)
+    least = least_ns(facts, limits)
+    time = counted(facts, least)
+    ratio, slow = facts.ratio(time.total_ns), slower_than_quiet(facts, limits)
     if ratio < limits["min_ratio"]:
-        short = _short_ns(facts, time)
+        short = uncounted_ns(facts, time)
         if facts.ratio(short) >= _MANY_SHORT and facts.ratio(short - facts.without_core_ns) >= _MANY_SHORT:
             yield cannot_tell(
                 f"host code outside any op takes {share(facts.ratio(short))} of the step in stretches below "
-                f"{duration(limits['min_stretch_ns'])}{_between(facts, _all(facts) - time)}: the way from one small op to the "
-                "next, or the program's own code in between, as of a simulator; `advisor collect --stacks train.py` tells which"
+                f"{duration(least)}{_between(facts, outside_ops(facts) - time)}: the way from one small op to the "
+                f"next, or the program's own code in between, as of a simulator; `{collect(facts, '--stacks')}` tells which"
             )
             return
         yield clear(
             f"host code outside any op owns {share(ratio)} of the step, below {share(limits['min_ratio'])}"
-            f"{_short(facts, time, limits['min_ratio'])}"
+            f"{_short(facts, time, limits['min_ratio'])}{'; ' if slow else ''}{slow}"
         )
+        return
+    doubt = doubtful_on_a_slow_core(facts, limits)
+    if doubt is not None:
+        yield cannot_tell(f"host code outside any op owns {share(ratio)} of the step, {doubt}")
         return
     if facts.ratio(time.total_ns - facts.without_core_ns) < limits["min_ratio"]:
         lacked = share(facts.ratio(facts.without_core_ns))
@@ -149,24 +169,22 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             "the trace was filtered or cut, or other threads do the work. Needs CPU activity recorded whole"
         )
         return
-    yield _finding(facts, time, ratio, limits["max_events_per_ms"])
+    yield _finding(facts, time, ratio, limits)
 
 
-def _finding(facts: Facts, time: IntervalSet, ratio: float, max_events_per_ms: float) -> Finding:
+def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> Finding:
     main = facts.main_thread
     places = facts.stacks.inside(main, time) if main is not None else []
-    top = places[0] if places else None
-    named = (
-        f", most of it ({share(top[1] / time.total_ns)}) in `{top[0].function}` ({top[0].file}:{top[0].line})"
-        if top
-        else ""
-    )
+    top = places[0] if places and places[0][1] >= _WORTH_A_PLACE * time.total_ns else None
+    most = "most" if top and top[1] > _MOST * time.total_ns else "the largest part"
+    named = f", {most} of it ({share(top[1] / time.total_ns)}) in `{top[0].function}` ({top[0].place})" if top else ""
     who = "The GPU idles" if facts.device is not None else "The step spends"
-    step = duration(facts.per_step(facts.window_ns))
-    inflated = _inflated(facts, time, max_events_per_ms)
+    duration(facts.per_step(facts.window_ns))
+    inflated = _inflated(facts, time, limits["max_events_per_ms"])
+    slow = slower_than_quiet(facts, limits)
     return Finding(
         why=(
-            f"{who} {duration(facts.per_step(time.total_ns))} of each {step} step ({share(ratio)}) "
+            f"{who} {duration(facts.per_step(time.total_ns))} of {facts.each} ({share(ratio)}) "
             f"in host code outside any PyTorch op{named or _between(facts, time)}."
         ),
         saving=Saving(
@@ -178,8 +196,9 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, max_events_per_ms: f
         confidence=_confidence(facts, named=top is not None, inflated=inflated),
         evidence=evidence_of(facts, time, places),
         location=location(top[0]) if top else None,
-        caveats=_caveats(facts, time, inflated=inflated),
+        caveats=(*_caveats(facts, time, inflated=inflated), *((f"{slow[0].upper()}{slow[1:]}.",) if slow else ())),
         severity_cap=Severity.MEDIUM if inflated else Severity.HIGH,
+        capped_because="recording stacks slows Python down",
     )
 
 
@@ -198,42 +217,17 @@ def _short(facts: Facts, long: IntervalSet, min_ratio: float) -> str:
     """On a CPU-only trace what the stretches too short to be counted come to: many small ops have as many ways between them."""
     if facts.device is not None:
         return ""
-    taken_ns = _short_ns(facts, long)
+    taken_ns = uncounted_ns(facts, long)
     if facts.ratio(taken_ns) < min_ratio:
         return ""
     taken = share(facts.ratio(taken_ns))
-    return (
-        f"; stretches too short to tell from the way to the next op take {taken}{_between(facts, _all(facts) - long)}"
-    )
-
-
-def _short_ns(facts: Facts, long: IntervalSet) -> int:
-    """On a CPU-only trace the time outside ops in stretches too short to be counted; on a device all of it is counted."""
-    return 0 if facts.device is not None else (_all(facts) - long).total_ns
+    return f"; stretches too short to tell from the way to the next op take {taken}{_between(facts, outside_ops(facts) - long)}"
 
 
 def _confidence(facts: Facts, *, named: bool, inflated: bool) -> Confidence:
     if named:
         return Confidence.MEDIUM if inflated else Confidence.HIGH
     return Confidence.LOW if facts.launches_without_op >= _WITHOUT_OP_RATIO else Confidence.MEDIUM
-
-
-def _all(facts: Facts) -> IntervalSet:
-    """The cause `python` without what other rules know more about, and without what autograd's engine does between ops."""
-    return facts.waterfall.owned("python") - facts.pauses.all - loop_time(facts) - _engine(facts)
-
-
-def _engine(facts: Facts) -> IntervalSet:
-    return EMPTY if facts.device is None else engine_steps(facts.trace, facts.host, facts.main_thread)
-
-
-def _time(facts: Facts, min_stretch_ns: float) -> IntervalSet:
-    """What is counted: on the CPU without the steps from op to op."""
-    time = _all(facts)
-    if facts.device is not None:
-        return time
-    long = time.end_ns - time.start_ns >= min_stretch_ns
-    return IntervalSet(time.start_ns[long], time.end_ns[long])
 
 
 def _inflated(facts: Facts, time: IntervalSet, limit: float) -> bool:
@@ -249,16 +243,17 @@ def _in_backward(facts: Facts, time: IntervalSet) -> bool:
 
 
 def _fix(facts: Facts, time: IntervalSet, line: CodeLine | None) -> tuple[Advice, ...]:
-    elsewhere = BESIDE if facts.infers else IN_WORKERS
+    has_workers = facts.input_wait.multi_process or bool(facts.collected.num_workers)
+    elsewhere = BESIDE if facts.infers else IN_ITS_WORKERS if has_workers else IN_WORKERS
     if line is not None:
         return (move(line), elsewhere)
     if _in_backward(facts, time):
-        return (LOOK,)
+        return (look(facts),)
     if not _acts_on_values(facts, time):
-        return (LOOK, elsewhere)
+        return (look(facts), elsewhere)
     # Once a step the loss may have been read, and the next batch be made by other means than a DataLoader.
     often = silences(facts, time)[0].stretches > facts.used_steps
-    return (LOOK, SIMULATOR, elsewhere) if often else (LOOK, elsewhere, SIMULATOR)
+    return (look(facts), SIMULATOR, elsewhere) if often else (look(facts), elsewhere, SIMULATOR)
 
 
 def _acts_on_values(facts: Facts, time: IntervalSet) -> bool:

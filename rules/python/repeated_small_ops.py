@@ -82,6 +82,7 @@ META = RuleMeta(
         ),
     ),
     explains=("ID001", "PY001"),
+    binds="launch",
     references=("https://docs.pytorch.org/docs/stable/generated/torch.optim.swa_utils.AveragedModel.html",),
 )
 _MAX_FINDINGS = 3
@@ -140,7 +141,7 @@ _EXPERTS = (
     Advice(
         "python",
         "ends = counts.cumsum(0).to(torch.int32)\ny = torch.nn.functional.grouped_mm(x[order], weights, offs=ends)",
-        "Without padding and without a wait: torch 2.10 and newer, in bfloat16 on a GPU.",
+        "Without padding and without a wait, in bfloat16 on a GPU.",
     ),
 )
 

@@ -79,6 +79,7 @@ META = RuleMeta(
         Threshold("min_ratio", LIST_RATIO, "ratio", "as PY003: worth a word only where it is a low finding at least"),
     ),
     explains=("ID001", "PY001"),
+    binds="launch",
     references=(
         "https://docs.pytorch.org/docs/stable/generated/torch.nn.LSTM.html",
         "https://docs.pytorch.org/docs/stable/generated/torch.compile.html",

@@ -1,7 +1,8 @@
 """PY005 unsteady-steps: some steps take much longer than the others.
 
 ## What it finds
-Steps of at least one and a half times the median, and which cause the difference lies in.
+Steps of at least one and a half times the median, and which cause the difference lies in; steps that hold a whole other loop, such
+as an evaluation.
 
 ## Why it costs time
 The mean step, and with several ranks the slowest rank's, decides how long training takes. A steady loop would take the median.
@@ -10,7 +11,8 @@ The mean step, and with several ranks the slowest rank's, decides how long train
 The longest of the used steps as a multiple of their median, the first step of the trace left out, with at least five steps. The
 causes of slow steps (1.25 times the median or more) are compared with those of the others; the cause with the largest difference
 is named. The saving is that difference, where the cause is idle time; pauses that PY004 or ID003 know are part of it, and these
-findings then stand for this one. Unit: nanoseconds.
+findings then stand for this one. A step that draws five times as many batches as most, and takes three times the median, holds
+another loop: it is left out of all other figures, and what it takes beyond the median counts here. Unit: nanoseconds.
 
 ## Example
 Slow:
@@ -58,10 +60,23 @@ from collections.abc import Iterator
 
 from analyzer.cause_names import DEVICE_CAUSES
 from analyzer.facts import Facts
-from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, Series, cannot_tell, clear
+from analyzer.finding import (
+    Advice,
+    Bar,
+    Bars,
+    Confidence,
+    Finding,
+    Outcome,
+    Saving,
+    Series,
+    Severity,
+    cannot_tell,
+    clear,
+)
 from analyzer.intervals import IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
+from rules.idle.pausing import FIXES
 
 META = RuleMeta(
     code="PY005",
@@ -92,6 +107,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield cannot_tell(
             "needs step marks (prof.step() after every iteration): where steps are guessed, so are their lengths"
         )
+        return
+    if len(steps.others) and number:
+        yield _another_loop(facts)
         return
     if number < limits["min_steps"]:
         yield cannot_tell(f"needs at least {limits['min_steps']:.0f} steps after the first; {number} can be used")
@@ -125,6 +143,38 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             Bars("steps", "ns", (Bar("median", steps.median_ns), Bar("longest", float(steps.steps["dur_ns"].max())))),
         ),
         caveats=("A few recorded steps do not tell how often this happens.",),
+    )
+
+
+def _another_loop(facts: Facts) -> Finding:
+    """The finding on steps that hold a loop of their own."""
+    steps = facts.unsteady
+    others = steps.others
+    longest = float(others["dur_ns"].max())
+    excess = int((others["dur_ns"] - steps.median_ns).sum())
+    recorded = facts.window_ns + int(others["dur_ns"].sum())
+    named = ", ".join(f"#{step}" for step in others["number"].tolist()[:5])
+    what = str(others["reason"].iloc[0]).partition(": ")[2]
+    return Finding(
+        why=(
+            f"{count(len(others), 'step')} of {facts.used_steps + len(others)} ({named}) "
+            f"{'holds' if len(others) == 1 else 'hold'} another loop, such as an evaluation: {what}. "
+            f"{duration(longest)} are {longest / steps.median_ns:.0f} times the median of {duration(steps.median_ns)}, and in no "
+            "other figure of this report."
+        ),
+        saving=Saving(
+            basis="what these steps take beyond the median, spread over all recorded steps; a run holds them as often as it may",
+            between_ns=excess // (facts.used_steps + len(others)),
+            between_ratio=excess / recorded,
+        ),
+        fix=FIXES["evaluation"],
+        verify="Record again: steps should be alike, and the other loop come less often or take less.",
+        steps_seen=len(others),
+        confidence=Confidence.MEDIUM,
+        evidence=(Bars("steps", "ns", (Bar("median", steps.median_ns), Bar("with another loop", longest))),),
+        caveats=("A few recorded steps do not tell how often this happens.",),
+        severity_cap=Severity.MEDIUM,
+        title="Some steps hold another loop",
     )
 
 

@@ -54,9 +54,12 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.facts.anomaly import AnomalyChecks
-from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, clear, not_applicable
+from analyzer.facts.frameworks import frameworks
+from analyzer.facts.labels import matching
+from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
+from traces.reader.vocabulary import is_backward_node
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -75,11 +78,16 @@ META = RuleMeta(
 )
 
 
+# What anomaly mode calls to test a gradient (torch/csrc/autograd/engine.cpp).
+_LIGHTNING = ("lightning", "pytorch_lightning")
+_TESTS = frozenset({"aten::isnan", "aten::_is_any_true"})
+
+
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when at least `min_ratio` of the backward nodes are followed by a NaN check."""
     checks = facts.anomaly
     if not checks.nodes:
-        yield not_applicable("no backward pass in the used steps")
+        yield _without_nodes(facts)
         return
     if checks.ratio < limits["min_ratio"]:
         yield clear(f"{share(checks.ratio)} of the backward nodes check for NaN, below {share(limits['min_ratio'])}")
@@ -88,14 +96,14 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     yield Finding(
         why=(
             f"{checks.checked:,} of {count(checks.nodes, 'backward node')} test their gradients for NaN, "
-            f"which takes {checking} of each {duration(facts.per_step(facts.window_ns))} step on the host: anomaly mode is on."
+            f"which takes {checking} of {facts.each} on the host: anomaly mode is on."
         ),
         saving=_saving(facts, checks),
         fix=(
             Advice(
                 "diff",
                 "-torch.autograd.set_detect_anomaly(True)\n+torch.autograd.set_detect_anomaly(False)",
-                "In Lightning: `Trainer(detect_anomaly=False)`. Switch it on only while looking for a NaN.",
+                _where(facts) + "Switch it on only while looking for a NaN.",
             ),
         ),
         verify="Record again: no `aten::isnan` directly below a backward node.",
@@ -108,6 +116,23 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             ),
         ),
     )
+
+
+def _where(facts: Facts) -> str:
+    return "In Lightning: `Trainer(detect_anomaly=False)`. " if frameworks(facts.trace).may_use(*_LIGHTNING) else ""
+
+
+def _without_nodes(facts: Facts) -> Outcome:
+    """Torch 1.x may record a backward pass without the engine's functions around its nodes, below which the checks would be."""
+    ops = facts.trace.ops
+    inside = facts.host_window().contains(ops["start_ns"].to_numpy())
+    if not (matching(ops["name"], is_backward_node) & inside).any():
+        return not_applicable("no backward pass in the used steps")
+    if (matching(ops["name"], _TESTS.__contains__) & inside).any():
+        return cannot_tell(
+            "this torch records no functions of the engine around the backward nodes: ops test for NaN, but not whose they are"
+        )
+    return clear("no op tests for NaN, beside the backward pass or elsewhere")
 
 
 def _saving(facts: Facts, checks: AnomalyChecks) -> Saving:

@@ -10,8 +10,8 @@ any two kernels the device idles for the whole of the host's dispatch.
 
 ## How it is measured
 Share of one-to-one launches in the used steps whose call ends no earlier than its kernel. Healthy traces have at most 1.4 %. The
-saving is the device-idle time inside launch calls (cause `launch`), in nanoseconds. Launches whose kernel seems to start before
-the call (skewed clocks) are left out.
+saving is the device-idle time inside launch calls (cause `launch`), in nanoseconds. Where kernels seem to start before their call,
+the device's clock is put forward by that much; where that is much beside the gaps, the rule cannot tell.
 
 ## Example
 Slow:
@@ -53,7 +53,7 @@ from collections.abc import Iterator
 from analyzer.facts import Facts
 from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
-from analyzer.units import count, share
+from analyzer.units import count, duration, share
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -75,6 +75,11 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when at least `min_ratio` of the launches outlast their kernel."""
+    if facts.clocks_apart:
+        yield cannot_tell(
+            f"the clocks of host and device differ by {duration(facts.skew_ns)} or more (PG008), too much beside the gaps"
+        )
+        return
     outlasting = facts.blocking_launches
     if outlasting.launches < limits["min_launches"]:
         yield cannot_tell(f"needs at least {limits['min_launches']:.0f} launches of single kernels in the used steps")

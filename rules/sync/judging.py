@@ -54,9 +54,9 @@ def finding(
     line = line_of(facts, calls)
     return Finding(
         why=(
-            f"The GPU idles {duration(facts.per_step(claims.total_ns))} of each {duration(facts.per_step(facts.window_ns))} step "
+            f"The GPU idles {duration(facts.per_step(claims.total_ns))} of {facts.each} "
             f"({share(facts.ratio(claims.total_ns))}) because the host waits for it{named(line)}: {what} "
-            f"({_often(facts, calls)}, the host is blocked for {duration(facts.per_step(calls['dur_ns'].sum()))} a step)."
+            f"({_often(facts, calls)}, the host is blocked for {duration(facts.per_step(calls['dur_ns'].sum()))} {facts.a_unit})."
         ),
         saving=Saving(claims=claims, basis=BASIS),
         fix=fix,
@@ -73,7 +73,9 @@ def _often(facts: Facts, calls: pd.DataFrame) -> str:
     number = int(calls["unit"].nunique())
     if number % facts.used_steps:
         return f"{count(number, 'time')} in {count(facts.used_steps, 'step')}"
-    return "once a step" if number == facts.used_steps else f"{number // facts.used_steps:,} times a step"
+    return (
+        f"once {facts.a_unit}" if number == facts.used_steps else f"{number // facts.used_steps:,} times {facts.a_unit}"
+    )
 
 
 def _evidence(facts: Facts, calls: pd.DataFrame) -> tuple[Evidence, ...]:

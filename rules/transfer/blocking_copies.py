@@ -82,7 +82,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield not_applicable("nothing is copied to the device from pinned memory in the used steps")
         return
     blocked = blocked_after(facts, pinned)
-    step = duration(facts.per_step(facts.window_ns))
+    duration(facts.per_step(facts.window_ns))
     host = facts.ratio(blocked.host.total_ns)
     if host < limits["min_host_ratio"]:
         yield clear(
@@ -91,7 +91,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     yield Finding(
         why=f"The host waits for {count(blocked.number, 'copy', 'copies')} from pinned memory: "
-        f"{duration(facts.per_step(blocked.host.total_ns))} of each {step} step ({share(host)}). The device idles for "
+        f"{duration(facts.per_step(blocked.host.total_ns))} of {facts.each} ({share(host)}). The device idles for "
         f"{share(facts.ratio(blocked.owned.total_ns))} of the step because of it.",
         saving=Saving(blocked.owned, basis="device-idle time in the waits and until the next kernel starts"),
         fix=(

@@ -104,7 +104,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     step_bytes = facts.per_step(total_bytes(images.copies))
     yield Finding(
-        why=f"{size(step_bytes)} of images a step travel as 32-bit floats; as bytes they would be {size(step_bytes / 4)}. "
+        why=f"{size(step_bytes)} of images {facts.a_unit} travel as 32-bit floats; as bytes they would be {size(step_bytes / 4)}. "
         f"Copying them owns {share(ratio)} of the step.",
         saving=Saving(
             owned.scaled(_SAVED), basis="three quarters of the idle time in the calls and of copies beside no kernel"

@@ -64,6 +64,7 @@ from analyzer.finding import (
     Location,
     Outcome,
     Saving,
+    Shortened,
     Table,
     clear,
     not_applicable,
@@ -71,6 +72,7 @@ from analyzer.finding import (
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
 from rules.changes import channels_last, compiled
+from rules.evidence import reaching
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -114,12 +116,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     name, pieces, _ = work.by_op[0]
     yield Finding(
-        why=f"Copying and re-laying data takes {duration(facts.per_step(work.time.total_ns))} a step, {share(ratio)} of the "
-        f"time the device works; most of it for `{name}` ({facts.per_step(pieces):.0f} times a step).",
+        why=f"Copying and re-laying data takes {duration(facts.per_step(work.time.total_ns))} {facts.a_unit}, {share(ratio)} of "
+        f"the time the device works; most of it for `{name}` ({facts.per_step(pieces):.0f} times {facts.a_unit}).",
         saving=Saving(
-            kernel_ns=facts.kernel_gain_ns(work.time.total_ns),
-            basis="device time of these copies times the device's busy share"
-            + ("; nothing, because the device waits for launches" if facts.launch_bound else ""),
+            kernel_ns=work.time.total_ns,
+            basis=f"device time of these copies; {reaching(facts)}",
+            usual_kernel_ns=facts.kernel_gain_ns(work.time.total_ns),
+            shortened=(Shortened(work.time & facts.window(), 1.0),),
         ),
         fix=_fix(facts, work),
         verify="Record again: the device time of these ops should fall; then run `advisor compare`.",
@@ -140,7 +143,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 def _location(facts: Facts, work: LayoutWork) -> Location | None:
     known = work.thread >= 0
     line = facts.stacks.commonest(work.thread[known], work.at_ns[known], facts.main_thread, work.dur_ns[known])
-    return None if line is None else Location(line.file, line.line, line.function)
+    return None if line is None else Location(line.file, line.line, line.function, line.begins)
 
 
 def _fix(facts: Facts, work: LayoutWork) -> tuple[Advice, ...]:

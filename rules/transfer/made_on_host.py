@@ -82,8 +82,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     claims = _claims(facts, made.host) | (facts.waterfall.owned("copy") & device_time(made.copies))
     claims |= blocked_after(facts, made.copies).owned
     yield Finding(
-        why=f"{count(round(number), 'tensor')} a step filled on the host and then copied to the device: "
-        f"{duration(facts.per_step((made.host & facts.window()).total_ns))} of host time a step, "
+        why=f"{count(round(number), 'tensor')} {facts.a_unit} filled on the host and then copied to the device: "
+        f"{duration(facts.per_step((made.host & facts.window()).total_ns))} of host time {facts.a_unit}, "
         f"{share(facts.ratio(claims.total_ns))} of the step idle because of it.",
         saving=Saving(
             claims, basis="device-idle time from the start of the fill to the end of the move, and exposed copies"

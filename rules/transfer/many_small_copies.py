@@ -100,10 +100,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     claims = (facts.waterfall.owned("transfer_call") & call_time(inward)) | blocked.owned
     yield Finding(
-        why=f"{number:.0f} copies a step between host and device, {size(median)} in the median: "
+        why=f"{number:.0f} copies {facts.a_unit} between host and device, {size(median)} in the median: "
         f"{facts.per_step(len(inward)):.0f} small ones to the device hold the host for "
-        f"{duration(facts.per_step(calls.total_ns))} of each "
-        f"{duration(facts.per_step(facts.window_ns))} step ({share(host)}).",
+        f"{duration(facts.per_step(calls.total_ns))} of {facts.each} "
+        f"({share(host)}).",
         saving=Saving(
             claims, basis="device-idle time inside the calls of small copies to the device and the waits after them"
         ),

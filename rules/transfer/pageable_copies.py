@@ -132,7 +132,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     claims = (facts.waterfall.owned("transfer_call") & calls) | blocked.owned | exposed.scaled(shorter)
     yield Finding(
         why=f"{size(step_bytes)} a step are copied to the device from pageable memory; the calls hold the host for "
-        f"{duration(facts.per_step(calls.total_ns))} of each {duration(facts.per_step(facts.window_ns))} step "
+        f"{duration(facts.per_step(calls.total_ns))} of {facts.each} "
         f"({share(host)}); from pinned memory the step could be shorter by at most {share(facts.ratio(claims.total_ns))}.",
         saving=Saving(claims, basis=f"idle time inside the calls, and copies as fast as {source} ({speed:.0f} GB/s)"),
         fix=pin_memory(facts),

@@ -34,6 +34,7 @@ def test_everything_a_file_may_say(tmp_path: Path) -> None:
         select = ["DL"]
         ignore = ["SY001"]
         fail-on = "high"
+        rule-seconds = 30
         gate = ["step_ns<=+3%", "input_ns <= 5%"]
         [rules.DL001]
         min_ratio = 0.1
@@ -46,6 +47,7 @@ def test_everything_a_file_may_say(tmp_path: Path) -> None:
     assert (config.select, config.ignore, config.fail_on) == (("DL",), ("SY001",), "high")
     assert [str(limit) for limit in config.gate] == ["step_ns<=+3%", "input_ns<=+5%"]
     assert config.limits == {"DL001": {"min_ratio": 0.1}}
+    assert config.rule_seconds == 30
     (accepted,) = config.accepted
     assert accepted.holds(datetime.date(2027, 1, 31))
     assert not accepted.holds(datetime.date(2027, 2, 1))
@@ -90,7 +92,17 @@ def test_every_mistake_is_named_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["= nonsense", "select = 3", "gate = 3", 'rules = "x"', 'accept = ["x"]', "[rules]\nDL001 = 1"]
+    "text",
+    [
+        "= nonsense",
+        "select = 3",
+        "gate = 3",
+        'rules = "x"',
+        'accept = ["x"]',
+        "[rules]\nDL001 = 1",
+        'rule-seconds = "x"',
+        "rule-seconds = 0",
+    ],
 )
 def test_wrong_shapes_are_mistakes_not_crashes(tmp_path: Path, text: str) -> None:
     with pytest.raises(UsageError):

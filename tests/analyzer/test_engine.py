@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from analyzer.engine import Judged, RuleRun, claimed, judge, reachable_ns, run_rules
@@ -14,17 +16,22 @@ from analyzer.facts import Facts
 from analyzer.facts.health import Gravity, Symptom
 from analyzer.facts.health.steps import ENOUGH_STEPS
 from analyzer.finding import (
+    Advice,
     Confidence,
+    Figure,
     Finding,
     Location,
     Outcome,
     Saving,
+    Series,
     Severity,
+    Shortened,
     State,
     cannot_tell,
     clear,
     not_applicable,
 )
+from analyzer.intervals import IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.trust import TrustGrade
 from builders import TraceBuilder
@@ -162,6 +169,124 @@ def test_an_interrupt_is_not_swallowed() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         run(Rule(RuleMeta(code="AA001", name="a", family="sync", title="A"), check, "page"))
+
+
+def a_rule(check: Any) -> Rule:
+    return Rule(RuleMeta(code="AA001", name="a", family="sync", title="A"), check, "page")
+
+
+@pytest.mark.parametrize("error", [SystemExit(0), GeneratorExit("over"), BaseException("base")])
+def test_a_rule_does_not_end_the_program(error: BaseException) -> None:
+    def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+        raise error
+        yield
+
+    facts = steps()
+    runs = run_rules(facts, (a_rule(check), rule("SY001", finding())), TRUSTED)
+    assert [one.state for one in runs] == [State.CRASHED, State.FIRED]
+    assert f"raised {type(error).__name__}({error})" in runs[0].reason
+
+
+@pytest.mark.parametrize("hang", ["sleep", "loop", "never_ending"])
+def test_a_rule_that_does_not_come_back_is_given_up(hang: str) -> None:
+    ended = threading.Event()
+
+    def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+        try:
+            while hang == "loop":
+                pass
+            if hang == "sleep":
+                threading.Event().wait(30)
+            while True:
+                yield clear("again")
+        finally:
+            ended.set()
+
+    runs = run_rules(steps(), (a_rule(check), rule("SY001", finding())), TRUSTED, seconds=0.3)
+    assert [one.state for one in runs] == [State.CRASHED, State.FIRED]
+    expected = "more than 1000 findings" if hang == "never_ending" else "did not come back within 0.3 s"
+    assert expected in runs[0].reason
+    # What loops in Python stops, instead of taking a core for as long as the program runs.
+    assert hang != "loop" or ended.wait(10)
+
+
+def test_rules_are_limited_in_threads_too() -> None:
+    def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+        threading.Event().wait(30)
+        yield clear("late")
+
+    results: list[RuleRun] = []
+    facts = steps()
+    thread = threading.Thread(target=lambda: results.extend(run_rules(facts, (a_rule(check),), TRUSTED, seconds=0.2)))
+    thread.start()
+    thread.join(20)
+    assert [one.state for one in results] == [State.CRASHED]
+
+
+def test_no_thread_stays_behind_rules_that_come_back() -> None:
+    before = threading.active_count()
+    run_rules(steps(), (rule("SY001", finding()),), TRUSTED)
+    assert threading.active_count() == before
+
+
+def test_a_reason_is_short_and_names_a_foreign_package() -> None:
+    def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+        raise ValueError("long\n" * 10_000)
+        yield
+
+    check.__module__ = "team_rules.slow"
+    reason = run(a_rule(check)).reason
+    assert reason.startswith("in the package team_rules: ValueError: long long")
+    assert len(reason) < 450
+    check.__module__ = "rules.slow"
+    assert run(a_rule(check)).reason.startswith("ValueError")
+
+
+def test_what_numpy_was_told_holds_for_rules() -> None:
+    def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+        yield clear(np.geterr()["divide"])
+
+    with np.errstate(divide="raise"):
+        assert run(a_rule(check)).reason == "raise"
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"why": 17}, "`why`: Expected `str`, got `int`"),
+        ({"steps_seen": "all"}, "`steps_seen`"),
+        ({"fix": None}, "`fix`"),
+        ({"fix": ("change it",)}, "`fix`"),
+        ({"fix": (Advice("cobol", "x"),)}, "`fix`"),  # type: ignore[arg-type]
+        ({"caveats": "one"}, "`caveats`"),
+        ({"confidence": "sure"}, "`confidence`"),
+        ({"severity_cap": None}, "`severity_cap`"),
+        ({"title": object()}, "`title`"),
+        ({"location": ("f.py", 3)}, "`location`"),
+        ({"location": Location("f.py", "3", None)}, "`location`"),  # type: ignore[arg-type]
+        ({"evidence": ("chart",)}, "`evidence[0]`"),
+        ({"evidence": [Series("t", "ns", (1.0,))]}, "`evidence`"),
+        ({"evidence": (Series("t", "ns", (1.0, "two")),)}, "`evidence[0]`"),  # type: ignore[arg-type]
+        ({"saving": Saving([(0, 4)])}, "`saving.claims`"),  # type: ignore[arg-type]
+        ({"saving": Saving(kernel_ns="7")}, "`saving.kernel_ns`"),  # type: ignore[arg-type]
+        ({"saving": Saving(basis=None)}, "`saving.basis`"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_finding_of_wrong_types_is_a_crash_that_names_the_field(change: dict[str, Any], says: str) -> None:
+    facts = steps()
+    runs = run_rules(facts, (rule("AA001", finding(**change)), rule("SY001", finding())), TRUSTED)
+    assert [one.state for one in runs] == [State.CRASHED, State.FIRED]
+    assert says in runs[0].reason
+
+
+def test_doubles_of_numpy_are_numbers() -> None:
+    result = run(rule("AA001", finding(evidence=(Series("t", "ns", (np.float64(1.5),)),))))
+    assert (result.state, result.reason) == (State.FIRED, "because")
+
+
+@pytest.mark.parametrize("outcome", [Outcome("clear", "x"), Outcome(State.CLEAR, 4), Outcome(State.FIRED, "x")])  # type: ignore[arg-type]
+def test_an_outcome_of_wrong_types_is_a_crash(outcome: Outcome) -> None:
+    assert run(rule("AA001", outcome)).state is State.CRASHED
 
 
 def test_thresholds_are_the_defaults_unless_given() -> None:
@@ -385,6 +510,12 @@ def test_time_claimed_twice_is_saved_once() -> None:
     assert reachable(claim((0, 400)), claim((200, 500))) == 875
 
 
+def test_what_has_no_card_adds_nothing_to_what_the_cards_save_together() -> None:
+    below, above = claim((600, 660)), claim((600, 700))
+    assert reachable(claim((0, 400)), below) == reachable(claim((0, 400))) == 900
+    assert reachable(claim((0, 400)), above) == 875
+
+
 def test_claims_are_united() -> None:
     facts = steps()
     rules = (rule("AA001", finding(claim((0, 400)))), rule("BB001", finding(claim((200, 500)))))
@@ -392,17 +523,83 @@ def test_claims_are_united() -> None:
     assert union.pairs() == [(0, 500_000)]
 
 
-def test_faster_kernels_are_added_once_per_rule_up_to_half_of_compute() -> None:
+def test_faster_kernels_add_up_to_all_of_compute() -> None:
     assert reachable(claim(kernel_us=400)) == 900
     assert reachable(claim(*IDLE, kernel_us=400)) == 400
-    assert reachable(claim(kernel_us=900), claim(kernel_us=900)) == 750
-    # What one finding says by itself cannot be more than all of them reach.
-    assert reachable(claim(kernel_us=1_500), claim(kernel_us=900)) == 625
+    assert reachable(claim(kernel_us=900), claim(kernel_us=900)) == 550
+    assert reachable(claim(kernel_us=1_500), claim(kernel_us=900)) == 500
 
 
-def test_never_below_the_compute_that_remains() -> None:
-    assert reachable(claim((0, 4_000))) == 500
-    assert reachable(claim((0, 4_000), kernel_us=400)) == 400
+def shorter(ratio: float, *pairs: tuple[int, int], way: str = "") -> Saving:
+    """Kernels, in microseconds, of which a share goes."""
+    spans = IntervalSet.of((a * 1_000, b * 1_000) for a, b in pairs)
+    return Saving(kernel_ns=int(spans.total_ns * ratio), shortened=(Shortened(spans, ratio, way),))
+
+
+BUSY = tuple((at + 500, at + 1_000) for at in range(0, 4_000, 1_000))
+
+
+def test_two_fixes_of_the_same_kernels_share_their_time() -> None:
+    # One halves 2 ms, the other takes a quarter of what is left of it.
+    assert reachable(shorter(0.5, *BUSY), shorter(0.25, *BUSY)) == 687
+    # Of alternatives only the larger counts; of other kernels both.
+    assert reachable(shorter(0.5, *BUSY, way="format"), shorter(0.25, *BUSY, way="format")) == 750
+    assert reachable(shorter(0.5, *BUSY[:2], way="format"), shorter(0.25, *BUSY[2:], way="format")) == 812
+
+
+def test_what_a_rule_claims_inside_compute_is_saved() -> None:
+    assert reachable(claim((0, 4_000))) == 0
+    assert reachable(claim(*BUSY[:2])) == 750
+    # A kernel that goes as a whole gets no shorter beside that.
+    assert reachable(claim(*BUSY[:2]), claim(kernel_us=2_000)) == 500
+
+
+@pytest.mark.parametrize(
+    "savings",
+    [
+        (claim(*IDLE, kernel_us=2_000), claim((0, 3_900))),
+        (claim(*BUSY), claim(*IDLE), claim(kernel_us=1_900)),
+        (shorter(0.9, *BUSY), claim(kernel_us=1_900), claim((0, 900))),
+    ],
+)
+def test_together_findings_save_no_less_than_the_largest_and_no_more_than_their_sum(
+    savings: tuple[Saving, ...],
+) -> None:
+    facts = steps()
+    found = judge(
+        facts,
+        run_rules(facts, tuple(rule(f"AA{n:03}", finding(one)) for n, one in enumerate(savings)), TRUSTED),
+        TRUSTED,
+    )
+    single = [item.ns_per_step for item in found]
+    assert max(single) <= 1_000_000 - reachable_ns(facts, found) <= sum(single)
+
+
+def test_the_headline_counts_what_has_a_card() -> None:
+    # A parent that a child stands for is on no card, and the 10 us of the third are worth none.
+    facts = steps()
+    parent = rule("AA001", finding(claim(*IDLE)))
+    child = rule("AA002", finding(claim((0, 500), (1_000, 1_500), (2_000, 2_400))), explains=("AA001",))
+    small = rule("AA003", finding(claim((500, 540))))
+    found = judge(facts, run_rules(facts, (parent, child, small), TRUSTED), TRUSTED)
+    assert 1_000_000 - reachable_ns(facts, found) == next(
+        item.ns_per_step for item in found if item.rule.meta.code == "AA002"
+    )
+
+
+def test_without_a_device_every_saving_is_an_estimate() -> None:
+    given = rule("AA001", finding(claim((0, 400))))
+    assert run(given).findings[0].saving.kind is Figure.BOUND
+    assert run(given, steps(None)).findings[0].saving.kind is Figure.ESTIMATE
+
+
+def test_severity_and_rank_follow_what_usually_comes_true() -> None:
+    facts = steps()
+    hoped = finding(Saving(kernel_ns=2_000_000, usual_kernel_ns=100_000))
+    sure = finding(claim((0, 400)))
+    first, second = judge(facts, run_rules(facts, (rule("AA001", hoped), rule("AA002", sure)), TRUSTED), TRUSTED)
+    assert [first.rule.meta.code, second.rule.meta.code] == ["AA002", "AA001"]
+    assert (second.ns_per_step, second.usual_ns_per_step, second.severity) == (500_000, 25_000, Severity.INFO)
 
 
 def test_an_empty_window_reaches_nothing() -> None:

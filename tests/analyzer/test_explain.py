@@ -10,7 +10,7 @@ import pytest
 from analyzer import explain
 from analyzer.analysis import Analysis
 from analyzer.explain import Options, analyse, load_rules
-from analyzer.rule import Rule
+from analyzer.rule import Rule, RuleMeta
 from builders import TraceBuilder
 from made_rules import rule
 from rules import RULES
@@ -21,7 +21,7 @@ class Point:
     """An entry point that loads what it is given."""
 
     def __init__(self, name: str, value: Any) -> None:
-        self.name, self.value, self._loaded = name, f"package_{name}:RULES", value
+        self.name, self.value, self._loaded, self.dist = name, f"package_{name}:RULES", value, None
 
     def load(self) -> Any:
         if isinstance(self._loaded, BaseException):
@@ -75,6 +75,9 @@ def test_a_rule_registered_twice_is_one_rule(installed: Any) -> None:
         ([Point("a", ("DL001",))], "'a' registers something that is no rule"),
         ([Point("a", rule("DL001"))], "'a' registers something that is no rule"),
         ([Point("a", ImportError("no module named x"))], "'a' cannot be loaded"),
+        ([Point("a", SystemExit(0))], r"'a' cannot be loaded: Ended: raised SystemExit\(0\)"),
+        ([Point("a", RuntimeError("y" * 9_000))], "'a' cannot be loaded: RuntimeError: y{300}[.]{3}"),
+        ([Point("a", (Rule(RuleMeta(7, "n", "f", "t"), print, "page"),))], "'a' registers something that is no rule"),  # type: ignore[arg-type]
     ],
 )
 def test_a_broken_registry_is_a_message(installed: Any, points: list[Point], says: str) -> None:

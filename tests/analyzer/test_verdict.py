@@ -6,8 +6,9 @@ import pytest
 
 from analyzer.cause_names import CAUSES
 from analyzer.facts import Facts
-from analyzer.verdict import verdict, verdict_of
+from analyzer.verdict import Evidence, verdict, verdict_of
 from builders import TraceBuilder
+from traces.trace import Trace
 
 
 @pytest.mark.parametrize(
@@ -252,3 +253,123 @@ def test_launches_that_wait_for_their_kernel_bind_the_run_themselves(launches: i
     found = verdict_of(Facts(builder.trace()), {"compute": 300, "launch": 700})
     assert found.bound_by == bound
     assert ("wait for their kernel (SY005)" in found.text) is (bound == "sync")
+
+
+def _working(builder: TraceBuilder) -> Trace:
+    """One step, with work on the device if the builder has one."""
+    builder.step(0, 0, 100)
+    if builder.device:
+        builder.launch(0, kernel_start=10, kernel_dur=50)
+    else:
+        builder.op("aten::linear", 0, 90)
+    return builder.trace()
+
+
+@pytest.mark.parametrize(
+    ("compute", "bound"),
+    [(64, "communication"), (66, "mixed"), (69, "mixed"), (71, "mixed"), (74, "mixed"), (76, "compute")],
+)
+def test_near_the_border_the_same_communication_is_named_alike_on_all_ranks(compute: int, bound: str) -> None:
+    totals = {"compute": compute, "communication": 100 - compute}
+    found = verdict_of(Facts(_working(TraceBuilder())), totals)
+    assert found.bound_by == bound
+    both = f"compute takes {compute} % of the step, and collectives with no compute beside them {100 - compute} %."
+    assert (both in found.text) is (bound == "mixed")
+
+
+@pytest.mark.parametrize(
+    "totals",
+    [
+        {"compute": 71, "communication": 19, "python": 10},
+        {"compute": 71, "communication": 9, "copy": 20},
+        {"compute": 71, "input": 29},
+    ],
+    ids=["too little of the step", "too little of the loss", "none"],
+)
+def test_near_the_border_compute_stays_so_where_communication_is_not_what_limits_it(totals: dict[str, int]) -> None:
+    assert verdict_of(Facts(_working(TraceBuilder())), totals).bound_by == "compute"
+
+
+def test_without_a_device_the_optimizer_is_compute_at_the_border_too() -> None:
+    found = verdict_of(Facts(_working(TraceBuilder(None))), {"compute": 60, "optimizer": 8, "communication": 32})
+    assert found.text == "Mixed: compute takes 68 % of the step, and collectives with no compute beside them 32 %."
+
+
+WAITS = {"between_nodes": 30, "in_queue": 5, "starting": 4, "unknown": 2}
+
+
+def test_waiting_on_the_device_is_told_by_what_most_of_it_is_for() -> None:
+    parts = {"compute": 56, "device_wait": 41, "python": 3}
+    found = verdict(parts, has_device=True, lead_ns=2_000, waits=WAITS)
+    assert (found.bound_by, found.ratio) == ("queue", pytest.approx(0.35))
+    assert found.text == (
+        "Queue-bound: for 35 % of the step launched work waits on an idle device, most of it between the nodes of a graph, "
+        "its largest loss; the model itself takes 56 %."
+    )
+    unknown = verdict(parts, has_device=True, lead_ns=2_000, waits={"unknown": 38, "starting": 3})
+    assert unknown.bound_by == "unknown"
+    assert "for something that the trace does not show: an event, another process" in unknown.text
+
+
+def test_a_mixed_verdict_names_what_waits_too() -> None:
+    parts = {"compute": 40, "device_wait": 25, "input": 20, "sync": 15}
+    assert "launched work that waits between the nodes" in verdict(parts, has_device=True, waits=WAITS).text
+    text = verdict(parts, has_device=True, waits={"unknown": 25}).text
+    assert "launched work that waits for something the trace does not show" in text
+
+
+def test_starting_work_is_part_of_launching_it() -> None:
+    parts = {"compute": 40, "device_wait": 20, "framework": 40}
+    found = verdict(parts, has_device=True, lead_ns=2_000, waits={"starting": 20})
+    assert (found.bound_by, found.ratio) == ("launch", pytest.approx(0.6))
+
+
+def _dispatching(op: str | None = None, each: float = 600) -> Facts:
+    """Steps of 1 ms, of which the host is in ops of several kinds, or in this one, for 0.6 ms before a kernel of 0.3 ms."""
+    builder = TraceBuilder()
+    for number in range(4):
+        at = number * 10 * each
+        builder.step(number, at, 10 * each)
+        for index in range(6):
+            builder.op(op or f"aten::op_{index}", at + index * each, each)
+        builder.launch(at + 6 * each, kernel_start=at + 6 * each + 8, kernel_dur=3 * each)
+    return Facts(builder.trace())
+
+
+DISPATCHING = {"compute": 300, "framework": 600, "python": 100}
+
+
+@pytest.mark.parametrize(
+    ("evidence", "bound"),
+    [
+        ({}, "launch"),
+        ({"launch": Evidence(True, "")}, "launch"),
+        ({"launch": Evidence(False, "the median launch lead is 41 us")}, "unknown"),
+        ({"input": Evidence(False, "a loader that waits for nothing")}, "launch"),
+    ],
+)
+def test_launch_bound_needs_the_evidence_of_its_rules(evidence: dict[str, Evidence], bound: str) -> None:
+    found = verdict_of(_dispatching(), DISPATCHING, evidence=evidence)
+    assert found.bound_by == bound
+    assert ("nothing shows that launches are what it waits for: the median launch lead is 41 us." in found.text) is (
+        bound == "unknown"
+    )
+
+
+def test_evidence_is_asked_for_no_other_bound() -> None:
+    evidence = {"launch": Evidence(False, "whatever")}
+    assert verdict_of(_dispatching(), {"compute": 900, "framework": 100}, evidence=evidence).bound_by == "compute"
+
+
+@pytest.mark.parametrize(
+    ("op", "each", "words"),
+    [
+        (None, 600, "dispatches its next work."),
+        ("aten::index_put_", 600, "dispatches its next work, 100 % of that inside `aten::index_put_`."),
+        ("aten::index_put_", 1_200, "100 % of that inside `aten::index_put_`, which takes 1.2 ms a call."),
+    ],
+)
+def test_the_op_that_most_of_the_dispatch_is_is_named(op: str | None, each: float, words: str) -> None:
+    found = verdict_of(_dispatching(op, each), DISPATCHING)
+    assert found.bound_by == "launch"
+    assert found.text.endswith(words)

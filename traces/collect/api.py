@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from traces.collect.output import check_writable, write_atomically
 from traces.collect.sanitize import clean_trace
 from traces.collect.window import Window, window_of
 from traces.errors import UsageError
+from traces.leftovers import scratch_folder
 
 if TYPE_CHECKING:
     import torch
@@ -61,8 +61,8 @@ def record(
     check_writable(output)
     device = device or torch.device("cuda" if torch.cuda.is_available() else "cpu")
     prefetched = loader.num_workers * (loader.prefetch_factor or 0) if loader is not None else 0
-    with tempfile.TemporaryDirectory(prefix="advisor-") as scratch:
-        raw = Path(scratch) / "raw.json"
+    with scratch_folder() as scratch:
+        raw = scratch / "raw.json"
         recorder = Recorder(
             raw, device, wait=wait, warmup=warmup, window=window, prefetched=prefetched, stacks=stacks, shapes=shapes
         )

@@ -6,13 +6,13 @@ torch is not imported here: finding and drawing the files needs none of it.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from traces.collect.idx import is_whole_idx, write_idx
 from traces.errors import UsageError
+from traces.leftovers import scratch_folder
 
 TRAIN_COUNT = 12_800
 TEST_COUNT = 2_000
@@ -85,18 +85,18 @@ def _draw_into(root: Path, progress: Callable[[int, int, str], None]) -> None:
 
     total = TRAIN_COUNT + TEST_COUNT
     root.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=root, prefix="drawing-") as scratch:
+    with scratch_folder(root, "drawing-") as scratch:
         for part, count, before, seed in (("train", TRAIN_COUNT, 0, 1), ("t10k", TEST_COUNT, TRAIN_COUNT, 2)):
 
             def report(drawn: int, before: int = before) -> None:
                 progress(before + drawn, total, "drawing digits")
 
             images, labels = draw_digits(count, seed, report)
-            write_idx(Path(scratch) / f"{part}-images-idx3-ubyte", images)
-            write_idx(Path(scratch) / f"{part}-labels-idx1-ubyte", labels)
+            write_idx(scratch / f"{part}-images-idx3-ubyte", images)
+            write_idx(scratch / f"{part}-labels-idx1-ubyte", labels)
         target = root / _RAW
         target.mkdir(parents=True, exist_ok=True)
         # File by file, each move atomic: two collectors that draw at the same time write the same bytes.
         for name in _FILES:
-            os.replace(Path(scratch) / name, target / name)
+            os.replace(scratch / name, target / name)
     progress(total, total, "drawing digits")

@@ -16,7 +16,7 @@ import msgspec
 from traces.collect.paths import PathCleaner
 
 _FRAME = re.compile(r"(?P<file>.+\.py)\((?P<line>\d+)\): (?P<function>.+)")
-_INSTALLED = re.compile(r"(?:site|dist)-packages[/\\]|[/\\]lib[/\\]python\d|trace_advisor_hook\.py$")
+_INSTALLED = re.compile(r"(?:site|dist)-packages[/\\]|[/\\]lib[/\\]python\d|(?:^|[/\\])trace_advisor_hook[/\\]")
 _MOST = 400
 _NODE = "autograd::engine::evaluate_function"
 

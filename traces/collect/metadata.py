@@ -75,7 +75,8 @@ def describe_versions() -> dict[str, Any]:
 def describe_recording(recorder: Recorder, wait: int, warmup: int) -> dict[str, Any]:
     """Steps recorded, their times in ns with the profiler on and off (medians), how much of them the thread had no core.
 
-    None where no step was timed, or where the system does not tell. And whether they hold the garbage collector's passes.
+    None where no step was timed, or where the system does not tell. What an empty loop took beside them, and whether they hold the
+    garbage collector's passes.
     """
     return {
         "profiler": {"wait": wait, "warmup": warmup, "active": recorder.recorded},
@@ -83,6 +84,7 @@ def describe_recording(recorder: Recorder, wait: int, warmup: int) -> dict[str, 
         "unprofiled_step_ns": recorder.unprofiled_step_ns,
         "unprofiled_steps": recorder.unprofiled_steps,
         "core_wait_ratio": recorder.core_wait_ratio,
+        "python_loop": recorder.python_loop,
         "gc_recorded": recorder.gc_recorded,
         "samples": recorder.samples,
     }

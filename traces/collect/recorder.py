@@ -12,8 +12,12 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerAction, ProfilerActivity, profile
 
-from traces.collect import trace_advisor_hook as hook
 from traces.collect.core_wait import CoreWait
+from traces.collect.trace_advisor_hook.gc_marks import CollectionMarks
+from traces.collect.trace_advisor_hook.machine import difference, usage
+from traces.collect.trace_advisor_hook.python_loop import described, time_loop
+from traces.collect.trace_advisor_hook.step_times import usual_step, wait_for_devices
+from traces.collect.trace_advisor_hook.torchs_warning import without_torchs_warning
 from traces.collect.window import Window
 
 UNPROFILED_STEPS = 20
@@ -64,12 +68,13 @@ class Recorder:
         self._behind_ns = 0
         self._core_wait = CoreWait()
         self._core_wait_ratio: float | None = None
+        self._python_rounds: list[int] = []
         self._before: dict[str, Any] | None = None
         self._samples: dict[str, Any] | None = None
         activities = [ProfilerActivity.CPU]
         if device.type == "cuda":
             activities.append(ProfilerActivity.CUDA)
-        self._collections = hook.CollectionMarks()
+        self._collections = CollectionMarks()
         self._profiler = profile(
             activities=activities,
             schedule=self._action,
@@ -79,7 +84,9 @@ class Recorder:
         )
 
     def __enter__(self) -> Recorder:
-        with hook.without_torchs_warning():
+        if not self._wait:
+            self._python_rounds = time_loop()
+        with without_torchs_warning():
             self._profiler.start()
         self._collections.start()
         self._core_wait = CoreWait()
@@ -91,7 +98,7 @@ class Recorder:
     ) -> None:
         if self._closed_at is not None:
             if 0 < len(self._unprofiled_ns) < UNPROFILED_STEPS and kind is None:
-                self._behind_ns = hook.wait_for_devices()
+                self._behind_ns = wait_for_devices()
             return
         if len(self._profiled_ns) < self._window.least:
             self._collections.stop()
@@ -108,7 +115,7 @@ class Recorder:
         elif self._done >= self._closed_at + self._settle and len(self._unprofiled_ns) < UNPROFILED_STEPS:
             self._unprofiled_ns.append(duration_ns)
             if len(self._unprofiled_ns) == UNPROFILED_STEPS:
-                self._behind_ns = hook.wait_for_devices()
+                self._behind_ns = wait_for_devices()
         self._sample()
         self._done += 1
         self._started_ns = time.perf_counter_ns()
@@ -120,8 +127,11 @@ class Recorder:
             if self._window.is_full(len(self._profiled_ns), sum(self._profiled_ns)):
                 self._close()
                 return
+        if self._done + 1 == self._wait:
+            # Before the warm-up: a device that it leaves without work is busy again when recording begins.
+            self._python_rounds = time_loop()
         if self._done + 1 <= self._wait:
-            with hook.without_torchs_warning():
+            with without_torchs_warning():
                 self._profiler.step()
         else:
             self._profiler.step()
@@ -131,16 +141,17 @@ class Recorder:
     def _sample(self) -> None:
         """Look at memory, cores and disk where the timing of steps without the profiler begins and ends."""
         if self._closed_at is not None and self._before is None and self._done + 1 >= self._closed_at + self._settle:
-            hook.wait_for_devices()
-            self._before = hook.usage([child.pid for child in active_children() if child.pid is not None])
+            wait_for_devices()
+            self._before = usage([child.pid for child in active_children() if child.pid is not None])
         elif self._before is not None and self._samples is None and len(self._unprofiled_ns) == UNPROFILED_STEPS:
-            self._samples = hook.difference(self._before, hook.usage(list(self._before["workers"])))
+            self._samples = difference(self._before, usage(list(self._before["workers"])))
 
     def _close(self) -> None:
         """Turn the profiler off and export. `stop`, not `step`: that would begin the mark of one more step."""
         self._core_wait_ratio = self._core_wait.ratio()
         self._collections.stop()
         self._profiler.stop()
+        self._python_rounds += time_loop()
         self._closed_at = self._done + 1
 
     def _action(self, step: int) -> ProfilerAction:
@@ -182,7 +193,7 @@ class Recorder:
 
         With what the device took beyond them, where the host ran ahead of it.
         """
-        return hook.usual_step(self._unprofiled_ns, self._behind_ns)
+        return usual_step(self._unprofiled_ns, self._behind_ns)
 
     @property
     def unprofiled_steps(self) -> int:
@@ -198,6 +209,11 @@ class Recorder:
     def gc_recorded(self) -> bool:
         """Whether passes of the garbage collector are in the file, so that where none is, none was."""
         return self._collections.able
+
+    @property
+    def python_loop(self) -> dict[str, Any] | None:
+        """What an empty loop took beside the recording, see `python_loop.described`; None before it."""
+        return described(self._python_rounds)
 
     @property
     def core_wait_ratio(self) -> float | None:

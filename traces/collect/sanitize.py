@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from traces.allowed import DISTRIBUTED_KEYS, is_allowed
+from traces.allowed import shareable
 from traces.collect.paths import PathCleaner
 
 _MARK = "ProfilerStep#"
@@ -77,7 +77,7 @@ def clean_trace(
         events = [raw for raw, event in zip(events, names, strict=True) if event.name not in torn]
     kept: dict[str, Any] = {}
     for key, raw in document.items():
-        value = _clean_value(key, raw)
+        value = shareable(key, msgspec.json.decode(raw))
         if value is not None:
             kept[key] = value
     kept["advisor"] = advisor
@@ -113,21 +113,6 @@ def _torn(names: list[_Event], whole_steps: int) -> frozenset[str]:
     """Names of the marks after so many steps: of what began when the loop, or the recording, was ended in its middle."""
     numbers = {number for number in map(_number, names) if number is not None}
     return frozenset(f"{_MARK}{number}" for number in sorted(numbers)[whole_steps:])
-
-
-def _clean_value(key: str, raw: msgspec.Raw) -> Any:
-    """What to keep of a top-level value; None for nothing."""
-    value = msgspec.json.decode(raw)
-    if key == "deviceProperties":
-        return [_clean_device(device) for device in value]
-    if key == "distributedInfo":
-        return {name: value[name] for name in DISTRIBUTED_KEYS if name in value}
-    return raw if is_allowed(key, value) else None
-
-
-def _clean_device(device: dict[str, Any]) -> dict[str, Any]:
-    """The name and the numbers; serial numbers and bus addresses are text."""
-    return {name: value for name, value in device.items() if name == "name" or isinstance(value, int | float)}
 
 
 def _clean_event(raw: msgspec.Raw, cleaner: PathCleaner) -> msgspec.Raw:

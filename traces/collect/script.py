@@ -1,4 +1,4 @@
-"""Record any training script, unchanged: start it through the hook file, take what that leaves, grade it meanwhile."""
+"""Record any training script, unchanged: start it through the hook, take what that leaves, grade it meanwhile."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ import contextlib
 import importlib.util
 import json
 import shutil
-import signal
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +16,21 @@ import msgspec
 
 from traces.collect.cores import describe_cores
 from traces.collect.evidence import where_table
+from traces.collect.lines import line_samples, loader_rows
 from traces.collect.output import check_writable, write_atomically
+from traces.collect.outputs import Outputs
 from traces.collect.sanitize import clean_trace
 from traces.collect.script_config import Recording, ScriptConfig, ScriptResult, Verdict
+from traces.collect.script_process import left_to_the_script
+from traces.collect.unrecorded import MORE_ROOM, explain
+from traces.collect.whole_run import WHOLE, course, write_course
 from traces.collect.window import LONG_NS, window_of
 from traces.errors import UsageError
+from traces.leftovers import scratch_folder
 
-HOOK = Path(__file__).with_name("trace_advisor_hook.py")
+HOOK = Path(__file__).with_name("trace_advisor_hook") / "__main__.py"
 _SCHEMA_VERSION = "1.0"
 _POLL_S = 0.1
-# A shell's status of a program that a signal ended: this and the signal's number.
-_BY_SIGNAL = 128
-_MORE_ROOM = "make room, set TMPDIR to another folder, and try again"
 
 __all__ = ["Judge", "Recording", "ScriptConfig", "ScriptResult", "Verdict", "collect_script"]
 
@@ -48,14 +48,13 @@ def collect_script(config: ScriptConfig, judge: Judge) -> ScriptResult:
         UsageError: The script, the interpreter or the output cannot be used.
     """
     python = _check(config)
-    with tempfile.TemporaryDirectory(prefix="advisor-") as scratch:
-        run = _Run(config, judge, Path(scratch))
-        settings = Path(scratch) / "settings.json"
-        settings.write_text(json.dumps(_settings(config) | {"folder": scratch}))
+    with scratch_folder() as scratch:
+        run = _Run(config, judge, scratch)
+        settings = scratch / "settings.json"
+        settings.write_text(json.dumps(_settings(config) | {"folder": str(scratch)}))
         words = [*(["-m"] if config.module else []), config.target, *config.arguments]
-        with _left_to_the_script() as started:
-            process = subprocess.Popen([python, str(HOOK), str(settings), *words])
-            started.append(process)
+        with run.outputs.older_set_aside(), left_to_the_script() as started:
+            process = started.begin([python, str(HOOK), str(settings), *words])
             while True:
                 try:
                     process.wait(_POLL_S)
@@ -63,7 +62,9 @@ def collect_script(config: ScriptConfig, judge: Judge) -> ScriptResult:
                 except subprocess.TimeoutExpired:
                     run.take(complete=True)
             run.take(complete=False)
-        return run.result(process.returncode)
+        result = run.result(process.returncode)
+        result.set_aside = run.outputs.set_aside
+        return result
 
 
 def _settings(config: ScriptConfig) -> dict[str, Any]:
@@ -107,26 +108,6 @@ def _check(config: ScriptConfig) -> str:
     return sys.executable
 
 
-@contextmanager
-def _left_to_the_script() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Ctrl-C reaches the script from the terminal, so we only wait for it; a request to end is passed on."""
-    started: list[subprocess.Popen[bytes]] = []
-
-    def pass_on(number: int, _: Any) -> None:
-        for process in started:
-            process.send_signal(number)
-
-    before = {
-        signal.SIGINT: signal.signal(signal.SIGINT, lambda number, frame: None),
-        signal.SIGTERM: signal.signal(signal.SIGTERM, pass_on),
-    }
-    try:
-        yield started
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 class _Run:
     """One run of a script: its processes' status files become recordings."""
 
@@ -135,7 +116,8 @@ class _Run:
         self.judge = judge
         self.folder = folder
         self.taken: dict[tuple[int, int, str], Recording | None] = {}
-        self.names: dict[int, Path] = {}
+        self.outputs = Outputs(config)
+        self.names = self.outputs.names
         self.broken = ""
         self.fix = ""
 
@@ -161,9 +143,14 @@ class _Run:
         """Rewrite what a process exported, and grade it; None where the export is broken."""
         advisor = {"schema_version": _SCHEMA_VERSION, "command": self.config.command(), **status["advisor"]}
         profiler = {"wait": self.config.wait, "warmup": self.config.warmup, "active": status["recorded_steps"]}
-        advisor |= {"profiler": profiler, "non_blocking": None, **describe_cores()}
+        advisor |= {"script": self.config.script(), "profiler": profiler, "non_blocking": None, **describe_cores()}
+        advisor["run"] = course(status["run"], Path.cwd()) if status["source"] in WHOLE else None
         if status["evidence"]:
             advisor["where"] = where_table(self.folder / f"evidence-{status['pid']}.json", self.roots())
+        if status["lines"]:
+            workers = sorted(self.folder.glob(f"lines-{status['pid']}-*.json"))
+            advisor["lines"] = line_samples(status["lines"], workers, self.roots())
+        advisor["loader_code"] = loader_rows(status["advisor"].get("loader_code", []), self.roots())
         try:
             raw = (self.folder / status["recorded"]).read_bytes()
             clean = clean_trace(raw, advisor, Path.cwd(), status["recorded_steps"], status["first_step"])
@@ -172,11 +159,11 @@ class _Run:
                 f"the profiler left no whole trace ({error}): the disk may be full, or a limit on file sizes be set"
             )
             return None
-        path = self.name(status)
-        earlier = self.kept().get(path)
-        # A second look may be poorer than the first, or cut short: it takes the name only once that is known.
-        first = path if earlier is None else self.folder / path.name
         try:
+            path = self.outputs.name(status, len(clean.content))
+            earlier = self.kept().get(path)
+            # A second look may be poorer than the first, or cut short: it takes the name only once that is known.
+            first = path if earlier is None else self.folder / path.name
             size = write_atomically(first, clean.content)
             timing = status["advisor"]
             recording = Recording(
@@ -194,15 +181,14 @@ class _Run:
         """Folders of the user's own code."""
         return (Path.cwd(),) if self.config.module else (Path.cwd(), Path(self.config.target).resolve().parent)
 
-    def name(self, status: dict[str, Any]) -> Path:
-        """The file of a process: with its rank, or a number where several processes have none."""
-        output = self.config.output
-        if status["rank"] is not None and status["world_size"] > 1:
-            path = _insert(output, f"rank{status['rank']}")
-        else:
-            others = set(self.names) - {status["pid"]}
-            path = _insert(output, str(len(others) + 1)) if others else output
-        return self.names.setdefault(status["pid"], path)
+    def finish(self, recordings: list[Recording]) -> None:
+        """Say in each file how the run went on after it was written: only now is that known."""
+        written = {(one.path, one.source) for one in recordings if one.source in WHOLE}
+        for status in self.statuses():
+            path = self.names.get(status["pid"])
+            if path is not None and (path, status["source"]) in written:
+                with contextlib.suppress(OSError, msgspec.DecodeError, UsageError):  # it is whole without
+                    write_course(path, course(status["run"], Path.cwd()))
 
     def kept(self) -> dict[Path, Recording]:
         """The best recording of each file so far; of equals the later."""
@@ -217,65 +203,20 @@ class _Run:
     def result(self, returncode: int) -> ScriptResult:
         """Everything, now that the script is over."""
         recordings = _with_steps(list(self.kept().values()))
+        self.finish(recordings)
         result = ScriptResult(returncode if returncode >= 0 else 128 - returncode, recordings)
         if not recordings:
-            result.problem, result.fix = self.explain(result.status)
+            found = explain(self.config, self.folder, self.statuses(), result.status)
+            result.problem, result.fix = (self.broken, self.fix or MORE_ROOM) if self.broken else found
+            result.untouched = not self.broken and _untouched(self.statuses())
+        if len(recordings) > 1 and all(one.path.parent == self.outputs.folder for one in recordings):
+            result.folder = self.outputs.folder
         return result
 
-    def explain(self, status: int) -> tuple[str, str]:
-        """Why nothing was recorded, and what to do."""
-        said = self.statuses()
-        least = window_of(self.config.active).least
-        needed = self.config.wait + self.config.warmup + least
-        steps = max((max(one["counts"].values()) for one in said), default=0)
-        problem = self.broken or next((one["problem"] for one in said if one["problem"]), "")
-        if problem:
-            fix = (
-                "take the profiler out of the script, or run it without one" if "profiler of its own" in problem else ""
-            )
-            return problem, self.fix or fix or _MORE_ROOM
-        if not said:
-            # The trace is written first, and what tells of it then finds no room.
-            if any(self.folder.glob("raw-*")):
-                return f"there was no room for the recording in {tempfile.gettempdir()}", _MORE_ROOM
-            return _without_a_word(status)
-        if status == _BY_SIGNAL + signal.SIGINT:
-            return f"the script was interrupted after {steps} steps, before enough were recorded", "let it run longer"
-        if status:
-            return (
-                f"the script ended with status {status} after {steps} steps, before enough were recorded",
-                "see above why",
-            )
-        if not any(one["torch"] for one in said):
-            return (
-                "the script never imported torch",
-                "name the script that trains, not one that starts it by other means",
-            )
-        if not steps:
-            return (
-                "no training loop was found: no optimizer stepped and no DataLoader gave a batch",
-                "mark the steps in the script: `with traces.collect.record('trace.json') as recorder:` and `recorder.step()`",
-            )
-        return (
-            f"the script ended after {steps} steps; a recording needs {needed} "
-            f"(wait {self.config.wait} + warmup {self.config.warmup} + active {least})",
-            "let it run longer, or use a smaller --wait, --warmup or --active",
-        )
 
-
-def _without_a_word(status: int) -> tuple[str, str]:
-    """What is known of a process that ended before it could write anything."""
-    if status > _BY_SIGNAL:
-        with contextlib.suppress(ValueError):
-            name = signal.Signals(status - _BY_SIGNAL).name
-            return (
-                f"the script was ended by {name} before a recording was complete",
-                "where nobody sent it, memory may be short: use smaller batches or fewer workers, and try again",
-            )
-    return (
-        f"the script's process ended with status {status} before its recording began to be written",
-        "run it alone first and see whether it ends well; if it does, let it run longer or use a smaller --wait",
-    )
+def _untouched(said: list[dict[str, Any]]) -> bool:
+    """Whether the script ended before it called a model, a loader or an optimizer, as `--help` does."""
+    return bool(said) and not any(one["problem"] or any(one["counts"].values()) for one in said)
 
 
 def _with_steps(recordings: list[Recording]) -> list[Recording]:
@@ -286,9 +227,3 @@ def _with_steps(recordings: list[Recording]) -> list[Recording]:
     for one in idle:
         one.path.unlink(missing_ok=True)
     return [one for one in recordings if one.source != "time"]
-
-
-def _insert(path: Path, part: str) -> Path:
-    """`a/trace.json.gz` and `rank0` -> `a/trace.rank0.json.gz`."""
-    stem, dot, suffixes = path.name.partition(".")
-    return path.with_name(f"{stem}.{part}{dot}{suffixes}")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+from traces.collect.arguments import shareable
 
 # Where steps are found, the best last.
-_SOURCES = ("time", "loader", "optimizer")
+_SOURCES = ("time", "forward", "loader", "backward", "optimizer")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,9 +19,10 @@ class ScriptConfig:
     Args:
         target: A script's path, or a module's name.
         module: Whether `target` is a module, as after `python -m`.
-        arguments: The script's own arguments; never recorded.
+        arguments: The script's own arguments; only what is on the list of `traces.collect.arguments` is recorded.
         python: The interpreter to run it with; None for this one.
-        output: File to write; the rank is put into its name where there are several.
+        output: File to write; where there are several ranks, a folder of that name with a file for each.
+        compress_from: Bytes from which on a recording is compressed, .gz put behind its name; None to keep the name as it is.
         wait: Steps to skip at least; fewer where the loader shows that an epoch has few.
         warmup: Steps the profiler runs without keeping events.
         active: Steps to record; None for as many as are short.
@@ -36,6 +40,7 @@ class ScriptConfig:
     arguments: tuple[str, ...] = ()
     python: Path | None = None
     output: Path = Path("trace.json")
+    compress_from: int | None = None
     wait: int = 10
     warmup: int = 3
     active: int | None = None
@@ -48,11 +53,16 @@ class ScriptConfig:
     window_s: float = 2.0
 
     def command(self) -> list[str]:
-        """The command that records this again, without the script's arguments and folders: they may hold secrets."""
+        """The command that records this again, without folders, and arguments as far as they can hold no secret."""
         words = ["advisor", "collect"]
         words += [f"--{name}" for name in ("stacks", "shapes", "stop", "evidence") if getattr(self, name)]
         words += ["-m", self.target] if self.module else [Path(self.target).name]
-        return words + (["--", "..."] if self.arguments else [])
+        return words + (["--", *shareable(self.arguments)] if self.arguments else [])
+
+    def script(self) -> dict[str, Any]:
+        """The script, for commands that are suggested: its name without folders, and what of its arguments may be handed on."""
+        target = f"-m {self.target}" if self.module else Path(self.target).name
+        return {"target": target, "arguments": shareable(self.arguments)}
 
 
 @dataclass(frozen=True)
@@ -73,7 +83,7 @@ class Recording:
         events: Trace events in it.
         steps: Step marks in it.
         bytes: Its size on disk.
-        source: What steps were found from: optimizer, loader or time.
+        source: What steps were found from: optimizer, backward, loader, forward or time.
         profiled_step_ns: Median step with the profiler on; None where there are no steps.
         unprofiled_step_ns: Median step with it off; None where the script ended before.
         verdict: The grading's.
@@ -103,9 +113,15 @@ class ScriptResult:
         recordings: What was written, by rank.
         problem: Why nothing was written, where nothing was.
         fix: What to do about it.
+        untouched: Whether that is because it ended before any forward pass, batch or step of an optimizer.
+        folder: Where the files of several ranks lie together.
+        set_aside: Older files at the places of new ones that were not written, by their new names.
     """
 
     status: int = 0
     recordings: list[Recording] = field(default_factory=list)
     problem: str = ""
     fix: str = ""
+    untouched: bool = False
+    folder: Path | None = None
+    set_aside: list[Path] = field(default_factory=list)

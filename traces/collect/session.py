@@ -30,6 +30,7 @@ from traces.collect.run import CollectResult, Progress, Say
 from traces.collect.sanitize import clean_trace
 from traces.collect.window import window_of
 from traces.errors import UsageError
+from traces.leftovers import scratch_folder
 
 # Mean and deviation of MNIST's pixels, the numbers everybody uses.
 _NORMALIZE = ((0.1307,), (0.3081,))
@@ -48,8 +49,8 @@ def record_session(config: CollectConfig, progress: Progress, say: Say) -> Colle
         total = config.total_steps(len(loader))
         training = Training(build_model(config.model), device, config.non_blocking)
         advisor = describe(config, loader, training.model, device, source.name)
-        with tempfile.TemporaryDirectory(prefix="advisor-") as scratch:
-            raw = Path(scratch) / "raw.json"
+        with scratch_folder() as scratch:
+            raw = scratch / "raw.json"
             recorder = _recorder(config, raw, device, loader)
             try:
                 _train(training, loader, total, recorder, progress, say)

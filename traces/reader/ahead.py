@@ -23,7 +23,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
+from traces.ending import SIGNALS
 from traces.errors import AdvisorError
+from traces.leftovers import ended_with_us
 from traces.progress import Progress, event_counter
 
 if TYPE_CHECKING:
@@ -135,13 +137,10 @@ def _begun(task: _Task) -> Iterator[IO[bytes]]:
     if child == 0:
         os.close(reading_end)
         _send(task, writing_end)
-    os.close(writing_end)
-    try:
+    with ended_with_us(child):
+        os.close(writing_end)
         with open(reading_end, "rb") as pipe:
             yield pipe
-    finally:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
 
 
 def _send(task: _Task, writing_end: int) -> None:
@@ -149,8 +148,8 @@ def _send(task: _Task, writing_end: int) -> None:
 
     Interrupts and a reader that is gone end this process without a word: the other one speaks to the user.
     """
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    for number in (signal.SIGINT, signal.SIGPIPE, *SIGNALS):
+        signal.signal(number, signal.SIG_DFL)
     # It decodes with two threads. On two cores the process that draws the first screen would wait for them (0.3 s of 350 MB).
     os.nice(_NICENESS)
     try:

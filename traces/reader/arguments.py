@@ -17,6 +17,8 @@ from traces.reader.vocabulary import Kind
 
 Int32Array = npt.NDArray[np.int32]
 _NO_ARGS = Args()
+# What names no collective.
+_UNNAMED = frozenset((b"", b'""', b"null"))
 
 
 class Tables(Protocol):
@@ -101,9 +103,18 @@ def _kernel(tables: Tables, events: Sequence[Event]) -> dict[str, npt.NDArray[An
     part["blocks_per_sm"] = floats([a.blocks_per_sm for a in args])
     part["warps_per_sm"] = floats([a.warps_per_sm for a in args])
     part["occupancy"] = floats([a.occupancy for a in args])
+    part["named_collective"] = _named_collective(args)
     # Extents are for finding out how full the device is; where that is stated they would only cost a tenth of the reading time.
     stated = not np.isnan(part["blocks_per_sm"]).any()
     return part | _extent(tables, [_NO_ARGS] * len(args) if stated else args)
+
+
+def _named_collective(args: Sequence[Args]) -> npt.NDArray[np.bool_]:
+    """Whether each kernel's arguments name a collective."""
+    values = list(map(attrgetter("collective_name"), args))
+    if set(map(id, values)) == {id(ABSENT)}:
+        return np.zeros(len(args), dtype=bool)
+    return np.array([text not in _UNNAMED for text in _copied(values)], dtype=bool)
 
 
 def _extent(tables: Tables, args: Sequence[Args]) -> dict[str, npt.NDArray[Any]]:

@@ -29,6 +29,7 @@ _ARGUMENT_NAMES = {
     "python_parent_id": "Python parent id",
     "message_elements": "In msg nelems",
     "message_type": "dtype",
+    "collective_name": "Collective name",
     "memory_bytes": "Bytes",
     "total_allocated": "Total Allocated",
     "total_reserved": "Total Reserved",
@@ -66,6 +67,7 @@ class Args(msgspec.Struct, gc=False, rename=_ARGUMENT_NAMES):
     python_parent_id: Id = None
     message_elements: Number = None
     message_type: msgspec.Raw = ABSENT
+    collective_name: msgspec.Raw = ABSENT
     memory_bytes: Number = None
     total_allocated: Number = None
     total_reserved: Number = None

@@ -12,6 +12,7 @@ import pandas as pd
 from traces.ordering import outer_first
 from traces.reader.arrays import Table, categorical, distinct, from_codes, nullable, text, texts, trailing_number
 from traces.reader.clean import clean
+from traces.reader.collective_names import COLLECTIVE_WORDS, are_collective, collective_word
 from traces.reader.columns import Columns
 from traces.reader.repairs import Repairs
 from traces.reader.tables import Tables
@@ -20,7 +21,6 @@ from traces.reader.vocabulary import (
     annotation_kind,
     copy_direction,
     copy_host_memory,
-    is_collective_kernel,
     restored_path,
     runtime_kind,
     step_number,
@@ -207,12 +207,10 @@ class FrameBuilder:
     def _kernels(self) -> dict[str, Any]:
         def more(table: Table) -> dict[str, Any]:
             rows = len(table["start"])
-            collective = self._labels(
-                table["name"], lambda name: "yes" if is_collective_kernel(name) else "no", ("no", "yes")
-            )
+            words = self._labels(table["name"], collective_word, COLLECTIVE_WORDS).codes
             unknown = np.full(rows, np.nan)
             return self._device(table) | {
-                "collective": np.asarray(collective.codes == 1),
+                "collective": are_collective(words, table.get("named_collective", np.zeros(rows, dtype=bool))),
                 "blocks_per_sm": table.get("blocks_per_sm", unknown),
                 "warps_per_sm": table.get("warps_per_sm", unknown),
                 **self._extent(table),

@@ -10,7 +10,7 @@ from typing import Any
 from traces.reader.repairs import Repairs
 
 # The top-level key, and the kinds of damage that no copy undoes.
-_KEY = "advisor_lost"
+KEY = "advisor_lost"
 _LOSSES = ("truncated", "truncated-gzip", "damaged-gzip", "wrong-checksum", "lost-event")
 
 
@@ -21,18 +21,19 @@ def with_losses(top: dict[str, Any], repairs: Repairs) -> dict[str, Any]:
         top: The original's keys.
         repairs: What was mended in it.
     """
-    before = _stated(top)
+    before = stated(top)
     lost = {kind: repairs.count(kind) + before.get(kind, 0) for kind in _LOSSES}
-    return top | ({_KEY: {kind: count for kind, count in lost.items() if count}} if any(lost.values()) else {})
+    return top | ({KEY: {kind: count for kind, count in lost.items() if count}} if any(lost.values()) else {})
 
 
 def recall(top: dict[str, Any], repairs: Repairs) -> None:
     """Counts what was lost before this file was written; it is no damage of this one, so that strict reading goes on."""
-    for kind, count in _stated(top).items():
+    for kind, count in stated(top).items():
         repairs.follow(kind, count, detail=" (in the file that this one was made from)")
 
 
-def _stated(top: dict[str, Any]) -> dict[str, int]:
-    value = top.get(_KEY)
+def stated(top: dict[str, Any]) -> dict[str, int]:
+    """What the file says was lost before it was written, by kind; what it makes up is left out."""
+    value = top.get(KEY)
     stated = value.items() if isinstance(value, dict) else ()
     return {kind: count for kind, count in stated if kind in _LOSSES and type(count) is int and count > 0}

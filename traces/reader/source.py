@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +17,7 @@ from traces.reader.inflate import inflate, is_compressed
 from traces.reader.kept import Kept
 from traces.reader.looks import nearest_name
 from traces.reader.repairs import Repairs
+from traces.reader.standard_input import is_standard_input, standard_input
 
 # Hashed and inflated at once: each time costs the other thread a wait for the interpreter's lock.
 BLOCK_BYTES = 4 << 20
@@ -52,7 +52,7 @@ class Source:
 
     def _open(self) -> IO[bytes]:
         if self._path == STDIN:
-            return sys.stdin.buffer
+            return standard_input()
         try:
             if self._path.is_dir():
                 raise UnreadableTraceError(
@@ -140,7 +140,7 @@ class Source:
         self._pool.shutdown(cancel_futures=True)
         if self._beside:
             self._beside.stop()
-        if self._file is not sys.stdin.buffer:
+        if not is_standard_input(self._file):
             self._file.close()
         if self.kept:
             self.kept.close()

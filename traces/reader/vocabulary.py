@@ -110,23 +110,6 @@ def is_collective_range(name: str) -> bool:
     return _COLLECTIVE_RANGE.match(name) is not None
 
 
-_COLLECTIVE_KERNEL = re.compile(
-    r"(?:void )?(?:"
-    # Libraries: NVIDIA's, AMD's, Microsoft's and Intel's, and those that move the tokens of experts.
-    r"nccl\w*Kernel|rccl|msccl\w*[Kk]ernel|mscclpp::|oneccl|xccl|quickreduce::|nvshmem\w*_|k?userbuffers_"
-    r"|(?:deep_ep|mori)::|_ZN(?:7deep_ep|4mori)\d|(?:\w+::)*moe(?:A2A|AllToAll)\w*Kernel"
-    # Over peer memory, as torch's symmetric memory and servers write them, alone or with the normalisation behind them.
-    r"|(?:(?:\w+|\(anonymous namespace\))::)*_?(?:cross_device_(?:reduce|all_gather)"
-    r"|(?:multimem|mnnvl|lamport)_\w*(?:reduce|all_?gather)"
-    r"|(?:one|two)_?[sS]hot_?[aA]ll_?[rR]educe|all_?reduce_(?:fusion_kernel|prototype|(?:one|two)_shot)))"
-)
-
-
-def is_collective_kernel(name: str) -> bool:
-    """Whether a device kernel belongs to a collective (rules.md, family CO)."""
-    return _COLLECTIVE_KERNEL.match(name) is not None
-
-
 _LOADER = re.compile(
     r"enumerate\((?:DataLoader|DataPipe|IterDataPipe|MapDataPipe)\)#"
     r"|.*DataLoaderIter\.__next__"

@@ -7,9 +7,16 @@ from pathlib import Path
 
 from traces.progress import Progress, silent
 from traces.rewrite.mended import Rewritten, write_mended
+from traces.rewrite.redaction import Redaction
 
 
-def write_annotated(path: Path, output: Path, added: Iterable[bytes], progress: Progress = silent) -> Rewritten:
+def write_annotated(
+    path: Path,
+    output: Path,
+    added: Iterable[bytes],
+    progress: Progress = silent,
+    redaction: Redaction | None = None,
+) -> Rewritten:
     """Writes a copy of a trace with events added at its end.
 
     Args:
@@ -17,9 +24,10 @@ def write_annotated(path: Path, output: Path, added: Iterable[bytes], progress: 
         output: The copy; compressed when its name ends in .gz.
         added: The new events, each a JSON object.
         progress: Told how far reading is.
+        redaction: What all of it passes; None keeps it as it is.
 
     Raises:
         UnreadableTraceError: The trace cannot be read at all, or holds no events.
         UsageError: The copy cannot be written.
     """
-    return write_mended(path, output, progress, added)
+    return write_mended(path, output, progress, added, redaction)

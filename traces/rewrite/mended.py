@@ -14,6 +14,7 @@ from traces.reader.losses import with_losses
 from traces.reader.repairs import Repairs
 from traces.reader.shapes import RawEvents
 from traces.reader.source import STDIN, Source
+from traces.rewrite.redaction import Redaction
 from traces.rewrite.writer import check_output, trace_writer
 from traces.trace import Repair
 
@@ -28,14 +29,22 @@ class Rewritten:
         events: Events in the new file.
         size_bytes: Bytes of the new file.
         repairs: What had to be mended.
+        redaction: What was not to be shown, where that was asked for.
     """
 
     events: int
     size_bytes: int
     repairs: tuple[Repair, ...]
+    redaction: Redaction | None = None
 
 
-def write_mended(path: Path, output: Path, progress: Progress = silent, added: Iterable[bytes] = ()) -> Rewritten:
+def write_mended(
+    path: Path,
+    output: Path,
+    progress: Progress = silent,
+    added: Iterable[bytes] = (),
+    redaction: Redaction | None = None,
+) -> Rewritten:
     """Writes a repaired copy of a trace.
 
     Args:
@@ -43,6 +52,7 @@ def write_mended(path: Path, output: Path, progress: Progress = silent, added: I
         output: The copy; compressed when its name ends in .gz.
         progress: Told how far reading is.
         added: Further events to put after the trace's own, each a JSON object.
+        redaction: What all of it passes; None keeps it as it is.
 
     Raises:
         UnreadableTraceError: The trace cannot be read at all, or holds no events.
@@ -54,11 +64,12 @@ def write_mended(path: Path, output: Path, progress: Progress = silent, added: I
         chunks = Chunks(source.blocks(), source.name, repairs, RawEvents())
         with trace_writer(output) as writer:
             for events in chunks:
-                writer.write(events)
+                writer.write(redaction.events(events) if redaction else events)
             if not writer.events:
                 raise without_events(source.name, repairs)
-            rest = iter(added)
+            rest = iter(redaction.events(added) if redaction else added)
             while batch := list(islice(rest, _AT_ONCE)):
                 writer.write(batch)
-            writer.finish(with_losses(chunks.top, repairs))
-    return Rewritten(writer.events, output.stat().st_size, repairs.listed())
+            top = with_losses(chunks.top, repairs)
+            writer.finish(redaction.top(top) if redaction else top)
+    return Rewritten(writer.events, output.stat().st_size, repairs.listed(), redaction)

@@ -26,6 +26,7 @@ from traces.reader.shapes import RawEvents, TypedEvents
 from traces.reader.source import STDIN, Source
 from traces.reader.vocabulary import Kind, event_kind, step_number
 from traces.rewrite.mended import Rewritten
+from traces.rewrite.redaction import Redaction
 from traces.rewrite.writer import check_output, trace_writer
 
 # Arguments in lower case: writers differ in it.
@@ -79,6 +80,7 @@ def write_slim(
     python: bool = True,
     shapes: bool = True,
     progress: Progress = silent,
+    redaction: Redaction | None = None,
 ) -> Rewritten:
     """Writes a smaller copy of a trace.
 
@@ -89,6 +91,7 @@ def write_slim(
         python: Whether to keep Python calls, and the call stacks of operators.
         shapes: Whether to keep shapes and types of inputs.
         progress: Told how far each pass is.
+        redaction: What all of it passes; None keeps it as it is.
 
     Raises:
         UnreadableTraceError: The trace cannot be read.
@@ -104,11 +107,13 @@ def write_slim(
         with trace_writer(output) as writer:
             without = _Without((frozenset() if python else _STACKS) | (frozenset() if shapes else _SHAPES))
             for events in chunks:
-                writer.write(_kept(events, window, without, python=python))
+                kept = _kept(events, window, without, python=python)
+                writer.write(redaction.events(kept) if redaction else kept)
             if not writer.events:
                 raise UsageError("nothing of the trace would be left", where=str(path), fix="keep more of it")
-            writer.finish(with_losses(chunks.top, repairs))
-    return Rewritten(writer.events, output.stat().st_size, repairs.listed())
+            top = with_losses(chunks.top, repairs)
+            writer.finish(redaction.top(top) if redaction else top)
+    return Rewritten(writer.events, output.stat().st_size, repairs.listed(), redaction)
 
 
 def _kept(events: list[bytes], window: Window | None, without: _Without, *, python: bool) -> Iterator[bytes]:

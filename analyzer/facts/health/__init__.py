@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from analyzer.facts.health import (
@@ -13,6 +14,7 @@ from analyzer.facts.health import (
     coverage,
     crowding,
     cut,
+    failed,
     graphs,
     instrumentation,
     late_work,
@@ -57,6 +59,13 @@ _CHECKS = (
 
 
 def symptoms(facts: Facts) -> tuple[Symptom, ...]:
-    """Every symptom of the trace, gravest first."""
-    found = [symptom for check in _CHECKS for symptom in check(facts)]
+    """Every symptom of the trace, gravest first; what a check that fails would have found is not known, and said to be so."""
+    found = [symptom for check in _CHECKS for symptom in _checked(check, facts)]
+    # Last: the others show what cannot be measured.
+    found += failed.check(facts)
     return tuple(sorted(found, key=lambda symptom: -symptom.gravity))
+
+
+def _checked(check: Callable[[Facts], Iterable[Symptom]], facts: Facts) -> tuple[Symptom, ...]:
+    name = f"{failed.OF_TRUST} {check.__module__.rpartition('.')[2]}"
+    return facts.attempt(name, lambda: tuple(check(facts)), ())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from analyzer.cause_names import IDLE_CAUSES
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.labels import is_any
 from analyzer.intervals import IntervalSet
@@ -45,6 +46,7 @@ def check(facts: Facts) -> Iterator[Symptom]:
             f"launch is called: the clocks of host and device disagree, by at least {duration(early.by_ns)}.",
             "record again; if it persists, update torch and the driver",
             early.kernels,
+            touches=IDLE_CAUSES,
         )
     overhead = facts.trace.overhead
     time = IntervalSet(overhead["start_ns"].to_numpy(), overhead["end_ns"].to_numpy()) & facts.idle

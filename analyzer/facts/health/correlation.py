@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from analyzer.cause_names import IDLE_CAUSES
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.launches import from_source
 from analyzer.units import share
@@ -47,4 +48,5 @@ def check(facts: Facts) -> Iterator[Symptom]:
             "idle time before them has no known cause.",
             "record both CPU and device activity, and start the profiler before the first launch",
             unlinked,
+            touches=IDLE_CAUSES,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from analyzer.cause_names import IDLE_CAUSES
 from analyzer.facts.devices import is_elsewhere
 from analyzer.facts.grouping import rows_by
 from analyzer.facts.health.repairs import FEWER_STEPS, WHOLE_FILE, is_cut
@@ -77,6 +78,7 @@ def check(facts: Facts) -> Iterator[Symptom]:
             "Only device work was recorded: what the host does while the device idles is unknown.",
             _activities(facts),
             len(trace.kernels),
+            touches=IDLE_CAUSES,
         )
     if has_device:
         yield from _lost(facts)
@@ -94,6 +96,7 @@ def check(facts: Facts) -> Iterator[Symptom]:
                 "record CPU activity whole, do not filter the file, and start the profiler in the thread that trains",
             ),
             events,
+            touches=IDLE_CAUSES,
         )
 
 

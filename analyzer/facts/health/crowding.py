@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from analyzer.cause_names import IDLE_CAUSES
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.units import share
 
@@ -40,6 +41,8 @@ def check(facts: Facts) -> Iterator[Symptom]:
         1,
         ratio,
         passes=True,
+        # Without a device, ops wait for a core as much as what lies between them.
+        touches=IDLE_CAUSES if facts.device is not None else None,
     )
 
 

@@ -57,7 +57,8 @@ def _spin(facts: Facts) -> Iterator[Symptom]:
         return
     row, dur = first
     start = int(facts.trace.kernels["start_ns"].iloc[row])
-    ratio = facts.ratio((IntervalSet.of([(start, start + dur)]) & facts.window()).total_ns)
+    spin = IntervalSet.of([(start, start + dur)]) & facts.window()
+    ratio = facts.ratio(spin.total_ns)
     if ratio >= _SPIN_SHARE:
         yield Symptom(
             "PG002",
@@ -66,4 +67,5 @@ def _spin(facts: Facts) -> Iterator[Symptom]:
             "start recording later on all ranks: schedule(wait=5, warmup=2, active=6, repeat=1)",
             1,
             ratio,
+            time=spin,
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from analyzer.cause_names import IDLE_CAUSES
 from analyzer.facts.grouping import Int64Array, numbered, rows_by
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.labels import is_any
@@ -68,6 +69,7 @@ def _after_waiting(facts: Facts) -> Iterator[Symptom]:
             "clocks of host and device disagree.",
             "record again; if it persists, update torch and the driver",
             len(late),
+            touches=IDLE_CAUSES,
         )
 
 

@@ -22,6 +22,10 @@ UNTOUCHED = "name the file as the profiler wrote it, not one that another tool h
 FEWER_STEPS = "record fewer steps, or raise the profiler's buffer size; do not run another profiler beside it"
 _LET_END = "let the schedule end the recording at prof.step(), not the end of the program"
 _CLOCKS = "record it again; if it stays, update torch and the device's driver"
+# How names and lists are written, not what they say: every event is there with its times.
+_OF_TEXT = frozenset(
+    {"invalid-escape", "control-character", "invalid-utf8", "invalid-surrogate", "leading-text", "trailing-comma"}
+)
 _ADVICE = {
     **dict.fromkeys((*_CUT, "truncated-metadata"), WHOLE_FILE),
     **dict.fromkeys(("damaged-gzip", "wrong-checksum", "lost-event", "stray-text"), _COPY),
@@ -52,7 +56,8 @@ def check(facts: Facts) -> Iterator[Symptom]:
         kinds = ", ".join(f"{repair.kind} ({repair.count:,})" for repair in repairs)
         lost = sum(repair.count for repair in repairs if repair.kind == "lost-event")
         grave = lost >= _LOST_UNUSABLE * (facts.trace.meta.events + lost)
-        gravity = Gravity.UNUSABLE if grave else Gravity.CAUTION
+        harmless = all(repair.kind in _OF_TEXT for repair in repairs)
+        gravity = Gravity.UNUSABLE if grave else Gravity.NOTE if harmless else Gravity.CAUTION
         yield Symptom(None, gravity, f"The file had to be repaired: {kinds}.", "; ".join(_advice(facts)), total)
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from analyzer.facts.grouping import chosen
 from analyzer.facts.health.repairs import FEWER_STEPS, WHOLE_FILE, is_cut
 from analyzer.facts.health.symptom import Gravity, Symptom
-from analyzer.facts.step_faults import LOST, PARTIAL, SPIN
+from analyzer.facts.step_faults import BEGUN_BEFORE, LOST, PARTIAL, SPIN
 from analyzer.units import count, duration, share
 
 if TYPE_CHECKING:
@@ -42,9 +42,11 @@ def check(facts: Facts) -> Iterator[Symptom]:
             if steps.source == "whole-trace"
             else f"steps are inferred from {steps.source.split(':', 1)[-1]}"
         )
+        # What recurs in the program's own ranges tells steps as well as marks do; a guess from kernels, or none, does not.
+        told = steps.recurring and facts.used_steps >= ENOUGH_STEPS
         yield Symptom(
             "PG001",
-            Gravity.CAUTION,
+            Gravity.NOTE if told else Gravity.CAUTION,
             f"The trace has no step marks: {how}.",
             _HOW_TO_MARK_COLLECTED if facts.trace.meta.advisor else _HOW_TO_MARK,
             1,
@@ -60,6 +62,15 @@ def check(facts: Facts) -> Iterator[Symptom]:
             facts.used_steps,
         )
     yield from _restless(facts)
+    if steps.backlog_ns:
+        yield Symptom(
+            None,
+            Gravity.NOTE,
+            f"For the first {duration(steps.backlog_ns)} the device works off what was launched before the recording: no step's "
+            "time.",
+            None,
+            1,
+        )
     left_out = chosen(steps.frame, steps.frame["reason"].notna().to_numpy() & ~steps.frame["used"].to_numpy())
     spoilt = left_out[left_out["reason"].str.startswith((LOST, PARTIAL))]
     if len(spoilt):
@@ -70,7 +81,7 @@ def check(facts: Facts) -> Iterator[Symptom]:
             WHOLE_FILE if is_cut(facts) else FEWER_STEPS,
             len(spoilt),
         )
-    odd = left_out[left_out["reason"].str.startswith(("first step", "cut off", "empty", SPIN))]
+    odd = left_out[left_out["reason"].str.startswith(("first step", "cut off", "empty", SPIN, BEGUN_BEFORE))]
     if len(odd):
         yield Symptom(
             "PG006",
@@ -85,7 +96,7 @@ def _odd_fix(facts: Facts, odd: pd.DataFrame) -> str | None:
     """A slow first step asks for a later start, one that ends early for a later end; an empty one in between for nothing."""
     reasons = odd["reason"].str
     fixes = []
-    if bool(reasons.startswith(("first step", SPIN)).any()):
+    if bool(reasons.startswith(("first step", SPIN, BEGUN_BEFORE)).any()):
         fixes.append("start recording later: schedule(wait=5, warmup=2, active=6, repeat=1)")
     if bool(reasons.startswith("cut off").any()):
         fixes.append(

@@ -6,6 +6,8 @@ from enum import IntEnum
 
 import msgspec
 
+from analyzer.intervals import IntervalSet
+
 
 class Gravity(IntEnum):
     """How much a symptom weighs: worth knowing, a reason for caution, or the end of all advice."""
@@ -26,6 +28,8 @@ class Symptom(msgspec.Struct, frozen=True):
         count: Events, calls or steps concerned.
         ratio: Share of the window concerned, where that is a time; else None.
         passes: Whether other steps of the same run may well be without it.
+        touches: Causes of the waterfall whose time it makes doubtful; None for all figures.
+        time: The time that it adds to the steps, where that is all that is wrong with them; else None.
     """
 
     code: str | None
@@ -35,3 +39,5 @@ class Symptom(msgspec.Struct, frozen=True):
     count: int
     ratio: float | None = None
     passes: bool = False
+    touches: tuple[str, ...] | None = None
+    time: IntervalSet | None = None

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pandas as pd
+import numpy.typing as npt
 
-from analyzer.facts.grouping import chosen, rows_by
+from analyzer.facts.grouping import chosen
 from analyzer.facts.health.symptom import Gravity, Symptom
-from analyzer.facts.labels import codes_of, is_any, matching
+from analyzer.facts.labels import is_any
+from analyzer.facts.start_up import loads_lazily, once_calls, starting
 from analyzer.intervals import EMPTY, IntervalSet
 from analyzer.units import duration, share
 
 if TYPE_CHECKING:
     from analyzer.facts import Facts
 
-# Calls that create what training then reuses.
-_ONCE = re.compile(
-    r"(?:cuda|hip)(?:Malloc|Free|HostAlloc|HostMalloc|StreamCreate|EventCreate|GetDeviceProperties|ModuleLoad|DeviceGetStreamPriority"
-    r"|GetDeviceCount|FuncGetAttributes|GraphInstantiate|StreamBeginCapture|SetDevice|DriverEntryPoint)"
-    r"|cu(?:ModuleLoad|LibraryLoad|Init|GetProcAddress|CtxCreate|DevicePrimaryCtx)"
-)
 # A launch this slow, or this many times the median, while the device idles loads its module; a slow launch beside a busy device
 # waits for a full queue.
 _SLOW_LAUNCH_NS = 50_000_000
@@ -32,50 +26,49 @@ _SLOW_LAUNCH_TIMES = 100
 WARMUP_SHARE = 0.05
 
 
-def warmup_time(facts: Facts) -> tuple[IntervalSet, int]:
-    """Time of start-up calls inside the used steps, and how many there are; without step marks, in the whole recording.
+class WarmUp(NamedTuple):
+    """Start-up work inside the used steps.
 
-    Calls that occur in more than half of at least three used steps are no warm-up but a habit, and belong to other rules.
+    Args:
+        time: When it goes on.
+        number: Calls, ranges and slow launches.
+        calls: Which runtime calls are among them, shape (calls,); slow launches are not.
     """
+
+    time: IntervalSet
+    number: int
+    calls: npt.NDArray[np.bool_]
+
+
+def warmup_time(facts: Facts) -> WarmUp:
+    """Start-up work inside the used steps, told from habits by what each of them does; see `start_up.starting`."""
     calls = facts.trace.runtime
-    once = chosen(calls, matching(calls["name"], _ONCE.match))
+    once = once_calls(facts.trace)
     launching, dur = is_any(calls["kind"], "launch", "graph_launch"), calls["dur_ns"].to_numpy()
     limit = _SLOW_LAUNCH_TIMES * float(np.median(dur[launching])) if launching.any() else 0.0
     slow = chosen(calls, launching & (dur >= max(min(_SLOW_LAUNCH_NS, limit), 1)))
-    window = facts.window() if facts.steps.marked else facts.window(raw=True)
+    window = facts.window()
     busy = facts.device.busy if facts.device else EMPTY
-    slow_idle = IntervalSet(slow["start_ns"].to_numpy(), slow["end_ns"].to_numpy()) - busy
     ranges, overhead = facts.trace.annotations, facts.trace.overhead
     compiling = chosen(ranges, is_any(ranges["kind"], "compile"))
-    lazy = chosen(overhead, matching(overhead["name"], lambda name: "Lazy Function Loading" in name))
-    total, number = slow_idle, len(slow)
-    for frame in (once, compiling, lazy):
-        frame = _not_habitual(facts, frame)
+    lazy = chosen(overhead, loads_lazily(facts.trace))
+    used = facts.steps.used
+    begin, end = used["host_start_ns"].to_numpy(), used["host_end_ns"].to_numpy()
+    found = np.zeros(len(calls), dtype=bool)
+    found[np.flatnonzero(once)] = starting(chosen(calls, once), begin, end)
+    slow = chosen(slow, starting(slow, begin, end))
+    total = IntervalSet(slow["start_ns"].to_numpy(), slow["end_ns"].to_numpy()) - busy
+    number = len(slow)
+    for frame in (chosen(calls, found), *(chosen(part, starting(part, begin, end)) for part in (compiling, lazy))):
         total |= IntervalSet(frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy())
         number += len(frame)
-    return total & window, number
-
-
-def _not_habitual(facts: Facts, frame: pd.DataFrame) -> pd.DataFrame:
-    used = facts.steps.used
-    if not facts.steps.marked:
-        return frame
-    if len(used) < 3 or not len(frame):
-        return frame
-    start, end = frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy()
-    keep = np.zeros(len(frame), dtype=bool)
-    for rows in rows_by(codes_of(frame["name"]).astype(np.int64)).values():
-        spans = IntervalSet(start[rows], end[rows])
-        seen = int((spans.overlap_with(used["start_ns"].to_numpy(), used["end_ns"].to_numpy()) > 0).sum())
-        keep[rows] = seen <= len(used) / 2
-    return frame[keep]
+    return WarmUp(total & window, number, found)
 
 
 def check(facts: Facts) -> Iterator[Symptom]:
-    """Warm-up that takes at least 5 % of the window."""
-    time, number = facts.warmup
-    whole = facts.window(raw=not facts.steps.marked).total_ns
-    ratio = time.total_ns / whole if whole else 0.0
+    """Warm-up that takes at least 5 % of the used steps."""
+    time, number, _ = facts.warmup
+    ratio = facts.ratio(time.total_ns)
     if ratio >= WARMUP_SHARE:
         yield Symptom(
             "PG002",
@@ -85,4 +78,25 @@ def check(facts: Facts) -> Iterator[Symptom]:
             number,
             ratio,
             passes=True,
+            time=time,
+        )
+    elif not facts.steps.marked:
+        yield from _before(facts)
+
+
+def _before(facts: Facts) -> Iterator[Symptom]:
+    """Start-up work that was recorded without marks and lies in no used step: worth knowing, and in no figure."""
+    raw = facts.window(raw=True)
+    calls = chosen(facts.trace.runtime, once_calls(facts.trace))
+    outside = (IntervalSet(calls["start_ns"].to_numpy(), calls["end_ns"].to_numpy()) & raw) - facts.window()
+    ratio = outside.total_ns / raw.total_ns if raw else 0.0
+    if ratio >= WARMUP_SHARE:
+        yield Symptom(
+            "PG002",
+            Gravity.NOTE,
+            f"Start-up calls take {duration(outside.total_ns)} ({share(ratio)}) of the recording, none of it in the steps that are "
+            "used.",
+            "record later: schedule(wait=5, warmup=2, active=6, repeat=1)",
+            len(calls),
+            ratio,
         )

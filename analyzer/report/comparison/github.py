@@ -14,7 +14,6 @@ from analyzer.report import safe
 from analyzer.report.comparison import rows
 from analyzer.report.github import command
 from analyzer.since import RuleChange
-from analyzer.units import duration
 
 _MOST = 9
 
@@ -40,13 +39,17 @@ def _findings(comparison: Comparison) -> Iterator[str]:
     fixed = [row for row in comparison.rules if row.state == "fixed" and row.predicted_ns > 0]
     for row in new[:_MOST]:
         yield _finding(
-            row, "warning", "new", f"It was not there before; fixing it saves at most {duration(row.left_ns)} a step."
+            row,
+            "warning",
+            "new",
+            f"It was not there before; fixing it saves {rows.promised(row.kind, row.left_ns)} a step.",
         )
     for row in fixed[:_MOST]:
+        promised = rows.promised(row.kind, row.predicted_ns).capitalize()
         came_true = rows.came_true(row, comparison.change.kind if comparison.change is not None else None)
         yield _finding(
             row, "notice", "fixed",
-            f"At most {duration(row.predicted_ns)} a step was promised" + (f"; {came_true}." if came_true else "."),
+            f"{promised} a step was promised" + (f"; {came_true}." if came_true else "."),
         )  # fmt: skip
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analyzer.compare.comparison import CauseChange, Comparison, Side
-from analyzer.report import safe
+from analyzer.report import safe, savings
 from analyzer.report.text.causes import label
-from analyzer.since import Difference, Kind, RuleChange, RuleState
+from analyzer.since import Difference, FigureName, Kind, Outcome, RuleChange, RuleState
 from analyzer.units import count, duration
 
 # A cause that moved by less than this share of the step is noise in the table.
@@ -16,6 +16,25 @@ _NAME_COLUMNS = 56
 # Where no verdict is possible, nobody can say that it was fixed: another device or batch has other findings.
 ELSEWHERE: dict[RuleState, str] = {"fixed": "not found after", "new": "not found before"}
 _NAMED = 4
+# Where more came than a bound allows, nothing was confirmed.
+_OUTCOMES: dict[FigureName, dict[Outcome | None, str]] = {
+    "bound": {
+        "exceeded": "more than promised",
+        "reached": "all that was promised, or more",
+        "together": "came true together with others",
+        "confirmed": "confirmed",
+        "partly": "partly",
+        "refuted": "refuted",
+    },
+    "estimate": {
+        "exceeded": "more than estimated",
+        "reached": "as estimated, or more",
+        "together": "came true together with others",
+        "confirmed": "as estimated",
+        "partly": "less than estimated",
+        "refuted": "refuted",
+    },
+}
 
 
 def headline(comparison: Comparison) -> str:
@@ -85,13 +104,13 @@ def causes(comparison: Comparison) -> list[tuple[str, str, str, str]]:
 
 
 def rules(comparison: Comparison) -> list[tuple[str, str, str, str, str]]:
-    """State, code and title, bound before, bound after, what came true; findings without a saving stay in the JSON."""
+    """State, code and title, saving promised before and after, what came true; findings without a saving stay in the JSON."""
     return [
         (
             row.state if comparison.change is not None else ELSEWHERE.get(row.state, row.state),
             f"{safe.name(row.rule, 12)} {safe.name(row.title)}",
-            duration(row.predicted_ns) if row.predicted_ns else "-",
-            duration(row.left_ns) if row.left_ns else "-",
+            promised(row.kind, row.predicted_ns) or "-",
+            promised(row.kind, row.left_ns) or "-",
             came_true(row, comparison.change.kind if comparison.change is not None else None),
         )
         for row in comparison.rules
@@ -110,8 +129,12 @@ def came_true(row: RuleChange, kind: Kind | None) -> str:
         return ""
     faster = f"{duration(abs(row.realised_ns))} {'faster' if row.realised_ns >= 0 else 'slower'}"
     untold = "together with others" if kind == "faster" else "undecided"
-    outcome = "more than promised" if row.outcome == "exceeded" else row.outcome or untold
-    return f"{outcome}: {faster}"
+    return f"{_OUTCOMES[row.kind].get(row.outcome, untold)}: {faster}"
+
+
+def promised(kind: FigureName, ns: int) -> str:
+    """`at most 45 ms`, `about 45 ms`; empty where nothing is."""
+    return f"{savings.word(kind)} {duration(ns)}" if ns else ""
 
 
 def names(comparison: Comparison, what: str) -> list[tuple[str, str, str, str]]:
@@ -135,7 +158,7 @@ def signed(ns: int) -> str:
 
 TABLES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Where each step goes", ("cause", "before", "after", "difference")),
-    ("Findings", ("state", "rule", "bound before", "bound after", "came true")),
+    ("Findings", ("state", "rule", "promised before", "promised after", "came true")),
     ("Kernels that changed most", ("kernel", "before", "after", "difference")),
     ("Ops that changed most (host self time)", ("op", "before", "after", "difference")),
 )

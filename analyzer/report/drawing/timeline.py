@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from analyzer.analysis import Analysis, IntervalsEvidence, Lane, Timeline
 from analyzer.cause_names import Cause
-from analyzer.report import safe
+from analyzer.report import safe, savings
 from analyzer.report.drawing.shapes import WIDTH, Drawing, cause_class, line, number, rect, text, width_of
 from analyzer.units import count, duration
 
@@ -130,7 +130,8 @@ def _brackets(analysis: Analysis, shown: Timeline, bottom: int, body: list[str])
         pieces = sorted(_pieces(finding.evidence, shown), key=lambda piece: piece[0] - piece[1])
         if not pieces:
             continue
-        words = f"{safe.name(finding.rule, 10)}: at most {duration(finding.saving.ns_per_step_max)} a step"
+        stated = finding.saving
+        words = f"{safe.name(finding.rule, 10)}: {savings.word(stated.kind)} {duration(stated.stated_ns)} {savings.each(finding)}"
         half = width_of(words) / 2
         low, high = pieces[0]
         middle = min(max(_LEFT + (low + high) / 2, half), WIDTH - half)

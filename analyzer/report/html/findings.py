@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from analyzer.analysis import Analysis, FindingDocument, FixDocument
-from analyzer.report import safe, wording
+from analyzer.report import safe, savings, wording
 from analyzer.report.html.evidence import Piece, percent, pieces
 from analyzer.report.html.prose import link, prose
 from analyzer.report.text.findings import MARKS
-from analyzer.units import count, duration, share
+from analyzer.units import duration, share
 
 _MOST_FINDINGS = 500
 
@@ -48,6 +48,8 @@ class Finding:
     saving: str
     share: str
     facts: str
+    lowered: str
+    briefly: str
     place: str
     accepted: Markup
     why: Markup
@@ -65,23 +67,21 @@ def findings(analysis: Analysis) -> tuple[Finding, ...]:
 
 
 def small(analysis: Analysis) -> tuple[Markup, ...]:
-    """The findings below the limit of a card, a line each."""
-    cards = {finding.id for finding in analysis.cards}
-    left = [one for one in analysis.findings if one.id not in cards and not one.explained_by]
+    """The findings below the limit of a card, a line each; without what the notes on trust say."""
     return tuple(
         Markup("<code>{}</code> {}, {}. {}{}").format(
             safe.name(one.rule, 12),
             safe.name(one.title, 80),
-            wording.worth(one),
+            savings.worth(one) + savings.beside(one.saving),
             prose(one.why, 400),
             Markup(" Accepted: {}.").format(prose(one.accepted.rstrip("."), 400)) if one.accepted is not None else "",
         )
-        for one in left[:_MOST_FINDINGS]
+        for one in analysis.minor[:_MOST_FINDINGS]
     )
 
 
 def _finding(one: FindingDocument, analysis: Analysis) -> Finding:
-    ns = one.saving.ns_per_step_max
+    ns = one.saving.stated_ns
     return Finding(
         anchor=re.sub(r"[^A-Za-z0-9_-]", "", one.id)[:40] or f"finding-{one.rank}",
         severity=one.severity,
@@ -89,10 +89,12 @@ def _finding(one: FindingDocument, analysis: Analysis) -> Finding:
         word=wording.SEVERITY_WORDS[one.severity],
         rule=safe.name(one.rule, 12),
         title=safe.name(one.title, 80),
-        percent=percent(one.saving.ratio_max),
-        saving=duration(ns) if ns > 0 else "",
-        share=share(one.saving.ratio_max) if ns > 0 else "",
-        facts=f"{one.confidence} confidence, in {one.steps.seen} of {count(one.steps.of, 'step')}",
+        percent=percent(one.saving.stated_ratio),
+        saving=f"{savings.word(one.saving.kind)} {duration(ns)}" if ns > 0 else "",
+        share=share(one.saving.stated_ratio) if ns > 0 else "",
+        facts=f"{one.confidence} confidence, {savings.seen(one)}",
+        lowered=safe.name(wording.lowered(one), 160),
+        briefly=safe.name(wording.lowered(one, briefly=True), 80),
         place=_place(one),
         accepted=prose(one.accepted or ""),
         why=prose(one.why),
@@ -109,17 +111,16 @@ def _place(one: FindingDocument) -> str:
     if one.location is None:
         return ""
     file = safe.name(one.location.file, 100)
-    line = f":{one.location.line}" if one.location.line is not None else ""
-    function = f" in {safe.name(one.location.function, 60)}" if one.location.function else ""
-    return f"{file}{line}{function}"
+    function = f" in {safe.name(one.location.function, 60)}{one.location.begins_text}" if one.location.function else ""
+    return f"{file}{one.location.line_text}{function}"
 
 
 def _basis(one: FindingDocument, analysis: Analysis) -> Markup:
     merged = {other.id: other.rule for other in analysis.findings if one.id in other.explained_by}
     others = dict.fromkeys(name.split("-")[0] for name in one.saving.overlaps_with if name not in merged)
     parts: list[str] = []
-    if one.saving.ns_per_step_max > 0:
-        parts.append(f"Upper bound: {one.saving.basis.rstrip('.') or 'no more than this'}.")
+    if one.saving.stated_ns > 0:
+        parts.append(f"{savings.basis(one.saving)}.")
     if others:
         parts.append(f"Shares time with {', '.join(others)}.")
     if merged:

@@ -148,7 +148,10 @@ def _figures(analysis: Analysis) -> Iterator[Figure]:
     summary = analysis.summary
     yield Figure(duration(summary.step_ns.mean), f"{wording.each(analysis)} now")
     if wording.promises(analysis):
-        yield Figure(duration(summary.reachable_step_ns), "reachable at best", good=True)
+        at_best = "reachable at best" if summary.reachable_kind == "bound" else "reachable, an estimate"
+        yield Figure(duration(summary.reachable_step_ns), at_best, good=True)
+        if duration(summary.likely_step_ns) != duration(summary.reachable_step_ns):
+            yield Figure(duration(summary.likely_step_ns), "likely", good=True)
     if summary.gpu_busy_ratio is not None:
         yield Figure(share(summary.gpu_busy_ratio), "GPU busy")
     yield Figure(f"{summary.used_steps:,}", "steps")

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis, FindingDocument
-from analyzer.report import wording
+from analyzer.report import savings, wording
 from analyzer.report.markdown import checks
 from analyzer.report.markdown.chart import chart
 from analyzer.report.markdown.detail import BUDGET, LEVELS, Detail
@@ -80,26 +80,33 @@ def _findings(analysis: Analysis, detail: Detail) -> Iterator[str]:
         yield f"{hidden:,} more findings are not listed here."
     for number, finding in enumerate(cards[:IN_FULL]):
         yield section(finding, analysis, detail, opened=number == 0)
-    small = len(analysis.findings) - len(analysis.cards) - sum(bool(one.explained_by) for one in analysis.findings)
+    small = len(analysis.minor)
     if small > 0:
         verb = "findings save" if small > 1 else "finding saves"
         yield f"{small} smaller {verb} less than 2 % of the step: see the full report."
 
 
 def _table(cards: list[FindingDocument], detail: Detail) -> str:
-    heads = ["", "Finding", "Saves at most", "Of the step", "Confidence", "Where"]
+    heads = ["", "Finding", "Saves", "Of the step", "Confidence", "Where"]
     rows = [
         [
-            f"{MARKS[one.severity]}&nbsp;{wording.SEVERITY_WORDS[one.severity]}",
+            f"{MARKS[one.severity]}&nbsp;{wording.SEVERITY_WORDS[one.severity]}" + _lowered(one),
             cell(f"{code(one.rule, 12)} {prose(one.title, 80)}" + (" (accepted)" if one.accepted is not None else "")),
-            figure(duration(one.saving.ns_per_step_max)) if one.saving.ns_per_step_max > 0 else "-",
-            figure(share(one.saving.ratio_max)) if one.saving.ns_per_step_max > 0 else "-",
+            f"{savings.word(one.saving.kind)} {figure(duration(one.saving.stated_ns))}"
+            if one.saving.stated_ns > 0
+            else "-",
+            figure(share(one.saving.stated_ratio)) if one.saving.stated_ns > 0 else "-",
             one.confidence,
             cell(place(one) or "-"),
         ]
         for one in cards[: detail.rows]
     ]
     return table(heads, "llrrll", rows)
+
+
+def _lowered(one: FindingDocument) -> str:
+    lowered = wording.lowered(one, briefly=True)
+    return f" ({cell(prose(lowered, 80))})" if lowered else ""
 
 
 def _ranks(analysis: Analysis, detail: Detail) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis, FindingDocument, FixDocument
-from analyzer.report import safe, wording
+from analyzer.report import safe, savings, wording
 from analyzer.report.markdown.detail import Detail
 from analyzer.report.markdown.escape import block, code, inline_html, prose
 from analyzer.report.markdown.evidence import evidence
 from analyzer.report.text.findings import MARKS
-from analyzer.units import count
 
 _MOST_EVIDENCE = 4
 _MOST_CAVEATS = 4
@@ -22,13 +21,15 @@ def place(finding: FindingDocument) -> str | None:
     if finding.location is None:
         return None
     file = safe.name(finding.location.file, 80)
-    return code(file if finding.location.line is None else f"{file}:{finding.location.line}")
+    if finding.location.line is None and finding.location.function:
+        return f"{code(safe.name(finding.location.function, 60))} in {code(file)}{finding.location.begins_text}"
+    return code(f"{file}{finding.location.line_text}")
 
 
 def section(finding: FindingDocument, analysis: Analysis, detail: Detail, opened: bool) -> str:
     """The section; nothing in it can end it early."""
     head = f"<b>{MARKS[finding.severity]} {inline_html(finding.rule, 12)}</b> {inline_html(finding.title)}"
-    summary = f"<details{' open' if opened else ''}><summary>{head}: {wording.worth(finding)}</summary>"
+    summary = f"<details{' open' if opened else ''}><summary>{head}: {savings.worth(finding)}</summary>"
     return "\n\n".join([summary, *(text for text in _body(finding, analysis, detail) if text), "</details>"])
 
 
@@ -62,11 +63,12 @@ def _is_link(text: str) -> bool:
 
 
 def _facts(finding: FindingDocument, analysis: Analysis) -> str:
-    basis = prose(finding.saving.basis.rstrip("."), 400) or "an upper bound"
     merged = {other.id: other.rule for other in analysis.findings if finding.id in other.explained_by}
     others = [name.split("-")[0] for name in finding.saving.overlaps_with if name not in merged]
-    seen = f"{finding.confidence} confidence, in {finding.steps.seen} of {count(finding.steps.of, 'step')}"
-    parts = [f"Upper bound: {basis}"] if finding.saving.ns_per_step_max > 0 else []
+    seen = f"{finding.confidence} confidence, {savings.seen(finding)}"
+    lowered = prose(wording.lowered(finding), 160)
+    seen = f"{finding.severity} severity, {lowered}; {seen}" if lowered else seen
+    parts = [prose(savings.basis(finding.saving), 500)] if finding.saving.stated_ns > 0 else []
     if others:
         parts.append(f"shares time with {', '.join(code(one, 12) for one in dict.fromkeys(others))}")
     if merged:

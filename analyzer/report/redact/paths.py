@@ -10,7 +10,8 @@ REMOVED = "[redacted]"
 _PART = r"[^\s/\\'\"`<>|:;,()\[\]{}]+"
 # A drive or a share of Windows, or anything from a slash on that has two parts; never the middle of `ms/step` or of an URL.
 _PATH = re.compile(
-    rf"(?<![\w~/])(?P<dots>\.\.?|~\w*)?(?:/+(?:{_PART}/+)+(?:{_PART})?)"
+    rf"(?<![\w~/])(?P<dots>\.\.?|~[\w.-]*)?(?:/+(?:{_PART}/+)+(?:{_PART})?)"
+    rf"|(?<![\w~/])~[\w.-]*/(?:{_PART})?"
     rf"|(?<![\w])[A-Za-z]:[\\/]+(?:{_PART}[\\/]+)*(?:{_PART})?"
     rf"|\\\\{_PART}(?:\\+{_PART})+"
 )

@@ -7,10 +7,18 @@ import re
 
 from analyzer.report.redact.paths import REMOVED
 
-_SECRET_WORD = r"(?:token|secret|passwd|password|passphrase|(?:api|access|private|account)[_-]?key|credentials?)"
+_SECRET_WORD = (
+    r"(?:token|secret|passwd|password|passphrase|passcode|pwd|(?:api|access|private|account|secret|signing|encryption|ssh|hf|wandb)"
+    r"[_-]?key|credentials?)"
+)
 _VALUE = r"(?:\"[^\"]*\"|'[^']*'|[^\s'\"&,;)]+)"
 # Name and value, the name kept: `HF_TOKEN=...`, `--api-key ...`, `password: ...`, and who and where somebody is.
 _NAMED = (
+    # The same as a dictionary writes it, in JSON or in Python, quotes escaped or not: `{"password": "..."}`, `{'HF_KEY': '...'}`.
+    re.compile(
+        rf"(?i)(\\*[\"'](?:[\w-]*[_-])?(?:{_SECRET_WORD}|key|pass|auth|login|user_?name|host_?name)\\*[\"']\s*[:=]\s*)"
+        r"(?:\\*\"(?:[^\"\\]|\\[^\"])*\\*\"|\\*'(?:[^'\\]|\\[^'])*\\*'|[^\s,;}\])]+)"
+    ),
     re.compile(rf"(?i)(?<![\w-])((?:[\w-]*[_-])?{_SECRET_WORD}\s*[=:]\s*){_VALUE}"),
     re.compile(rf"(?i)((?<![\w-])--?(?:[\w-]*-)?{_SECRET_WORD}\s+){_VALUE}"),
     re.compile(rf"(?<!\w)([A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASS|PASSWORD|CREDENTIALS?)[A-Z0-9_]*=){_VALUE}"),
@@ -27,7 +35,8 @@ _SHAPES = re.compile(
     r"(?:AKIA|ASIA)[A-Z0-9]{12,}|AIza[\w-]{30,}|ya29\.[\w-]{16,}|"  # AWS, Google
     r"xox[abeprs]-[\w-]{10,}|npm_[A-Za-z0-9]{20,}|pypi-[\w-]{20,}|dapi[0-9a-f]{24,}|"  # Slack, npm, PyPI, Databricks
     r"eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?|"  # JSON web token
-    r"[0-9a-fA-F]{40,}"  # keys in hexadecimal
+    r"(?=[0-9a-fA-F]*[0-9])(?=[0-9a-fA-F]*[a-fA-F])[0-9a-fA-F]{32,}|"  # keys in hexadecimal
+    r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"  # universally unique identifiers: of devices, disks, people
     r")(?![A-Za-z0-9])"
 )
 _PEM = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|$)", re.DOTALL)
@@ -37,15 +46,39 @@ _MAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:(?:\.[\w-]+)+|(?=:))")
 _ADDRESS = re.compile(
     r"(?<![\w.])(?:\d{1,3}(?:\.\d{1,3}){3}(?=:\d)"
     r"|(?:10\.\d{1,3}|192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}(?![\w.]))"
-    r"|(?<![\w:])(?:fe80|f[cd][0-9a-fA-F]{2})(?::[0-9a-fA-F]{0,4}){2,7}"
+    r"|(?<![\w:])(?:fe80|f[cd][0-9a-fA-F]{2}|2[0-9a-fA-F]{3})(?::[0-9a-fA-F]{0,4}){2,7}"
+    # A network card's.
+    r"|(?<![\w:-])[0-9a-fA-F]{2}(?::[0-9a-fA-F]{2}){5}(?![\w:-])"
 )
+# Any other four numbers, unless a word before them says that they are a version.
+_FOUR = re.compile(
+    r"(?i)(?P<version>(?:cuda|cudnn|cublas|nccl|rocm|hip|driver|version|release|torch|triton|mkl|onednn|v|[=<>~]=?)[ :=]*)?"
+    r"(?<![\w.])(?P<number>(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3})(?![\w.])"
+)
+# Telephone numbers as they are written to be dialled: with the country, or the area in brackets or between dashes.
+_TELEPHONE = re.compile(
+    r"(?<![\w.+-])(?:\+\d{1,3}[ ./-]?(?:\(?\d{1,5}\)?[ ./-]?){2,5}\d{2,}"
+    r"|\(\d{3}\) ?\d{3}[ -]\d{4}|\d{3}-\d{3}-\d{4}|00\d{9,13})(?![\w.])"
+)
+# Numbers as long as those of cards and accounts; the sum of their digits decides.
+_CARD = re.compile(r"(?<![\w.])\d(?:[ -]?\d){12,18}(?![\w.])")
+_IBAN = re.compile(r"(?<!\w)[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?(?!\w)")
 # Machines by names that nothing else has: of private networks and clouds, where modules of Python have no digits or dashes, and as
 # Windows and AWS give them unasked.
 _MACHINE = re.compile(
     r"(?<![\w.-])(?:(?=[a-z.]*[\d-])(?:[A-Za-z0-9-]+\.)+(?:internal|corp|lan|intranet|localdomain|cluster\.local|amazonaws\.com)"
     r"|(?:[A-Za-z0-9-]+\.)+corp(?:\.[A-Za-z0-9-]+)+"
     r"|(?=[a-z0-9]*[0-9-])[A-Za-z0-9-]+\.local"
-    r"|(?:DESKTOP|LAPTOP|WIN)-[A-Z0-9]{7,}|ip(?:-\d{1,3}){4})(?![\w-]|\.\w)"
+    r"|(?:DESKTOP|LAPTOP|WIN)-[A-Z0-9]{7,}|ip(?:-\d{1,3}){4}"
+    # Under a registered domain, where the machine's own part has a digit or a dash.
+    r"|[A-Za-z][A-Za-z]*[\d-][A-Za-z0-9-]*(?:\.[A-Za-z][A-Za-z0-9-]*)+\.(?:com|org|net|edu|gov|mil|io|ai|de|fr|uk|ch|eu|cn|jp|kr|example|test))"
+    r"(?![\w-]|\.\w)"
+)
+# Nodes of a cluster: a word for a machine, and its number.
+_NODE = re.compile(
+    r"(?<![\w./-])(?:(?:[A-Za-z0-9]+-)+(?:node|host|gpu|box|dgx|hgx|compute|login|rack|server|srv|worker|cn|n)-?\d{1,5}"
+    r"|(?:node|host|dgx|hgx|compute|login|server|srv)-?\d{2,5}|(?:node|dgx|hgx|compute|login|server|srv)(?:-\d{1,5}){1,2}"
+    r"|(?:gpu|dgx|hgx)-[A-Za-z0-9]+-\d{1,5}|nid\d{4,6})(?![\w-]|\.\w|\()"
 )
 # A word of mixed letters and digits that stands alone. Mangled C++ names hold underscores, so they are no such word.
 _RANDOM = re.compile(r"(?<![\w/+=-])[A-Za-z0-9+/]{32,}={0,2}(?![\w/+-])")
@@ -55,9 +88,18 @@ def without_secrets(text: str) -> str:
     """The text with every secret replaced by `[redacted]`, its name kept where it has one."""
     for pattern in _NAMED:
         text = pattern.sub(lambda match: match.group(1) + REMOVED, text)
-    for shape in (_PEM, _SHAPES, _MAIL, _ADDRESS, _MACHINE):
+    for shape in (_PEM, _SHAPES, _MAIL, _ADDRESS, _MACHINE, _NODE, _TELEPHONE, _IBAN):
         text = shape.sub(REMOVED, text)
+    text = _FOUR.sub(lambda match: match.group() if match["version"] else REMOVED, text)
+    text = _CARD.sub(lambda match: REMOVED if _is_card(match.group()) else match.group(), text)
     return _RANDOM.sub(lambda match: REMOVED if _is_random(match.group()) else match.group(), text)
+
+
+def _is_card(text: str) -> bool:
+    """Whether the digits add up as those of a payment card do (Luhn, ISO/IEC 7812-1)."""
+    digits = [int(character) for character in reversed(text) if character.isdigit()]
+    doubled = [sum(divmod(2 * digit, 10)) for digit in digits[1::2]]
+    return len(set(digits)) > 1 and (sum(digits[::2]) + sum(doubled)) % 10 == 0
 
 
 def _is_random(word: str) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis, FindingDocument, FixDocument
-from analyzer.report import safe
+from analyzer.report import safe, savings, wording
 from analyzer.report.style import Role, Style
 from analyzer.report.text import evidence
 from analyzer.report.text.findings import MARKS, place
-from analyzer.units import count, duration, share
+from analyzer.units import duration, share
 
 _MOST_CODE_LINES = 30
 _LABEL = 10
@@ -44,17 +44,21 @@ def lines(finding: FindingDocument, analysis: Analysis, style: Style) -> Iterato
 def _title(finding: FindingDocument, style: Style) -> str:
     mark = style.paint(MARKS[finding.severity], finding.severity)
     head = style.paint(f"{finding.rule} {safe.name(finding.title)}", "strong")
-    worth = f"{duration(finding.saving.ns_per_step_max)} a step ({share(finding.saving.ratio_max)})"
-    return f"{mark} {head}: at most {style.paint(worth, finding.severity)}"
+    saving = finding.saving
+    worth = f"{duration(saving.stated_ns)} {savings.each(finding)} ({share(saving.stated_ratio)})"
+    return f"{mark} {head}: {savings.word(saving.kind)} {style.paint(worth, finding.severity)}{savings.beside(saving)}"
 
 
 def _facts(finding: FindingDocument, analysis: Analysis) -> Iterator[str]:
-    yield f"{finding.severity} severity"
+    lowered = safe.name(wording.lowered(finding), 160)
+    yield f"{finding.severity} severity" + (f", {lowered}" if lowered else "")
     yield f"{finding.confidence} confidence"
-    yield f"in {finding.steps.seen} of {count(finding.steps.of, 'step')}"
+    yield savings.seen(finding)
     if finding.location is not None:
         function = finding.location.function
-        yield place(finding, analysis) + (f" in {safe.name(function, 60)}" if function else "")
+        yield place(finding, analysis) + (
+            f" in {safe.name(function, 60)}{finding.location.begins_text}" if function else ""
+        )
     merged = _merged(finding, analysis)
     if merged:
         yield f"explains {', '.join(dict.fromkeys(merged.values()))}"
@@ -67,7 +71,7 @@ def _merged(finding: FindingDocument, analysis: Analysis) -> dict[str, str]:
 
 def _basis(finding: FindingDocument, analysis: Analysis) -> str:
     """Where the figure comes from, and which other cards count some of the same time."""
-    basis = finding.saving.basis.rstrip(".") or "an upper bound"
+    basis = finding.saving.basis.rstrip(".") or savings.name(finding.saving.kind).lower()
     merged = _merged(finding, analysis)
     others = (identity for identity in finding.saving.overlaps_with if identity not in merged)
     shared = ", ".join(dict.fromkeys(identity.split("-")[0] for identity in others))

@@ -5,14 +5,15 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from analyzer.analysis import CARD_RATIO, Analysis, FindingDocument
-from analyzer.report import safe
+from analyzer.analysis import CARD_RATIO, Analysis, FindingDocument, FindingUnit
+from analyzer.report import safe, savings, wording
 from analyzer.report.style import Style
 from analyzer.units import count, duration, share
 
 # More cards than this and nobody reads the first.
 IN_FULL = 5
 _LIMIT = f"{CARD_RATIO * 100:.0f} %"
+_EACH: dict[FindingUnit, str] = {"step": "/step", "request": "/request", "recording": ""}
 MARKS = {"high": "▲", "medium": "■", "low": "●", "info": "○"}
 
 
@@ -20,19 +21,22 @@ def place(finding: FindingDocument, analysis: Analysis) -> str:
     """`train.py:88`, or the name of the trace where the finding has no line of code."""
     if finding.location is None:
         return safe.name(analysis.trace.name, 60)
-    file = safe.name(finding.location.file, 80)
-    return file if finding.location.line is None else f"{file}:{finding.location.line}"
+    return safe.name(finding.location.file, 80) + finding.location.line_text
 
 
 def saving(finding: FindingDocument) -> str:
-    """`148 ms/step, 36 %`."""
-    return f"{duration(finding.saving.ns_per_step_max)}/step, {share(finding.saving.ratio_max)}"
+    """`at most 148 ms/step, 36 %; 90 ms (22 %) likely`; with `, lowered: trust is caution` where that makes its severity lower."""
+    stated = finding.saving
+    amount = f"{savings.word(stated.kind)} {duration(stated.stated_ns)}{_EACH[finding.steps.noun]}, {share(stated.stated_ratio)}"
+    lowered = safe.name(wording.lowered(finding, briefly=True), 80)
+    amount += f", {lowered}" if lowered else ""
+    return amount + (savings.beside(stated) if stated.kind == "bound" else "")
 
 
 def line(finding: FindingDocument, analysis: Analysis, style: Style) -> str:
-    """`train.py:88: DL001 [high] DataLoader leaves the GPU waiting (148 ms/step, 36 %)`."""
+    """`train.py:88: DL001 [high] DataLoader leaves the GPU waiting (at most 148 ms/step, 36 %)`."""
     severity = style.paint(f"[{finding.severity}]", finding.severity)
-    worth = f" ({saving(finding)})" if finding.saving.ns_per_step_max > 0 else ""
+    worth = f" ({saving(finding)})" if finding.saving.stated_ns > 0 else ""
     lived_with = " accepted" if finding.accepted is not None else ""
     return f"{place(finding, analysis)}: {finding.rule} {severity} {safe.name(finding.title)}{worth}{lived_with}"
 
@@ -43,7 +47,7 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
     if not cards:
         yield from _nothing(analysis, style)
         return
-    note = "each saves at most the time given; do not add them up" if len(cards) > 1 else "at most the time given"
+    note = "they share time: do not add them up" if len(cards) > 1 else "what fixing it saves"
     yield f"{style.paint(count(len(cards), 'finding'), 'title')}  {note}"
     yield ""
     yield from (line(finding, analysis, style) for finding in cards)
@@ -75,26 +79,31 @@ def rest_lines(analysis: Analysis, style: Style) -> Iterator[str]:
     for finding in rest:
         mark = style.paint(MARKS[finding.severity], finding.severity)
         seen = f"{finding.steps.seen} of {finding.steps.of}"
-        saves = duration(finding.saving.ns_per_step_max)
+        saves = duration(finding.saving.stated_ns)
         yield (
             f"  {mark} {finding.rule:<7}{safe.pad(safe.clean(finding.title), room)}{saves:>8} "
-            f"{share(finding.saving.ratio_max):>8}  {finding.confidence:<11}{seen}"
+            f"{share(finding.saving.stated_ratio):>8}  {finding.confidence:<11}{seen}"
         )
+        if finding.lowered_from is not None:
+            yield from (style.paint(f"           {text}", "dim") for text in _why_lowered(finding, style.width - 11))
     codes = ",".join(dict.fromkeys(finding.rule for finding in rest))
     trace = shlex.quote(safe.name(analysis.trace.name, 60))
     yield style.paint(f"  In full: advisor explain {trace} --select {codes}", "dim")
 
 
+def _why_lowered(finding: FindingDocument, width: int) -> list[str]:
+    return safe.wrap(f"{finding.severity}, {safe.name(wording.lowered(finding), 160)}", width)
+
+
 def small_lines(analysis: Analysis, style: Style) -> Iterator[str]:
     """Findings under 2 % of the step, or with nothing to save on their own, with what to do in a line."""
-    cards = {finding.id for finding in analysis.cards}
-    small = [finding for finding in analysis.findings if finding.id not in cards and not finding.explained_by]
+    small = analysis.minor
     if not small:
         return
     yield style.paint("Minor", "title") + f"  under {_LIMIT} of the step, or no saving of its own"
     yield ""
     for finding in small:
-        worth = f", at most {saving(finding)}" if finding.saving.ns_per_step_max > 0 else ""
+        worth = f", {saving(finding)}" if finding.saving.stated_ns > 0 else ""
         lived_with = f", accepted: {safe.name(finding.accepted)}" if finding.accepted is not None else ""
         head = f"{finding.rule} [{finding.severity}] {safe.name(finding.title)}{worth}{lived_with}"
         yield from (f"  {text}" for text in safe.wrap(head, style.width - 2))

@@ -25,7 +25,7 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
     yield from (style.paint(line, "strong") for line in safe.wrap(sentence, style.width))
     yield from _figures(analysis, style)
     if analysis.trust.verdict == "caution":
-        doubts = count(len(analysis.trust.reasons), "reason")
+        doubts = count(wording.doubts(analysis), "reason")
         yield style.paint(f"Caution: {doubts} to doubt these figures, see Trust below.", "medium")
 
 
@@ -52,13 +52,12 @@ def _figures(analysis: Analysis, style: Style) -> Iterator[str]:
     if not analysis.cards or reachable >= mean:
         yield from safe.wrap(f"{duration(mean)} {noun}.{_unprofiled(analysis)}", style.width)
         return
-    saved = mean - reachable
     best = f"{duration(mean)} → {duration(reachable)}"
-    many = len(analysis.cards) > 1
-    bound = "together the findings save" if many else "the finding saves"
-    shared = " Findings share time, so their savings do not add up." if many else ""
-    at_best = f"at best {noun}" if noun == _WHOLE else f"{noun} at best"
-    text = f"{best} {at_best}: {bound} at most {duration(saved)} ({share(saved / mean)}), the rest staying as it is."
+    shared = " Findings share time, so their savings do not add up." if len(analysis.cards) > 1 else ""
+    # An estimate is not the best that can be.
+    best_case = "at best" if summary.reachable_kind == "bound" else "as estimated"
+    at_best = f"{best_case} {noun}" if noun == _WHOLE else f"{noun} {best_case}"
+    text = f"{best} {at_best}: {wording.together(analysis)}, the rest staying as it is."
     first, *others = safe.wrap(text + shared + _unprofiled(analysis), style.width)
     yield first.replace(best, style.paint(best, "title"), 1)
     yield from others
@@ -70,5 +69,9 @@ def _unprofiled(analysis: Analysis) -> str:
         return ""
     # A median was measured without it: the mean of uneven steps says nothing of the profiler.
     usual = analysis.summary.step_ns.median
-    cost = f"; with it {share(usual / unprofiled - 1)} longer" if usual > unprofiled > 0 else ""
+    cost = (
+        f"; the median with it, {duration(usual)}, is {share(usual / unprofiled - 1)} longer"
+        if usual > unprofiled > 0
+        else ""
+    )
     return f" Without the profiler a step took {duration(unprofiled)}{cost}."

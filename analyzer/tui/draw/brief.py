@@ -6,6 +6,7 @@ from textual.content import Content
 
 from analyzer import units
 from analyzer.analysis import FindingDocument, FixDocument
+from analyzer.report import savings
 from analyzer.tui import wording
 from analyzer.tui.draw.finding import prose
 from analyzer.tui.glyphs import Glyphs
@@ -42,17 +43,19 @@ def _under(title: str, drawn: list[Content]) -> list[Content]:
 
 
 def _saving(finding: FindingDocument, width: int, glyphs: Glyphs) -> Content:
-    ns = finding.saving.ns_per_step_max
+    ns = finding.saving.stated_ns
     dot = f" {glyphs.dot} "
-    facts = [f"{finding.confidence} confidence", f"{finding.steps.seen}/{finding.steps.of} steps"]
+    facts = [f"{finding.confidence} confidence", f"{finding.steps.seen}/{finding.steps.of} {finding.steps.noun}s"]
+    facts += ["lowered"] if finding.lowered_from is not None else []
     facts += ["accepted"] if finding.accepted is not None else []
     where = wording.place(finding)
     facts += [where] if where else []
     colour = f"bold $sev-{finding.severity}"
     saves: list[Content | str | tuple[str, str]] = [("Saves nothing by itself", "$quiet")]
     if ns:
-        share = f" ({units.share(finding.saving.ratio_max)})"
-        saves = [("Saves up to ", "$quiet"), (f"{units.duration(ns)} a step", colour), (share, "$quiet")]
+        share = f" ({units.share(finding.saving.stated_ratio)})"
+        amount = f"{units.duration(ns)} {savings.each(finding)}"
+        saves = [(f"Saves {savings.limit(finding.saving.kind)} ", "$quiet"), (amount, colour), (share, "$quiet")]
     return Content.assemble(*saves, (dot + dot.join(facts), "$quiet")).truncate(width, ellipsis=True)
 
 

@@ -9,6 +9,7 @@ from textual.content import Content
 
 from analyzer import units
 from analyzer.analysis import FindingDocument, FixDocument
+from analyzer.report import savings
 from analyzer.tui import wording
 from analyzer.tui.draw import bars
 from analyzer.tui.draw.evidence import evidence
@@ -18,6 +19,10 @@ from analyzer.tui.plain import clean, line
 _ALIGNED = re.compile(r"(?<=\S) {3,}(?=#)")
 _CODE = re.compile(r"`([^`]+)`")
 _DIFF_STYLES = {"+": "$good on $block-back", "-": "$bad on $block-back", "@": "$quiet on $block-back"}
+
+
+# In a narrow list beside the share, which would make the finding graver; the detail says why.
+LOWERED = "lowered"
 
 
 def row(
@@ -48,17 +53,21 @@ def _second(finding: FindingDocument, width: int, glyphs: Glyphs, card: bool, la
     else:
         sure = "med." if finding.confidence == "medium" else finding.confidence
         about = f"{sure} conf." if card else "below 2 %"
-        about = about if finding.saving.ns_per_step_max else "no saving by itself"
+        about = about if finding.saving.stated_ns else "no saving by itself"
         note = f"{line(finding.family).replace('_', ' ')} {glyphs.dot} {about}"
     note = f"{seen_on} {glyphs.dot} {note}" if seen_on else note
     length = max(4, min(16, width // 6))
     bar = Content("")
     if card:
-        bar = bars.bar(finding.saving.ns_per_step_max, largest_ns, length, f"$sev-{finding.severity}", glyphs)
+        bar = bars.bar(finding.saving.expected_ns, largest_ns, length, f"$sev-{finding.severity}", glyphs)
     left = Content.assemble(
         (f"  {finding.rule} ", "$quiet"), bar, " " * (length - bar.cell_length + 1), (note, "$quiet")
     )
-    ratio = units.share(finding.saving.ratio_max) if finding.saving.ns_per_step_max else ""
+    ratio = units.share(finding.saving.expected_ratio) if finding.saving.expected_ns else ""
+    if ratio and card and finding.lowered_from is not None:
+        why = wording.lowered(finding, briefly=True)
+        fits = left.cell_length + len(f"  {ratio}, {why}") <= width
+        ratio += f", {why if fits else LOWERED}"
     return ends(left, Content.styled(ratio, "$quiet"), width)
 
 
@@ -74,15 +83,19 @@ def head(finding: FindingDocument, glyphs: Glyphs) -> Content:
     colour = f"$sev-{finding.severity}"
     saving = finding.saving
     lines = [Content.assemble((glyphs.severity[finding.severity], colour), " ", (line(finding.title), "bold"))]
-    if saving.ns_per_step_max:
-        lines.append(Content.assemble(
-            ("Saves up to ", "$quiet"), (f"{units.duration(saving.ns_per_step_max)} a step", f"bold {colour}"),
-            (f" ({units.share(saving.ratio_max)})", "$quiet"),
-        ))  # fmt: skip
+    if saving.stated_ns:
+        amount = f"{units.duration(saving.stated_ns)} {savings.each(finding)}"
+        share = f" ({units.share(saving.stated_ratio)}){savings.beside(saving)}"
+        lines.append(
+            Content.assemble(
+                (f"Saves {savings.limit(saving.kind)} ", "$quiet"), (amount, f"bold {colour}"), (share, "$quiet")
+            )
+        )
     else:
         lines.append(Content.styled("Saves nothing by itself", "$quiet"))
-    facts = [f"{finding.severity} impact", f"{finding.confidence} confidence"]
-    facts.append(f"{finding.steps.seen}/{finding.steps.of} steps")
+    lowered = wording.lowered(finding)
+    facts = [f"{finding.severity} impact" + (f", {lowered}" if lowered else ""), f"{finding.confidence} confidence"]
+    facts.append(f"{finding.steps.seen}/{finding.steps.of} {finding.steps.noun}s")
     facts += ["accepted"] if finding.accepted is not None else []
     where = wording.place(finding)
     parts: list[Content | tuple[str, str]] = [(f" {glyphs.dot} ".join(facts), "$quiet")]
@@ -107,7 +120,7 @@ def evidence_lines(finding: FindingDocument, width: int, glyphs: Glyphs) -> Cont
 
 
 def story(finding: FindingDocument, width: int, glyphs: Glyphs) -> Content:
-    """Why, what may be wrong with it, what to change, how to check that it worked, what the bound rests on."""
+    """Why, what may be wrong with it, what to change, how to check that it worked, what the figure rests on."""
     lines = [heading("Accepted"), prose(finding.accepted), Content("")] if finding.accepted is not None else []
     lines += [heading("Why"), prose(finding.why)]
     lines += [Content.assemble(("! ", "bold $sev-medium"), prose(caveat)) for caveat in finding.caveats]
@@ -117,7 +130,7 @@ def story(finding: FindingDocument, width: int, glyphs: Glyphs) -> Content:
         lines += [Content(""), Content.styled("or", "bold $heading")] if number else []
         lines += _fix(fix, width)
     lines += [Content(""), heading("Check that it worked"), *_verify(finding.verify, width)]
-    lines += [Content(""), heading("How the bound was found"), prose(_basis(finding), "$quiet")]
+    lines += [Content(""), heading(f"How the {finding.saving.kind} was found"), prose(_basis(finding), "$quiet")]
     lines += [Content(""), Content.assemble(("More: ", "$quiet"), (f"advisor rule {finding.rule}", "$code"))]
     lines += [Content.styled(line(reference), "$quiet") for reference in finding.references]
     return Content("\n").join(lines)
@@ -125,7 +138,7 @@ def story(finding: FindingDocument, width: int, glyphs: Glyphs) -> Content:
 
 def _basis(finding: FindingDocument) -> str:
     basis = finding.saving.basis.strip().rstrip(".")
-    text = f"Upper bound: {basis}." if basis else "No saving is claimed."
+    text = f"{savings.name(finding.saving.kind)}: {basis}." if basis else "No saving is claimed."
     shared = finding.saving.overlaps_with
     if shared:
         names = ", ".join(dict.fromkeys(identity.partition("-")[0] for identity in shared))

@@ -21,7 +21,10 @@ def whole(analysis: Analysis, finding: FindingDocument, width: int, glyphs: Glyp
     """
     summary = analysis.summary
     noun = analysis.trace.steps.noun
-    now_and_then = {f"a {noun} now": summary.step_ns.mean, "at best": summary.reachable_step_ns}
+    at_best = "at best" if summary.reachable_kind == "bound" else "as estimated"
+    now_and_then = {f"a {noun} now": summary.step_ns.mean, at_best: summary.reachable_step_ns}
+    if summary.likely_step_ns != summary.reachable_step_ns:
+        now_and_then["likely"] = summary.likely_step_ns
     lines = [heading("If you fix everything"), *_bars("", now_and_then, width, glyphs, "$cause-framework")[1:]]
     lines += [
         prose("Savings share time and do not add up: what they share is counted once here.", "$quiet"),

@@ -17,6 +17,10 @@ ABOUT = (
     "The list says what costs time and what a change may save, the most first. c copies the change of the finding under the "
     "cursor. Make it, record again, and see whether it helped: advisor explain AFTER.json --baseline BEFORE.json"
 )
+LOWERED = (
+    "Marked lowered: graver by its share than its sign says, as nothing tells steps apart, fewer than three are used, or the "
+    "recording slows down what was found. The detail says which."
+)
 GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("Move", (
         ("1 to 5", "findings, timeline, operators, memory, checks"),
@@ -89,6 +93,7 @@ class HelpScreen(TextPage):
         limits = {"high": "20 % of the step or more", "medium": "10 %", "low": "5 %", "info": "less"}
         for name, limit in limits.items():
             lines.append(Content.assemble("  ", (marks[name], f"$sev-{name}"), f" {name:<10}may save {limit}"))
+        lines += [Content("  ") + piece for piece in Content.styled(LOWERED, "$quiet").wrap(max(1, width - 2))]
         blocks = self._glyphs.eighths
         lines.append(
             Content(
@@ -96,7 +101,9 @@ class HelpScreen(TextPage):
             )
         )
         lines.append(
-            Content.styled("  Savings are upper bounds, the rest staying as it is; they do not add up.", "$quiet")
+            Content.styled(
+                "  Savings say `at most` or `about`, the rest staying as it is; they do not add up.", "$quiet"
+            )
         )
         figures = f"  12 ms {self._glyphs.arrow} 7 ms: the mean step now, and at best with every finding fixed."
         lines.append(Content.styled(figures, "$quiet"))

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
 from inspect import cleandoc
 
 from textual.content import Content
 
 from analyzer.analysis import CheckDocument
+from analyzer.explain import load_rules
 from analyzer.tui import wording
 from analyzer.tui.draw.finding import heading, prose
 from analyzer.tui.draw.markdown import markdown
 from analyzer.tui.plain import line
 from analyzer.tui.screens.text_page import TextPage
-
-GROUP = "advisor.rules"
+from traces.errors import AdvisorError
 
 
 def page(code: str) -> str | None:
-    """The documentation of a rule, from whichever plug-in has it; None where it is not installed."""
-    for point in entry_points(group=GROUP):
-        for rule in point.load():
-            if rule.meta.code == code:
-                return cleandoc(rule.doc)
-    return None
+    """The documentation of a rule, from whichever plug-in has it; None where it is not installed any more."""
+    try:
+        rules = load_rules()
+    except AdvisorError:
+        return None
+    return next((cleandoc(rule.doc) for rule in rules if rule.meta.code == code), None)
 
 
 class RulePage(TextPage):

@@ -47,7 +47,7 @@ class FindingList(ListView):
         self._analysis = analysis = session.analysis
         self._glyphs = session.glyphs
         self._cards = {finding.id for finding in analysis.cards}
-        self._largest_ns = max((one.saving.ns_per_step_max for one in analysis.findings), default=0)
+        self._largest_ns = max((one.saving.expected_ns for one in analysis.findings), default=0)
         self._rows: tuple[FindingRow, ...] = ()
 
     @property

@@ -223,7 +223,7 @@ def test_a_script_keeps_its_status_and_its_output(capsys, monkeypatch):
 
     monkeypatch.setattr("traces.collect.script.collect_script", run)
     assert main(["collect", "--active", "4", "train.py", "--", "--epochs", "3"]) == 7
-    assert asked == [ScriptConfig(target="train.py", arguments=("--epochs", "3"), active=4)]
+    assert asked == [ScriptConfig(target="train.py", arguments=("--epochs", "3"), active=4, compress_from=20_000_000)]
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.splitlines() == [

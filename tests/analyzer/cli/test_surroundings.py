@@ -50,3 +50,39 @@ def test_a_file_that_looks_like_an_option_is_told_how_to_be_named(tmp_path: Path
     assert b"if you mean the file of that name, write ./-x.json.gz" in done.stderr
     assert shell("advisor explain ./-x.json.gz --plain", tmp_path).returncode == 0
     assert b"advisor explain --help" in shell("advisor explain -y.json.gz", tmp_path).stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "explain t.json.gz --plain",
+        "explain t.json.gz -o report.html",
+        "compare t.json.gz t.json.gz",
+        "baseline save name t.json.gz",
+        "slim t.json.gz -o small.json.gz",
+        "repair t.json.gz -o whole.json.gz",
+        "annotate t.json.gz -o marked.json.gz",
+        "rule DL001",
+    ],
+)
+def test_reading_needs_no_standard_input(tmp_path: Path, command: str) -> None:
+    (tmp_path / "t.json.gz").write_bytes((SAMPLES / "baseline.json.gz").read_bytes())
+    # As cron and services start programs.
+    assert shell(f"advisor {command} <&-", tmp_path).returncode == 0
+    assert shell(f"advisor {command} <&- >&-", tmp_path).returncode == 0
+    assert shell(f"advisor {command} <&- 2>&-", tmp_path).returncode == 0
+
+
+def test_a_trace_from_a_closed_standard_input_is_an_error_in_words(tmp_path: Path) -> None:
+    done = shell("advisor explain - --plain <&-", tmp_path)
+    assert done.returncode == 3
+    assert b"the standard input is closed" in done.stderr
+
+
+def test_no_file_takes_the_number_of_a_closed_stream(tmp_path: Path) -> None:
+    done = shell(
+        f"{sys.executable} -c 'import os, analyzer.cli.entry as e; e._occupy_closed_streams(); "
+        "print(os.open(os.devnull, 0) > 2, os.get_inheritable(0))' <&- 2>&-",
+        tmp_path,
+    )
+    assert done.stdout == b"True True\n"

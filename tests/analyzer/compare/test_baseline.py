@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.compare.baseline import baseline_path, load_baseline, save_baseline
+from analyzer.compare.snapshot import SNAPSHOT_VERSION
 from snapshots import snapshot
 from traces.errors import UsageError
 
@@ -41,9 +42,9 @@ def test_a_damaged_one_is_said_to_be(content: bytes, tmp_path: Path) -> None:
 def test_another_format_is_said_to_be(tmp_path: Path) -> None:
     path = save_baseline("main", (snapshot(),), tmp_path)
     path.write_text(
-        path.read_text().replace('"version": "1.0",\n "name": "main"', '"version": "9.0",\n "name": "main"')
+        path.read_text().replace(
+            f'"version": "{SNAPSHOT_VERSION}",\n "name": "main"', '"version": "9.0",\n "name": "main"'
+        )
     )
-    text = path.read_text()
-    path.write_text(text.replace('"1.0"', '"9.0"'))
     with pytest.raises(UsageError, match=r"format 9\.0"):
         load_baseline("main", tmp_path)

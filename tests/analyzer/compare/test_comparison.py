@@ -24,11 +24,48 @@ def test_more_than_all_that_was_promised_is_said_to_be_more() -> None:
     rows = compare([before], [snapshot(5_000_000)]).rules
     assert [row.outcome for row in rows] == ["exceeded", "exceeded"]
     within = compare([before], [snapshot(8_100_000)]).rules
-    assert [row.outcome for row in within] == ["confirmed", "confirmed"]
+    assert [row.outcome for row in within] == ["together", "together"]
     # What remains promised is not part of what came true.
     after = snapshot(8_000_000, findings=(finding("SY001", 1_000_000),))
     (fixed, still) = compare([before], [after]).rules
     assert (fixed.rule, fixed.outcome, still.outcome) == ("DL001", "exceeded", None)
+
+
+@pytest.mark.parametrize(
+    ("after_ns", "outcome", "words"),
+    [
+        (7_000_000, "confirmed", "confirmed: 3.0 ms faster"),
+        (6_005_000, "reached", "all that was promised, or more: 4.0 ms faster"),
+        (4_000_000, "exceeded", "more than promised: 6.0 ms faster"),
+    ],
+)
+def test_what_exceeds_a_bound_confirms_nothing(after_ns: int, outcome: str, words: str) -> None:
+    before = snapshot(10_000_000, findings=(finding("DL001", 4_000_000),))
+    found = compare([before], [snapshot(after_ns)])
+    (row,) = found.rules
+    assert row.outcome == outcome
+    assert rows.rules(found)[0][2:] == ("at most 4.0 ms", "-", words)
+
+
+@pytest.mark.parametrize(
+    ("after_ns", "words"),
+    [
+        (5_600_000, "as estimated: 4.4 ms faster"),
+        (5_007_000, "as estimated, or more: 5.0 ms faster"),
+        (3_000_000, "more than estimated: 7.0 ms faster"),
+        (8_900_000, "less than estimated: 1.1 ms faster"),
+    ],
+)
+def test_an_estimate_is_held_against_what_measured_pairs_brought(after_ns: int, words: str) -> None:
+    one = msgspec.structs.replace(finding("DL001", 5_000_000), kind="estimate", ns_per_step_expected=4_000_000)
+    found = compare([snapshot(10_000_000, findings=(one,))], [snapshot(after_ns)])
+    assert rows.rules(found)[0][2:] == ("about 4.0 ms", "-", words)
+
+
+def test_a_bound_of_which_nothing_was_likely_is_not_refuted() -> None:
+    unlikely = msgspec.structs.replace(finding("PR001", 4_000_000), ns_per_step_expected=0)
+    (row,) = compare([snapshot(10_000_000, findings=(unlikely,))], [snapshot(10_000_000, quiet=("PR001",))]).rules
+    assert (row.state, row.predicted_ns, row.outcome) == ("fixed", 4_000_000, None)
 
 
 def test_a_small_promise_beside_a_large_one_does_not_get_its_credit() -> None:
@@ -51,7 +88,7 @@ def test_findings_of_the_same_time_do_not_take_each_others_credit() -> None:
     after = snapshot(4_930_000, findings=(finding("OP001", 400_000),), quiet=("DL001", "DL002", "DL006"))
     found = compare([before], [after])
     outcomes = {row.rule: row.outcome for row in found.rules}
-    assert outcomes == {"DL001": "confirmed", "DL006": "confirmed", "DL002": None, "OP001": None}
+    assert outcomes == {"DL001": "together", "DL006": "together", "DL002": None, "OP001": None}
     said = {cells[1][:5]: cells[4] for cells in rows.rules(found)}
     assert said["DL002"] == said["OP001"] == "together with others: 5.1 ms faster"
     # Without a word on what is shared, all four could account for it.

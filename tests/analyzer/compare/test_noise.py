@@ -50,9 +50,9 @@ def test_a_planted_slowdown_of_a_tenth_is_caught(count: int) -> None:
     assert kinds.count("slower") >= REPEATS - 1
 
 
-def test_with_few_steps_a_tenth_is_inconclusive_and_the_steps_needed_are_named() -> None:
+def test_with_few_steps_a_twentieth_is_inconclusive_and_the_steps_needed_are_named() -> None:
     random = np.random.default_rng(10)
-    change = judge_change([steps(random, 6)], [steps(random, 6, 11e6)])
+    change = judge_change([steps(random, 6)], [steps(random, 6, 10.5e6)])
     assert change.kind == "inconclusive"
     assert change.needed_steps is not None
     assert change.needed_steps >= ENOUGH_STEPS
@@ -63,6 +63,28 @@ def test_with_few_steps_a_tenth_is_inconclusive_and_the_steps_needed_are_named()
 def test_with_few_steps_a_large_change_without_overlap_is_believed() -> None:
     random = np.random.default_rng(11)
     assert judge_change([steps(random, 6)], [steps(random, 6, 5e6)]).kind == "faster"
+
+
+@pytest.mark.parametrize(
+    ("count", "factor", "kind"),
+    [
+        (5, 0.85, "faster"),
+        (8, 1.15, "slower"),
+        # So few may part by chance; so little may equal runs differ by.
+        (4, 0.85, "inconclusive"),
+        (8, 0.97, "inconclusive"),
+    ],
+)
+def test_steps_that_do_not_overlap_are_a_change_beyond_what_equal_runs_differ_by(
+    count: int, factor: float, kind: str
+) -> None:
+    before = [100_000_000 + index * 100_000 for index in range(count)]
+    assert judge_change([before], [[int(step * factor) for step in before]]).kind == kind
+
+
+def test_few_steps_that_overlap_stay_inconclusive() -> None:
+    before = [100_000_000 + index * 3_000_000 for index in range(8)]
+    assert judge_change([before], [[int(step * 0.85) for step in before]]).kind == "inconclusive"
 
 
 def test_the_same_steps_are_unchanged() -> None:

@@ -116,49 +116,6 @@ def test_two_repetitions_are_no_rhythm() -> None:
     assert facts(builder).steps.source == "whole-trace"
 
 
-def kernel_sequence(*, gap: float) -> TraceBuilder:
-    """Five repetitions of ten different kernels, with `gap` us between repetitions and 1 us inside."""
-    builder = TraceBuilder()
-    at = 0.0
-    for _ in range(5):
-        for index in range(10):
-            builder.launch(at, kernel_start=at + 5, kernel_dur=100, name=f"kernel_{index}")
-            at += 101
-        at += gap
-    return builder
-
-
-def test_a_repeating_kernel_sequence_with_gaps_is_a_step() -> None:
-    steps = facts(kernel_sequence(gap=50)).steps
-    assert steps.source == "inferred:kernel sequence of 10"
-    # Between the cuts: ten kernels of 100 us, nine gaps of 1 us and one of 51 us.
-    assert set(steps.frame["dur_ns"]) == {1_060_000}
-
-
-def test_equal_layers_without_a_gap_are_no_steps() -> None:
-    assert facts(kernel_sequence(gap=0)).steps.source == "whole-trace"
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "Stage::run",
-        "my_function",
-        "iterate_all",
-        "aten::step_size",
-        "lr_scheduler_step",
-        "Block.forward",
-        "run_batches",
-    ],
-)
-def test_other_ranges_are_not_taken_for_steps(name: str) -> None:
-    builder = TraceBuilder(None)
-    for number in range(5):
-        builder.annotation(name, number * 1_000, 900)
-        builder.op("aten::linear", number * 1_000, 800)
-    assert facts(builder).steps.source == "whole-trace"
-
-
 def test_without_marks_the_raw_window_is_the_whole_recording() -> None:
     builder = TraceBuilder(None)
     builder.op("aten::empty", 0, 5_000)

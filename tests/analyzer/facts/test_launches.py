@@ -87,8 +87,27 @@ EARLY, SOUND = (10, -4, 20), (10, 12, 20)
 def test_kernels_before_their_call_mean_two_clocks_from_five_on() -> None:
     assert calls(*[EARLY] * 4).early_starts is None
     early = calls(*[EARLY] * 5, (10, -6, 20), SOUND).early_starts
-    assert early == EarlyStarts(kernels=6, launched=7, by_ns=4_000)
-    assert calls(*[EARLY] * 5).lead_ns is None, "without one clock a lead is no figure"
+    assert early == EarlyStarts(kernels=6, launched=7, by_ns=4_000, most_ns=5_500)
+
+
+@pytest.mark.parametrize(("end", "apart"), [(20, False), (900, False), (980, True), (990, True)])
+def test_clocks_a_little_apart_matter_where_gaps_are_as_short(end: float, apart: bool) -> None:
+    """Gaps of 1,000 us less the kernel; of each, 4 us may be attributed wrongly."""
+    found = calls(*[(10, -4, end)] * 5)
+    assert found.clocks_apart is apart
+    assert found.skew_ns == 4_000
+    assert found.lead_ns == (None if apart else 0), "without one clock a lead is no figure"
+
+
+def test_what_the_clocks_surely_differ_by_is_added_to_the_lead() -> None:
+    """Half of the kernels wait 300 us in the queue, the others start 4 us before their call."""
+    assert calls(*[EARLY] * 5, *[(10, 306, 400)] * 6).lead_ns == 300_000
+    assert calls(*[SOUND] * 5, *[(10, 306, 400)] * 6).lead_ns == 296_000
+
+
+def test_a_lead_is_never_negative() -> None:
+    """A kernel may start while its call still runs: that is no negative delay."""
+    assert calls(*[(10, 4, 20)] * 5).lead_ns == 0
 
 
 def test_few_early_starts_among_many_launches_mean_nothing() -> None:
@@ -106,6 +125,12 @@ def test_launches_that_end_with_their_kernel_or_later_wait_for_it() -> None:
     # A kernel that seems to start before its call says nothing of who waits for whom.
     assert found == BlockingLaunches(launches=3, outlasting=2)
     assert found.ratio == pytest.approx(2 / 3)
+
+
+def test_on_clocks_a_little_apart_launches_are_compared_all_the_same() -> None:
+    # The clock of the device is 4 us late: the first five start with their call, and end 2 us before it returns, or 14 us later.
+    assert calls(*[(10, -4, 4)] * 5).blocking_launches == BlockingLaunches(launches=5, outlasting=5)
+    assert calls(*[EARLY] * 5).blocking_launches == BlockingLaunches(launches=5, outlasting=0)
 
 
 def test_only_launches_of_one_kernel_can_wait_for_it() -> None:

@@ -80,3 +80,68 @@ def extent_of_first(builder: TraceBuilder) -> int:
     """Start of the first step, from its mark."""
     frame = Facts(builder.trace()).steps.frame
     return int(frame["start_ns"].iloc[0] - frame["host_start_ns"].iloc[0])
+
+
+def behind(*, waited: float = 8_000, host: float = 500, marked: bool = True) -> TraceBuilder:
+    """Three steps that the host launches in 1 ms each; the first kernel starts `waited` us after its launch returned.
+
+    Args:
+        waited: Meanwhile the device does nothing that the recording holds.
+        host: How long the host takes before its first launch.
+        marked: Whether the steps are marked.
+    """
+    builder = TraceBuilder()
+    device = host + 5 + waited
+    for number in range(3):
+        at = number * 1_000
+        if marked:
+            builder.step(number, at, 1_000)
+        builder.op("aten::empty", at, host)
+        for index in range(4):
+            start = device + number * 4_000 + index * 1_000
+            builder.launch(at + host + index * 10, kernel_start=start, kernel_dur=990)
+    return builder
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_what_was_launched_before_the_recording_and_is_not_in_it_is_no_steps(marked: bool) -> None:
+    facts = Facts(behind(marked=marked).trace())
+    assert facts.steps.frame["start_ns"].iloc[0] == facts.trace.kernels["start_ns"].min() == 8_505_000
+    assert facts.steps.backlog_ns == 8_505_000
+    assert facts.waterfall.owned("device_wait").total_ns == 11 * 10_000
+    assert sum(owned.total_ns for owned in facts.waterfall.owners.values()) == facts.window_ns
+    (told,) = [symptom for symptom in facts.symptoms if "launched before the recording" in symptom.message]
+    assert "first 8.5 ms" in told.message
+
+
+@pytest.mark.parametrize(
+    ("made", "why"),
+    [
+        ({"waited": 90}, "a queue starts what is next sooner"),
+        ({"waited": 400}, "the host took longer: the device may have waited for it"),
+    ],
+)
+@pytest.mark.parametrize("marked", [True, False])
+def test_a_first_kernel_that_starts_soon_has_no_backlog_before_it(
+    made: dict[str, float], why: str, marked: bool
+) -> None:
+    facts = Facts(behind(**made, marked=marked).trace())
+    assert facts.steps.backlog_ns == 0, why
+    assert facts.steps.frame["start_ns"].iloc[0] == 0
+    assert not [symptom for symptom in facts.symptoms if "launched before the recording" in symptom.message]
+
+
+@pytest.mark.parametrize(("later", "backlog_us"), [(3_900, 8_505), (4_100, 0)])
+def test_where_work_waits_as_long_later_on_the_first_wait_is_a_habit(later: float, backlog_us: float) -> None:
+    builder = behind()
+    for event in builder.events:
+        if event["cat"] == "kernel" and event["ts"] > 15_000:
+            event["ts"] += later
+    assert Facts(builder.trace()).steps.backlog_ns == backlog_us * 1_000
+
+
+def test_a_wait_that_begins_later_is_the_steps_own() -> None:
+    """The device has worked before: what it waits for then happens in the recording."""
+    builder = behind()
+    builder.launch(1, kernel_start=8, kernel_dur=10)
+    assert Facts(builder.trace()).steps.backlog_ns == 0

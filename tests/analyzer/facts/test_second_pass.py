@@ -27,7 +27,7 @@ def _line(table: Any, start_us: int = 10) -> CodeLine | None:
 
 
 def test_an_op_is_found_where_the_second_pass_saw_it() -> None:
-    assert _line([_row(), _row(file="src/other.py", count=1)]) == CodeLine("src/train.py", 12, "step")
+    assert _line([_row(), _row(file="src/other.py", count=1)]) == CodeLine("src/train.py", None, "step", 12)
 
 
 def test_an_op_that_is_called_everywhere_is_nowhere() -> None:
@@ -59,7 +59,7 @@ def test_recorded_stacks_win() -> None:
     assert places(Facts(trace).trace.meta) == {"aten::item": "src/train.py(12): step"}
     item = trace.ops.iloc[0]
     assert Stacks(trace).commonest([item["thread"]], [item["start_ns"]], int(item["thread"])) == CodeLine(
-        "other.py", 5, "main"
+        "other.py", None, "main", 5
     )
 
 

@@ -25,6 +25,12 @@ from builders import AUTOGRAD, TraceBuilder
         ("/usr/lib/python3.11/contextlib.py(75): inner", False),
         ("/opt/env/lib/python3.11/site-packages/mylib/a.py(5): f", False),
         ("/home/someone/project/.venv/x/a.py(5): f", False),
+        (r"C:\envs\torch\Lib\site-packages\mylib\a.py(5): f", False),
+        (r"C:\Python311\Lib\threading.py(5): f", False),
+        (r"C:\Users\someone\project\train.py(5): f", True),
+        ("/usr/lib/python3/dist-packages/mylib/a.py(5): f", False),
+        ("/opt/conda/lib64/python3.10/json/decoder.py(5): f", False),
+        ("/home/someone/lib/net.py(5): f", True),
         ("<frozen os>(804): getenv", False),
         ("<string>(2): __init__", False),
         ("<built-in method item of Tensor object at 0x7f>", False),
@@ -68,7 +74,7 @@ def test_the_backward_thread_is_answered_by_the_main_thread() -> None:
     facts = Facts(builder.trace())
     thread = int(facts.trace.ops["thread"].iloc[0])
     assert thread != facts.main_thread
-    assert facts.stacks.commonest([thread], [105_000], facts.main_thread) == CodeLine("train.py", 1, "main")
+    assert facts.stacks.commonest([thread], [105_000], facts.main_thread) == CodeLine("train.py", None, "main", 1)
 
 
 def test_call_stacks_of_old_torch() -> None:
@@ -99,3 +105,30 @@ def test_without_stacks_nothing_is_known() -> None:
     assert not facts.stacks.known
     assert facts.stacks.commonest([0], [5_000], 0) is None
     assert facts.stacks.inside(0, IntervalSet.of([(0, 10)])) == []
+
+
+def test_a_function_that_torch_names_by_its_first_line_gets_the_line_that_ran_longest_where_one_stands_out() -> None:
+    def lines(*shares: int) -> dict[str, object]:
+        rows = [
+            {"loader": False, "file": "train.py", "line": 3 + n, "function": "main", "begins": 1, "text": "", "ns": ns}
+            for n, ns in enumerate(shares)
+        ]
+        return {"training": {"total_ns": 100, "loader_ns": 0, "rows": rows}}
+
+    def place(*shares: int) -> CodeLine | None:
+        builder = TraceBuilder(None, top={"advisor": {"lines": lines(*shares)}}).step(1, 0, 100)
+        builder.python("train.py(1): main", 0, 100).op("aten::relu", 10, 10)
+        facts = Facts(builder.trace())
+        return facts.stacks.commonest([facts.main_thread], [10_000], facts.main_thread)
+
+    assert place(10, 80, 10) == CodeLine("train.py", 4, "main", 1)
+    assert place(25, 25, 25, 25) == CodeLine("train.py", None, "main", 1)
+
+
+def test_the_frame_of_a_module_names_no_line() -> None:
+    builder = TraceBuilder(None).step(1, 0, 100).python("train.py(51): <module>", 0, 100)
+    builder.op("aten::relu", 10, 10)
+    facts = Facts(builder.trace())
+    assert facts.stacks.commonest([facts.main_thread], [10_000], facts.main_thread) == CodeLine(
+        "train.py", None, "<module>"
+    )

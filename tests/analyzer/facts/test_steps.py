@@ -142,3 +142,10 @@ def test_steps_that_all_end_where_they_begin_have_no_typical_length() -> None:
         builder.step(number, 100, 0)
     builder.op("aten::mm", 10, 200)
     assert not any((reason or "").startswith("first step") for reason in steps(builder).frame["reason"].fillna(""))
+
+
+def test_a_trace_without_steps_has_one_without_a_reason() -> None:
+    frame = Facts(TraceBuilder(None).annotation("x", 0, 10).trace()).steps.frame
+    # The word "None", of which pandas 2 makes a text, would be one.
+    assert [reason for reason in frame["reason"].tolist() if isinstance(reason, str)] == []
+    assert frame["used"].tolist() == [True]

@@ -1,6 +1,7 @@
 """What holds for every format: it renders any document, the same one each time, and sends no control character."""
 
 import random
+import re
 
 import msgspec
 import pytest
@@ -61,6 +62,32 @@ def test_an_accepted_finding_is_shown_with_its_reason(form):
     }
     assert "accepted" in text.lower()
     assert shown.get(form, reason) in text
+
+
+def noted(reason, **changes):
+    """The example with one finding of no saving, in whose words or others trust gives a reason; without repairs."""
+    why = "Only one step can be used: one slow step cannot be told from a slow program"
+    found = analyses.finding("PG003-0001", "Too few steps are recorded", "info", 0, why=why, **changes)
+    reasons = (doc.Reason(code=reason, message=f"{why}. Next time: record six.", count=1),)
+    return analyses.example(findings=(found,), repairs=(), trust=doc.Trust(verdict="caution", reasons=reasons))
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html"])
+def test_a_finding_that_trust_gives_as_a_reason_is_told_once(form):
+    rendered = " ".join(
+        re.sub(r"<script.*?</script>", "", formats.render(noted("PG003"), form), flags=re.DOTALL).split()
+    )
+    assert rendered.count("one slow step cannot be told from a slow program") == 1
+    assert "record six" in rendered
+    assert "smaller finding" not in rendered
+
+
+@pytest.mark.parametrize("reason", [{"reason": "PG001"}, {"reason": "PG003", "accepted": "one step is all there is"}])
+def test_a_finding_of_which_trust_says_less_is_listed(reason):
+    analysis = noted(**reason)
+    assert [one.rule for one in analysis.minor] == ["PG003"]
+    assert "Too few steps are recorded" in formats.render(analysis, "text")
+    assert "Too few steps are recorded" in formats.render(analysis, "html")
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])

@@ -27,6 +27,10 @@ PROJECT = redact.Project(roots=("/home/alice/proj",), names=("alicesmith", "gpu-
         ("PATH=/home/bob/a.sh:/home/carol/b.sh", "PATH=…/a.sh:…/b.sh"),
         ("../../home/bob/x.py", "…/x.py"),
         ("~bob/code/x.py", "…/x.py"),
+        ("load ~bob/data now", "load … now"),
+        ("~/data", "…"),
+        ("~bob.smith/x.py", "…/x.py"),
+        ("~5 ms, 3~4/5", "~5 ms, 3~4/5"),
         ("./data/train.py", "./data/train.py"),
         ("64 ms/step, 3/4", "64 ms/step, 3/4"),
         ("kernel<4>[float][/half]", "kernel<4>[float][/half]"),
@@ -50,6 +54,11 @@ def test_paths(text, shown):
         "bob@corp.example", "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bD1fG", "192.168.1.20:29500",
         "10.17.33.201", "172.20.1.2", "fd12:3456:789a:1::7", "gpu-node-042.cluster.corp.example", "node7.internal",
         "ip-10-0-1-23.ec2.internal", "node-3.local", "DESKTOP-J4NEDOE", "bob@gpu-node-042:", "sk_live_" + "4eC3" * 5,
+        "203.0.113.7", "2001:db8::8a2e:370:7334", "00:1b:44:11:3a:b7", "+49 170 1234567", "(555) 123-4567", "555-123-4567",
+        "+1-202-555-0143", "4111 1111 1111 1111", "5500000000000004", "DE89 3704 0044 0532 0130 00",
+        "d41d8cd98f00b204e9800998ecf8427e",
+        "GPU-5fb1ad25-7c3f-4f3a-9d8e-0a1b2c3d4e5f", "gpu-a100-node07", "node042", "dgx-12", "compute-0-11", "nid001234", "login-2",
+        "train-07.cs.university.edu", "gpu-7.acme-cloud.com",
     ],
 )  # fmt: skip
 def test_secrets_by_their_shape(secret):
@@ -65,6 +74,9 @@ def test_secrets_by_their_shape(secret):
         ("AWS_SECRET_ACCESS_KEY=xyz", "xyz"), ("HOSTNAME=node7", "node7"), ("Authorization: Bearer abcdefgh1", "abcdefgh1"),
         ("hf_token=abc", "abc"), ("Authorization: Basic amFuZTpodW50ZXI", "amFuZ"), ("run(--password hunter2)", "hunter2"),
         ("AccountName=corp;AccountKey=Zm9vYmFy==", "Zm9vYmFy"), ("blob?sv=1&sig=abCD12%2Fsecretsig%3D", "secretsig"),
+        ('{"password": "hunter2"}', "hunter2"), ("{'HF_KEY': 'abc'}", "abc"), ("pwd=hunter2", "hunter2"),
+        ("db_pwd: hunter2", "hunter2"),
+        ('{\\"password\\": \\"hunter2\\"}', "hunter2"), ("{'user_name': 'bob b'}", "bob"), ("signing_key=abc", "abc"),
     ],
 )  # fmt: skip
 def test_secrets_by_their_name(text, hidden):
@@ -84,6 +96,11 @@ def test_secrets_by_their_name(text, hidden):
         "_SingleProcessDataLoaderIter.__next__", "DL002-6d1f", "Memcpy HtoD (Pageable -> Device)",
         "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "threading.local", "config.internal",
         "CUDA 12.4.1.2", "a::fd::b", "sk_test_kernel", "module.lan.x", "f(x)@y: z",
+        "NCCL version 2.21.5.1", "torch==2.3.0.1", "worker-0", "gpu0", "node 3", "cuda:0", "rank0", "nn.Module.net.forward",
+        "layers.2.net.de",
+        "kernel_1234567890123", "key=value pairs", "{'key_padding_mask': None}", "step 1234567890", "1700000000000.123 us",
+        "model.0.io",
+        "[[64, 3, 224, 224], [64, 3, 7, 7]]", "0x7f8d3093e6c0", "2025-11-22 05:15:07", "12:30:45", "555-1234", "64x128-3",
     ],
 )  # fmt: skip
 def test_names_of_kernels_and_settings_stay(text):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from analyzer.cause_names import CAUSES
@@ -16,7 +18,13 @@ ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4
 
 
 def world(
-    *, alone: float = 30_000, beside: float = 20_000, range_name: str = "nccl:all_reduce", kind: str = "float"
+    *,
+    alone: float = 30_000,
+    beside: float = 20_000,
+    range_name: str = "nccl:all_reduce",
+    kind: str = "float",
+    name: str = ALL_REDUCE,
+    **metadata: Any,
 ) -> TraceBuilder:
     """Three steps of 100 ms: compute, the collective beside its end and then alone, the rest idle."""
     builder = TraceBuilder(top={"distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 8}})
@@ -28,7 +36,13 @@ def world(
         args = {"Input Dims": [[25_000_000]], "Input type": [kind]}
         builder.event(range_name, "user_annotation", at + 100, 20, args=args)
         builder.launch(
-            at + 105, kernel_start=at + 60_100 - beside, kernel_dur=beside + alone, name=ALL_REDUCE, stream=20, op=None
+            at + 105,
+            kernel_start=at + 60_100 - beside,
+            kernel_dur=beside + alone,
+            name=name,
+            stream=20,
+            op=None,
+            **metadata,
         )
     return builder
 
@@ -45,6 +59,25 @@ def test_fires_with_the_exposed_time_as_bound() -> None:
     assert any("bf16_compress_hook" in advice.code for advice in found.finding.fix)
     table = found.finding.evidence[1]
     assert table.rows == (("all_reduce", 1.0, 100_000_000.0, 30_000_000.0),)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("name", "metadata"),
+    [
+        ("on_device_all_to_all_v_kernel", {}),
+        ("void uccl::internode_ll::dispatch<false, 7168>(void*, float*)", {}),
+        ("void my::exchange<float>(float*)", {"Collective name": "allreduce", "Group size": 8}),
+    ],
+    ids=["Triton", "a fork of DeepEP", "by its metadata"],
+)
+def test_exposed_whoever_wrote_the_kernel(name: str, metadata: dict[str, Any]) -> None:
+    assert judged(RULE, world(name=name, **metadata)).ns_per_step == 30_000_000
+
+
+def test_a_reduction_inside_blocks_is_compute_though_it_sounds_alike() -> None:
+    assert (
+        run(RULE, world(name="void block_all_reduce_sum_f32_f32_kernel<256>(float*, float*, int)")).state is State.CLEAR
+    )
 
 
 def test_quiet_when_compute_runs_beside() -> None:

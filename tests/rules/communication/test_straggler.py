@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.engine import RuleRun, judge, run_rules
+from analyzer.engine import Judged, RuleRun, judge, run_rules
 from analyzer.facts import Facts
-from analyzer.finding import State
+from analyzer.finding import Severity, State
 from analyzer.trust import grade
 from builders import TraceBuilder
 from rules.communication.exposed import RULE as EXPOSED
@@ -50,11 +50,67 @@ def test_the_waiting_rank_names_the_late_one_and_bounds_its_own_wait() -> None:
     )
 
 
-def test_on_the_late_rank_itself_nothing_is_promised() -> None:
-    result = run(rank(1, 8_000), rank(0, 5_000))
-    assert result.state is State.FIRED
-    assert result.findings[0].saving.total_ns == 0
-    assert "This is that rank." in result.findings[0].why
+def on(first: Facts, *others: Facts) -> Judged:
+    """The finding on the first of the ranks, judged."""
+    facts = Facts(first.trace, peers=others)
+    trust = grade(facts)
+    (found,) = judge(facts, run_rules(facts, (RULE,), trust), trust)
+    return found
+
+
+def test_on_the_late_rank_the_saving_is_what_the_job_loses() -> None:
+    late, waiting = on(rank(1, 8_000), rank(0, 5_000)), on(rank(0, 5_000), rank(1, 8_000))
+    assert "This is that rank." in late.finding.why
+    assert late.ns_per_step == pytest.approx(3_000_000, rel=0.001)
+    assert late.ns_per_step == pytest.approx(waiting.ns_per_step, rel=0.001)
+    assert late.severity is waiting.severity is Severity.HIGH
+    # Its device computes longer: no idle time is claimed.
+    assert late.finding.saving.claims.total_ns == 0
+
+
+def test_what_makes_it_late_is_what_it_claims() -> None:
+    late, other = waiting_for_data(1, 3_000), waiting_for_data(0, 0)
+    found = on(late, other)
+    assert found.ns_per_step == pytest.approx(3_000_000, rel=0.01)
+    assert found.finding.saving.kernel_ns == 0
+    claims = found.finding.saving.claims
+    assert (claims & late.waterfall.owned("input")) == claims
+
+
+def waiting_for_data(number: int, loader_us: float) -> Facts:
+    """Steps of 10 ms: waiting for a batch, 4 ms of compute, an all-reduce up to the end."""
+    builder = TraceBuilder(top={"distributedInfo": {"rank": number, "world_size": 2, "backend": "nccl"}})
+    for index in range(4):
+        at = index * 10_000
+        builder.step(index, at, 10_000)
+        if loader_us:
+            builder.loader(at, loader_us)
+        builder.launch(at + loader_us, kernel_start=at + loader_us + 10, kernel_dur=3_990, name="gemm")
+        begin = at + loader_us + 4_000
+        builder.launch(
+            at + loader_us + 20, kernel_start=begin, kernel_dur=at + 10_000 - begin, name=ALL_REDUCE, stream=20
+        )
+    return Facts(builder.trace())
+
+
+def test_waiting_that_compute_hides_costs_the_job_nothing() -> None:
+    def hidden(number: int, compute_us: float) -> Facts:
+        builder = TraceBuilder(top={"distributedInfo": {"rank": number, "world_size": 2, "backend": "nccl"}})
+        for index in range(4):
+            at = index * 10_000
+            builder.step(index, at, 10_000)
+            builder.launch(at, kernel_start=at + 10, kernel_dur=9_980, name="gemm")
+            dur = 9_990 - compute_us
+            builder.launch(at + 20, kernel_start=at + compute_us, kernel_dur=dur, name=ALL_REDUCE, stream=20)
+        return Facts(builder.trace())
+
+    assert on(hidden(1, 8_000), hidden(0, 5_000)).ns_per_step < 20_000
+
+
+def test_the_job_loses_the_mean_of_what_the_others_wait() -> None:
+    found = on(rank(2, 8_000), rank(0, 5_000), rank(1, 7_000))
+    assert found.ns_per_step == pytest.approx(2_000_000, rel=0.001)
+    assert "the others wait 2.0 ms a step for it" in found.finding.why
 
 
 @pytest.mark.parametrize(("compute_us", "state"), [(5_900, State.CLEAR), (6_100, State.FIRED)])

@@ -80,3 +80,18 @@ def test_time_and_process_numbers_do_not_matter() -> None:
         plain.identity,
         plain.finding.why,
     )
+
+
+def test_calls_that_all_begin_an_epoch_show_no_bursts() -> None:
+    builder = TraceBuilder()
+    for number in range(6):
+        at = number * 100_000
+        builder.step(number, at, 100_000)
+        builder.op("aten::empty", at + 10, 5)
+        builder.op("aten::random_", at + 20, 5)
+        builder.op("aten::item", at + 30, 5)
+        builder.loader(at + 1_000, 50_000, workers=2)
+        builder.launch(at + 51_000, kernel_start=at + 51_010, kernel_dur=40_000)
+    result = run(RULE, builder)
+    assert result.state is State.CANNOT_TELL
+    assert "6 calls of the loader, all at the end of an epoch" in result.reason

@@ -19,12 +19,19 @@ def world(
     call: str | None = None,
     every: float = 100,
     dur: float = 20,
+    works: float = 0,
 ) -> TraceBuilder:
-    """Steps of ten kernels of 20 us, one every 100 us; `odd` steps launch another first kernel; `call` adds a runtime call."""
+    """Steps of ten kernels of 20 us, one every 100 us; `odd` steps launch another first kernel; `call` adds a runtime call.
+
+    Each step begins with an op that works on the host for `works` us.
+    """
     builder = TraceBuilder()
     for number in range(steps):
-        at = number * 10 * every
-        builder.step(number, at, 10 * every)
+        at = number * (10 * every + works)
+        builder.step(number, at, 10 * every + works)
+        if works:
+            builder.op("aten::nonzero", at, works)
+            at += works
         for index in range(10):
             launch = at + index * every
             name = f"odd_{number}" if number in odd and index == 0 else f"kernel_{index}"
@@ -39,9 +46,27 @@ def world(
 
 def test_fires_with_the_idle_time_of_launching() -> None:
     found = judged(RULE, world())
-    # Ten kernels of 20 us a millisecond; the 3 us between call and start are no launching.
-    assert found.ns_per_step == pytest.approx(770_000, abs=40_000)
+    # Ten kernels of 20 us a millisecond: the rest is launching, the 3 us between call and start among it.
+    assert found.ns_per_step == pytest.approx(800_000, abs=10_000)
     assert found.finding.why.startswith("100 % of the steps launch the same 10 kernels")
+
+
+@pytest.mark.parametrize(("each", "calls", "state"), [(3_000, 1, State.CLEAR), (50, 60, State.FIRED)])
+def test_work_of_one_op_on_the_host_cannot_be_replayed(each: float, calls: int, state: State) -> None:
+    """Beside 0.8 ms of launching each step holds 3 ms in one kind of op: one call of its own work, or sixty that dispatch."""
+    builder = TraceBuilder()
+    for number in range(4):
+        at = float(number * 4_100)
+        builder.step(number, at, 4_100)
+        for index in range(calls):
+            builder.op("aten::nonzero", at + index * each, each)
+        for index in range(10):
+            launch = at + 3_000 + index * 100
+            builder.op(f"aten::{('add', 'mul', 'sub')[index % 3]}", launch, 90)
+            builder.launch(launch + 60, kernel_start=launch + 68, kernel_dur=20, name=f"kernel_{index}", op=None)
+    result = run(RULE, builder)
+    assert result.state is state
+    assert ("`aten::nonzero` works on the host" in result.reason) is (state is State.CLEAR)
 
 
 def test_not_applicable_where_the_queue_is_full() -> None:
@@ -97,6 +122,20 @@ def test_python_beside_the_model_is_not_what_a_graph_removes() -> None:
     assert run(RULE, builder).state is State.CLEAR
     found = run(RULE, builder, {"min_ratio": 0.05}).findings[0]
     assert found.saving.claims.total_ns / 4 == pytest.approx(770_000, abs=40_000)
+
+
+def test_python_between_the_launches_of_a_step_is_in_the_bound_and_not_expected() -> None:
+    builder = world()
+    for event in builder.events:
+        # 2 ms of Python in the middle of each step, between its fifth and its sixth launch.
+        number, into = divmod(event["ts"], 1_000)
+        event["ts"] += number * 2_000 + (2_000 if into >= 500 else 0)
+        if event["name"].startswith("ProfilerStep"):
+            event["dur"] = 3_000
+    found = judged(RULE, builder)
+    # Of 3 ms all but ten kernels of 20 us, with and without the stretch between two ops (30 us of it would be there anyway).
+    assert found.ns_per_step == pytest.approx(2_800_000, abs=15_000)
+    assert found.usual_ns_per_step == pytest.approx(800_000, abs=50_000)
 
 
 def test_several_devices_are_not_captured_together() -> None:

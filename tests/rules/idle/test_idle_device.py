@@ -40,6 +40,26 @@ def test_the_share_decides_the_words(idle: float, words: str) -> None:
     assert f"idles {words} the step" in judged(RULE, world(idle=idle)).finding.why
 
 
+@pytest.mark.parametrize(
+    ("graph", "words"),
+    [
+        (True, "launched work waits between the nodes of a graph"),
+        (False, "launched work waits for something that the trace"),
+    ],
+)
+def test_launched_work_that_waits_is_told_by_what_for(graph: bool, words: str) -> None:
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        call = builder.runtime("cudaGraphLaunch" if graph else "cudaLaunchKernel", at, 5)
+        builder.kernel("gemm", at + 8, 40_000, correlation=call)
+        if not graph:
+            call = builder.runtime("cudaLaunchKernel", at + 6, 5)
+        builder.kernel("gemm", at + 70_000, 30_000, correlation=call)
+    assert words in judged(RULE, builder).finding.why
+
+
 def test_collectives_count_as_busy() -> None:
     assert run(RULE, world(idle=1_000, collective=True)).state is State.CLEAR
 

@@ -52,9 +52,13 @@ def test_names_what_stacks_show() -> None:
     builder.python("train.py(40): main", 0, 6 * STEP + 80_000)
     builder.python("torch/serialization.py(900): save", 2 * STEP + 100, 79_000)
     found = judged(RULE, builder)
-    assert "stops for checkpoint in `main` (train.py:40)" in found.finding.why
+    assert "stops for saving in `main` (train.py, from line 40)" in found.finding.why
     assert found.confidence is Confidence.HIGH
-    assert "async_save" in found.finding.fix[0].code
+    seldom, beside = found.finding.fix[:2]
+    assert "every N steps" in seldom.note.replace("Save less often: ", "")
+    assert "async_save" in beside.code
+    assert "steps after it" in beside.note
+    assert "slower" in beside.note
 
 
 def test_fires_on_the_cpu() -> None:
@@ -114,4 +118,4 @@ def test_a_busy_machine_does_not_hide_what_stacks_name() -> None:
     builder = world(lacked=0.5)
     builder.python("train.py(40): main", 0, 6 * STEP + 80_000)
     builder.python("torch/serialization.py(900): save", 2 * STEP + 100, 79_000)
-    assert "stops for checkpoint" in judged(RULE, builder).finding.why
+    assert "stops for saving" in judged(RULE, builder).finding.why

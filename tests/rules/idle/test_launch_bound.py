@@ -22,8 +22,12 @@ def world(
     op: bool = True,
     optimizer: bool = False,
     blocking: bool = False,
+    behind: float = 0,
 ) -> TraceBuilder:
-    """Steps of 10 ms with 50 kernels, one every 200 us; between them the host dispatches the next one inside an op."""
+    """Steps of 10 ms with 50 kernels, one every 200 us; between them the host dispatches the next one inside an op.
+
+    The clock of the device is `behind` us behind the host's.
+    """
     builder = TraceBuilder(device)
     for number in range(3):
         at = number * STEP
@@ -35,7 +39,9 @@ def world(
             if op:
                 builder.op("aten::relu", start, 199)
             call = 5 + lead + kernel if blocking else 5
-            builder.launch(start + 50, kernel_start=start + 55 + lead, kernel_dur=kernel, op=None, call_dur=call)
+            builder.launch(
+                start + 50, kernel_start=start + 55 + lead - behind, kernel_dur=kernel, op=None, call_dur=call
+            )
     return builder
 
 
@@ -163,6 +169,84 @@ def test_time_and_process_numbers_do_not_matter() -> None:
     plain = judged(RULE, world())
     other = judged(RULE, renamed(shifted(world(), 1e12), 1_000))
     assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)
+
+
+@pytest.mark.parametrize(
+    ("by", "state"), [(0, State.FIRED), (9, State.FIRED), (17, State.FIRED), (19, State.CANNOT_TELL)]
+)
+def test_clocks_a_little_apart_do_not_hide_gaps_ten_times_as_long(by: float, state: State) -> None:
+    """Kernels start 8 us after their launch is called, and leave gaps of 100 us."""
+    result = run(RULE, world(behind=by))
+    assert result.state is state
+    if by:
+        told = f"differ by {by - 8:.1f} us or more" if by < 18 else "differ by 11 us or more"
+        assert told in (result.findings[0].caveats[0] if state is State.FIRED else result.reason)
+
+
+@pytest.mark.parametrize(
+    ("call_dur", "words"), [(5, "starts 3.0 us after its launch returns"), (12, "starts before its launch returns")]
+)
+def test_no_negative_delay_is_told(call_dur: float, words: str) -> None:
+    """A kernel starts 8 us after the call begins: with a call of 12 us while it still runs."""
+    builder = world()
+    for event in builder.events:
+        if event["cat"] == "cuda_runtime":
+            event["dur"] = call_dur
+    found = judged(RULE, builder)
+    assert words in found.finding.why
+    assert "-" not in found.finding.why.replace("launch-bound", "")
+    leads = [row[2] for row in found.finding.evidence[1].rows if row[0] == "median launch lead"]
+    assert leads == [3_000 if call_dur == 5 else 0]
+
+
+def held_up(*, each: float, calls: int) -> TraceBuilder:
+    """Steps in which one op keeps the host `calls` times for `each` us; then 16 ops of four kinds leave gaps of 90 us each."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = float(number * STEP)
+        builder.step(number, at, STEP)
+        for _ in range(calls):
+            builder.op("aten::nonzero", at, each)
+            builder.op("aten::empty", at + 1, 2)
+            at += each
+        for index in range(16):
+            builder.op(f"aten::{('relu', 'mul', 'add', 'gelu')[index % 4]}", at, 150)
+            builder.launch(at + 50, kernel_start=at + 58, kernel_dur=60, op=None)
+            at += 150
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("each", "calls", "named", "works"),
+    [(5_000, 1, True, True), (1_100, 4, True, True), (90, 50, True, False), (1_000, 1, False, False)],
+    ids=["once for long", "a few times", "many short calls", "once for less than the rest"],
+)
+def test_the_op_that_owns_most_of_the_time_is_named(each: float, calls: int, named: bool, works: bool) -> None:
+    """Beside 1.4 ms in the gaps that the other ops leave."""
+    finding = judged(RULE, held_up(each=each, calls=calls)).finding
+    assert ("`aten::nonzero`" in finding.why) is named
+    assert ("its own work on the host" in finding.why) is works
+    assert any("reduce-overhead" in fix.code for fix in finding.fix) is not works
+    assert any("`aten::nonzero`" in fix.code for fix in finding.fix) is works
+
+
+def test_dispatch_spread_over_ops_has_no_owner() -> None:
+    """Half of it lies inside each of two ops, that of the outer one outside the inner one."""
+    builder = world()
+    assert "inside `aten::relu`, 50 calls a step" in judged(RULE, builder).finding.why
+    for event in [event for event in builder.events if event["name"] == "aten::relu"]:
+        builder.op("aten::clamp_min", event["ts"] + 5, 170)
+        builder.op("aten::empty", event["ts"] + 6, 30)
+    assert "aten::" not in judged(RULE, builder).finding.why
+
+
+def test_what_other_threads_do_meanwhile_owns_nothing() -> None:
+    builder = held_up(each=5_000, calls=1)
+    for number in range(3):
+        builder.op("aten::stack", number * STEP - 1_000, 8_000, thread=77)
+    why = judged(RULE, builder).finding.why
+    assert "aten::stack" not in why
+    assert "`aten::nonzero`" in why
 
 
 def test_a_compiled_model_is_not_told_to_compile_as_if_it_were_not() -> None:

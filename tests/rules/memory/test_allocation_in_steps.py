@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from analyzer.facts import Facts
 from analyzer.finding import State
 from builders import TraceBuilder
 from rules.memory.allocation_in_steps import RULE
@@ -11,13 +12,21 @@ from worlds import judged, renamed, run, shifted
 
 
 def world(
-    *, call: float = 3_000, name: str = "cudaFree", steps: int = 6, only: frozenset[int] | None = None
+    *,
+    call: float = 3_000,
+    name: str = "cudaFree",
+    steps: int = 6,
+    only: frozenset[int] | None = None,
+    marked: bool = True,
 ) -> TraceBuilder:
-    """Steps of 100 ms: an allocator call, then one kernel that fills the rest."""
+    """Steps of 100 ms: an allocator call, then one kernel that fills the rest; without marks the optimizer tells them apart."""
     builder = TraceBuilder()
     for number in range(steps):
         at = number * 100_000.0
-        builder.step(number, at, 100_000)
+        if marked:
+            builder.step(number, at, 100_000)
+        else:
+            builder.optimizer(at + 99_900, 100)
         if only is None or number in only:
             builder.op("aten::empty", at, call)
             builder.runtime(name, at, call)
@@ -61,9 +70,30 @@ def test_cannot_tell_from_one_step() -> None:
     assert run(RULE, world(steps=1, call=100)).state is State.CANNOT_TELL
 
 
-def test_suppressed_while_warming_up() -> None:
+def test_warm_up_is_left_out() -> None:
     result = run(RULE, world(call=60_000, only=frozenset({1})))
-    assert (result.state, result.reason) == (State.SUPPRESSED, "by PG002")
+    assert (result.state, result.reason) == (
+        State.CLEAR,
+        "0.0 allocator calls a step, 0 % of the time; 1 call of the warm-up (PG002) left out",
+    )
+
+
+def test_what_each_step_allocates_is_found_beside_warm_up_that_is_none_of_it() -> None:
+    builder = world()
+    builder.runtime("cuModuleLoadData", 4_000, 90_000)
+    assert "PG002" in Facts(builder.trace()).doubted
+    assert judged(RULE, builder).ns_per_step == judged(RULE, world()).ns_per_step
+
+
+def test_steps_without_marks_that_each_allocate_are_found() -> None:
+    assert run(RULE, world(call=30_000, marked=False)).state is State.FIRED
+    assert run(RULE, world(call=30_000, marked=False, only=frozenset({0, 1}))).state is State.CLEAR
+
+
+def test_cannot_tell_where_all_may_be_warm_up() -> None:
+    result = run(RULE, world(call=30_000, steps=2, name="cudaMalloc"))
+    assert result.state is State.CANNOT_TELL
+    assert "may be warm-up (PG002)" in result.reason
 
 
 def test_the_fix_fits_the_call() -> None:
@@ -77,3 +107,11 @@ def test_the_fix_fits_the_call() -> None:
 def test_time_and_process_numbers_do_not_matter() -> None:
     plain, other = judged(RULE, world()), judged(RULE, renamed(shifted(world(), 1e12), 1_000))
     assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)
+
+
+@pytest.mark.parametrize("caching", [True, False])
+def test_a_variable_that_switches_the_cache_off_is_the_first_thing_to_change(caching: bool) -> None:
+    builder = world()
+    builder.top["advisor"] = {"environment": {} if caching else {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}}
+    first = judged(RULE, builder).finding.fix[0]
+    assert (first.code == "unset PYTORCH_NO_CUDA_MEMORY_CACHING") is not caching

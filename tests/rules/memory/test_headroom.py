@@ -29,6 +29,10 @@ def test_quiet_where_the_device_is_filled() -> None:
     assert run(RULE, small(10 * GB, blocks=8.0)).state is State.CLEAR
 
 
+def test_a_persistent_grid_fills_the_device() -> None:
+    assert run(RULE, small(10 * GB, blocks=108 / 132)).state is State.CLEAR
+
+
 @pytest.mark.parametrize(("peak", "state"), [(42 * GB, State.FIRED), (43 * GB, State.CLEAR)])
 def test_boundary_of_memory(peak: int, state: State) -> None:
     assert run(RULE, small(peak)).state is state

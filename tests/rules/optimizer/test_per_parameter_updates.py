@@ -128,3 +128,17 @@ def test_time_and_process_numbers_do_not_matter() -> None:
     plain = judged(RULE, world())
     other = judged(RULE, renamed(shifted(world(), 1e12), 1_000))
     assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)
+
+
+@pytest.mark.parametrize(("torch", "upgrade"), [("2.3.1", True), ("2.4.0", False)])
+def test_fused_on_the_cpu_needs_a_torch_that_has_it(torch: str, upgrade: bool) -> None:
+    builder = world(device=None)
+    builder.top["advisor"] = {"versions": {"torch": torch}}
+    (advice,) = judged(RULE, builder).finding.fix
+    assert ("this program ran with torch 2.3: upgrade first" in advice.note) is upgrade
+
+
+def test_fused_on_a_device_is_older() -> None:
+    builder = world()
+    builder.top["advisor"] = {"versions": {"torch": "2.0.1"}}
+    assert [advice.note for advice in judged(RULE, builder).finding.fix if "Needs torch" in advice.note] == []

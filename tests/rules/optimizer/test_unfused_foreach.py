@@ -37,7 +37,8 @@ def world(
 def test_fires_with_half_the_kernel_time() -> None:
     found = judged(RULE, world())
     # Half of 20 ms, less the share in which the device idles (5 us of each step).
-    assert found.ns_per_step == pytest.approx(10_000_000, rel=1e-3)
+    assert found.usual_ns_per_step == pytest.approx(10_000_000, rel=1e-3)
+    assert found.ns_per_step == 20_000_000
     assert (found.severity, found.confidence) == (Severity.LOW, Confidence.MEDIUM)
     assert "4 kinds of `_foreach_` op" in found.finding.why
 

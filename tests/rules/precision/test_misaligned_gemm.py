@@ -32,7 +32,8 @@ def world(
 
 def test_fires_by_name_with_three_quarters_of_the_time() -> None:
     found = judged(RULE, world(shapes=[[4096, 768], [768, 50257]]))
-    assert found.ns_per_step == pytest.approx(20e6 * 3 / 4 * 0.9, abs=10)
+    assert found.ns_per_step == pytest.approx(20e6 * 3 / 4, abs=10)
+    assert found.usual_ns_per_step == pytest.approx(20e6 / 3 * 0.9, abs=10)
     assert found.confidence is Confidence.MEDIUM
     assert "50257 -> 50264" in found.finding.fix[0].code
     assert found.finding.evidence[1].rows[0][:2] == (768, 50257)  # type: ignore[union-attr]

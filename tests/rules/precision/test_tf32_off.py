@@ -32,7 +32,8 @@ def world(
 
 def test_fires_with_what_the_cards_generation_may_save() -> None:
     found = judged(RULE, world())
-    assert found.ns_per_step == pytest.approx(60e6 * 7 / 8 * 0.9, abs=10)
+    assert found.ns_per_step == pytest.approx(60e6 * 7 / 8, abs=10)
+    assert found.usual_ns_per_step == pytest.approx(60e6 / 2 * 0.9, abs=10)
     assert found.confidence is Confidence.MEDIUM
     assert "set_float32_matmul_precision" in found.finding.fix[0].code
 
@@ -63,3 +64,13 @@ def test_cannot_tell_without_the_card() -> None:
 def test_time_and_process_numbers_do_not_matter() -> None:
     plain, other = judged(RULE, world()), judged(RULE, renamed(shifted(world(), 1e12), 1_000))
     assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)
+
+
+@pytest.mark.parametrize(
+    ("torch", "now"), [("2.8.0", "cudnn.allow_tf32 = True"), ("2.9.0", 'conv.fp32_precision = "tf32"')]
+)
+def test_convolutions_have_the_switch_of_the_torch_in_use(torch: str, now: str) -> None:
+    builder = world(op="aten::cudnn_convolution")
+    builder.top["advisor"] = {"versions": {"torch": torch}}
+    first, _ = judged(RULE, builder).finding.fix
+    assert now in first.code

@@ -12,6 +12,8 @@ from rules.python.python_overhead import RULE
 from worlds import judged, renamed, run, shifted
 
 STEP = 100_000
+# What the collector writes of its empty loop on a quiet machine.
+QUIET = {"turns": 10_000, "mean_ns": 175_000}
 
 
 def world(
@@ -50,7 +52,7 @@ def test_fires_on_the_cpu() -> None:
 
 def rollout(each: float, between: float, turns: int = 100) -> TraceBuilder:
     """Steps on the CPU in which a policy of two ops is asked for an action, its value is read, and the program goes on with it."""
-    builder, at = TraceBuilder(None), 0.0
+    builder, at = TraceBuilder(None, advisor={"python_loop": QUIET}), 0.0
     for number in range(3):
         length = turns * (3 * each + between)
         builder.step(number, at, length)
@@ -131,7 +133,7 @@ def test_names_the_users_function_with_most_own_time() -> None:
     found = judged(RULE, builder)
     assert found.finding.location is not None
     assert (found.finding.location.file, found.finding.location.function) == ("data/prepare.py", "augment")
-    assert "most of it (90 %) in `augment` (data/prepare.py:7)" in found.finding.why
+    assert "most of it (90 %) in `augment` (data/prepare.py, from line 7)" in found.finding.why
     assert found.confidence is Confidence.HIGH
 
 
@@ -224,16 +226,56 @@ def test_a_list_of_small_ops_nobody_else_speaks_of_is_not_left_out() -> None:
     assert found.ns_per_step == pytest.approx(40 * 600_000, rel=0.02)
 
 
-@pytest.mark.parametrize(("gap", "state"), [(99, State.CLEAR), (101, State.FIRED)])
-def test_on_the_cpu_the_way_from_one_op_to_the_next_is_not_counted(gap: int, state: State) -> None:
-    builder = TraceBuilder(None)
+def pausing(gap: int, loop: object) -> TraceBuilder:
+    """CPU steps with a gap before each op of 0.5 ms; `loop` is what the collector wrote of its own."""
+    builder = TraceBuilder(None, advisor={} if loop is None else {"python_loop": loop})
     for number in range(3):
         at = number * 10_000
         builder.step(number, at, 10_000)
         for begin in range(at, at + 10_000, 500):
             # A fifth of the step is gaps, each as long as an interpreter and a profiler need; or a little longer.
             builder.op("aten::add", begin + gap, 500 - gap)
-    assert run(RULE, builder).state is state
+    return builder
+
+
+@pytest.mark.parametrize(("gap", "state"), [(99, State.CLEAR), (101, State.FIRED)])
+def test_on_the_cpu_the_way_from_one_op_to_the_next_is_not_counted(gap: int, state: State) -> None:
+    assert run(RULE, pausing(gap, QUIET)).state is state
+
+
+@pytest.mark.parametrize(("gap", "state"), [(249, State.CANNOT_TELL), (251, State.FIRED)])
+def test_on_a_slow_or_busy_core_that_way_is_longer(gap: int, state: State) -> None:
+    loop = {"turns": 20_000, "mean_ns": 875_000}
+    result = run(RULE, pausing(gap, loop))
+    assert result.state is state
+    if state is State.FIRED:
+        (found,) = result.findings
+        assert found.caveats[-1] == (
+            "Beside the recording an empty loop took 2.5 times as long as on a quiet machine, so stretches count from 250 us on."
+        )
+    else:
+        assert "in stretches below 250 us" in result.reason
+
+
+def test_where_a_slow_core_leaves_little_to_tell_the_limit_is_said() -> None:
+    reason = run(RULE, pausing(60, {"turns": 10_000, "mean_ns": 525_000})).reason
+    assert "an empty loop took 3.0 times as long as on a quiet machine, so stretches count from 300 us on" in reason
+    assert "empty loop" not in run(RULE, pausing(60, QUIET)).reason
+
+
+@pytest.mark.parametrize("loop", [None, {}, {"turns": 0, "mean_ns": 5}, {"turns": True, "mean_ns": 5}, "slow", [3]])
+@pytest.mark.parametrize(("gap", "state"), [(101, State.CANNOT_TELL), (299, State.CANNOT_TELL), (301, State.FIRED)])
+def test_where_nobody_timed_a_loop_a_slow_core_must_not_explain_it(gap: int, state: State, loop: object) -> None:
+    result = run(RULE, pausing(gap, loop))
+    assert result.state is state
+    assert state is State.FIRED or "How slow this one was is not recorded; `advisor collect` times" in result.reason
+
+
+def test_on_a_device_all_idle_time_counts_however_slow_the_core() -> None:
+    builder = world()
+    builder.top["advisor"] = {"python_loop": {"turns": 10_000, "mean_ns": 90_000_000}}
+    found = judged(RULE, builder)
+    assert (found.ns_per_step, found.finding.caveats) == (40_000_000, judged(RULE, world()).finding.caveats)
 
 
 def saving_each_step(*, each: float = 1_500, after: str = "aten::item") -> TraceBuilder:
@@ -336,3 +378,23 @@ def test_a_call_outside_any_op_names_the_place() -> None:
         call = builder.runtime("cudaGraphLaunch", at + 40_000, 10)
         builder.kernel("gemm", at + 40_020, 59_000, correlation=call)
     assert "after `aten::copy_` and before `cudaGraphLaunch`" in judged(RULE, builder).finding.why
+
+
+@pytest.mark.parametrize(("workers", "word"), [(0, "num_workers=4"), (4, "__getitem__")])
+def test_a_program_with_workers_is_not_told_to_start_some(workers: int, word: str) -> None:
+    builder = world()
+    for number in range(3):
+        builder.op("AddmmBackward0", number * STEP + 90_000, 100)
+        builder.loader(number * STEP + 99_000, 10, workers=workers)
+    assert any(word in advice.code for advice in judged(RULE, builder).finding.fix)
+
+
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [("torch/profiler/profiler.py(700): start", False), ("torch/nn/modules/module.py(700): start", True)],
+)
+def test_what_a_profiler_does_is_not_the_programs(name: str, *, own: bool) -> None:
+    builder = world()
+    for number in range(3):
+        builder.event(name, "python_function", number * STEP + 1, 39_990, args={"Python id": number + 1})
+    assert (run(RULE, builder).state is State.FIRED) is own

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from analyzer.engine import judge, run_rules
+from analyzer.facts import Facts
 from analyzer.finding import Confidence, Severity, State
+from analyzer.trust import grade
 from builders import TraceBuilder
+from rules import RULES
 from rules.python.unsteady_steps import RULE
 from worlds import judged, renamed, run, shifted
 
@@ -97,3 +103,49 @@ def test_time_and_process_numbers_do_not_matter() -> None:
     plain = judged(RULE, world())
     other = judged(RULE, renamed(shifted(world(), 1e12), 1_000))
     assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)
+
+
+def evaluates(
+    *, batches: int = 40, batch_us: float = 100_000, holding: tuple[int, ...] = (4,), steps: int = 7
+) -> TraceBuilder:
+    """Steps of 100 ms that wait 10 ms for a batch, those in `holding` with so many batches of another loader behind it."""
+    builder, at = TraceBuilder(None), 0.0
+    for number in range(steps):
+        more = batches if number in holding else 0
+        length = STEP + more * batch_us
+        builder.step(number, at, length)
+        builder.loader(at, 10_000)
+        builder.op("aten::linear", at + 10_000, STEP - 10_000)
+        for batch in range(more):
+            start = at + STEP + batch * batch_us
+            builder.loader(start, 0.9 * batch_us)
+            builder.op("aten::linear", start + 0.9 * batch_us, 0.1 * batch_us)
+        at += length
+    return builder
+
+
+def test_an_evaluation_inside_a_step_is_told_and_in_no_other_figure() -> None:
+    facts = Facts(evaluates().trace())
+    trust = grade(facts)
+    found = {item.rule.meta.code: item for item in judge(facts, run_rules(facts, RULES, trust), trust)}
+    assert facts.used_steps == 6
+    assert found["PY005"].explained_by == ()
+    assert found["PY005"].finding.why == (
+        "1 step of 7 (#4) holds another loop, such as an evaluation: 41 batches, 1 in most steps. 4.1 s are 41 times the median "
+        "of 100 ms, and in no other figure of this report."
+    )
+    assert found["PY005"].ratio == pytest.approx(4.0 / 4.7)
+    # A tenth of each ordinary step, not nine tenths of the mean over the evaluation.
+    assert found["DL001"].ratio == pytest.approx(0.1, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"batches": 0}, {"batches": 3}, {"batch_us": 1_000}, {"holding": (2, 4, 6)}],
+    ids=["none", "a few more batches", "no longer for it", "every other step"],
+)
+def test_steps_that_are_like_the_others_stay(options: dict[str, Any]) -> None:
+    builder = evaluates(**options)
+    assert Facts(builder.trace()).used_steps == 7
+    result = run(RULE, builder)
+    assert not any("another loop" in finding.why for finding in result.findings)

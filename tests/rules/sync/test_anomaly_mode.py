@@ -88,3 +88,22 @@ def test_time_and_process_numbers_do_not_matter() -> None:
     plain = judged(RULE, world())
     other = judged(RULE, renamed(shifted(world(), 1e15), 1_000))
     assert (other.ns_per_step, other.identity) == (plain.ns_per_step, plain.identity)
+
+
+@pytest.mark.parametrize(("tested", "state"), [(False, State.CLEAR), (True, State.CANNOT_TELL)])
+def test_nodes_of_old_versions_are_a_backward_pass(tested: bool, state: State) -> None:
+    """Torch 1.x may record `CudnnConvolutionBackward` without the engine's function around it."""
+    builder = TraceBuilder(None)
+    for number in range(3):
+        builder.step(number, number * STEP, STEP)
+        builder.op("CudnnConvolutionBackward", number * STEP + 100, 500)
+        if tested:
+            builder.op("aten::isnan", number * STEP + 700, 100)
+    assert run(RULE, builder).state is state
+
+
+def test_without_a_backward_pass_it_does_not_apply() -> None:
+    builder = TraceBuilder(None)
+    for number in range(3):
+        builder.step(number, number * STEP, STEP).op("aten::linear", number * STEP, 900)
+    assert run(RULE, builder).state is State.NOT_APPLICABLE

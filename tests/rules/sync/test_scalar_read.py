@@ -124,8 +124,8 @@ def test_names_the_users_line() -> None:
         builder.python("/home/someone/project/lib/metrics.py(7): read", number * STEP + 49_990, 50_005)
     found: Judged = judged(RULE, builder)
     assert found.finding.location is not None
-    assert (found.finding.location.file, found.finding.location.line) == ("lib/metrics.py", 7)
-    assert "in `read` (lib/metrics.py:7)" in found.finding.why
+    assert (found.finding.location.file, found.finding.location.begins) == ("lib/metrics.py", 7)
+    assert "in `read` (lib/metrics.py, from line 7)" in found.finding.why
 
 
 def test_time_and_process_numbers_do_not_matter() -> None:

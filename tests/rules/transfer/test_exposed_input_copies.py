@@ -10,15 +10,23 @@ from rules.transfer.exposed_input_copies import RULE
 from worlds import judged, renamed, run, shifted
 
 
-def world(*, dur: float = 20_000, beside: bool = False, stream: int = 7, direction: str = "HtoD") -> TraceBuilder:
-    """Three steps: a copy of `dur`, then a kernel up to the step's end; or, with `beside`, a kernel all the time."""
+def world(
+    *,
+    dur: float = 20_000,
+    beside: bool = False,
+    stream: int = 7,
+    direction: str = "HtoD",
+    compute: float | None = None,
+    name: str = "some_kernel",
+) -> TraceBuilder:
+    """Three steps: a copy of `dur`, then a kernel for `compute` or to the step's end; or, with `beside`, one all the time."""
     builder = TraceBuilder()
     for number in range(3):
         at = number * 100_000
         builder.step(number, at, 100_000)
         builder.copy(direction, at, 10, start=at + 20, dur=dur, size=64 << 20, pinned=True, stream=stream)
         start = at + 20 if beside else at + 20 + dur
-        builder.launch(at + 12, kernel_start=start, kernel_dur=at + 100_000 - start)
+        builder.launch(at + 12, kernel_start=start, kernel_dur=compute or at + 100_000 - start, name=name)
     return builder
 
 
@@ -43,6 +51,52 @@ def test_quiet_when_the_copies_go_elsewhere() -> None:
 @pytest.mark.parametrize(("dur", "state"), [(4_900, State.CLEAR), (5_100, State.FIRED)])
 def test_boundary(dur: float, state: State) -> None:
     assert run(RULE, world(dur=dur)).state is state
+
+
+@pytest.mark.parametrize(("compute", "state"), [(4_900, State.CLEAR), (5_100, State.FIRED)])
+def test_kernels_too_short_to_hide_a_copy_bring_no_advice(compute: float, state: State) -> None:
+    assert run(RULE, world(dur=80_000, compute=compute)).state is state
+
+
+def test_at_most_as_much_as_the_kernels_last_is_promised() -> None:
+    found = judged(RULE, world(dur=80_000, compute=10_000))
+    assert found.ns_per_step == pytest.approx(10e6, abs=10)
+    assert "for 80 ms of each 100 ms step (80 %)" in found.finding.why
+
+
+def test_a_collective_is_no_compute_to_hide_behind() -> None:
+    result = run(
+        RULE, world(dur=80_000, name="ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)")
+    )
+    assert result.state is State.CLEAR
+    assert result.reason == (
+        "copies to the device without a kernel beside them: 80 %, but kernels to hide them behind run for only 0 % of the step, "
+        "below 5.0 %"
+    )
+
+
+def test_kernels_of_one_step_do_not_hide_the_copies_of_another() -> None:
+    """A first step that only copies, as a model is loaded, and others that only compute."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 100_000
+        builder.step(number, at, 100_000)
+        if number:
+            builder.launch(at + 12, kernel_start=at + 20, kernel_dur=99_000)
+        else:
+            builder.copy("HtoD", at, 10, start=at + 20, dur=90_000, size=64 << 20, pinned=True)
+    assert run(RULE, builder).state is State.CLEAR
+
+
+def test_kernels_that_hide_a_copy_already_hide_no_second_one() -> None:
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 100_000
+        builder.step(number, at, 100_000)
+        builder.copy("HtoD", at, 10, start=at + 20, dur=40_000, size=64 << 20, pinned=True, stream=20)
+        builder.launch(at + 12, kernel_start=at + 50_000, kernel_dur=40_000)
+        builder.copy("HtoD", at + 30, 10, start=at + 50_000, dur=38_000, size=64 << 20, pinned=True, stream=21)
+    assert run(RULE, builder).state is State.CLEAR
 
 
 def test_advice_follows_the_stream() -> None:

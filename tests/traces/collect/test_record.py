@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from traces.collect import record
+from traces.collect.trace_advisor_hook.python_loop import ROUNDS, TURNS
 from traces.errors import UsageError
 
 
@@ -32,6 +34,22 @@ def test_marked_steps_are_recorded(tmp_path: Path) -> None:
     assert trace["advisor"]["loader"]["batch_size"] == 4
     assert trace["advisor"]["unprofiled_steps"] == 20
     assert trace["advisor"]["dataset"] == {"length": 200, "sample_bytes": 16}
+    loop = trace["advisor"]["python_loop"]
+    # Timed before and after.
+    assert (loop["turns"], loop["rounds"]) == (TURNS, 2 * ROUNDS)
+    assert 0 < loop["fastest_ns"] <= min(loop["median_ns"], loop["mean_ns"])
+
+
+@pytest.mark.parametrize(("wait", "warmup"), [(0, 0), (0, 1), (1, 0)])
+def test_the_loop_is_timed_whatever_the_schedule(tmp_path: Path, wait: int, warmup: int) -> None:
+    path = tmp_path / "t.json"
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Profiler won't be using warmup", category=UserWarning)
+        with record(path, wait=wait, warmup=warmup, active=3) as recorder:
+            for _ in range(6):
+                torch.ones(4).sum()
+                recorder.step()
+    assert json.loads(path.read_bytes())["advisor"]["python_loop"]["rounds"] == 2 * ROUNDS
 
 
 def test_other_loaders_and_batches_without_tensors_tell_no_size(tmp_path: Path) -> None:

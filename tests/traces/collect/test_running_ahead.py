@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("torch")
 
 from traces.collect import record
-from traces.collect import trace_advisor_hook as hook
+from traces.collect.trace_advisor_hook.step_times import usual_step, wait_for_devices
 
 
 class Device:
@@ -42,7 +42,7 @@ def test_a_step_takes_what_its_device_takes(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr("torch.cuda.is_initialized", device.is_initialized)
     monkeypatch.setattr("torch.cuda.is_current_stream_capturing", device.is_current_stream_capturing)
     monkeypatch.setattr("torch.cuda.synchronize", device.synchronize)
-    monkeypatch.setattr("traces.collect.trace_advisor_hook._gpu", lambda: None)
+    monkeypatch.setattr("traces.collect.trace_advisor_hook.machine._gpu", lambda: None)
     with record(tmp_path / "t.json", wait=2, warmup=1, active=3) as recorder:
         for _ in range(40):
             device.give()
@@ -57,14 +57,14 @@ def test_a_step_takes_what_its_device_takes(tmp_path: Path, monkeypatch: pytest.
 def test_what_is_captured_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     device = Device(0.0, capturing=True)
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=device))  # type: ignore[arg-type]
-    hook.wait_for_devices()
+    wait_for_devices()
     assert device.waited == 0
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=Device(0.02), xpu=device))  # type: ignore[arg-type]
     sys.modules["torch"].cuda.give()
-    assert hook.wait_for_devices() > 15_000_000
+    assert wait_for_devices() > 15_000_000
 
 
 def test_the_rest_of_the_device_is_spread_over_the_steps() -> None:
-    assert hook.usual_step([10, 12, 14], 30) == 22
-    assert hook.usual_step([10, 12, 90], 0) == 12
-    assert hook.usual_step([], 30) is None
+    assert usual_step([10, 12, 14], 30) == 22
+    assert usual_step([10, 12, 90], 0) == 12
+    assert usual_step([], 30) is None

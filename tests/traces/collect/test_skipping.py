@@ -9,13 +9,13 @@ pytest.importorskip("torch")
 
 import torch
 
-from traces.collect import trace_advisor_hook as hook
+from traces.collect.trace_advisor_hook.watcher import Watcher
 
 WAIT = 10
 OPTIMIZER = SimpleNamespace()
 
 
-class _Watcher(hook.Watcher):
+class _Watcher(Watcher):
     """Without a profiler, but with the number of steps that passed before it went on."""
 
     passed = 0

@@ -10,7 +10,8 @@ pytest.importorskip("torch")
 import torch
 
 from traces.collect import record
-from traces.collect import trace_advisor_hook as hook
+from traces.collect.trace_advisor_hook.torchs_warning import without_torchs_warning
+from traces.collect.trace_advisor_hook.watcher import Watcher
 
 
 @pytest.fixture(autouse=True)
@@ -37,15 +38,15 @@ def test_what_was_warned_of_once_is_not_shown_again(recwarn: pytest.WarningsReco
     warnings.simplefilter("default")
     for _ in range(3):
         warnings.warn("of the script", stacklevel=1)
-        with hook.without_torchs_warning():
+        with without_torchs_warning():
             pass
     assert [str(warning.message) for warning in recwarn] == ["of the script"]
 
 
 def test_a_script(tmp_path: Path) -> None:
-    watcher = hook.Watcher({"wait": 1, "folder": str(tmp_path)})
+    watcher = Watcher({"wait": 1, "folder": str(tmp_path)})
     watcher.start_profiler(1, False, False)
     assert watcher.profiler is not None
     watcher.abandon()
-    with pytest.raises(UserWarning, match="other"), hook.without_torchs_warning():
+    with pytest.raises(UserWarning, match="other"), without_torchs_warning():
         warnings.warn("some other", stacklevel=1)

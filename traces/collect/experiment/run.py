@@ -24,6 +24,7 @@ from traces.collect.needs import RECORDING, check_installed
 from traces.collect.output import check_writable
 from traces.collect.run import Progress
 from traces.collect.window import MOST_STEPS
+from traces.ending import interrupt_in
 from traces.errors import UsageError
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def _going_on_without(method: Method, failures: dict[Method, str]) -> Iterator[N
             yield
     # RuntimeError: torch has no narrower type for a failed compiler or a full device.
     except (UsageError, RuntimeError) as error:
-        if method.name == "standard":
+        if method.name == "standard" or interrupt_in(error) is not None:
             raise
         lines = str(error).strip().splitlines() or [type(error).__name__]
         failures[method] = lines[0].removeprefix(f"{method.title}: ")

@@ -22,6 +22,7 @@ from traces.collect.output import write_atomically
 from traces.collect.recorder import SETTLE_STEPS, UNPROFILED_STEPS
 from traces.collect.sanitize import clean_trace
 from traces.collect.zoo.preset import Preset
+from traces.leftovers import scratch_folder
 
 if TYPE_CHECKING:
     from torch.utils.data import DataLoader
@@ -111,17 +112,15 @@ def record_preset(preset: Preset, folder: Path, attempts: int) -> Recorded:
     if preset.needs == "ranks":
         return Recorded(_record_ranks(preset, folder))
     path = folder / f"{preset.name}.json.gz"
-    with steady():
+    with steady(), scratch_folder(folder, ".attempts-") as scratch:
         gc.collect()
         best = float("inf")
-        for attempt in range(attempts):
-            again = folder / f"{preset.name}.{attempt}.json.gz"
+        for _ in range(attempts):
+            again = scratch / path.name
             disturbed = _attempt(preset, again)
             if disturbed < best:
                 best = disturbed
                 again.replace(path)
-            else:
-                again.unlink()
             if best < _DISTURBED_RATIO:
                 break
     return Recorded([path], best)
@@ -197,7 +196,15 @@ def _record_ranks(preset: Preset, folder: Path) -> list[Path]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    torch.multiprocessing.spawn(run_rank, (preset, str(folder), port), nprocs=WORLD)  # type: ignore[attr-defined,no-untyped-call]
+    arguments = (preset, str(folder), port)
+    ranks = torch.multiprocessing.spawn(run_rank, arguments, nprocs=WORLD, join=False)  # type: ignore[attr-defined,no-untyped-call]
+    try:
+        while not ranks.join():
+            pass
+    finally:
+        # Where this process is asked to end they would be waited for, each of them for the other.
+        for process in ranks.processes:
+            process.kill()
     return [folder / f"{preset.name}.rank{rank}.json.gz" for rank in range(WORLD)]
 
 

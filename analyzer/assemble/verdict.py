@@ -1,0 +1,54 @@
+"""The verdict on the steps, and how much of the run it is a verdict on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from analyzer.analysis import Verdict
+from analyzer.engine import RuleRun, run_rules
+from analyzer.facts import Facts
+from analyzer.finding import State
+from analyzer.trust import TrustGrade
+from analyzer.units import share
+from analyzer.verdict import Evidence, verdict_of
+
+# What lies between the steps is told from a fifth of the run on, the share from which a loss is what a run is bound by.
+_WORTH_SAYING = 0.2
+
+
+def verdict_on_run(
+    facts: Facts, totals: Mapping[str, int], *, unusable: bool = False, evidence: Mapping[str, Evidence] | None = None
+) -> Verdict:
+    """What the steps are bound by, and what share of the run that holds for, where much of it lies between them.
+
+    Args:
+        facts: The measurements.
+        totals: Nanoseconds by cause over the used steps.
+        unusable: Whether the trace cannot be the base of advice.
+        evidence: What the rules for a bound say, by bound.
+    """
+    found = verdict_of(facts, totals, unusable=unusable, evidence=evidence)
+    run = facts.run_course
+    if unusable or run is None or not run.judged or run.work_ratio < _WORTH_SAYING:
+        return found
+    kinds = f" ({', '.join(run.kinds)})" if run.kinds else ""
+    of_run = (
+        f"That holds for {share(1 - run.work_ratio)} of the run: {share(run.work_ratio)} lies between its steps{kinds}."
+    )
+    return Verdict(bound_by=found.bound_by, ratio=found.ratio, text=f"{found.text} {of_run}")
+
+
+def evidence(facts: Facts, trust: TrustGrade, runs: Sequence[RuleRun]) -> dict[str, Evidence]:
+    """What the rules for each bound say; one that is switched off is asked all the same, or the verdict would depend on it."""
+    asked: dict[str, list[RuleRun]] = {}
+    for run in runs:
+        if run.rule.meta.binds is not None:
+            known = run if run.state is not State.DISABLED else run_rules(facts, (run.rule,), trust)[0]
+            asked.setdefault(run.rule.meta.binds, []).append(known)
+    return {
+        bound: Evidence(
+            any(run.state is State.FIRED for run in found),
+            min(found, key=lambda run: run.rule.meta.name != f"{bound}-bound").reason,
+        )
+        for bound, found in asked.items()
+    }

@@ -1,0 +1,105 @@
+"""Which of the user's lines ran, sampled by `advisor collect --evidence` in a pass of its own: shares, never times of the step.
+
+The method is statistical profiling: every 2 ms the innermost line of the user's own code on the training thread's stack, and on
+that of each loader worker; each sample counts for the time since the one before.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from traces.trace import Meta
+
+# A line that holds less of its function's samples is one among several: naming it would hide the others.
+_MOST_OF_FUNCTION = 1 / 3
+
+
+class SampledLine(msgspec.Struct, frozen=True):
+    """One line of the user's.
+
+    Args:
+        file: Path relative to the project.
+        line: The line.
+        function: Function with its class, as far as Python tells.
+        begins: The line where the function begins.
+        text: The line's text; empty where the file was not at hand.
+        loader: Whether it ran inside the loader.
+        ns: Sampled time at it, in nanoseconds.
+    """
+
+    file: str
+    line: int
+    function: str
+    begins: int
+    text: str
+    loader: bool
+    ns: int
+
+
+class LineSamples(msgspec.Struct, frozen=True):
+    """What was sampled of one kind of process.
+
+    Args:
+        total_ns: Sampled time.
+        loader_ns: The part of it inside the loader.
+        lines: The user's lines, the longest first.
+    """
+
+    total_ns: int
+    loader_ns: int
+    lines: tuple[SampledLine, ...]
+
+    @property
+    def of_loader(self) -> tuple[SampledLine, ...]:
+        """The lines that ran inside the loader."""
+        return tuple(line for line in self.lines if line.loader)
+
+    def busiest_line(self, file: str, begins: int) -> int | None:
+        """The line of a function that holds most of its samples; None where there is none, or where it is one among several."""
+        own = [line for line in self.lines if line.file == file and line.begins == begins]
+        most = max(own, key=lambda line: line.ns, default=None)
+        return most.line if most is not None and most.ns >= _MOST_OF_FUNCTION * sum(line.ns for line in own) else None
+
+
+_NONE = LineSamples(0, 0, ())
+
+
+def training_lines(meta: Meta) -> LineSamples:
+    """Lines of the training thread; empty where none were sampled.
+
+    Args:
+        meta: What the file says of itself; nothing is believed about its shape.
+    """
+    return _part(meta, "training")
+
+
+def worker_lines(meta: Meta) -> LineSamples:
+    """Lines of the loader's worker processes, all together; empty where none were sampled."""
+    return _part(meta, "workers")
+
+
+def _part(meta: Meta, kind: str) -> LineSamples:
+    top = meta.advisor.get("lines")
+    part = top.get(kind) if isinstance(top, dict) else None
+    if not isinstance(part, dict) or not all(_is_count(part.get(key)) for key in ("total_ns", "loader_ns")):
+        return _NONE
+    rows = part.get("rows")
+    lines = (_line(row) for row in (rows if isinstance(rows, list) else []))
+    sound = sorted((line for line in lines if line is not None), key=lambda line: -line.ns)
+    return LineSamples(part["total_ns"], part["loader_ns"], tuple(sound))
+
+
+def _line(row: Any) -> SampledLine | None:
+    if not isinstance(row, dict) or not isinstance(row.get("loader"), bool):
+        return None
+    if not all(isinstance(row.get(key), str) for key in ("file", "function", "text")):
+        return None
+    if not all(_is_count(row.get(key)) for key in ("line", "begins", "ns")):
+        return None
+    return SampledLine(row["file"], row["line"], row["function"], row["begins"], row["text"], row["loader"], row["ns"])
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -1,0 +1,50 @@
+"""The user's functions that make a loader's batches, as `advisor collect` found them on the loader itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from traces.trace import Meta
+
+_ROLES = ("dataset", "transform", "collate", "sampler")
+
+
+class LoaderFunction(msgspec.Struct, frozen=True):
+    """One function that takes part in making a batch.
+
+    Args:
+        role: `dataset`, `transform`, `collate` or `sampler`.
+        name: Its name with its class, `Signals.__getitem__`.
+        file: Path relative to the project.
+        begins: The line where it begins.
+    """
+
+    role: str
+    name: str
+    file: str
+    begins: int
+
+
+def loader_functions(meta: Meta) -> tuple[LoaderFunction, ...]:
+    """The functions that are the user's own, the data set's first; empty for traces of other origin.
+
+    Args:
+        meta: What the file says of itself; nothing is believed about its shape.
+    """
+    rows = meta.advisor.get("loader_code")
+    return tuple(LoaderFunction(row["role"], row["name"], row["file"], row["line"]) for row in _sound(rows))
+
+
+def _sound(rows: Any) -> list[dict[str, Any]]:
+    return [
+        row
+        for row in (rows if isinstance(rows, list) else [])
+        if isinstance(row, dict)
+        and row.get("role") in _ROLES
+        and all(isinstance(row.get(key), str) and row[key] for key in ("name", "file"))
+        and isinstance(row.get("line"), int)
+        and not isinstance(row["line"], bool)
+        and row["line"] > 0
+    ]

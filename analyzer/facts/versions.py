@@ -1,0 +1,57 @@
+"""Which versions a program ran with, as far as its trace states them; what nobody stated is unknown, not absent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from traces.trace import Meta
+
+Version = tuple[int, int]
+
+
+class Versions(msgspec.Struct, frozen=True):
+    """Major and minor versions of what a program ran with.
+
+    Args:
+        known: By package as it is installed, and `python`; a package that is not named here may be there or not.
+        torch_before: The first version of torch that does not write as this trace is written; None where nothing tells.
+    """
+
+    known: Mapping[str, Version]
+    torch_before: Version | None = None
+
+    def has(self, package: str, since: Version) -> bool | None:
+        """Whether the program ran with a package at least so new; None where the trace does not tell."""
+        version = self.known.get(package)
+        if version is not None:
+            return version >= since
+        if package == "torch" and self.torch_before is not None and self.torch_before <= since:
+            return False
+        return None
+
+
+def versions(meta: Meta) -> Versions:
+    """Reads what `advisor collect` recorded, believing nothing about its shape."""
+    stated = [meta.advisor.get("versions"), _imported(meta.advisor.get("frameworks"))]
+    known = {
+        name: version
+        for table in stated
+        if isinstance(table, dict)
+        for name, version in ((name, parsed(text)) for name, text in table.items())
+        if version is not None
+    }
+    return Versions(known, meta.torch_before)
+
+
+def parsed(value: Any) -> Version | None:
+    """`2.4.1+cu121` as (2, 4); None for what is no version."""
+    match = re.match(r"(\d{1,4})\.(\d{1,3})", value) if isinstance(value, str) else None
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def _imported(frameworks: Any) -> Any:
+    return frameworks.get("imported") if isinstance(frameworks, dict) else None

@@ -1,0 +1,109 @@
+"""Somebody else's code, called so that it neither ends the program nor holds it up: in a thread of its own, waited for so long."""
+
+from __future__ import annotations
+
+import contextvars
+import ctypes
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, cast
+
+Result = TypeVar("Result")
+
+
+class TookTooLong(Exception):
+    """The call did not come back in time; it was told to end, and nobody waits for it any more.
+
+    Args:
+        seconds: How long was waited.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"did not come back within {seconds:g} s")
+
+
+class Ended(Exception):
+    """The call asked for the end of the program (`sys.exit`), or raised another thing that no `except Exception` catches."""
+
+
+class Caller(Generic[Result]):
+    """Makes calls one after another on one thread; a new one takes over where a call did not come back.
+
+    A thread works where a signal does not: on every system, and for callers that are threads themselves. What it cannot end is a
+    call that never lets another thread run, as one long regular expression does. Interrupts (Ctrl-C) reach whoever waits here.
+
+    Args:
+        seconds: How long a call may take.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._worker: _Worker[Result] | None = None
+
+    def __call__(self, work: Callable[[], Result]) -> Result:
+        """What a call returns.
+
+        Args:
+            work: The call.
+
+        Raises:
+            TookTooLong: It did not come back.
+            Ended: It raised something that is no `Exception`.
+            Exception: What it raised.
+        """
+        if self._worker is None:
+            self._worker = _Worker()
+        worker = self._worker
+        worker.calls.put(work)
+        try:
+            result, error = worker.results.get(timeout=self._seconds)
+        except queue.Empty:
+            self._worker = None
+            worker.abandon()
+            raise TookTooLong(self._seconds) from None
+        # An interrupt is the user's, wherever it comes up.
+        if isinstance(error, Exception | KeyboardInterrupt):
+            raise error
+        if error is not None:
+            raise Ended(f"raised {type(error).__name__}({error})").with_traceback(error.__traceback__) from error
+        return cast("Result", result)
+
+    def __enter__(self) -> Caller[Result]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._worker is not None:
+            self._worker.end()
+            self._worker = None
+
+
+class _Worker(Generic[Result]):
+    """The thread. It ends with the process, whatever it does then."""
+
+    def __init__(self) -> None:
+        self.calls: queue.SimpleQueue[Callable[[], Result] | None] = queue.SimpleQueue()
+        self.results: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+        # What the caller set for its thread (numpy's handling of division, decimal's digits) holds here too.
+        context = contextvars.copy_context()
+        self._thread = threading.Thread(target=context.run, args=(self._work,), name="advisor-rules", daemon=True)
+        self._thread.start()
+
+    def _work(self) -> None:
+        while (call := self.calls.get()) is not None:
+            try:
+                self.results.put((call(), None))
+            # Whatever it is, it is handed to whoever waits for the call.
+            except BaseException as error:
+                self.results.put((None, error))
+
+    def end(self) -> None:
+        """Let the thread come to its end, and wait for it: whoever forks afterwards has no thread beside."""
+        self.calls.put(None)
+        self._thread.join(1.0)
+
+    def abandon(self) -> None:
+        """Tell the thread to stop at its next line of Python, and to take no more calls."""
+        self.calls.put(None)
+        if self._thread.ident is not None:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread.ident), ctypes.py_object(SystemExit))

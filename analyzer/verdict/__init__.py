@@ -1,0 +1,69 @@
+"""The verdict sentence: what the run is bound by, with its share; compute-bound included.
+
+First the shares of the causes decide (`shares.py`); then the first line of a table that applies has the last word (`overrides.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from analyzer.analysis import Verdict
+from analyzer.facts import Facts
+from analyzer.facts.host_loss import DISPATCH_BOUND_OP_NS
+from analyzer.facts.loops import told_loops
+from analyzer.intervals import EMPTY
+from analyzer.verdict.overrides import OVERRIDES, Case, Evidence
+from analyzer.verdict.shares import verdict
+
+__all__ = ["Evidence", "verdict", "verdict_of"]
+
+
+def verdict_of(
+    facts: Facts, totals: Mapping[str, int], *, unusable: bool = False, evidence: Mapping[str, Evidence] | None = None
+) -> Verdict:
+    """What the run is bound by, as far as its trace can tell.
+
+    Args:
+        facts: The measurements.
+        totals: Nanoseconds by cause over the used steps.
+        unusable: Whether the trace cannot be the base of advice.
+        evidence: What the rules for a bound say, by bound; a bound without rules needs none.
+    """
+    if unusable:
+        return Verdict(bound_by="unknown", ratio=0.0, text="Unknown: this trace cannot be the base of advice.")
+    loops_ns = _small_op_loops_ns(facts)
+    waits = facts.device_waits
+    found = verdict(
+        totals,
+        has_device=facts.device is not None,
+        lead_ns=facts.lead_ns,
+        warmup_ratio=_warmup_ratio(facts),
+        loops_ns=loops_ns,
+        waits={name: getattr(waits, name).total_ns for name in waits.__struct_fields__},
+    )
+    case = Case(facts, totals, found, loops_ns, evidence or {})
+    answers = (override(case) for override in OVERRIDES)
+    said = next((answer for answer in answers if answer is not None), found)
+    # The sentences are written of a step; what was recorded may be a request, or the whole recording.
+    return msgspec.structs.replace(said, text=re.sub(r"\bof the step\b", f"of the {facts.noun}", said.text))
+
+
+def _small_op_loops_ns(facts: Facts) -> int:
+    """On a CPU-only trace the time inside the ops of Python loops that have a finding, where dispatch is most of that time."""
+    if facts.device is not None:
+        return 0
+    spans = EMPTY
+    for loop in told_loops(facts):
+        if loop.mean_op_ns < DISPATCH_BOUND_OP_NS:
+            spans |= loop.spans
+    if facts.passes.mean_op_ns < DISPATCH_BOUND_OP_NS:
+        spans |= facts.passes.spans
+    return (spans & facts.waterfall.owned("compute")).total_ns
+
+
+def _warmup_ratio(facts: Facts) -> float:
+    """Share of the used steps that start-up work takes: what was recorded beside them binds nothing."""
+    return facts.ratio((facts.warmup[0] & facts.window()).total_ns)

@@ -1,0 +1,211 @@
+"""What the shares alone cannot know: one line each, the first that applies has the last word on the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from analyzer.analysis import BoundBy, Verdict
+from analyzer.facts import Facts
+from analyzer.facts.dispatch_owner import dispatch_owner
+from analyzer.facts.launches import BLOCKING_RATIO
+from analyzer.units import duration, share
+from analyzer.verdict.shares import BOUND_PART_OF_LOSS, BOUND_RATIO, COMPUTE_RATIO
+
+# The ranks of one job share their collectives, and differ by up to 5 points of compute (17 and 22 % in HTA's two ranks): this close
+# to the border the same communication would be called compute on one rank and communication on the next.
+_BORDER_RATIO = 0.05
+# Where more than this part of the compute may be waiting for a core, nobody saw how long the model takes by itself.
+_DOUBTFUL_PART = 0.5
+# Fewer launches say nothing about a setting of the process (SY005).
+_MIN_LAUNCHES = 20
+
+# What the host's side alone cannot decide: either may be waiting for a device that was not recorded.
+_HOST_SIDE: dict[BoundBy, str] = {"python": "is outside any op", "compute": "is inside ops"}
+# Causes of launching on the host, as the verdict groups them.
+_DISPATCH = ("launch", "framework", "optimizer")
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """What the rules for a bound say.
+
+    Args:
+        fired: Whether one of them found what it looks for.
+        reason: Why the one that the bound is named after did not.
+    """
+
+    fired: bool
+    reason: str
+
+
+class Case(msgspec.Struct, frozen=True):
+    """A run to be judged.
+
+    Args:
+        facts: The measurements.
+        totals: Nanoseconds by cause over the used steps.
+        found: What the shares alone say.
+        loops_ns: On a CPU-only trace, time of small ops in Python loops.
+        evidence: What the rules for a bound say, by bound.
+    """
+
+    facts: Facts
+    totals: Mapping[str, int]
+    found: Verdict
+    loops_ns: int
+    evidence: Mapping[str, Evidence]
+
+    def says(self, bound_by: BoundBy, text: str) -> Verdict:
+        """A verdict with the share that was found."""
+        return Verdict(bound_by=bound_by, ratio=self.found.ratio, text=text)
+
+
+def _device_not_recorded(case: Case) -> Verdict | None:
+    if case.found.bound_by not in _HOST_SIDE or not case.facts.unrecorded_device:
+        return None
+    text = (
+        f"Unclear: for {share(case.found.ratio)} of the step the host {_HOST_SIDE[case.found.bound_by]}; whether it waits for the "
+        "device there was not recorded."
+    )
+    return case.says("unknown", text)
+
+
+def _only_collectives(case: Case) -> Verdict | None:
+    facts = case.facts
+    if case.found.bound_by != "communication" or facts.device is not None or facts.sparse_host_events is None:
+        return None
+    text = (
+        f"Communication-bound, as far as the trace shows: {share(case.found.ratio)} of the step is inside collectives; what the "
+        "training thread does beside them was not recorded."
+    )
+    return case.says("communication", text)
+
+
+def _without_ops(case: Case) -> Verdict | None:
+    if case.found.bound_by != "python" or case.facts.sparse_host_events is None:
+        return None
+    text = (
+        f"Unclear: for {share(case.found.ratio)} of the step the trace holds no op; it was filtered or cut, "
+        "or other threads work."
+    )
+    return case.says("unknown", text)
+
+
+def _without_core(case: Case) -> Verdict | None:
+    if _is_of_its_own(case):
+        return None
+    where = "outside any op" if case.found.bound_by == "python" else "inside ops"
+    text = (
+        f"Unclear: for {share(case.found.ratio)} of the step training is {where}, but for "
+        f"{share(case.facts.ratio(case.facts.without_core_ns))} of it the thread had no core; record on a quiet machine."
+    )
+    return case.says("unknown", text)
+
+
+def _is_of_its_own(case: Case) -> bool:
+    """Whether the run is bound so even if all time without a core lay in what it is said to be bound by."""
+    facts, found = case.facts, case.found
+    lacked = facts.ratio(facts.without_core_ns)
+    if found.bound_by == "python":
+        # Without a core ops take longer as much as what is between them: the part that is ops in loops stays what it is.
+        return found.ratio - min(lacked, found.ratio - facts.ratio(case.loops_ns)) >= BOUND_RATIO
+    if found.bound_by == "compute" and facts.device is None:
+        return lacked <= _DOUBTFUL_PART * found.ratio
+    return True
+
+
+def _waiting_launches(case: Case) -> Verdict | None:
+    blocking = case.facts.blocking_launches
+    few = blocking.launches < _MIN_LAUNCHES or blocking.ratio < BLOCKING_RATIO
+    if case.found.bound_by not in ("launch", "python") or few:
+        return None
+    text = (
+        f"Sync-bound: {share(blocking.ratio)} of the launches wait for their kernel (SY005), so the host's work and the "
+        f"device's never overlap: for {share(case.found.ratio)} of the step the device idles."
+    )
+    return case.says("sync", text)
+
+
+def _by_pauses(case: Case) -> Verdict | None:
+    facts = case.facts
+    if case.found.bound_by != "python":
+        return None
+    stops = facts.pauses.collected | facts.pauses.isolated
+    if facts.ratio(stops.total_ns) < case.found.ratio / 2:
+        return None
+    text = (
+        f"Python-bound by pauses: for {share(facts.ratio(stops.total_ns))} of the recorded time the program stops, in "
+        f"{facts.steps_with(stops)} of {facts.used_steps} steps; the others do not wait for it."
+    )
+    return case.says("python", text)
+
+
+def _waiting_for_requests(case: Case) -> Verdict | None:
+    if case.found.bound_by != "python" or not case.facts.may_serve:
+        return None
+    text = f"{case.found.text.removesuffix('.')}, or waits for requests: without step marks the trace cannot tell."
+    return case.says("python", text)
+
+
+def _without_evidence(case: Case) -> Verdict | None:
+    """A device that idles while the host is in ops need not wait for launches: the rules that measure it have to say so."""
+    evidence = case.evidence.get(case.found.bound_by)
+    if case.found.bound_by != "launch" or evidence is None or evidence.fired:
+        return None
+    text = (
+        f"Unclear: for {share(case.found.ratio)} of the step the device idles while the host is inside ops or calls, but nothing "
+        f"shows that launches are what it waits for: {evidence.reason}."
+    )
+    return case.says("unknown", text)
+
+
+def _one_op(case: Case) -> Verdict | None:
+    """The op that most of the dispatching is."""
+    if case.found.bound_by != "launch":
+        return None
+    idle = case.facts.waterfall.owned(_DISPATCH[0])
+    for cause in _DISPATCH[1:]:
+        idle |= case.facts.waterfall.owned(cause)
+    owner = dispatch_owner(case.facts, idle)
+    if owner is None:
+        return None
+    inside = f"{share(owner.part)} of that inside `{owner.name}`"
+    if owner.works:
+        text = (
+            f"Held up on the host: for {share(case.found.ratio)} of the step the device idles while the host is at work for it, "
+            f"{inside}, which takes {duration(owner.each_ns)} a call."
+        )
+        return case.says("launch", text)
+    head, semicolon, rest = case.found.text.removesuffix(".").partition(";")
+    return case.says("launch", f"{head}, {inside}{semicolon}{rest}.")
+
+
+def _at_the_border(case: Case) -> Verdict | None:
+    """A mixed verdict, with both shares, where compute and exposed communication meet near the border between them."""
+    totals, found = case.totals, case.found
+    total = sum(totals.values())
+    if found.bound_by not in ("compute", "communication") or not total:
+        return None
+    alone = totals.get("communication", 0) / total
+    useful = ("compute",) if case.facts.device is not None else ("compute", "optimizer")
+    compute = found.ratio if found.bound_by == "compute" else sum(totals.get(cause, 0) for cause in useful) / total
+    large = alone >= BOUND_RATIO and alone >= BOUND_PART_OF_LOSS * (1 - compute)
+    if not large or abs(compute - COMPUTE_RATIO) > _BORDER_RATIO:
+        return None
+    text = f"Mixed: compute takes {share(compute)} of the step, and collectives with no compute beside them {share(alone)}."
+    return Verdict(bound_by="mixed", ratio=alone, text=text)
+
+
+OVERRIDES: tuple[Callable[[Case], Verdict | None], ...] = (
+    _device_not_recorded,
+    _only_collectives,
+    _without_ops,
+    _without_core,
+    _waiting_launches,
+    _by_pauses,
+    _waiting_for_requests,
+    _without_evidence,
+    _one_op,
+    _at_the_border,
+)

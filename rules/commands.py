@@ -1,0 +1,40 @@
+"""Commands that fixes suggest, with the name of the program's own script and its arguments as far as they were recorded."""
+
+from __future__ import annotations
+
+from analyzer.facts import Facts
+
+_ANY_SCRIPT = "train.py"
+_LEFT_OUT = "..."
+
+
+def collect(facts: Facts, *options: str) -> str:
+    """`advisor collect` of the same program with some options."""
+    words = ["advisor", "collect", *options, *_script(facts)]
+    return " ".join([*words, *(["--", *_arguments(facts)] if _arguments(facts) else [])])
+
+
+def run(facts: Facts, before: str = "", *, program: str = "python") -> str:
+    """The program itself, with variables before it."""
+    script = _script(facts) or [_ANY_SCRIPT]
+    return " ".join([*([before] if before else []), program, *script, *_arguments(facts)])
+
+
+def arguments_note(facts: Facts) -> str:
+    """What stands for arguments that were not recorded; empty where none is left out."""
+    left_out = any(_LEFT_OUT in word for word in _arguments(facts))
+    return (
+        " `...`: an argument that the recording does not hold, as it might be a secret or a path." if left_out else ""
+    )
+
+
+def _script(facts: Facts) -> list[str]:
+    """The script, or `-m` and the module; nothing where advisor recorded its own loop."""
+    known = facts.collected.script
+    if known is not None:
+        return known.split(" ")
+    return [] if "command" in facts.trace.meta.advisor else [_ANY_SCRIPT]
+
+
+def _arguments(facts: Facts) -> tuple[str, ...]:
+    return facts.collected.arguments if facts.collected.script is not None else ()

@@ -1,0 +1,138 @@
+"""How a loader's arguments, and data prepared once, are said in the framework that a program is written in.
+
+Names of arguments are those of the frameworks' documentation: `TrainingArguments` (transformers), `LightningDataModule`,
+`CacheDataset` (MONAI), `pre_transform` (PyTorch Geometric), `DataLoaders` (fastai), `model.train` (ultralytics), `cfg.DATALOADER`
+(detectron2), `train_dataloader` (mmengine), `create_loader` (timm), `Dataset.map` (datasets).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from analyzer.facts import Facts
+from analyzer.facts.frameworks import frameworks
+from analyzer.finding import Advice
+
+Arguments = Mapping[str, object]
+# What a framework calls the whole around the arguments, how it writes one, and which of them it takes.
+_ALL = frozenset({"num_workers", "persistent_workers", "prefetch_factor", "pin_memory", "in_order"})
+_FEW = frozenset({"num_workers", "persistent_workers", "pin_memory"})
+
+
+def framework_of(facts: Facts) -> str | None:
+    """The framework whose words are the program's for its loader: the one that runs the loop, else the one that makes batches."""
+    found = frameworks(facts.trace)
+    return found.of_loop if found.of_loop not in (None, "accelerate") else found.of_data or found.of_loop
+
+
+def loader(facts: Facts, arguments: Arguments, note: str, removed: Arguments | None = None) -> Advice:
+    """Arguments that the loader is to have, in the framework's words.
+
+    Args:
+        facts: The measurements.
+        arguments: By their names in torch's DataLoader.
+        note: What they bring.
+        removed: Arguments with the values that go.
+    """
+    framework = framework_of(facts)
+    said = _said(framework, {name: value for name, value in arguments.items() if name in _taken(framework)})
+    gone = _said(framework, {name: value for name, value in (removed or {}).items() if name in arguments})
+    head, tail, prefix, where = _around(framework)
+    lines = [f"-{prefix}{line}" for line in gone] + [f"+{prefix}{line}" for line in said]
+    return Advice("diff", "\n".join([*head, *lines, *tail]), f"{note}{where}")
+
+
+def _taken(framework: str | None) -> frozenset[str]:
+    if framework in ("ultralytics", "detectron2", "pytorch_metric_learning"):
+        return frozenset({"num_workers"})
+    return _FEW if framework in ("fastai", "timm") else _ALL
+
+
+def _said(framework: str | None, arguments: Arguments) -> list[str]:
+    """Each argument as the framework writes it."""
+    if framework in ("transformers", "sentence_transformers", "pytorch_metric_learning"):
+        return [f"dataloader_{name}={value}," for name, value in arguments.items()]
+    if framework == "ultralytics":
+        return [f"workers={value}," for value in arguments.values()]
+    if framework == "detectron2":
+        return [f"cfg.DATALOADER.NUM_WORKERS = {value}" for value in arguments.values()]
+    if framework == "skorch":
+        return [f"iterator_train__{name}={value}," for name, value in arguments.items()]
+    return [f"{name}={value}," for name, value in arguments.items()]
+
+
+def _around(framework: str | None) -> tuple[list[str], list[str], str, str]:
+    """Lines before and after, what each line begins with, and where this stands in the program."""
+    if framework == "lightning":
+        head = [" def train_dataloader(self):", "     return DataLoader(", "         dataset, ...,"]
+        return head, ["     )"], "       ", " In the LightningDataModule, or the LightningModule that has the loaders."
+    if framework == "accelerate":
+        tail = [" )", " loader = accelerator.prepare(loader)"]
+        return [" loader = DataLoader(", "     dataset, ...,"], tail, "   ", ""
+    if framework == "detectron2":
+        return [], [], "", ""
+    calls = {
+        "transformers": "args = TrainingArguments(",
+        "sentence_transformers": "args = SentenceTransformerTrainingArguments(",
+        "pytorch_metric_learning": "trainer = trainers.MetricLossOnly(",
+        "fastai": "dls = block.dataloaders(",
+        "ultralytics": "model.train(",
+        "mmengine": "train_dataloader = dict(",
+        "skorch": "net = NeuralNetClassifier(",
+        "timm": "loader = timm.data.create_loader(",
+        "torch_geometric": "loader = torch_geometric.loader.DataLoader(",
+        "dgl": "loader = dgl.dataloading.GraphDataLoader(",
+        "monai": "loader = monai.data.DataLoader(",
+    }
+    if framework in calls:
+        kept = "     dataset, ...," if calls[framework].startswith("loader") else "     ...,"
+        return [f" {calls[framework]}", kept], [" )"], "   ", ""
+    return [" loader = DataLoader(", "     dataset, ...,"], [" )"], "   ", ""
+
+
+_KEPT = {
+    "monai": Advice(
+        "python",
+        "dataset = monai.data.CacheDataset(files, transform, cache_rate=1.0, num_workers=4)",
+        "Keeps in memory what comes before the first random transform, which still runs for each sample; "
+        "`PersistentDataset(files, transform, cache_dir)` keeps it on disk.",
+    ),
+    "torch_geometric": Advice(
+        "python",
+        "dataset = Graphs(root, pre_transform=transform)   # an InMemoryDataset: once, instead of transform=transform\n"
+        "graphs = [dataset[index] for index in range(len(dataset))]\n"
+        "loader = torch_geometric.loader.DataLoader(graphs, batch_size=batch_size, shuffle=True)",
+        "`pre_transform` runs once and is kept on disk, `transform` for each graph in every epoch.",
+    ),
+    "datasets": Advice(
+        "python",
+        "dataset = dataset.map(prepare, batched=True)   # once, before training; kept on disk\n"
+        'dataset = dataset.with_format("torch")',
+        "Instead of `set_transform`, or of preparing samples in the collator: `prepare` gets many samples at a time.",
+    ),
+    "ultralytics": Advice(
+        "diff", ' model.train(\n     ...,\n+    cache="ram",\n )', 'Or `cache="disk"` where memory is short.'
+    ),
+    "fastai": Advice(
+        "diff",
+        " block = DataBlock(\n     ...,\n-    item_tfms=[Resize(460), *aug_transforms()],\n+    item_tfms=Resize(460),\n"
+        "+    batch_tfms=aug_transforms(),\n )",
+        "What runs on batches runs on the device, once for all samples, and still differs between them.",
+    ),
+}
+# Keeps before what is random, so that nothing of the augmentation is frozen.
+_KEEPS_RANDOM = frozenset({"monai", "fastai", "ultralytics"})
+
+
+def prepared_once(facts: Facts, *, random: bool) -> Advice | None:
+    """How the framework keeps samples that are prepared once; None where it has no word for that, or samples are random.
+
+    Args:
+        facts: The measurements.
+        random: Whether samples come out different in each epoch.
+    """
+    found = frameworks(facts.trace)
+    for name in (found.of_data, found.of_loop):
+        if name in _KEPT and (not random or name in _KEEPS_RANDOM):
+            return _KEPT[name]
+    return None

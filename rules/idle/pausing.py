@@ -1,0 +1,47 @@
+"""Fixes for what stops training now and then: saving, evaluating, logging, rollouts."""
+
+from __future__ import annotations
+
+from analyzer.finding import Advice
+
+SAVE_SELDOM = Advice(
+    "diff",
+    "-    save(model, step)\n+    if step % 1000 == 0:\n+        save(model, step)",
+    "Save less often: every N steps or minutes, as much as you can afford to lose.",
+)
+SAVE_BESIDE = Advice(
+    "python",
+    'torch.distributed.checkpoint.async_save(state, checkpoint_id="checkpoint")',
+    "Copies the state and writes it beside training. The steps after it share cores, memory and disk with the writing and may get "
+    "slower: compare whole runs, not the step that saves. Read it back with `torch.distributed.checkpoint.load`.",
+)
+EVALUATE_SELDOM = Advice(
+    "text", "Validate less often, or on fewer batches.", "Or in a second process on the last checkpoint."
+)
+EVALUATE_FASTER = Advice(
+    "python",
+    "valid_loader = DataLoader(valid_set, batch_size=2 * batch_size, num_workers=4, persistent_workers=True)\n"
+    "with torch.inference_mode():\n    evaluate(model, valid_loader)",
+    "An evaluation keeps no gradients: it has room for larger batches, and its loader can work ahead as well.",
+)
+ROLL_OUT_FASTER = Advice(
+    "text",
+    "Step many environments at once, in processes of their own, and ask the policy once for all of them.",
+    "stable-baselines3: `make_vec_env(..., n_envs=8, vec_env_cls=SubprocVecEnv)`; gymnasium: `AsyncVectorEnv`. A small policy "
+    "answers faster on the CPU than on a GPU.",
+)
+PLOT_LATER = Advice("text", "Plot after the loop, or in another process.", "Keep the numbers, draw later.")
+LOG_SELDOM = Advice(
+    "diff",
+    "-    log(step, loss.item())\n+    if step % 100 == 0:\n+        log(step, loss.item())",
+    "Log every N steps.",
+)
+
+# By what a pause is for, likeliest first.
+FIXES: dict[str, tuple[Advice, ...]] = {
+    "saving": (SAVE_SELDOM, SAVE_BESIDE),
+    "evaluation": (EVALUATE_SELDOM, EVALUATE_FASTER),
+    "rollouts": (ROLL_OUT_FASTER,),
+    "plotting": (PLOT_LATER,),
+    "logging": (LOG_SELDOM,),
+}

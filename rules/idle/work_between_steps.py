@@ -1,0 +1,204 @@
+"""ID004 work-between-steps: much of the run is not in its steps.
+
+## What it finds
+What a program does between bursts of steps: rollouts, evaluations, checkpoints, ends of epochs. A trace of some steps does not show
+it, however much of the run it takes.
+
+## Why it costs time
+Training stands still meanwhile. Where updates are a tenth of a run, making them twice as fast saves a twentieth of it.
+
+## How it is measured
+`advisor collect` counts every step of the run, from the end of one to the end of the next, and samples the training thread's stack
+20 times a second while a step already takes three times as long as usual. Counted is by how much steps of at least three medians,
+and 10 ms, exceed the median, as a share of all steps together. Time in the training's own loader is left out: DL001 and its kin
+tell of it. The figures are of the run without the profiler, and of the whole of it, not of the recorded steps.
+
+## Example
+Slow:
+
+```python
+for step, batch in enumerate(loader):
+    train_step(batch)
+    if step % 50 == 0:
+        evaluate(model, valid_loader)
+        torch.save(model.state_dict(), "checkpoint.pt")
+```
+
+Faster:
+
+```python
+for step, batch in enumerate(loader):
+    train_step(batch)
+    if step % 500 == 0:
+        evaluate(model, valid_loader)
+        torch.save(model.state_dict(), "checkpoint.pt")
+```
+
+## Fix
+1. Do it less often, or less of it: fewer validation batches, fewer checkpoints.
+2. Do it faster: an evaluation is a loop of its own, with its own loader and batch size; rollouts run in many environments at once.
+3. Checkpoints beside training (`torch.distributed.checkpoint.async_save`): the writing takes cores, memory and disk from the steps
+   after it, which may get slower. Compare whole runs.
+
+## Expected gain
+At most what lies between the steps. How much of it can go is yours to say: evaluations and rollouts are part of the work.
+
+## When it is wrong
+Steps that differ by design (gradient accumulation over very different numbers of batches, sequences of any length) look like work
+between steps; the function that was seen tells. On a machine shared with others some steps are long for no reason of their own.
+A run that was ended early (`--stop`) may not have come to its evaluation yet.
+
+## Thresholds
+- `min_ratio`: share of all steps of the run that lies between usual ones from which the rule fires.
+
+## References
+- TraceML, RESIDUAL_HEAVY; https://docs.python.org/3/library/sys.html#sys._current_frames
+- https://docs.pytorch.org/docs/stable/distributed.checkpoint.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.facts.run_course import Place, RunCourse
+from analyzer.finding import (
+    Advice,
+    Bar,
+    Bars,
+    Column,
+    Confidence,
+    Finding,
+    Location,
+    Outcome,
+    Saving,
+    Table,
+    cannot_tell,
+    clear,
+    not_applicable,
+)
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import count, duration, share
+from rules.idle.pausing import FIXES
+
+META = RuleMeta(
+    code="ID004",
+    name="work-between-steps",
+    family="idle",
+    title="Work between the steps",
+    thresholds=(
+        Threshold("min_ratio", 0.10, "ratio", "from a tenth of the run on a finding is of medium severity (rules.md)"),
+    ),
+    # Of a whole run it tells what PY005 sees in a few steps.
+    explains=("PY005",),
+    references=("https://docs.pytorch.org/docs/stable/distributed.checkpoint.html",),
+)
+# Named are functions with this share of what lies between, the first three.
+_NAMED_RATIO, _NAMED = 0.1, 3
+# More than these and nobody reads the first.
+_MOST_FIXES = 4
+_ANY = Advice(
+    "text",
+    "Do less often, or less of, what is named above.",
+    "Making steps faster gains only on their share of the run.",
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when at least `min_ratio` of the run lies between usual steps."""
+    run = facts.run_course
+    if run is None:
+        yield not_applicable("the trace does not say how its run went on: `advisor collect` records that of a script")
+        return
+    if not run.judged:
+        yield cannot_tell(f"needs at least 20 steps without the profiler; the run had {run.steps}")
+        return
+    if run.work_ratio < limits["min_ratio"]:
+        yield clear(
+            f"usual steps are {share(1 - run.work_ratio)} of the run's {count(run.steps, 'step')}: {share(run.work_ratio)} lies "
+            f"between them, below {share(limits['min_ratio'])}"
+        )
+        return
+    each = duration(run.between_ns / run.long_steps)
+    yield Finding(
+        why=(
+            f"The recorded steps stand for {share(1 - run.work_ratio)} of the run: {duration(run.work_ns)} of "
+            f"{duration(run.loop_ns)} lie between usual steps of {duration(run.median_ns)}, {run.rhythm}, {each} each."
+            f"{_seen(run)}"
+        ),
+        saving=Saving(
+            between_ns=run.work_ns // run.steps,
+            between_ratio=run.work_ratio,
+            basis="what lies between usual steps, over all steps of the run and spread over them; it is in no recorded step",
+        ),
+        fix=(*(advice for kind in run.kinds for advice in FIXES[kind]), _ANY)[:_MOST_FIXES],
+        verify="Run `advisor collect` again: a larger share of the run should be usual steps.",
+        steps_seen=0,
+        confidence=Confidence.HIGH if run.kinds else Confidence.MEDIUM,
+        evidence=_evidence(run),
+        location=_location(run),
+        caveats=_caveats(run),
+        title=_title(run),
+    )
+
+
+def _title(run: RunCourse) -> str | None:
+    """`Rollouts between the steps` where one kind is most of it."""
+    kind, ratio = next(iter(run.kinds.items()), ("", 0.0))
+    return f"{kind.capitalize()} between the steps" if ratio >= 0.5 else None
+
+
+def _seen(run: RunCourse) -> str:
+    named = [place for place in _work(run) if place.ratio >= _NAMED_RATIO][:_NAMED]
+    if not named:
+        return ""
+    return f" Seen there: {', '.join(f'{_named(place)} {share(place.ratio)}' for place in named)}."
+
+
+def _named(place: Place) -> str:
+    """`` `evaluate` (train.py), from line 40 of train.py ``."""
+    line = f", from line {place.own_line} of {place.own_file}" if place.own_line else ""
+    return f"`{place.function}` ({place.file}{line})"
+
+
+def _work(run: RunCourse) -> list[Place]:
+    return [place for place in run.places if place.kind != "loading"]
+
+
+def _location(run: RunCourse) -> Location | None:
+    """The program's own line that leads to most of it."""
+    found = next((place for place in _work(run) if place.own_file), None)
+    return None if found is None else Location(found.own_file or "", found.own_line, found.own_function)
+
+
+def _evidence(run: RunCourse) -> tuple[Bars | Table, ...]:
+    usual = run.loop_ns - run.between_ns
+    bars = [
+        Bar("before the first step", run.before_ns),
+        Bar("usual steps", usual),
+        Bar("between them", run.between_ns),
+        Bar("after the last step", run.after_ns),
+    ]
+    table = Table(
+        "what was seen between the steps",
+        (Column("function", "text"), Column("file", "text"), Column("from", "text"), Column("share", "ratio")),
+        tuple(
+            (place.function, place.file, f"{place.own_file}:{place.own_line}" if place.own_file else "", place.ratio)
+            for place in run.places[:8]
+        ),
+    )
+    return (Bars("the run", "ns", tuple(bars)), *((table,) if run.places else ()))
+
+
+def _caveats(run: RunCourse) -> tuple[str, ...]:
+    found = ["Evaluations and rollouts are part of the work: only what is more than you need can go."]
+    if run.stopped:
+        found.append("The run was ended once its steps were recorded: a whole one may differ.")
+    if not run.kinds:
+        found.append(
+            "No name tells what it is: it may also be steps that differ, or other programs that took the cores."
+        )
+    return tuple(found)
+
+
+RULE = Rule(META, check, __doc__)

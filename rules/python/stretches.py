@@ -1,0 +1,72 @@
+"""Which time outside ops counts as host code: on a CPU-only trace only stretches longer than the way from one op to the next.
+
+How long that way is depends on the machine, and on what else it does: the limit grows with an empty loop that the collector times
+beside the recording.
+"""
+
+from __future__ import annotations
+
+from analyzer.facts import Facts
+from analyzer.facts.engine_steps import engine_steps
+from analyzer.facts.loops import loop_time
+from analyzer.facts.profiler_calls import profiler_calls
+from analyzer.intervals import EMPTY, IntervalSet
+from analyzer.rule import Limits
+from analyzer.units import duration, share
+
+# Rounds of the loop differ by as much on a quiet machine.
+_SLOWER = 1.2
+
+
+def outside_ops(facts: Facts) -> IntervalSet:
+    """The cause `python` without what other rules know more about, and without what autograd's engine and a profiler do."""
+    left = facts.waterfall.owned("python") - facts.pauses.all - loop_time(facts)
+    return left - _engine(facts) - profiler_calls(facts.trace)
+
+
+def _engine(facts: Facts) -> IntervalSet:
+    return EMPTY if facts.device is None else engine_steps(facts.trace, facts.host, facts.main_thread)
+
+
+def least_ns(facts: Facts, limits: Limits) -> float:
+    """From when on a stretch counts, nanoseconds: as on a quiet machine, times as slow as this one was."""
+    return limits["min_stretch_ns"] * max(1.0, facts.collected.python_slowness or 1.0)
+
+
+def counted(facts: Facts, least: float) -> IntervalSet:
+    """What is counted: on the CPU without the steps from op to op."""
+    time = outside_ops(facts)
+    if facts.device is not None:
+        return time
+    long = time.end_ns - time.start_ns >= least
+    return IntervalSet(time.start_ns[long], time.end_ns[long])
+
+
+def uncounted_ns(facts: Facts, long: IntervalSet) -> int:
+    """On a CPU-only trace the time outside ops in stretches too short to be counted; on a device all of it is counted."""
+    return 0 if facts.device is not None else (outside_ops(facts) - long).total_ns
+
+
+def doubtful_on_a_slow_core(facts: Facts, limits: Limits) -> str | None:
+    """Why nobody can tell where the limit lies: no loop was timed, and a slower core would explain what is found; else None."""
+    if facts.device is not None or facts.collected.python_slowness is not None:
+        return None
+    least = limits["min_stretch_ns"] * limits["slow_core_times"]
+    ratio = facts.ratio(counted(facts, least).total_ns)
+    if ratio >= limits["min_ratio"]:
+        return None
+    return (
+        f"only {share(ratio)} in stretches from {duration(least)} on: on a slow or busy core the others may be the way from one op "
+        "to the next. How slow this one was is not recorded; `advisor collect` times an empty loop beside the steps"
+    )
+
+
+def slower_than_quiet(facts: Facts, limits: Limits) -> str:
+    """What follows for the limit from a loop that took longer than on a quiet machine; empty where it took no longer."""
+    slowness = facts.collected.python_slowness
+    if facts.device is not None or slowness is None or slowness < _SLOWER:
+        return ""
+    return (
+        f"beside the recording an empty loop took {slowness:.1f} times as long as on a quiet machine, so stretches count from "
+        f"{duration(least_ns(facts, limits))} on"
+    )

@@ -1,0 +1,105 @@
+"""SIGTERM and SIGHUP, whenever they come: as clean as Ctrl-C, with exit codes of their own."""
+
+from __future__ import annotations
+
+import gzip
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import signals
+from signals import KINDS, READING, SAMPLE, TRAINING, Place
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
+ALL = READING | TRAINING
+# Torch looks every five seconds whether the parent of a loader's worker is still there.
+_WORKERS_NOTICE_S = 15
+_TIMES = 20
+# Past this the programs that train repeat themselves.
+_LONGEST_S = 12.0
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """The sample, some MB: writing a copy takes a while."""
+    path = tmp_path / "trace.json"
+    path.write_bytes(gzip.decompress(SAMPLE.read_bytes()))
+    return path
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    path = tmp_path / "endless.py"
+    path.write_text(signals.SCRIPT)
+    return path
+
+
+def _sent(
+    command: str, kind: signal.Signals, place: Place, trace: Path, script: Path, after_s: float | None
+) -> tuple[int, str]:
+    """Exit code and last words of a command that is sent a signal; None: as soon as it has something that it must clean up."""
+    with signals.started(command, place, trace, script) as process:
+        if after_s is None:
+            begun = lambda: place.left() or signals.others(process.pid) or process.poll() is not None  # noqa: E731
+            signals.wait_until(begun, 60)
+        else:
+            signals.wait_until(lambda: process.poll() is not None, after_s)
+        process.send_signal(kind)
+        said = process.communicate(timeout=120)[1]
+        left = lambda: signals.others(process.pid)  # noqa: E731
+        signals.wait_until(lambda: not left(), _WORKERS_NOTICE_S)
+        assert left() == [], said
+        assert place.left() == [], said
+    return process.returncode, said
+
+
+# The writing commands have a temporary file, explain has other processes, and those that train have a folder.
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("name", ["explain", "slim", "repair", "annotate", "collect-script"])
+def test_a_signal_leaves_nothing_behind(
+    name: str, kind: signal.Signals, tmp_path: Path, cache: Path, trace: Path, script: Path
+) -> None:
+    place = signals.place_in(tmp_path / "run", cache)
+    code, said = _sent(ALL[name], kind, place, trace, script, None)
+    assert code == 128 + kind, said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("name", ["compare", "baseline"])
+def test_what_only_reads_ends_with_the_code_and_a_word(
+    name: str, tmp_path: Path, cache: Path, trace: Path, script: Path
+) -> None:
+    place = signals.place_in(tmp_path / "run", cache)
+    code, said = _sent(ALL[name], signal.SIGTERM, place, trace, script, 0.5)
+    assert (code, said.strip()) == (143, "advisor: ended by SIGTERM")
+
+
+@pytest.mark.signals
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("name", ALL)
+def test_a_signal_at_any_moment(
+    name: str, kind: signal.Signals, tmp_path: Path, cache: Path, trace: Path, script: Path
+) -> None:
+    place = signals.place_in(tmp_path / "whole", cache)
+    begun = time.monotonic()
+    with signals.started(ALL[name], place, trace, script) as process:
+        signals.wait_until(lambda: process.poll() is not None, _LONGEST_S)
+        # Or the runs below would end at the first line of a wrong call, with nothing to clean up.
+        assert process.poll() in (None, 0), process.communicate()[1]
+        process.terminate()
+        process.communicate(timeout=120)
+    whole_s = min(time.monotonic() - begun, _LONGEST_S)
+    for number in range(_TIMES):
+        place = signals.place_in(tmp_path / str(number), cache)
+        code, said = _sent(ALL[name], kind, place, trace, script, whole_s * (number + 0.5) / _TIMES)
+        # Before the first line of the program nobody looks out for signals, and nothing is there to clean up.
+        assert code in (128 + kind, 0) or (code == -kind and not said), f"at {number} of {_TIMES}: {code}\n{said}"
+        assert "Traceback" not in said

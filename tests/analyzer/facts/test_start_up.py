@@ -1,0 +1,178 @@
+"""Start-up work against habits, by what each step does; and first steps that the recording began in the middle of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from analyzer.cause_names import CAUSES
+from analyzer.facts import Facts
+from analyzer.verdict import verdict_of
+from builders import TraceBuilder
+
+STEP = 10_000
+COMPUTE = 5_000
+
+
+def allocating(
+    spent: Sequence[float], *, marked: bool = True, gives_back: bool = True, longer: bool = True
+) -> TraceBuilder:
+    """A step per number, whose allocator calls take so many microseconds; then 5 ms of kernels.
+
+    Args:
+        spent: Time of ten calls to allocate, and as many to free where memory is given back, in each step.
+        marked: Whether the steps are marked; else only the optimizer tells them apart.
+        gives_back: Whether each allocation is freed.
+        longer: Whether the calls make their step longer; else all steps take as long as the longest.
+    """
+    builder = TraceBuilder()
+    at = 0.0
+    for number, time in enumerate(spent):
+        dur = (time if longer else max(spent)) + COMPUTE + 100
+        if marked:
+            builder.step(number, at, dur)
+        each = time / 10 / (2 if gives_back else 1)
+        for index in range(10 if time else 0):
+            begin = at + index * time / 10
+            builder.runtime("cudaMalloc", begin, each)
+            if gives_back:
+                builder.runtime("cudaFree", begin + each, each)
+        builder.launch(at + time, kernel_start=at + time + 10, kernel_dur=COMPUTE)
+        builder.optimizer(at + dur - 80, 20)
+        at += dur
+    return builder
+
+
+def warming(facts: Facts) -> bool:
+    return "PG002" in facts.doubted
+
+
+def bound_by(facts: Facts) -> str:
+    return verdict_of(facts, {cause: facts.waterfall.owned(cause).total_ns for cause in CAUSES}).bound_by
+
+
+@pytest.mark.parametrize("marked", [True, False])
+@pytest.mark.parametrize(
+    "spent", [[4_000] * 6, [4_000] * 3, [4_000, 0, 4_000, 0, 4_000, 0], [0, 0, 0, 0, 4_000, 3_000]]
+)
+def test_what_steps_do_again_is_a_habit(spent: list[float], marked: bool) -> None:
+    facts = Facts(allocating(spent, marked=marked, longer=False).trace())
+    assert facts.steps.marked is marked
+    assert facts.used_steps == len(spent)
+    assert not warming(facts)
+
+
+@pytest.mark.parametrize("marked", [True, False])
+@pytest.mark.parametrize(
+    "spent", [[4_000, 2_000, 0, 0, 0, 0], [9_000, 4_000, 500, 400, 500, 400], [0, 0, 0, 4_000, 0, 0]]
+)
+def test_what_later_steps_do_not_repeat_is_warm_up(spent: list[float], marked: bool) -> None:
+    assert warming(Facts(allocating(spent, marked=marked, longer=False).trace()))
+
+
+def test_of_a_habit_that_begins_with_more_only_that_step_is_warm_up() -> None:
+    facts = Facts(allocating([9_000, 3_000, 3_000, 3_000], longer=False).trace())
+    assert facts.warmup.time.total_ns == pytest.approx(9_000_000, rel=0.01)
+    assert facts.warmup.number == 20
+
+
+@pytest.mark.parametrize(("gives_back", "warms"), [(True, False), (False, True)])
+@pytest.mark.parametrize("steps", [1, 2])
+def test_with_one_or_two_steps_only_memory_that_is_given_back_is_a_habit(
+    steps: int, gives_back: bool, warms: bool
+) -> None:
+    builder = allocating([8_000 / steps] * steps, gives_back=gives_back)
+    # All through the time, not beside the kernels only.
+    for index in range(20):
+        builder.runtime("cudaMalloc", 8_100 / steps + index * 100, 20)
+        if gives_back:
+            builder.runtime("cudaFree", 8_130 / steps + index * 100, 20)
+    assert warming(Facts(builder.trace())) is warms
+
+
+@pytest.mark.parametrize("steps", [0, 1])
+def test_calls_at_the_start_of_a_recording_are_no_habit_however_many(steps: int) -> None:
+    builder = allocating([4_000], marked=bool(steps))
+    builder.launch(9_000, kernel_start=9_010, kernel_dur=40_000)
+    assert warming(Facts(builder.trace()))
+
+
+def test_the_first_of_three_steps_is_left_out_where_start_up_calls_explain_it() -> None:
+    # A little of it in the second step as well.
+    facts = Facts(allocating([30_000, 100, 0]).trace())
+    (reason,) = facts.steps.frame["reason"].dropna()
+    assert reason == "first step is 6.8 times the median, 30 ms of it in start-up calls (warm-up)"
+    assert bound_by(facts) == "compute"
+
+
+@pytest.mark.parametrize("spent", [[30_000] * 3, [30_000, 28_000, 31_000]])
+def test_three_steps_that_all_allocate_are_bound_by_it(spent: list[float]) -> None:
+    facts = Facts(allocating(spent).trace())
+    assert (facts.used_steps, bound_by(facts)) == (3, "allocator")
+
+
+def test_a_first_step_of_three_that_is_slow_for_another_reason_stays() -> None:
+    builder = TraceBuilder()
+    for number, (at, dur) in enumerate([(0, 30_000), (30_000, 10_000), (40_000, 10_000)]):
+        builder.step(number, at, dur).launch(at, kernel_start=at + 10, kernel_dur=9_000)
+        builder.runtime("cudaMalloc", at + 9_500, 300 if number == 0 else 1)
+    assert Facts(builder.trace()).used_steps == 3
+
+
+def test_warm_up_that_lies_in_no_used_step_is_said_and_doubts_nothing() -> None:
+    facts = Facts(allocating([60_000, 0, 0, 0, 0], marked=False).trace())
+    assert facts.steps.used["number"].tolist() == [1, 2, 3, 4]
+    assert not warming(facts)
+    (symptom,) = [one for one in facts.symptoms if one.code == "PG002"]
+    assert "none of it in the steps that are used" in symptom.message
+
+
+# First steps without their beginning
+
+
+def stepping(launches: Sequence[int], *, device: str | None = "cuda", ops: Sequence[int] | None = None) -> TraceBuilder:
+    """Marked steps of 10 ms with so many kernels, and as many ops unless given."""
+    builder = TraceBuilder(device)
+    for number, kernels in enumerate(launches):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        for index in range(ops[number] if ops else kernels):
+            builder.op("aten::add", at + index * 100, 50)
+        for index in range(kernels if device else 0):
+            builder.launch(at + index * 100, kernel_start=at + index * 100 + 20, kernel_dur=70, op=None)
+    return builder
+
+
+def left_out(builder: TraceBuilder) -> dict[int, str]:
+    frame = Facts(builder.trace()).steps.frame
+    frame = frame[frame["reason"].notna()]
+    return dict(zip(frame["number"].tolist(), frame["reason"].tolist(), strict=True))
+
+
+@pytest.mark.parametrize("device", ["cuda", None])
+def test_a_first_step_without_its_beginning_is_left_out(device: str | None) -> None:
+    (found,) = left_out(stepping([30, 60, 58, 60], device=device)).items()
+    kernels = (" and 30 device events", " and 58") if device else ("", "")
+    assert found == (
+        0,
+        f"recorded from its middle on, or does less: 30 ops{kernels[0]}, the others at least 58{kernels[1]}",
+    )
+    facts = Facts(stepping([30, 60, 58, 60], device=device).trace())
+    assert any("start recording later" in (one.fix or "") for one in facts.symptoms if one.code == "PG006")
+
+
+@pytest.mark.parametrize("device", ["cuda", None])
+@pytest.mark.parametrize("launches", [[60, 60, 60, 60], [48, 60, 60, 60], [40, 80, 40, 80]])
+def test_whole_first_steps_and_the_smaller_of_two_that_take_turns_are_used(
+    launches: list[int], device: str | None
+) -> None:
+    assert left_out(stepping(launches, device=device)) == {}
+
+
+def test_a_first_step_that_lost_device_work_alone_did_not_begin_late() -> None:
+    assert left_out(stepping([30, 60, 60, 60], ops=[60] * 4)) == {}
+
+
+def test_steps_asked_for_by_number_stay() -> None:
+    assert Facts(stepping([30, 60, 60, 60]).trace(), (0, 2)).steps.used["number"].tolist() == [0, 1, 2]

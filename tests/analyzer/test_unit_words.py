@@ -1,0 +1,52 @@
+"""What texts call a step: a request, or the whole recording, where the trace holds no steps."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.facts import Facts
+from analyzer.verdict import verdict_of
+from builders import TraceBuilder
+from rules.idle.launch_bound import RULE
+from worlds import judged
+
+
+def dispatching(marks: str) -> TraceBuilder:
+    """Three times 10 ms with 50 kernels, one every 200 us, each waiting for its launch; marked as steps, as requests, or not."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 10_000
+        if marks == "step":
+            builder.step(number, at, 10_000)
+        if marks == "request":
+            builder.annotation(f"execute_context_{number}(64)_generation_0(0)", at, 10_000)
+        for start in range(at, at + 10_000, 200):
+            builder.op("aten::relu", start, 199)
+            builder.launch(start + 50, kernel_start=start + 58, kernel_dur=100, op=None, call_dur=5)
+    return builder
+
+
+UNITS = pytest.mark.parametrize(
+    ("marks", "noun", "each", "rate"),
+    [
+        ("step", "step", "each 10 ms step", "a step"),
+        ("request", "request", "each 10 ms request", "a request"),
+        ("none", "recording", "the 30 ms recording", "in all"),
+    ],
+)
+
+
+@UNITS
+def test_a_finding_calls_it_what_it_is(marks: str, noun: str, each: str, rate: str) -> None:
+    why = judged(RULE, dispatching(marks)).finding.why
+    assert f"of {each} (" in why
+    assert f"calls {rate}" in why
+    assert ("step" in why) is (noun == "step")
+
+
+@UNITS
+def test_a_verdict_calls_it_what_it_is(marks: str, noun: str, each: str, rate: str) -> None:
+    facts = Facts(dispatching(marks).trace())
+    totals = {"launch": 48, "compute": 52}
+    assert f"of the {noun} " in verdict_of(facts, totals).text
+    assert (facts.each, facts.a_unit) == (each, rate)

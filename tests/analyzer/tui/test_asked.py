@@ -1,0 +1,85 @@
+"""SIGTERM and SIGHUP while the UI is on: it leaves, and the terminal gets back what it was."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from recorded import ROOT, SAMPLES
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a pseudo-terminal")
+PROGRAM = "from analyzer.cli.entry import program; program()"
+_OTHER_SCREEN, _USUAL_SCREEN = b"\x1b[?1049h", b"\x1b[?1049l"
+
+
+def _drawn(terminal: int, until: bytes, seconds: float = 60) -> bytes:
+    """What is written until something appears in it, or nobody writes any more."""
+    seen, deadline = b"", time.monotonic() + seconds
+    while until not in seen and time.monotonic() < deadline:
+        if select.select([terminal], [], [], 0.1)[0]:
+            try:
+                seen += os.read(terminal, 65536)
+            except OSError:
+                break
+    return seen
+
+
+def _opened(words: list[str], folder: Path) -> tuple[subprocess.Popen[bytes], int]:
+    """The command on a terminal of its own, as the one whose end the kernel tells it of."""
+    ours, its = os.openpty()
+    surroundings = os.environ | {"TERM": "xterm-256color", "TMPDIR": str(folder), "PYTHONPATH": str(ROOT)}
+    surroundings.pop("CI", None)
+    process = subprocess.Popen(
+        [sys.executable, "-c", f"import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); {PROGRAM}", *words],
+        stdin=its,
+        stdout=its,
+        stderr=its,
+        env=surroundings,
+        cwd=folder,
+        start_new_session=True,
+    )
+    os.close(its)
+    return process, ours
+
+
+@pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGHUP], ids=lambda kind: kind.name)
+def test_the_screen_is_given_back(kind: signal.Signals, tmp_path: Path) -> None:
+    process, terminal = _opened(["explain", str(SAMPLES / "baseline.json.gz")], tmp_path)
+    with process:
+        assert _OTHER_SCREEN in _drawn(terminal, _OTHER_SCREEN)
+        process.send_signal(kind)
+        after = _drawn(terminal, _USUAL_SCREEN)
+        assert process.wait(60) == 128 + kind
+    os.close(terminal)
+    assert _USUAL_SCREEN in after
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_terminal_that_is_gone(tmp_path: Path) -> None:
+    process, terminal = _opened(["explain", str(SAMPLES / "baseline.json.gz")], tmp_path)
+    with process:
+        assert _OTHER_SCREEN in _drawn(terminal, _OTHER_SCREEN)
+        os.close(terminal)
+        assert process.wait(60) == 129
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_question_which_trace(tmp_path: Path) -> None:
+    folder = tmp_path / "traces"
+    folder.mkdir()
+    for name in ("a", "b"):
+        (folder / f"{name}.json.gz").write_bytes((SAMPLES / "baseline.json.gz").read_bytes())
+    process, terminal = _opened(["explain"], folder)
+    with process:
+        assert _OTHER_SCREEN in _drawn(terminal, _OTHER_SCREEN)
+        process.send_signal(signal.SIGTERM)
+        assert _USUAL_SCREEN in _drawn(terminal, _USUAL_SCREEN)
+        assert process.wait(60) == 143
+    os.close(terminal)

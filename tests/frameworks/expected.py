@@ -1,0 +1,74 @@
+"""What must and must not be said of each program: one row a program, all of them unmodified users' scripts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+# Findings about the loader, any of which may lead: which of them does depends on cores and sizes.
+INPUT = frozenset({"DL001", "DL002", "DL003", "DL006", "DL007"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """One program and what is true of it.
+
+    Args:
+        file: The script, without its ending.
+        needs: Packages it imports.
+        finds: Sets of rules, of each of which one must be among the findings.
+        never: Rules that must not be among findings of medium or high severity.
+        function: Function of the user's that the leading input finding names; empty where none is to be named.
+        says: Words that must stand in the fixes of the findings.
+        never_says: Words that must not stand in any fix.
+        launcher: Words before the script's name: `-m torch.distributed.run --`.
+        quick: Part of `.ci/run`.
+    """
+
+    file: str
+    needs: tuple[str, ...]
+    finds: tuple[frozenset[str], ...] = ()
+    never: frozenset[str] = frozenset()
+    function: str = ""
+    says: tuple[str, ...] = ()
+    never_says: tuple[str, ...] = ()
+    launcher: tuple[str, ...] = ()
+    quick: bool = False
+    arguments: tuple[str, ...] = field(default=())
+
+
+PROGRAMS = (
+    Program(
+        file="lightning_slow_dataset", needs=("lightning",), finds=(INPUT,), function="__getitem__",
+        says=("train_dataloader",), never_says=("dataloader_num_workers", "CacheDataset"), quick=True,
+    ),
+    Program(file="lightning_computes", needs=("lightning",), never=INPUT),
+    Program(
+        file="trainer_tokenizes", needs=("transformers", "accelerate"), finds=(INPUT,), function="__getitem__",
+        says=("dataloader_num_workers",), never_says=("torch.stack([sample", "LightningDataModule"),
+    ),
+    Program(file="accelerate_slow_collate", needs=("accelerate",), finds=(INPUT,), function="pad"),
+    Program(
+        file="timm_augments", needs=("timm",), finds=(INPUT,), function="__getitem__",
+        never_says=("dataloader_num_workers", "LightningDataModule"),
+    ),
+    Program(file="monai_transforms", needs=("monai",), finds=(INPUT,), says=("CacheDataset",)),
+    Program(
+        file="pyg_builds_graphs", needs=("torch_geometric",), finds=(INPUT,), function="get",
+        never_says=("torch.stack(",), quick=True,
+    ),
+    Program(file="sb3_rollouts", needs=("stable_baselines3",), finds=(frozenset({"PY005", "PY007"}),), never=INPUT),
+    Program(file="fastai_learner", needs=("fastai",), finds=(INPUT | {"PY001"},)),
+    Program(file="peft_lora", needs=("peft", "transformers"), never=INPUT),
+    Program(file="metric_learning_embeds", needs=("pytorch_metric_learning",), finds=(INPUT,), function="__getitem__"),
+    Program(file="sentence_pairs", needs=("sentence_transformers", "datasets")),
+    Program(file="ultralytics_detects", needs=("ultralytics",)),
+    Program(file="hydra_app", needs=("hydra",), finds=(frozenset({"PY002"}),), quick=True),
+    Program(file="click_app", needs=("click",), never=INPUT),
+    Program(
+        file="torchrun_ddp", needs=("torch",), finds=(INPUT,), function="__getitem__",
+        launcher=("-m", "torch.distributed.run", "--", "--nproc-per-node", "2"),
+    ),
+    Program(file="spawned_ddp", needs=("torch",), never=INPUT),
+    Program(file="tutorial_by_hand", needs=("torch",), never=INPUT, quick=True),
+    Program(file="generate_texts", needs=("transformers",), never=INPUT),
+)  # fmt: skip

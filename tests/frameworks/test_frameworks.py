@@ -1,0 +1,70 @@
+"""Programs of other frameworks, unmodified: each is recorded, ends as it does alone, and is told what is true of it."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from frameworks.expected import INPUT, PROGRAMS, Program
+
+FOLDER = Path(__file__).parent / "programs"
+ADVISOR = Path(sys.executable).parent / "advisor"
+_MARKS = {True: [pytest.mark.frameworks, pytest.mark.quick], False: [pytest.mark.frameworks]}
+
+
+def _record(program: Program, folder: Path) -> list[Path]:
+    """Record a program as its user would; the files that were written."""
+    environment = os.environ | {"HF_HUB_OFFLINE": "1", "XDG_CACHE_HOME": str(folder / "cache")}
+    script = str(FOLDER / f"{program.file}.py")
+    command = [str(ADVISOR), "collect", "-o", "out/trace.json", *program.launcher, script]
+    (folder / "out").mkdir()
+    ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=400)
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    assert "Traceback" not in ran.stderr, ran.stderr[-3000:]
+    return sorted(path for path in (folder / "out").rglob("trace*.json*"))
+
+
+def _explained(path: Path) -> dict[str, Any]:
+    ran = subprocess.run(
+        [str(ADVISOR), "explain", str(path), "--format", "json"], capture_output=True, text=True, timeout=200
+    )
+    assert ran.returncode in (0, 4), ran.stderr[-3000:]
+    document: dict[str, Any] = json.loads(ran.stdout)
+    return document
+
+
+@pytest.mark.parametrize("program", [pytest.param(one, id=one.file, marks=_MARKS[one.quick]) for one in PROGRAMS])
+def test_a_program_is_recorded_and_told_what_is_true_of_it(program: Program, tmp_path: Path) -> None:
+    missing = [name for name in program.needs if importlib.util.find_spec(name) is None]
+    if missing:
+        pytest.skip(f"not installed: {', '.join(missing)}; pip install -e '.[frameworks]'")
+    (path, *_) = _record(program, tmp_path)
+    document = _explained(path)
+    findings = document["findings"]
+    found = {one["rule"]: one for one in findings}
+    assert not [check for check in document["checks"] if check["state"] == "crashed"]
+    for wanted in program.finds:
+        assert wanted & found.keys(), (sorted(wanted), sorted(found), document["summary"]["verdict"])
+    large = {one["rule"] for one in findings if one["severity"] in ("high", "medium")}
+    assert not program.never & large, sorted(program.never & large)
+    fixes = " ".join(fix["code"] + " " + fix["note"] for one in findings for fix in one["fix"])
+    for words in program.says:
+        assert words in fixes
+    for words in program.never_says:
+        assert words not in fixes
+    places = [one["location"] for one in findings if one["rule"] in INPUT and one["location"] is not None]
+    if program.function:
+        assert places, "no finding about input names a place"
+        assert places[0]["function"].rpartition(".")[2] == program.function
+        assert places[0]["file"].rpartition("/")[2] == f"{program.file}.py"
+    for one in findings:
+        if one["location"] is not None:
+            assert "site-packages" not in one["location"]["file"]
+            assert "trace_advisor_hook" not in one["location"]["file"]

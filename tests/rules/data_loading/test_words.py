@@ -1,0 +1,123 @@
+"""Fixes of a loader in the words of the framework that the program is written in, and fit for what its samples are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from analyzer.finding import Advice
+from builders import TraceBuilder
+from rules.data_loading.single_process_loader import RULE
+from worlds import judged
+
+
+def world(
+    *, loop: str = "", data: str = "", kind: str | None = "tensors", random: bool = False, **more: Any
+) -> TraceBuilder:
+    """Three steps of 100 ms on the CPU, 40 ms of each in a loader without workers."""
+    modules = [name for name in (loop, data) if name]
+    known = {
+        "usable_cores": 16,
+        "frameworks": {"imported": {name.split(".")[0]: None for name in modules}, "loop": [loop], "data": [data]},
+        "dataset": {"length": 1000, "sample_bytes": 3000, "batch_kind": kind, "random": random},
+        "batch_size": 64,
+    }
+    builder = TraceBuilder(None, advisor=known | more)
+    for number in range(3):
+        at = number * 100_000
+        builder.step(number, at, 100_000).loader(at, 40_000, workers=0)
+        builder.op("aten::linear", at + 40_000, 60_000)
+    return builder
+
+
+def fixes(**given: Any) -> tuple[Advice, ...]:
+    return judged(RULE, world(**given)).finding.fix
+
+
+def codes(**given: Any) -> str:
+    return "\n".join(advice.code for advice in fixes(**given))
+
+
+@pytest.mark.parametrize(
+    ("framework", "word"),
+    [
+        ({}, "+   num_workers="),
+        ({"loop": "transformers.trainer"}, "dataloader_num_workers="),
+        ({"loop": "sentence_transformers.trainer"}, "SentenceTransformerTrainingArguments("),
+        ({"loop": "lightning.pytorch"}, "def train_dataloader(self):"),
+        ({"loop": "fastai.learner"}, "dls = block.dataloaders("),
+        ({"loop": "ultralytics.engine"}, "+   workers="),
+        ({"loop": "detectron2.engine"}, "cfg.DATALOADER.NUM_WORKERS ="),
+        ({"loop": "mmengine.runner"}, "train_dataloader = dict("),
+        ({"loop": "accelerate.optimizer"}, "accelerator.prepare(loader)"),
+        ({"loop": "skorch.net"}, "iterator_train__num_workers="),
+        ({"data": "torch_geometric.loader"}, "torch_geometric.loader.DataLoader("),
+        ({"data": "monai.data"}, "monai.data.DataLoader("),
+        ({"data": "timm.data"}, "timm.data.create_loader("),
+        # The loop's framework has the loader's word, and the data's that of samples kept.
+        ({"loop": "lightning.pytorch", "data": "monai.data"}, "def train_dataloader(self):"),
+        ({"loop": "lightning.pytorch", "data": "monai.data"}, "CacheDataset("),
+    ],
+)
+def test_workers_in_the_words_of_the_framework(framework: dict[str, str], word: str) -> None:
+    assert word in codes(**framework)
+
+
+def test_arguments_that_a_framework_does_not_take_are_left_out() -> None:
+    assert "persistent" not in codes(loop="ultralytics.engine")
+
+
+@pytest.mark.parametrize(
+    ("kind", "stacked"), [("tensors", True), (None, True), ("mapping", False), ("text", False), ("objects", False)]
+)
+def test_only_tensors_are_stacked(kind: str | None, *, stacked: bool) -> None:
+    assert ("torch.stack" in codes(kind=kind)) is stacked
+    assert ("resize(image)" in codes(kind=kind)) is stacked
+
+
+def test_graphs_are_kept_as_graphs() -> None:
+    found = codes(data="torch_geometric.loader", kind="objects")
+    assert "pre_transform=" in found
+    assert "torch.stack" not in found
+
+
+@pytest.mark.parametrize("kind", ["tensors", "mapping"])
+def test_random_augmentation_is_never_done_once(kind: str) -> None:
+    found = codes(random=True, kind=kind)
+    assert "once" not in found
+    assert "num_workers" in found
+    assert "once" in codes(random=False, kind=kind)
+
+
+def test_monai_keeps_what_comes_before_the_random_transforms() -> None:
+    assert "CacheDataset(" in codes(data="monai.data", kind="mapping", random=True)
+
+
+def test_the_same_change_is_advised_once() -> None:
+    found = [advice.code for advice in fixes(data="monai.data", kind="mapping")]
+    assert len(found) == len(set(found))
+
+
+@pytest.mark.parametrize(
+    ("given", "tiny"),
+    [
+        ({"batch_size": 1}, True),
+        ({"batch_size": 4}, True),
+        ({"batch_size": 16}, False),
+        # Few samples a batch are chosen where each is large, and where there are no more.
+        ({"batch_size": 2, "dataset": {"length": 1000, "sample_bytes": 8_000_000}}, False),
+        ({"batch_size": 2, "dataset": {"length": 12, "sample_bytes": 3000}}, False),
+        ({"batch_size": 2, "dataset": {"length": 1000}}, False),
+    ],
+)
+def test_tiny_batches_are_named_as_the_cause(given: dict[str, Any], *, tiny: bool) -> None:
+    first = fixes(**given)[0]
+    assert ("batch_size" in first.code and "A batch has" in first.note) is tiny
+
+
+@pytest.mark.parametrize(("loop", "own"), [("", True), ("lightning.pytorch", False)])
+def test_a_framework_that_runs_the_loop_gets_a_data_set_and_no_loop(loop: str, *, own: bool) -> None:
+    found = codes(loop=loop)
+    assert ("for index in torch.randperm" in found) is own
+    assert ("TensorDataset(" in found) is not own

@@ -1,0 +1,173 @@
+"""ID004: a run of 400 steps of 5 ms, some of which hold a rollout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from analyzer.finding import Confidence, Severity, State
+from builders import TraceBuilder
+from rules.idle.work_between_steps import RULE
+from worlds import judged, renamed, run, shifted
+
+MS = 1_000_000
+ROLLOUT = {
+    "functions": [["collect_rollouts", "stable_baselines3/common/on_policy_algorithm.py"]],
+    "line": 12, "in_function": "<module>", "in_file": "train.py", "own": True,
+}  # fmt: skip
+
+
+def course(
+    *,
+    usual: int = 375,
+    usual_ms: float = 5,
+    long: int = 25,
+    long_ms: float = 405,
+    place: Any = None,
+    other_ms: float = 0,
+) -> dict[str, Any]:
+    """What the hook tells of a run: `usual` steps, and `long` ones at even distances."""
+    every = (usual + long) // max(long, 1)
+    samples = round(long * long_ms / 50)
+    return {
+        "ns": 0, "before_ns": 3000 * MS, "after_ns": 20 * MS, "own_ns": 500 * MS, "steps": usual + long,
+        "profiled_steps": 0, "profiled_ns": 0,
+        "times": [row for row in ([usual, round(usual * usual_ms * MS)], [long, round(long * long_ms * MS)]) if row[0]],
+        "longest": [[every * (number + 1), round(long_ms * MS)] for number in range(long)],
+        "other_batches_ns": round(other_ms * MS),
+        "between": {
+            "sample_ns": 50 * MS, "samples": samples, "cpu_ns": 0,
+            "places": [(place or ROLLOUT) | {"samples": samples}],
+        },
+        "stopped": False,
+    }  # fmt: skip
+
+
+def world(*, known: bool = True, stopped: bool = False, told: Any = None, **options: Any) -> TraceBuilder:
+    """Six recorded steps of 5 ms, which say nothing of what lies between them."""
+    told = (course(**options) | {"stopped": stopped}) if told is None else told
+    builder = TraceBuilder(None, advisor={"run": told} if known else {})
+    for number in range(6):
+        builder.step(number, number * 5000, 5000)
+        builder.op("aten::linear", number * 5000 + 10, 4900)
+    return builder
+
+
+def test_fires_with_the_share_of_the_run() -> None:
+    found = judged(RULE, world())
+    # 25 times 400 ms beyond the usual 5 ms, of 375 * 5 ms + 25 * 405 ms.
+    assert found.ratio == pytest.approx(10_000 / 12_000)
+    assert found.ns_per_step == 25 * MS
+    assert (found.severity, found.confidence) == (Severity.HIGH, Confidence.HIGH)
+    assert found.finding.why == (
+        "The recorded steps stand for 17 % of the run: 10 s of 12 s lie between usual steps of 5.0 ms, in 25 of 400 steps, "
+        "every 16 steps, 400 ms each. Seen there: `collect_rollouts` (stable_baselines3/common/on_policy_algorithm.py, "
+        "from line 12 of train.py) 100 %."
+    )
+    assert found.finding.title == "Rollouts between the steps"
+    assert not found.finding.saving.claims
+    place = found.finding.location
+    assert place is not None
+    assert (place.file, place.line) == ("train.py", 12)
+    assert "environments" in found.finding.fix[0].code
+
+
+def test_the_verdict_says_how_much_of_the_run_it_is_of() -> None:
+    from analyzer.assemble.verdict import verdict_on_run
+    from analyzer.cause_names import CAUSES
+    from analyzer.facts import Facts
+
+    def text(builder: TraceBuilder) -> str:
+        facts = Facts(builder.trace())
+        return verdict_on_run(facts, {cause: facts.waterfall.owned(cause).total_ns for cause in CAUSES}).text
+
+    assert text(world()).endswith("That holds for 17 % of the run: 83 % lies between its steps (rollouts).")
+    assert "of the run" not in text(world(long_ms=20))
+
+
+@pytest.mark.parametrize(
+    ("function", "file", "kind", "word"),
+    [
+        ("save", "torch/serialization.py", "Saving", "less often"),
+        ("Trainer._save_checkpoint", "transformers/trainer.py", "Saving", "less often"),
+        ("evaluate", "train.py", "Evaluation", "Validate less often"),
+        ("test_epoch", "train.py", "Evaluation", "Validate less often"),
+        ("_EvaluationLoop.run", "lightning/pytorch/loops/evaluation_loop.py", "Evaluation", "Validate less often"),
+        ("SummaryWriter.add_scalar", "torch/utils/tensorboard/writer.py", "Logging", "every N steps"),
+    ],
+)
+def test_names_what_is_done_there(function: str, file: str, kind: str, word: str) -> None:
+    found = judged(RULE, world(place=ROLLOUT | {"functions": [[function, file]]})).finding
+    assert found.title == f"{kind} between the steps"
+    assert word.lower() in f"{found.fix[0].code} {found.fix[0].note}".lower()
+
+
+def test_batches_of_another_loader_are_an_evaluation() -> None:
+    place = ROLLOUT | {"functions": [["Net.forward", "model.py"]]}
+    assert judged(RULE, world(place=place, other_ms=10_000)).finding.title == "Evaluation between the steps"
+    unnamed = judged(RULE, world(place=place)).finding
+    assert unnamed.title is None
+    assert "No name tells" in unnamed.caveats[-1]
+
+
+def test_waiting_for_the_trainings_own_loader_is_not_work_between() -> None:
+    place = ROLLOUT | {"functions": [["_BaseDataLoaderIter.__next__", "torch/utils/data/dataloader.py"]]}
+    assert run(RULE, world(place=place)).state is State.CLEAR
+    assert run(RULE, world(place=place, other_ms=10_000)).state is State.FIRED
+
+
+def test_asynchronous_saving_comes_with_its_warning() -> None:
+    fixes = judged(RULE, world(place=ROLLOUT | {"functions": [["save", "torch/serialization.py"]]})).finding.fix
+    beside = next(fix for fix in fixes if "async_save" in fix.code)
+    assert "slower" in beside.note
+    assert fixes.index(beside) > 0
+
+
+@pytest.mark.parametrize(("limit", "state"), [(0.83, State.FIRED), (0.84, State.CLEAR)])
+def test_boundary_of_the_share(limit: float, state: State) -> None:
+    assert run(RULE, world(), {"min_ratio": limit}).state is state
+
+
+@pytest.mark.parametrize(
+    "options", [{"long": 0}, {"long": 380, "usual": 20}, {"long_ms": 14}, {"usual_ms": 0.1, "long_ms": 9}]
+)
+def test_quiet_where_steps_are_alike(options: dict[str, Any]) -> None:
+    assert run(RULE, world(**options)).state is State.CLEAR
+
+
+def test_says_what_it_lacks() -> None:
+    assert run(RULE, world(known=False)).state is State.NOT_APPLICABLE
+    few = run(RULE, world(usual=10, long=2))
+    assert few.state is State.CANNOT_TELL
+    assert "at least 20 steps" in few.reason
+
+
+def test_a_run_that_was_ended_early_says_so() -> None:
+    assert any("ended" in caveat for caveat in judged(RULE, world(stopped=True)).finding.caveats)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "x", [], {"times": 3}, {"times": [[1, 2], "x"]}, {"times": [[0, 0]]}, {"times": [[-1, 5]]}, {"times": [[2**70, 1]]},
+        course() | {"between": 7}, course() | {"longest": {}}, course() | {"between": {"places": [None], "samples": 9}},
+    ],
+)  # fmt: skip
+def test_nothing_is_believed_about_the_shape(told: Any) -> None:
+    assert run(RULE, world(told=told)).state in (State.NOT_APPLICABLE, State.FIRED, State.CLEAR)
+
+
+def test_time_and_process_numbers_do_not_matter() -> None:
+    for builder in (shifted(world(), 1e9), renamed(world(), 7)):
+        assert judged(RULE, builder).ns_per_step == 25 * MS
+
+
+@pytest.mark.parametrize(
+    ("inner", "kind"),
+    [("Trainer._evaluate", "Evaluation"), ("Trainer._save_checkpoint", "Saving"), ("Trainer.other", None)],
+)
+def test_a_function_that_may_do_several_things_is_told_by_what_it_calls(inner: str, kind: str | None) -> None:
+    names = [["Trainer._maybe_log_save_evaluate", "transformers/trainer.py"], [inner, "transformers/trainer.py"]]
+    found = judged(RULE, world(place=ROLLOUT | {"functions": names})).finding
+    assert found.title == (f"{kind} between the steps" if kind else None)

@@ -1,0 +1,136 @@
+"""The course of a whole run: its steps in bounded memory, what makes some of them long, and what is seen meanwhile."""
+
+import threading
+import time
+
+import pytest
+
+from traces.collect.trace_advisor_hook.course import Course
+from traces.collect.trace_advisor_hook.sampler import Sampler
+
+MS = 1_000_000
+
+
+def _course(durations_ms: list[float], *, profiled: bool = False, loaders: list[set[int]] | None = None) -> Course:
+    course = Course()
+    course.step(course.started_ns + 7 * MS, 7 * MS, profiled=False, loaders=set())
+    for number, duration in enumerate(durations_ms):
+        drawn = loaders[number] if loaders else set()
+        course.step(0, round(duration * MS), profiled=profiled, loaders=drawn)
+    return course
+
+
+def test_every_step_counts_and_the_sums_are_exact() -> None:
+    durations = [10.0] * 90 + [500.0] * 10
+    told = _course(durations).told()
+    assert told["steps"] == 100
+    assert told["times"] == [[90, 900 * MS], [10, 5000 * MS]]
+    assert told["before_ns"] == 7 * MS
+
+
+def test_a_step_with_the_profiler_on_is_counted_apart() -> None:
+    told = _course([10.0] * 5, profiled=True).told()
+    assert (told["steps"], told["profiled_steps"], told["profiled_ns"], told["times"]) == (5, 5, 50 * MS, [])
+
+
+@pytest.mark.parametrize("durations", [[10.0, 11.0, 12.0, 13.0, 90.0], [0.02, 0.03, 0.03, 0.04, 50.0]])
+def test_the_median_is_within_a_bin(durations: list[float]) -> None:
+    middle = sorted(durations)[2] * MS
+    assert _course(durations).median_ns() == pytest.approx(middle, rel=0.09)
+
+
+def test_a_long_run_takes_no_more_room() -> None:
+    course = Course()
+    for number in range(100_000):
+        course.step(1, 1000 + number % 977, profiled=False, loaders=set())
+    assert len(course.bins) < 20
+    assert len(course.longest) == 256
+    assert course.steps == 99_999
+
+
+def test_the_longest_keep_their_numbers() -> None:
+    told = _course([1.0] * 400 + [40.0] + [1.0] * 400).told()
+    assert [401, 40 * MS] in told["longest"]
+    assert [number for number, _ in told["longest"]] == sorted(number for number, _ in told["longest"])
+
+
+def test_batches_of_another_loader_in_long_steps_are_told() -> None:
+    usual, other = [{1}] * 40, [{1, 2}] * 2
+    assert _course([5.0] * 40 + [300.0] * 2, loaders=usual + other).told()["other_batches_ns"] == 600 * MS
+    assert _course([5.0] * 40 + [300.0] * 2, loaders=usual + usual[:2]).told()["other_batches_ns"] == 0
+
+
+def test_what_recording_takes_is_in_no_step() -> None:
+    course = _course([5.0] * 3)
+    course.worked(time.perf_counter_ns() - 30 * MS)
+    assert 30 * MS <= course.told()["own_ns"] < 1000 * MS
+
+
+def _evaluate(until: threading.Event) -> None:
+    until.wait(30)
+
+
+def _loop(sampler: Sampler, *, long: bool) -> None:
+    sampler.begin()
+    if not long:
+        sampler.course.limit_ns = None
+    _evaluate(_Enough(sampler) if long else _Soon())
+
+
+class _Soon(threading.Event):
+    def wait(self, timeout: float | None = None) -> bool:
+        time.sleep(0.3)
+        return True
+
+
+class _Enough(threading.Event):
+    """Set once the sampler has looked three times."""
+
+    def __init__(self, sampler: Sampler) -> None:
+        super().__init__()
+        self.sampler = sampler
+
+    def wait(self, timeout: float | None = None) -> bool:
+        until = time.monotonic() + 30
+        while self.sampler.samples < 3 and time.monotonic() < until:
+            time.sleep(0.01)
+        return True
+
+
+@pytest.mark.parametrize("long", [True, False])
+def test_only_a_long_step_is_looked_into_and_the_function_named(long: bool) -> None:
+    course = Course()
+    course.limit_ns, course.last_ns = 1, time.perf_counter_ns()
+    sampler = Sampler(course)
+    _loop(sampler, long=long)
+    sampler.end()
+    told = sampler.told()
+    if not long:
+        assert (told["samples"], told["places"]) == (0, [])
+        return
+    first = told["places"][0]
+    (function, file), *_ = first["functions"]
+    assert (function.rpartition(".")[2], first["in_function"].rpartition(".")[2]) == ("_evaluate", "_loop")
+    assert file == first["in_file"] == __file__
+    assert first["own"]
+    # A look costs microseconds: three of them less than one in a hundred of the time they stand for.
+    assert told["cpu_ns"] < 0.5 * told["samples"] * told["sample_ns"]
+
+
+def test_nothing_is_seen_while_it_is_paused() -> None:
+    course = Course()
+    course.limit_ns, course.last_ns = 1, time.perf_counter_ns()
+    sampler = Sampler(course)
+    sampler.paused = True
+    sampler.begin()
+    time.sleep(0.3)
+    sampler.end()
+    assert sampler.samples == 0
+
+
+def test_another_loop_has_other_ordinary_steps() -> None:
+    sampler = Sampler(Course())
+    sampler.begin()
+    other = sampler.anew()
+    assert (other.begun, other.course) == (False, sampler.course)
+    assert sampler._ended.is_set()

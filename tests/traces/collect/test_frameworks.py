@@ -1,0 +1,51 @@
+"""The frameworks that a run is made of: from a list, by what is imported, what stands on the stack, and what makes batches."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+import pytest
+
+from traces.collect.trace_advisor_hook.frameworks import describe_frameworks
+
+
+def module(name: str, code: str, monkeypatch: pytest.MonkeyPatch, version: str | None = None) -> Any:
+    made: Any = types.ModuleType(name)
+    if version is not None:
+        made.__version__ = version
+    exec(code, made.__dict__)
+    monkeypatch.setitem(sys.modules, name, made)
+    return made
+
+
+TRAIN = "def train(step): return step()"
+DATA = "class Data: pass\nclass Loader:\n    dataset = Data()"
+
+
+def test_what_stands_on_the_stack_runs_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = module("transformers.trainer", TRAIN, monkeypatch)
+    module("transformers", "", monkeypatch, "4.57.1")
+    found = trainer.train(lambda: describe_frameworks(None, ()))
+    assert found["loop"] == ["transformers.trainer"]
+    assert found["imported"]["transformers"] == "4.57.1"
+
+
+def test_what_is_only_imported_runs_no_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    module("timm", "", monkeypatch, "1.0.9")
+    found = describe_frameworks(None, ())
+    assert (found["loop"], found["data"]) == ([], [])
+    assert found["imported"]["timm"] == "1.0.9"
+
+
+def test_what_makes_the_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    geometric = module("torch_geometric.loader.dataloader", DATA, monkeypatch)
+    found = describe_frameworks(geometric.Loader(), ["torch_geometric.data.batch"])
+    assert found["data"] == ["torch_geometric.loader", "torch_geometric.data"]
+
+
+def test_names_of_the_users_own_stay_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = module("project_x.trainer", TRAIN + "\n" + DATA, monkeypatch, "0.1")
+    found = secret.train(lambda: describe_frameworks(secret.Loader(), ["project_x.batch"]))
+    assert "project_x" not in str(found)

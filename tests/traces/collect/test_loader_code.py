@@ -1,0 +1,130 @@
+"""What the hook knows of a loader: functions of the user's own, never a library's."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+
+from torch.utils.data import ConcatDataset, DataLoader, Dataset, RandomSampler, Subset, TensorDataset
+from torchvision.transforms import v2
+
+from traces.collect.trace_advisor_hook import own_code
+from traces.collect.trace_advisor_hook.line_sampler import LineSampler
+from traces.collect.trace_advisor_hook.loader_code import loader_code
+
+
+class Rows(Dataset[int]):
+    def __init__(self, transform: Any = None) -> None:
+        self.transform = transform
+
+    def __len__(self) -> int:
+        return 8
+
+    def __getitem__(self, index: int) -> int:
+        return index
+
+
+class Jitter:
+    def __call__(self, value: int) -> int:
+        return value + 1
+
+
+def pad(samples: list[int], width: int = 3) -> list[int]:
+    return samples * width
+
+
+class Ordered(RandomSampler):
+    def __iter__(self) -> Any:
+        return iter(range(8))
+
+
+@pytest.fixture(autouse=True)
+def _tests_are_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    own_code.is_own.cache_clear()
+
+
+def told(loader: DataLoader[Any]) -> list[tuple[str, str]]:
+    return [(row["role"], row["name"].rpartition(".")[2]) for row in loader_code(loader)]
+
+
+def test_data_set_transform_collate_and_sampler_are_named_in_this_order() -> None:
+    data = Rows(v2.Compose([v2.Identity(), Jitter()]))
+    loader = DataLoader(data, sampler=Ordered(data), collate_fn=functools.partial(pad, width=2))
+    assert told(loader) == [
+        ("dataset", "__getitem__"), ("transform", "__call__"), ("collate", "pad"), ("sampler", "__iter__"),
+    ]  # fmt: skip
+    row = loader_code(loader)[0]
+    assert row["line"] == Rows.__getitem__.__code__.co_firstlineno
+    assert row["file"] == __file__
+
+
+def test_data_sets_inside_others_are_found() -> None:
+    assert told(DataLoader(Subset(ConcatDataset([Rows(Jitter()), Rows()]), [0, 1]))) == [
+        ("dataset", "__getitem__"), ("transform", "__call__"),
+    ]  # fmt: skip
+
+
+def test_a_lambda_in_a_transform_is_the_users() -> None:
+    assert ("transform", "<lambda>") in told(DataLoader(Rows(v2.Lambda(lambda value: value))))
+
+
+def test_libraries_alone_give_nothing() -> None:
+    import torch
+
+    assert told(DataLoader(TensorDataset(torch.zeros(4)), shuffle=True)) == []
+
+
+def test_an_object_that_answers_everything_does_no_harm() -> None:
+    class Anything:
+        def __getattr__(self, name: str) -> Any:
+            raise ValueError(name)
+
+    assert loader_code(Anything()) == []
+
+
+def test_the_sampler_finds_the_line_and_whether_it_is_inside_the_loader() -> None:
+    over = threading.Event()
+
+    def load() -> None:
+        while not over.is_set():
+            sum(range(200))
+
+    def train() -> None:
+        load()
+
+    thread = threading.Thread(target=train)
+    thread.start()
+    assert thread.ident is not None
+    results = []
+    for marks in (frozenset({(__file__, "train")}), frozenset[tuple[str, str]]()):
+        sampler = LineSampler(thread.ident, marks)
+        sampler.start()
+        time.sleep(0.3)
+        sampler.stop()
+        results.append(sampler.told())
+    over.set()
+    thread.join()
+    inside, outside = results
+    first = load.__code__.co_firstlineno
+    assert inside["loader_ns"] == inside["total_ns"] > 0
+    assert outside["loader_ns"] == 0
+    for result, where in ((inside, True), (outside, False)):
+        assert {row["line"] - first for row in result["rows"] if row["loader"] is where} <= {1, 2}
+        assert {row["begins"] for row in result["rows"]} == {first}
+
+
+def test_the_interpreters_switch_interval_is_as_before() -> None:
+    import sys
+
+    before = sys.getswitchinterval()
+    sampler = LineSampler(threading.get_ident(), frozenset())
+    sampler.start()
+    assert sys.getswitchinterval() < before
+    sampler.stop()
+    assert sys.getswitchinterval() == before

@@ -1,0 +1,49 @@
+"""The process of a script that is recorded: what asks us to end meanwhile is for the script first."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from traces.ending import SIGNALS, Ended
+
+
+class Started:
+    """The script's process, and what was asked of it before it was there."""
+
+    def __init__(self) -> None:
+        self.process: subprocess.Popen[bytes] | None = None
+        self.asked: int | None = None
+
+    def begin(self, words: list[str]) -> subprocess.Popen[bytes]:
+        """Start it; a signal that came meanwhile reaches it now."""
+        self.process = subprocess.Popen(words)
+        if self.asked is not None:
+            self.process.send_signal(self.asked)
+        return self.process
+
+    def pass_on(self, number: int, _: Any) -> None:
+        """Hand a signal to the script; once that is over, it is for us."""
+        self.asked = number
+        if self.process is not None:
+            if self.process.returncode is not None:
+                raise Ended(number)
+            self.process.send_signal(number)
+
+
+@contextmanager
+def left_to_the_script() -> Iterator[Started]:
+    """Ctrl-C reaches the script from the terminal, so we only wait for it; a request to end is passed on."""
+    started = Started()
+    # What is ignored (`nohup`) stays so; the script has inherited it.
+    heard = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, started.pass_on) for number in heard}
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, lambda number, frame: None)
+    try:
+        yield started
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

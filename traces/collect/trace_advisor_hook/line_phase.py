@@ -1,0 +1,69 @@
+"""The pass in which lines are sampled: after all times are taken, with the profiler off."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import time
+from typing import Any
+
+from .line_sampler import INTERVAL_S, LineSampler
+from .worker_lines import request
+
+# A thousand samples tell a line's share to three points (binomial), and no step is so long that it needs ten seconds.
+_ENOUGH_S, _LEAST_STEPS, _LONGEST_S = 2.0, 3, 10.0
+# Workers look every tenth of a second whether they are to stop, then write.
+_WORKERS_S = 0.5
+
+
+class LinePass:
+    """Samples the training thread and the loader's workers over some steps.
+
+    Args:
+        folder: Where workers find what they are asked for.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self.asked = request(folder, os.getpid())
+        loader: Any = sys.modules["torch.utils.data.dataloader"]
+        self.sampler = LineSampler(threading.get_ident(), frozenset({(loader.__file__, "__next__")}))
+        self.steps: list[int] = []
+        self.began = time.monotonic()
+        self.ended: float | None = None
+        with contextlib.suppress(OSError), open(self.asked, "w", encoding="utf-8"):
+            pass
+        self.sampler.start()
+
+    def over(self, duration: int) -> bool:
+        """Whether all is sampled and written.
+
+        Args:
+            duration: How long the step took that ends now, in nanoseconds.
+        """
+        now = time.monotonic()
+        if self.ended is None:
+            self.steps.append(duration)
+            spent = now - self.began
+            if (spent >= _ENOUGH_S and len(self.steps) >= _LEAST_STEPS) or spent >= _LONGEST_S:
+                self.end()
+            return False
+        return now - self.ended >= _WORKERS_S
+
+    def end(self) -> None:
+        """Sample no longer."""
+        if self.ended is None:
+            self.sampler.stop()
+            with contextlib.suppress(OSError):
+                os.remove(self.asked)
+            self.ended = time.monotonic()
+
+    def told(self) -> dict[str, Any]:
+        """What was sampled in this process, and how long a step took meanwhile."""
+        steps = sorted(self.steps)
+        return self.sampler.told() | {
+            "interval_ns": round(INTERVAL_S * 1e9),
+            "steps": len(steps),
+            "step_ns": steps[len(steps) // 2] if steps else None,
+        }

@@ -1,0 +1,106 @@
+"""What the trace cannot say about its run: the job, the loader, its data."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import sys
+from typing import Any
+
+from .batches import BatchLook, draws
+from .common import FAILURES, reach
+
+
+def world() -> tuple[int | None, int]:
+    """Rank and world size; (None, 1) where nothing is distributed."""
+    distributed = getattr(sys.modules.get("torch"), "distributed", None)
+    with contextlib.suppress(*FAILURES):
+        if distributed is not None and distributed.is_available() and distributed.is_initialized():
+            return int(distributed.get_rank()), int(distributed.get_world_size())
+        return int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    return None, 1
+
+
+def describe_training(optimizer: Any, loader: Any, look: BatchLook) -> dict[str, Any]:
+    """Model, optimizer, loader and data, as far as they are known; every value is named here, none is a path.
+
+    Args:
+        optimizer: The one that steps; None where none does.
+        loader: The one that training draws from; None where there is none.
+        look: What was seen of its batches.
+    """
+    return {
+        "model": {"name": None, "parameters": parameters(optimizer)},
+        "optimizer": type(optimizer).__name__ if optimizer is not None else None,
+        "batch_size": batch_size(loader),
+        "loader": describe_loader(loader) if loader is not None else None,
+        "dataset": describe_data(loader, look),
+    }
+
+
+def describe_process() -> dict[str, Any]:
+    """Device, threads, versions and switches of torch in this process; no variable of the environment but those named."""
+    torch: Any = sys.modules["torch"]
+    return {
+        "device": "cuda" if torch.cuda.is_initialized() else "cpu",
+        "threads": {
+            "intra_op": torch.get_num_threads(),
+            "inter_op": torch.get_num_interop_threads(),
+            # These two decide whether idle threads give their core to the loader; no other variable is recorded.
+            "omp_num_threads": os.environ.get("OMP_NUM_THREADS"),
+            "omp_wait_policy": os.environ.get("OMP_WAIT_POLICY"),
+        },
+        "versions": {
+            "torch": str(torch.__version__),
+            "python": platform.python_version(),
+            "cuda": torch.version.cuda,
+            "rocm": torch.version.hip,
+        },
+        "flags": {
+            "float32_matmul_precision": torch.get_float32_matmul_precision(),
+            "cudnn_allow_tf32": torch.backends.cudnn.allow_tf32,
+            "cudnn_benchmark": torch.backends.cudnn.benchmark,
+            "deterministic_algorithms": torch.are_deterministic_algorithms_enabled(),
+            "anomaly_mode": torch.is_anomaly_enabled(),
+        },
+    }
+
+
+def describe_loader(loader: Any) -> dict[str, Any]:
+    """The arguments a loader was made with, as far as they decide its speed."""
+    names = ("num_workers", "pin_memory", "persistent_workers", "prefetch_factor", "drop_last")
+    shuffle = "Random" in type(getattr(loader, "sampler", None)).__name__
+    told = {name: getattr(loader, name, None) for name in names}
+    return told | {"shuffle": shuffle, "batch_size": batch_size(loader)}
+
+
+def batch_size(loader: Any) -> int | None:
+    """Samples of a batch, by the loader or by what makes its batches; None where neither says."""
+    size: int | None = getattr(loader, "batch_size", None) or reach(loader, "batch_sampler", "batch_size")
+    return size
+
+
+def describe_data(loader: Any, look: BatchLook) -> dict[str, Any]:
+    """Name and length of a loader's data set, and what was seen of its batches; None for what is unknown."""
+    data, size = getattr(loader, "dataset", None), batch_size(loader)
+    return {
+        "name": type(data).__name__,
+        "length": _length(data),
+        "sample_bytes": look.bytes // size if size and look.bytes else None,
+        "batch_kind": look.kind,
+        "random": draws(loader, look.drawn) if loader is not None else None,
+    }
+
+
+def _length(data: Any) -> int | None:
+    """Samples of a data set; None where it has no length, or fails to tell."""
+    with contextlib.suppress(*FAILURES):
+        return len(data)
+    return None
+
+
+def parameters(optimizer: Any) -> int | None:
+    """Numbers that an optimizer updates; None where there is none."""
+    groups = getattr(optimizer, "param_groups", ())
+    return sum(parameter.numel() for group in groups for parameter in group["params"]) or None

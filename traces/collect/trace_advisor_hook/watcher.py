@@ -1,0 +1,299 @@
+"""Finds the steps of a script: where they come from, and what the parent hears of them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import time
+from types import CodeType, FrameType
+from typing import Any
+
+from .batches import BatchLook
+from .common import FAILURES, StopScript
+from .course import Course
+from .environment import describe_environment
+from .frameworks import describe_frameworks
+from .line_phase import LinePass
+from .loader_code import loader_code
+from .phases import FIRST_STEP, Phases
+from .run_description import describe_process, describe_training, world
+from .sampler import Sampler
+from .status import read_word, write_status
+from .step_times import batches_of_a_step, middle, usual_step
+
+# An evaluation between the steps draws batches too, but runs nothing backward.
+PREFERENCE = {"time": 0, "forward": 1, "loader": 2, "backward": 3, "optimizer": 4}
+# Gradients are rarely accumulated over more batches than that: without an optimizer's step, there is none that we know.
+WITHOUT_OPTIMIZER = 32
+
+
+class Watcher(Phases):
+    """Finds steps, records some of them, and tells the parent."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        super().__init__(settings)
+        self.thread = self.pid = 0
+        self.stopped = False
+        self.batches_of_steps: list[int] = []
+        self.begin_process()
+
+    def begin_process(self) -> None:
+        """Start from nothing: at the beginning, and in a child the script forks."""
+        self.child = self.pid != 0
+        self.pid = os.getpid()
+        self.source = ""
+        self.lead = self.backwards = self.batches = 0
+        self.lead_backward: tuple[CodeType, int] | None = None
+        self.drawn_from: dict[int, Any] = {}
+        self.loader_steps: dict[int, tuple[Any, int]] = {}
+        self.counts = {"optimizer": 0, "backward": 0, "loader": 0, "forward": 0}
+        self.course = Course()
+        self.sampler = Sampler(self.course)
+        self.loader: Any = None
+        self.optimizer: Any = None
+        self.iterator: Any = None
+        self.drawn = self.done = self.early = 0
+        self.look = BatchLook()
+        self.lines: LinePass | None = None
+        self.reset()
+
+    # Where steps come from.
+
+    def after_optimizer(self, optimizer: Any) -> None:
+        """A step of an optimizer is over; the first that steps leads, so that several count once."""
+        self.counts["optimizer"] += 1
+        if not self.lead:
+            self.lead, self.optimizer = id(optimizer), optimizer
+        if id(optimizer) == self.lead:
+            self.boundary("optimizer")
+
+    def before_batch(self, iterator: Any) -> None:
+        """A loader is about to be asked for a batch."""
+        if threading.current_thread() is not threading.main_thread():
+            return
+        self.counts["loader"] += 1
+        if iterator is not self.iterator:
+            self.iterator, self.loader = iterator, getattr(iterator, "_trace_advisor_loader", None)
+            self.drawn = self.done = 0
+        self.drawn += 1
+        self.batches += 1
+        self.drawn_from[id(self.loader)] = self.loader
+        patience = WITHOUT_OPTIMIZER if sys.modules["torch"].is_grad_enabled() else self.skip
+        if self.source == "loader" or (not self.lead and self.counts["loader"] > patience):
+            self.boundary("loader")
+
+    def after_backward(self, caller: FrameType | None) -> None:
+        """A backward pass is over; the line that first runs one leads, so that several of a step count once.
+
+        Args:
+            caller: The frame that ran it.
+        """
+        while caller is not None and caller.f_code.co_filename.endswith("_tensor.py"):
+            caller = caller.f_back
+        if caller is None or self.lead:
+            return
+        self.counts["backward"] += 1
+        place = (caller.f_code, caller.f_lineno)
+        self.lead_backward = self.lead_backward or place
+        self.backwards += place == self.lead_backward
+        if place == self.lead_backward and (self.source == "backward" or self.backwards > WITHOUT_OPTIMIZER):
+            self.boundary("backward")
+
+    def before_forward(self) -> None:
+        """A model that nobody trains is about to be called."""
+        self.counts["forward"] += 1
+        self.boundary("forward")
+
+    def boundary(self, source: str) -> None:
+        """One step ends and the next begins."""
+        if self.source != source:
+            if self.source and PREFERENCE[source] < PREFERENCE[self.source]:
+                return
+            self.abandon()
+            self.source, self.thread = source, threading.get_ident()
+            self.early = self.drawn - 1 if source == "loader" else 0
+            self.reset()
+            self.course.restart()
+            self.sampler = self.sampler.anew()
+        if threading.get_ident() != self.thread:
+            return
+        now = time.perf_counter_ns()
+        duration = now - self.last
+        self.number += 1
+        self.done += 1
+        self.sampler.paused = True
+        self.end_step(now, duration)
+        try:
+            getattr(self, "in_" + self.phase)(duration)
+        except FAILURES as error:
+            self.problem = f"{type(error).__name__}: {error}"[:500]
+            self.phase, self.profiler = "done", None
+            self.collections.stop()
+            self.tell()
+        self.sampler.paused = self.profiler is not None
+        self.course.worked(now)
+        self.last = self.course.last_ns
+
+    def end_step(self, now: int, duration: int) -> None:
+        """Count the step among all of the run, and its batches."""
+        self.course.step(now, duration, profiled=self.profiler is not None, loaders=set(self.drawn_from))
+        if self.phase == "profile":
+            self.batches_of_steps.append(self.batches)
+            for key, loader in self.drawn_from.items():
+                self.loader_steps[key] = (loader, self.loader_steps.get(key, (loader, 0))[1] + 1)
+        self.batches, self.drawn_from = 0, {}
+        limit = self.course.limit_ns
+        if limit is not None and duration < limit and not self.sampler.begun:
+            self.sampler.begin()
+        if self.course.steps >= 64 and self.course.steps & (self.course.steps - 1) == 0:
+            self.tell()  # a script that is ended from outside cannot tell at its end
+
+    def epoch(self) -> int | None:
+        """Steps of an epoch, by what the loader says; None where it says nothing.
+
+        Only the batches of the iterator in use count: what was drawn before it was another epoch, or another loop.
+        """
+        of_a_step = 1 if self.source == "loader" else max(1, self.drawn // max(1, self.done))
+        with contextlib.suppress(*FAILURES):
+            return int(len(self.loader) // of_a_step)
+        return None
+
+    def gone(self) -> int:
+        """Batches of this epoch that were drawn before they were taken for steps."""
+        return self.early
+
+    def prefetched(self) -> int:
+        """Batches that the loader's workers may have ready."""
+        return getattr(self.loader, "num_workers", 0) * (getattr(self.loader, "prefetch_factor", 0) or 0)
+
+    def workers(self) -> list[int]:
+        """Processes of the loader in use."""
+        return [worker.pid for worker in getattr(self.iterator, "_workers", ())]
+
+    def begin_recording(self) -> None:
+        """Count batches anew, so that those of a recorded step can be told."""
+        self.batches_of_steps = []
+        self.loader_steps = {}
+
+    # What follows the recording and the timing.
+
+    def after_recording(self) -> None:
+        """The steps are in the file: the parent may look."""
+        self.tell()
+
+    def after_timing(self) -> None:
+        """A second pass where it was asked for, then the verdict."""
+        self.phase = "verdict"
+        if self.settings["evidence"]:
+            self.start_profiler(1, True, True)
+            self.phase, self.number = "evidence", 0
+        else:
+            self.finish()
+
+    def in_evidence(self, duration: int) -> None:
+        """A second pass with stacks and shapes, to see where; never to see how much."""
+        if self.number < 3:
+            self.profiler.step()
+        else:
+            self.collections.stop()
+            self.profiler.stop()
+            self.profiler, self.phase, self.lines = None, "lines", LinePass(self.settings["folder"])
+
+    def in_lines(self, duration: int) -> None:
+        """A third pass without the profiler, in which lines are sampled."""
+        if self.lines is not None and self.lines.over(duration):
+            self.phase = "verdict"
+            self.finish()
+
+    def finish(self) -> None:
+        """All is recorded. The parent grades it; with `--stop` there is nothing to do but wait for that."""
+        self.complete = True
+        self.tell()
+        if self.settings["stop"] and self.source != "forward":  # which may be what comes before training
+            deadline = time.monotonic() + 60
+            while time.monotonic() < deadline and self.verdict() is None:
+                time.sleep(0.02)
+            self.in_verdict(0)
+            if self.phase == "done":
+                self.stopped = True
+                raise StopScript(0)
+
+    def in_verdict(self, duration: int) -> None:
+        """Record once more if the parent asks for it."""
+        verdict = self.verdict()
+        if verdict == "again" and not self.retries:
+            self.retries, self.skip = 1, 3 * self.skip
+            os.remove(self.path("verdict"))
+            self.reset()
+        elif verdict is not None or self.number > 100_000:
+            self.phase = "done"
+
+    def end(self) -> None:
+        """The script is over: keep what was recorded of a window that is not full."""
+        if self.pid != os.getpid():
+            return
+        self.sampler.end()
+        self.collections.stop()
+        if self.lines is not None:
+            self.lines.end()
+        with contextlib.suppress(*FAILURES):
+            if self.profiler is not None and (self.phase == "window" or (self.phase == "profile" and self.profiled)):
+                self.stop_profiler()
+            elif self.profiler is not None:
+                self.abandon()
+            self.end_timing()
+        self.profiler, self.phase, self.complete = None, "done", True
+        if self.recorded or not self.child:  # a loader's worker has nothing to tell
+            self.tell()
+
+    # What the parent hears.
+
+    def path(self, kind: str) -> str:
+        """A file of this process in the shared folder."""
+        return os.path.join(self.settings["folder"], f"{kind}-{self.pid}.json")
+
+    def verdict(self) -> str | None:
+        """What the parent said of the recording, None so far."""
+        return read_word(self.path("verdict"))
+
+    def export(self, profiler: Any) -> None:
+        """Write what was recorded, as torch writes it."""
+        kind = "evidence" if self.phase == "evidence" else "raw"
+        profiler.export_chrome_trace(self.path(kind))
+        if kind == "raw":
+            self.recorded = os.path.basename(self.path("raw"))
+
+    def tell(self) -> None:
+        """Write the status file."""
+        rank, size = world()
+        status = {
+            "pid": self.pid, "rank": rank, "world_size": size, "source": self.source, "problem": self.problem,
+            "counts": self.counts, "steps": self.course.steps + (self.course.first_ns is not None),
+            "run": self.course.told() | {"between": self.sampler.told(), "stopped": self.stopped},
+            "recorded": self.recorded, "recorded_steps": len(self.profiled), "complete": self.complete,
+            "evidence": os.path.exists(self.path("evidence")), "torch": "torch" in sys.modules, "retries": self.retries,
+            "first_step": None if self.source == "time" else FIRST_STEP,
+            "lines": self.lines.told() if self.lines is not None and self.lines.ended is not None else None,
+            "advisor": self.details | {
+                "profiled_step_ns": middle(self.profiled),
+                "unprofiled_step_ns": usual_step(self.timed, self.behind),
+                "unprofiled_steps": len(self.timed),
+                "core_wait_ratio": self.core_wait_ratio,
+            },
+        }  # fmt: skip
+        write_status(self.path("status"), status)
+
+    def describe(self) -> dict[str, Any]:
+        """What the trace cannot say about its run."""
+        # Of a step that holds an evaluation, too, the loader in use last is not the one that training waits for.
+        loader, _ = max(self.loader_steps.values(), key=lambda found: found[1], default=(self.loader, 0))
+        self.loader_steps = {}
+        steps = {"source": self.source, "batches_per_step": batches_of_a_step(self.batches_of_steps or [self.batches])}
+        return (
+            describe_process()
+            | describe_training(self.optimizer, loader, self.look)
+            | {"frameworks": describe_frameworks(loader, self.look.modules), "environment": describe_environment()}
+            | {"gc_recorded": self.collections.able, "steps": steps, "loader_code": loader_code(loader)}
+        )

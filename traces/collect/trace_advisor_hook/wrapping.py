@@ -1,0 +1,128 @@
+"""How this comes into somebody's process: torch is wrapped as it is imported."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import importlib.abc
+import importlib.util
+import sys
+import threading
+import types
+from typing import Any
+
+from .common import FAILURES, reach
+from .watcher import Watcher
+from .window_of_time import record_by_time
+from .worker_lines import wrap_workers
+
+
+class TorchFinder(importlib.abc.MetaPathFinder):
+    """Lets `import torch` happen as ever, then wraps what is to be watched."""
+
+    def __init__(self, watcher: Watcher) -> None:
+        self.watcher = watcher
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
+        """The usual spec of torch, with a loader that calls us after the import."""
+        if name != "torch":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec("torch")
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def exec_module(module: types.ModuleType) -> None:
+                execute(module)
+                with contextlib.suppress(*FAILURES):
+                    wrap(self.watcher)
+
+            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+def wrap(watcher: Watcher) -> None:
+    """Watch optimizers, loaders, backward passes and other profilers."""
+    _wrap_optimizers(watcher)
+    _wrap_loaders(watcher)
+    _wrap_backward(watcher)
+    _wrap_profilers(watcher)
+    if watcher.settings["evidence"]:
+        wrap_workers(watcher.settings["folder"])
+    if threading.current_thread() is threading.main_thread():
+        record_by_time(watcher)
+
+
+def _wrap_optimizers(watcher: Watcher) -> None:
+    optimizer = importlib.import_module("torch.optim.optimizer").Optimizer
+    profile_step = optimizer.profile_hook_step
+
+    def profile_hook_step(function: Any) -> Any:
+        wrapped = profile_step(function)
+
+        @functools.wraps(wrapped)
+        def step(self: Any, *args: Any, **kwargs: Any) -> Any:
+            result = wrapped(self, *args, **kwargs)
+            watcher.after_optimizer(self)  # after torch's own range of the step has closed
+            return result
+
+        return step
+
+    optimizer.profile_hook_step = staticmethod(profile_hook_step)
+
+
+def _wrap_loaders(watcher: Watcher) -> None:
+    iterator = importlib.import_module("torch.utils.data.dataloader")._BaseDataLoaderIter
+    draw = iterator.__next__
+
+    def __new__(cls: Any, loader: Any = None, *_: Any, **__: Any) -> Any:
+        # Not around `__init__`: what that warns of would point at this file.
+        self = object.__new__(cls)
+        self._trace_advisor_loader = loader
+        return self
+
+    def __next__(self: Any) -> Any:
+        watcher.before_batch(self)
+        watcher.look.before(self)
+        batch = draw(self)
+        watcher.look.after(batch)
+        return batch
+
+    iterator.__new__, iterator.__next__ = __new__, __next__
+
+
+def _wrap_backward(watcher: Watcher) -> None:
+    autograd: Any = importlib.import_module("torch.autograd")
+    run_backward = autograd.backward
+    inside: list[bool] = []
+
+    @functools.wraps(run_backward)
+    def backward(*args: Any, **kwargs: Any) -> Any:
+        # One that runs inside another, as checkpointing makes them, is part of it.
+        if inside or threading.current_thread() is not threading.main_thread():
+            return run_backward(*args, **kwargs)
+        inside.append(True)
+        try:
+            result = run_backward(*args, **kwargs)
+        finally:
+            inside.clear()
+        watcher.after_backward(sys._getframe(1))
+        return result
+
+    autograd.backward = backward
+
+
+def _wrap_profilers(watcher: Watcher) -> None:
+    profiler = importlib.import_module("torch.autograd.profiler").profile
+    importlib.import_module("torch.profiler")
+    prepare = profiler._prepare_trace
+
+    def _prepare_trace(self: Any) -> None:
+        ours = reach(watcher.profiler, "profiler")
+        if watcher.profiler is not None and ours is not None and self is not ours:
+            watcher.abandon()
+            watcher.problem = "the script runs a profiler of its own, and only one can run at a time"
+        prepare(self)
+
+    profiler._prepare_trace = _prepare_trace

@@ -1,0 +1,119 @@
+"""Which device kernels communicate: what their names say of it, and what their arguments say.
+
+A kernel is judged by the qualified name of its function alone: arguments of templates name other kernels' parts (`BlockAllReduce`).
+Where the name says nothing, the collective's metadata decides, which torch writes into the arguments of each kernel that it
+launches for a collective (pytorch/kineto, libkineto/src/output_json.cpp). Names are asked once per distinct name.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import numpy.typing as npt
+
+# What a kernel's name says of communication: nothing; it is communication; or it is work on the device alone, whatever range it was
+# launched in.
+COLLECTIVE_WORDS = ("unsaid", "collective", "local")
+
+# Libraries and namespaces that hold nothing but communication, from the start of the qualified name. Beside each stands where the
+# names come from: the repository, and the names themselves where profiles state them.
+_LIBRARIES = re.compile(
+    # NVIDIA/nccl (ncclKernel_*, ncclDevKernel_*, ncclSymkDevKernel_*), ROCm/rccl with its MSCCL (rccl_main_kernel,
+    # mscclKernel_Sum_*), and makers who keep the naming; Intel's oneCCL.
+    r"[a-z]{1,3}ccl(?:[A-Z_]\w*)?[Kk]ernel|rccl|oneccl|xccl"
+    # microsoft/mscclpp, src/ext/collectives; Ascend's operators (hcom_allReduce__606_0_1, msprof-analyze).
+    r"|mscclpp::|hcom_[a-z]"
+    # NVIDIA/nvshmem (alltoall_on_stream_kernel, sync_all_on_stream_kernel_block) and ROCm/rocSHMEM.
+    r"|(?:nv|roc)shmem\w*_|(?:alltoall|barrier|broadcast|fcollect|r(?:dxn|educe)|signal|sync)\w*_on_stream_kernel"
+    # NVIDIA/TransformerEngine, userbuffers.cu (userbuffers_fp16_sum_inplace_gpu_rw_ag, kuserbuffers_pushsend); quickreduce of vLLM.
+    r"|k?userbuffers_|(?:\w+::)*quickreduce::"
+    # deepseek-ai/DeepEP, csrc/kernels and csrc/hybrid_ep, and ROCm/mori, src/ops; its forks keep the inner namespaces (NCCL EP
+    # nccl_ep::internode_ll::dispatch and nccl_ep_jit_ht_dispatch_kernel; uccl-project/uccl uccl::internode_ll::dispatch) or what
+    # the kernels do.
+    r"|(?:\w+::)*(?:deep_ep|hybrid_ep|nccl_ep|mori|intranode|internode(?:_ll)?)::|nccl_ep_"
+    r"|(?:\w+::)*(?:\w+_)?ep::(?:\w+::)*(?:cached_)?(?:notify|dispatch|combine)"
+    r"|Ep(?:Dispatch|Combine)\w*Kernel"
+    # pytorch/pytorch, torch/csrc/distributed/c10d/symm_mem: barriers, signals and exchanges over symmetric memory.
+    r"|c10d::(?:symmetric_memory|nvshmem_extension)::|exchangeSplitAndOffset"
+    # NVIDIA/TensorRT-LLM (moeA2ADispatchKernel, moeAllToAllKernel).
+    r"|(?:\w+::)*moe(?:A2A|AllToAll)\w*Kernel"
+)
+# What a kernel does, as a word of the last part of its name, whoever wrote it. Triton's kernels have no namespace
+# (meta-pytorch/kraken one_shot_all_reduce_kernel, on_device_all_to_all_v_kernel, megatron.core _multimem_all_gather_kernel,
+# ByteDance-Seed/Triton-distributed all_to_all_kernel); nor have those of openucx/ucc, tl/cuda/kernels (allreduce_kernel),
+# perplexityai/pplx-garden (a2a_dispatch_send_kernel) and the examples of MSCCL++ (allgather0).
+_WORDS = re.compile(
+    r"(?:(?<![a-z])all|All|ALL)_?(?:[rR]educe|REDUCE|[gG]ather|GATHER|(?:[tT]o|TO|2)_?(?:[aA]ll|ALL))"
+    r"|(?:(?<![a-z])r|R)educe_?[sS]catter|(?<![A-Za-z0-9])a2a(?![a-z0-9])|A2A(?=[A-Z_])"
+    # vllm::, sglang:: and aiter::cross_device_reduce_1stage, aiter::reduce_scatter_cross_device_store; multicast addresses and
+    # Lamport's flags exist only between devices (torch's symmetric memory; TensorRT-LLM and FlashInfer).
+    r"|cross_device_(?:reduce|all_gather|store)|(?:multimem|mnnvl)_\w*reduce|(?<![a-z])lamport|Lamport"
+)
+# Handles of libraries among the parameters, where the function has a plain name: openucx/ucc, ec/cuda (executor_kernel,
+# wait_kernel), and what is written on the device interfaces of NCCL and MSCCL++.
+_HANDLES = re.compile(r"\bucc_e[ce]\w*_|\bnccl(?:DevComm|Window)|\bmscclpp::\w*(?:Channel|Semaphore)")
+# Fused with arithmetic it is not only communication; reductions inside a block communicate with nobody; and packing, permuting or
+# indexing what is sent stays on the device (LeetCUDA block_all_reduce_sum_f32_f32_kernel, torch fsdp::all_gather_copy_in).
+_OTHERWISE = re.compile(
+    r"(?i)ge(?:mm|mv)|matmul|(?<![a-z])b?mm(?![a-z])|attention|attn|(?<![a-z])conv|fprop|[wd]grad"
+    r"|(?:block|warp|wave(?:front)?|thread|simd|sub_?group|cta|cluster|lane|quad)_?(?:all|reduce)"
+    r"|copy_(?:in|out)|permute|recat|segment|index|sparse|offset|metadata|sanitize|_(?:like|free)_"
+)
+# Whatever the arguments say: torch's check of what is about to be sent runs inside the collective's own range (NanCheck.cu), and
+# so may torch's own kernels, libraries' primitives, and what Inductor compiled around a collective and named after it.
+_LOCAL = re.compile(r"(?:\w+::)*checkForNaN|at::|(?:at_cuda_detail::)?(?:cub|thrust)::|triton_[a-z]{2,4}_fused_")
+_MANGLED_PART = re.compile(r"L?(\d{1,4})")
+
+
+def collective_word(name: str) -> str:
+    """What a device kernel's name says of communication, one of `COLLECTIVE_WORDS`.
+
+    Args:
+        name: As recorded, demangled or not.
+    """
+    function, rest = _parted(name)
+    if _LOCAL.match(function):
+        return "local"
+    if _LIBRARIES.match(function):
+        return "collective"
+    last = function.rpartition("::")[2]
+    if _OTHERWISE.search(last):
+        return "unsaid"
+    return "collective" if _WORDS.search(last) or _HANDLES.search(rest) else "unsaid"
+
+
+def is_collective_kernel(name: str) -> bool:
+    """Whether a device kernel belongs to a collective by its name (rules.md, family CO)."""
+    return collective_word(name) == "collective"
+
+
+def are_collective(words: npt.NDArray[np.integer], named: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Which kernels communicate, by their names, or by their arguments where the name says nothing. Shape (kernels,).
+
+    Args:
+        words: Codes of `COLLECTIVE_WORDS`, shape (kernels,).
+        named: Which kernels' arguments name a collective, shape (kernels,).
+    """
+    unsaid, collective = map(COLLECTIVE_WORDS.index, ("unsaid", "collective"))
+    result: npt.NDArray[np.bool_] = (words == collective) | (named & (words == unsaid))
+    return result
+
+
+def _parted(name: str) -> tuple[str, str]:
+    """The qualified name of the function, anonymous namespaces left out, and its template arguments and parameters."""
+    if name.startswith("_Z"):
+        return _demangled(name), ""
+    plain = name.replace("(anonymous namespace)::", "").replace("<unnamed>::", "")
+    end = min((at for at in (plain.find("<"), plain.find("(")) if at >= 0), default=len(plain))
+    # In front stands what it returns.
+    return plain[:end].rstrip().rpartition(" ")[2], plain[end:]
+
+
+def _demangled(name: str) -> str:
+    """The qualified name in a mangled one, as far as it consists of plain parts (Itanium C++ ABI, 5.1.4)."""
+    at, parts = 3 if name.startswith("_ZN") else 2, []
+    while found := _MANGLED_PART.match(name, at):
+        at = found.end() + int(found.group(1))
+        parts.append(name[found.end() : at])
+    return "::".join(part for part in parts if not part.startswith("_GLOBAL__N_"))
