@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from analyzer import critical_path, hta, kernel_sequences
-from analyzer.analysis import Analysis, FindingDocument, TableColumn, TableEvidence
+from analyzer.analysis import Analysis, Column, FindingDocument, Table
 from traces.trace import Capability, Trace
 
 # Which of HTA's analyses speaks to which rule (rules.md, families ID, PY and CO).
@@ -63,13 +63,13 @@ def deepen(analysis: Analysis, trace: Trace) -> Analysis:
     return _each(analysis, codes, add)
 
 
-def _sequences(trace: Trace, finding: FindingDocument) -> tuple[tuple[TableEvidence, ...], tuple[str, ...]]:
+def _sequences(trace: Trace, finding: FindingDocument) -> tuple[tuple[Table, ...], tuple[str, ...]]:
     """The kernels that follow from each op of a finding's sequence; where HTA cannot tell, why."""
     reason = kernel_sequences.unavailable(trace)
     ops = frozenset(
         str(row[0])
         for piece in finding.evidence
-        if isinstance(piece, TableEvidence) and [column.title for column in piece.columns] == ["op"]
+        if isinstance(piece, Table) and [column.title for column in piece.columns] == ["op"]
         for row in piece.rows
     )
     found = None if reason is not None else kernel_sequences.kernel_sequences(trace, ops)
@@ -77,18 +77,18 @@ def _sequences(trace: Trace, finding: FindingDocument) -> tuple[tuple[TableEvide
         reason = reason or "HolisticTraceAnalysis could not follow these ops to their kernels"
         return (), (f"No frequent kernel sequences: {reason}.",)
     columns = (
-        TableColumn(title="op", unit="text"),
-        TableColumn(title="its kernels, in order", unit="text"),
-        TableColumn(title="times", unit="count"),
-        TableColumn(title="op", unit="ns"),
-        TableColumn(title="kernels", unit="ns"),
+        Column(title="op", unit="text"),
+        Column(title="its kernels, in order", unit="text"),
+        Column(title="times", unit="count"),
+        Column(title="op", unit="ns"),
+        Column(title="kernels", unit="ns"),
     )
     rows = tuple(
         (one.op, _listed(one.kernels), one.count, one.op_ns // one.count, one.kernel_ns // one.count)
         for one in found[:_SEQUENCES_SHOWN]
     )
     title = f"frequent kernel sequences of these ops, first {kernel_sequences.MOST_OPS}, mean times (HTA)"
-    return (TableEvidence(title=title, columns=columns, rows=rows),), ()
+    return (Table(title=title, columns=columns, rows=rows),), ()
 
 
 def _listed(kernels: tuple[str, ...]) -> str:
@@ -96,7 +96,7 @@ def _listed(kernels: tuple[str, ...]) -> str:
     return ", ".join(kernels[:_KERNELS_SHOWN]) + (f", {more} more" if more > 0 else "")
 
 
-def _path(trace: Trace) -> tuple[tuple[TableEvidence, ...], tuple[str, ...]]:
+def _path(trace: Trace) -> tuple[tuple[Table, ...], tuple[str, ...]]:
     """The critical path of one step as evidence; where there is none, why."""
     reason = critical_path.unavailable(trace)
     parts = None if reason is not None else critical_path.critical_path(trace)
@@ -106,12 +106,12 @@ def _path(trace: Trace) -> tuple[tuple[TableEvidence, ...], tuple[str, ...]]:
     total = sum(parts.values())
     rows = tuple((_BOUND_BY.get(name, name.replace("_", " ")), ns, ns / total) for name, ns in parts.items())
     columns = (
-        TableColumn(title="bound by", unit="text"),
-        TableColumn(title="time", unit="ns"),
-        TableColumn(title="of the path", unit="ratio"),
+        Column(title="bound by", unit="text"),
+        Column(title="time", unit="ns"),
+        Column(title="of the path", unit="ratio"),
     )
     title = "critical path of the middle step, by the events on it (HTA)"
-    return (TableEvidence(title=title, columns=columns, rows=rows),), ()
+    return (Table(title=title, columns=columns, rows=rows),), ()
 
 
 def _each(analysis: Analysis, codes: set[str], change: Callable[[FindingDocument], FindingDocument]) -> Analysis:
@@ -123,19 +123,19 @@ def _with_caveat(finding: FindingDocument, text: str) -> FindingDocument:
     return msgspec.structs.replace(finding, caveats=(*finding.caveats, text))
 
 
-def _queue(trace: Trace) -> tuple[TableEvidence, ...]:
+def _queue(trace: Trace) -> tuple[Table, ...]:
     """Queue lengths by stream, and the launches in a line."""
     tables = []
     queues = hta.queue_lengths(trace)
     if queues:
         tables.append(
-            TableEvidence(
+            Table(
                 title="work waiting on each stream, whole trace (HTA)",
                 columns=(
-                    TableColumn(title="stream", unit="text"),
-                    TableColumn(title="median", unit="count"),
-                    TableColumn(title="longest", unit="count"),
-                    TableColumn(title=f"full ({hta.QUEUE_LIMIT:,})", unit="ns"),
+                    Column(title="stream", unit="text"),
+                    Column(title="median", unit="count"),
+                    Column(title="longest", unit="count"),
+                    Column(title=f"full ({hta.QUEUE_LIMIT:,})", unit="ns"),
                 ),
                 rows=tuple(
                     (str(queue.stream), queue.median, queue.longest, queue.blocked_ns)
@@ -146,14 +146,14 @@ def _queue(trace: Trace) -> tuple[TableEvidence, ...]:
     launches = hta.launch_statistics(trace)
     if launches is not None:
         tables.append(
-            TableEvidence(
+            Table(
                 title="launches, medians over the whole trace (HTA)",
                 columns=(
-                    TableColumn(title="launches", unit="count"),
-                    TableColumn(title="call", unit="ns"),
-                    TableColumn(title="delay", unit="ns"),
-                    TableColumn(title="work", unit="ns"),
-                    TableColumn(title="call longer than work", unit="count"),
+                    Column(title="launches", unit="count"),
+                    Column(title="call", unit="ns"),
+                    Column(title="delay", unit="ns"),
+                    Column(title="work", unit="ns"),
+                    Column(title="call longer than work", unit="count"),
                 ),
                 rows=(
                     (
@@ -169,14 +169,14 @@ def _queue(trace: Trace) -> tuple[TableEvidence, ...]:
     return tuple(tables)
 
 
-def _overlap(trace: Trace) -> tuple[TableEvidence, ...]:
+def _overlap(trace: Trace) -> tuple[Table, ...]:
     ratio = hta.overlap_ratio(trace)
     if ratio is None:
         return ()
     return (
-        TableEvidence(
+        Table(
             title="collectives with compute beside them, whole trace (HTA)",
-            columns=(TableColumn(title="overlap", unit="ratio"),),
+            columns=(Column(title="overlap", unit="ratio"),),
             rows=((ratio,),),
         ),
     )

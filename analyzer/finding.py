@@ -1,19 +1,42 @@
 """What a rule says: findings, their evidence, their saving and their fix; or why there is none.
 
-Everything is frozen and holds numbers, not text made of numbers: the reports round.
+Everything is frozen and holds numbers, not text made of numbers: the reports round. Evidence, places and fixes are those of the
+document (`analyzer.analysis`), under whose names rules import them from here.
 """
 
 from __future__ import annotations
 
 import re
 from enum import Enum
-from typing import Literal
 
 import msgspec
 
+from analyzer.analysis.evidence import Bar, Bars, Column, Evidence, Series, Table, Unit
+from analyzer.analysis.finding import Advice, Location
 from analyzer.intervals import EMPTY, IntervalSet
 
-Unit = Literal["ns", "bytes", "ratio", "count", "text"]
+__all__ = [
+    "Advice",
+    "Bar",
+    "Bars",
+    "Column",
+    "Confidence",
+    "Evidence",
+    "Figure",
+    "Finding",
+    "Location",
+    "Outcome",
+    "Saving",
+    "Series",
+    "Severity",
+    "Shortened",
+    "State",
+    "Table",
+    "Unit",
+    "cannot_tell",
+    "clear",
+    "not_applicable",
+]
 
 
 class Severity(str, Enum):
@@ -50,77 +73,6 @@ class State(str, Enum):
     SUPPRESSED = "suppressed"
     DISABLED = "disabled"
     CRASHED = "crashed"
-
-
-class Bar(msgspec.Struct, frozen=True):
-    """One labelled bar of a chart."""
-
-    label: str
-    value: float
-
-
-class Bars(msgspec.Struct, frozen=True):
-    """A few quantities side by side, all in `unit`."""
-
-    title: str
-    unit: Unit
-    bars: tuple[Bar, ...]
-
-
-class Series(msgspec.Struct, frozen=True):
-    """One quantity over steps or calls, in order, in `unit`."""
-
-    title: str
-    unit: Unit
-    values: tuple[float, ...]
-
-
-class Column(msgspec.Struct, frozen=True):
-    """A table's column: heading and the unit of its cells."""
-
-    title: str
-    unit: Unit
-
-
-class Table(msgspec.Struct, frozen=True):
-    """Rows of values; a cell is a number in its column's unit, or text."""
-
-    title: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[str | float | int | None, ...], ...]
-
-
-Evidence = Bars | Series | Table
-
-
-class Location(msgspec.Struct, frozen=True):
-    """A place in the user's own code, from a recorded Python stack, from sampled lines, or from what a loader was made with.
-
-    Args:
-        file: Path relative to the project.
-        line: The line that ran; None where only the function is known.
-        function: Function name.
-        begins: The line where the function begins, where that is known and the line that ran is not.
-    """
-
-    file: str
-    line: int | None
-    function: str | None
-    begins: int | None = None
-
-
-class Advice(msgspec.Struct, frozen=True):
-    """One thing to change.
-
-    Args:
-        language: What `code` is: a unified diff body, Python, a shell command, or prose.
-        code: The change itself.
-        note: When to use it, or what to watch; one or two sentences.
-    """
-
-    language: Literal["diff", "python", "shell", "text"]
-    code: str
-    note: str = ""
 
 
 class Shortened(msgspec.Struct, frozen=True):

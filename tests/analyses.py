@@ -99,7 +99,7 @@ def finding(identity: str, title: str, severity: str, ms: float, **changes: Any)
         "why": f"{title}: measured {ms} ms in every step.",
         "caveats": (),
         "evidence": (),
-        "fix": (doc.FixDocument(language="text", code="Do less of it.", note=""),),
+        "fix": (doc.Advice(language="text", code="Do less of it.", note=""),),
         "verify": f"advisor explain after.json --select {rule}",
         "references": (),
     }
@@ -113,25 +113,25 @@ def saving(ms: float, basis: str = "device-idle time owned by this cause", *over
     )
 
 
-def bars(title: str, unit: doc.UnitName, **values: float) -> doc.BarsEvidence:
+def bars(title: str, unit: doc.Unit, **values: float) -> doc.Bars:
     """Bars named by keyword, underscores for spaces."""
-    items = tuple(doc.BarItem(label=label.replace("_", " "), value=value) for label, value in values.items())
-    return doc.BarsEvidence(title=title, unit=unit, bars=items)
+    items = tuple(doc.Bar(label=label.replace("_", " "), value=value) for label, value in values.items())
+    return doc.Bars(title=title, unit=unit, bars=items)
 
 
 def example_findings(steps: tuple[doc.StepRow, ...]) -> tuple[doc.FindingDocument, ...]:
     """Eight findings, one explained by a more specific one and one under 2 %."""
-    fix = doc.FixDocument
+    fix = doc.Advice
     idle = "GPU idle while the main thread is inside the loader's __next__; assumes loading hides fully behind compute"
-    train = doc.LocationDocument(file="train.py", line=88, function="train_epoch")
-    loader = doc.IntervalsEvidence(title="GPU waits for input", step=4, spans=((0, 133 * MS), (401 * MS, 402 * MS)))
+    train = doc.Location(file="train.py", line=88, function="train_epoch")
+    loader = doc.Intervals(title="GPU waits for input", step=4, spans=((0, 133 * MS), (401 * MS, 402 * MS)))
     place = CAUSES.index("input")
     waited = tuple(float(row.causes[place].ns) for row in steps if row.used)
-    waits = doc.SeriesEvidence(title="input wait", unit="ns", values=waited)
-    calls = doc.TableEvidence(
+    waits = doc.Series(title="input wait", unit="ns", values=waited)
+    calls = doc.Table(
         title="blocking calls per step",
         columns=tuple(
-            doc.TableColumn(title=title, unit=unit)
+            doc.Column(title=title, unit=unit)
             for title, unit in (("call", "text"), ("calls", "count"), ("blocked", "ns"), ("of step", "ratio"))
         ),
         rows=(("cudaStreamSynchronize", 3, 63 * MS, 0.153), ("cudaMemcpyAsync", 1, 2_400_000.0, 0.0058)),
@@ -167,7 +167,7 @@ def example_findings(steps: tuple[doc.StepRow, ...]) -> tuple[doc.FindingDocumen
                 evidence=(loader, waits, bars("per step", "ns", GPU_idle_in_loader=142e6, GPU_busy=177e6)),
                 references=("https://pytorch.org/docs/stable/data.html",)),
         finding(SY001, "loss.item() stalls every step", "medium", 37, evidence=(calls,), fix=item, confidence="medium",
-                location=doc.LocationDocument(file="train.py", line=101, function=None),
+                location=doc.Location(file="train.py", line=101, function=None),
                 why="`aten::_local_scalar_dense` calls `cudaStreamSynchronize` 3 times per step and drains the queue."),
         finding(PR001, "FP32 matmuls without Tensor Cores", "low", 30, family="precision", confidence="medium",
                 fix=tf32, saving=saving(30, "kernel time, discounted for idle time"),
@@ -359,12 +359,12 @@ def hostile(**changes: Any) -> doc.Analysis:
     def spoil(one: doc.FindingDocument) -> doc.FindingDocument:
         evil = " / ".join(HOSTILE_NAMES)
         fixes = tuple(replace(fix, code=f"{next(names)}\n{fix.code}", note=next(names)) for fix in one.fix)
-        columns = (doc.TableColumn(title=next(names), unit="text"),)
-        table = doc.TableEvidence(title=next(names), columns=columns, rows=tuple((name,) for name in HOSTILE_NAMES))
+        columns = (doc.Column(title=next(names), unit="text"),)
+        table = doc.Table(title=next(names), columns=columns, rows=tuple((name,) for name in HOSTILE_NAMES))
         chart = bars(next(names), "text", **{next(names): 1})
         return replace(
             one, why=evil, caveats=(evil,), fix=fixes, evidence=(*one.evidence, table, chart), verify=next(names),
-            location=doc.LocationDocument(file=next(names), line=1, function=next(names)),
+            location=doc.Location(file=next(names), line=1, function=next(names)),
         )  # fmt: skip
 
     trace = trace_info(name=HOSTILE_NAMES[1], device=doc.DeviceInfo(kind="cuda", name=HOSTILE_NAMES[0], count=1))

@@ -1,53 +1,67 @@
-"""What a finding shows: bars, a series, a table, or where on the timeline its time lies."""
+"""What a finding shows: bars, a series, a table, or where on the timeline its time lies.
+
+Rules make these, the document holds them, the reports draw them: there is one of each. Only `Intervals` is no rule's; the time a
+finding claims is drawn for it.
+"""
 
 from __future__ import annotations
 
 from typing import Literal
 
+from msgspec.structs import force_setattr
+
 from analyzer.analysis.base import Document
 
-UnitName = Literal["ns", "bytes", "ratio", "count", "text"]
+Unit = Literal["ns", "bytes", "ratio", "count", "text"]
 
 
-class BarItem(Document, frozen=True, kw_only=True):
-    """One labelled bar."""
+class Bar(Document, frozen=True):
+    """One labelled bar of a chart."""
 
     label: str
     value: float
 
-
-class BarsEvidence(Document, frozen=True, kw_only=True, tag_field="type", tag="bars"):
-    """Quantities side by side."""
-
-    title: str
-    unit: UnitName
-    bars: tuple[BarItem, ...]
+    def __post_init__(self) -> None:
+        # Measurements hand over integers and numpy's numbers: the document states both as it states any other.
+        force_setattr(self, "value", float(self.value))
 
 
-class SeriesEvidence(Document, frozen=True, kw_only=True, tag_field="type", tag="series"):
-    """A quantity over steps or calls."""
+class Bars(Document, frozen=True, tag_field="type", tag="bars"):
+    """A few quantities side by side, all in `unit`."""
 
     title: str
-    unit: UnitName
+    unit: Unit
+    bars: tuple[Bar, ...]
+
+
+class Series(Document, frozen=True, tag_field="type", tag="series"):
+    """One quantity over steps or calls, in order, in `unit`."""
+
+    title: str
+    unit: Unit
     values: tuple[float, ...]
 
-
-class TableColumn(Document, frozen=True, kw_only=True):
-    """A table's column."""
-
-    title: str
-    unit: UnitName
+    def __post_init__(self) -> None:
+        # As for a bar.
+        force_setattr(self, "values", tuple(map(float, self.values)))
 
 
-class TableEvidence(Document, frozen=True, kw_only=True, tag_field="type", tag="table"):
-    """Rows of values."""
+class Column(Document, frozen=True):
+    """A table's column: its heading and the unit of its cells."""
 
     title: str
-    columns: tuple[TableColumn, ...]
+    unit: Unit
+
+
+class Table(Document, frozen=True, tag_field="type", tag="table"):
+    """Rows of values; a cell is a number in its column's unit, or text."""
+
+    title: str
+    columns: tuple[Column, ...]
     rows: tuple[tuple[str | float | int | None, ...], ...]
 
 
-class IntervalsEvidence(Document, frozen=True, kw_only=True, tag_field="type", tag="intervals"):
+class Intervals(Document, frozen=True, kw_only=True, tag_field="type", tag="intervals"):
     """Where on the timeline's step the finding's claimed time lies: (start, end) relative to the step, nanoseconds.
 
     `spans` are the longest pieces; `left_out` says how many more there are, of `left_out_ns` together.
@@ -70,4 +84,4 @@ class IntervalsEvidence(Document, frozen=True, kw_only=True, tag_field="type", t
         return sum(end - start for start, end in self.spans) + self.left_out_ns
 
 
-EvidenceDocument = BarsEvidence | SeriesEvidence | TableEvidence | IntervalsEvidence
+Evidence = Bars | Series | Table | Intervals

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from analyzer.analysis.base import Document, FigureName
-from analyzer.analysis.evidence import EvidenceDocument
+from analyzer.analysis.evidence import Evidence
 
 SeverityName = Literal["high", "medium", "low", "info"]
 ConfidenceName = Literal["high", "medium", "low"]
@@ -66,10 +66,14 @@ class SeenSteps(Document, frozen=True, kw_only=True):
     noun: FindingUnit = "step"
 
 
-class LocationDocument(Document, frozen=True, kw_only=True):
-    """A place in the user's own code.
+class Location(Document, frozen=True):
+    """A place in the user's own code, from a recorded Python stack, from sampled lines, or from what a loader was made with.
 
-    `line` ran; where only the function is known it is None, and `begins` the line where that begins.
+    Args:
+        file: Path relative to the project.
+        line: The line that ran; None where only the function is known.
+        function: Function name.
+        begins: The line where the function begins, where that is known and the line that ran is not.
     """
 
     file: str
@@ -93,12 +97,18 @@ class LocationDocument(Document, frozen=True, kw_only=True):
         return self.line if self.line is not None else self.begins
 
 
-class FixDocument(Document, frozen=True, kw_only=True):
-    """One thing to change."""
+class Advice(Document, frozen=True):
+    """One thing to change.
+
+    Args:
+        language: What `code` is: a unified diff body, Python, a shell command, or prose.
+        code: The change itself.
+        note: When to use it, or what to watch; one or two sentences.
+    """
 
     language: Literal["diff", "python", "shell", "text"]
     code: str
-    note: str
+    note: str = ""
 
 
 class FindingDocument(Document, frozen=True, kw_only=True):
@@ -121,11 +131,11 @@ class FindingDocument(Document, frozen=True, kw_only=True):
     steps: SeenSteps
     rank: int
     explained_by: tuple[str, ...]
-    location: LocationDocument | None
+    location: Location | None
     why: str
     caveats: tuple[str, ...]
-    evidence: tuple[EvidenceDocument, ...]
-    fix: tuple[FixDocument, ...]
+    evidence: tuple[Evidence, ...]
+    fix: tuple[Advice, ...]
     verify: str
     references: tuple[str, ...]
     accepted: str | None = None

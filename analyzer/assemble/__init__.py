@@ -121,6 +121,6 @@ def _check(run: RuleRun) -> doc.CheckDocument:
         name=meta.name,
         title=meta.title,
         family=meta.family,
-        state=cast("Any", run.state.value if isinstance(run.state, State) else run.state),
+        state=run.state.value,
         reason=run.reason,
     )

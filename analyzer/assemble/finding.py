@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
 
 from analyzer import analysis as doc
 from analyzer.engine import Judged
 from analyzer.facts import Facts
 from analyzer.facts.timeline import DrawnStep
-from analyzer.finding import Bars, Evidence, Figure, Series, Table
+from analyzer.finding import Figure
 from analyzer.measured import least_ns, most_ns
 from analyzer.units import share
 
@@ -21,7 +20,6 @@ def finding_document(
 ) -> doc.FindingDocument:
     """A finding as the document has it; `representative` is the step it is drawn in, `accepted` why the team lives with it."""
     finding, meta = item.finding, item.rule.meta
-    place = finding.location
     # What lies between the steps was measured without the profiler.
     between = finding.saving.between_ns > 0
     unprofiled = item.ratio if between else _unprofiled(facts, item.ratio)
@@ -32,8 +30,8 @@ def finding_document(
         name=meta.name,
         family=meta.family,
         title=finding.title or meta.title,
-        severity=cast("Any", item.severity.value),
-        confidence=cast("Any", item.confidence.value),
+        severity=item.severity.value,
+        confidence=item.confidence.value,
         saving=doc.SavingDocument(
             kind=item.finding.saving.kind.value,
             ns_per_step_max=most,
@@ -48,17 +46,15 @@ def finding_document(
         steps=doc.SeenSteps(seen=finding.steps_seen, of=facts.used_steps, noun=facts.noun),
         rank=item.rank,
         explained_by=item.explained_by,
-        location=doc.LocationDocument(file=place.file, line=place.line, function=place.function, begins=place.begins)
-        if place
-        else None,
+        location=finding.location,
         why=finding.why,
         caveats=finding.caveats,
-        evidence=tuple(_evidence(piece) for piece in finding.evidence) + _where(item, representative),
-        fix=tuple(doc.FixDocument(language=fix.language, code=fix.code, note=fix.note) for fix in finding.fix),
+        evidence=finding.evidence + _where(item, representative),
+        fix=finding.fix,
         verify=finding.verify,
         references=meta.references,
         accepted=accepted,
-        lowered_from=cast("Any", item.lowered_from.value) if item.lowered_from is not None else None,
+        lowered_from=item.lowered_from.value if item.lowered_from is not None else None,
         lowered_because=item.lowered_because or None,
     )
 
@@ -93,26 +89,7 @@ def _basis(facts: Facts, item: Judged, unprofiled: float | None) -> str:
     return basis
 
 
-def _evidence(piece: Evidence) -> doc.EvidenceDocument:
-    if isinstance(piece, Bars):
-        return doc.BarsEvidence(
-            title=piece.title,
-            unit=piece.unit,
-            bars=tuple(doc.BarItem(label=bar.label, value=float(bar.value)) for bar in piece.bars),
-        )
-    if isinstance(piece, Series):
-        return doc.SeriesEvidence(
-            title=piece.title, unit=piece.unit, values=tuple(float(value) for value in piece.values)
-        )
-    assert isinstance(piece, Table)
-    return doc.TableEvidence(
-        title=piece.title,
-        columns=tuple(doc.TableColumn(title=column.title, unit=column.unit) for column in piece.columns),
-        rows=piece.rows,
-    )
-
-
-def _where(item: Judged, representative: DrawnStep | None) -> tuple[doc.IntervalsEvidence, ...]:
+def _where(item: Judged, representative: DrawnStep | None) -> tuple[doc.Intervals, ...]:
     """Where in the drawn step the claimed time lies."""
     if representative is None:
         return ()
@@ -123,7 +100,7 @@ def _where(item: Judged, representative: DrawnStep | None) -> tuple[doc.Interval
     ranked = sorted(spans.pairs(), key=lambda pair: pair[0] - pair[1])
     longest, others = ranked[:_MAX_INTERVALS], ranked[_MAX_INTERVALS:]
     return (
-        doc.IntervalsEvidence(
+        doc.Intervals(
             title="where in the step",
             step=representative.number,
             spans=tuple((low - start, high - start) for low, high in sorted(longest)),

@@ -10,7 +10,7 @@ import webbrowser
 from collections.abc import Mapping
 from pathlib import Path
 
-from analyzer.analysis import LocationDocument
+from analyzer.analysis import Location
 
 # Editors that take `+12 file`; those that want `file:12` after an option; anything else gets the file alone.
 _PLUS = ("vi", "vim", "nvim", "nano", "emacs", "emacsclient", "micro", "kak", "joe", "ne", "mcedit", "gedit")
@@ -35,7 +35,7 @@ def open_address(address: str) -> bool:
     return has_browser() and webbrowser.open(address)
 
 
-def editor_command(location: LocationDocument, environ: Mapping[str, str] = os.environ) -> list[str] | None:
+def editor_command(location: Location, environ: Mapping[str, str] = os.environ) -> list[str] | None:
     """The command that opens the editor at a place; None where there is no editor or no such file here."""
     path = Path(location.file)
     if not path.is_file():

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analyzer import units
-from analyzer.analysis import Analysis, FindingDocument, IntervalsEvidence
+from analyzer.analysis import Analysis, FindingDocument, Intervals
 from analyzer.tui import clipboard
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def where(finding: FindingDocument | None, analysis: Analysis) -> str:
     """`step 5, 1.20 s to 1.24 s after the start`: the longest piece of the finding, or the step that is drawn."""
     step, span = analysis.timeline.step, (0, analysis.timeline.dur_ns)
     for evidence in finding.evidence if finding is not None else ():
-        if isinstance(evidence, IntervalsEvidence) and evidence.spans:
+        if isinstance(evidence, Intervals) and evidence.spans:
             step, span = evidence.step, max(evidence.spans, key=lambda one: one[1] - one[0])
             break
     row = next((row for row in analysis.steps if row.step == step), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from analyzer import units
-from analyzer.analysis import Analysis, CheckDocument, FindingDocument, RankRow, StepRow, UnitName
+from analyzer.analysis import Analysis, CheckDocument, FindingDocument, RankRow, StepRow, Unit
 from analyzer.report import wording as of_reports
 from analyzer.report.wording import mended, set_aside
 from analyzer.tui.plain import line
@@ -39,7 +39,7 @@ STATE_WORDS = {
 SLOW_RATIO = 1.1
 
 
-def value(number: str | float | int | None, unit: UnitName) -> str:
+def value(number: str | float | int | None, unit: Unit) -> str:
     """A figure of the evidence in its unit; a dash where there is none."""
     if number is None:
         return "-"

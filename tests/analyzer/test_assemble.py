@@ -108,7 +108,7 @@ def test_a_finding_carries_everything_the_rule_said() -> None:
     (found,) = document(world(), claim((310, 340))).findings
     assert (found.rule, found.rank, found.steps.seen, found.steps.of) == ("AA000", 1, 4, 4)
     assert (found.location.file, found.location.line, found.location.function) == ("train.py", 0, None)
-    assert [type(piece).__name__ for piece in found.evidence][:3] == ["BarsEvidence", "SeriesEvidence", "TableEvidence"]
+    assert [type(piece).__name__ for piece in found.evidence][:3] == ["Bars", "Series", "Table"]
     assert found.saving.ns_per_step_max == 7_500
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from analyzer import hta
-from analyzer.analysis import TableEvidence
+from analyzer.analysis import Table
 from analyzer.critical_path import critical_path, unavailable
 from analyzer.deepen import deepen
 from analyzer.explain import Options, analyse
@@ -237,7 +237,7 @@ def test_a_loop_over_tensors_shows_the_kernels_it_launches(tmp_path: Path) -> No
     before = sorted(tmp_path.iterdir())
     path = moving_average().write(tmp_path / "trace.json")
     (finding,) = [one for one in analyse(path, Options(deep=True)).findings if one.rule == "PY003"]
-    tables = [one for one in finding.evidence if isinstance(one, TableEvidence)]
+    tables = [one for one in finding.evidence if isinstance(one, Table)]
     (found,) = [one for one in tables if one.title.startswith("frequent kernel sequences")]
     assert {(row[0], row[1], row[3]) for row in found.rows} == {
         ("aten::mul_", "scale", 45_000),
@@ -257,9 +257,7 @@ def test_a_loop_on_the_cpu_says_why_there_are_no_sequences(tmp_path: Path) -> No
 def test_deeper_evidence_is_added_on_request_only(tmp_path: Path) -> None:
     path = launch_bound().write(tmp_path / "trace.json")
     plain, deep = analyse(path), analyse(path, Options(deep=True))
-    titles = [
-        piece.title for finding in deep.findings for piece in finding.evidence if isinstance(piece, TableEvidence)
-    ]
+    titles = [piece.title for finding in deep.findings for piece in finding.evidence if isinstance(piece, Table)]
     concerned = {finding.rule for finding in plain.findings} & {"ID001", "ID002"}
     assert any("(HTA)" in title for title in titles) is bool(concerned)
     assert not any("(HTA)" in piece.title for finding in plain.findings for piece in finding.evidence)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from analyzer.analysis import Analysis, LocationDocument
+from analyzer.analysis import Analysis, Location
 from analyzer.engine import Judged, judge, run_rules
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
@@ -97,7 +97,7 @@ def test_what_nothing_tells_apart_is_a_reason_and_it_is_said() -> None:
 
 def _placed(analysis: Analysis) -> Analysis:
     """SARIF lists what has a line."""
-    place = LocationDocument(file="train.py", line=3, function="step")
+    place = Location(file="train.py", line=3, function="step")
     placed = tuple(msgspec.structs.replace(one, location=place) for one in analysis.findings)
     return msgspec.structs.replace(analysis, findings=placed)
 

@@ -14,7 +14,7 @@ from analyzer.report.comparison import json, rows
 from analyzer.report.drawing import pair
 from analyzer.report.drawing.shapes import Drawing
 from analyzer.report.html import drawn
-from analyzer.report.html.evidence import Head, Table
+from analyzer.report.html.evidence import Head, Sheet
 from analyzer.report.html.prose import embedded
 
 ELEMENT_ID = "advisor-comparison"
@@ -36,11 +36,11 @@ class Page:
     answer: str
     gate_head: str
     gate_lines: tuple[str, ...]
-    differences: Table | None
+    differences: Sheet | None
     bars: Drawing
     changes: Drawing | None
     marks: Drawing | None
-    sections: tuple[Table, ...]
+    sections: tuple[Sheet, ...]
 
 
 def render(comparison: Comparison, gate: GateResult | None = None) -> str:
@@ -71,12 +71,12 @@ def _page(comparison: Comparison, gate: GateResult | None) -> Page:
     )
 
 
-def _differences(comparison: Comparison) -> Table | None:
+def _differences(comparison: Comparison) -> Sheet | None:
     found = rows.differing(comparison.differences)
     heads = tuple(Head(text) for text in ("What", "Before", "After", "Effect"))
-    return Table("Conditions that are not the same on both sides", heads, found) if found else None
+    return Sheet("Conditions that are not the same on both sides", heads, found) if found else None
 
 
-def _section(title: str, heads: tuple[str, ...], body: list[tuple[str, ...]]) -> Table:
+def _section(title: str, heads: tuple[str, ...], body: list[tuple[str, ...]]) -> Sheet:
     words = {"cause", "kernel", "op", "state", "rule", "came true"}
-    return Table(title, tuple(Head(head, head not in words) for head in heads), body)
+    return Sheet(title, tuple(Head(head, head not in words) for head in heads), body)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from analyzer.analysis import Analysis, IntervalsEvidence, Lane, Timeline
+from analyzer.analysis import Analysis, Intervals, Lane, Timeline
 from analyzer.cause_names import Cause
 from analyzer.report import safe, savings
 from analyzer.report.drawing.shapes import WIDTH, Drawing, cause_class, line, number, rect, text, width_of
@@ -151,7 +151,7 @@ def _brackets(analysis: Analysis, shown: Timeline, bottom: int, body: list[str])
 
 def _pieces(evidence: tuple[object, ...], shown: Timeline) -> Iterator[tuple[float, float]]:
     for one in evidence:
-        if isinstance(one, IntervalsEvidence) and one.step == shown.step:
+        if isinstance(one, Intervals) and one.step == shown.step:
             for low, high in one.spans:
                 start, end = (min(max(place / shown.dur_ns, 0.0), 1.0) * _ROOM for place in (low, high))
                 yield start, end

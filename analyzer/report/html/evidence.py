@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from analyzer.analysis import BarsEvidence, EvidenceDocument, SeriesEvidence, TableEvidence
+from analyzer.analysis import Bars, Evidence, Series, Table
 from analyzer.report import safe
 from analyzer.report.drawing.shapes import rect
 from analyzer.report.text.evidence import value
@@ -27,7 +27,7 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Table:
+class Sheet:
     """A table of finished cells."""
 
     caption: str
@@ -51,22 +51,22 @@ class Piece:
 
     title: str
     bars: tuple[Bar, ...] = ()
-    table: Table | None = None
+    table: Sheet | None = None
     text: str = ""
     spark: Markup | None = None
 
 
-def pieces(evidence: Sequence[EvidenceDocument]) -> Iterator[Piece]:
+def pieces(evidence: Sequence[Evidence]) -> Iterator[Piece]:
     """What there is to show; empty pieces are left out."""
     for one in evidence:
         title = heading(one.title)
-        if isinstance(one, BarsEvidence) and one.bars:
+        if isinstance(one, Bars) and one.bars:
             yield Piece(title, bars=_bars(one))
-        elif isinstance(one, SeriesEvidence) and one.values:
+        elif isinstance(one, Series) and one.values:
             yield _series(one, title)
-        elif isinstance(one, TableEvidence) and one.columns:
+        elif isinstance(one, Table) and one.columns:
             yield Piece(title, table=_table(one, title))
-        elif not isinstance(one, BarsEvidence | SeriesEvidence | TableEvidence) and one.spans:
+        elif not isinstance(one, Bars | Series | Table) and one.spans:
             longest = max(one.spans, key=lambda span: span[1] - span[0])
             where = f"the longest {duration(longest[1] - longest[0])} from {duration(longest[0])}"
             yield Piece(
@@ -87,7 +87,7 @@ def percent(ratio: float) -> str:
     return f"{max(shown, 0.5):.1f}" if ratio > 0 else "0"
 
 
-def _bars(one: BarsEvidence) -> tuple[Bar, ...]:
+def _bars(one: Bars) -> tuple[Bar, ...]:
     shown = one.bars[:_MOST_BARS]
     top = 1.0 if one.unit == "ratio" else max((item.value for item in shown), default=0.0)
     return tuple(
@@ -96,7 +96,7 @@ def _bars(one: BarsEvidence) -> tuple[Bar, ...]:
     )
 
 
-def _series(one: SeriesEvidence, title: str) -> Piece:
+def _series(one: Series, title: str) -> Piece:
     lowest, highest = value(min(one.values), one.unit), value(max(one.values), one.unit)
     spread = lowest if lowest == highest else f"{lowest} to {highest}"
     shown = one.values[:_MOST_VALUES]
@@ -111,11 +111,11 @@ def _series(one: SeriesEvidence, title: str) -> Piece:
     return Piece(title, text=f"{spread} over {count(len(one.values), 'value')}", spark=spark)
 
 
-def _table(one: TableEvidence, title: str) -> Table:
+def _table(one: Table, title: str) -> Sheet:
     rows = [
         [value(cell, column.unit) for cell, column in zip(row, one.columns, strict=False)]
         for row in one.rows[:_MOST_ROWS]
     ]
     heads = tuple(Head(heading(column.title), column.unit != "text") for column in one.columns)
     left = len(one.rows) - len(rows)
-    return Table(title, heads, rows, f"{left:,} more rows are in the data of this report." if left > 0 else "")
+    return Sheet(title, heads, rows, f"{left:,} more rows are in the data of this report." if left > 0 else "")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from analyzer.analysis import Analysis, FindingDocument, FixDocument
+from analyzer.analysis import Advice, Analysis, FindingDocument
 from analyzer.report import safe, savings, wording
 from analyzer.report.html.evidence import Piece, percent, pieces
 from analyzer.report.html.prose import link, prose
@@ -128,7 +128,7 @@ def _basis(one: FindingDocument, analysis: Analysis) -> Markup:
     return prose(" ".join(parts))
 
 
-def _fix(fix: FixDocument) -> Fix:
+def _fix(fix: Advice) -> Fix:
     if fix.language == "text":
         return Fix(prose(f"{fix.code} {fix.note}".strip()), ())
     return Fix(prose(fix.note), tuple(_lines(safe.code(fix.code.rstrip("\n")), fix.language)))

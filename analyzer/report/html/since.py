@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from analyzer.analysis import Analysis
 from analyzer.report import safe
 from analyzer.report import since as words
-from analyzer.report.html.evidence import Head, Table
+from analyzer.report.html.evidence import Head, Sheet
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Since:
     answer: str
     figures: str
     noted: tuple[str, ...]
-    table: Table | None
+    table: Sheet | None
 
 
 def since(analysis: Analysis) -> Since | None:
@@ -40,5 +40,5 @@ def since(analysis: Analysis) -> Since | None:
         answer=safe.keep_units(words.answer(found)),
         figures=safe.keep_units(words.figures(found)) if usable else "",
         noted=tuple(words.noted(found)),
-        table=Table(words.summary(found), heads, rows, words.unlisted(found)) if rows else None,
+        table=Sheet(words.summary(found), heads, rows, words.unlisted(found)) if rows else None,
     )

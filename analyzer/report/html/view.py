@@ -12,7 +12,7 @@ from analyzer.report import safe, wording
 from analyzer.report.drawing.shapes import Drawing, cause_class
 from analyzer.report.drawing.timeline import timeline
 from analyzer.report.drawing.waterfall import MOST_STEPS, per_step, shown_parts, steps, waterfall
-from analyzer.report.html.evidence import Head, Table
+from analyzer.report.html.evidence import Head, Sheet
 from analyzer.report.html.findings import Finding, findings, small
 from analyzer.report.html.prose import prose
 from analyzer.report.html.since import Since, since
@@ -69,18 +69,18 @@ class Page:
     device_line: str
     timeline_head: str
     timeline: Drawing | None
-    timeline_table: Table
+    timeline_table: Sheet
     slowest_head: str
     slowest: Drawing | None
-    slowest_table: Table
+    slowest_table: Sheet
     steps: Drawing | None
     steps_line: str
     findings: tuple[Finding, ...]
     nothing: str
     small: tuple[Markup, ...]
-    ranks: Table | None
+    ranks: Sheet | None
     checks_line: str
-    checks: Table
+    checks: Sheet
     environment: tuple[tuple[str, Markup], ...]
     repairs: tuple[Markup, ...]
     data_note: Markup
@@ -181,7 +181,7 @@ def _timeline_head(analysis: Analysis) -> str:
     return f"{step}: {duration(shown.dur_ns)}"
 
 
-def _timeline_table(shown: Timeline) -> Table:
+def _timeline_table(shown: Timeline) -> Sheet:
     """The spans of all lanes, the longest where there are too many to read."""
     spans = [(lane.name, span) for lane in shown.lanes for span in lane.spans]
     least = sorted((span.dur_ns for _, span in spans), reverse=True)[_MOST_SPANS - 1] if len(spans) > _MOST_SPANS else 0
@@ -193,7 +193,7 @@ def _timeline_table(shown: Timeline) -> Table:
     ][:_MOST_SPANS]  # fmt: skip
     heads = (Head("Lane"), Head("Start", True), Head("Duration", True), Head("Busy", True), Head("What"), Head("Cause"))
     left = len(spans) - len(rows)
-    return Table(
+    return Sheet(
         "What each lane does in this step", heads, rows, f"{left:,} shorter spans are left out." if left else ""
     )
 
@@ -222,10 +222,10 @@ def _nothing(analysis: Analysis) -> str:
     return "No finding is worth 2 % of the step or more."
 
 
-def _ranks(analysis: Analysis) -> Table | None:
+def _ranks(analysis: Analysis) -> Sheet | None:
     rows = wording.rank_rows(analysis)
     heads = tuple(Head(name or "Note", number in (0, 1, 3)) for number, name in enumerate(wording.RANK_HEADS))
-    return Table("The ranks of this job, the one to look at first on top", heads, rows) if rows else None
+    return Sheet("The ranks of this job, the one to look at first on top", heads, rows) if rows else None
 
 
 def _checks_line(analysis: Analysis) -> str:
@@ -235,11 +235,11 @@ def _checks_line(analysis: Analysis) -> str:
     )
 
 
-def _checks(analysis: Analysis) -> Table:
+def _checks(analysis: Analysis) -> Sheet:
     rows = [
         [safe.name(check.rule, 12), safe.name(check.title, 80), _STATES[check.state], prose(check.reason, 300)]
         for check in analysis.checks
     ]
-    return Table(
+    return Sheet(
         "Every check and what became of it", (Head("Rule"), Head("Looks for"), Head("State"), Head("Why")), rows
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analyzer.analysis import Analysis, IntervalsEvidence, Lane
+from analyzer.analysis import Analysis, Intervals, Lane
 from analyzer.cause_names import Cause
 from analyzer.report import safe
 from analyzer.report.markdown.escape import block
@@ -127,7 +127,7 @@ def _brackets(analysis: Analysis) -> Iterator[tuple[int, int, str]]:
         pieces = [
             piece
             for one in finding.evidence
-            if isinstance(one, IntervalsEvidence) and one.step == timeline.step
+            if isinstance(one, Intervals) and one.step == timeline.step
             for piece in one.spans
         ]
         if not pieces:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analyzer.analysis import BarsEvidence, EvidenceDocument, SeriesEvidence, TableEvidence, UnitName
+from analyzer.analysis import Bars, Evidence, Series, Table, Unit
 from analyzer.report.markdown.escape import cell, code, figure, prose
 from analyzer.report.text.chart import sparkline
 from analyzer.report.text.evidence import value
@@ -15,13 +15,13 @@ _MOST_COLUMNS = 8
 _MOST_VALUES = 64
 
 
-def evidence(one: EvidenceDocument) -> str:
+def evidence(one: Evidence) -> str:
     """One piece of evidence; nothing where it is empty."""
-    if isinstance(one, BarsEvidence):
+    if isinstance(one, Bars):
         return _bars(one)
-    if isinstance(one, SeriesEvidence):
+    if isinstance(one, Series):
         return _series(one)
-    if isinstance(one, TableEvidence):
+    if isinstance(one, Table):
         return _table(one)
     total = sum(end - start for start, end in one.spans)
     where = f"{duration(total)} in {count(len(one.spans), 'piece')} of step {one.step}"
@@ -46,7 +46,7 @@ def _more(number: int) -> Iterator[str]:
         yield f"… {number} more"
 
 
-def _bars(one: BarsEvidence) -> str:
+def _bars(one: Bars) -> str:
     if not one.bars:
         return ""
     rows = [[_text(item.label), figure(value(item.value, one.unit))] for item in one.bars[:_MOST_ROWS]]
@@ -54,7 +54,7 @@ def _bars(one: BarsEvidence) -> str:
     return table([cell(_name(one.title)), ""], "lr", rows)
 
 
-def _series(one: SeriesEvidence) -> str:
+def _series(one: Series) -> str:
     if not one.values:
         return ""
     lowest, highest = value(min(one.values), one.unit), value(max(one.values), one.unit)
@@ -63,7 +63,7 @@ def _series(one: SeriesEvidence) -> str:
     return f"{_name(one.title)}: {spread} over {count(len(one.values), 'value')} {code(drawn)}"
 
 
-def _table(one: TableEvidence) -> str:
+def _table(one: Table) -> str:
     columns = one.columns[:_MOST_COLUMNS]
     if not columns:
         return ""
@@ -77,7 +77,7 @@ def _table(one: TableEvidence) -> str:
     return f"{_name(one.title)}:\n\n{table(heads, aligns, rows)}"
 
 
-def _cell(item: str | float | int | None, unit: UnitName) -> str:
+def _cell(item: str | float | int | None, unit: Unit) -> str:
     return _text(item) if isinstance(item, str) else figure(value(item, unit))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.analysis import Analysis, FindingDocument, FixDocument
+from analyzer.analysis import Advice, Analysis, FindingDocument
 from analyzer.report import safe, savings, wording
 from analyzer.report.markdown.detail import Detail
 from analyzer.report.markdown.escape import block, code, inline_html, prose
@@ -76,7 +76,7 @@ def _facts(finding: FindingDocument, analysis: Analysis) -> str:
     return f"{'; '.join([*parts, seen])}."
 
 
-def _fix(fix: FixDocument, number: int, where: str | None, detail: Detail) -> Iterator[str]:
+def _fix(fix: Advice, number: int, where: str | None, detail: Detail) -> Iterator[str]:
     head = "**Fix**" + (f", {where}" if where else "") if number == 0 else "**Or**"
     if fix.language == "text":
         yield f"{head}: {prose(f'{fix.code} {fix.note}'.strip(), detail.paragraph)}"

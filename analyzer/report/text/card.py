@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.analysis import Analysis, FindingDocument, FixDocument
+from analyzer.analysis import Advice, Analysis, FindingDocument
 from analyzer.report import safe, savings, wording
 from analyzer.report.style import Role, Style
 from analyzer.report.text import evidence
@@ -85,7 +85,7 @@ def _labelled(label: str, text: str, style: Style) -> Iterator[str]:
         yield f"  {style.paint(head, 'strong')}{line}"
 
 
-def _fix(fix: FixDocument, number: int, style: Style) -> Iterator[str]:
+def _fix(fix: Advice, number: int, style: Style) -> Iterator[str]:
     label = "Fix" if number == 0 else "or"
     if fix.language == "text":
         yield from _labelled(label, f"{fix.code} {fix.note}".strip(), style)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.analysis import (
-    BarsEvidence,
-    EvidenceDocument,
-    IntervalsEvidence,
-    SeriesEvidence,
-    TableEvidence,
-    UnitName,
+    Bars,
+    Evidence,
+    Intervals,
+    Series,
+    Table,
+    Unit,
 )
 from analyzer.report import safe
 from analyzer.report.style import Style
@@ -24,7 +24,7 @@ _BAR = 20
 _INDENT, _SHORTEST = 4, 12
 
 
-def value(number: str | float | int | None, unit: UnitName) -> str:
+def value(number: str | float | int | None, unit: Unit) -> str:
     """A number in its unit; text cleaned and shortened; a dash for what is unknown."""
     if number is None:
         return "-"
@@ -36,13 +36,13 @@ def value(number: str | float | int | None, unit: UnitName) -> str:
     return figure(number)
 
 
-def lines(one: EvidenceDocument, style: Style) -> Iterator[str]:
+def lines(one: Evidence, style: Style) -> Iterator[str]:
     """The piece of evidence, indented under its finding."""
-    if isinstance(one, BarsEvidence):
+    if isinstance(one, Bars):
         yield from _bars(one, style)
-    elif isinstance(one, SeriesEvidence):
+    elif isinstance(one, Series):
         yield from _series(one, style)
-    elif isinstance(one, TableEvidence):
+    elif isinstance(one, Table):
         yield from _table(one, style)
     else:
         yield from _intervals(one, style)
@@ -52,7 +52,7 @@ def _heading(title: str) -> str:
     return f"  {safe.name(title, 80)}"
 
 
-def _bars(one: BarsEvidence, style: Style) -> Iterator[str]:
+def _bars(one: Bars, style: Style) -> Iterator[str]:
     if not one.bars:
         return
     yield _heading(one.title)
@@ -66,7 +66,7 @@ def _bars(one: BarsEvidence, style: Style) -> Iterator[str]:
     yield from _left_out(len(one.bars) - len(shown))
 
 
-def _series(one: SeriesEvidence, style: Style) -> Iterator[str]:
+def _series(one: Series, style: Style) -> Iterator[str]:
     if not one.values:
         return
     shown = one.values[:_MOST_VALUES]
@@ -77,7 +77,7 @@ def _series(one: SeriesEvidence, style: Style) -> Iterator[str]:
     yield f"    {drawn}"
 
 
-def _table(one: TableEvidence, style: Style) -> Iterator[str]:
+def _table(one: Table, style: Style) -> Iterator[str]:
     shown = one.rows[:_MOST_ROWS]
     cells = [[value(cell, column.unit) for cell, column in zip(row, one.columns, strict=False)] for row in shown]
     heads = [safe.name(column.title, 40) for column in one.columns]
@@ -101,7 +101,7 @@ def _narrowed(widths: list[int], room: int) -> list[int]:
     return [*widths[:widest], shorter, *widths[widest + 1 :]]
 
 
-def _row(cells: list[str], widths: list[int], table: TableEvidence) -> str:
+def _row(cells: list[str], widths: list[int], table: Table) -> str:
     """Text to the left, numbers to the right."""
     padded = []
     for whole, width, column in zip(cells, widths, table.columns, strict=False):
@@ -116,7 +116,7 @@ def _left_out(number: int) -> Iterator[str]:
         yield f"    … {number} more"
 
 
-def _intervals(one: IntervalsEvidence, style: Style) -> Iterator[str]:
+def _intervals(one: Intervals, style: Style) -> Iterator[str]:
     spans = one.spans
     longest = sorted(spans, key=lambda span: span[0] - span[1])[:3]
     where = ", ".join(f"{duration(end - start)} from {duration(start)}" for start, end in sorted(longest))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 
 from analyzer import units
-from analyzer.analysis import FindingDocument, FixDocument
+from analyzer.analysis import Advice, FindingDocument
 from analyzer.report import savings
 from analyzer.tui import wording
 from analyzer.tui.draw.finding import prose
@@ -59,7 +59,7 @@ def _saving(finding: FindingDocument, width: int, glyphs: Glyphs) -> Content:
     return Content.assemble(*saves, (dot + dot.join(facts), "$quiet")).truncate(width, ellipsis=True)
 
 
-def _change(fix: FixDocument, width: int, most: int) -> list[Content]:
+def _change(fix: Advice, width: int, most: int) -> list[Content]:
     """What is added to the code, or the command, on one line; under it the sentence about it."""
     note = prose(line(fix.note)) if fix.note else None
     if fix.language == "text":
@@ -71,7 +71,7 @@ def _change(fix: FixDocument, width: int, most: int) -> list[Content]:
     return [code, *_cut(note, width, most - 1)]
 
 
-def _code(fix: FixDocument) -> str:
+def _code(fix: Advice) -> str:
     """The lines that a diff adds, the first statement of a program, the first command of a shell."""
     lines = [text.partition("   #")[0].rstrip() for text in fix.code.splitlines()]
     if fix.language == "diff":

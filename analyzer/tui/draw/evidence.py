@@ -6,7 +6,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from analyzer import units
-from analyzer.analysis import BarsEvidence, EvidenceDocument, IntervalsEvidence, SeriesEvidence, TableEvidence
+from analyzer.analysis import Bars, Evidence, Intervals, Series, Table
 from analyzer.tui.draw import bars
 from analyzer.tui.draw.table import table
 from analyzer.tui.glyphs import Glyphs
@@ -17,20 +17,20 @@ MOST_ROWS = 12
 SHORTEST_BAR = 16
 
 
-def evidence(item: EvidenceDocument, width: int, glyphs: Glyphs, style: str) -> list[Content]:
+def evidence(item: Evidence, width: int, glyphs: Glyphs, style: str) -> list[Content]:
     """The lines of one piece of evidence, each at most `width` cells."""
-    if isinstance(item, BarsEvidence):
+    if isinstance(item, Bars):
         lines = _bars(item, width, glyphs, style)
-    elif isinstance(item, SeriesEvidence):
+    elif isinstance(item, Series):
         lines = _series(item, width, glyphs, style)
-    elif isinstance(item, TableEvidence):
+    elif isinstance(item, Table):
         lines = _table(item, width)
     else:
         lines = _intervals(item)
     return [one.truncate(width, ellipsis=True) for one in lines]
 
 
-def _bars(item: BarsEvidence, width: int, glyphs: Glyphs, style: str) -> list[Content]:
+def _bars(item: Bars, width: int, glyphs: Glyphs, style: str) -> list[Content]:
     shown = item.bars[:MOST_ROWS]
     texts = [value(one.value, item.unit) for one in shown]
     labels = [line(one.label, 200) for one in shown]
@@ -50,7 +50,7 @@ def _bars(item: BarsEvidence, width: int, glyphs: Glyphs, style: str) -> list[Co
     return lines + _more(len(item.bars))
 
 
-def _series(item: SeriesEvidence, width: int, glyphs: Glyphs, style: str) -> list[Content]:
+def _series(item: Series, width: int, glyphs: Glyphs, style: str) -> list[Content]:
     values = item.values[: max(1, width - 2)]
     wide = max(1, min(3, (width - 2) // max(1, len(values))))
     cells = [one for one in values for _ in range(wide)]
@@ -60,7 +60,7 @@ def _series(item: SeriesEvidence, width: int, glyphs: Glyphs, style: str) -> lis
     return [title, bars.columns(cells, [style] * len(cells), glyphs)]
 
 
-def _table(item: TableEvidence, width: int) -> list[Content]:
+def _table(item: Table, width: int) -> list[Content]:
     rows = [
         [value(cell, column.unit) for cell, column in zip(row, item.columns, strict=False)]
         for row in item.rows[:MOST_ROWS]
@@ -70,7 +70,7 @@ def _table(item: TableEvidence, width: int) -> list[Content]:
     return [Content.styled(line(item.title), "$quiet"), *table(heads, rows, texts, width), *_more(len(item.rows))]
 
 
-def _intervals(item: IntervalsEvidence) -> list[Content]:
+def _intervals(item: Intervals) -> list[Content]:
     text = (
         f"{line(item.title)}: {units.duration(item.total_ns)} of step {item.step}, {units.count(item.pieces, 'place')}"
     )

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from analyzer import units
-from analyzer.analysis import FindingDocument, FixDocument
+from analyzer.analysis import Advice, FindingDocument
 from analyzer.report import savings
 from analyzer.tui import wording
 from analyzer.tui.draw import bars
@@ -159,7 +159,7 @@ def prose(text: str, style: str = "") -> Content:
     return Content.assemble(*pieces)
 
 
-def _fix(fix: FixDocument, width: int) -> list[Content]:
+def _fix(fix: Advice, width: int) -> list[Content]:
     lines = [prose(fix.code)] if fix.language == "text" else code_block(fix.code, fix.language, width)
     return [*lines, prose(fix.note, "$quiet")] if fix.note else lines
 

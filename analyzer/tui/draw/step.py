@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 
 from analyzer import units
-from analyzer.analysis import Analysis, FindingDocument, IntervalsEvidence, StepRow
+from analyzer.analysis import Analysis, FindingDocument, Intervals, StepRow
 from analyzer.tui import wording
 from analyzer.tui.draw import bars, lanes
 from analyzer.tui.glyphs import Glyphs
@@ -42,7 +42,7 @@ def _lanes(analysis: Analysis, width: int, glyphs: Glyphs) -> list[Content]:
 def _bracket(analysis: Analysis, finding: FindingDocument | None, width: int, glyphs: Glyphs) -> Content:
     step = analysis.timeline.step
     for evidence in finding.evidence if finding else ():
-        if isinstance(evidence, IntervalsEvidence) and evidence.step == step and finding:
+        if isinstance(evidence, Intervals) and evidence.step == step and finding:
             room = max(1, width - GUTTER)
             style = f"bold $sev-{finding.severity}"
             row = lanes.bracket(evidence.spans, analysis.timeline.dur_ns, room, finding.rule, glyphs, style)

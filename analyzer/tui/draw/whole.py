@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from analyzer.analysis import Analysis, BarItem, BarsEvidence, FindingDocument
+from analyzer.analysis import Analysis, Bar, Bars, FindingDocument
 from analyzer.tui.draw.evidence import evidence
 from analyzer.tui.draw.finding import heading, prose
 from analyzer.tui.glyphs import Glyphs
@@ -40,5 +40,5 @@ def whole(analysis: Analysis, finding: FindingDocument, width: int, glyphs: Glyp
 
 
 def _bars(title: str, values: dict[str, int], width: int, glyphs: Glyphs, style: str) -> list[Content]:
-    items = tuple(BarItem(label=label, value=value) for label, value in values.items())
-    return evidence(BarsEvidence(title=title, unit="ns", bars=items), width, glyphs, style)
+    items = tuple(Bar(label=label, value=value) for label, value in values.items())
+    return evidence(Bars(title=title, unit="ns", bars=items), width, glyphs, style)

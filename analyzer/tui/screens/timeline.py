@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import DataTable
 
-from analyzer.analysis import FindingDocument, IntervalsEvidence
+from analyzer.analysis import FindingDocument, Intervals
 from analyzer.facts.step_gaps import Gap
 from analyzer.facts.step_lanes import StepLanes
 from analyzer.tui import wording
@@ -128,7 +128,7 @@ class TimelineScreen(ModeScreen):
     def _point_at(self, finding: FindingDocument) -> None:
         view = self.query_one(TimelineView)
         for evidence in finding.evidence:
-            if isinstance(evidence, IntervalsEvidence) and evidence.spans and view.step is not None:
+            if isinstance(evidence, Intervals) and evidence.spans and view.step is not None:
                 view.mark = Mark(evidence.spans, finding.rule, f"bold $sev-{finding.severity}")
                 start, end = max(evidence.spans, key=lambda span: span[1] - span[0])
                 if end - start < NEAR_RATIO * view.step.dur_ns:

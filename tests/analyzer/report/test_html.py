@@ -93,7 +93,7 @@ def huge(findings: int, evidence: bool):
     base = analyses.example()
     one = base.findings[1] if evidence else msgspec.structs.replace(base.findings[1], evidence=())
     wide = tuple(
-        analyses.doc.SeriesEvidence(title=f"s{number}", unit="ns", values=tuple(float(i) for i in range(4_000)))
+        analyses.doc.Series(title=f"s{number}", unit="ns", values=tuple(float(i) for i in range(4_000)))
         for number in range(8 if evidence else 0)
     )
     return msgspec.structs.replace(

@@ -42,9 +42,9 @@ def attacked():
 
     def spoil(one):
         fixes = tuple(replace(fix, code=every, note=every) for fix in one.fix)
-        columns = (analyses.doc.TableColumn(title=every, unit="text"),)
-        table = analyses.doc.TableEvidence(title=next(names), columns=columns, rows=tuple((one,) for one in PAYLOADS))
-        place = analyses.doc.LocationDocument(file=next(names), line=1, function=next(names))
+        columns = (analyses.doc.Column(title=every, unit="text"),)
+        table = analyses.doc.Table(title=next(names), columns=columns, rows=tuple((one,) for one in PAYLOADS))
+        place = analyses.doc.Location(file=next(names), line=1, function=next(names))
         return replace(
             one, id=next(names), rule=next(names)[:12], name=every, family=every, title=every, why=every, caveats=(every,),
             fix=fixes, evidence=(*one.evidence, table, analyses.bars(every, "ns", **{every: 1.0})), verify=every,

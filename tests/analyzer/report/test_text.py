@@ -172,8 +172,8 @@ def test_no_finding_is_no_clean_bill_where_the_run_is_not_compute_bound():
 
 
 def test_a_tables_names_give_way_to_its_figures():
-    columns_ = (doc.TableColumn(title="kernel", unit="text"), doc.TableColumn(title="time", unit="ns"))
-    table = doc.TableEvidence(title="slowest", columns=columns_, rows=(("a" * 30 + "z" * 28, 4_500_000),))
+    columns_ = (doc.Column(title="kernel", unit="text"), doc.Column(title="time", unit="ns"))
+    table = doc.Table(title="slowest", columns=columns_, rows=(("a" * 30 + "z" * 28, 4_500_000),))
     *_, row = evidence.lines(table, Style(width=44))
     assert columns(row) == 44
     assert row.startswith("    aaaa")

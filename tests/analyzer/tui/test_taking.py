@@ -9,7 +9,7 @@ import threading
 import pytest
 
 import analyses
-from analyzer.analysis import LocationDocument
+from analyzer.analysis import Location
 from analyzer.tui import export, outside
 from analyzer.tui.screens.export import ExportScreen
 from ui import running, settle, text_of
@@ -109,8 +109,8 @@ async def test_keys_of_reports_do_nothing_while_reading(monkeypatch):
         gate.set()
 
 
-def place(file: str, line: int | None = 88) -> LocationDocument:
-    return LocationDocument(file=file, line=line, function=None)
+def place(file: str, line: int | None = 88) -> Location:
+    return Location(file=file, line=line, function=None)
 
 
 @pytest.mark.parametrize(
