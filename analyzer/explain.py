@@ -23,7 +23,7 @@ from analyzer.rule import Rule, RuleMeta
 from analyzer.trust import grade
 from traces.errors import AdvisorError, UsageError
 from traces.progress import Progress, silent
-from traces.reader.decode import decode
+from traces.reader.decode.document import decode
 from traces.reader.read import Decode, read
 
 RULE_GROUP = "advisor.rules"

@@ -45,7 +45,7 @@ class Repair(msgspec.Struct, frozen=True):
     first_event: int | None = None
 
 
-class Stranger(msgspec.Struct, frozen=True):
+class UnknownCategory(msgspec.Struct, frozen=True):
     """Complete events of a category that the reader does not know.
 
     Args:
@@ -132,6 +132,6 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
     gpu_annotations: pd.DataFrame
     overhead: pd.DataFrame
     quarantined: pd.DataFrame
-    strangers: tuple[Stranger, ...] = ()
+    unknown_categories: tuple[UnknownCategory, ...] = ()
     whole_until_ns: int | None = None
     unfinished: dict[str, int] = msgspec.field(default_factory=dict)

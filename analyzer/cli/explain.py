@@ -21,7 +21,7 @@ from traces.errors import AdvisorError, UntrustedTraceError, UsageError
 if TYPE_CHECKING:
     from analyzer.analysis import Analysis
     from analyzer.explain import Options
-    from traces.reader.ahead import Ahead
+    from traces.reader.parallel.ahead import Ahead
 
 GATE_FAILED = 1
 _SEVERITIES = ("high", "medium", "low")
@@ -147,7 +147,7 @@ def _show(paths: list[Path], options: Options, baseline: str | None, config: Pat
     Returns:
         None where it cannot be loaded; then text is printed.
     """
-    from traces.reader.ahead import decoding_ahead
+    from traces.reader.parallel.ahead import decoding_ahead
 
     if len(paths) > 1:
         return _open(paths, options, baseline, config)
@@ -178,7 +178,7 @@ def _open(
 
 def _report(path: Path, options: Options, request: Request) -> int:
     """Analyse, write the reports, and say with the exit code what it means."""
-    from traces.reader.ahead import decoding_ahead
+    from traces.reader.parallel.ahead import decoding_ahead
 
     with decoding_ahead(path, strict=options.strict) as ahead, ProgressLine() as progress, _uncollected():
         from analyzer.report.load import analyse

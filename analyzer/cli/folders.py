@@ -44,7 +44,7 @@ def traces_in(paths: Sequence[Path]) -> list[Path]:
 
 def _is_no_trace(path: Path) -> bool:
     from analyzer.report.load import is_report
-    from traces.reader.looks import is_other_json
+    from traces.reader.input.looks import is_other_json
 
     return is_report(path) or is_other_json(path)
 

@@ -57,7 +57,7 @@ def _check_stdin(paths: Sequence[Path]) -> None:
 
 def newest(folder: Path) -> list[Path]:
     """Traces below a folder by their names, the newest first, relative to it."""
-    from traces.reader.looks import looks_like_trace
+    from traces.reader.input.looks import looks_like_trace
 
     found = sorted(_json_below(folder), key=lambda path: (-path.stat().st_mtime, path.name))
     named = [path for path in found if "trace" in path.name.lower()]

@@ -11,7 +11,7 @@ from analyzer.compare.snapshot import Snapshot, snapshot
 from analyzer.since import Since
 from traces.errors import UsageError
 from traces.progress import Progress
-from traces.reader.looks import looks_like_trace
+from traces.reader.input.looks import looks_like_trace
 
 if TYPE_CHECKING:
     from analyzer.explain import Explained, Options

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from analyzer.facts.labels import matching
 from analyzer.facts.loops import LAYER
-from traces.reader.vocabulary import is_backward_node
+from traces.reader.names.vocabulary import is_backward_node
 
 if TYPE_CHECKING:
     import pandas as pd

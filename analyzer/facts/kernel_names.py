@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import msgspec
 
-from traces.reader.collective_names import is_collective_kernel
+from traces.reader.names.collectives import is_collective_kernel
 
 # Number formats for which there are tensor cores (AMD: matrix cores) fast enough to matter in training.
 SHORT_FORMATS = ("fp16", "bf16", "fp8", "fp4")

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from analyzer.facts.labels import matching
 from analyzer.facts.nesting import nest
 from analyzer.intervals import EMPTY, IntervalSet
-from traces.reader.vocabulary import is_backward_node
+from traces.reader.names.vocabulary import is_backward_node
 
 if TYPE_CHECKING:
     from analyzer.facts import Facts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from analyzer.facts.labels import is_any
-from traces.reader.vocabulary import is_backward_node
+from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Trace
 
 # Wrappers that exist to reduce gradients over ranks (torch/nn/parallel/distributed.py).

@@ -12,14 +12,14 @@ import msgspec
 from analyzer.analysis import SCHEMA_VERSION, Analysis
 from traces.errors import UnreadableTraceError
 from traces.progress import Progress
-from traces.reader.standard_input import standard_input
+from traces.reader.input.standard_input import standard_input
 
 # As for the reader of traces, whose modules need not be imported to open a report.
 STDIN = Path("-")
 
 if TYPE_CHECKING:
     from analyzer.explain import Options
-    from traces.reader.ahead import Ahead
+    from traces.reader.parallel.ahead import Ahead
 
 # Where the HTML report holds its document.
 ELEMENT_ID = "advisor-analysis"
@@ -53,7 +53,7 @@ def analyse(path: Path, options: Options, progress: Progress, ahead: Ahead | Non
     # Strict reading of the first rank alone would refuse the others that follow it.
     if not _is_pipe(path) and not options.strict:
         from analyzer.explain import analyse as analyse_trace
-        from traces.reader.decode import decode
+        from traces.reader.decode.document import decode
 
         found = analyse_trace(path, options, progress, ahead.decode if ahead else decode)
         if all(repair.kind != "several-documents" for repair in found.repairs):

@@ -26,7 +26,7 @@ from traces.ending import BY_SIGNAL
 if TYPE_CHECKING:
     from analyzer.options import Options
     from traces.errors import AdvisorError
-    from traces.reader.ahead import Ahead
+    from traces.reader.parallel.ahead import Ahead
 
 # As a shell reports a program ended by Ctrl+C.
 CANCELLED = 130

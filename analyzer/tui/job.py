@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from analyzer.compare.comparison import Comparison
     from analyzer.compare.snapshot import Snapshot
     from analyzer.explain import Explained, Options
-    from traces.reader.ahead import Ahead
+    from traces.reader.parallel.ahead import Ahead
 
 Report = Callable[[str, int, int], None]
 Analyse = Callable[[Report], Opened]
@@ -116,7 +116,7 @@ def _explained(paths: Sequence[Path], options: Options, report: Report, ahead: A
     from analyzer.explain import Explained, analyse_with_facts
     from analyzer.job import explain_job
     from analyzer.report.load import load
-    from traces.reader.decode import decode
+    from traces.reader.decode.document import decode
 
     if len(paths) == 1:
         saved = load(paths[0])

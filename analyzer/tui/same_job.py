@@ -29,8 +29,8 @@ def _rank(path: Path) -> tuple[int, int] | None:
     """Rank and number of ranks."""
     from traces.errors import AdvisorError
     from traces.progress import silent
-    from traces.reader.repairs import Repairs
-    from traces.reader.source import Source
+    from traces.reader.input.source import Source
+    from traces.reader.mend.repairs import Repairs
 
     if not path.is_file():
         return None

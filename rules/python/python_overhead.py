@@ -90,7 +90,7 @@ from rules.python.stretches import (
     slower_than_quiet,
     uncounted_ns,
 )
-from traces.reader.vocabulary import annotation_kind
+from traces.reader.names.vocabulary import annotation_kind
 from traces.trace import Capability
 
 META = RuleMeta(

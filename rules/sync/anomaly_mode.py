@@ -59,7 +59,7 @@ from analyzer.facts.labels import matching
 from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
-from traces.reader.vocabulary import is_backward_node
+from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Capability
 
 META = RuleMeta(

@@ -16,19 +16,19 @@ import pandas as pd
 from traces.errors import UnreadableTraceError
 from traces.progress import Progress, silent
 from traces.reader import limits, memory_left
-from traces.reader.closures import updates_only
-from traces.reader.decode import Decoded, Document, decode
-from traces.reader.foreign import beyond_clocks, not_from_torch
-from traces.reader.frames import FrameBuilder
-from traces.reader.lateness import whole_until_ns
-from traces.reader.losses import recall
-from traces.reader.nested_calls import single_calls
-from traces.reader.old_ranges import split_ranges
-from traces.reader.places import offsets
-from traces.reader.repairs import Repairs
-from traces.reader.source import Source
-from traces.reader.strangers import notes_of, strangers
-from traces.reader.vocabulary import Kind
+from traces.reader.about.completeness import whole_until_ns
+from traces.reader.about.foreign import beyond_clocks, not_from_torch
+from traces.reader.about.provenance import recall
+from traces.reader.about.unknown_categories import notes_of, unknown_categories
+from traces.reader.decode.document import Decoded, Document, decode
+from traces.reader.frames.builder import FrameBuilder
+from traces.reader.frames.nested_calls import single_calls
+from traces.reader.frames.old_ranges import split_ranges
+from traces.reader.frames.optimizer_closure import updates_only
+from traces.reader.input.source import Source
+from traces.reader.mend.places import offsets
+from traces.reader.mend.repairs import Repairs
+from traces.reader.names.vocabulary import Kind
 from traces.trace import Capability, Meta, Trace
 
 # What `decode` does, wherever it is done: (path, progress, strict, several) to what the file holds.
@@ -44,7 +44,7 @@ def read(path: Path, progress: Progress = silent, *, strict: bool = False, decod
             input.
         progress: Told how far reading is, in bytes on disk; raise from it to cancel.
         strict: Refuse a file that has to be repaired.
-        decoder: Decodes the file; `traces.reader.ahead` has one that began earlier.
+        decoder: Decodes the file; `traces.reader.parallel.ahead` has one that began earlier.
 
     Raises:
         UnreadableTraceError: The file is missing, damaged beyond repair or something else; the message says what and
@@ -131,7 +131,7 @@ def _trace(path: Path, decoded: Decoded, document: Document) -> Trace:
         top=top,
     )
     _place(path, decoded, document)
-    met = strangers(columns, frames)
+    met = unknown_categories(columns, frames)
     notes = decoded.notes + notes_of(met)
     if document.bare_list:
         notes += ("the file is a bare list of events: device, rank and versions are not stated",)
@@ -140,7 +140,7 @@ def _trace(path: Path, decoded: Decoded, document: Document) -> Trace:
         capabilities=_capabilities(frames),
         repairs=document.repairs.listed(),
         notes=notes,
-        strangers=met,
+        unknown_categories=met,
         whole_until_ns=whole_until,
         unfinished=builder.aside.unfinished,
         **frames,

@@ -8,12 +8,12 @@ from itertools import islice
 from pathlib import Path
 
 from traces.progress import Progress, silent
-from traces.reader.chunks import Chunks
-from traces.reader.eventless import without_events
-from traces.reader.losses import with_losses
-from traces.reader.repairs import Repairs
-from traces.reader.shapes import RawEvents
-from traces.reader.source import STDIN, Source
+from traces.reader.about.eventless import without_events
+from traces.reader.about.provenance import with_losses
+from traces.reader.decode.chunks import Chunks
+from traces.reader.decode.shapes import RawEvents
+from traces.reader.input.source import STDIN, Source
+from traces.reader.mend.repairs import Repairs
 from traces.rewrite.redaction import Redaction
 from traces.rewrite.writer import check_output, trace_writer
 from traces.trace import Repair

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from traces.allowed import OWN, shareable
-from traces.reader.losses import KEY, stated
+from traces.reader.about.provenance import KEY, stated
 
 Clean = Callable[[str], str]
 _FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])

@@ -16,15 +16,15 @@ import numpy as np
 
 from traces.errors import UsageError
 from traces.progress import Progress, silent
-from traces.reader.chunks import Chunks
+from traces.reader.about.provenance import with_losses
+from traces.reader.columns.numbers import integers, nanoseconds
+from traces.reader.decode.chunks import Chunks
+from traces.reader.decode.shapes import RawEvents, TypedEvents
 from traces.reader.events import Event
-from traces.reader.loose import decode_loosely
-from traces.reader.losses import with_losses
-from traces.reader.numbers import integers, nanoseconds
-from traces.reader.repairs import Repairs
-from traces.reader.shapes import RawEvents, TypedEvents
-from traces.reader.source import STDIN, Source
-from traces.reader.vocabulary import Kind, event_kind, step_number
+from traces.reader.input.source import STDIN, Source
+from traces.reader.mend.loose import decode_loosely
+from traces.reader.mend.repairs import Repairs
+from traces.reader.names.vocabulary import Kind, event_kind, step_number
 from traces.rewrite.mended import Rewritten
 from traces.rewrite.redaction import Redaction
 from traces.rewrite.writer import check_output, trace_writer

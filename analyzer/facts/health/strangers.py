@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from analyzer.facts.health.symptom import Gravity, Symptom
-from traces.trace import Capability, Stranger
+from traces.trace import Capability, UnknownCategory
 
 if TYPE_CHECKING:
     from analyzer.facts import Facts
@@ -22,7 +22,7 @@ def check(facts: Facts) -> Iterator[Symptom]:
     """Whether unknown events may be the device's work."""
     trace = facts.trace
     has_device = Capability.DEVICE in trace.capabilities
-    alone = [one for one in trace.strangers if one.alone]
+    alone = [one for one in trace.unknown_categories if one.alone]
     count = sum(one.alone for one in alone)
     if count >= max(_MIN_EVENTS, _MIN_RATIO * (len(trace.kernels) if has_device else len(trace.ops))):
         yield Symptom(
@@ -37,7 +37,7 @@ def check(facts: Facts) -> Iterator[Symptom]:
             _FIX,
             count,
         )
-    taken = [one for one in trace.strangers if one.as_device_work]
+    taken = [one for one in trace.unknown_categories if one.as_device_work]
     count = sum(one.events for one in taken)
     if count >= max(_MIN_EVENTS, _MIN_RATIO * len(trace.kernels)):
         yield Symptom(
@@ -50,7 +50,7 @@ def check(facts: Facts) -> Iterator[Symptom]:
         )
 
 
-def _named(some: Iterable[Stranger]) -> str:
+def _named(some: Iterable[UnknownCategory]) -> str:
     names = [one.category or "no category" for one in sorted(some, key=lambda one: -one.events)]
     return (
         f"categories that advisor does not know ({', '.join(names[:_LISTED])}{', ...' if len(names) > _LISTED else ''})"

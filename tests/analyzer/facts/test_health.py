@@ -405,7 +405,7 @@ def repaired(builder: TraceBuilder, *kinds: str) -> Facts:
 
 
 def test_every_kind_of_repair_has_advice_that_fits_its_cause() -> None:
-    from traces.reader.repairs import MESSAGES
+    from traces.reader.mend.repairs import MESSAGES
 
     advice = {kind: symptoms(repaired(sound(), kind))[0].fix or "" for kind in MESSAGES}
     assert all(advice.values())

@@ -10,8 +10,8 @@ import pytest
 from trace_files import read_text
 
 from builders import MAIN, PROCESS, TraceBuilder
-from traces.reader.vocabulary import Kind, copy_direction, copy_host_memory, event_kind, runtime_kind
-from traces.trace import Stranger, Trace
+from traces.reader.names.vocabulary import Kind, copy_direction, copy_host_memory, event_kind, runtime_kind
+from traces.trace import Trace, UnknownCategory
 
 # What torch_npu writes for the device: neither a category nor a stream, on a process of its own.
 ASCEND: dict[str, Any] = {"pid": 4, "tid": 3, "args": {"Task Type": "AI_CORE", "Stream Id": 3, "connection_id": 1}}
@@ -106,7 +106,7 @@ def test_recorded_events_are_no_device_work() -> None:
     trace = builder.trace()
     assert len(trace.kernels) == 1
     assert trace.ops["start_ns"].tolist() == [0], "an event at time 0 does not move the origin"
-    assert trace.strangers == ()
+    assert trace.unknown_categories == ()
 
 
 def xpu(*, linked: str) -> Trace:
@@ -147,7 +147,7 @@ def test_calls_side_by_side_or_on_other_threads_stay_two() -> None:
     assert "other" not in builder.trace().runtime["kind"].tolist()
 
 
-def test_strangers_are_counted_by_what_else_their_thread_holds() -> None:
+def test_unknown_categories_are_counted_by_what_else_their_thread_holds() -> None:
     builder = TraceBuilder(device=None)
     builder.op("aten::mm", 0, 50)
     builder.event("Enqueue", "enqueue", 10, 5)
@@ -155,10 +155,10 @@ def test_strangers_are_counted_by_what_else_their_thread_holds() -> None:
         builder.event("MatMulV2", "", at, 9, **ASCEND)
     builder.event("fft", "fpga", 80, 9, pid=7, tid=1, args={"stream": 1})
     trace = builder.trace()
-    assert trace.strangers == (
-        Stranger("", 2, as_device_work=False, alone=2),
-        Stranger("enqueue", 1, as_device_work=False, alone=0),
-        Stranger("fpga", 1, as_device_work=True, alone=0),
+    assert trace.unknown_categories == (
+        UnknownCategory("", 2, as_device_work=False, alone=2),
+        UnknownCategory("enqueue", 1, as_device_work=False, alone=0),
+        UnknownCategory("fpga", 1, as_device_work=True, alone=0),
     )
     assert "category (none) read as nothing (2 events)" in trace.notes
     assert "category fpga read as device work (1 events)" in trace.notes
@@ -173,4 +173,4 @@ def test_the_same_from_a_bare_list_with_times_as_text(tmp_path: Path) -> None:
     ]
     trace = read_text(tmp_path, json.dumps(events))
     assert len(trace.ops) == 1
-    assert trace.strangers == (Stranger("", 1, as_device_work=False, alone=1),)
+    assert trace.unknown_categories == (UnknownCategory("", 1, as_device_work=False, alone=1),)

@@ -13,7 +13,8 @@ import pytest
 from trace_files import lines, read_text, repaired, sound
 
 from traces.errors import UnreadableTraceError
-from traces.reader import limits, memory_left, source
+from traces.reader import limits, memory_left
+from traces.reader.input import source
 
 ROOT = Path(__file__).parents[3]
 START = b'{"traceEvents":['

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from trace_files import frames, insert, lines, read_text, repaired, sound, with_op
 
-from traces.reader import doubles, source
+from traces.reader.decode import duplicate_keys as doubles
+from traces.reader.input import source
 
 OPS = 18
 EVENTS = len(sound().events)

@@ -19,7 +19,8 @@ import pytest
 from trace_files import lines, read_text, repaired, sound
 
 from traces.errors import UnreadableTraceError
-from traces.reader import inflate, limits, source
+from traces.reader import limits
+from traces.reader.input import inflate, source
 from traces.reader.read import read, read_every
 from traces.trace import Trace
 

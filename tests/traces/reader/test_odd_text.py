@@ -9,8 +9,8 @@ import pytest
 from trace_files import lines, read_text, repaired, sound, with_op
 
 from traces.errors import UnreadableTraceError
-from traces.reader import source
-from traces.reader.repairs import MESSAGES
+from traces.reader.input import source
+from traces.reader.mend.repairs import MESSAGES
 
 OPS = 18
 EVENTS = len(sound().events)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from trace_files import SHARED_FILES, dtype_here, frames, lines, needs_shared, read_text, repaired, sound
 
 from traces.errors import AdvisorError, UnreadableTraceError
-from traces.reader import source
+from traces.reader.input import source
 from traces.rewrite.mended import write_mended
 from traces.schema import SCHEMA
 from traces.trace import Trace

@@ -1,0 +1,1 @@
+"""From events to columns: symbols for strings, integer nanoseconds."""

@@ -1,0 +1,207 @@
+"""Runs of events to columns: symbols for strings, integer nanoseconds, one growing table per kind of event.
+
+Memory is bounded by the columns kept: a run of events is turned into arrays and dropped before the next is decoded.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import compress, islice
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from traces.reader.columns.arguments import ARGUMENTS, Int32Array, codes
+from traces.reader.columns.numbering import EventNumbers
+from traces.reader.columns.numbers import nanoseconds
+from traces.reader.columns.pairs import Pairs
+from traces.reader.columns.symbols import Kinds, Symbols
+from traces.reader.events import Event
+from traces.reader.mend.repairs import Repairs
+from traces.reader.names.vocabulary import (
+    Kind,
+    event_kind,
+    is_collective_range,
+    is_garbage_collection,
+    is_range_among_ops,
+    step_number,
+)
+
+# Run in C, once per event: what Python does per event is most of the time that reading takes.
+_PHASE_AND_CATEGORY = attrgetter("ph", "cat")
+_NAME = attrgetter("name")
+_THREAD = attrgetter("pid", "tid")
+_START = attrgetter("ts")
+_DURATION = attrgetter("dur")
+# Plain numbers: numpy takes twenty times as long to compare with a member of an enumeration.
+_OP, _ANNOTATION, _PYTHON, _GC, _UNKNOWN, _HALF = map(
+    int, (Kind.OP, Kind.ANNOTATION, Kind.PYTHON, Kind.GC, Kind.UNKNOWN, Kind.HALF)
+)
+# Columns of codes, and the table that each numbers.
+_CODED = {"name": "names", "thread": "threads", "category": "categories"} | dict.fromkeys(
+    ("input_dims", "input_types", "stack", "message_type", "grid", "block", "text"), "texts"
+)
+
+
+class Columns:
+    """Grows one list of array pieces per kind and column.
+
+    `names`, `threads` and `texts` are the symbol tables: names of events, (pid, tid) pairs, and JSON texts of shapes
+    and stacks. `numbers` knows which event each row was.
+
+    Args:
+        repairs: Where events that say too little of themselves are counted.
+    """
+
+    def __init__(self, repairs: Repairs) -> None:
+        self._repairs = repairs
+        self._pairs = Pairs(repairs)
+        self.names = Symbols()
+        self.threads = Symbols()
+        self.texts = Symbols()
+        self.categories = Symbols()  # of copies
+        self.events = 0
+        self.numbers = EventNumbers()
+        self.size_bytes = 0
+        # Events of unknown categories by category, thread, and whether they were taken for device work.
+        self.unknown: Counter[tuple[str, tuple[Any, Any], bool]] = Counter()
+        # Whether spans came in halves, whose other half may stand anywhere in the file.
+        self.halves = False
+        self._kinds = Kinds()
+        # 0 where the name says nothing.
+        self._name_kinds = np.empty(0, dtype=np.int8)
+        self._pieces: dict[Kind, dict[str, list[npt.NDArray[Any]]]] = {}
+
+    def add(self, events: Sequence[Event]) -> None:
+        """Takes one run of events over."""
+        self.numbers.add(self._take_over(events))
+        self.events += len(events)
+
+    def _take_over(self, events: Sequence[Event]) -> npt.NDArray[np.int8]:
+        """Takes one run of events over; the kind of each."""
+        kinds = self._event_kinds(events)
+        self._settle(kinds, events)
+        # Flows and process metadata are a third of many files: they end here.
+        events = list(compress(events, kinds.tolist()))
+        if not events:
+            return kinds
+        kept = kinds != 0
+        names = codes(self.names, map(_NAME, events), len(events))
+        kinds[kept] = kind = self._refine(kinds[kept], names)
+        thread = codes(self.threads, map(_THREAD, events), len(events))
+        start, start_known = nanoseconds(list(map(_START, events)))
+        dur, dur_known = nanoseconds(list(map(_DURATION, events)))
+        shared: dict[str, npt.NDArray[Any]] = {
+            "name": names,
+            "thread": thread,
+            "start": start,
+            "start_known": start_known,
+            "dur": dur,
+            "dur_known": dur_known,
+        }
+        for value in np.flatnonzero(np.bincount(kind)).tolist():
+            mask = kind == value
+            part = {column: values[mask] for column, values in shared.items()}
+            make = ARGUMENTS.get(Kind(value))
+            if make:
+                part |= make(self, list(compress(events, mask.tolist())))
+            self._append(Kind(value), part)
+        return kinds
+
+    def finish(self) -> None:
+        """Takes over the spans whose halves were collected."""
+        whole, halves = self._pairs.joined()
+        self.numbers.join(self._take_over(whole), halves)
+
+    def extend(self, other: Columns) -> None:
+        """Takes over all events of other columns, which are given up, behind its own. Both are finished."""
+        numbered = {
+            "names": (self.names, other.names),
+            "threads": (self.threads, other.threads),
+            "texts": (self.texts, other.texts),
+            "categories": (self.categories, other.categories),
+        }
+        # From a code there to the code here; the last place is for -1, which stays: there is no text.
+        here = {
+            table: np.append(codes(mine, theirs, len(theirs)), np.int32(-1))
+            for table, (mine, theirs) in numbered.items()
+        }
+        for kind in list(other._pieces):
+            part = other.take(kind)
+            self._append(kind, {c: here[_CODED[c]][values] if c in _CODED else values for c, values in part.items()})
+        self.events += other.events
+        self.numbers.extend(other.numbers)
+        self.unknown.update(other.unknown)
+        self._kinds.update(other._kinds)
+
+    def take(self, kind: Kind) -> dict[str, npt.NDArray[Any]]:
+        """All columns of one kind, joined; empty where there was no such event. The pieces are given up."""
+        pieces = self._pieces.pop(kind, {})
+        return {column: np.concatenate(pieces.pop(column)) for column in list(pieces)}
+
+    def _settle(self, kind: npt.NDArray[np.int8], events: Sequence[Event]) -> None:
+        """Sets halves of spans aside, and finds out what events without a phase are."""
+        for index in np.flatnonzero(kind >= _HALF).tolist():
+            event = events[index]
+            if kind[index] == Kind.HALF:
+                self._pairs.add(event, self.events + index)
+                self.halves = True
+                kind[index] = Kind.SKIP
+            elif event.ts is None and event.name is None:
+                self._repairs.add("empty-event", event=self.events + index)
+                kind[index] = Kind.SKIP
+            else:
+                self._repairs.add("missing-phase", event=self.events + index)
+                complete = event_kind("X", event.cat) if event.dur is not None else Kind.SKIP
+                kind[index] = Kind.SKIP if complete == Kind.UNKNOWN else complete
+
+    @property
+    def seen_categories(self) -> list[str]:
+        """Every category in the file."""
+        return sorted({str(category) for _, category in self._kinds if category})
+
+    def decoded_texts(self) -> list[str]:
+        """Every text, by its code."""
+        return [value.decode("utf-8", "replace") if isinstance(value, bytes) else value or "" for value in self.texts]
+
+    def _append(self, kind: Kind, part: dict[str, npt.NDArray[Any]]) -> None:
+        table = self._pieces.setdefault(kind, {})
+        for column, values in part.items():
+            table.setdefault(column, []).append(values)
+            self.size_bytes += values.nbytes
+
+    def _event_kinds(self, events: Sequence[Event]) -> npt.NDArray[np.int8]:
+        pairs = map(_PHASE_AND_CATEGORY, events)
+        kind = np.fromiter(map(self._kinds.__getitem__, pairs), dtype=np.int8, count=len(events))
+        for index in np.flatnonzero(kind == _UNKNOWN).tolist():
+            # An unknown category on a stream is device work of a backend we have not met; anything else is not.
+            arguments = events[index].args
+            on_device = arguments is not None and (arguments.stream is not None or arguments.device is not None)
+            kind[index] = Kind.KERNEL if on_device else Kind.SKIP
+            self.unknown[events[index].cat or "", _THREAD(events[index]), on_device] += 1
+        return kind
+
+    def _refine(self, kind: npt.NDArray[np.int8], names: Int32Array) -> npt.NDArray[np.int8]:
+        """Moves ranges out of the operators, and collectives and steps out of the ranges; decided once per distinct name."""
+        new = islice(reversed(self.names), len(self.names) - len(self._name_kinds))
+        found = [_kind_by_name(str(name)) for name in new]
+        if found:
+            self._name_kinds = np.append(self._name_kinds, np.array(found[::-1], dtype=np.int8))
+        by_name = self._name_kinds[names]
+        host = (kind == _OP) | (kind == _ANNOTATION)
+        # A step or range name decides for both categories; a collective's op stays an op beside its range.
+        change = (host & (by_name != 0)) | ((kind == _PYTHON) & (by_name == _GC))
+        return np.where(change, by_name, kind)
+
+
+def _kind_by_name(name: str) -> Kind:
+    if step_number(name) is not None:
+        return Kind.STEP
+    if is_collective_range(name):
+        return Kind.COLLECTIVE
+    if is_garbage_collection(name):
+        return Kind.GC
+    return Kind.ANNOTATION if is_range_among_ops(name) else Kind.SKIP

@@ -1,0 +1,1 @@
+"""From text to documents: runs of whole events, each decoded with msgspec."""

@@ -1,0 +1,298 @@
+"""Columns to the declared frames: categoricals, NA for what is missing, times from the earliest event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from traces.ordering import outer_first
+from traces.reader.clean.quarantine import clean
+from traces.reader.clean.tables import Tables
+from traces.reader.columns.columns import Columns
+from traces.reader.frames.arrays import Table, categorical, distinct, from_codes, nullable, text, texts, trailing_number
+from traces.reader.mend.repairs import Repairs
+from traces.reader.names.collectives import COLLECTIVE_WORDS, are_collective, collective_word
+from traces.reader.names.vocabulary import (
+    Kind,
+    annotation_kind,
+    copy_direction,
+    copy_host_memory,
+    restored_path,
+    runtime_kind,
+    step_number,
+)
+from traces.schema import SCHEMA
+
+ANNOTATION_KINDS = ("loader", "optimizer_step", "zero_grad", "compile", "user")
+RUNTIME_KINDS = ("launch", "graph_launch", "memcpy", "memset", "sync", "allocator", "other")
+DIRECTIONS = ("HtoD", "DtoH", "DtoD", "PtoP", "HtoH", "memset", "unknown")
+HOST_MEMORY = ("pageable", "pinned", "unknown")
+
+
+class FrameBuilder:
+    """Makes every frame of one trace from its columns.
+
+    Args:
+        columns: All events of the file.
+        repairs: Where what had to be set aside is counted.
+    """
+
+    def __init__(self, columns: Columns, repairs: Repairs) -> None:
+        self._columns = columns
+        names = [text(name) for name in columns.names]
+        restored = [restored_path(name) for name in names]
+        swallowed = [code for code, (a, b) in enumerate(zip(names, restored, strict=True)) if a != b]
+        self._names = np.array(restored, dtype=object)
+        self._texts = columns.decoded_texts()
+        self._categories = [text(category) for category in columns.categories]
+        pids = [text(pid) for pid, _ in columns.threads]
+        processes: dict[str, int] = {}
+        self._process = np.array([processes.setdefault(pid, len(processes)) for pid in pids], dtype=np.int64)
+        self.tables = Tables(columns, repairs)
+        self.tables.count_named(swallowed, "swallowed-escape")
+        self.aside = clean(self.tables)
+        self.origin_ns = self._origin()
+
+    def _origin(self) -> int:
+        starts = [
+            int(table["start"][table["start_known"]].min())
+            for kind, table in self.tables
+            if kind not in (Kind.SKIP, Kind.THREAD_NAME, Kind.MEMORY) and table and table["start_known"].any()
+        ]
+        return min(starts, default=0)
+
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """Every frame named in `traces.schema.SCHEMA`."""
+        made: dict[str, dict[str, Any] | pd.DataFrame] = {
+            "threads": self._threads(),
+            "steps": self._steps(),
+            "ops": self._ops(Kind.OP),
+            "annotations": self._annotations(),
+            "runtime": self._runtime(),
+            "kernels": self._kernels(),
+            "copies": self._copies(),
+            "collectives": self._ops(Kind.COLLECTIVE),
+            "syncs": self._host(Kind.SYNC, self._device),
+            "python": self._host(Kind.PYTHON, self._python),
+            "gc": self._host(Kind.GC),
+            "memory": self._memory(),
+            "gpu_annotations": self._host(Kind.GPU_ANNOTATION, self._device),
+            "overhead": self._host(Kind.OVERHEAD),
+            "quarantined": self._quarantined(),
+        }
+        return {
+            name: pd.DataFrame({column: columns[column] for column in SCHEMA[name]}, copy=False)
+            for name, columns in made.items()
+        }
+
+    def _base(self, kind: Kind, keep: npt.NDArray[np.bool_] | None = None) -> tuple[Table, dict[str, Any]]:
+        """The kind's table, sorted by start, and the columns every frame shares.
+
+        Spans without a start or with a negative or missing duration were decided about by `clean`; none is left here.
+        """
+        table = self.tables[kind]
+        if not table:
+            table = {key: np.empty(0, dtype=np.int64) for key in _EVERY_COLUMN}
+        valid = table["start_known"].astype(bool) & (table["dur_known"].astype(bool) | (kind is Kind.MEMORY))
+        valid &= table["dur"] >= 0
+        if keep is not None:
+            valid &= keep
+        order = np.flatnonzero(valid)
+        begins = table["start"][order]
+        order = order[outer_first(begins, begins + table["dur"][order])]
+        table = {key: values[order] for key, values in table.items()}
+        # Each kind is asked for once; the unsorted columns would only take memory while frames are made.
+        self.tables.give_up(kind)
+        start = table["start"] - self.origin_ns
+        thread = table["thread"].astype(np.int64)
+        return table, {
+            "name": self._symbols(table["name"]),
+            "process": self._process[thread] if len(thread) else thread,
+            "thread": thread,
+            "start_ns": start,
+            "dur_ns": table["dur"],
+            "end_ns": start + table["dur"],
+        }
+
+    def _symbols(self, codes: npt.NDArray[np.int64]) -> pd.Categorical:
+        used, local = distinct(codes)
+        return categorical(local, [str(name) for name in self._names[used]])
+
+    def _labels(
+        self, codes: npt.NDArray[np.int64], label: Callable[[str], str], labels: Sequence[str]
+    ) -> pd.Categorical:
+        """A vocabulary word per event, looked up once per distinct name."""
+        used, local = distinct(codes)
+        words = [labels.index(label(str(name))) for name in self._names[used]]
+        return from_codes(np.array(words, dtype=np.int64)[local] if words else local, labels)
+
+    def _raw(self, codes: npt.NDArray[np.int64]) -> pd.Categorical:
+        # One further, so that -1 (there is none) is a code like any other.
+        used, local = distinct(codes + 1)
+        missing = int(len(used) > 0 and used[0] == 0)
+        return categorical(local - missing, [self._texts[code - 1] for code in used[missing:].tolist()])
+
+    def _host(self, kind: Kind, more: Callable[[Table], dict[str, Any]] | None = None) -> dict[str, Any]:
+        table, shared = self._base(kind)
+        return shared | (more(table) if more else {})
+
+    def _ops(self, kind: Kind) -> dict[str, Any]:
+        def more(table: Table) -> dict[str, Any]:
+            empty = np.full(len(table["start"]), -1, dtype=np.int64)
+            return {
+                "external_id": nullable(table, "external_id"),
+                "sequence": nullable(table, "sequence"),
+                "input_dims": self._raw(table.get("input_dims", empty)),
+                "input_types": self._raw(table.get("input_types", empty)),
+                "stack": self._raw(table.get("stack", empty)),
+                **({} if kind is Kind.OP else message(table, empty)),
+            }
+
+        def message(table: Table, empty: npt.NDArray[np.int64]) -> dict[str, Any]:
+            kinds = self._raw(table.get("message_type", empty))
+            return {"message_elements": nullable(table, "message_elements"), "message_type": kinds}
+
+        return self._host(kind, more)
+
+    def _extent(self, table: Table) -> dict[str, Any]:
+        absent = np.full(len(table["start"]), -1, dtype=np.int64)
+        return {name: self._raw(table.get(name, absent)) for name in ("grid", "block")}
+
+    def _annotations(self) -> dict[str, Any]:
+        return self._host(
+            Kind.ANNOTATION, lambda table: {"kind": self._labels(table["name"], annotation_kind, ANNOTATION_KINDS)}
+        )
+
+    def _runtime(self) -> dict[str, Any]:
+        return self._host(
+            Kind.RUNTIME,
+            lambda table: {
+                "kind": self._labels(table["name"], runtime_kind, RUNTIME_KINDS),
+                "correlation": nullable(table, "correlation"),
+                "external_id": nullable(table, "external_id"),
+                **self._extent(table),
+            },
+        )
+
+    def _device(self, table: Table) -> dict[str, Any]:
+        """Device and stream: from the arguments, else from pid and tid, where kernels of every dialect repeat them."""
+        rows = len(table["start"])
+        pids, tids = self._thread_numbers()
+        thread = table["thread"].astype(np.int64)
+        zeros = np.zeros(rows, dtype=np.int64)
+        device = np.where(
+            table.get("device_known", zeros).astype(bool), table.get("device", zeros), pids[thread] if rows else zeros
+        )
+        stream = np.where(
+            table.get("stream_known", zeros).astype(bool), table.get("stream", zeros), tids[thread] if rows else zeros
+        )
+        return {
+            "device": device,
+            "stream": stream,
+            "correlation": nullable(table, "correlation"),
+            "external_id": nullable(table, "external_id"),
+        }
+
+    def _thread_numbers(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Number in each thread's pid and in its tid (`stream 7` -> 7); 0 where there is none."""
+        pairs = list(self._columns.threads)
+        pids = np.array([trailing_number(pid) for pid, _ in pairs], dtype=np.int64)
+        tids = np.array([trailing_number(tid) for _, tid in pairs], dtype=np.int64)
+        return pids, tids
+
+    def _kernels(self) -> dict[str, Any]:
+        def more(table: Table) -> dict[str, Any]:
+            rows = len(table["start"])
+            words = self._labels(table["name"], collective_word, COLLECTIVE_WORDS).codes
+            unknown = np.full(rows, np.nan)
+            return self._device(table) | {
+                "collective": are_collective(words, table.get("named_collective", np.zeros(rows, dtype=bool))),
+                "blocks_per_sm": table.get("blocks_per_sm", unknown),
+                "warps_per_sm": table.get("warps_per_sm", unknown),
+                **self._extent(table),
+                "occupancy_ratio": table.get("occupancy", unknown) / 100,
+            }
+
+        return self._host(Kind.KERNEL, more)
+
+    def _copies(self) -> dict[str, Any]:
+        def more(table: Table) -> dict[str, Any]:
+            pairs = table["name"].astype(np.int64) * (len(self._categories) + 1) + table.get("category", table["name"])
+            used, first, local = np.unique(pairs, return_index=True, return_inverse=True)
+            words = [
+                DIRECTIONS.index(
+                    copy_direction(str(self._names[table["name"][i]]), self._categories[int(table["category"][i])])
+                )
+                for i in first.tolist()
+            ]
+            codes = np.array(words, dtype=np.int64)[local] if len(used) else local
+            return self._device(table) | {
+                "direction": from_codes(codes, DIRECTIONS),
+                "host_memory": self._labels(table["name"], copy_host_memory, HOST_MEMORY),
+                "size_bytes": nullable(table, "size"),
+            }
+
+        return self._host(Kind.COPY, more)
+
+    def _python(self, table: Table) -> dict[str, Any]:
+        return {
+            "python_id": nullable(table, "python_id"),
+            "python_parent_id": nullable(table, "python_parent_id"),
+        }
+
+    def _memory(self) -> dict[str, Any]:
+        raw = self.tables[Kind.MEMORY]
+        # Other instant events (`Iteration Start`, `Record Window End`) share the phase.
+        keep = np.isin(raw["name"], np.flatnonzero(self._names == "[memory]")) if raw else None
+        table, shared = self._base(Kind.MEMORY, keep)
+        if "device_id" in table:
+            # The host's memory has none; -1 stands for it.
+            table["device_id_known"] = table["device_id_known"].astype(bool) & (table["device_id"] >= 0)
+        return shared | {
+            "delta_bytes": nullable(table, "delta"),
+            "allocated_bytes": nullable(table, "allocated"),
+            "reserved_bytes": nullable(table, "reserved"),
+            "device_type": nullable(table, "device_type"),
+            "device_id": nullable(table, "device_id"),
+        }
+
+    def _steps(self) -> pd.DataFrame:
+        """One row per step: of several marks with one number on several threads, the longest counts."""
+        table, shared = self._base(Kind.STEP)
+        numbers = [step_number(str(self._names[code])) for code in table["name"].tolist()]
+        frame = pd.DataFrame(shared | {"number": np.array(numbers, dtype=np.int64)})
+        longest = frame.sort_values(["number", "dur_ns"], ascending=[True, False]).drop_duplicates("number")
+        return longest.sort_values("start_ns").reset_index(drop=True)
+
+    def _quarantined(self) -> dict[str, Any]:
+        aside = self.aside
+        return {
+            "kind": pd.Categorical(aside.kinds),
+            "name": self._symbols(np.array(aside.names, dtype=np.int64)),
+            "start_ns": np.array(aside.starts, dtype=np.int64) - self.origin_ns,
+            "dur_ns": np.array(aside.durations, dtype=np.int64),
+            "reason": pd.Categorical(aside.reasons),
+        }
+
+    def _threads(self) -> dict[str, Any]:
+        names: dict[int, str] = {}
+        table = self.tables[Kind.THREAD_NAME]
+        if table:
+            wanted = self._names[table["name"]] == "thread_name"
+            for thread, code in zip(table["thread"][wanted].tolist(), table["text"][wanted].tolist(), strict=True):
+                if code >= 0:
+                    names[thread] = self._texts[code]
+        pairs = list(self._columns.threads)
+        return {
+            "process": self._process,
+            "pid": texts([text(pid) for pid, _ in pairs]),
+            "tid": texts([text(tid) for _, tid in pairs]),
+            "name": texts([names.get(code) for code in range(len(pairs))]),
+        }
+
+
+_EVERY_COLUMN = ("name", "thread", "start", "start_known", "dur", "dur_known")

@@ -1,0 +1,218 @@
+"""An opened input: its text in blocks, its digest and its size."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import IO
+
+from traces.errors import UnreadableTraceError
+from traces.progress import Progress
+from traces.reader import limits
+from traces.reader.input import sniff
+from traces.reader.input.digest import DigestBeside
+from traces.reader.input.encoding import COUNTED, encoding_of, to_utf8
+from traces.reader.input.inflate import inflate, is_compressed
+from traces.reader.input.kept import Kept
+from traces.reader.input.looks import nearest_name
+from traces.reader.input.standard_input import is_standard_input, standard_input
+from traces.reader.mend.repairs import Repairs
+
+# Hashed and inflated at once: each time costs the other thread a wait for the interpreter's lock.
+BLOCK_BYTES = 4 << 20
+# Given out at once: its text and what it is decoded into stay in the processor's cache (a quarter of all time, on 35 MB).
+PIECE_BYTES = 512 << 10
+STDIN = Path("-")
+_NOTHING = b"\xef\xbb\xbf \t\r\n\0"
+
+
+class Source:
+    """An opened input: its text as blocks of bytes, its digest and its size.
+
+    Args:
+        path: The file; `-` is the standard input.
+        progress: Told (`reading`, bytes read from disk, bytes on disk or 0 where unknown) after each block.
+        repairs: Where damage of the container is counted.
+        again: Read this instead of the file, for a second time; `kept` is what a pipe gave the first time.
+    """
+
+    def __init__(self, path: Path, progress: Progress, repairs: Repairs, again: Kept | None = None) -> None:
+        self.name = "standard input" if path == STDIN else path.name
+        self.notes: list[str] = []
+        self._path = path
+        self._progress = progress
+        self._repairs = repairs
+        self._expected = 0
+        self._file = (again.opened() if again else None) or self._open()
+        self.kept = Kept() if again is None and (path == STDIN or not path.is_file()) else None
+        self._reader = _Reader(self._file, self.kept)
+        self._beside: DigestBeside | None = None
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="trace-source")
+
+    def _open(self) -> IO[bytes]:
+        if self._path == STDIN:
+            return standard_input()
+        try:
+            if self._path.is_dir():
+                raise UnreadableTraceError(
+                    f"{self.name or self._path} is a folder",
+                    where=str(self._path),
+                    fix="name one trace file in it, such as rank0.json.gz",
+                )
+            self._expected = self._path.stat().st_size
+            return self._path.open("rb")
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else None
+            near = nearest_name(self._path) if isinstance(error, FileNotFoundError) else None
+            raise UnreadableTraceError(
+                f"cannot open {self.name}",
+                where=str(self._path),
+                why=reason or str(error),
+                fix=f"check the path; did you mean {near}?" if near else "check the path",
+            ) from error
+
+    def blocks(self) -> Iterator[bytes]:
+        """The uncompressed text as UTF-8, in order."""
+        return to_utf8(self._text(), self.notes)
+
+    def _text(self) -> Iterator[bytes]:
+        """The text as it is encoded."""
+        packed, is_file = is_compressed(self._reader.peek(sniff.HEAD_BYTES)), self._path.is_file()
+        if packed:
+            blocks = self._sound(_gathered(inflate(self.name, self._reader, self._repairs)), packed=True)
+            # A thread that waits for a pipe could not be interrupted.
+            blocks = self._ahead(blocks) if is_file else blocks
+        else:
+            blocks = self._sound(self._plain(beside=is_file), packed=False)
+        for block in blocks:
+            position = self._reader.position
+            self._progress("reading", position, max(self._expected, position) if self._expected else 0)
+            for start in range(0, len(block), PIECE_BYTES):
+                yield block[start : start + PIECE_BYTES]
+
+    def _plain(self, *, beside: bool) -> Iterator[bytes]:
+        if beside:
+            # It runs ahead of what is read here, on another core: the bytes are in memory when they are wanted.
+            self._beside = DigestBeside(self._path)
+            self._reader.hashes = False
+        return iter(lambda: self._reader.read(min(PIECE_BYTES, BLOCK_BYTES)), b"")
+
+    def _ahead(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
+        """The same, one block ahead on another core: reading, hashing and inflating release the interpreter's lock."""
+        following = self._pool.submit(next, blocks, None)
+        while (block := following.result()) is not None:
+            following = self._pool.submit(next, blocks, None)
+            yield block
+
+    def _sound(self, blocks: Iterable[bytes], *, packed: bool) -> Iterator[bytes]:
+        """The same, unless they are no text, or too much of it."""
+        expanded = 0
+        blank: list[bytes] = []
+        known = False
+        for block in blocks:
+            expanded += len(block)
+            if packed:
+                limits.check_expansion(self.name, self._reader.position, expanded)
+            if not known:
+                blank.append(block)
+                if not block.strip(_NOTHING) and expanded < limits.MAX_METADATA_BYTES:
+                    continue
+                block = b"".join(blank)
+                self._refuse_other_formats(block)
+                known = True
+            yield block
+        if not known:
+            raise self._empty()
+        while self._reader.read(BLOCK_BYTES):  # what stands behind the last compressed part, for the digest
+            pass
+
+    def _refuse_other_formats(self, block: bytes) -> None:
+        if not block.strip(_NOTHING):
+            raise self._empty()
+        if encoding_of(block) is None:
+            sniff.refuse_other_formats(self.name, block[: sniff.HEAD_BYTES])
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+        if self._beside:
+            self._beside.stop()
+        if not is_standard_input(self._file):
+            self._file.close()
+        if self.kept:
+            self.kept.close()
+        if self.notes and isinstance(error, UnreadableTraceError) and (error.where or "").startswith("byte"):
+            error.where = f"{error.where} ({COUNTED})"
+
+    def _empty(self) -> UnreadableTraceError:
+        if any(map(self._repairs.count, ("truncated-gzip", "damaged-gzip"))):
+            return UnreadableTraceError(
+                f"nothing of {self.name} can be unpacked",
+                where=str(self._path),
+                why="the compressed data ends or is damaged before its first block does",
+                fix="copy the file again, as binary, or record the trace again",
+            )
+        return UnreadableTraceError(
+            f"{self.name} is empty",
+            where=str(self._path),
+            why="the export was interrupted or the disk was full",
+            fix="record the trace again",
+        )
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes on disk, or what the standard input gave."""
+        return self._expected or self._reader.position
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the bytes on disk; complete once `blocks` is exhausted, and before this is left."""
+        return self._beside.result() if self._beside else self._reader.digest.hexdigest()
+
+
+def _gathered(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Blocks of about `BLOCK_BYTES`: decoders give out small ones, and each costs the work at its edges."""
+    pieces: list[bytes] = []
+    size = 0
+    for block in blocks:
+        pieces.append(block)
+        size += len(block)
+        if size >= BLOCK_BYTES:
+            yield b"".join(pieces)
+            pieces, size = [], 0
+    if pieces:
+        yield b"".join(pieces)
+
+
+class _Reader:
+    """A file that hashes what is read from it, unless another does, and keeps what can be read but once."""
+
+    def __init__(self, file: IO[bytes], kept: Kept | None) -> None:
+        self._file = file
+        self._kept = kept
+        self._peeked = b""
+        self.digest = hashlib.sha256()
+        self.hashes = True
+        self.position = 0
+
+    def peek(self, size: int) -> bytes:
+        """The next bytes, which are read again."""
+        self._peeked = self.read(size)
+        return self._peeked
+
+    def read(self, size: int, /) -> bytes:
+        """Up to `size` bytes; empty at the end."""
+        data, self._peeked = self._peeked[:size], self._peeked[size:]
+        if len(data) == size:
+            return data
+        more = self._file.read(size - len(data))
+        if self.hashes:
+            self.digest.update(more)
+        if self._kept:
+            self._kept.add(more)
+        self.position += len(more)
+        return data + more if data else more

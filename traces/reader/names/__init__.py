@@ -1,0 +1,1 @@
+"""What categories and names mean, asked once per distinct name."""
