@@ -10,12 +10,12 @@ import click
 from click.core import ParameterSource
 
 from analyzer.cli.progress import ProgressLine
-from traces.collect.config import DEVICES, MODELS, CollectConfig, default_of, help_for
+from traces.collect.reference.config import DEVICES, MODELS, CollectConfig, default_of, help_for
 from traces.errors import UntrustedTraceError, UsageError
 
 if TYPE_CHECKING:
     from analyzer.trust import TrustGrade
-    from traces.collect.script import Recording, ScriptConfig, Verdict
+    from traces.collect.script.session import Recording, ScriptConfig, Verdict
 
 _TYPES: dict[str, Any] = {
     "output": click.Path(path_type=Path),
@@ -96,7 +96,7 @@ def _collect_reference(config: CollectConfig) -> None:
 def _script_config(
     words: tuple[str, ...], extras: dict[str, Any], options: dict[str, Any], given: list[str]
 ) -> ScriptConfig:
-    from traces.collect.script import ScriptConfig
+    from traces.collect.script.session import ScriptConfig
 
     foreign = [f"--{name.replace('_', '-')}" for name in given if name not in _SHARED]
     if foreign:
@@ -114,7 +114,7 @@ def _script_config(
 
 def _collect_script(config: ScriptConfig) -> int:
     """Run it, say on stderr what was written, and return the exit code."""
-    from traces.collect.script import collect_script
+    from traces.collect.script.session import collect_script
 
     result = collect_script(config, judge)
     for recording in result.recordings:
@@ -157,7 +157,7 @@ def judge(path: Path) -> Verdict:
     """Read a written trace back and grade it, before anybody bases advice on it."""
     from analyzer.facts import Facts
     from analyzer.trust import grade
-    from traces.collect.script import Verdict
+    from traces.collect.script.session import Verdict
     from traces.errors import UnreadableTraceError
     from traces.reader.read import read
 

@@ -10,7 +10,7 @@ import click
 
 from analyzer.cli.progress import ProgressLine
 from analyzer.units import count
-from traces.collect.config import DEVICES, MODELS
+from traces.collect.reference.config import DEVICES, MODELS
 from traces.errors import UsageError
 
 if TYPE_CHECKING:

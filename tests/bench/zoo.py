@@ -23,7 +23,7 @@ import torch
 
 from analyzer.cli.zoo import run
 from analyzer.cli.zoo_score import Score, Total, lines
-from traces.collect.cores import usable_cores
+from traces.collect.output.cores import usable_cores
 
 BEGIN, END = "<!-- zoo: begin -->", "<!-- zoo: end -->"
 

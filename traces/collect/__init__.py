@@ -5,7 +5,8 @@ imported by `collect` when the run starts.
 """
 
 from traces.collect.api import record
-from traces.collect.config import DEVICES, MODELS, CollectConfig
-from traces.collect.run import CollectResult, Progress, Say, collect
+from traces.collect.reference.config import DEVICES, MODELS, CollectConfig
+from traces.collect.reference.result import CollectResult, Progress, Say
+from traces.collect.reference.run import collect
 
 __all__ = ["DEVICES", "MODELS", "CollectConfig", "CollectResult", "Progress", "Say", "collect", "record"]

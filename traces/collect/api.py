@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from traces.collect.output import check_writable, write_atomically
-from traces.collect.sanitize import clean_trace
-from traces.collect.window import Window, window_of
+from traces.collect.output.files import check_writable, write_atomically
+from traces.collect.output.sanitize import clean_trace
+from traces.collect.recorder.window import Window, window_of
 from traces.errors import UsageError
 from traces.leftovers import scratch_folder
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import torch
     from torch.utils.data import DataLoader
 
-    from traces.collect.batch_size import SeenBatch
-    from traces.collect.recorder import Recorder
+    from traces.collect.recorder.batch_size import SeenBatch
+    from traces.collect.recorder.recorder import Recorder
 
 
 @contextmanager
@@ -53,9 +53,9 @@ def record(
     """
     import torch
 
-    from traces.collect.batch_size import first_batch
-    from traces.collect.metadata import describe_recording
-    from traces.collect.recorder import Recorder
+    from traces.collect.output.metadata import describe_recording
+    from traces.collect.recorder.batch_size import first_batch
+    from traces.collect.recorder.recorder import Recorder
 
     output, window = Path(path), window_of(active)
     check_writable(output)
@@ -84,7 +84,7 @@ def _too_few(done: int, wait: int, warmup: int, window: Window) -> UsageError:
 
 def _describe(device: torch.device, loader: DataLoader[Any] | None, seen: SeenBatch) -> dict[str, Any]:
     """What the trace cannot say about a loop that is not ours."""
-    from traces.collect.metadata import (
+    from traces.collect.output.metadata import (
         SCHEMA_VERSION,
         describe_dataset,
         describe_loader,

@@ -100,7 +100,7 @@ def test_collect_reports_every_wrong_option(capsys):
 
 def test_collect_says_what_it_wrote_and_what_comes_next(capsys, monkeypatch, tmp_path):
     import traces.collect as package
-    from traces.collect.script import Verdict
+    from traces.collect.script.session import Verdict
 
     asked = []
 
@@ -212,7 +212,7 @@ def test_missing_dependency_is_a_message():
 
 
 def test_a_script_keeps_its_status_and_its_output(capsys, monkeypatch):
-    from traces.collect.script import Recording, ScriptConfig, ScriptResult, Verdict
+    from traces.collect.script.session import Recording, ScriptConfig, ScriptResult, Verdict
 
     asked: list[ScriptConfig] = []
     good = Recording(Path("t.json"), 9, 6, 100, "loader", 3_000_000, 2_000_000, Verdict(usable=True))
@@ -221,7 +221,7 @@ def test_a_script_keeps_its_status_and_its_output(capsys, monkeypatch):
         asked.append(config)
         return ScriptResult(status=7, recordings=[good])
 
-    monkeypatch.setattr("traces.collect.script.collect_script", run)
+    monkeypatch.setattr("traces.collect.script.session.collect_script", run)
     assert main(["collect", "--active", "4", "train.py", "--", "--epochs", "3"]) == 7
     assert asked == [ScriptConfig(target="train.py", arguments=("--epochs", "3"), active=4, compress_from=20_000_000)]
     said = capsys.readouterr()
@@ -243,10 +243,11 @@ def test_a_script_keeps_its_status_and_its_output(capsys, monkeypatch):
     ],
 )
 def test_a_script_that_cannot_be_recorded(capsys, monkeypatch, arguments, code, message):
-    from traces.collect.script import ScriptResult
+    from traces.collect.script.session import ScriptResult
 
     monkeypatch.setattr(
-        "traces.collect.script.collect_script", lambda config, judge: ScriptResult(problem="no steps", fix="more")
+        "traces.collect.script.session.collect_script",
+        lambda config, judge: ScriptResult(problem="no steps", fix="more"),
     )
     assert main(["collect", *arguments]) == code
     assert message in capsys.readouterr().err

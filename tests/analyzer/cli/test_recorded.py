@@ -33,9 +33,11 @@ def test_a_moment_in_which_others_had_the_cores_is_looked_at_again(tmp_path, lac
     [("t.json", 20_000_000, True), ("t.json", 19_999_999, False), ("t.json.gz", 20_000_000, False)],
 )
 def test_a_large_file_may_be_compressed(capsys, monkeypatch, name, size, hint):
-    from traces.collect.script import Recording, ScriptResult, Verdict
+    from traces.collect.script.session import Recording, ScriptResult, Verdict
 
     made = Recording(Path(name), 9, 6, size, "optimizer", None, None, Verdict(usable=True))
-    monkeypatch.setattr("traces.collect.script.collect_script", lambda config, judge: ScriptResult(recordings=[made]))
+    monkeypatch.setattr(
+        "traces.collect.script.session.collect_script", lambda config, judge: ScriptResult(recordings=[made])
+    )
     assert main(["collect", "train.py"]) == 0
     assert ("note: -o t.json.gz writes it compressed" in capsys.readouterr().err) is hint

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from traces.collect import data
+from traces.collect.reference import data
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from traces.collect.script import ScriptConfig, Verdict, collect_script
+from traces.collect.script.session import ScriptConfig, Verdict, collect_script
 
 SCRIPTS = Path(__file__).parent / "scripts"
 

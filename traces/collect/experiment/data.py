@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.utils.data import BatchSampler, DataLoader, Dataset, RandomSampler
 from torchvision import datasets, transforms
 
-from traces.collect.data import DataSource
 from traces.collect.experiment.methods import Setup
+from traces.collect.reference.data import DataSource
 
 # Mean and deviation of MNIST's pixels.
 MEAN, DEVIATION = 0.1307, 0.3081

@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from traces.collect.api import record
-from traces.collect.cores import usable_cores
-from traces.collect.data import find_data
 from traces.collect.experiment.methods import METHODS, Method, Setup
 from traces.collect.experiment.result import MethodResult, Skipped
-from traces.collect.lost_worker import lost_workers_told
 from traces.collect.needs import RECORDING, check_installed
-from traces.collect.output import check_writable
-from traces.collect.run import Progress
-from traces.collect.window import MOST_STEPS
+from traces.collect.output.cores import usable_cores
+from traces.collect.output.files import check_writable
+from traces.collect.recorder.lost_worker import lost_workers_told
+from traces.collect.recorder.window import MOST_STEPS
+from traces.collect.reference.data import find_data
+from traces.collect.reference.result import Progress
 from traces.ending import interrupt_in
 from traces.errors import UsageError
 

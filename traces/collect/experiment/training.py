@@ -8,11 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from traces.collect.data import DataSource
 from traces.collect.experiment.data import build_loader, normalise, test_batches
 from traces.collect.experiment.methods import Setup
-from traces.collect.loop import LEARNING_RATE
-from traces.collect.models import build_model
+from traces.collect.reference.data import DataSource
+from traces.collect.reference.loop import LEARNING_RATE
+from traces.collect.reference.models import build_model
 from traces.errors import UsageError
 
 _WARM_UP_STEPS = 5

@@ -77,7 +77,7 @@ def starving_worker(device: torch.device) -> Iterator[None]:
 
 def many_workers(device: torch.device) -> Iterator[None]:
     """Far more workers than cores, all of them computing."""
-    from traces.collect.cores import usable_cores
+    from traces.collect.output.cores import usable_cores
 
     loader = DataLoader(Samples(8192, _decode), batch_size=32, shuffle=True, num_workers=usable_cores() + 4)
     return _loop(loader, device)

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 import torch
 
 from traces.collect.api import record
-from traces.collect.core_wait import CoreWait
-from traces.collect.metadata import describe_process
-from traces.collect.output import write_atomically
-from traces.collect.recorder import SETTLE_STEPS, UNPROFILED_STEPS
-from traces.collect.sanitize import clean_trace
+from traces.collect.output.files import write_atomically
+from traces.collect.output.metadata import describe_process
+from traces.collect.output.sanitize import clean_trace
+from traces.collect.recorder.core_wait import CoreWait
+from traces.collect.recorder.recorder import SETTLE_STEPS, UNPROFILED_STEPS
 from traces.collect.zoo.preset import Preset
 from traces.leftovers import scratch_folder
 

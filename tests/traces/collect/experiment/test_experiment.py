@@ -16,7 +16,7 @@ import torch
 from analyzer.cli.experiment import row
 from analyzer.cli.main import main
 from traces.collect.experiment import METHODS, ExperimentConfig, MethodResult, Skipped, run_experiment
-from traces.collect.window import LEAST_STEPS, MOST_STEPS
+from traces.collect.recorder.window import LEAST_STEPS, MOST_STEPS
 from traces.errors import UsageError
 
 RESULT = MethodResult(

@@ -1,0 +1,20 @@
+"""How many steps are enough."""
+
+import pytest
+
+from traces.collect.recorder.window import LEAST_STEPS, LONG_NS, MOST_STEPS, window_of
+
+
+@pytest.mark.parametrize(
+    ("active", "step_ns", "steps"),
+    [
+        (None, 1_000_000, MOST_STEPS),
+        (None, LONG_NS, LEAST_STEPS),
+        (None, LONG_NS // 10, 10),
+        (3, LONG_NS, 3),
+        (50, 1_000_000, 50),
+    ],
+)
+def test_as_many_steps_as_are_short(active: int | None, step_ns: int, steps: int) -> None:
+    window = window_of(active)
+    assert next(number for number in range(1, 100) if window.is_full(number, number * step_ns)) == steps

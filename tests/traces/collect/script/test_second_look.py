@@ -1,0 +1,64 @@
+"""A recording that is made once more: the better one of both keeps the name."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from traces.collect.script.session import ScriptConfig, Verdict, _Run
+
+
+def _look(folder: Path, retries: int, steps: int, world_size: int = 1) -> None:
+    """What the hook leaves of one recording; its number of steps tells it from another."""
+    events = [{"name": f"ProfilerStep#{number}", "cat": "user_annotation"} for number in range(steps)]
+    (folder / "raw-7.json").write_bytes(msgspec.json.encode({"traceEvents": events}))
+    timing: dict[str, Any] = {"profiled_step_ns": 5, "unprofiled_step_ns": None}
+    status = {
+        "pid": 7, "rank": 0 if world_size > 1 else None, "world_size": world_size, "source": "optimizer", "problem": "",
+        "counts": {"optimizer": 40}, "recorded": "raw-7.json", "recorded_steps": steps, "complete": True,
+        "evidence": False, "torch": True, "retries": retries, "first_step": 0, "advisor": timing,
+        "steps": 40, "run": {"steps": 40, "between": {"places": []}}, "lines": None,
+    }  # fmt: skip
+    (folder / "status-7.json").write_text(json.dumps(status))
+
+
+def _steps(path: Path) -> int:
+    return len(json.loads(path.read_bytes())["traceEvents"])
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "steps", "kept"),
+    [
+        ((Verdict(True, again=True), Verdict(True)), (24, 6), 6),
+        ((Verdict(True, again=True), Verdict(True, again=True)), (24, 24), 24),
+        ((Verdict(True, again=True), Verdict(True, again=True)), (24, 2), 24),
+        ((Verdict(True, again=True), Verdict(False, again=True)), (6, 24), 6),
+        ((Verdict(False, again=True), Verdict(True, again=True)), (24, 6), 6),
+        ((Verdict(True, again=True), Verdict(True), Verdict(True, again=True)), (6, 24, 12), 24),
+    ],
+)
+def test_the_better_one_stays(tmp_path: Path, verdicts: tuple[Verdict, ...], steps: tuple[int, ...], kept: int) -> None:
+    scratch, output = tmp_path / "scratch", tmp_path / "t.json"
+    scratch.mkdir()
+    left = iter(verdicts)
+    run = _Run(ScriptConfig(target="a.py", output=output), lambda path: next(left), scratch)
+    for retries, number in enumerate(steps):
+        _look(scratch, retries, number)
+        run.take(complete=True)
+    (recording,) = run.result(0).recordings
+    assert (recording.steps, _steps(output)) == (kept, kept)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["scratch", "t.json"]
+
+
+@pytest.mark.parametrize(("world_size", "usable", "word"), [(1, True, "again"), (2, True, "good"), (2, False, "again")])
+def test_no_rank_records_other_steps_than_the_rest_for_a_doubt(
+    tmp_path: Path, world_size: int, usable: bool, word: str
+) -> None:
+    run = _Run(
+        ScriptConfig(target="a.py", output=tmp_path / "t.json"), lambda path: Verdict(usable, again=True), tmp_path
+    )
+    _look(tmp_path, 0, 6, world_size)
+    run.take(complete=True)
+    assert (tmp_path / "verdict-7.json").read_text() == word

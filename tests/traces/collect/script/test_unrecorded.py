@@ -1,0 +1,42 @@
+"""Why nothing was recorded: in the words of what was seen, with a remedy that works where the script runs."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from traces.collect.script.config import ScriptConfig
+from traces.collect.script.unrecorded import explain
+
+CONFIG = ScriptConfig(target="train.py")
+
+
+def _said(source: str, steps: int, **counts: int) -> list[dict[str, Any]]:
+    return [{"problem": "", "torch": True, "source": source, "steps": steps, "counts": counts}]
+
+
+@pytest.mark.parametrize(
+    ("said", "done"),
+    [
+        (_said("optimizer", 6, optimizer=6, loader=401), "6 steps (401 batches)"),
+        (_said("optimizer", 1, optimizer=2, loader=1, backward=6), "1 step (1 batch, 6 backward passes)"),
+        (_said("loader", 12, loader=12), "12 steps"),
+        (_said("", 0, backward=20), "0 steps (20 backward passes)"),
+    ],
+)
+def test_batches_are_no_steps(tmp_path: Path, said: list[dict[str, Any]], done: str) -> None:
+    problem, fix = explain(CONFIG, tmp_path, said, 0)
+    assert problem == f"the script ended after {done}; a recording needs 19 steps (wait 10 + warmup 3 + active 6)"
+    assert "longer" in fix
+
+
+def test_the_code_that_is_suggested_needs_nothing_but_torch(tmp_path: Path) -> None:
+    problem, fix = explain(CONFIG, tmp_path, _said("", 0), 0)
+    assert problem.startswith("no loop was found")
+    assert "torch.profiler" in fix
+    assert "traces." not in fix
+
+
+def test_a_failure_comes_first(tmp_path: Path) -> None:
+    problem, _ = explain(CONFIG, tmp_path, _said("loader", 3, loader=3), 1)
+    assert problem == "the script ended with status 1 after 3 steps, before enough were recorded"

@@ -1,0 +1,1 @@
+"""The reference training loop: its data, its networks and its recording."""

@@ -1,0 +1,1 @@
+"""Recording any training script, unchanged, through the hook."""

@@ -1,0 +1,97 @@
+"""The second pass: which line of the user's own code calls which operator, from one or two steps recorded with stacks.
+
+Only the places are kept, as a small table in the first recording's metadata: stacks slow a step down, so no time may come
+from there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from traces.collect.output.paths import PathCleaner
+
+_FRAME = re.compile(r"(?P<file>.+\.py)\((?P<line>\d+)\): (?P<function>.+)")
+_INSTALLED = re.compile(r"(?:site|dist)-packages[/\\]|[/\\]lib[/\\]python\d|(?:^|[/\\])trace_advisor_hook[/\\]")
+_MOST = 400
+_NODE = "autograd::engine::evaluate_function"
+
+
+class _Event(msgspec.Struct):
+    name: str = ""
+    cat: str = ""
+    tid: Any = None
+    ts: float = 0
+    dur: float = 0
+
+
+class _Trace(msgspec.Struct, rename="camel"):
+    trace_events: list[_Event] = []
+
+
+def where_table(path: Path, roots: tuple[Path, ...]) -> list[dict[str, Any]]:
+    """For each operator the places of the user's code that call it most, most frequent first.
+
+    Args:
+        path: What the second pass exported.
+        roots: Folders that the user's files lie in; they become relative to the first.
+
+    Returns:
+        Rows with op, file, line, function, count; empty where the pass left nothing.
+    """
+    try:
+        events = msgspec.json.decode(path.read_bytes(), type=_Trace).trace_events
+    except (OSError, msgspec.DecodeError):
+        return []
+    cleaner = PathCleaner(roots[0])
+    threads: dict[Any, list[_Event]] = {}
+    for event in events:
+        if event.cat in ("python_function", "cpu_op", "user_annotation"):
+            threads.setdefault(event.tid, []).append(event)
+    counts: Counter[tuple[str, str, int, str]] = Counter()
+    for thread in threads.values():
+        _count(sorted(thread, key=lambda event: (event.ts, -event.dur)), cleaner, roots, counts)
+    return [
+        {"op": op, "file": file, "line": line, "function": function, "count": count}
+        for (op, file, line, function), count in counts.most_common(_MOST)
+    ]
+
+
+def _count(
+    events: list[_Event], cleaner: PathCleaner, roots: tuple[Path, ...], counts: Counter[tuple[str, str, int, str]]
+) -> None:
+    """Walk a thread in time order and credit each operator to the innermost open frame of the user's.
+
+    What the backward pass calls has no line of its own: the frame around it only says `backward()`, and crediting that would
+    outvote the line that calls the same operator in the forward pass.
+    """
+    open_frames: list[tuple[float, tuple[str, int, str] | None]] = []
+    node_end, outside = 0.0, 0
+    for event in events:
+        while open_frames and open_frames[-1][0] <= event.ts:
+            open_frames.pop()
+        if event.cat == "python_function":
+            open_frames.append((event.ts + event.dur, _own(event.name, cleaner, roots)))
+            continue
+        if event.name.startswith(_NODE):
+            node_end, outside = event.ts + event.dur, len(open_frames)
+        elif event.ts < node_end and not any(place for _, place in open_frames[outside:]):
+            continue
+        place = next((place for _, place in reversed(open_frames) if place), None)
+        if place is not None and not event.name.startswith("ProfilerStep"):
+            counts[(event.name, *place)] += 1
+
+
+def _own(name: str, cleaner: PathCleaner, roots: tuple[Path, ...]) -> tuple[str, int, str] | None:
+    """The place a frame's name states, where it is the user's own code.
+
+    torch cuts what lies on `sys.path`, the script's own folder and the standard library alike, so we look for the file.
+    """
+    match = _FRAME.fullmatch(name)
+    if match is None or _INSTALLED.search(match["file"]) or not any((root / match["file"]).is_file() for root in roots):
+        return None
+    return cleaner.clean_text(match["file"]), int(match["line"]), match["function"]

@@ -1,0 +1,78 @@
+"""What the hook saw of the user's own lines, as it goes into a trace: paths relative to the project, each line with its text."""
+
+from __future__ import annotations
+
+import json
+import linecache
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from traces.collect.output.paths import PathCleaner
+
+_MOST_ROWS, _MOST_TEXT = 40, 160
+
+
+def loader_rows(rows: list[dict[str, Any]], roots: tuple[Path, ...]) -> list[dict[str, Any]]:
+    """The functions that make a loader's batches, their files relative to the project.
+
+    Args:
+        rows: Role, name, file and first line of each, as the hook tells them.
+        roots: Folders that the user's files lie in.
+    """
+    cleaner = PathCleaner(roots[0])
+    return [row | {"file": cleaner.clean_text(row["file"])} for row in rows]
+
+
+def line_samples(told: dict[str, Any], workers: list[Path], roots: tuple[Path, ...]) -> dict[str, Any]:
+    """Sampled lines of the training process and of the loader's workers together.
+
+    Args:
+        told: What the training process sampled.
+        workers: Files that the workers wrote; one that cannot be read is left out.
+        roots: Folders that the user's files lie in.
+
+    Returns:
+        For the training process and its workers: nanoseconds in all, inside the loader, and rows of loader (whether inside it),
+        file, line, function, begins (the line where the function begins), text and ns, most first.
+    """
+    cleaner = PathCleaner(roots[0])
+    others = [one for one in map(_read, workers) if one is not None]
+    return {
+        "interval_ns": told["interval_ns"],
+        "steps": told["steps"],
+        "step_ns": told["step_ns"],
+        "training": _part([told], cleaner),
+        "workers": _part(others, cleaner) if others else None,
+    }
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        return dict(json.loads(path.read_bytes()))
+    except (OSError, ValueError):
+        return None
+
+
+def _part(told: list[dict[str, Any]], cleaner: PathCleaner) -> dict[str, Any]:
+    counts: Counter[tuple[bool, str, int, str, int]] = Counter()
+    for one in told:
+        for row in one["rows"]:
+            counts[(row["loader"], row["file"], row["line"], row["function"], row["begins"])] += row["ns"]
+    return {
+        "processes": len(told),
+        "total_ns": sum(one["total_ns"] for one in told),
+        "loader_ns": sum(one["loader_ns"] for one in told),
+        "rows": [
+            {
+                "loader": loader,
+                "file": cleaner.clean_text(file),
+                "line": line,
+                "function": function,
+                "begins": begins,
+                "text": cleaner.clean_text(linecache.getline(file, line).strip()[:_MOST_TEXT]),
+                "ns": ns,
+            }
+            for (loader, file, line, function, begins), ns in counts.most_common(_MOST_ROWS)
+        ],
+    }

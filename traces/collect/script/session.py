@@ -1,0 +1,229 @@
+"""Record any training script, unchanged: start it through the hook, take what that leaves, grade it meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from traces.collect.output.cores import describe_cores
+from traces.collect.output.files import check_writable, write_atomically
+from traces.collect.output.sanitize import clean_trace
+from traces.collect.recorder.window import LONG_NS, window_of
+from traces.collect.script.config import Recording, ScriptConfig, ScriptResult, Verdict
+from traces.collect.script.evidence import where_table
+from traces.collect.script.lines import line_samples, loader_rows
+from traces.collect.script.outputs import Outputs
+from traces.collect.script.process import left_to_the_script
+from traces.collect.script.unrecorded import MORE_ROOM, explain
+from traces.collect.script.whole_run import WHOLE, course, write_course
+from traces.errors import UsageError
+from traces.leftovers import scratch_folder
+
+HOOK = Path(__file__).parents[1] / "trace_advisor_hook" / "__main__.py"
+_SCHEMA_VERSION = "1.0"
+_POLL_S = 0.1
+
+__all__ = ["Judge", "Recording", "ScriptConfig", "ScriptResult", "Verdict", "collect_script"]
+
+Judge = Callable[[Path], Verdict]
+
+
+def collect_script(config: ScriptConfig, judge: Judge) -> ScriptResult:
+    """Run the script to its end and record some of its steps on the way.
+
+    Args:
+        config: What to run and record.
+        judge: Grades a written file; asked while the script goes on, so that a poor recording can be made again.
+
+    Raises:
+        UsageError: The script, the interpreter or the output cannot be used.
+    """
+    python = _check(config)
+    with scratch_folder() as scratch:
+        run = _Run(config, judge, scratch)
+        settings = scratch / "settings.json"
+        settings.write_text(json.dumps(_settings(config) | {"folder": str(scratch)}))
+        words = [*(["-m"] if config.module else []), config.target, *config.arguments]
+        with run.outputs.older_set_aside(), left_to_the_script() as started:
+            process = started.begin([python, str(HOOK), str(settings), *words])
+            while True:
+                try:
+                    process.wait(_POLL_S)
+                    break
+                except subprocess.TimeoutExpired:
+                    run.take(complete=True)
+            run.take(complete=False)
+        result = run.result(process.returncode)
+        result.set_aside = run.outputs.set_aside
+        return result
+
+
+def _settings(config: ScriptConfig) -> dict[str, Any]:
+    """What the hook is told."""
+    names = ("wait", "warmup", "stacks", "shapes", "stop", "evidence", "timed", "patience_s", "window_s")
+    window = window_of(config.active)
+    return {name: getattr(config, name) for name in names} | {
+        "least": window.least,
+        "most": window.most,
+        "long_ns": LONG_NS,
+    }
+
+
+def _check(config: ScriptConfig) -> str:
+    """The interpreter; raises UsageError for what can be known before anything runs."""
+    check_writable(config.output)
+    for name, least in (("wait", 0), ("warmup", 0), ("active", 1)):
+        value = getattr(config, name)
+        if value is not None and value < least:
+            raise UsageError(
+                f"--{name} must be at least {least}, not {value}", fix=f"leave --{name} out, or give a larger number"
+            )
+    if not config.module and not Path(config.target).is_file():
+        what = "is a folder, not a script" if Path(config.target).is_dir() else "does not exist"
+        raise UsageError(
+            f"the script {config.target} {what}",
+            fix="name a Python file, or a module: advisor collect -m package.train",
+        )
+    if config.python is not None:
+        found = shutil.which(str(config.python))
+        if found is None:
+            raise UsageError(
+                f"--python {config.python} is no program", fix="name an interpreter, such as env/bin/python"
+            )
+        return found
+    if importlib.util.find_spec("torch") is None:
+        raise UsageError(
+            "torch is not installed beside advisor",
+            fix="name the interpreter of the script's environment with --python, or pip install 'trace-advisor[collect]'",
+        )
+    return sys.executable
+
+
+class _Run:
+    """One run of a script: its processes' status files become recordings."""
+
+    def __init__(self, config: ScriptConfig, judge: Judge, folder: Path) -> None:
+        self.config = config
+        self.judge = judge
+        self.folder = folder
+        self.taken: dict[tuple[int, int, str], Recording | None] = {}
+        self.outputs = Outputs(config)
+        self.names = self.outputs.names
+        self.broken = ""
+        self.fix = ""
+
+    def statuses(self) -> list[dict[str, Any]]:
+        """What each process said last, by rank."""
+        found = [json.loads(path.read_bytes()) for path in self.folder.glob("status-*.json")]
+        return sorted(found, key=lambda status: (status["rank"] or 0, status["pid"]))
+
+    def take(self, complete: bool) -> None:
+        """Write and grade what is recorded; only what is complete, while the script still runs."""
+        for status in self.statuses():
+            key = (status["pid"], status["retries"], status["source"])
+            if not status["recorded"] or (complete and not status["complete"]) or key in self.taken:
+                continue
+            recording = self.write(status)
+            self.taken[key] = recording
+            # One rank alone would record other steps than the rest, which nobody can compare: only where nothing is lost by it.
+            alone = status["world_size"] == 1
+            again = recording is not None and recording.verdict.again and (alone or not recording.verdict.usable)
+            (self.folder / f"verdict-{status['pid']}.json").write_text("again" if again else "good")
+
+    def write(self, status: dict[str, Any]) -> Recording | None:
+        """Rewrite what a process exported, and grade it; None where the export is broken."""
+        advisor = {"schema_version": _SCHEMA_VERSION, "command": self.config.command(), **status["advisor"]}
+        profiler = {"wait": self.config.wait, "warmup": self.config.warmup, "active": status["recorded_steps"]}
+        advisor |= {"script": self.config.script(), "profiler": profiler, "non_blocking": None, **describe_cores()}
+        advisor["run"] = course(status["run"], Path.cwd()) if status["source"] in WHOLE else None
+        if status["evidence"]:
+            advisor["where"] = where_table(self.folder / f"evidence-{status['pid']}.json", self.roots())
+        if status["lines"]:
+            workers = sorted(self.folder.glob(f"lines-{status['pid']}-*.json"))
+            advisor["lines"] = line_samples(status["lines"], workers, self.roots())
+        advisor["loader_code"] = loader_rows(status["advisor"].get("loader_code", []), self.roots())
+        try:
+            raw = (self.folder / status["recorded"]).read_bytes()
+            clean = clean_trace(raw, advisor, Path.cwd(), status["recorded_steps"], status["first_step"])
+        except (OSError, msgspec.DecodeError) as error:
+            self.broken = (
+                f"the profiler left no whole trace ({error}): the disk may be full, or a limit on file sizes be set"
+            )
+            return None
+        try:
+            path = self.outputs.name(status, len(clean.content))
+            earlier = self.kept().get(path)
+            # A second look may be poorer than the first, or cut short: it takes the name only once that is known.
+            first = path if earlier is None else self.folder / path.name
+            size = write_atomically(first, clean.content)
+            timing = status["advisor"]
+            recording = Recording(
+                path, clean.events, clean.steps, size, status["source"],
+                timing["profiled_step_ns"], timing["unprofiled_step_ns"], self.judge(first),
+            )  # fmt: skip
+            if earlier is not None and earlier.worth <= recording.worth:
+                write_atomically(path, clean.content)
+        except UsageError as error:  # the script is still running, and goes on
+            self.broken, self.fix = error.what, error.fix or ""
+            return None
+        return recording
+
+    def roots(self) -> tuple[Path, ...]:
+        """Folders of the user's own code."""
+        return (Path.cwd(),) if self.config.module else (Path.cwd(), Path(self.config.target).resolve().parent)
+
+    def finish(self, recordings: list[Recording]) -> None:
+        """Say in each file how the run went on after it was written: only now is that known."""
+        written = {(one.path, one.source) for one in recordings if one.source in WHOLE}
+        for status in self.statuses():
+            path = self.names.get(status["pid"])
+            if path is not None and (path, status["source"]) in written:
+                with contextlib.suppress(OSError, msgspec.DecodeError, UsageError):  # it is whole without
+                    write_course(path, course(status["run"], Path.cwd()))
+
+    def kept(self) -> dict[Path, Recording]:
+        """The best recording of each file so far; of equals the later."""
+        found: dict[Path, Recording] = {}
+        for recording in self.taken.values():
+            if recording is not None and (
+                recording.path not in found or found[recording.path].worth <= recording.worth
+            ):
+                found[recording.path] = recording
+        return found
+
+    def result(self, returncode: int) -> ScriptResult:
+        """Everything, now that the script is over."""
+        recordings = _with_steps(list(self.kept().values()))
+        self.finish(recordings)
+        result = ScriptResult(returncode if returncode >= 0 else 128 - returncode, recordings)
+        if not recordings:
+            found = explain(self.config, self.folder, self.statuses(), result.status)
+            result.problem, result.fix = (self.broken, self.fix or MORE_ROOM) if self.broken else found
+            result.untouched = not self.broken and _untouched(self.statuses())
+        if len(recordings) > 1 and all(one.path.parent == self.outputs.folder for one in recordings):
+            result.folder = self.outputs.folder
+        return result
+
+
+def _untouched(said: list[dict[str, Any]]) -> bool:
+    """Whether the script ended before it called a model, a loader or an optimizer, as `--help` does."""
+    return bool(said) and not any(one["problem"] or any(one["counts"].values()) for one in said)
+
+
+def _with_steps(recordings: list[Recording]) -> list[Recording]:
+    """Without the windows of time of processes that only wait for others, such as a launcher's whose ranks train."""
+    idle = [one for one in recordings if one.source == "time"]
+    if len(idle) == len(recordings):
+        return recordings
+    for one in idle:
+        one.path.unlink(missing_ok=True)
+    return [one for one in recordings if one.source != "time"]

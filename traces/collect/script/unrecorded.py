@@ -1,0 +1,91 @@
+"""Why nothing of a script was recorded, and what to do about it."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from traces.collect.recorder.window import window_of
+from traces.collect.script.config import ScriptConfig
+from traces.ending import BY_SIGNAL
+
+MORE_ROOM = "make room, set TMPDIR to another folder, and try again"
+# What the hook counts, by what a person calls it.
+_COUNTED = {"loader": "batch", "backward": "backward pass", "optimizer": "optimizer step"}
+# Runs wherever torch does: the environment of the script need not have this program.
+_BY_HAND = (
+    'mark the steps in the script: `with torch.profiler.profile(on_trace_ready=lambda p: p.export_chrome_trace("trace.json"), '
+    "schedule=torch.profiler.schedule(wait=10, warmup=3, active=6, repeat=1)) as p:` around the loop, `p.step()` at each step's end"
+)
+
+
+def explain(config: ScriptConfig, folder: Path, said: list[dict[str, Any]], status: int) -> tuple[str, str]:
+    """Why nothing was recorded, and what to do.
+
+    Args:
+        config: What was run.
+        folder: Where the hook writes.
+        said: What each process told last.
+        status: How the script ended, as a shell says it.
+    """
+    problem = next((one["problem"] for one in said if one["problem"]), "")
+    if problem:
+        fix = "take the profiler out of the script, or run it without one" if "profiler of its own" in problem else ""
+        return problem, fix or MORE_ROOM
+    if not said:
+        # The trace is written first, and what tells of it then finds no room.
+        if any(folder.glob("raw-*")):
+            return f"there was no room for the recording in {tempfile.gettempdir()}", MORE_ROOM
+        return _without_a_word(status)
+    steps = max(one["steps"] for one in said)
+    done = f"{steps} step{'' if steps == 1 else 's'}{_counted(said)}"
+    if status == BY_SIGNAL + signal.SIGINT:
+        return f"the script was interrupted after {done}, before enough were recorded", "let it run longer"
+    if status:
+        return f"the script ended with status {status} after {done}, before enough were recorded", "see above why"
+    if not any(one["torch"] for one in said):
+        return (
+            "the script never imported torch",
+            "name the script that trains, not one that starts it by other means",
+        )
+    if not steps and not _counted(said):
+        return (
+            "no loop was found: no optimizer stepped, nothing ran backward, no DataLoader gave a batch, no model was called",
+            _BY_HAND,
+        )
+    least = window_of(config.active).least
+    return (
+        f"the script ended after {done}; a recording needs {config.wait + config.warmup + least} steps "
+        f"(wait {config.wait} + warmup {config.warmup} + active {least})",
+        "let it run longer, or use a smaller --wait, --warmup or --active",
+    )
+
+
+def _counted(said: list[dict[str, Any]]) -> str:
+    """` (401 batches)`: what was seen that is no step, or not sure to be one; empty where there is nothing."""
+    told = max(said, key=lambda one: max(one["counts"].values(), default=0))
+    found = []
+    for source, word in _COUNTED.items():
+        number = told["counts"].get(source, 0)
+        if number and source != told["source"]:
+            ending = "" if number == 1 else "es" if word.endswith(("ch", "ss")) else "s"
+            found.append(f"{number} {word}{ending}")
+    return f" ({', '.join(found)})" if found else ""
+
+
+def _without_a_word(status: int) -> tuple[str, str]:
+    """What is known of a process that ended before it could write anything."""
+    if status > BY_SIGNAL:
+        with contextlib.suppress(ValueError):
+            name = signal.Signals(status - BY_SIGNAL).name
+            return (
+                f"the script was ended by {name} before a recording was complete",
+                "where nobody sent it, memory may be short: use smaller batches or fewer workers, and try again",
+            )
+    return (
+        f"the script's process ended with status {status} before its recording began to be written",
+        "run it alone first and see whether it ends well; if it does, let it run longer or use a smaller --wait",
+    )
