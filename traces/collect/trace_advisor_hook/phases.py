@@ -17,7 +17,7 @@ from .step_times import wait_for_devices
 from .torchs_warning import without_torchs_warning
 
 SETTLE_STEPS = 8
-_ABANDONED: list[Any] = []
+OTHER_PROFILER = "the script runs a profiler of its own, and only one can run at a time"
 # Our marks of steps count from here on: a profiler of the script's own marks steps, too, even when it no longer records.
 FIRST_STEP = 1_000_000_000
 
@@ -101,7 +101,7 @@ class Phases:
         if self.number < self.enough() or not (self.steady() or world()[1] > 1):
             return
         if torch.autograd._profiler_enabled():
-            self.problem = "the script runs a profiler of its own, and only one can run at a time"
+            self.problem = OTHER_PROFILER
             return
         self.most = self.room()
         self.start_profiler(self.settings["warmup"], self.settings["stacks"], self.settings["shapes"])
@@ -191,6 +191,8 @@ class Phases:
 
     def in_time(self, duration: int) -> None:
         """The profiler is off: what do steps take without it?"""
+        if sys.modules["torch"].autograd._profiler_enabled():  # one of the script's own
+            return
         self.timed.append(duration)
         if len(self.timed) >= self.settings["timed"]:
             self.end_timing()
@@ -205,13 +207,19 @@ class Phases:
         profiler, self.profiler = self.profiler, None
         self.collections.stop()
         if profiler is not None:
-            # A pass of the garbage collector while another profiler's results are read has ended programs inside torch; kept alive,
-            # this one is not freed there. Fewer did so (1 of 8 runs, 6 of 14 before), not none.
-            _ABANDONED.append(profiler)
             profiler.on_trace_ready = None
             with contextlib.suppress(*FAILURES):
                 profiler.stop()
-            self.phase, self.number = "skip", 0
+
+    def give_way(self) -> None:
+        """Leave the profiler to one of the script's own; once that is over, record from the beginning."""
+        phase = self.phase
+        self.abandon()
+        if phase == "evidence":  # what was recorded before it stays
+            self.phase = "cut"
+        else:
+            self.reset()
+            self.problem = OTHER_PROFILER
 
     def end_timing(self) -> None:
         """Settle what the steps without the profiler took."""

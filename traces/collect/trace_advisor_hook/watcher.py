@@ -11,16 +11,16 @@ from types import CodeType, FrameType
 from typing import Any
 
 from .batches import BatchLook
-from .common import FAILURES, StopScript
+from .common import FAILURES
 from .course import Course
 from .environment import describe_environment
 from .frameworks import describe_frameworks
-from .line_phase import LinePass
+from .later_phases import LaterPhases
 from .loader_code import loader_code
-from .phases import FIRST_STEP, Phases
+from .phases import FIRST_STEP
 from .run_description import describe_process, describe_training, world
 from .sampler import Sampler
-from .status import read_word, write_status
+from .status import write_status
 from .step_times import batches_of_a_step, middle, usual_step
 
 # An evaluation between the steps draws batches too, but runs nothing backward.
@@ -29,13 +29,12 @@ PREFERENCE = {"time": 0, "forward": 1, "loader": 2, "backward": 3, "optimizer": 
 WITHOUT_OPTIMIZER = 32
 
 
-class Watcher(Phases):
+class Watcher(LaterPhases):
     """Finds steps, records some of them, and tells the parent."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         super().__init__(settings)
-        self.thread = self.pid = 0
-        self.stopped = False
+        self.thread = 0
         self.batches_of_steps: list[int] = []
         self.begin_process()
 
@@ -56,7 +55,7 @@ class Watcher(Phases):
         self.iterator: Any = None
         self.drawn = self.done = self.early = 0
         self.look = BatchLook()
-        self.lines: LinePass | None = None
+        self.lines = None
         self.reset()
 
     # Where steps come from.
@@ -177,59 +176,6 @@ class Watcher(Phases):
         self.batches_of_steps = []
         self.loader_steps = {}
 
-    # What follows the recording and the timing.
-
-    def after_recording(self) -> None:
-        """The steps are in the file: the parent may look."""
-        self.tell()
-
-    def after_timing(self) -> None:
-        """A second pass where it was asked for, then the verdict."""
-        self.phase = "verdict"
-        if self.settings["evidence"]:
-            self.start_profiler(1, True, True)
-            self.phase, self.number = "evidence", 0
-        else:
-            self.finish()
-
-    def in_evidence(self, duration: int) -> None:
-        """A second pass with stacks and shapes, to see where; never to see how much."""
-        if self.number < 3:
-            self.profiler.step()
-        else:
-            self.collections.stop()
-            self.profiler.stop()
-            self.profiler, self.phase, self.lines = None, "lines", LinePass(self.settings["folder"])
-
-    def in_lines(self, duration: int) -> None:
-        """A third pass without the profiler, in which lines are sampled."""
-        if self.lines is not None and self.lines.over(duration):
-            self.phase = "verdict"
-            self.finish()
-
-    def finish(self) -> None:
-        """All is recorded. The parent grades it; with `--stop` there is nothing to do but wait for that."""
-        self.complete = True
-        self.tell()
-        if self.settings["stop"] and self.source != "forward":  # which may be what comes before training
-            deadline = time.monotonic() + 60
-            while time.monotonic() < deadline and self.verdict() is None:
-                time.sleep(0.02)
-            self.in_verdict(0)
-            if self.phase == "done":
-                self.stopped = True
-                raise StopScript(0)
-
-    def in_verdict(self, duration: int) -> None:
-        """Record once more if the parent asks for it."""
-        verdict = self.verdict()
-        if verdict == "again" and not self.retries:
-            self.retries, self.skip = 1, 3 * self.skip
-            os.remove(self.path("verdict"))
-            self.reset()
-        elif verdict is not None or self.number > 100_000:
-            self.phase = "done"
-
     def end(self) -> None:
         """The script is over: keep what was recorded of a window that is not full."""
         if self.pid != os.getpid():
@@ -249,14 +195,6 @@ class Watcher(Phases):
             self.tell()
 
     # What the parent hears.
-
-    def path(self, kind: str) -> str:
-        """A file of this process in the shared folder."""
-        return os.path.join(self.settings["folder"], f"{kind}-{self.pid}.json")
-
-    def verdict(self) -> str | None:
-        """What the parent said of the recording, None so far."""
-        return read_word(self.path("verdict"))
 
     def export(self, profiler: Any) -> None:
         """Write what was recorded, as torch writes it."""

@@ -13,6 +13,7 @@ import types
 from typing import Any
 
 from .common import FAILURES, reach
+from .open_ranges import OpenRanges
 from .watcher import Watcher
 from .window_of_time import record_by_time
 from .worker_lines import wrap_workers
@@ -117,12 +118,14 @@ def _wrap_profilers(watcher: Watcher) -> None:
     profiler = importlib.import_module("torch.autograd.profiler").profile
     importlib.import_module("torch.profiler")
     prepare = profiler._prepare_trace
+    ranges = OpenRanges()
 
     def _prepare_trace(self: Any) -> None:
         ours = reach(watcher.profiler, "profiler")
         if watcher.profiler is not None and ours is not None and self is not ours:
-            watcher.abandon()
-            watcher.problem = "the script runs a profiler of its own, and only one can run at a time"
+            watcher.give_way()
+        with contextlib.suppress(*FAILURES):
+            ranges.before_session(ours=self is ours)
         prepare(self)
 
     profiler._prepare_trace = _prepare_trace
