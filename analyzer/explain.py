@@ -11,16 +11,16 @@ import msgspec
 
 from analyzer.analysis import Analysis
 from analyzer.assemble import assemble
-from analyzer.deepen import deepen
 from analyzer.engine import RULE_SECONDS, judge, run_rules
+from analyzer.engine.limited import Caller
+from analyzer.engine.trust import grade
 from analyzer.facts import Facts
 from analyzer.facts.isolation import described
 from analyzer.finding import Saving
-from analyzer.intervals import IntervalSet
-from analyzer.limited import Caller
+from analyzer.hta.deepen import deepen
 from analyzer.options import Options
 from analyzer.rule import Rule, RuleMeta
-from analyzer.trust import grade
+from analyzer.spans.intervals import IntervalSet
 from traces.errors import AdvisorError, UsageError
 from traces.progress import Progress, silent
 from traces.reader.decode.document import decode

@@ -13,7 +13,7 @@ import msgspec
 
 from analyzer.analysis.evidence import Bar, Bars, Column, Evidence, Series, Table, Unit
 from analyzer.analysis.finding import Advice, Location
-from analyzer.intervals import EMPTY, IntervalSet
+from analyzer.spans.intervals import EMPTY, IntervalSet
 
 __all__ = [
     "Advice",

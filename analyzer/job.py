@@ -10,8 +10,8 @@ import msgspec
 from analyzer.analysis import Analysis, RankRow
 from analyzer.explain import Explained, Options, explain_facts
 from analyzer.facts import Facts
+from analyzer.facts.communication.ranks import RankSkew, rank_of
 from analyzer.facts.isolation import attempt
-from analyzer.facts.ranks import RankSkew, rank_of
 from traces.progress import Progress, silent
 from traces.reader.read import read_every
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from analyzer.facts import Facts
-from analyzer.facts.frameworks import frameworks
-from analyzer.facts.versions import versions
+from analyzer.facts.recording.frameworks import frameworks
+from analyzer.facts.recording.versions import versions
 from analyzer.finding import Advice
 from analyzer.units import share
 

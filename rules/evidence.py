@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analyzer.facts import Facts
-from analyzer.facts.op_tree import BoolArray
+from analyzer.facts.host.ops import BoolArray
 from analyzer.finding import Column, Figure, Saving, Shortened, Table
-from analyzer.intervals import IntervalSet
+from analyzer.spans.intervals import IntervalSet
 
 # A kernel's name with its template arguments may be thousands of characters long; the beginning identifies it.
 _NAME_LENGTH = 100

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from analyzer.facts import Facts
-from analyzer.facts.stacks import CodeLine
+from analyzer.facts.host.stacks import CodeLine
 from analyzer.finding import Location
-from analyzer.intervals import IntervalSet
+from analyzer.spans.intervals import IntervalSet
 
 
 def location(line: CodeLine | None) -> Location | None:

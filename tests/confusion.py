@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from analyzer.engine import RuleRun, run_rules
+from analyzer.engine.trust import grade
 from analyzer.facts import Facts
 from analyzer.finding import State
 from analyzer.rule import Rule
-from analyzer.trust import grade
 from dialects import DIALECTS
 from expected import OF_SAMPLES, TABLE, Expected
 from healthy import HEALTHY, TRUE_OF_HEALTHY

@@ -7,8 +7,8 @@ from typing import Any
 
 from analyzer.facts import Facts
 from analyzer.finding import Advice, Finding, Outcome, Saving
-from analyzer.intervals import IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta
+from analyzer.spans.intervals import IntervalSet
 
 NOTHING = Saving()
 

@@ -15,8 +15,8 @@ from analyzer.analysis import Analysis
 from analyzer.cause_names import DEVICE_CAUSES
 from analyzer.explain import analyse
 from analyzer.facts import Facts
-from analyzer.facts.host import per_thread
-from analyzer.facts.launches import lead_median_ns
+from analyzer.facts.device.launches import lead_median_ns
+from analyzer.facts.host.threads import per_thread
 from expected import TABLE, Expected
 from recorded import SAMPLES, SHARED, needs_shared, recorded
 from rules import RULES

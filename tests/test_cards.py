@@ -9,8 +9,8 @@ import pytest
 
 from analyzer.analysis import CARD_RATIO
 from analyzer.engine import Judged, judge, run_rules
+from analyzer.engine.trust import grade
 from analyzer.facts import Facts
-from analyzer.trust import grade
 from recorded import recorded
 from rules import RULES
 from scenarios import SCENARIOS, facts_of

@@ -8,9 +8,9 @@ from __future__ import annotations
 import pytest
 
 from analyzer.engine import judge, run_rules
+from analyzer.engine.trust import grade
 from analyzer.facts import Facts
 from analyzer.finding import Severity, State
-from analyzer.trust import grade
 from confusion import PLAIN, on_healthy, on_scenario, runs_of, speaks, table
 from dialects import DIALECTS
 from healthy import HEALTHY

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from analyzer.engine import Judged, RuleRun, judge, run_rules
+from analyzer.engine.trust import grade
 from analyzer.facts import Facts
 from analyzer.rule import Rule
-from analyzer.trust import grade
 from builders import TraceBuilder
 
 

@@ -30,6 +30,7 @@ from analyzer.analysis.finding import (
     SeverityName,
     StateName,
 )
+from analyzer.analysis.since import Since
 from analyzer.analysis.summary import (
     BoundBy,
     CauseTime,
@@ -56,7 +57,6 @@ from analyzer.analysis.trace import (
     Versions,
 )
 from analyzer.cause_names import Cause
-from analyzer.since import Since
 
 __all__ = [
     "CARD_RATIO",

@@ -12,13 +12,12 @@ from analyzer import analysis as doc
 from analyzer.assemble.finding import finding_document
 from analyzer.assemble.steps import step_rows, timeline
 from analyzer.assemble.summary import summary
+from analyzer.assemble.trace_info import trace_info
 from analyzer.engine import Judged, RuleRun
+from analyzer.engine.trust import TrustGrade, verdict_of
 from analyzer.facts import Facts
-from analyzer.facts.recorded_totals import recorded_totals
-from analyzer.facts.timeline import DrawnStep, representative_step, slowest_step
-from analyzer.finding import State
-from analyzer.trace_info import trace_info
-from analyzer.trust import TrustGrade, verdict_of
+from analyzer.facts.recording.recorded_totals import recorded_totals
+from analyzer.views.timeline import DrawnStep, representative_step, slowest_step
 
 DISTRIBUTION = "trace-advisor"
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-
 from analyzer import analysis as doc
+from analyzer.assemble.measured import least_ns, most_ns
 from analyzer.engine import Judged
 from analyzer.facts import Facts
-from analyzer.facts.timeline import DrawnStep
 from analyzer.finding import Figure
-from analyzer.measured import least_ns, most_ns
 from analyzer.units import share
+from analyzer.views.timeline import DrawnStep
 
 # Intervals shown beside a finding: enough to draw a bracket, not a copy of the trace.
 _MAX_INTERVALS = 200

@@ -8,7 +8,7 @@ from analyzer import analysis as doc
 from analyzer.assemble.causes import cause_times
 from analyzer.cause_names import CAUSES
 from analyzer.facts import Facts
-from analyzer.facts.timeline import DrawnStep, lanes
+from analyzer.views.timeline import DrawnStep, lanes
 
 
 def step_rows(facts: Facts) -> tuple[doc.StepRow, ...]:

@@ -11,12 +11,12 @@ from analyzer.assemble.causes import cause_times
 from analyzer.assemble.verdict import evidence, verdict_on_run
 from analyzer.cause_names import CAUSES
 from analyzer.engine import Judged, RuleRun, reachable_ns, with_card
+from analyzer.engine.trust import TrustGrade
 from analyzer.facts import Facts
-from analyzer.facts.causes import Waterfall
 from analyzer.facts.isolation import attempt
-from analyzer.facts.timeline import DrawnStep
+from analyzer.facts.time.waterfall import Waterfall
 from analyzer.finding import Figure, Severity
-from analyzer.trust import TrustGrade
+from analyzer.views.timeline import DrawnStep
 
 _UNKNOWN = doc.Verdict(
     bound_by="unknown", ratio=0.0, text="Unknown: advisor could not measure what the run is bound by."

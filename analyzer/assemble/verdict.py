@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from analyzer.analysis import Verdict
 from analyzer.engine import RuleRun, run_rules
+from analyzer.engine.trust import TrustGrade
 from analyzer.facts import Facts
 from analyzer.finding import State
-from analyzer.trust import TrustGrade
 from analyzer.units import share
 from analyzer.verdict import Evidence, verdict_of
 

@@ -14,7 +14,7 @@ from traces.collect.reference.config import DEVICES, MODELS, CollectConfig, defa
 from traces.errors import UntrustedTraceError, UsageError
 
 if TYPE_CHECKING:
-    from analyzer.trust import TrustGrade
+    from analyzer.engine.trust import TrustGrade
     from traces.collect.script.session import Recording, ScriptConfig, Verdict
 
 _TYPES: dict[str, Any] = {
@@ -155,8 +155,8 @@ def _tell(recording: Recording) -> None:
 
 def judge(path: Path) -> Verdict:
     """Read a written trace back and grade it, before anybody bases advice on it."""
+    from analyzer.engine.trust import grade
     from analyzer.facts import Facts
-    from analyzer.trust import grade
     from traces.collect.script.session import Verdict
     from traces.errors import UnreadableTraceError
     from traces.reader.read import read

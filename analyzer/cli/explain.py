@@ -185,7 +185,7 @@ def _report(path: Path, options: Options, request: Request) -> int:
 
         analysis = analyse(path, options, progress, ahead)
     if options.deep:
-        from analyzer.deepen import concerned
+        from analyzer.hta.deepen import concerned
 
         if not concerned(analysis):
             click.echo("advisor: note: --deep adds nothing here: no finding is about queues or overlap", err=True)

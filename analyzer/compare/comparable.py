@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from analyzer.analysis.since import Difference
 from analyzer.compare.snapshot import Conditions, Snapshot
-from analyzer.since import Difference
 
 MIN_STEPS = 3
 # Differences that make any verdict on the step time meaningless; the others are named beside it.

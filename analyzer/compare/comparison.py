@@ -7,12 +7,12 @@ from typing import get_args
 
 import msgspec
 
+from analyzer.analysis.since import Difference, FigureName, Outcome, RuleChange, RuleState
 from analyzer.cause_names import Cause
 from analyzer.compare.comparable import differences
 from analyzer.compare.noise import Change, judge_change
 from analyzer.compare.public import known_only
 from analyzer.compare.snapshot import FindingState, Snapshot, mean_of
-from analyzer.since import Difference, FigureName, Outcome, RuleChange, RuleState
 
 COMPARISON_VERSION = "1.0"
 # Rows shown of kernels and ops.

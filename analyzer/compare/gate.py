@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analyzer.compare.comparison import Comparison
-from analyzer.limit import CAUSE_SUFFIX, KNOWN, STEP, Limit, limit_of
+from analyzer.config.limit import CAUSE_SUFFIX, KNOWN, STEP, Limit, limit_of
 from traces.errors import UsageError
 
 

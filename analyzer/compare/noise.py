@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from analyzer.analysis.since import Kind
 from analyzer.compare.level import CONFIDENCE, Float64Array, Move, Runs, moves
-from analyzer.since import Kind
 
 # Fewer steps a side leave only very large changes without any overlap beyond doubt.
 ENOUGH_STEPS = 20

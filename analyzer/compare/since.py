@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from analyzer.analysis.since import Since
 from analyzer.compare.baseline import load_baseline
 from analyzer.compare.comparison import Comparison
 from analyzer.compare.snapshot import Snapshot, snapshot
-from analyzer.since import Since
 from traces.errors import UsageError
 from traces.progress import Progress
 from traces.reader.input.looks import looks_like_trace

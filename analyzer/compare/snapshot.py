@@ -12,9 +12,9 @@ import pandas as pd
 from analyzer.analysis import Analysis
 from analyzer.analysis.base import FigureName
 from analyzer.facts import Facts
-from analyzer.facts.collected import collected
-from analyzer.facts.nesting import nest
-from analyzer.facts.precision import tensor_dims
+from analyzer.facts.kernels.precision import tensor_dims
+from analyzer.facts.recording.collected import collected
+from analyzer.spans.nesting import nest
 from traces.trace import Trace
 
 SNAPSHOT_VERSION = "1.1"

@@ -8,30 +8,10 @@ from typing import Literal
 
 import pandas as pd
 
-from analyzer.facts.alignment import Alignment, alignment
-from analyzer.facts.anomaly import AnomalyChecks, anomaly
-from analyzer.facts.attention import Attention, attention
-from analyzer.facts.causes import Waterfall, device_waterfall, host_waterfall, unexplained
-from analyzer.facts.collected import Collected, collected
-from analyzer.facts.collectives import Collectives, collectives
-from analyzer.facts.compiled import Compiled, compiled
-from analyzer.facts.conv_bias import ConvBias, conv_bias
-from analyzer.facts.device_waits import DeviceWaits, device_waits
-from analyzer.facts.devices import DeviceActivity, asks_for_device, device_activities
-from analyzer.facts.filling import Filling, filling
-from analyzer.facts.fusion import Fusion, fusion
-from analyzer.facts.health import Gravity, Symptom, symptoms
-from analyzer.facts.health.coverage import launches_without_op, sparse_host_events
-from analyzer.facts.health.warmup import WarmUp, warmup_time
-from analyzer.facts.host import HostActivity, main_thread
-from analyzer.facts.host_tree import HostTree, host_tree
-from analyzer.facts.input_code import InputCode, input_code
-from analyzer.facts.input_wait import InputWait, input_wait
-from analyzer.facts.isolation import FactError, Measured, attempt, fact, measured
-from analyzer.facts.kernel_reach import kernel_reach_ratio
-from analyzer.facts.kernels import Kernels, kernels
-from analyzer.facts.launch_bound import launch_bound
-from analyzer.facts.launches import (
+from analyzer.facts.communication.collectives import Collectives, collectives
+from analyzer.facts.communication.ranks import RankSkew, rank_skew
+from analyzer.facts.device.activity import DeviceActivity, asks_for_device, device_activities
+from analyzer.facts.device.launches import (
     BlockingLaunches,
     EarlyStarts,
     blocking_launches,
@@ -41,26 +21,46 @@ from analyzer.facts.launches import (
     lead_median_ns,
     skew_matters,
 )
-from analyzer.facts.loading import Loading, loading
-from analyzer.facts.loops import Loop, find_loops
-from analyzer.facts.memory import Allocations, DeviceMemory, allocations, device_memory
-from analyzer.facts.op_tree import BoolArray, OpTree
-from analyzer.facts.optimizing import Optimizing, optimizing
-from analyzer.facts.passes import Passes, many_passes
-from analyzer.facts.pauses import Pauses, pauses
-from analyzer.facts.precision import Casts, MatrixWork, casts, double_kernels, matrix_work
-from analyzer.facts.ranks import RankSkew, rank_skew
-from analyzer.facts.repetition import Repetition, repetition
-from analyzer.facts.restarts import Restarts, restarts
-from analyzer.facts.run_course import RunCourse, run_course
-from analyzer.facts.stacks import Stacks
-from analyzer.facts.steps import Steps, find_steps, whole_trace
-from analyzer.facts.training import trains
-from analyzer.facts.transfers import Transfers, transfers
-from analyzer.facts.unsteady import Unsteady, unsteady
-from analyzer.facts.wait_pattern import WaitPattern, wait_pattern
-from analyzer.facts.waits import Waits, waits
-from analyzer.intervals import EMPTY, IntervalSet
+from analyzer.facts.health import Gravity, Symptom, symptoms
+from analyzer.facts.health.complete.coverage import launches_without_op, sparse_host_events
+from analyzer.facts.health.steps.warmup import WarmUp, warmup_time
+from analyzer.facts.host.ops import BoolArray, OpTree
+from analyzer.facts.host.restarts import Restarts, restarts
+from analyzer.facts.host.stacks import Stacks
+from analyzer.facts.host.threads import HostActivity, main_thread
+from analyzer.facts.host.tree import HostTree, host_tree
+from analyzer.facts.input.code import InputCode, input_code
+from analyzer.facts.input.loading import Loading, loading
+from analyzer.facts.input.wait import InputWait, input_wait
+from analyzer.facts.input.wait_pattern import WaitPattern, wait_pattern
+from analyzer.facts.isolation import FactError, Measured, attempt, fact, measured
+from analyzer.facts.kernels.alignment import Alignment, alignment
+from analyzer.facts.kernels.attention import Attention, attention
+from analyzer.facts.kernels.conv_bias import ConvBias, conv_bias
+from analyzer.facts.kernels.filling import Filling, filling
+from analyzer.facts.kernels.find import Kernels, kernels
+from analyzer.facts.kernels.fusion import Fusion, fusion
+from analyzer.facts.kernels.precision import Casts, MatrixWork, casts, double_kernels, matrix_work
+from analyzer.facts.loops.find import Loop, find_loops
+from analyzer.facts.memory.allocator import Allocations, DeviceMemory, allocations, device_memory
+from analyzer.facts.model.backward_passes import Passes, many_passes
+from analyzer.facts.model.compiled import Compiled, compiled
+from analyzer.facts.model.optimizing import Optimizing, optimizing
+from analyzer.facts.model.repetition import Repetition, repetition
+from analyzer.facts.recording.collected import Collected, collected
+from analyzer.facts.recording.run_course import RunCourse, run_course
+from analyzer.facts.recording.training import trains
+from analyzer.facts.steps.find import Steps, find_steps, whole_trace
+from analyzer.facts.sync.anomaly import AnomalyChecks, anomaly
+from analyzer.facts.sync.waits import Waits, waits
+from analyzer.facts.time.device_waits import DeviceWaits, device_waits
+from analyzer.facts.time.kernel_reach import kernel_reach_ratio
+from analyzer.facts.time.launch_bound import launch_bound
+from analyzer.facts.time.pauses import Pauses, pauses
+from analyzer.facts.time.unsteady import Unsteady, unsteady
+from analyzer.facts.time.waterfall import Waterfall, device_waterfall, host_waterfall, unexplained
+from analyzer.facts.transfer.copies import Transfers, transfers
+from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.units import duration
 from traces.trace import Trace
 

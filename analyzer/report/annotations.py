@@ -17,9 +17,9 @@ from analyzer.analysis import Analysis, FindingDocument
 from analyzer.cause_names import Cause
 from analyzer.explain import Explained
 from analyzer.facts import Facts
-from analyzer.intervals import EMPTY, IntervalSet
 from analyzer.report import safe, savings
 from analyzer.report.text import causes
+from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.units import duration, share
 
 PROCESS = "advisor"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from analyzer.analysis.since import RuleChange, RuleState, Since
 from analyzer.report import safe
 from analyzer.report.comparison import rows
-from analyzer.since import RuleChange, RuleState, Since
 from analyzer.units import count, duration
 
 # Findings named in each group; the JSON has all of them.

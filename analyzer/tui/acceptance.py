@@ -30,7 +30,7 @@ class Acceptance(Base):
 
     def on_acceptance_wanted(self, message: AcceptanceWanted) -> None:
         """Ask for the reason; without one nothing is written."""
-        from analyzer import accepting
+        from analyzer.config import accepting
         from analyzer.tui.screens.accept import AcceptScreen
 
         finding = message.finding
@@ -41,7 +41,7 @@ class Acceptance(Base):
         self.push_screen(AcceptScreen(finding, path), lambda reason: self._accept(finding, reason, path))
 
     def _accept(self, finding: FindingDocument, reason: str | None, path: Path) -> None:
-        from analyzer import accepting
+        from analyzer.config import accepting
 
         if reason is None or self.analysis is None:
             return

@@ -73,15 +73,15 @@ def worth_it(analysis: Analysis, path: Path | None) -> bool:
     """Whether HTA is there and has something to add to the findings of this trace."""
     if path is None or not path.is_file() or analysis.trace.events > MOST_EVENTS:
         return False
-    from analyzer import hta
-    from analyzer.deepen import concerned
+    from analyzer.hta import bridge
+    from analyzer.hta.deepen import concerned
 
-    return bool(concerned(analysis)) and hta.missing() is None
+    return bool(concerned(analysis)) and bridge.missing() is None
 
 
 def main(path: Path, read: Callable[[], bytes], write: Callable[[bytes], object]) -> int:
     """In the other process: read the trace again, add to the document, write it."""
-    from analyzer.deepen import deepen
+    from analyzer.hta.deepen import deepen
     from traces.reader.read import read as read_trace
 
     if hasattr(os, "nice"):

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from analyzer.facts import Facts
-from analyzer.facts.kernel_names import describe
-from analyzer.facts.memory_curve import MemoryCurve, memory_curves
-from analyzer.facts.operator_rows import GROUPS, Group, OperatorDetail, OperatorRow
-from analyzer.facts.operators import Operators
-from analyzer.facts.step_lanes import StepLanes, step_lanes
-from analyzer.intervals import IntervalSet
+from analyzer.facts.kernels.names import describe
+from analyzer.spans.intervals import IntervalSet
+from analyzer.views.memory_curve import MemoryCurve, memory_curves
+from analyzer.views.operator_rows import GROUPS, Group, OperatorDetail, OperatorRow
+from analyzer.views.operators import Operators
+from analyzer.views.step_lanes import StepLanes, step_lanes
 
 
 class Measured:

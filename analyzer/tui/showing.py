@@ -13,8 +13,8 @@ from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from analyzer import accepting
 from analyzer.analysis import Analysis
+from analyzer.config import accepting
 from analyzer.tui import deeper
 from analyzer.tui.acceptance import Acceptance
 from analyzer.tui.deeper import Deeper, NotDeeperError

@@ -12,9 +12,9 @@ import msgspec
 
 from analyzer.analysis import Verdict
 from analyzer.facts import Facts
-from analyzer.facts.host_loss import DISPATCH_BOUND_OP_NS
-from analyzer.facts.loops import told_loops
-from analyzer.intervals import EMPTY
+from analyzer.facts.loops.find import told_loops
+from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS
+from analyzer.spans.intervals import EMPTY
 from analyzer.verdict.overrides import OVERRIDES, Case, Evidence
 from analyzer.verdict.shares import verdict
 

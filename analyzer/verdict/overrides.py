@@ -8,8 +8,8 @@ import msgspec
 
 from analyzer.analysis import BoundBy, Verdict
 from analyzer.facts import Facts
-from analyzer.facts.dispatch_owner import dispatch_owner
-from analyzer.facts.launches import BLOCKING_RATIO
+from analyzer.facts.device.launches import BLOCKING_RATIO
+from analyzer.facts.host.dispatch_owner import dispatch_owner
 from analyzer.units import duration, share
 from analyzer.verdict.shares import BOUND_PART_OF_LOSS, BOUND_RATIO, COMPUTE_RATIO
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from analyzer.analysis import BoundBy, Verdict
-from analyzer.facts.device_waits import WORDS
+from analyzer.facts.time.device_waits import WORDS
 from analyzer.units import share
 
 # What a person would call each cause of the waterfall.

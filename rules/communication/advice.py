@@ -7,7 +7,7 @@ import re
 import pandas as pd
 
 from analyzer.facts import Facts
-from analyzer.facts.ranks import waiting_for_others
+from analyzer.facts.communication.ranks import waiting_for_others
 from analyzer.finding import Advice
 from analyzer.units import duration, share
 from rules.changes import memory_limits_the_batch, older_than

@@ -52,8 +52,8 @@ import pandas as pd
 
 from analyzer.facts import Facts
 from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, clear, not_applicable
-from analyzer.intervals import IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.spans.intervals import IntervalSet
 from analyzer.units import share
 from rules.commands import run
 from rules.evidence import steps_touched

@@ -52,7 +52,7 @@ import math
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.collectives import call_spans
+from analyzer.facts.communication.collectives import call_spans
 from analyzer.finding import (
     Advice,
     Column,

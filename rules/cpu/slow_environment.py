@@ -59,11 +59,11 @@ from collections.abc import Iterator
 import msgspec
 
 from analyzer.facts import Facts
-from analyzer.facts.cpu_work import cpu_work
-from analyzer.facts.labels import matching
+from analyzer.facts.kernels.cpu_work import cpu_work
 from analyzer.finding import Advice, Column, Confidence, Finding, Outcome, Saving, Table, cannot_tell, clear
-from analyzer.intervals import EMPTY, IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.spans.intervals import EMPTY, IntervalSet
+from analyzer.spans.labels import matching
 from analyzer.units import duration, share
 from rules.changes import CACHING_VARIABLES, unset
 from rules.commands import run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from analyzer.facts import Facts
-from analyzer.facts.frameworks import frameworks
+from analyzer.facts.recording.frameworks import frameworks
 from analyzer.finding import Advice
 from analyzer.units import count, size
 from rules.changes import larger_batch

@@ -65,8 +65,8 @@ import msgspec
 import numpy as np
 
 from analyzer.facts import Facts
-from analyzer.facts.first_writes import first_writes
-from analyzer.facts.restarts import Restarts, epoch_steps, restart_seen, seed_drawn_between
+from analyzer.facts.host.restarts import Restarts, epoch_steps, restart_seen, seed_drawn_between
+from analyzer.facts.input.first_writes import first_writes
 from analyzer.finding import (
     Advice,
     Confidence,
@@ -79,8 +79,8 @@ from analyzer.finding import (
     clear,
     not_applicable,
 )
-from analyzer.intervals import IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
 from rules.data_loading import words
 

@@ -55,7 +55,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.loading import WorkerBound, worker_bound
+from analyzer.facts.input.loading import WorkerBound, worker_bound
 from analyzer.finding import Bar, Bars, Confidence, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share

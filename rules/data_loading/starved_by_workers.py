@@ -55,11 +55,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from analyzer.facts import Facts
-from analyzer.facts.loading import is_bursty
-from analyzer.facts.wait_pattern import WAITING_NS, WaitPattern
+from analyzer.facts.input.loading import is_bursty
+from analyzer.facts.input.wait_pattern import WAITING_NS, WaitPattern
 from analyzer.finding import Finding, Outcome, Saving, Series, clear, not_applicable
-from analyzer.intervals import IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
 from rules.data_loading import place
 from rules.data_loading.advice import COMPUTING_RATIO, WAITING_RATIO, feed_workers

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from analyzer.facts import Facts
-from analyzer.facts.frameworks import frameworks
+from analyzer.facts.recording.frameworks import frameworks
 from analyzer.finding import Advice
 
 Arguments = Mapping[str, object]

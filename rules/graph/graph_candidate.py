@@ -53,9 +53,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.dispatch_owner import dispatch_owner
-from analyzer.facts.launches import BLOCKING_RATIO
-from analyzer.facts.repetition import Repetition
+from analyzer.facts.device.launches import BLOCKING_RATIO
+from analyzer.facts.host.dispatch_owner import dispatch_owner
+from analyzer.facts.model.repetition import Repetition
 from analyzer.finding import (
     Advice,
     Column,
@@ -68,8 +68,8 @@ from analyzer.finding import (
     clear,
     not_applicable,
 )
-from analyzer.intervals import IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration, share
 from rules.changes import capture_by_hand, replay_as_graph
 from rules.evidence import steps_touched

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from analyzer.facts import Facts
-from analyzer.facts.buffers import buffer_broadcasts
-from analyzer.facts.dispatch_owner import DispatchOwner
+from analyzer.facts.communication.buffers import buffer_broadcasts
+from analyzer.facts.host.dispatch_owner import DispatchOwner
 from analyzer.finding import Advice
 from analyzer.units import duration, share
 from rules.changes import capture_by_hand, larger_batch, replay_as_graph

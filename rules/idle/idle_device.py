@@ -52,7 +52,7 @@ from collections.abc import Iterator
 
 from analyzer.cause_names import IDLE_CAUSES
 from analyzer.facts import Facts
-from analyzer.facts.device_waits import WORDS
+from analyzer.facts.time.device_waits import WORDS
 from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, Severity, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share

@@ -69,14 +69,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from analyzer.facts import Facts
-from analyzer.facts.dispatch_owner import DispatchOwner, dispatch_owner
-from analyzer.facts.health.instrumentation import heavy_options
-from analyzer.facts.labels import is_any
-from analyzer.facts.launches import BLOCKING_RATIO
-from analyzer.facts.loops import loop_time
+from analyzer.facts.device.launches import BLOCKING_RATIO
+from analyzer.facts.health.disturbance.instrumentation import heavy_options
+from analyzer.facts.host.dispatch_owner import DispatchOwner, dispatch_owner
+from analyzer.facts.loops.find import loop_time
 from analyzer.finding import Bar, Bars, Column, Finding, Outcome, Saving, Severity, Table, cannot_tell, clear
-from analyzer.intervals import IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.labels import is_any
 from analyzer.units import count, duration, share
 from rules.idle.advice import feed_faster, own_work
 from traces.trace import Capability

@@ -61,7 +61,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.run_course import Place, RunCourse
+from analyzer.facts.recording.run_course import Place, RunCourse
 from analyzer.finding import (
     Advice,
     Bar,

@@ -56,7 +56,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from analyzer.facts import Facts
-from analyzer.facts.op_tree import BoolArray
+from analyzer.facts.host.ops import BoolArray
 from analyzer.finding import Advice, Confidence, Finding, Outcome, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share

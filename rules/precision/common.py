@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from analyzer.facts import Facts
-from analyzer.facts.op_tree import BoolArray
+from analyzer.facts.host.ops import BoolArray
 from analyzer.finding import Confidence, Outcome, cannot_tell, not_applicable
 
 VOLTA = 7

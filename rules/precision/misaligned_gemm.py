@@ -55,7 +55,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.alignment import WIDTH, Alignment
+from analyzer.facts.kernels.alignment import WIDTH, Alignment
 from analyzer.finding import (
     Advice,
     Column,

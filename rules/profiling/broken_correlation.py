@@ -38,7 +38,7 @@ Repeated ids are harmless here: ops are found through the launch call. Kernels l
 call.
 
 ## Thresholds
-None to set: 20 % of the kernels, the limit of `analyzer/facts/health/correlation.py`.
+None to set: 20 % of the kernels, the limit of `analyzer/facts/health/linked/correlation.py`.
 
 ## References
 - kineto pull requests 846 and 1001

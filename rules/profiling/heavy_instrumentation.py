@@ -37,7 +37,7 @@ On a device-bound program the slower host hides behind the device and the figure
 while the steps were recorded, the slowdown may be theirs; the finding says so.
 
 ## Thresholds
-None to set: 20 events a millisecond and 1.3 times, the limits of `analyzer/facts/health/instrumentation.py`.
+None to set: 20 events a millisecond and 1.3 times, the limits of `analyzer/facts/health/disturbance/instrumentation.py`.
 
 ## References
 - kineto issue 325; pytorch issue 174555

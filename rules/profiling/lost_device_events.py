@@ -55,9 +55,10 @@ Launches that a graph captures have no kernel of their own; a step in which a gr
 matrices, and those on the CPU in a program that also uses a device, launch nothing: the caution says so.
 
 ## Thresholds
-None to set: 10 and 50 % of the launches (`analyzer/facts/health/coverage.py`, `analyzer/facts/step_faults.py`), 10 % of
-the kernels of graphs (`analyzer/facts/health/graphs.py`), 20 events and 10 % of categories nobody knows
-(`analyzer/facts/health/strangers.py`), 10 % without an end, or launching nothing (`timeless.py`, `unlaunched.py` beside it).
+None to set: 10 and 50 % of the launches (`analyzer/facts/health/complete/coverage.py`, `analyzer/facts/steps/faults.py`), 10 % of
+the kernels of graphs (`analyzer/facts/health/complete/graphs.py`), 20 events and 10 % of categories nobody knows
+(`analyzer/facts/health/complete/unknown_categories.py`), 10 % without an end, or launching nothing
+(`missing_durations.py`, `missing_launches.py` beside it).
 
 ## References
 - kineto issue 859

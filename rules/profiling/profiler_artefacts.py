@@ -45,8 +45,9 @@ None: without the profiler it is not there.
 `Lazy Function Loading` is listed as overhead but is the program's own warm-up (PG002).
 
 ## Thresholds
-None to set: 1 % of the used steps, 5 % of the kernels and whole steps, the limits of `analyzer/facts/health/artefacts.py`,
-`analyzer/facts/launches.py`, and `unlikely.py`, `late_work.py`, `scale.py` and `resolution.py` beside it.
+None to set: 1 % of the used steps, 5 % of the kernels and whole steps, the limits of
+`analyzer/facts/health/disturbance/artefacts.py`, `analyzer/facts/device/launches.py`, and of the files in
+`analyzer/facts/health/clocks`.
 
 ## References
 - Nsight Systems release notes; TensorBoard profiler plugin

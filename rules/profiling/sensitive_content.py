@@ -53,7 +53,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.privacy import Privacy, privacy
+from analyzer.facts.recording.privacy import Privacy, privacy
 from analyzer.finding import Advice, Column, Finding, Outcome, Saving, Severity, Table, clear
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import count

@@ -41,7 +41,7 @@ None: it makes figures trustworthy, not the program faster.
 Steps of many seconds are few by nature; two of them can still tell the truth.
 
 ## Thresholds
-None to set: three steps, the limit of `analyzer/facts/health/steps.py`.
+None to set: three steps, the limit of `analyzer/facts/health/steps/few.py`.
 
 ## References
 - TraceML warns from 2 steps
@@ -53,7 +53,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.health.steps import ENOUGH_STEPS
+from analyzer.facts.health.steps.few import ENOUGH_STEPS
 from analyzer.finding import Finding, Outcome, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import count

@@ -38,7 +38,7 @@ None: the steps are left out already.
 A first step that is slow in every epoch is a real cost of short epochs (DL005).
 
 ## Thresholds
-None to set: 1.2 and 80 %, the limits of `analyzer/facts/steps.py`.
+None to set: 1.2 and 80 %, the limits of `analyzer/facts/steps/find.py`.
 
 ## References
 - TensorBoard profiler plugin drops trailing steps below 80 %; HolisticTraceAnalysis drops the last iteration

@@ -45,7 +45,7 @@ None: later steps do not contain it. It does lower the confidence of everything 
 Shapes that change in every step make allocations and compilation a habit: that is a loss, and other rules name it.
 
 ## Thresholds
-None to set: 5 % of the used steps, the limit of `analyzer/facts/health/warmup.py`.
+None to set: 5 % of the used steps, the limit of `analyzer/facts/health/steps/warmup.py`.
 
 ## References
 - kineto issue 328
@@ -57,7 +57,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.health.warmup import WARMUP_SHARE
+from analyzer.facts.health.steps.warmup import WARMUP_SHARE
 from analyzer.finding import Finding, Outcome
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import share

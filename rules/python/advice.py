@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyzer.facts import Facts
-from analyzer.facts.stacks import CodeLine
+from analyzer.facts.host.stacks import CodeLine
 from analyzer.finding import Advice
 from rules.commands import arguments_note, collect
 

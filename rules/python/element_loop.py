@@ -59,7 +59,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.loops import ELEMENT_RATIO, Loop
+from analyzer.facts.loops.find import ELEMENT_RATIO, Loop
 from analyzer.finding import Advice, Confidence, Finding, Outcome, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from analyzer.facts import Facts
-from analyzer.facts.expert_loss import expert_loss
-from analyzer.facts.host_loss import DISPATCH_BOUND_OP_NS, HostLoss, host_loss
-from analyzer.facts.loops import Loop
-from analyzer.facts.stacks import CodeLine
+from analyzer.facts.host.stacks import CodeLine
+from analyzer.facts.loops.expert_loss import expert_loss
+from analyzer.facts.loops.find import Loop
+from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS, HostLoss, host_loss
 from analyzer.finding import Bar, Bars, Column, Evidence, Saving, Table
 from analyzer.units import count, duration
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from analyzer.facts import Facts
-from analyzer.facts.silences import silences
-from analyzer.facts.stacks import CodeLine
+from analyzer.facts.host.op_gaps import silences
+from analyzer.facts.host.stacks import CodeLine
 from analyzer.finding import Bar, Bars, Column, Evidence, Table
-from analyzer.intervals import IntervalSet
+from analyzer.spans.intervals import IntervalSet
 
 _SHOWN = 5
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyzer.facts import Facts
-from analyzer.facts.host_loss import DISPATCH_BOUND_OP_NS, host_loss
+from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS, host_loss
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Saving
 from analyzer.units import duration, share
 from rules.place import line_of, location, named

@@ -63,8 +63,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.silences import BACKWARD, after_reads, silences
-from analyzer.facts.stacks import CodeLine
+from analyzer.facts.host.op_gaps import BACKWARD, after_reads, silences
+from analyzer.facts.host.stacks import CodeLine
 from analyzer.finding import (
     Advice,
     Confidence,
@@ -75,8 +75,8 @@ from analyzer.finding import (
     cannot_tell,
     clear,
 )
-from analyzer.intervals import IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
 from rules.commands import collect
 from rules.place import location

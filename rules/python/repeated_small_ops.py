@@ -57,8 +57,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.loops import LIST_RATIO, Loop
-from analyzer.facts.told_loops import may_be_the_steps
+from analyzer.facts.loops.find import LIST_RATIO, Loop
+from analyzer.facts.loops.told_loops import may_be_the_steps
 from analyzer.finding import Advice, Confidence, Finding, Outcome, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share

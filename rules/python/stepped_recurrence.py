@@ -59,9 +59,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.cells import Cell
-from analyzer.facts.loops import LIST_RATIO
-from analyzer.facts.recurrence import Recurrence, recurrences
+from analyzer.facts.loops.cells import Cell
+from analyzer.facts.loops.find import LIST_RATIO
+from analyzer.facts.loops.recurrence import Recurrence, recurrences
 from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share

@@ -7,11 +7,11 @@ beside the recording.
 from __future__ import annotations
 
 from analyzer.facts import Facts
-from analyzer.facts.engine_steps import engine_steps
-from analyzer.facts.loops import loop_time
-from analyzer.facts.profiler_calls import profiler_calls
-from analyzer.intervals import EMPTY, IntervalSet
+from analyzer.facts.host.engine_steps import engine_steps
+from analyzer.facts.host.profiler_calls import profiler_calls
+from analyzer.facts.loops.find import loop_time
 from analyzer.rule import Limits
+from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.units import duration, share
 
 # Rounds of the loop differ by as much on a quiet machine.

@@ -73,8 +73,8 @@ from analyzer.finding import (
     cannot_tell,
     clear,
 )
-from analyzer.intervals import IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
 from rules.idle.pausing import FIXES
 

@@ -53,11 +53,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.anomaly import AnomalyChecks
-from analyzer.facts.frameworks import frameworks
-from analyzer.facts.labels import matching
+from analyzer.facts.recording.frameworks import frameworks
+from analyzer.facts.sync.anomaly import AnomalyChecks
 from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.spans.labels import matching
 from analyzer.units import count, duration, share
 from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Capability

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from analyzer.facts import Facts
-from analyzer.facts.stacks import CodeLine
+from analyzer.facts.host.stacks import CodeLine
 from analyzer.finding import Advice, Bar, Bars, Column, Evidence, Finding, Saving, Table
 from analyzer.rule import Threshold
 from analyzer.units import count, duration, share

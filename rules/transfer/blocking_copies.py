@@ -53,7 +53,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from analyzer.facts import Facts
-from analyzer.facts.transfers import BlockedAfter, blocked_after, steps_touched
+from analyzer.facts.transfer.copies import BlockedAfter, blocked_after, steps_touched
 from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share

@@ -66,10 +66,10 @@ import numpy as np
 import pandas as pd
 
 from analyzer.facts import Facts
-from analyzer.facts.transfers import device_time, steps_touched, total_bytes
+from analyzer.facts.transfer.copies import device_time, steps_touched, total_bytes
 from analyzer.finding import Bar, Bars, Finding, Outcome, Saving, clear, not_applicable
-from analyzer.intervals import IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration, share, size
 from rules.transfer.advice import prefetch
 from traces.trace import Capability

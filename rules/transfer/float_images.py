@@ -56,11 +56,11 @@ from collections.abc import Iterator
 import pandas as pd
 
 from analyzer.facts import Facts
-from analyzer.facts.float_images import float_images
-from analyzer.facts.transfers import blocked_after, call_time, device_time, steps_touched, total_bytes
+from analyzer.facts.input.float_images import float_images
+from analyzer.facts.transfer.copies import blocked_after, call_time, device_time, steps_touched, total_bytes
 from analyzer.finding import Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
-from analyzer.intervals import IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.spans.intervals import IntervalSet
 from analyzer.units import share, size
 from rules.transfer.advice import fewer_bytes
 from rules.transfer.place import location

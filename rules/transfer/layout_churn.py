@@ -55,7 +55,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.layout_work import LayoutWork, layout_work
+from analyzer.facts.transfer.layout_work import LayoutWork, layout_work
 from analyzer.finding import (
     Advice,
     Column,

@@ -51,11 +51,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.made_on_host import made_on_host
-from analyzer.facts.transfers import blocked_after, device_time, steps_touched
+from analyzer.facts.transfer.copies import blocked_after, device_time, steps_touched
+from analyzer.facts.transfer.made_on_host import made_on_host
 from analyzer.finding import Advice, Column, Finding, Outcome, Saving, Table, clear
-from analyzer.intervals import IntervalSet
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
 from rules.transfer.place import location
 from traces.trace import Capability

@@ -56,10 +56,10 @@ from collections.abc import Iterator
 import pandas as pd
 
 from analyzer.facts import Facts
-from analyzer.facts.labels import is_any
-from analyzer.facts.transfers import SMALL_BYTES, blocked_after, call_time, steps_touched
+from analyzer.facts.transfer.copies import SMALL_BYTES, blocked_after, call_time, steps_touched
 from analyzer.finding import Advice, Column, Finding, Outcome, Saving, Table, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.spans.labels import is_any
 from analyzer.units import duration, share, size
 from rules.transfer.place import location
 from traces.trace import Capability

@@ -63,7 +63,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from analyzer.facts import Facts
-from analyzer.facts.transfers import (
+from analyzer.facts.transfer.copies import (
     SMALL_BYTES,
     bandwidth,
     blocked_after,

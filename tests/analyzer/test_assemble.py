@@ -13,12 +13,12 @@ from analyzer.analysis import Analysis
 from analyzer.assemble import assemble
 from analyzer.cause_names import CAUSES
 from analyzer.engine import judge, run_rules
+from analyzer.engine.trust import grade
 from analyzer.facts import Facts
 from analyzer.finding import Bar, Bars, Column, Location, Saving, Series, Table, clear
-from analyzer.intervals import IntervalSet
 from analyzer.report.json import render
 from analyzer.report.schema import schema
-from analyzer.trust import grade
+from analyzer.spans.intervals import IntervalSet
 from builders import TraceBuilder
 from made_rules import claim, finding, rule
 from traces.trace import Repair, Trace

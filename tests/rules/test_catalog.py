@@ -14,10 +14,10 @@ import pytest
 
 import rules
 from analyzer.engine import RuleRun, run_rules
+from analyzer.engine.trust import TrustGrade
 from analyzer.facts import Facts
 from analyzer.finding import Finding, State
 from analyzer.rule import Rule
-from analyzer.trust import TrustGrade
 from builders import TraceBuilder
 from recorded import recorded
 from rules import FAMILIES, RETIRED_CODES, RULES

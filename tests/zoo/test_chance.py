@@ -15,7 +15,7 @@ from analyzer.cli.zoo_score import Score
 from analyzer.explain import Explained
 from analyzer.facts import Facts
 from analyzer.finding import Saving
-from analyzer.intervals import IntervalSet
+from analyzer.spans.intervals import IntervalSet
 from builders import TraceBuilder
 from traces.collect.zoo.session import Timing
 

@@ -1,6 +1,6 @@
 """Profiling hygiene, measured once: what may make the figures of this trace wrong (codes PG001-PG008 of rules.md).
 
-`analyzer.trust` turns these symptoms into the verdict; the rules under `rules/profiling` turn them into pages and findings.
+`analyzer.engine.trust` turns these symptoms into the verdict; the rules under `rules/profiling` turn them into pages and findings.
 """
 
 from __future__ import annotations
@@ -8,27 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from analyzer.facts.health import (
-    artefacts,
-    correlation,
+from analyzer.facts.health import failed
+from analyzer.facts.health.clocks import late_work, resolution, scale, unlikely
+from analyzer.facts.health.complete import (
     coverage,
-    crowding,
     cut,
-    failed,
     graphs,
-    instrumentation,
-    late_work,
-    merged,
+    missing_durations,
+    missing_launches,
     repairs,
-    resolution,
-    scale,
-    steps,
-    strangers,
-    timeless,
-    unlaunched,
-    unlikely,
-    warmup,
+    unknown_categories,
 )
+from analyzer.facts.health.disturbance import artefacts, crowding, instrumentation
+from analyzer.facts.health.linked import correlation, merged
+from analyzer.facts.health.steps import few, warmup
 from analyzer.facts.health.symptom import Gravity, Symptom
 
 if TYPE_CHECKING:
@@ -40,12 +33,12 @@ _CHECKS = (
     merged.check,
     cut.check,
     coverage.check,
-    timeless.check,
-    unlaunched.check,
-    strangers.check,
+    missing_durations.check,
+    missing_launches.check,
+    unknown_categories.check,
     graphs.check,
     repairs.check,
-    steps.check,
+    few.check,
     warmup.check,
     instrumentation.check,
     crowding.check,

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 import msgspec
 
-from analyzer.intervals import IntervalSet
+from analyzer.spans.intervals import IntervalSet
 
 
 class Gravity(IntEnum):

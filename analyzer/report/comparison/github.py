@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analyzer.analysis.since import RuleChange
 from analyzer.compare.comparison import Comparison
 from analyzer.compare.gate import GateResult
 from analyzer.report import safe
 from analyzer.report.comparison import rows
 from analyzer.report.github import command
-from analyzer.since import RuleChange
 
 _MOST = 9
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from analyzer.analysis.since import Difference, FigureName, Kind, Outcome, RuleChange, RuleState
 from analyzer.compare.comparison import CauseChange, Comparison, Side
 from analyzer.report import safe, savings
 from analyzer.report.text.causes import label
-from analyzer.since import Difference, FigureName, Kind, Outcome, RuleChange, RuleState
 from analyzer.units import count, duration
 
 # A cause that moved by less than this share of the step is noise in the table.

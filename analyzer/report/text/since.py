@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis
+from analyzer.analysis.since import RuleState
 from analyzer.report import safe
 from analyzer.report import since as words
 from analyzer.report.style import Role, Style
-from analyzer.since import RuleState
 
 _ROLES: dict[RuleState, Role] = {"fixed": "good", "new": "bad", "still": "dim", "not checked": "medium"}
 

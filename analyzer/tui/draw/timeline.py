@@ -9,11 +9,11 @@ from typing import Any, cast
 from textual.content import Content
 
 from analyzer.analysis import Lane, Span
-from analyzer.facts.step_lanes import StepLanes, Track, choose_tracks
-from analyzer.facts.tracks import LanePiece
 from analyzer.tui.draw import lanes
 from analyzer.tui.glyphs import Glyphs
 from analyzer.tui.plain import line
+from analyzer.views.step_lanes import StepLanes, Track, choose_tracks
+from analyzer.views.tracks import LanePiece
 
 WIDEST_GUTTER = 18
 # Lines beside the lanes: the axis above, the bracket below.

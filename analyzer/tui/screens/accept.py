@@ -12,8 +12,8 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from analyzer import accepting
 from analyzer.analysis import FindingDocument
+from analyzer.config import accepting
 from analyzer.tui.draw.finding import code_block, prose
 from analyzer.tui.plain import line
 

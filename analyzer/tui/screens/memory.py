@@ -12,7 +12,6 @@ from textual.containers import Container
 from textual.message import Message
 from textual.reactive import reactive
 
-from analyzer.facts.memory_curve import MemoryCurve
 from analyzer.tui.screens.mode import ModeScreen
 from analyzer.tui.session import Session
 from analyzer.tui.widgets.allocation_table import AllocationTable
@@ -20,6 +19,7 @@ from analyzer.tui.widgets.key_bar import KeyBar
 from analyzer.tui.widgets.memory_chart import MemoryChart
 from analyzer.tui.widgets.notice import Notice, no_memory, only_document
 from analyzer.tui.widgets.title_bar import TitleBar
+from analyzer.views.memory_curve import MemoryCurve
 
 
 class MemoryScreen(ModeScreen):

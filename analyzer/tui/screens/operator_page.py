@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from textual.content import Content
 
 from analyzer import units
-from analyzer.facts.operator_rows import Neighbour, OperatorDetail
 from analyzer.tui.draw.finding import heading
 from analyzer.tui.draw.table import table
 from analyzer.tui.plain import line
 from analyzer.tui.screens.text_page import TextPage
+from analyzer.views.operator_rows import Neighbour, OperatorDetail
 
 # Of the box (styles/operators.tcss).
 BOX = 96

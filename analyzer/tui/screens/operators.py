@@ -16,7 +16,6 @@ from textual.reactive import reactive
 from textual.widgets import DataTable
 
 from analyzer import units
-from analyzer.facts.operator_rows import GROUPS, Group, OperatorDetail, OperatorRow
 from analyzer.tui.screens.mode import ModeScreen
 from analyzer.tui.screens.operator_page import OperatorPage
 from analyzer.tui.session import Session
@@ -26,6 +25,7 @@ from analyzer.tui.widgets.key_bar import KeyBar
 from analyzer.tui.widgets.notice import Notice, only_document
 from analyzer.tui.widgets.operator_table import MOST, SORTS, OperatorTable, arrange, columns_for
 from analyzer.tui.widgets.title_bar import TitleBar
+from analyzer.views.operator_rows import GROUPS, Group, OperatorDetail, OperatorRow
 
 NOTHING: dict[Group, str] = {
     "op": "No ops in the used steps. Record with ProfilerActivity.CPU.",

@@ -14,8 +14,6 @@ from textual.widget import Widget
 from textual.widgets import DataTable
 
 from analyzer.analysis import FindingDocument, Intervals
-from analyzer.facts.step_gaps import Gap
-from analyzer.facts.step_lanes import StepLanes
 from analyzer.tui import wording
 from analyzer.tui.draw.timeline import Mark
 from analyzer.tui.messages import FindingWanted
@@ -27,6 +25,8 @@ from analyzer.tui.widgets.key_bar import KeyBar
 from analyzer.tui.widgets.notice import Notice, only_document
 from analyzer.tui.widgets.timeline_view import TimelineView
 from analyzer.tui.widgets.title_bar import TitleBar
+from analyzer.views.step_gaps import Gap
+from analyzer.views.step_lanes import StepLanes
 
 # A finding whose longest piece is shorter than this share of the step is looked at from near.
 NEAR_RATIO = 0.1

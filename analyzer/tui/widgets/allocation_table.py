@@ -9,8 +9,8 @@ from textual.content import Content
 from textual.widgets import DataTable
 
 from analyzer import units
-from analyzer.facts.memory_curve import MemoryCurve
 from analyzer.tui.plain import line
+from analyzer.views.memory_curve import MemoryCurve
 
 # The figures' columns with what is around them, and the scroll bar.
 FIGURES = (("allocated", 10), ("calls", 8), ("largest", 10))

@@ -13,13 +13,13 @@ from textual.widgets import DataTable
 
 from analyzer import units
 from analyzer.analysis import FindingDocument
-from analyzer.facts.step_gaps import MOST_GAPS, Gap
-from analyzer.facts.step_lanes import StepLanes, host_label
 from analyzer.tui import wording
 from analyzer.tui.draw import bars
 from analyzer.tui.glyphs import Glyphs
 from analyzer.tui.plain import line
 from analyzer.tui.widgets.filling_table import FillingTable
+from analyzer.views.step_gaps import MOST_GAPS, Gap
+from analyzer.views.step_lanes import StepLanes, host_label
 
 NUMBER, FIGURE, CAUSE = 4, 8, 16
 # Narrower than this the picture says where a gap starts; than this, the finding alone is named, by its rule.

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
-from analyzer.facts.operator_rows import Group
+from analyzer.views.operator_rows import Group
 
 WORDS: dict[Group, str] = {"op": "op", "shape": "op + shape", "kernel": "kernel", "module": "module"}
 

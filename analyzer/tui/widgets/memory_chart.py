@@ -7,9 +7,9 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from analyzer import units
-from analyzer.facts.memory_curve import MemoryCurve
 from analyzer.tui.draw.area import area, resampled
 from analyzer.tui.glyphs import Glyphs
+from analyzer.views.memory_curve import MemoryCurve
 
 GUTTER = 10
 # Below the curve: step marks.

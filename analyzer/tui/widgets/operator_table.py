@@ -10,9 +10,9 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from analyzer import units
-from analyzer.facts.operator_rows import OperatorRow
 from analyzer.tui.plain import line
 from analyzer.tui.widgets.filling_table import FillingTable
+from analyzer.views.operator_rows import OperatorRow
 
 MOST = 500
 NARROWEST_NAME = 14

@@ -8,9 +8,9 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from analyzer import units
-from analyzer.facts.step_lanes import StepLanes
 from analyzer.tui.draw.timeline import FRAME_LINES, Mark, View, drawn_events, picture
 from analyzer.tui.glyphs import Glyphs
+from analyzer.views.step_lanes import StepLanes
 
 # Nearer than this there is nothing to see: clocks tick in nanoseconds, kernels last microseconds.
 NEAREST_NS = 1_000

@@ -30,7 +30,7 @@ def test_json_on_stdout_is_the_document_and_nothing_else(world, capsys):
 
 @pytest.mark.parametrize(("codes", "said"), [(set(), True), ({"ID001"}, False)])
 def test_a_deeper_look_that_adds_nothing_is_told(world, capsys, monkeypatch, codes, said):
-    monkeypatch.setattr("analyzer.deepen.concerned", lambda analysis: codes)
+    monkeypatch.setattr("analyzer.hta.deepen.concerned", lambda analysis: codes)
     assert main(["explain", "trace.json", "--deep"]) == 0
     assert ("--deep adds nothing here" in capsys.readouterr().err) is said
     main(["explain", "trace.json"])

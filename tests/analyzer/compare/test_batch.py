@@ -8,8 +8,8 @@ import pytest
 
 from analyzer.assemble import assemble
 from analyzer.compare.snapshot import snapshot
+from analyzer.engine.trust import grade
 from analyzer.facts import Facts
-from analyzer.trust import grade
 from builders import TraceBuilder
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from analyzer.compare.comparison import compare
 from analyzer.compare.gate import apply_gate, parse_gate
-from analyzer.limit import Limit
+from analyzer.config.limit import Limit
 from snapshots import snapshot
 from traces.errors import UsageError
 

@@ -12,7 +12,7 @@ import pytest
 import comparisons
 from analyzer.compare.comparison import compare
 from analyzer.compare.gate import GateResult, apply_gate
-from analyzer.limit import Limit
+from analyzer.config.limit import Limit
 from analyzer.report.comparison import formats, schema
 from analyzer.report.redact import Project
 from analyzer.report.redact.runs import redact_runs

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 import analyses
 from analyzer.explain import Explained
-from analyzer.facts.operator_rows import OperatorRow
 from analyzer.tui.app import AdvisorApp
 from analyzer.tui.ascii import to_ascii
 from analyzer.tui.screens.help import HelpScreen
@@ -22,6 +21,7 @@ from analyzer.tui.widgets.filling_table import PAUSE_SECONDS
 from analyzer.tui.widgets.finding_list import FindingList
 from analyzer.tui.widgets.key_bar import KeyBar
 from analyzer.tui.widgets.operator_table import OperatorTable, columns_for
+from analyzer.views.operator_rows import OperatorRow
 from ui import running, settle, text_of
 
 MakeApp = Callable[..., AdvisorApp]

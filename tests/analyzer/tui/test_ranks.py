@@ -11,11 +11,11 @@ import msgspec
 import pytest
 
 import analyses
-from analyzer import deepen
 from analyzer.analysis import Analysis, RankRow
 from analyzer.compare.comparison import compare
 from analyzer.compare.snapshot import snapshot
 from analyzer.explain import Explained, Options
+from analyzer.hta import deepen
 from analyzer.tui import deeper
 from analyzer.tui.deeper import Deeper, NotDeeperError
 from analyzer.tui.job import job_for

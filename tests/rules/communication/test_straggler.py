@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analyzer.engine import Judged, RuleRun, judge, run_rules
+from analyzer.engine.trust import grade
 from analyzer.facts import Facts
 from analyzer.finding import Severity, State
-from analyzer.trust import grade
 from builders import TraceBuilder
 from rules.communication.exposed import RULE as EXPOSED
 from rules.communication.straggler import RULE

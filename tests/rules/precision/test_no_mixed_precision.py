@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analyzer.engine import judge, reachable_ns, run_rules
+from analyzer.engine.trust import TrustGrade
 from analyzer.facts import Facts
 from analyzer.finding import Confidence, Severity, State
-from analyzer.trust import TrustGrade
 from builders import CUDA_DEVICE, TraceBuilder
 from dialects import rocm
 from rules.precision.no_mixed_precision import RULE

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from analyzer.engine import run_rules
+from analyzer.engine.trust import grade
 from analyzer.facts import Facts
 from analyzer.finding import State
-from analyzer.trust import grade
 from builders import TraceBuilder
 from rules.python.python_overhead import RULE as PYTHON
 from rules.python.repeated_small_ops import RULE

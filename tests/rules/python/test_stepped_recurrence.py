@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from analyzer.engine import run_rules
+from analyzer.engine.trust import grade
 from analyzer.facts import Facts
-from analyzer.facts.recurrence import recurrences
+from analyzer.facts.loops.recurrence import recurrences
 from analyzer.finding import Confidence, Severity, State
-from analyzer.trust import grade
 from builders import TraceBuilder
 from rules.python.element_loop import RULE as ELEMENTS
 from rules.python.python_overhead import RULE as PYTHON

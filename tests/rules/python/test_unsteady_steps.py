@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from analyzer.engine import judge, run_rules
+from analyzer.engine.trust import grade
 from analyzer.facts import Facts
 from analyzer.finding import Confidence, Severity, State
-from analyzer.trust import grade
 from builders import TraceBuilder
 from rules import RULES
 from rules.python.unsteady_steps import RULE

@@ -1,0 +1,293 @@
+"""Runs rules, catches a crashing one, gates by trust, removes double counting and ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from analyzer.analysis import CARD_RATIO
+from analyzer.engine.conforming import given_by
+from analyzer.engine.identity import distinct, identity_of
+from analyzer.engine.limited import Caller, TookTooLong
+from analyzer.engine.merging import combined, same_change
+from analyzer.engine.severity import least, severity_of
+from analyzer.engine.totals import saved_ns
+from analyzer.engine.trust import TrustGrade
+from analyzer.facts import Facts
+from analyzer.facts.isolation import FactError, described
+from analyzer.finding import Confidence, Finding, Outcome, Severity, State
+from analyzer.rule import Rule
+from analyzer.spans.intervals import EMPTY, IntervalSet
+from traces.trace import Capability
+
+# What is said of a rule that caps a severity and does not say why.
+_CAPPED = "its rule has doubts, see when it may be wrong"
+_CONFIDENCE_ORDER = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
+_CONFIDENCE_WEIGHT = {Confidence.HIGH: 1.0, Confidence.MEDIUM: 0.7, Confidence.LOW: 0.4}
+# Two findings whose claims share more than this part of the smaller one are said to overlap.
+_OVERLAP_RATIO = 0.1
+# More specific findings replace a general one on a card from this share of its saving on.
+_STANDS_FOR_RATIO = 0.5
+# Our slowest rule takes 0.3 s of the largest recorded trace (35 MB, 2 cores); one on a trace of 1 GB, on a machine that swaps,
+# still comes back. What does not is taken for hung.
+RULE_SECONDS = 120.0
+_OURS = "rules"
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """A finding with what the engine decided about it.
+
+    Args:
+        rule: The rule.
+        finding: As the rule gave it.
+        identity: Stable id for baselines: rule and a hash of file and function, or of rule and cause.
+        severity: From what usually comes true of the saving, capped by the rule and by trust.
+        confidence: The rule's, lowered by doubts about the trace.
+        ns_per_step: The saving per step, a bound or an estimate.
+        ratio: The same as a share of the step.
+        usual_ns_per_step: What usually comes true of it.
+        usual_ratio: The same as a share of the step.
+        explained_by: Ids of more specific findings that stand for this one on a card.
+        overlaps_with: Ids of findings that claim some of the same time.
+        rank: 1 for the most worthwhile.
+        merged: Whether the one finding that explains this one holds its saving as well: both are the same change.
+        lowered_from: The severity of the saving alone, where another one is given; else None.
+        lowered_because: Why, in a few words; empty where it is not.
+    """
+
+    rule: Rule
+    finding: Finding
+    identity: str
+    severity: Severity
+    confidence: Confidence
+    ns_per_step: int
+    ratio: float
+    usual_ns_per_step: int
+    usual_ratio: float
+    explained_by: tuple[str, ...] = ()
+    overlaps_with: tuple[str, ...] = ()
+    rank: int = 0
+    merged: bool = False
+    lowered_from: Severity | None = None
+    lowered_because: str = ""
+
+
+class RuleRun(msgspec.Struct, frozen=True):
+    """What became of one rule."""
+
+    rule: Rule
+    state: State
+    reason: str
+    findings: tuple[Finding, ...] = ()
+
+
+def run_rules(
+    facts: Facts,
+    rules: Sequence[Rule],
+    trust: TrustGrade,
+    *,
+    disabled: frozenset[str] = frozenset(),
+    limits: Mapping[str, Mapping[str, float]] | None = None,
+    seconds: float = RULE_SECONDS,
+) -> tuple[RuleRun, ...]:
+    """Runs every rule; one that crashes, ends the program or does not come back is reported and never takes the others down.
+
+    Args:
+        facts: The measurements.
+        rules: The catalogue.
+        trust: The grade; on an unusable trace only the hygiene rules (family `profiling`) are run.
+        disabled: Codes not to run.
+        limits: Thresholds by rule code that replace the defaults.
+        seconds: How long one rule may take.
+    """
+    given = limits or {}
+    with Caller[tuple[Finding | Outcome, ...]](seconds) as caller:
+        return tuple(
+            _skipped(facts, rule, trust, disabled)
+            or _run(facts, rule, {**rule.limits, **given.get(rule.meta.code, {})}, caller)
+            for rule in rules
+        )
+
+
+def _skipped(facts: Facts, rule: Rule, trust: TrustGrade, disabled: frozenset[str]) -> RuleRun | None:
+    """Why a rule is not run; None where it is."""
+    meta = rule.meta
+    if meta.code in disabled:
+        return RuleRun(rule, State.DISABLED, "switched off by --select or --ignore")
+    if trust.verdict == "unusable" and meta.family != "profiling":
+        return RuleRun(rule, State.SUPPRESSED, "by trust: the trace is unusable")
+    suppressing = [code for code in meta.suppressed_by if code in trust.doubted]
+    if suppressing:
+        return RuleRun(rule, State.SUPPRESSED, f"by {', '.join(suppressing)}")
+    return _lacking(facts, rule)
+
+
+def _run(
+    facts: Facts, rule: Rule, limits: Mapping[str, float], caller: Caller[tuple[Finding | Outcome, ...]]
+) -> RuleRun:
+    try:
+        given = caller(lambda: given_by(rule, facts, limits))
+    except FactError as error:
+        return RuleRun(rule, State.CANNOT_TELL, f"needs the measurement `{error.name}`, which failed: {error.reason}")
+    except TookTooLong as error:
+        return RuleRun(rule, State.CRASHED, f"{_whose(rule)}{error}; `rule-seconds` in the settings allows more")
+    except (
+        Exception
+    ) as error:  # A rule may be anybody's plug-in: whatever it raises becomes its state, and the others run.
+        return RuleRun(rule, State.CRASHED, f"{_whose(rule)}{described(error)}")
+    findings = tuple(item for item in given if isinstance(item, Finding))
+    outcomes = [item for item in given if isinstance(item, Outcome)]
+    if findings:
+        return RuleRun(rule, State.FIRED, findings[0].why, findings)
+    if outcomes:
+        return RuleRun(rule, outcomes[0].state, outcomes[0].reason)
+    return RuleRun(rule, State.CLEAR, "looked at, nothing found")
+
+
+def _whose(rule: Rule) -> str:
+    """The package of a rule that is not ours, for whoever looks for the fault; empty for ours."""
+    package = str(getattr(rule.check, "__module__", None) or "").partition(".")[0]
+    return f"in the package {package}: " if package and package != _OURS else ""
+
+
+def _lacking(facts: Facts, rule: Rule) -> RuleRun | None:
+    """The run of a rule whose data the trace lacks: not applicable without any device, else cannot tell."""
+    missing = [capability for capability in Capability if capability in rule.meta.needs - facts.trace.capabilities]
+    if not missing:
+        return None
+    of_device = {Capability.DEVICE, Capability.LAUNCHES}
+    if of_device & set(missing) and facts.trace.meta.device_kind == "cpu":
+        return RuleRun(rule, State.NOT_APPLICABLE, "no device in this trace")
+    return RuleRun(rule, State.CANNOT_TELL, "needs " + "; ".join(capability.value for capability in missing))
+
+
+def judge(facts: Facts, runs: Sequence[RuleRun], trust: TrustGrade) -> tuple[Judged, ...]:
+    """Severity, confidence, ids, overlaps and rank of every finding, best first."""
+    judged = [_judge(facts, run.rule, finding, trust) for run in runs for finding in run.findings]
+    judged = _numbered(judged)
+    judged = [msgspec.structs.replace(item, explained_by=_explained_by(item, judged)) for item in judged]
+    judged = _merged(facts, judged, trust)
+    judged = [msgspec.structs.replace(item, overlaps_with=_overlapping(item, judged)) for item in judged]
+    judged.sort(key=_worth)
+    return tuple(msgspec.structs.replace(item, rank=rank) for rank, item in enumerate(judged, start=1))
+
+
+def _worth(item: Judged) -> tuple[float, str, str]:
+    """The sort key that puts the most worthwhile finding first."""
+    return (-item.usual_ns_per_step * _CONFIDENCE_WEIGHT[item.confidence], item.rule.meta.code, item.identity)
+
+
+def _merged(facts: Facts, judged: Sequence[Judged], trust: TrustGrade) -> list[Judged]:
+    """One card per change: the most worthwhile of the findings that one change fixes takes over what the others add."""
+    result: list[Judged] = []
+    for item in sorted(judged, key=_worth):
+        leader = next((place for place, other in enumerate(result) if _leads(other, item)), None)
+        if leader is None:
+            result.append(item)
+            continue
+        first = result[leader]
+        both = _judge(facts, first.rule, combined(first.finding, item.finding), trust)
+        result[leader] = msgspec.structs.replace(both, identity=first.identity)
+        result.append(msgspec.structs.replace(item, explained_by=(first.identity,), merged=True))
+    return result
+
+
+def _leads(first: Judged, item: Judged) -> bool:
+    if first.explained_by or item.explained_by or first.rule is item.rule or not first.usual_ns_per_step:
+        return False
+    return same_change(first.finding, item.finding)
+
+
+def _judge(facts: Facts, rule: Rule, finding: Finding, trust: TrustGrade) -> Judged:
+    saved = saved_ns(facts, (finding.saving,))
+    usual = saved_ns(facts, (finding.saving,), usual=True)
+    # What lies between the steps is a share of the run, whose mean step is longer by it than the recorded ones.
+    between_ns, between = finding.saving.between_ns, finding.saving.between_ratio
+    ratio = max(facts.ratio(usual), between)
+    of_saving = severity_of(ratio)
+    severity = least(of_saving, finding.severity_cap, trust.severity_cap)
+    because = trust.cap_reason if severity is trust.severity_cap else finding.capped_because or _CAPPED
+    level = _CONFIDENCE_ORDER.index(finding.confidence) - trust.doubts_about(facts, finding.saving)
+    guessed = not (trust.marked or trust.recurring)
+    confidence = Confidence.LOW if guessed else _CONFIDENCE_ORDER[max(level, 0)]
+    return Judged(
+        rule=rule,
+        finding=finding,
+        identity=identity_of(rule, finding),
+        severity=severity,
+        confidence=confidence,
+        ns_per_step=(saved // facts.used_steps if facts.used_steps else 0) + between_ns,
+        ratio=max(facts.ratio(saved), between),
+        usual_ns_per_step=(usual // facts.used_steps if facts.used_steps else 0) + between_ns,
+        usual_ratio=ratio,
+        lowered_from=of_saving if severity is not of_saving else None,
+        lowered_because=because if severity is not of_saving else "",
+    )
+
+
+def _numbered(judged: list[Judged]) -> list[Judged]:
+    """Findings whose identities are distinct."""
+    identities = distinct([item.identity for item in judged])
+    return [msgspec.structs.replace(item, identity=own) for item, own in zip(judged, identities, strict=True)]
+
+
+def _explained_by(item: Judged, judged: Sequence[Judged]) -> tuple[str, ...]:
+    """The more specific findings that stand for this one: only where together they account for half of its saving.
+
+    A child that saves a fraction of its parent must not hide it; a parent without a saving of its own is always replaced.
+    """
+    children = [other for other in judged if item.rule.meta.code in other.rule.meta.explains]
+    if item.usual_ratio >= CARD_RATIO:
+        # One that gets no card of its own cannot stand on one for another.
+        children = [other for other in children if other.usual_ratio >= CARD_RATIO]
+    mine = item.finding.saving
+    if mine.between_ns:
+        # What lies in no used step is not what a finding on the used ones is about.
+        children = [other for other in children if other.finding.saving.between_ns]
+    shared = (claimed(children) & mine.likely_claims).total_ns
+    kernels = min(sum(other.finding.saving.usual_shorter_ns for other in children), mine.usual_shorter_ns)
+    if shared + kernels < _STANDS_FOR_RATIO * mine.usual_ns:
+        return ()
+    return tuple(other.identity for other in children)
+
+
+def _overlapping(item: Judged, judged: Sequence[Judged]) -> tuple[str, ...]:
+    mine = item.finding.saving.claims
+    result = []
+    for other in judged:
+        theirs = other.finding.saving.claims
+        if other is item or other.identity == item.identity or not mine or not theirs:
+            continue
+        if (mine & theirs).total_ns > _OVERLAP_RATIO * min(mine.total_ns, theirs.total_ns):
+            result.append(other.identity)
+    return tuple(result)
+
+
+def claimed(judged: Sequence[Judged]) -> IntervalSet:
+    """All claimed time, counted once."""
+    union = EMPTY
+    for item in judged:
+        union |= item.finding.saving.claims
+    return union
+
+
+def with_card(judged: Sequence[Judged]) -> list[Judged]:
+    """The findings that get a card, as `Analysis.cards` has them."""
+    return [item for item in judged if not item.explained_by and item.usual_ratio >= CARD_RATIO]
+
+
+def reachable_ns(facts: Facts, judged: Sequence[Judged], *, usual: bool = False) -> int:
+    """Mean step time left if every finding that gets a card came true: step - |union of claims| - what kernels get shorter by.
+
+    Only of what has a card, so that one card saves what the headline says, and several no less than the largest of them.
+
+    Args:
+        facts: The measurements.
+        judged: All findings.
+        usual: Ask for what is left where what usually comes true does.
+    """
+    if not facts.used_steps:
+        return 0
+    savings = [item.finding.saving for item in with_card(judged)]
+    return (facts.window_ns - saved_ns(facts, savings, usual=usual)) // facts.used_steps

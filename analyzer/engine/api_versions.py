@@ -1,0 +1,105 @@
+"""Which version brought what fixes use: one row per name of torch's, torchvision's and the frameworks' public interfaces.
+
+A version of torch from 1.12 on is that of the first release whose wheel on PyPI holds the name (2.7 back to 1.12, read on
+2026-11-22); an earlier one, and that of another package, is that of its release notes or documentation. What is as old as
+torch 1.8, the oldest whose traces are read, needs no row.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+import msgspec
+
+from analyzer.facts.recording.versions import Version
+
+Where = Literal["cpu", "device"]
+
+
+class Api(msgspec.Struct, frozen=True):
+    """A part of an interface.
+
+    Args:
+        pattern: What a fix that uses it says in its code.
+        since: The first version that has it.
+        package: Whose version: as the package is installed.
+        where: Where the version holds only for programs on the CPU, or only for those on a device; None for both.
+    """
+
+    pattern: re.Pattern[str]
+    since: Version
+    package: str = "torch"
+    where: Where | None = None
+
+
+def _api(pattern: str, since: Version, package: str = "torch", where: Where | None = None) -> Api:
+    return Api(re.compile(pattern), since, package, where)
+
+
+APIS = (
+    # Optimizers. `fused` came to one class and one device after the other (pytorch#124905 and kin for the CPU).
+    _api(r"\bAdam\(.*fused=True", (1, 13), where="device"),
+    _api(r"\bAdamW\(.*fused=True", (2, 0), where="device"),
+    _api(r"\bSGD\(.*fused=True", (2, 3), where="device"),
+    _api(r"\bAdagrad\(.*fused=True", (2, 4)),
+    _api(r"fused=True", (2, 0), where="device"),
+    _api(r"fused=True", (2, 4), where="cpu"),
+    _api(r"torch\.optim\.\w+\(.*foreach=True", (1, 12)),
+    _api(r"Adafactor\(.*foreach=True", (2, 5)),
+    _api(r"clip_grad_norm_\(.*foreach=True", (2, 0)),
+    _api(r"_foreach_norm", (1, 12)),
+    _api(r"_foreach_lerp_", (2, 0)),
+    # The compiler and graphs.
+    _api(r"torch\.compile\b", (2, 0)),
+    _api(r"torch\.compile\([^)]*dynamic=", (2, 0)),
+    _api(r"TORCH_LOGS", (2, 1)),
+    _api(r"_dynamo\.mark_static_address", (2, 1)),
+    _api(r"make_graphed_callables", (1, 10)),  # release notes of 1.10: CUDA graphs
+    # Attention, and other functions.
+    _api(r"scaled_dot_product_attention|attn_implementation=\"sdpa\"", (2, 0)),
+    _api(r"torch\.nn\.attention import .*sdpa_kernel|sdpa_kernel\(", (2, 3)),
+    _api(r"flex_attention", (2, 5)),
+    _api(r"grouped_mm", (2, 10)),
+    _api(r"nonzero_static", (2, 1)),
+    _api(r"torch\.func\b|torch\.vmap", (2, 0)),
+    _api(r"torch\.inference_mode", (1, 9)),  # release notes of 1.9
+    # Numbers.
+    _api(r"set_float32_matmul_precision", (1, 12)),
+    _api(r"\.fp32_precision", (2, 9)),
+    _api(r"torch\.autocast", (1, 10)),  # release notes of 1.10
+    _api(r"torch\.amp\.GradScaler", (2, 3)),
+    # Memory.
+    _api(r"use_reentrant=False", (1, 11)),  # release notes of 1.11
+    _api(r"expandable_segments", (2, 1)),  # pytorch#99093
+    _api(r"garbage_collection_threshold", (1, 12)),  # documentation of 1.12, notes on CUDA
+    # Loading.
+    _api(r"in_order=False", (2, 6)),
+    # Several devices.
+    _api(r"cpu:gloo,cuda:nccl", (2, 0)),
+    _api(r"bf16_compress_hook", (1, 10)),  # documentation of 1.10
+    _api(r"static_graph=True", (1, 11)),  # documentation of 1.11
+    _api(r"\bfully_shard\(|MixedPrecisionPolicy", (2, 6)),
+    _api(r"set_modules_to_forward_prefetch", (2, 6)),
+    _api(r"FullyShardedDataParallel\(.*forward_prefetch", (1, 13)),
+    _api(r"\bMixedPrecision\(", (1, 12)),
+    _api(r"init_device_mesh", (2, 2)),
+    _api(r"n_microbatches=", (2, 4)),
+    _api(r"checkpoint\.async_save", (2, 3)),
+    _api(r"_micro_pipeline_tp|enable_symm_mem_for_group", (2, 6)),
+    # torchvision: documentation of 0.15 (v2 as a beta) and 0.16 (`to_dtype` with `scale`).
+    _api(r"\bv2\.functional\.to_dtype|v2\.ToDtype", (0, 16), "torchvision"),
+    _api(r"\bv2\.", (0, 15), "torchvision"),
+    _api(r"decode_jpeg\([^)]*device=", (0, 10), "torchvision"),
+)
+
+# What only programs of one framework can follow, by the names that it is imported under.
+OF_FRAMEWORKS = (
+    (re.compile(r"\bds_config\b"), ("deepspeed", "megatron")),
+    (re.compile(r"\btorchrec\b"), ("torchrec",)),
+    (re.compile(r"DataCollatorWithPadding|AutoModel\b"), ("transformers",)),
+    (re.compile(r"\bgymnasium\b"), ("gymnasium", "stable_baselines3")),
+)
+
+# torch/_dynamo/eval_frame.py and torch/__init__.py of the wheels: "Python 3.12+ not supported" up to torch 2.3, 3.13 up to 2.5.
+COMPILES_ON_PYTHON = (((3, 12), (2, 4)), ((3, 13), (2, 6)))

@@ -1,0 +1,1 @@
+"""Collectives, and the ranks of one job held against each other."""

@@ -1,0 +1,67 @@
+"""Collectives that stand between the layers of the forward pass: they exchange activations, and each needs the one before.
+
+Tensor parallelism adds up the parts of a layer's result before the next layer begins. What helps gradients (buckets, accumulating,
+16 bits) does nothing for them. Told by their place: a layer's op before and one after them, and between these neither a node of the
+backward pass nor an optimizer, a batch or a new step.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from analyzer.facts.loops.find import LAYER
+from analyzer.spans.labels import matching
+from traces.reader.names.vocabulary import is_backward_node
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from analyzer.facts import Facts
+
+Int64Array = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+# Gathering is left out: sharded parameters are gathered between layers as well.
+_REDUCING = ("all_reduce", "allreduce", "reduce_scatter")
+_BOUNDARIES = ("optimizer_step", "zero_grad", "loader")
+
+
+def between_layers(facts: Facts, calls: pd.DataFrame) -> BoolArray:
+    """Which of these collectives reduce something between two layers of the forward pass, shape (calls,).
+
+    Args:
+        facts: The measurements.
+        calls: Columns kind and start_ns, one row per collective.
+    """
+    reducing = calls["kind"].astype("str").str.contains("|".join(_REDUCING)).to_numpy(dtype=bool)
+    if not reducing.any():
+        return reducing
+    ops, ranges = facts.trace.ops, facts.trace.annotations
+    starts = ops["start_ns"].to_numpy()
+    boundaries = np.sort(
+        np.concatenate(
+            [
+                starts[matching(ops["name"], is_backward_node)],
+                ranges["start_ns"].to_numpy()[ranges["kind"].isin(_BOUNDARIES).to_numpy()],
+                facts.trace.steps["start_ns"].to_numpy(),
+            ]
+        )
+    )
+    layers = np.sort(starts[matching(ops["name"], LAYER.match)])
+    if not len(layers):
+        return np.zeros(len(calls), dtype=bool)
+    at = calls["start_ns"].to_numpy()
+    after = np.searchsorted(layers, at, side="right")
+    inside = (after > 0) & (after < len(layers))
+    stretch = _stretch(boundaries, at)
+    before_it, behind_it = layers[np.maximum(after - 1, 0)], layers[np.minimum(after, len(layers) - 1)]
+    same = (_stretch(boundaries, before_it) == stretch) & (_stretch(boundaries, behind_it) == stretch)
+    found: BoolArray = reducing & inside & same
+    return found
+
+
+def _stretch(boundaries: Int64Array, at: Int64Array) -> Int64Array:
+    return np.searchsorted(boundaries, at, side="right")

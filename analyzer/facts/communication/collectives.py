@@ -1,0 +1,213 @@
+"""Collectives: when they run, what of it nothing hides, how many there are and how large."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analyzer.facts.communication.between_layers import between_layers
+from analyzer.facts.kernels.precision import tensor_dims
+from analyzer.spans.grouping import chosen, rows_by
+from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.labels import codes_of, distinct_texts, matching
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+# Ranges by which one collective is counted, the most direct that the trace has: each collective leaves up to one of every kind.
+_COUNTED = (
+    re.compile(r"(?:nccl|gloo|mpi|ucc|xccl|hccl|rccl):"),
+    re.compile(r"record_param_comms"),
+    re.compile(r"c10d::"),
+)
+# Part of the exposed time from which collectives between layers decide what helps: those of the backward pass come on top.
+_ACTIVATIONS_RATIO = 0.2
+# The library in front of a collective's name: `nccl:all_reduce`, `c10d::allreduce_`.
+_LIBRARY = re.compile(r"^\w+(?::+|$)_*")
+_NARROW = r"Half|BFloat16|char|Char|Byte|Float8"
+# A message between two ranks.
+_PAIR = re.compile(r"(?:i?send|i?recv)\b")
+_BYTES = {"double": 8, "long": 8, "long int": 8, "int": 4, "float": 4, "short": 2, "c10::Half": 2, "c10::BFloat16": 2}
+# Bytes of an element by the names of `c10::ScalarType`, as `record_param_comms` states the type.
+_MESSAGE_BYTES = {
+    "Byte": 1, "Char": 1, "Bool": 1, "Float8_e4m3fn": 1, "Float8_e5m2": 1, "Float8_e4m3fnuz": 1, "Float8_e5m2fnuz": 1,
+    "Short": 2, "Half": 2, "BFloat16": 2, "Int": 4, "Float": 4, "Long": 8, "Double": 8, "ComplexFloat": 8, "ComplexDouble": 16,
+}  # fmt: skip
+
+
+class Collectives(msgspec.Struct, frozen=True):
+    """The collectives of the used steps.
+
+    Args:
+        running: When a collective runs on the device (on a CPU-only trace: inside a collective's range on any thread).
+        exposed: The part of it that owns the step's time: nothing else runs beside it (cause `communication`).
+        calls: One row per collective by its host range: kind (`all_reduce`, ...), start_ns, end_ns, size_bytes (float64, NaN where
+            shapes were not recorded).
+        kernels: Number of collective kernels on the device.
+        data_parallel: Whether a DistributedDataParallel module is used.
+        sharded: Whether parameters are gathered and gradients scattered (FSDP, ZeRO).
+        fsdp: Whether FSDP's own ranges are in the trace: else another library shards.
+        activations: Whether a good part of the exposed time is reductions between layers of the forward pass (tensor parallelism).
+        narrow: Whether most of the collectives' tensors have 16 bits an element, or fewer, already.
+        exposed_ns: Exposed time by kind of collective, the largest first; empty where no range tells the kind.
+    """
+
+    running: IntervalSet
+    exposed: IntervalSet
+    calls: pd.DataFrame
+    kernels: int
+    data_parallel: bool
+    sharded: bool
+    fsdp: bool
+    activations: bool
+    narrow: bool
+    exposed_ns: dict[str, int]
+
+    @property
+    def main_kind(self) -> str | None:
+        """The kind with the most exposed time; None where it is unknown."""
+        return next(iter(self.exposed_ns), None)
+
+    @property
+    def stages(self) -> bool:
+        """Whether most of the exposed time is waiting for a neighbour to send, as stages of a pipeline do."""
+        pairs = sum(ns for kind, ns in self.exposed_ns.items() if _PAIR.match(kind))
+        return 2 * pairs > sum(self.exposed_ns.values())
+
+    @property
+    def hidden_ratio(self) -> float:
+        """Share of the collectives' time that compute runs beside; 1 where there is none."""
+        return 1 - self.exposed.total_ns / self.running.total_ns if self.running else 1.0
+
+
+def collectives(facts: Facts) -> Collectives:
+    """Measures the collectives; all empty in a run of one process."""
+    window, every = facts.window(), facts.trace.collectives
+    ranges = chosen(every, facts.host_window().contains(every["start_ns"].to_numpy()))
+    counted = (matching(ranges["name"], re.compile(pattern).match) for pattern in _COUNTED)
+    rows = ranges[next((mask for mask in counted if mask.any()), slice(None))]
+    calls = pd.DataFrame(
+        {
+            "kind": _kinds(rows["name"]),
+            "start_ns": rows["start_ns"].to_numpy(),
+            "end_ns": rows["end_ns"].to_numpy(),
+            "size_bytes": _sizes(rows, ranges),
+        }
+    )
+    running = (facts.device.collective & window) if facts.device else (facts.host.anywhere("collectives") & window)
+    kinds = sorted(set(calls["kind"]))
+    exposed = facts.waterfall.owned("communication")
+    stated = calls["kind"].to_numpy()
+    by_kind = {kind: (exposed & call_spans(facts, calls[stated == kind])).total_ns for kind in kinds}
+    layered = (exposed & call_spans(facts, calls[between_layers(facts, calls)])).total_ns
+    fsdp = _has_range(facts, r"FullyShardedDataParallel|FSDP::")
+    return Collectives(
+        running=running,
+        exposed=exposed,
+        activations=layered > 0 and layered >= _ACTIVATIONS_RATIO * exposed.total_ns,
+        narrow=_narrow(rows, ranges),
+        exposed_ns={kind: ns for kind, ns in sorted(by_kind.items(), key=lambda item: -item[1]) if ns},
+        calls=calls,
+        kernels=int(facts.kernels.frame["collective"].sum()) if facts.device else 0,
+        data_parallel=_has_range(facts, r"DistributedDataParallel\.forward|torch\.distributed\.ddp"),
+        fsdp=fsdp,
+        sharded=fsdp or (any("reduce_scatter" in kind for kind in kinds) and any("gather" in kind for kind in kinds)),
+    )
+
+
+def call_spans(facts: Facts, rows: pd.DataFrame) -> IntervalSet:
+    """When the device runs the collectives launched inside the given calls; on a CPU-only trace the calls themselves."""
+    calls = IntervalSet(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy())
+    if facts.device is None:
+        return calls
+    frame = facts.kernels.frame
+    mine = np.flatnonzero(frame["collective"].to_numpy())
+    launched = np.nan_to_num(frame["launch_start_ns"].to_numpy()[mine], nan=-1).astype(np.int64)
+    mine = mine[calls.contains(launched)]
+    return IntervalSet(frame["start_ns"].to_numpy()[mine], frame["end_ns"].to_numpy()[mine]) & facts.window()
+
+
+def _kinds(names: pd.Series[Any]) -> npt.NDArray[np.object_]:
+    """What each range does (`all_reduce`), without its library; asked once per distinct name. Shape (ranges,)."""
+    distinct = np.array([*(_LIBRARY.sub("", text) for text in distinct_texts(names)), ""], dtype=object)
+    found: npt.NDArray[np.object_] = distinct[codes_of(names)]
+    return found
+
+
+def _narrow(rows: pd.DataFrame, ranges: pd.DataFrame) -> bool:
+    if not len(rows):
+        return False
+    stated = ranges["message_type"].dropna()
+    types = rows["input_types"] if rows["input_types"].notna().any() or not len(stated) else stated
+    return bool(matching(types, re.compile(_NARROW).search).mean() > 0.5)
+
+
+def _has_range(facts: Facts, pattern: str) -> bool:
+    wanted = re.compile(pattern)
+    return any(
+        wanted.match(name)
+        for frame in (facts.trace.annotations, facts.trace.ops)
+        for name in distinct_texts(frame["name"])
+    )
+
+
+def _sizes(rows: pd.DataFrame, ranges: pd.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Bytes of each collective: of its first tensor where shapes were recorded, else as `record_param_comms` around it states."""
+    if not len(rows):
+        return np.empty(0)
+    sizes = _recorded_sizes(rows)
+    unknown = np.isnan(sizes)
+    if unknown.any():
+        sizes[unknown] = _stated_sizes(rows[unknown], ranges)
+    return sizes
+
+
+def _stated_sizes(rows: pd.DataFrame, ranges: pd.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """What this rank sends by the range that states it: the last to begin before the call, if it lasts as long; else NaN."""
+    sizes = np.full(len(rows), np.nan)
+    stated = chosen(ranges, ranges["message_elements"].notna().to_numpy())
+    widths = [float(_MESSAGE_BYTES.get(text.strip('"'), np.nan)) for text in distinct_texts(stated["message_type"])]
+    stated_bytes = np.array([*widths, np.nan])[codes_of(stated["message_type"])]
+    stated_bytes = stated_bytes * stated["message_elements"].to_numpy(dtype=np.float64, na_value=np.nan)
+    thread, start, until = (stated[name].to_numpy() for name in ("thread", "start_ns", "end_ns"))
+    called, begins, ends = (rows[name].to_numpy() for name in ("thread", "start_ns", "end_ns"))
+    for one, mine in rows_by(thread).items():
+        mine = mine[np.argsort(start[mine], kind="stable")]
+        here = np.flatnonzero(called == one)
+        last = np.searchsorted(start[mine], begins[here], side="right") - 1
+        around = mine[last]
+        sizes[here] = np.where((last >= 0) & (ends[here] <= until[around]), stated_bytes[around], np.nan)
+    return sizes
+
+
+def _recorded_sizes(rows: pd.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Bytes of the first tensor of each collective, decoded once per distinct pair of shape and type."""
+    dims, types = ([*distinct_texts(rows[name]), ""] for name in ("input_dims", "input_types"))
+    pairs = codes_of(rows["input_dims"]).astype(np.int64) % len(dims) * len(types)
+    pairs += codes_of(rows["input_types"]).astype(np.int64) % len(types)
+    distinct, place = np.unique(pairs, return_inverse=True)
+    known = [_size(dims[pair // len(types)], types[pair % len(types)]) for pair in distinct.tolist()]
+    return np.array(known, dtype=np.float64)[place]
+
+
+def _size(dims: str, types: str) -> float:
+    shapes = [shape for shape in tensor_dims(dims) if shape]
+    width = next((size for name, size in _BYTES.items() if f'"{name}"' in types), 1 if '"' in types else None)
+    return float(np.prod(shapes[0], dtype=np.float64)) * width if shapes and width else float("nan")
+
+
+def searching_spans(facts: Facts) -> tuple[IntervalSet, IntervalSet]:
+    """Inside gloo's collectives, and inside DDP's search for unused parameters, on any thread in the used steps."""
+    window = facts.window()
+    ranges = facts.trace.collectives
+    gloo = chosen(ranges, matching(ranges["name"], lambda name: name.startswith("gloo:")))
+    search = IntervalSet()
+    for frame in (facts.trace.annotations, facts.trace.ops):
+        rows = chosen(frame, matching(frame["name"], lambda name: "search_unused_parameters" in name))
+        search |= IntervalSet(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy())
+    return IntervalSet(gloo["start_ns"].to_numpy(), gloo["end_ns"].to_numpy()) & window, search & window

@@ -1,0 +1,1 @@
+"""What each device does when, and which call launched it."""

@@ -1,0 +1,94 @@
+"""What each device does when: computing, communicating, copying, idle."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+
+import msgspec
+import pandas as pd
+
+from analyzer.spans.grouping import rows_by
+from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.labels import distinct_texts, is_any
+from traces.trace import Trace
+
+# Ops and ranges that exist only where tensors live on a device: NVIDIA's and AMD's, ...
+_ON_GPU = re.compile(
+    r"aten::(?:cudnn_(?!is_acceptable$)|_cudnn_|miopen_|record_stream|_thnn_fused_|_pin_memory$|_(?:flash|efficient)_attention_"
+    r"|_scaled_dot_product_(?:efficient|cudnn|flash)_attention(?!_for_cpu))|nccl:|rccl:"
+)
+# ... and those of others, whose work torch.profiler records with the maker's extension, or not at all (Apple's).
+_ELSEWHERE = re.compile(
+    r"aten::(?:_?mps_|_?lstm_mps|\w+_for_mps\b|_copy_from(?:_and_resize)?$|linear_backward$)"
+    r"|(?:torch_)?(?:npu|hpu|xla|mlu|musa|gcu|neuron)::"
+)
+# `c10::DeviceType` of memory: the host's, NVIDIA's and AMD's; no memory at all (meta).
+_HOST_MEMORY, _GPU_MEMORY, _META_MEMORY = 0, (1, 6), 14
+
+
+class DeviceActivity(msgspec.Struct, frozen=True, dict=True):
+    """Busy time of one device over the whole trace, as unions over its streams (overlapping kernels count once).
+
+    Args:
+        device: Device number.
+        compute: A kernel other than a collective, or a memset, runs.
+        collective: A collective runs.
+        copy: A copy runs.
+        launches: Pieces of work with a known launch.
+    """
+
+    device: int
+    compute: IntervalSet
+    collective: IntervalSet
+    copy: IntervalSet
+    launches: int
+
+    @cached_property
+    def busy(self) -> IntervalSet:
+        """Anything runs."""
+        return self.compute | self.collective | self.copy
+
+
+def device_activities(work: pd.DataFrame, launched: pd.DataFrame) -> tuple[DeviceActivity, ...]:
+    """One entry per device with work, the one with the most launches first (then the most work, then the lowest number).
+
+    Args:
+        work: From `launches.device_work`.
+        launched: From `launches.launches`.
+    """
+    start, end = work["start_ns"].to_numpy(), work["end_ns"].to_numpy()
+    launches = {device: len(rows) for device, rows in rows_by(launched["device"].to_numpy()).items()}
+    kinds = {"compute": ("compute", "memset"), "collective": ("collective",), "copy": ("copy",)}
+    masks = {name: is_any(work["kind"], *together) for name, together in kinds.items()}
+    found = []
+    for device, rows in rows_by(work["device"].to_numpy()).items():
+        sets = {name: IntervalSet(start[rows[mask[rows]]], end[rows[mask[rows]]]) for name, mask in masks.items()}
+        found.append((len(rows), DeviceActivity(device=device, launches=launches.get(device, 0), **sets)))
+    found.sort(key=lambda item: (-item[1].launches, -item[0], item[1].device))
+    return tuple(activity for _, activity in found)
+
+
+def asks_for_device(trace: Trace) -> bool:
+    """Whether the program used a device, by what the file says of itself, by ops that exist on devices only, or by its memory."""
+    return (
+        trace.meta.device_kind != "cpu"
+        or _has_op(trace, _ON_GPU)
+        or _has_memory(trace, *_GPU_MEMORY)
+        or is_elsewhere(trace)
+    )
+
+
+def is_elsewhere(trace: Trace) -> bool:
+    """Whether ops or memory are those of a device that is neither NVIDIA's nor AMD's."""
+    others = set(trace.memory["device_type"].dropna().unique()) - {_HOST_MEMORY, _META_MEMORY, *_GPU_MEMORY}
+    return bool(others) or _has_op(trace, _ELSEWHERE)
+
+
+def _has_memory(trace: Trace, *device_types: int) -> bool:
+    return bool(trace.memory["device_type"].isin(device_types).any())
+
+
+def _has_op(trace: Trace, pattern: re.Pattern[str]) -> bool:
+    names = (*distinct_texts(trace.ops["name"]), *distinct_texts(trace.collectives["name"]))
+    return any(map(pattern.match, names))

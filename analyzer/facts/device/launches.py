@@ -1,0 +1,283 @@
+"""Device work joined with the call that launched it.
+
+Joined on `correlation`, never on flow events (missing for LaunchKernelExC before kineto PR 788) nor on `External id` (equal to the
+correlation in torch 1.13-2.2). One graph launch has many kernels: they share its call.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.labels import column, is_any
+from analyzer.spans.open_spans import NONE
+from traces.trace import Trace
+
+Int64Array = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+# Columns of a piece of device work that every caller needs, beside its correlation.
+_WORK = ("start_ns", "dur_ns", "end_ns", "device", "stream")
+# Vocabularies, for columns that can be joined and compared by number.
+_KINDS = ("compute", "collective", "memset", "copy")
+_SOURCES = ("kernels", "copies")
+# In 14 real traces no kernel starts before its launch call: a few that do are wrong ids, more of them are two clocks.
+_EARLY_RATIO = 0.05
+# From this share of launches that outlast their kernel on, launches wait (SY005), and the lead says nothing about the host.
+BLOCKING_RATIO = 0.5
+_MIN_EARLY = 5
+# Causes of idle time that are wrong for no more than this share of it are as good as those of clocks that agree.
+_WRONG_RATIO = 0.1
+
+
+def device_work(trace: Trace) -> pd.DataFrame:
+    """All device work of the trace, sorted by start.
+
+    Returns:
+        Columns start_ns, dur_ns, end_ns, device, stream, correlation (Int64), kind (`compute`, `collective`, `memset` or `copy`),
+        source (`kernels` or `copies`) and row (position in that frame).
+    """
+    parts = (trace.kernels, trace.copies)
+    columns = {name: np.concatenate([part[name].to_numpy() for part in parts]) for name in _WORK}
+    order = np.lexsort((columns["end_ns"], columns["start_ns"]))
+    kinds = np.concatenate(
+        [
+            _either(trace.kernels["collective"].to_numpy(), "collective", "compute"),
+            _either(is_any(trace.copies["direction"], "memset"), "memset", "copy"),
+        ]
+    )
+    ids, known = (np.concatenate(found) for found in zip(*(_ids(part) for part in parts), strict=True))
+    return pd.DataFrame(
+        {
+            **{name: values[order] for name, values in columns.items()},
+            "correlation": pd.arrays.IntegerArray(ids[order], ~known[order]),
+            "kind": column(kinds[order], _KINDS).array,
+            "source": column(np.repeat([0, 1], [len(part) for part in parts])[order], _SOURCES).array,
+            "row": np.concatenate([np.arange(len(part)) for part in parts])[order],
+        }
+    )
+
+
+def _either(condition: BoolArray, then: str, otherwise: str) -> Int64Array:
+    return np.where(condition, _KINDS.index(then), _KINDS.index(otherwise))
+
+
+def _ids(frame: pd.DataFrame) -> tuple[Int64Array, BoolArray]:
+    """Correlation of each row, 0 where there is none, and where there is one; shape (rows,) both."""
+    ids = frame["correlation"]
+    return ids.to_numpy(dtype=np.int64, na_value=0), ids.notna().to_numpy()
+
+
+def from_source(work: pd.DataFrame, source: str) -> BoolArray:
+    """Which rows of device work come from `kernels`, or from `copies`; shape (rows,)."""
+    return is_any(work["source"], source)
+
+
+def by_kernel_launch(launched: pd.DataFrame) -> BoolArray:
+    """Which rows of `launches` are kernels that a call launched one by one: no copies, no graphs; shape (rows,)."""
+    return from_source(launched, "kernels") & is_any(launched["launch_kind"], "launch")
+
+
+def launches(trace: Trace, work: pd.DataFrame) -> pd.DataFrame:
+    """Device work whose launch call is in the trace.
+
+    Args:
+        trace: The trace.
+        work: From `device_work`.
+
+    Returns:
+        The rows of `work` that have a launch, index kept, with the columns launch_row (row in `trace.runtime`), launch_start_ns,
+        launch_end_ns, launch_thread, launch_kind, shared (several kernels share the call: a graph) and lead_ns: start of the
+        work less end of the call (negative where the call outlasts the start, or clocks are skewed).
+    """
+    calls = trace.runtime
+    called_ids, rows = _distinct_calls(calls)
+    ids, _ = _ids(work)
+    place = np.searchsorted(called_ids, ids)
+    # No call has the id 0, which stands for none.
+    found = np.flatnonzero((np.append(called_ids, 0)[place] == ids) & (ids != 0))
+    place, row = place[found], rows[place[found]]
+    columns = {name: work[name].array[found] for name in work.columns}
+    ends = calls["end_ns"].to_numpy()[row]
+    sharing = np.bincount(place[from_source(work, "kernels")[found]], minlength=len(called_ids))
+    return pd.DataFrame(
+        {
+            **columns,
+            "launch_row": row,
+            "launch_start_ns": calls["start_ns"].to_numpy()[row],
+            "launch_end_ns": ends,
+            "launch_thread": calls["thread"].to_numpy()[row],
+            "launch_kind": calls["kind"].array[row],
+            "shared": sharing[place] > 1,
+            "lead_ns": work["start_ns"].to_numpy()[found] - ends,
+        },
+        index=found,
+    )
+
+
+def _distinct_calls(calls: pd.DataFrame) -> tuple[Int64Array, Int64Array]:
+    """Every id of a call once, in order, and the row of its call; of a reused id the launching call, not the query beside it."""
+    ids, _ = _ids(calls)
+    order = np.lexsort((is_any(calls["kind"], "other"), ids))
+    ids = ids[order]
+    first = np.append(True, ids[1:] != ids[:-1])[: len(ids)] & (ids != 0)
+    return ids[first], order[first]
+
+
+def launches_with_work(trace: Trace, work: pd.DataFrame) -> tuple[Int64Array, BoolArray]:
+    """When each launch of a kernel that has an id begins, and whether work with its id was recorded; shape (launches,) both.
+
+    Args:
+        trace: The trace.
+        work: From `device_work`, or `launches`.
+    """
+    ids, known = _ids(trace.runtime)
+    rows = is_any(trace.runtime["kind"], "launch") & known
+    done, stated = _ids(work)
+    return trace.runtime["start_ns"].to_numpy()[rows], np.isin(ids[rows], done[stated])
+
+
+def copies_of_calls(launched: pd.DataFrame, chosen: BoolArray, calls: int) -> Int64Array:
+    """The first copy each call starts, as its position in `launches`; -1 for a call that starts none. Shape (calls,).
+
+    Args:
+        launched: From `launches`.
+        chosen: Which of its rows count, all of them copies.
+        calls: How many calls `trace.runtime` has.
+    """
+    found = np.full(calls, NONE)
+    mine = np.flatnonzero(chosen)[::-1]
+    found[launched["launch_row"].to_numpy()[mine]] = mine
+    return found
+
+
+class LaunchCalls(msgspec.Struct, frozen=True):
+    """The launch call of each of some kernels, or copies.
+
+    Args:
+        known: Whether it is in the trace, shape (rows,); what the others, of the same shape, hold means something only there.
+        row: Its row in `trace.runtime`.
+        thread: Its thread.
+        start_ns: When it begins.
+        end_ns: When it returns.
+        shared: Whether several kernels share it.
+    """
+
+    known: BoolArray
+    row: Int64Array
+    thread: Int64Array
+    start_ns: Int64Array
+    end_ns: Int64Array
+    shared: BoolArray
+
+
+def calls_of(launched: pd.DataFrame, source: str, rows: Int64Array, total: int) -> LaunchCalls:
+    """Looks up launch calls.
+
+    Args:
+        launched: From `launches`.
+        source: `kernels` or `copies`.
+        rows: Rows of that frame.
+        total: How many it has.
+    """
+    mine = np.flatnonzero(from_source(launched, source))
+    place = np.full(total, NONE)
+    place[launched["row"].to_numpy()[mine]] = mine
+    at = place[rows]
+    row, thread, start, end = (
+        np.append(launched[f"launch_{name}"].to_numpy(), 0)[at] for name in ("row", "thread", "start_ns", "end_ns")
+    )
+    return LaunchCalls(at != NONE, row, thread, start, end, np.append(launched["shared"].to_numpy(), False)[at])
+
+
+def lead_median_ns(launched: pd.DataFrame, skew_ns: int = 0) -> int | None:
+    """Median launch lead of kernels launched one by one, nanoseconds; None where there is none.
+
+    Small (2-5 us on CUDA, 10-18 us on ROCm) means the device waits for each launch; large means a filled queue (rules.md 0.4).
+    0 where kernels start before their call returns. Graph launches are left out: their kernels say nothing about the host.
+
+    Args:
+        launched: Rows of `launches` to look at.
+        skew_ns: By how much the device's clock is known to be behind the host's.
+    """
+    leads = launched["lead_ns"].to_numpy()[from_source(launched, "kernels") & ~launched["shared"].to_numpy()]
+    return max(int(np.median(leads)) + skew_ns, 0) if len(leads) else None
+
+
+class EarlyStarts(msgspec.Struct, frozen=True):
+    """Kernels that seem to start before their launch is called: no device can, so host and device do not share a clock.
+
+    Args:
+        kernels: How many do.
+        launched: Kernels with a launch call.
+        by_ns: By how much they start too early, median.
+        most_ns: The same of all but the twentieth that starts earliest, whose ids may be wrong: the clocks differ by no less.
+    """
+
+    kernels: int
+    launched: int
+    by_ns: int
+    most_ns: int
+
+
+def early_starts(launched: pd.DataFrame) -> EarlyStarts | None:
+    """Counts kernels that start before their launch is called; None where they are too few to mean anything.
+
+    Args:
+        launched: Rows of `launches` to look at.
+    """
+    kernels = from_source(launched, "kernels")
+    number = int(kernels.sum())
+    ahead = (launched["launch_start_ns"].to_numpy() - launched["start_ns"].to_numpy())[kernels]
+    ahead = ahead[ahead > 0]
+    if len(ahead) < _MIN_EARLY or len(ahead) <= _EARLY_RATIO * number:
+        return None
+    return EarlyStarts(len(ahead), number, int(np.median(ahead)), int(np.quantile(ahead, 1 - _EARLY_RATIO)))
+
+
+def skew_matters(early: EarlyStarts | None, idle: IntervalSet) -> bool:
+    """Whether what clocks differ by is much beside the gaps of the device, whose causes rest on both.
+
+    Each gap is attributed wrongly for as long as the clocks differ, and no longer than it lasts.
+
+    Args:
+        early: From `early_starts`.
+        idle: When the device idles.
+    """
+    if early is None:
+        return False
+    wrong = np.minimum(idle.end_ns - idle.start_ns, early.most_ns).sum()
+    return bool(wrong > _WRONG_RATIO * idle.total_ns) or not idle
+
+
+class BlockingLaunches(msgspec.Struct, frozen=True):
+    """How many launches outlast their kernel.
+
+    Args:
+        launches: Launches of single kernels looked at, without those whose kernel seems to start before the call (skewed clocks).
+        outlasting: Those that end no earlier than their kernel.
+    """
+
+    launches: int
+    outlasting: int
+
+    @property
+    def ratio(self) -> float:
+        """Share of launches that outlast their kernel; 0 without launches."""
+        return self.outlasting / self.launches if self.launches else 0.0
+
+
+def blocking_launches(launched: pd.DataFrame, skew_ns: int = 0) -> BlockingLaunches:
+    """Counts launches that return only after their kernel ended.
+
+    Args:
+        launched: Rows of `launches` to look at.
+        skew_ns: By how much the device's clock is known to be behind the host's.
+    """
+    single = by_kernel_launch(launched) & ~launched["shared"].to_numpy()
+    single &= launched["start_ns"].to_numpy() + skew_ns >= launched["launch_start_ns"].to_numpy()
+    outlasting = single & (launched["launch_end_ns"].to_numpy() >= launched["end_ns"].to_numpy() + skew_ns)
+    return BlockingLaunches(int(single.sum()), int(outlasting.sum()))

@@ -1,0 +1,1 @@
+"""Are clocks and durations sane?"""

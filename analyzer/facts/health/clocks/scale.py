@@ -1,0 +1,62 @@
+"""PG008 durations in another unit than microseconds: what some things take is known, whatever the program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from analyzer.facts.health.complete.repairs import UNTOUCHED
+from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.spans.labels import is_any
+from analyzer.units import duration
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+# The shortest kernels of these devices take 1 us; in recorded traces the median is 2 us at least.
+_KNOWN_DEVICES = ("cuda", "rocm")
+_SHORTEST_KERNEL_NS = 500
+# An op allocates its result or looks at its input; the shortest of recorded traces take 200 ns, half of all 530 at least.
+_SHORTEST_OP_NS = 50
+# A launch puts work into a queue, in 1 to 50 us; the first of a kernel takes longer, and so do all that wait for their kernel
+# (CUDA_LAUNCH_BLOCKING), but not nearly all of them.
+_LONG_LAUNCH_NS = 1_000_000
+_SHORT_LAUNCHES = 0.05
+# As many as say that launches have lost their kernels; ops come in larger numbers.
+_MIN_KERNELS = 20
+_MIN_OPS = 100
+_UNIT = f"`ts` and `dur` count microseconds: {UNTOUCHED}"
+
+
+def check(facts: Facts) -> Iterator[Symptom]:
+    """Half of all kernels, or ops, shorter than any, or nearly all launches longer than short ones are."""
+    kernels, ops = facts.trace.kernels["dur_ns"].to_numpy(), facts.trace.ops["dur_ns"].to_numpy()
+    if facts.trace.meta.device_kind not in _KNOWN_DEVICES:
+        kernels = kernels[:0]
+    for some, what, least, shortest_ns in (
+        (kernels, "kernels", _MIN_KERNELS, _SHORTEST_KERNEL_NS),
+        (ops, "ops", _MIN_OPS, _SHORTEST_OP_NS),
+    ):
+        timed = some[some > 0]  # that one takes 0 is odd, and says nothing of the others
+        if len(timed) >= least and (typical := float(np.median(timed))) < shortest_ns:
+            yield Symptom(
+                "PG008",
+                Gravity.UNUSABLE,
+                f"Half of {len(timed):,} {what} take {duration(typical)} or less, which none can: their times are in another "
+                "unit, or lost.",
+                _UNIT,
+                len(timed),
+            )
+    calls = facts.trace.runtime
+    launches = calls["dur_ns"].to_numpy()[is_any(calls["kind"], "launch")]
+    if len(launches) >= _MIN_KERNELS and (short := float(np.quantile(launches, _SHORT_LAUNCHES))) >= _LONG_LAUNCH_NS:
+        yield Symptom(
+            "PG008",
+            Gravity.CAUTION,
+            f"Hardly any of {len(launches):,} launch calls takes less than {duration(short)}, a thousand times as long as usual: "
+            "the times of this file may be in another unit, or the profiler replays every kernel.",
+            _UNIT,
+            len(launches),
+        )

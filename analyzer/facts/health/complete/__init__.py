@@ -1,0 +1,1 @@
+"""Is the trace complete? Device work, ends, launches or whole parts of it may be lost."""

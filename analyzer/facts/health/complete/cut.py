@@ -1,0 +1,45 @@
+"""PG005 a file that ends early: whether what is lost lies behind whole steps, or may be of any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from analyzer.facts.health.complete.coverage import LOST_CAUTION
+from analyzer.facts.health.complete.repairs import WHOLE_FILE
+from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.units import duration
+from traces.trace import Capability
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+
+def check(facts: Facts) -> Iterator[Symptom]:
+    """What was lost looks like waiting: of one step where the file keeps to the order of time, else of all."""
+    trace, until = facts.trace, facts.trace.whole_until_ns
+    if until is None or not facts.steps.recorded:
+        return
+    ((begin, end),) = facts.steps.recorded.pairs()
+    if not (trace.steps["end_ns"] <= until).any() and end - until >= LOST_CAUTION * (end - begin):
+        yield Symptom(
+            "PG005",
+            Gravity.UNUSABLE,
+            "The file ends early, and its events do not stand in the order of time: what is lost, device work above all, may be "
+            f"of any part of the last {duration(end - until)} of {duration(end - begin)}, and looks like waiting.",
+            WHOLE_FILE,
+            1,
+        )
+    elif Capability.DEVICE not in trace.capabilities and _has_device(facts):
+        yield Symptom(
+            "PG005",
+            Gravity.UNUSABLE,
+            "The file ends before any device work, which the profiler writes last: what training waits for is not known.",
+            WHOLE_FILE,
+            1,
+        )
+
+
+def _has_device(facts: Facts) -> bool:
+    """Whether the machine has a device, or ops ran on one."""
+    return facts.unrecorded_device or facts.trace.meta.device_kind not in ("cpu", "other")

@@ -1,0 +1,1 @@
+"""Did recording disturb the run, or other programs?"""

@@ -1,0 +1,1 @@
+"""Is device work linked with what launched it, and is all of it of one rank?"""

@@ -1,0 +1,52 @@
+"""PG007 ids that do not link device work with the host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from analyzer.cause_names import IDLE_CAUSES
+from analyzer.facts.device.launches import from_source
+from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.units import share
+from traces.trace import Capability
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+# Share of kernels without a launch from which causes of idle time are mostly unknown.
+_UNLINKED = 0.2
+_MIN_KERNELS = 20
+
+
+def check(facts: Facts) -> Iterator[Symptom]:
+    """External ids equal to correlations (torch 1.13-2.2), or kernels without a launch call."""
+    kernels = facts.trace.kernels
+    total = len(kernels)
+    if total < _MIN_KERNELS or Capability.HOST_OPS not in facts.trace.capabilities:
+        return
+    same = int((kernels["external_id"] == kernels["correlation"]).fillna(False).sum())
+    if same > total / 2:
+        yield Symptom(
+            "PG007",
+            Gravity.NOTE,
+            f"External ids of {share(same / total)} of the kernels repeat the correlation id (torch 1.13-2.2): "
+            "ops are found through the launch call instead.",
+            "torch 2.3 or newer writes them correctly; nothing here rests on them",
+            same,
+        )
+    # What the step before the first one launched runs before the steps begin: nobody asks where it comes from.
+    since = int(facts.steps.frame["start_ns"].min())
+    total = int((kernels["start_ns"] >= since).sum())
+    launched = facts.launched[from_source(facts.launched, "kernels")]
+    unlinked = total - int((launched["start_ns"] >= since).sum())
+    if total >= _MIN_KERNELS and unlinked / total > _UNLINKED:
+        yield Symptom(
+            "PG007",
+            Gravity.CAUTION,
+            f"{unlinked:,} of {total:,} kernels ({share(unlinked / total)}) have no launch call in the trace: "
+            "idle time before them has no known cause.",
+            "record both CPU and device activity, and start the profiler before the first launch",
+            unlinked,
+            touches=IDLE_CAUSES,
+        )

@@ -1,0 +1,79 @@
+"""Several ranks merged into one file: their ids and devices collide, so that no figure would be of one rank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.spans.labels import is_any
+from analyzer.units import share
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+# A process with fewer launches, or ops where there is no device, is no rank.
+_MIN_EVENTS = 20
+# In a sound trace the id of a launch is its own; in all recorded ones none is used twice.
+_COLLIDING_RATIO = 0.3
+# Spans of one thread nest; in all recorded traces none crosses another by more than a rounding error.
+_ROUNDING_NS = 1_000
+# Late ends of a few ops are known faults of profilers; of one op in twenty they are not.
+_CROSSING_RATIO = 0.05
+_FIX = (
+    "give every rank its own file, for example trace.rank{rank}.json.gz, and name them together: advisor explain FOLDER"
+)
+
+
+def check(facts: Facts) -> Iterator[Symptom]:
+    """Several processes that train, launches that share their ids, or ops that no one thread can have run."""
+    trace = facts.trace
+    launching = is_any(trace.runtime["kind"], "launch", "graph_launch", "memcpy")
+    by_launches = bool(launching.any())
+    process = trace.runtime["process"].to_numpy()[launching] if by_launches else trace.ops["process"].to_numpy()
+    processes = int((np.bincount(process) >= _MIN_EVENTS).sum())
+    if processes > 1:
+        what = "launch device work" if by_launches else "run ops"
+        yield Symptom(
+            "PG007",
+            Gravity.UNUSABLE,
+            f"{processes} processes {what} in this one file: ranks were merged, and their ids and devices collide.",
+            _FIX,
+            processes,
+        )
+        return
+    ids = trace.runtime["correlation"].to_numpy(dtype=np.int64, na_value=0)[launching]
+    known = ids[ids != 0]
+    repeated = len(known) - len(np.unique(known))
+    if len(known) >= _MIN_EVENTS and repeated / len(known) >= _COLLIDING_RATIO:
+        yield Symptom(
+            "PG007",
+            Gravity.UNUSABLE,
+            f"{repeated:,} launches ({share(repeated / len(known))}) repeat the id of another one: ranks with the same "
+            "process number were merged into this file.",
+            _FIX,
+            repeated,
+        )
+        return
+    crossing = _crossing(facts)
+    if crossing >= _MIN_EVENTS:
+        yield Symptom(
+            "PG007",
+            Gravity.UNUSABLE if crossing / len(trace.ops) >= _CROSSING_RATIO else Gravity.CAUTION,
+            f"{crossing:,} ops ({share(crossing / len(trace.ops))}) begin inside another span of their thread and end after it: "
+            "several threads are written as one, as in ranks with the same process number that were merged.",
+            _FIX,
+            crossing,
+        )
+
+
+def _crossing(facts: Facts) -> int:
+    """Ops that begin inside a span of their thread and end after it."""
+    tree = facts.host_tree
+    start, end = (tree.frame[name].to_numpy() for name in ("start_ns", "end_ns"))
+    around = end[tree.parent]
+    # A neighbour that a rounding error begins before its predecessor's end crosses nothing.
+    crosses = (end > around + _ROUNDING_NS) & (start < around - _ROUNDING_NS)
+    return int((tree.of_source("ops") & crosses).sum())

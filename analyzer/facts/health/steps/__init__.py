@@ -1,0 +1,1 @@
+"""Are there steps, enough of them, and steady ones?"""

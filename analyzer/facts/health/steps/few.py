@@ -1,0 +1,134 @@
+"""PG001 no step marks, PG003 too few steps, PG006 first or last step unlike the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from analyzer.facts.health.complete.repairs import FEWER_STEPS, WHOLE_FILE, is_cut
+from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.facts.steps.faults import BEGUN_BEFORE, LOST, PARTIAL, SPIN
+from analyzer.spans.grouping import chosen
+from analyzer.units import count, duration, share
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+# Fewer used steps than this allow no "high" (TraceML warns from 2, rules.md PG003).
+ENOUGH_STEPS = 3
+# From a mean of so many medians on, half of the recorded time or more lies beyond what usual steps take.
+_RESTLESS_TIMES = 2.0
+# A message names so many steps.
+_NAMED = 5
+_HOW_TO_MARK = (
+    "call prof.step() after every iteration with schedule(wait=5, warmup=2, active=6, repeat=1), "
+    "or use `advisor collect`"
+)
+# `advisor collect` saw no optimizer step and no loader give a batch.
+_HOW_TO_MARK_COLLECTED = (
+    "mark the steps: `with traces.collect.record('trace.json') as recorder:` around the loop, "
+    "`recorder.step()` at the end of each step"
+)
+
+
+def check(facts: Facts) -> Iterator[Symptom]:
+    """Symptoms that concern the steps."""
+    steps = facts.steps
+    if not steps.marked:
+        how = (
+            "the whole trace is taken as one step"
+            if steps.source == "whole-trace"
+            else f"steps are inferred from {steps.source.split(':', 1)[-1]}"
+        )
+        # What recurs in the program's own ranges tells steps as well as marks do; a guess from kernels, or none, does not.
+        told = steps.recurring and facts.used_steps >= ENOUGH_STEPS
+        yield Symptom(
+            "PG001",
+            Gravity.NOTE if told else Gravity.CAUTION,
+            f"The trace has no step marks: {how}.",
+            _HOW_TO_MARK_COLLECTED if facts.trace.meta.advisor else _HOW_TO_MARK,
+            1,
+        )
+    elif facts.used_steps < ENOUGH_STEPS:
+        yield Symptom(
+            "PG003",
+            Gravity.CAUTION,
+            f"Only {count(facts.used_steps, 'step')} can be used: one slow step cannot be told from a slow program.",
+            WHOLE_FILE
+            if is_cut(facts)
+            else "record at least 3 complete steps, better 6: schedule(wait=5, warmup=2, active=6, repeat=1)",
+            facts.used_steps,
+        )
+    yield from _restless(facts)
+    if steps.backlog_ns:
+        yield Symptom(
+            None,
+            Gravity.NOTE,
+            f"For the first {duration(steps.backlog_ns)} the device works off what was launched before the recording: no step's "
+            "time.",
+            None,
+            1,
+        )
+    left_out = chosen(steps.frame, steps.frame["reason"].notna().to_numpy() & ~steps.frame["used"].to_numpy())
+    spoilt = left_out[left_out["reason"].str.startswith((LOST, PARTIAL))]
+    if len(spoilt):
+        yield Symptom(
+            "PG005",
+            Gravity.CAUTION,
+            _named(spoilt),
+            WHOLE_FILE if is_cut(facts) else FEWER_STEPS,
+            len(spoilt),
+        )
+    odd = left_out[left_out["reason"].str.startswith(("first step", "cut off", "empty", SPIN, BEGUN_BEFORE))]
+    if len(odd):
+        yield Symptom(
+            "PG006",
+            Gravity.NOTE,
+            _named(odd),
+            _odd_fix(facts, odd),
+            len(odd),
+        )
+
+
+def _odd_fix(facts: Facts, odd: pd.DataFrame) -> str | None:
+    """A slow first step asks for a later start, one that ends early for a later end; an empty one in between for nothing."""
+    reasons = odd["reason"].str
+    fixes = []
+    if bool(reasons.startswith(("first step", SPIN, BEGUN_BEFORE)).any()):
+        fixes.append("start recording later: schedule(wait=5, warmup=2, active=6, repeat=1)")
+    if bool(reasons.startswith("cut off").any()):
+        fixes.append(
+            WHOLE_FILE
+            if is_cut(facts)
+            else "let the schedule end the recording, and wait for the device before the last prof.step()"
+        )
+    return "; ".join(fixes) or None
+
+
+def _restless(facts: Facts) -> Iterator[Symptom]:
+    """A mean that is mostly made of a few steps: shares of the mean step describe those, not a usual one."""
+    lengths = facts.steps.used["dur_ns"]
+    median = float(lengths.median()) if len(lengths) >= ENOUGH_STEPS else 0.0
+    if not median or float(lengths.mean()) < _RESTLESS_TIMES * median:
+        return
+    long = lengths[lengths >= _RESTLESS_TIMES * median]
+    part = float(long.sum() / lengths.sum())
+    take = "takes" if len(long) == 1 else "take"
+    yield Symptom(
+        None,
+        Gravity.CAUTION,
+        f"{count(len(long), 'step')} of {len(lengths)} {take} {share(part)} of the time (median {duration(median)}, mean "
+        f"{duration(float(lengths.mean()))}): shares and savings describe them, not a usual step.",
+        "record on a machine that nothing else uses, in the middle of an epoch, or choose steps with --steps",
+        len(long),
+        part,
+    )
+
+
+def _named(steps: pd.DataFrame) -> str:
+    """Each step with its reason; of many the first few."""
+    named = [f"step {row.number} is left out: {row.reason}" for row in steps.head(_NAMED).itertuples()]
+    more = len(steps) - _NAMED
+    return "; ".join([*named, f"{more} more are left out"] if more > 0 else named) + "."

@@ -1,0 +1,102 @@
+"""PG002 warm-up inside the window: start-up work that steady training does not repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.facts.steps.start_up import loads_lazily, once_calls, starting
+from analyzer.spans.grouping import chosen
+from analyzer.spans.intervals import EMPTY, IntervalSet
+from analyzer.spans.labels import is_any
+from analyzer.units import duration, share
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+# A launch this slow, or this many times the median, while the device idles loads its module; a slow launch beside a busy device
+# waits for a full queue.
+_SLOW_LAUNCH_NS = 50_000_000
+_SLOW_LAUNCH_TIMES = 100
+# Share of the window from which warm-up distorts the other figures (rules.md PG002).
+WARMUP_SHARE = 0.05
+
+
+class WarmUp(NamedTuple):
+    """Start-up work inside the used steps.
+
+    Args:
+        time: When it goes on.
+        number: Calls, ranges and slow launches.
+        calls: Which runtime calls are among them, shape (calls,); slow launches are not.
+    """
+
+    time: IntervalSet
+    number: int
+    calls: npt.NDArray[np.bool_]
+
+
+def warmup_time(facts: Facts) -> WarmUp:
+    """Start-up work inside the used steps, told from habits by what each of them does; see `start_up.starting`."""
+    calls = facts.trace.runtime
+    once = once_calls(facts.trace)
+    launching, dur = is_any(calls["kind"], "launch", "graph_launch"), calls["dur_ns"].to_numpy()
+    limit = _SLOW_LAUNCH_TIMES * float(np.median(dur[launching])) if launching.any() else 0.0
+    slow = chosen(calls, launching & (dur >= max(min(_SLOW_LAUNCH_NS, limit), 1)))
+    window = facts.window()
+    busy = facts.device.busy if facts.device else EMPTY
+    ranges, overhead = facts.trace.annotations, facts.trace.overhead
+    compiling = chosen(ranges, is_any(ranges["kind"], "compile"))
+    lazy = chosen(overhead, loads_lazily(facts.trace))
+    used = facts.steps.used
+    begin, end = used["host_start_ns"].to_numpy(), used["host_end_ns"].to_numpy()
+    found = np.zeros(len(calls), dtype=bool)
+    found[np.flatnonzero(once)] = starting(chosen(calls, once), begin, end)
+    slow = chosen(slow, starting(slow, begin, end))
+    total = IntervalSet(slow["start_ns"].to_numpy(), slow["end_ns"].to_numpy()) - busy
+    number = len(slow)
+    for frame in (chosen(calls, found), *(chosen(part, starting(part, begin, end)) for part in (compiling, lazy))):
+        total |= IntervalSet(frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy())
+        number += len(frame)
+    return WarmUp(total & window, number, found)
+
+
+def check(facts: Facts) -> Iterator[Symptom]:
+    """Warm-up that takes at least 5 % of the used steps."""
+    time, number, _ = facts.warmup
+    ratio = facts.ratio(time.total_ns)
+    if ratio >= WARMUP_SHARE:
+        yield Symptom(
+            "PG002",
+            Gravity.CAUTION,
+            f"Warm-up is inside the recording: {duration(time.total_ns)} ({share(ratio)}) in {number:,} start-up calls.",
+            "record later: schedule(wait=5, warmup=2, active=6, repeat=1)",
+            number,
+            ratio,
+            passes=True,
+            time=time,
+        )
+    elif not facts.steps.marked:
+        yield from _before(facts)
+
+
+def _before(facts: Facts) -> Iterator[Symptom]:
+    """Start-up work that was recorded without marks and lies in no used step: worth knowing, and in no figure."""
+    raw = facts.window(raw=True)
+    calls = chosen(facts.trace.runtime, once_calls(facts.trace))
+    outside = (IntervalSet(calls["start_ns"].to_numpy(), calls["end_ns"].to_numpy()) & raw) - facts.window()
+    ratio = outside.total_ns / raw.total_ns if raw else 0.0
+    if ratio >= WARMUP_SHARE:
+        yield Symptom(
+            "PG002",
+            Gravity.NOTE,
+            f"Start-up calls take {duration(outside.total_ns)} ({share(ratio)}) of the recording, none of it in the steps that are "
+            "used.",
+            "record later: schedule(wait=5, warmup=2, active=6, repeat=1)",
+            len(calls),
+            ratio,
+        )

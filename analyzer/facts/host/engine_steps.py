@@ -1,0 +1,36 @@
+"""The way from one op of the backward pass to the next, on the thread that autograd runs it on: no code of the program."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from analyzer.facts.host.threads import HostActivity
+from analyzer.facts.sync.waits import BACKWARD_NODE
+from analyzer.spans.intervals import EMPTY, IntervalSet
+from analyzer.spans.labels import matching
+from traces.trace import Trace
+
+# Autograd's engine takes 2 to 41 us from node to node (99 in 100, on three machines), as does a reducer from bucket to bucket; what
+# takes longer has another reason, such as a hook.
+_MOST_NS = 100_000
+
+
+def engine_steps(trace: Trace, host: HostActivity, main: int | None) -> IntervalSet:
+    """Gaps between ops that are short enough to be the engine's, on the threads that evaluate nodes of the backward pass.
+
+    Args:
+        trace: The trace.
+        host: Its host activity.
+        main: The training thread, which has the program's own code between its ops and does not count.
+    """
+    nodes = matching(trace.ops["name"], re.compile(BACKWARD_NODE).match)
+    found = EMPTY
+    for thread in np.unique(trace.ops["thread"].to_numpy()[nodes]).tolist():
+        if thread != main:
+            ops = host.during("ops", thread)
+            start, end = ops.end_ns[:-1], ops.start_ns[1:]
+            short = end - start < _MOST_NS
+            found |= IntervalSet(start[short], end[short])
+    return found

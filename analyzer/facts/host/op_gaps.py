@@ -1,0 +1,139 @@
+"""Where host time without any op lies: which op ended before it, which one began after it.
+
+Without stacks that is all a trace knows of the program's own code, and often enough to find the line.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from analyzer.facts.sync.waits import BACKWARD_NODE
+from analyzer.spans.grouping import Int64Array, sums_by
+from analyzer.spans.intervals import EMPTY, IntervalSet
+from analyzer.spans.labels import in_one_vocabulary, is_any, matching
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+    from analyzer.facts.host.tree import BoolArray, Int64Array
+
+# Ranges that torch itself opens: their names say more than those of the ops inside.
+_NAMED = ("optimizer_step", "zero_grad", "loader")
+# What stands for either neighbour where another thread runs the backward pass, of which the training thread's ops say nothing.
+BACKWARD = "node of the backward pass"
+
+
+class Silence(msgspec.Struct, frozen=True):
+    """Stretches without an op that lie between the same two ops.
+
+    Args:
+        before: Name of the op, or of torch's own range, that ended last before them; `BACKWARD` for both where another thread
+            evaluates nodes of the backward pass on either side.
+        after: Name of the one that begins next.
+        stretches: How many there are.
+        total_ns: Their time.
+    """
+
+    before: str
+    after: str
+    stretches: int
+    total_ns: int
+
+
+def silences(facts: Facts, time: IntervalSet) -> tuple[Silence, ...]:
+    """What stretches of the training thread's time lie between: ops, ranges of torch and calls; the longest together first.
+
+    Args:
+        facts: The measurements.
+        time: The stretches; those before the thread's first op or after its last one are left out.
+    """
+    code, start, end, names = _outermost(facts)
+    if not len(start) or not time:
+        return ()
+    before = np.searchsorted(end, time.start_ns, side="right") - 1
+    after = np.searchsorted(start, time.end_ns, side="left")
+    inside = (before >= 0) & (after < len(start))
+    before, after = before[inside], after[inside]
+    backward = _within_backward(facts, time, end[before], start[after], inside)
+    names = [*names, BACKWARD]
+    codes = [np.where(backward, len(names) - 1, code[neighbour]) for neighbour in (before, after)]
+    pairs = codes[0] * len(names) + codes[1]
+    distinct, place = np.unique(pairs, return_inverse=True)
+    counts, totals = sums_by(place, (time.end_ns - time.start_ns)[inside], len(distinct))
+    found = [
+        Silence(names[pair // len(names)], names[pair % len(names)], stretches, total)
+        for pair, stretches, total in zip(distinct.tolist(), counts.tolist(), totals.tolist(), strict=True)
+    ]
+    return tuple(sorted(found, key=lambda item: (-item.total_ns, item.before, item.after)))
+
+
+def after_reads(facts: Facts, time: IntervalSet) -> IntervalSet:
+    """The stretches before which the training thread's last call read values off the device: `.item()`, `.cpu()`.
+
+    Args:
+        facts: The measurements.
+        time: The stretches.
+    """
+    calls = facts.trace.runtime
+    mine = calls["thread"].to_numpy() == facts.main_thread
+    start, end = (calls[name].to_numpy()[mine] for name in ("start_ns", "end_ns"))
+    if not len(end):
+        return EMPTY
+    order = np.argsort(end, kind="stable")
+    reads = np.isin(start, facts.waits.of("scalar", "copy_out")["start_ns"].to_numpy())[order]
+    last = np.searchsorted(end[order], time.start_ns, side="right") - 1
+    follows = (last >= 0) & reads[np.maximum(last, 0)]
+    return IntervalSet(time.start_ns[follows], time.end_ns[follows])
+
+
+def _outermost(facts: Facts) -> tuple[Int64Array, Int64Array, Int64Array, list[str]]:
+    """Ops, calls and torch's own ranges of the training thread that nothing is around, in order.
+
+    Returns:
+        The place of each one's name in the list, its start and end, shape (spans,); and the list.
+    """
+    # Of two with the same extent the range is the outer one, and comes first. Calls inside an op are not outermost; a replayed
+    # graph, or a synchronisation, stands outside any.
+    frames = (facts.trace.annotations, facts.trace.ops, facts.trace.runtime)
+    codes, names = in_one_vocabulary([frame["name"] for frame in frames])
+    mine = [frame["thread"].to_numpy() == facts.main_thread for frame in frames]
+    mine[0] &= is_any(facts.trace.annotations["kind"], *_NAMED)
+    code = np.concatenate([part[mask] for part, mask in zip(codes, mine, strict=True)])
+    start, end = (
+        np.concatenate([frame[name].to_numpy()[mask] for frame, mask in zip(frames, mine, strict=True)])
+        for name in ("start_ns", "end_ns")
+    )
+    order = np.lexsort((-end, start))
+    code, start, end = code[order], start[order], end[order]
+    latest = np.maximum.accumulate(end)
+    alone = start >= np.append(np.iinfo(np.int64).min, latest[:-1])[: len(start)]
+    return code[alone], start[alone], end[alone], names
+
+
+def _within_backward(
+    facts: Facts, time: IntervalSet, since_ns: Int64Array, until_ns: Int64Array, inside: BoolArray
+) -> BoolArray:
+    """Whether nodes of the backward pass ran on another thread on both sides of a stretch, between its neighbours.
+
+    Args:
+        facts: The measurements.
+        time: The stretches.
+        since_ns: End of the neighbour before each, shape (n,).
+        until_ns: Start of the neighbour behind each, shape (n,).
+        inside: Which of the stretches have both neighbours; n of them.
+    """
+    ops = facts.trace.ops
+    nodes = matching(ops["name"], re.compile(BACKWARD_NODE).match) & (ops["thread"].to_numpy() != facts.main_thread)
+    if not nodes.any():
+        return np.zeros(len(since_ns), dtype=bool)
+    starts, ends = (np.sort(ops[name].to_numpy()[nodes]) for name in ("start_ns", "end_ns"))
+    earlier = np.searchsorted(ends, time.start_ns[inside], side="right") - 1
+    later = np.searchsorted(starts, time.end_ns[inside], side="left")
+    known = (earlier >= 0) & (later < len(starts))
+    return np.asarray(
+        known & (ends[np.maximum(earlier, 0)] >= since_ns) & (starts[np.minimum(later, len(starts) - 1)] <= until_ns),
+        dtype=bool,
+    )

@@ -1,0 +1,93 @@
+"""Which op encloses which, and which op launched what: answers per op row, without a Python loop over events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analyzer.spans.labels import matching
+from analyzer.spans.nesting import levels, nest
+from analyzer.spans.open_spans import NONE, OpenSpans
+
+Int64Array = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+class OpTree:
+    """The ops of a trace as a forest, one tree per outermost op.
+
+    Args:
+        ops: `trace.ops`; its rows are the nodes, by position.
+    """
+
+    def __init__(self, ops: pd.DataFrame) -> None:
+        self.ops = ops
+        nesting = nest(ops["thread"].to_numpy(), ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy())
+        self.parent: Int64Array = nesting.parent
+        self.depth: Int64Array = nesting.depth
+
+    def named(self, matches: Callable[[str], bool]) -> BoolArray:
+        """The ops whose name matches; the question is asked once per distinct name. Shape (ops,)."""
+        return matching(self.ops["name"], matches)
+
+    def nearest(self, wanted: BoolArray) -> Int64Array:
+        """For each op the row of itself or its nearest ancestor that is wanted; -1 where there is none. Shape (ops,).
+
+        Args:
+            wanted: Which ops count, shape (ops,).
+        """
+        result = np.where(wanted, np.arange(len(self.parent)), NONE)
+        if not wanted.any():
+            return result
+        # Level by level, so that a parent's answer is known before its children ask.
+        for rows, above in self._levels:
+            found = result[rows]
+            result[rows] = np.where(found == NONE, result[above], found)
+        return result
+
+    def outermost(self, wanted: BoolArray) -> BoolArray:
+        """The wanted ops that are not inside another wanted op. Shape (ops,)."""
+        nearest = self.nearest(wanted)
+        alone: BoolArray = (self.parent == np.arange(len(self.parent))) | (nearest[self.parent] == NONE)
+        return wanted & alone
+
+    def enclosing(self, thread: Int64Array, at_ns: Int64Array) -> Int64Array:
+        """The innermost op that is open at a moment on a thread; -1 where there is none.
+
+        Args:
+            thread: Threads, shape (n,).
+            at_ns: Moments, shape (n,).
+
+        Returns:
+            Rows of `ops`, shape (n,).
+        """
+        return self._open.at(thread, at_ns)
+
+    @cached_property
+    def _levels(self) -> list[tuple[Int64Array, Int64Array]]:
+        """Rows that are inside another one, by depth, with the row around each."""
+        inner = [rows[self.parent[rows] != rows] for rows in levels(self.depth)]
+        return [(rows, self.parent[rows]) for rows in inner if len(rows)]
+
+    @cached_property
+    def _open(self) -> OpenSpans:
+        thread, start, end = (self.ops[name].to_numpy() for name in ("thread", "start_ns", "end_ns"))
+        return OpenSpans(thread, start, end, self.parent)
+
+
+def pick(mask: BoolArray, rows: Int64Array) -> BoolArray:
+    """The mask at the given rows; False where there is no row (-1). Shape of `rows`."""
+    padded: BoolArray = np.append(mask, False)
+    result: BoolArray = padded[rows]
+    return result
+
+
+def pick_row(values: Int64Array, rows: Int64Array) -> Int64Array:
+    """The values, themselves rows, at the given rows; -1 where there is no row. Shape of `rows`."""
+    padded: Int64Array = np.append(values, NONE)
+    result: Int64Array = padded[rows]
+    return result

@@ -1,0 +1,22 @@
+"""What a profiler does on the threads that it records, as stacks show it: nothing of that is the program's."""
+
+from __future__ import annotations
+
+import re
+
+from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.labels import matching
+from traces.trace import Trace
+
+# torch's two profilers, by file, and the collector's own frames.
+_PROFILER = re.compile(
+    r"(?:.*[/\\])?torch[/\\](?:autograd[/\\]profiler|profiler[/\\]\w+)\.py\(\d+\): "
+    r"(?:start\w*|stop\w*|step|__enter__|__exit__|_?prepare_trace|_start_trace|_transit_action|export_chrome_trace|_fn|toggle\w*)$"
+    r"|(?:.*[/\\])?trace_advisor_hook(?:\.py|[/\\]\w+\.py)\("
+)
+
+
+def profiler_calls(trace: Trace) -> IntervalSet:
+    """Time inside calls of a profiler; empty without stacks."""
+    rows = trace.python[matching(trace.python["name"], lambda name: _PROFILER.match(name) is not None)]
+    return IntervalSet(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy())

@@ -1,0 +1,149 @@
+"""What each host thread does when, as interval sets per thread, and which calls block it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analyzer.facts.device.launches import copies_of_calls, from_source
+from analyzer.facts.host.ops import pick_row
+from analyzer.spans.grouping import rows_by
+from analyzer.spans.intervals import EMPTY, IntervalSet
+from analyzer.spans.labels import is_any
+from traces.trace import Trace
+
+BoolArray = npt.NDArray[np.bool_]
+
+# Calls that put work on the device.
+LAUNCHING = ("launch", "graph_launch", "memcpy", "memset")
+# Copies whose call waits for them, by its name.
+_SYNCHRONOUS = ("cudaMemcpy", "hipMemcpy", "hipMemcpyWithStream", "cudaMemcpy2D", "hipMemcpyDtoH")
+
+
+class HostActivity:
+    """Interval sets per thread, made on demand.
+
+    Args:
+        trace: The trace.
+        launched: From `launches.launches`: tells which memory-copy call moves what.
+        preparing: Per thread, when a loader's iterator is made: waiting for input without a range of its own.
+    """
+
+    def __init__(
+        self, trace: Trace, launched: pd.DataFrame, preparing: Mapping[int, IntervalSet] | None = None
+    ) -> None:
+        self._trace = trace
+        self._launched = launched
+        self._preparing = preparing or {}
+
+    @cached_property
+    def calls(self) -> pd.DataFrame:
+        """Runtime calls with what they do to the host.
+
+        Returns:
+            The runtime frame plus `direction` (of the copy the call starts; NA else), `device_ns` (duration of that copy on the
+            device, 0 else), and `blocking` (bool): whether the call makes the host wait for the device (hostblock of rules.md
+            2.0): synchronisations, calls that copy device to host, and copies that are synchronous by name. Host-to-device
+            calls are not blocking here, even where the runtime stages them: they are `transfer_call`, whose fix differs.
+        """
+        runtime, launched = self._trace.runtime, self._launched
+        moving = is_any(launched["kind"], "copy") & from_source(launched, "copies")
+        started = copies_of_calls(launched, moving, len(runtime))
+        device_ns = np.append(launched["dur_ns"].to_numpy(), 0)[started]
+        copied = pick_row(launched["row"].to_numpy(), started)
+        directions = pd.Series(self._trace.copies["direction"].array.take(copied, allow_fill=True), index=runtime.index)
+        synchronous = is_any(runtime["name"], *_SYNCHRONOUS)
+        blocking = is_any(runtime["kind"], "sync") | is_any(directions, "DtoH")
+        blocking |= synchronous & ~is_any(directions, "HtoD")
+        return runtime.assign(direction=directions, device_ns=device_ns, blocking=blocking)
+
+    @cached_property
+    def _by_thread(self) -> Mapping[str, dict[int, IntervalSet]]:
+        trace, calls, ranges = self._trace, self.calls, self._trace.annotations
+        rows: dict[str, tuple[pd.DataFrame, BoolArray | None]] = {
+            "input": (ranges, is_any(ranges["kind"], "loader")),
+            "allocator": (calls, is_any(calls["kind"], "allocator")),
+            "blocking": (calls, calls["blocking"].to_numpy()),
+            "transfer_call": (calls, is_any(calls["direction"], "HtoD")),
+            "optimizer": (ranges, is_any(ranges["kind"], "optimizer_step", "zero_grad")),
+            "compile": (ranges, is_any(ranges["kind"], "compile")),
+            "launch": (calls, is_any(calls["kind"], *LAUNCHING)),
+            "ops": (trace.ops, None),
+            "calls": (calls, None),
+            "collectives": (trace.collectives, None),
+            "gc": (trace.gc, None),
+        }
+        spans = {name: per_thread(frame, mask) for name, (frame, mask) in rows.items()}
+        for thread, making in self._preparing.items():
+            spans["input"][thread] = spans["input"].get(thread, EMPTY) | making
+        return spans
+
+    def during(self, what: str, thread: int) -> IntervalSet:
+        """When a thread is inside `what`.
+
+        Args:
+            what: input, allocator, blocking, transfer_call, optimizer, compile, launch, ops, calls, collectives or gc.
+            thread: Row in `trace.threads`.
+        """
+        return self._by_thread[what].get(thread, EMPTY)
+
+    def anywhere(self, what: str) -> IntervalSet:
+        """When any thread is inside `what`."""
+        result = EMPTY
+        for part in self._by_thread[what].values():
+            result |= part
+        return result
+
+    def after_blocking(self, thread: int, kernel_starts: np.ndarray[tuple[int], np.dtype[np.int64]]) -> IntervalSet:
+        """From the end of each blocking call of a thread to the first kernel that starts later.
+
+        Args:
+            thread: The thread.
+            kernel_starts: Starts of the device's kernels, sorted.
+        """
+        calls = self.calls
+        ends = calls["end_ns"].to_numpy()[calls["blocking"].to_numpy() & (calls["thread"].to_numpy() == thread)]
+        if not len(kernel_starts):
+            return EMPTY
+        index = np.searchsorted(kernel_starts, ends, side="left")
+        exists = index < len(kernel_starts)
+        return IntervalSet(ends[exists], kernel_starts[index[exists]])
+
+
+def per_thread(frame: pd.DataFrame, chosen: BoolArray | None = None) -> dict[int, IntervalSet]:
+    """Union of a host frame's spans per thread.
+
+    Args:
+        frame: Columns thread, start_ns and end_ns.
+        chosen: Which rows count, shape (rows,); None for all.
+    """
+    thread, start, end = (frame[name].to_numpy() for name in ("thread", "start_ns", "end_ns"))
+    if chosen is not None:
+        thread, start, end = thread[chosen], start[chosen], end[chosen]
+    return {one: IntervalSet(start[rows], end[rows]) for one, rows in rows_by(thread).items()}
+
+
+def main_thread(trace: Trace, marked: int | None) -> int | None:
+    """The thread that runs the training loop.
+
+    That of the step marks; else of the loader or optimizer ranges; else the one with the longest time inside ops or calls.
+
+    Args:
+        trace: The trace.
+        marked: Thread of the step marks, if any.
+    """
+    if marked is not None:
+        return marked
+    mine = is_any(trace.annotations["kind"], "loader", "optimizer_step", "zero_grad")
+    if mine.any():
+        threads, times = np.unique(trace.annotations["thread"].to_numpy()[mine], return_counts=True)
+        return int(threads[np.argmax(times)])
+    for frame in (trace.ops, trace.runtime, trace.python, trace.annotations):
+        if len(frame):
+            totals = {thread: spans.total_ns for thread, spans in per_thread(frame).items()}
+            return max(totals, key=lambda thread: (totals[thread], -thread))
+    return None

@@ -1,0 +1,106 @@
+"""Ops, ranges and runtime calls of every host thread as one tree: what runs inside what."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cached_property
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analyzer.spans.labels import constant, is_any, joined, matching
+from analyzer.spans.nesting import levels, nest
+from traces.trace import Trace
+
+Int64Array = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+class HostTree(msgspec.Struct, frozen=True, dict=True):
+    """Spans of the host, nested per thread.
+
+    Args:
+        frame: One row per span: name and kind (categories; of a range or a call, NA for ops), row (position in the frame it
+            comes from), thread, start_ns, end_ns, dur_ns. First the ranges, then the ops, then the calls.
+        parent: Row of the enclosing span, or the row itself for an outermost one.
+        depth: Number of spans around each.
+        sources: Which rows come from `annotations`, `ops` and `runtime`.
+    """
+
+    frame: pd.DataFrame
+    parent: Int64Array
+    depth: Int64Array
+    sources: Mapping[str, slice]
+
+    def named(self, *names: str) -> BoolArray:
+        """Rows whose name is one of these."""
+        return is_any(self.frame["name"], *names)
+
+    def matching(self, pattern: str) -> BoolArray:
+        """Ops and ranges whose name matches a regular expression from its beginning; asked once per distinct name."""
+        return matching(self.frame["name"], re.compile(pattern).match)
+
+    def of_source(self, source: str) -> BoolArray:
+        """Rows that come from one frame of the trace."""
+        mask = np.zeros(len(self.frame), dtype=bool)
+        mask[self.sources[source]] = True
+        return mask
+
+    @cached_property
+    def _levels(self) -> list[tuple[Int64Array, Int64Array]]:
+        """Rows that are inside another one, by depth, with the row around each."""
+        inner = [rows[self.parent[rows] != rows] for rows in levels(self.depth)]
+        return [(rows, self.parent[rows]) for rows in inner if len(rows)]
+
+    def outermost(self, mask: BoolArray, rows: Int64Array | None = None) -> Int64Array:
+        """For each row the outermost enclosing span (itself included) in the mask; -1 where there is none.
+
+        Args:
+            mask: Spans to look for, shape (spans,).
+            rows: Rows to ask about; all of them by default. For a few, climbing is shorter than going through the tree.
+
+        Returns:
+            Rows of the tree, shape of `rows`.
+        """
+        if rows is None:
+            found = np.where(mask, np.arange(len(mask)), -1)
+            if mask.any():
+                for level, parents in self._levels:
+                    above = found[parents]
+                    found[level] = np.where(above >= 0, above, found[level])
+            return found
+        current = rows
+        best = np.where(mask[current], current, -1)
+        above = self.parent[current]
+        moving = above != current
+        while moving.any():
+            current = above
+            best = np.where(moving & mask[current], current, best)
+            above = self.parent[current]
+            moving &= above != current
+        return best
+
+    def under(self, mask: BoolArray, rows: Int64Array | None = None) -> BoolArray:
+        """Whether rows (all by default) are inside, or equal to, a span in the mask; shape of `rows`."""
+        return self.outermost(mask, rows) >= 0
+
+
+def host_tree(trace: Trace) -> HostTree:
+    """Builds the tree. Of spans with equal extent a range encloses an op, and an op encloses a call."""
+    frames: dict[str, pd.DataFrame] = {name: getattr(trace, name) for name in ("annotations", "ops", "runtime")}
+    columns = {
+        name: np.concatenate([part[name].to_numpy() for part in frames.values()])
+        for name in ("thread", "start_ns", "end_ns", "dur_ns")
+    }
+    frame = pd.DataFrame(
+        columns | {"row": np.concatenate([np.arange(len(part)) for part in frames.values()])}, copy=False
+    )
+    frame["name"] = joined([part["name"] for part in frames.values()])
+    frame["kind"] = joined([trace.annotations["kind"], constant(None, len(trace.ops)), trace.runtime["kind"]])
+    ends = np.cumsum([len(part) for part in frames.values()]).tolist()
+    sources = {name: slice(begin, end) for name, begin, end in zip(frames, [0, *ends], ends, strict=False)}
+    nesting = nest(columns["thread"], columns["start_ns"], columns["end_ns"])
+    return HostTree(frame, nesting.parent, nesting.depth, sources)

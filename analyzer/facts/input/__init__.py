@@ -1,0 +1,1 @@
+"""How training waits for its data, and what making a batch consists of."""

@@ -1,0 +1,62 @@
+"""Which of the user's functions and lines make the batches that training waits for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from analyzer.facts.host.stacks import CodeLine
+from analyzer.facts.recording.line_samples import LineSamples, SampledLine, training_lines, worker_lines
+from analyzer.facts.recording.loader_code import LoaderFunction, loader_functions
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+
+class InputCode(msgspec.Struct, frozen=True):
+    """The user's code behind the loader, as far as anything tells.
+
+    Args:
+        functions: What takes part in making a batch, by what the loader was made with.
+        samples: Sampled lines of the processes that make batches: the loader's workers where it has any.
+        recorded: Functions called inside the loader, from recorded stacks, each with its nanoseconds, most first.
+    """
+
+    functions: tuple[LoaderFunction, ...]
+    samples: LineSamples
+    recorded: tuple[tuple[CodeLine, int], ...]
+
+    @property
+    def lines(self) -> tuple[SampledLine, ...]:
+        """Lines that ran inside the loader, the longest first."""
+        return self.samples.of_loader
+
+    @property
+    def place(self) -> CodeLine | None:
+        """The one place to look at: the line that ran longest, else the function that did, else the first that makes samples."""
+        if self.lines:
+            top = self.lines[0]
+            return CodeLine(top.file, top.line, top.function, top.begins)
+        if self.recorded:
+            return self.recorded[0][0]
+        if self.functions:
+            first = self.functions[0]
+            return CodeLine(first.file, None, first.name, first.begins)
+        return None
+
+
+def input_code(facts: Facts) -> InputCode:
+    """Finds the code: from sampled lines, from recorded stacks, from the loader's own parts."""
+    meta = facts.trace.meta
+    multi = facts.input_wait.multi_process
+    samples = worker_lines(meta) if multi else training_lines(meta)
+    return InputCode(loader_functions(meta), samples, () if multi else _recorded(facts))
+
+
+def _recorded(facts: Facts) -> tuple[tuple[CodeLine, int], ...]:
+    """Functions whose frames lie inside a call of the loader: the one that asks it for a batch began before."""
+    main, calls = facts.main_thread, facts.input_wait.host
+    if main is None or not calls:
+        return ()
+    return tuple(facts.stacks.inside(main, calls, whole=True))

@@ -1,0 +1,188 @@
+"""What loading a batch consists of, and what worker processes could hide of it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analyzer.facts.input.wait_pattern import WaitPattern
+from analyzer.spans.grouping import numbered, sums_by
+from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.labels import codes_of, distinct_texts, matching
+from analyzer.spans.nesting import nest
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+Int64Array = npt.NDArray[np.int64]
+
+# An op sequence repeated fewer times than this in a batch says nothing about samples.
+_MIN_SAMPLES = 4
+# One op may repeat for any reason; several with one count are the transform of one sample.
+_MIN_SEQUENCE = 3
+# Waiting in bursts: 95th percentile over median, and the part of all waiting in the longest quarter of the calls.
+_BURSTY_SPREAD = 5.0
+_BURSTY_TOP_RATIO = 0.8
+# Part of the turns of an op that must have equally many of another between them, for both to belong to each sample.
+_EVENLY_RATIO = 0.9
+# What draws random numbers; a loader that shuffles does so once an epoch, augmentation once a sample or more.
+_DRAW = re.compile(
+    r"aten::(?:rand|randn|randint|random|randperm|normal|uniform|bernoulli|exponential|multinomial)(?:_like)?_?$"
+)
+
+
+class Loading(msgspec.Struct, frozen=True):
+    """One batch made in the training process, as its ops show it.
+
+    Args:
+        samples: Samples in a batch: as many as the same sequence of ops is repeated inside one `__next__`; None where no
+            sequence repeats.
+        sequence: Names of the ops repeated once a sample, the most expensive first.
+        ops_ns: Time inside ops, all calls together.
+        per_sample_ns: Mean host time of one sample; None where the number of samples is unknown.
+        mean_op_ns: Mean time of one of the ops repeated once a sample; None where none repeats.
+        draws: Whether torch draws random numbers at least once a sample: augmentation, or data made up on the spot. Draws of other
+            libraries leave no op.
+    """
+
+    samples: int | None
+    sequence: tuple[str, ...]
+    ops_ns: int
+    per_sample_ns: float | None
+    mean_op_ns: float | None
+    draws: bool = False
+
+    @property
+    def converts_images(self) -> bool:
+        """Whether each sample becomes float and is divided, as torchvision's ToTensor does with bytes."""
+        return {"aten::div", "aten::permute"} <= set(self.sequence)
+
+
+def loading(facts: Facts) -> Loading:
+    """Measures the loader's calls on the main thread; empty where batches come from worker processes."""
+    calls = facts.input_wait.calls
+    ops = facts.trace.ops
+    within = _inside(ops, facts.main_thread, calls)
+    busy = IntervalSet(within["start_ns"].to_numpy(), within["end_ns"].to_numpy())
+    samples, sequence = _repeated(within, calls)
+    stated = facts.collected.batch_size
+    if stated and facts.input_wait.single_process and not facts.collected.whole_batches:
+        samples = stated
+    host_ns = facts.input_wait.host.total_ns
+    per_sample = (
+        host_ns / len(calls) / samples if samples and len(calls) and not facts.input_wait.multi_process else None
+    )
+    repeats = len(calls) * (samples or 0) * len(sequence)
+    draws = bool(samples) and _draws(within, calls) >= (samples or 0)
+    return Loading(samples, sequence, busy.total_ns, per_sample, busy.total_ns / repeats if repeats else None, draws)
+
+
+def _draws(ops: pd.DataFrame, calls: pd.DataFrame) -> float:
+    """Median number of ops inside one call that draw random numbers."""
+    starts = np.sort(calls["start_ns"].to_numpy())
+    at = ops["start_ns"].to_numpy()[matching(ops["name"], _DRAW.match)]
+    if not len(at):
+        return 0.0
+    call = np.searchsorted(starts, at, side="right") - 1
+    return float(np.median(np.bincount(call, minlength=len(starts))))
+
+
+def _inside(ops: pd.DataFrame, thread: int | None, calls: pd.DataFrame) -> pd.DataFrame:
+    """Outermost ops of a thread that begin inside a call."""
+    spans = IntervalSet(calls["start_ns"].to_numpy(), calls["end_ns"].to_numpy())
+    lane, start, end = (ops[name].to_numpy() for name in ("thread", "start_ns", "end_ns"))
+    rows = np.flatnonzero(spans.contains(start) & (lane == thread))
+    return ops.iloc[rows[nest(lane[rows], start[rows], end[rows]).is_root]]
+
+
+def _repeated(ops: pd.DataFrame, calls: pd.DataFrame) -> tuple[int | None, tuple[str, ...]]:
+    """The count that most op names share inside one call, and those names."""
+    if not len(ops):
+        return None, ()
+    starts = np.sort(calls["start_ns"].to_numpy())
+    call = np.searchsorted(starts, ops["start_ns"].to_numpy(), side="right") - 1
+    code, names = codes_of(ops["name"]).astype(np.int64), distinct_texts(ops["name"])
+    place, number = numbered(call)
+    table = np.bincount(code * number + place, minlength=len(names) * number).reshape(len(names), number)
+    # Of the calls that hold any op at all.
+    typical = np.median(table, axis=1).astype(np.int64)
+    counts, times = np.unique(typical[typical >= _MIN_SAMPLES], return_counts=True)
+    if times.max(initial=0) < _MIN_SEQUENCE:
+        return None, ()
+    # Of equally common counts the smaller, which comes first: an op may be called twice a sample, never half a time.
+    best = _turns_apart(
+        code[np.argsort(ops["start_ns"].to_numpy(), kind="stable")], typical, int(counts[np.argmax(times)])
+    )
+    _, cost = sums_by(code, ops["dur_ns"].to_numpy(), len(names))
+    shared = np.flatnonzero((typical > 0) & (typical % best == 0))
+    mine = sorted(shared.tolist(), key=lambda one: (-int(cost[one]), names[one]))
+    return best, tuple(names[one] for one in mine)
+
+
+def _turns_apart(code: Int64Array, typical: Int64Array, best: int) -> int:
+    """How often samples begin, where each holds several turns of the same ops: another op then comes once in so many turns.
+
+    Args:
+        code: Number of the name of each op, in their order.
+        typical: How often each name occurs in one call.
+        best: How often most of them do.
+    """
+    leader = np.cumsum(code == int(np.argmax(typical == best)))
+    for one in np.argsort(typical, kind="stable").tolist():
+        number = int(typical[one])
+        if number >= _MIN_SAMPLES and number < best and best % number == 0:
+            between = np.diff(leader[code == one])
+            if (between == best // number).mean() >= _EVENLY_RATIO:
+                return number
+    return best
+
+
+class WorkerBound(msgspec.Struct, frozen=True):
+    """How short a step can become when loading moves to worker processes, means per used step in nanoseconds.
+
+    Args:
+        step_ns: The step now.
+        load_ns: Inside the loader's `__next__`, whatever the device does.
+        rest_ns: The step without waiting for the loader.
+        floor_ns: No step can be shorter: the rest has to be done, and so has the loading, on the cores there are.
+        cores: Cores the process may use; None where nobody recorded it, and the floor is then the rest alone.
+    """
+
+    step_ns: float
+    load_ns: float
+    rest_ns: float
+    floor_ns: float
+    cores: int | None
+
+    @property
+    def saving_ns(self) -> float:
+        """At most this much less a step."""
+        return max(self.step_ns - self.floor_ns, 0.0)
+
+
+def worker_bound(facts: Facts) -> WorkerBound:
+    """What the cores allow.
+
+    On a GPU the cores beside the training process load: no batch can take less than load / (cores - 1). On a CPU-only run the
+    same cores train and load: (rest + load) / cores.
+    """
+    step, cores = facts.per_step(facts.window_ns), facts.collected.cores
+    load = facts.per_step(facts.input_wait.host.total_ns)
+    rest = step - facts.per_step(facts.input_wait.owned.total_ns)
+    if cores is None:
+        floor = rest
+    elif facts.device is None:
+        floor = max(rest, (rest + load) / cores)
+    else:
+        floor = max(rest, load / (cores - 1)) if cores > 1 else step
+    return WorkerBound(step, load, rest, min(floor, step), cores)
+
+
+def is_bursty(pattern: WaitPattern) -> bool:
+    """Whether nearly all waiting is in few calls (the definition of rules.md DL004)."""
+    return pattern.spread >= _BURSTY_SPREAD and pattern.top_ratio >= _BURSTY_TOP_RATIO

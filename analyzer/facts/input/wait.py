@@ -1,0 +1,96 @@
+"""Waiting for data: every `__next__` of the loader on the training thread, and how much of it the device idles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+import pandas as pd
+
+from analyzer.spans.grouping import chosen
+from analyzer.spans.intervals import EMPTY, IntervalSet
+from analyzer.spans.labels import is_any
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+# Part of the iterator's class, which torchdata's begins with `_Stateful`.
+SINGLE_PROCESS = "SingleProcessDataLoaderIter"
+MULTI_PROCESS = "MultiProcessingDataLoaderIter"
+
+
+class InputWait(msgspec.Struct, frozen=True):
+    """The loader's calls in the used steps.
+
+    Args:
+        calls: One row per call: name, start_ns, end_ns, dur_ns (without what the garbage collector took of it), idle_ns
+            (device-idle part that input owns), step (number).
+        owned: The part of the window that waiting for input owns (cause `input`).
+        host: Time inside the calls and while an iterator starts its workers, whether or not the device works meanwhile; without
+            what the garbage collector took of it.
+        steps_seen: Used steps in which input owns time.
+    """
+
+    calls: pd.DataFrame
+    owned: IntervalSet
+    host: IntervalSet
+    steps_seen: int
+
+    @property
+    def single_process(self) -> bool:
+        """Whether batches are made in the training process (`num_workers=0`)."""
+        return bool(self.calls["name"].str.contains(SINGLE_PROCESS, regex=False).any())
+
+    @property
+    def multi_process(self) -> bool:
+        """Whether batches come from worker processes."""
+        return bool(self.calls["name"].str.contains(MULTI_PROCESS, regex=False).any())
+
+
+def input_wait(facts: Facts) -> InputWait:
+    """Measures the loader's calls on the main thread."""
+    ranges = facts.trace.annotations
+    rows = chosen(ranges, is_any(ranges["kind"], "loader") & (ranges["thread"].to_numpy() == facts.main_thread))
+    rows = _outermost(rows)
+    used = facts.steps.used
+    # A call belongs to the step whose mark it follows: the device may still be busy with the step before.
+    begin, end = used["host_start_ns"].to_numpy(), used["host_end_ns"].to_numpy()
+    at = rows["start_ns"].to_numpy()
+    step = np.searchsorted(begin, at, side="right") - 1
+    inside = (step >= 0) & (at < end[np.maximum(step, 0)]) if len(used) else np.zeros(len(rows), dtype=bool)
+    rows, step = rows[inside], step[inside]
+    owned = facts.waterfall.owned("input")
+    collected = facts.host.during("gc", facts.main_thread) if facts.main_thread is not None else EMPTY
+    starts, ends = rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()
+    calls = pd.DataFrame(
+        {
+            "name": rows["name"].astype("str"),
+            "start_ns": rows["start_ns"],
+            "end_ns": rows["end_ns"],
+            "dur_ns": rows["dur_ns"] - collected.overlap_with(starts, ends),
+            "idle_ns": owned.overlap_with(starts, ends),
+            "step": used["number"].to_numpy()[step] if len(used) else step,
+        }
+    )
+    host = ((IntervalSet(starts, ends) | facts.restarts.making_spans) & facts.window()) - collected
+    seen = int((owned.overlap_with(used["start_ns"].to_numpy(), used["end_ns"].to_numpy()) > 0).sum())
+    return InputWait(calls, owned, host, seen)
+
+
+def _outermost(rows: pd.DataFrame) -> pd.DataFrame:
+    """Calls not inside another one: a loader around a loader waits once.
+
+    A framework's range around torch's own takes the name of that: only it says who makes the batches.
+    """
+    if not len(rows):
+        return rows
+    rows = rows.sort_values(["start_ns", "dur_ns"], ascending=[True, False])
+    outer = rows["end_ns"] > rows["end_ns"].cummax().shift(fill_value=-1)
+    if outer.all():
+        return rows
+    names = rows["name"].astype("str")
+    told = (
+        names.where(names.str.contains(f"{SINGLE_PROCESS}|{MULTI_PROCESS}")).groupby(outer.cumsum()).transform("first")
+    )
+    return rows.assign(name=told.fillna(names))[outer]

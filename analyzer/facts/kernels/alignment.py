@@ -1,0 +1,109 @@
+"""GEMMs whose operands are not aligned to what tensor cores load at once, by kernel name or by shape."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from analyzer.facts.host.ops import BoolArray, pick, pick_row
+from analyzer.facts.kernels.precision import first_tensor_type, tensor_dims
+from analyzer.spans.labels import matching
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+# Position of the two matrices among the arguments.
+_PRODUCTS = {"aten::mm": 0, "aten::bmm": 0, "aten::addmm": 1, "aten::baddbmm": 1}
+_SHORT_TYPES = ("c10::Half", "c10::BFloat16", "Half", "BFloat16")
+# 16 bytes: what tensor cores load at once, in elements of 16 bits.
+WIDTH = 8
+# CUTLASS builds kernels for 8, 4, 2 and 1 elements; at 2 and below loads no longer use the full width of 16-bit or TF32 operands.
+_POOR_ALIGNMENT = 2
+
+
+class Alignment(msgspec.Struct, frozen=True):
+    """Misaligned GEMMs of the used steps.
+
+    Args:
+        by_name: Kernels built for operands aligned to one or two elements; shape (kernels,).
+        by_shape: Kernels of 16-bit products whose K or N is no multiple of 8; shape (kernels,).
+        products: All GEMM kernels in a format tensor cores take; shape (kernels,).
+        named: Share of `products` whose name states an alignment; 0 without products.
+        shaped: Share of `products` whose op has shapes and types; 0 without products.
+        sizes: Offending (K, N) of products [M, K] x [K, N] by device time, the most costly first, with nanoseconds. Where both are
+            multiples of 8, the operand was transposed and M decides.
+    """
+
+    by_name: BoolArray
+    by_shape: BoolArray
+    products: BoolArray
+    named: float
+    shaped: float
+    sizes: tuple[tuple[int, int, int], ...]
+
+
+def alignment(facts: Facts) -> Alignment:
+    """Finds misaligned GEMMs."""
+    found = facts.kernels
+    products = found.is_family("gemm") & found.is_format("tf32", "fp16", "bf16", "fp8")
+    stated = found.frame["alignment"]
+    by_name = products & (stated <= _POOR_ALIGNMENT).fillna(False).to_numpy(dtype=bool)
+    op = pick_row(facts.op_tree.nearest(facts.op_tree.named(_PRODUCTS.__contains__)), found.frame["op"].to_numpy())
+    ops = facts.trace.ops
+    typed = pick(matching(ops["input_types"], lambda text: first_tensor_type(text) is not None), op)
+    short = pick(matching(ops["input_types"], lambda text: first_tensor_type(text) in _SHORT_TYPES), op)
+    depth, width = _sizes(facts)
+    misshaped = np.append((depth % WIDTH != 0) | (width % WIDTH != 0), False)[op]
+    by_shape = found.is_family("gemm") & short & misshaped
+    total = found.time_ns(products)
+    return Alignment(
+        by_name=by_name,
+        by_shape=by_shape,
+        products=products,
+        named=found.time_ns(products & stated.notna().to_numpy()) / total if total else 0.0,
+        shaped=found.time_ns(products & typed) / total if total else 0.0,
+        sizes=_offenders(facts, by_name | by_shape, np.append(depth, 0)[op], np.append(width, 0)[op]),
+    )
+
+
+def _sizes(
+    facts: Facts,
+) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    """K and N of each op that is a matrix product, 0 for every other; decoded once per distinct pair of name and shapes."""
+    ops = facts.trace.ops
+    name = ops["name"].cat.codes.to_numpy().astype(np.int64)
+    shape = ops["input_dims"].cat.codes.to_numpy().astype(np.int64)
+    depth, width = np.zeros(len(ops), dtype=np.int64), np.zeros(len(ops), dtype=np.int64)
+    rows = np.flatnonzero(facts.op_tree.named(_PRODUCTS.__contains__) & (shape >= 0))
+    pairs, inverse = np.unique(np.stack([name[rows], shape[rows]], axis=1), axis=0, return_inverse=True)
+    names, shapes = ops["name"].cat.categories, ops["input_dims"].cat.categories
+    known = np.array(
+        [_depth_and_width(str(names[int(one)]), str(shapes[int(other)])) for one, other in pairs], dtype=np.int64
+    )
+    if len(rows):
+        depth[rows], width[rows] = known[inverse.reshape(-1), 0], known[inverse.reshape(-1), 1]
+    return depth, width
+
+
+def _depth_and_width(name: str, dims: str) -> tuple[int, int]:
+    matrices = tensor_dims(dims)[_PRODUCTS[name] :]
+    if len(matrices) < 2 or len(matrices[0]) < 2 or len(matrices[1]) < 2:
+        return 0, 0
+    return matrices[0][-1], matrices[1][-1]
+
+
+def _offenders(
+    facts: Facts,
+    rows: BoolArray,
+    depth: np.ndarray[tuple[int], np.dtype[np.int64]],
+    width: np.ndarray[tuple[int], np.dtype[np.int64]],
+) -> tuple[tuple[int, int, int], ...]:
+    rows = rows & (depth > 0)
+    pairs, inverse = np.unique(np.stack([depth[rows], width[rows]], axis=1), axis=0, return_inverse=True)
+    time = np.bincount(
+        inverse.reshape(-1), weights=facts.kernels.frame["dur_ns"].to_numpy()[rows], minlength=len(pairs)
+    )
+    order = np.argsort(-time, kind="stable")[:5]
+    return tuple((int(pairs[row, 0]), int(pairs[row, 1]), int(time[row])) for row in order.tolist())

@@ -1,0 +1,166 @@
+"""Device kernels of the used steps with what their names say and the op that launched them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analyzer.facts.device.launches import LaunchCalls, calls_of
+from analyzer.facts.host.ops import BoolArray, Int64Array
+from analyzer.facts.kernels.grids import blocks_per_sm
+from analyzer.facts.kernels.names import describe, is_cast, is_depthwise
+from analyzer.spans.grouping import sums_by
+from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.labels import codes_of, distinct_texts, is_any
+from analyzer.spans.open_spans import NONE
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+# From this part of kernels on, External ids that repeat the correlation id are noise (rules.md 0.6, PG007).
+_BROKEN_IDS = 0.5
+
+
+class Kernels(msgspec.Struct, frozen=True, dict=True):
+    """The kernels of the device that stands for the trace which start inside the used steps.
+
+    Args:
+        frame: One row per kernel, by start: start_ns, end_ns, dur_ns, stream, name (category), family (category),
+            number_format (category, NA unknown), tensor_core (Int8: 1, 0, NA unknown), alignment (Int16), cast, depthwise,
+            collective (bool), blocks_per_sm (float64, NaN unknown), op (row of `trace.ops`, -1 unknown), launch_start_ns (float64,
+            NaN without a launch), in_optimizer (bool: launched inside an optimizer's span).
+        names: One row per distinct name: name, family, number_format, tensor_core, alignment, cast, depthwise, min_compute_major.
+        window: The used steps.
+        busy: When the device works at all inside them.
+    """
+
+    frame: pd.DataFrame
+    names: pd.DataFrame
+    window: IntervalSet
+    busy: IntervalSet
+
+    def spans(self, rows: BoolArray) -> IntervalSet:
+        """When any of the given kernels runs inside the used steps; overlapping ones count once.
+
+        Args:
+            rows: Which kernels, shape (kernels,).
+        """
+        start, end = self.frame["start_ns"].to_numpy(), self.frame["end_ns"].to_numpy()
+        return IntervalSet(start[rows], end[rows]) & self.window
+
+    def time_ns(self, rows: BoolArray) -> int:
+        """Device time of the given kernels, overlapping ones counted once."""
+        return self.spans(rows).total_ns
+
+    def busy_ratio(self, rows: BoolArray) -> float:
+        """Their share of the time in which the device works; 0 for a device that never does."""
+        return self.time_ns(rows) / self.busy.total_ns if self.busy else 0.0
+
+    def is_family(self, *families: str) -> BoolArray:
+        """Which kernels are of one of the families, shape (kernels,)."""
+        return is_any(self.frame["family"], *families)
+
+    def is_format(self, *formats: str) -> BoolArray:
+        """Which kernels are known to work in one of the number formats, shape (kernels,)."""
+        return is_any(self.frame["number_format"], *formats)
+
+    def on_tensor_cores(self) -> BoolArray:
+        """Which kernels are known to run on tensor cores, shape (kernels,)."""
+        found: BoolArray = self._tensor_core == 1
+        return found
+
+    def off_tensor_cores(self) -> BoolArray:
+        """Which kernels are known not to, shape (kernels,)."""
+        found: BoolArray = self._tensor_core == 0
+        return found
+
+    @cached_property
+    def _tensor_core(self) -> npt.NDArray[np.int8]:
+        return self.frame["tensor_core"].to_numpy(dtype=np.int8, na_value=NONE)
+
+    def longest(self, rows: BoolArray, limit: int = 5) -> list[tuple[str, int, int]]:
+        """The names that take most of the time of the given kernels: (name, number, summed nanoseconds)."""
+        codes, distinct = codes_of(self.frame["name"])[rows], distinct_texts(self.frame["name"])
+        counts, totals = sums_by(codes, self.frame["dur_ns"].to_numpy()[rows], len(distinct))
+        seen = np.flatnonzero(counts)
+        first = seen[np.argsort(-totals[seen], kind="stable")[:limit]]
+        return [(distinct[code], int(counts[code]), int(totals[code])) for code in first.tolist()]
+
+    @cached_property
+    def min_compute_major(self) -> int | None:
+        """The oldest NVIDIA generation that could have run these kernels: a lower bound, never the card itself."""
+        known = self.names["min_compute_major"].dropna()
+        return int(known.max()) if len(known) else None
+
+
+def kernels(facts: Facts) -> Kernels:
+    """Describes the kernels of the used steps; empty without a device."""
+    device = facts.device
+    window = facts.window()
+    frame = facts.trace.kernels
+    inside = window.contains(frame["start_ns"].to_numpy())
+    inside &= frame["device"].to_numpy() == (device.device if device else NONE)
+    rows = np.flatnonzero(inside)
+    frame = frame.iloc[rows]
+    vocabulary = distinct_texts(frame["name"])
+    used, described = np.unique(codes_of(frame["name"]), return_inverse=True)
+    names = _names([vocabulary[code] for code in used.tolist()])
+    launch = calls_of(facts.launched, "kernels", rows, len(facts.trace.kernels))
+    result = pd.DataFrame(
+        {
+            **{key: frame[key].to_numpy() for key in ("start_ns", "end_ns", "dur_ns", "stream", "collective")},
+            "blocks_per_sm": blocks_per_sm(facts, frame, launch),
+            **{
+                key: names[key].array[described]
+                for key in ("name", "family", "number_format", "tensor_core", "alignment", "cast", "depthwise")
+            },
+            "op": _ops_of(facts, frame, launch),
+            "launch_start_ns": np.where(launch.known, launch.start_ns, np.nan),
+            "in_optimizer": facts.host.anywhere("optimizer").contains(launch.start_ns) & launch.known,
+        }
+    )
+    return Kernels(result, names, window, (device.busy & window) if device else IntervalSet())
+
+
+def _names(distinct: list[str]) -> pd.DataFrame:
+    """What each distinct name says, in their order."""
+    said = [describe(name) for name in distinct]
+    return pd.DataFrame(
+        {
+            "name": pd.Categorical(distinct, categories=distinct),
+            "family": pd.Categorical([item.family for item in said]),
+            "number_format": pd.Categorical([item.number_format for item in said]),
+            "tensor_core": pd.array(
+                [pd.NA if item.tensor_core is None else int(item.tensor_core) for item in said], dtype="Int8"
+            ),
+            "alignment": pd.array(
+                [pd.NA if item.alignment is None else item.alignment for item in said], dtype="Int16"
+            ),
+            "cast": np.array([is_cast(name) for name in distinct], dtype=bool),
+            "depthwise": np.array([is_depthwise(name) for name in distinct], dtype=bool),
+            "min_compute_major": pd.array(
+                [pd.NA if item.min_compute_major is None else item.min_compute_major for item in said], dtype="Int16"
+            ),
+        }
+    )
+
+
+def _ops_of(facts: Facts, frame: pd.DataFrame, launch: LaunchCalls) -> Int64Array:
+    """The op that launched each kernel: the one around its launch call; else that of its External id, if ids can be trusted."""
+    result = np.full(len(frame), NONE, dtype=np.int64)
+    known = launch.known
+    result[known] = facts.op_tree.enclosing(launch.thread[known], launch.start_ns[known])
+    repeated = (frame["external_id"] == frame["correlation"]).fillna(False).to_numpy(dtype=bool)
+    missing = (result == NONE) & frame["external_id"].notna().to_numpy() & ~repeated
+    if missing.any() and repeated.mean() <= _BROKEN_IDS:
+        ids = facts.trace.ops["external_id"]
+        by_id = pd.Series(np.arange(len(ids)), index=ids)[ids.notna().to_numpy()]
+        by_id = by_id[~by_id.index.duplicated(keep=False)]
+        found = by_id.reindex(frame["external_id"][missing]).to_numpy(dtype=np.float64, na_value=np.nan)
+        result[missing] = np.where(np.isnan(found), NONE, np.nan_to_num(found)).astype(np.int64)
+    return result

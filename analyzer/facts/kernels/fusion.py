@@ -1,0 +1,92 @@
+"""Pointwise work that follows pointwise work on the same data: what a compiler would do in one pass over memory."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from analyzer.facts.host.ops import BoolArray, Int64Array
+from analyzer.facts.kernels.names import POINTWISE_FAMILIES
+from analyzer.facts.kernels.precision import tensor_dims
+from analyzer.spans.labels import codes_of, distinct_texts, is_any
+from analyzer.spans.open_spans import NONE
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+_COMPILED = re.compile(r"Torch-Compiled Region|CompiledFunction|## Call CompiledFxGraph|CompiledFxGraph")
+
+
+def is_compiled(name: str) -> bool:
+    """Whether a span is a region that torch.compile made."""
+    return _COMPILED.match(name) is not None
+
+
+class Fusion(msgspec.Struct, frozen=True):
+    """Pointwise kernels of the used steps, the optimizer's left out (its own rules judge those).
+
+    Args:
+        pointwise: Elementwise, copy, cat, reduce, softmax and norm kernels; shape (kernels,).
+        chained: Those that directly follow, or are followed by, another one of the same shape on their stream; shape (kernels,).
+        shapes_known: Whether the shapes of most chained kernels were recorded; where they were not, only the order is known.
+        compiled: Whether a compiler already fuses here: Triton kernels, or regions of torch.compile.
+        longest_chain: Kernels in the longest run.
+    """
+
+    pointwise: BoolArray
+    chained: BoolArray
+    shapes_known: bool
+    compiled: bool
+    longest_chain: int
+
+
+def fusion(facts: Facts) -> Fusion:
+    """Finds runs of pointwise kernels."""
+    found = facts.kernels
+    frame = found.frame
+    pointwise = found.is_family(*POINTWISE_FAMILIES) & ~frame["in_optimizer"].to_numpy()
+    if is_any(facts.trace.annotations["kind"], "optimizer_step", "zero_grad").any():
+        # Without its launch a kernel may as well be the optimizer's.
+        pointwise &= frame["launch_start_ns"].notna().to_numpy()
+    size = _elements(facts)
+    order = np.lexsort((frame["start_ns"].to_numpy(), frame["stream"].to_numpy()))
+    stream, able, elements = frame["stream"].to_numpy()[order], pointwise[order], size[order]
+    same = (elements[1:] == elements[:-1]) | (elements[1:] == NONE) | (elements[:-1] == NONE)
+    joined = able[1:] & able[:-1] & (stream[1:] == stream[:-1]) & same
+    chained = np.zeros(len(frame), dtype=bool)
+    chained[order[1:][joined]] = True
+    chained[order[:-1][joined]] = True
+    names = [name for part in (facts.trace.ops, facts.trace.annotations) for name in distinct_texts(part["name"])]
+    return Fusion(
+        pointwise=pointwise,
+        chained=chained,
+        shapes_known=found.time_ns(chained & (size != NONE)) * 2 > found.time_ns(chained),
+        compiled=bool(found.is_family("triton").any()) or any(map(is_compiled, names)),
+        longest_chain=_longest_run(joined) + 1 if joined.any() else 0,
+    )
+
+
+def _elements(facts: Facts) -> Int64Array:
+    """Elements of the first tensor of each kernel's op; -1 where shapes are unknown. Decoded once per distinct shape."""
+    dims = facts.trace.ops["input_dims"]
+    known = np.array([*map(_first_size, distinct_texts(dims)), NONE], dtype=np.int64)
+    by_op = np.append(known[codes_of(dims)], NONE)
+    result: Int64Array = by_op[facts.kernels.frame["op"].to_numpy()]
+    return result
+
+
+def _first_size(dims: str) -> int:
+    shape = next((shape for shape in tensor_dims(dims) if shape), None)
+    # Sizes come from a file: a product that does not fit is no size.
+    size = math.prod(shape) if shape else NONE
+    return size if 0 <= size < 2**62 else NONE
+
+
+def _longest_run(flags: BoolArray) -> int:
+    """Length of the longest run of True."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))
+    return int((edges[1::2] - edges[::2]).max()) if len(edges) else 0

@@ -1,0 +1,190 @@
+"""Matrix work in single precision beside the tensor cores, and how we know."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from analyzer.facts.host.ops import BoolArray, pick, pick_row
+from analyzer.facts.kernels.names import MATRIX_FAMILIES, SHORT_FORMATS
+from analyzer.spans.labels import distinct_texts, matching
+from analyzer.spans.open_spans import NONE
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+_MATRIX_OP = re.compile(
+    r"aten::_*(?:mm|addmm|bmm|baddbmm|linear|matmul|addbmm|einsum|\w*convolution\w*|conv(?:_transpose)?[123]d"
+    r"|scaled_dot_product\w*)$"
+)
+_CONV_OP = re.compile(r"aten::\w*conv", re.IGNORECASE)
+# Types of arguments that are no tensors: lists of sizes, flags, absent ones.
+_SCALARS = frozenset(
+    ("", "Int", "Bool", "Double", "Scalar", "ScalarList", "GenericList", "TensorList", "None", "Device", "Layout")
+)
+
+
+class MatrixWork(msgspec.Struct, frozen=True):
+    """GEMMs and convolutions of the used steps.
+
+    Args:
+        single: Kernels (rows of `Kernels.frame`) that compute in plain single precision, on AMD's matrix cores too, on NVIDIA's
+            tensor cores never; shape (kernels,).
+        tf32: Kernels whose 32-bit inputs tensor cores multiply as TF32; shape (kernels,).
+        convolution: Kernels that belong to a convolution; shape (kernels,).
+        by_types: Whether the formats of most of `single` and `tf32` come from recorded input types; else from kernel names alone.
+        short_ratio: Share of all matrix time on tensor cores in 16 bits or fewer; 0 without matrix work.
+        matrix_ns: Device time of all matrix kernels.
+        compute_major: Compute capability of the card; of the oldest card that could have run the kernels where the trace does not
+            name it; None where nothing says so.
+        card_known: Whether the trace names the card.
+    """
+
+    single: BoolArray
+    tf32: BoolArray
+    convolution: BoolArray
+    by_types: bool
+    short_ratio: float
+    matrix_ns: int
+    compute_major: int | None
+    card_known: bool
+
+
+def matrix_work(facts: Facts) -> MatrixWork:
+    """Finds the matrix kernels and their number formats."""
+    found = facts.kernels
+    matrix = found.is_family(*MATRIX_FAMILIES)
+    op = pick_row(facts.op_tree.nearest(_named(facts, _MATRIX_OP)), found.frame["op"].to_numpy())
+    types = facts.trace.ops["input_types"]
+    typed = pick(matching(types, lambda text: first_tensor_type(text) is not None), op)
+    as_float = pick(matching(types, lambda text: first_tensor_type(text) == "float"), op)
+    attention = found.is_family("attention")
+    fast = matrix & (found.on_tensor_cores() | found.is_format("tf32", *SHORT_FORMATS))
+    # Matrix cores of AMD multiply floats as they are, and attention is fused on floats too: no 16-bit work, whatever its name.
+    fast &= ~found.is_format("fp32")
+    # A kernel on tensor cores that states no format, and whose op was given floats, can only be rounding them to TF32.
+    unstated = found.frame["number_format"].isna().to_numpy()
+    tf32 = fast & (found.is_format("tf32") | (unstated & typed & as_float & ~attention))
+    # A name that says nothing of tensor cores is believed only where the op is known to have been given floats.
+    plain = (found.off_tensor_cores() | found.on_tensor_cores()) & found.is_format("fp32", "complex")
+    single = matrix & ~attention & ~found.frame["depthwise"].to_numpy() & ~fast
+    single &= np.where(typed, as_float, plain & ~found.is_format("complex"))
+    convolution = np.where(op == NONE, found.is_family("conv"), pick(_named(facts, _CONV_OP), op))
+    matrix_ns = found.time_ns(matrix)
+    major = _card_major(facts)
+    return MatrixWork(
+        single=single,
+        tf32=tf32,
+        convolution=convolution.astype(bool),
+        by_types=found.time_ns((single | tf32) & typed) > found.time_ns((single | tf32) & ~typed),
+        short_ratio=found.time_ns(fast & ~tf32 & ~found.is_format("fp64", "complex")) / matrix_ns if matrix_ns else 0.0,
+        matrix_ns=matrix_ns,
+        compute_major=found.min_compute_major if major is None else major,
+        card_known=major is not None,
+    )
+
+
+def first_tensor_type(types: str) -> str | None:
+    """The type of an op's first tensor argument, as the profiler writes it; None where there is none."""
+    return next((kind for kind in decoded_list(types) if isinstance(kind, str) and kind not in _SCALARS), None)
+
+
+def decoded_list(text: str) -> list[object]:
+    """The JSON list in a text; an empty one where it holds anything else."""
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return []
+    return value if isinstance(value, list) else []
+
+
+def tensor_dims(dims: str) -> list[list[int]]:
+    """The shapes of an op's arguments in order; an argument that is no tensor has an empty one."""
+    return [_flat(item) for item in decoded_list(dims)]
+
+
+def _flat(item: object) -> list[int]:
+    """A list of whole numbers as it is; an empty one for anything else."""
+    if not isinstance(item, list) or not all(isinstance(size, int) for size in item):
+        return []
+    return [int(size) for size in item] if bool in map(type, item) else item
+
+
+def _named(facts: Facts, pattern: re.Pattern[str]) -> BoolArray:
+    return facts.op_tree.named(lambda name: pattern.match(name) is not None)
+
+
+def _card_major(facts: Facts) -> int | None:
+    """Compute capability of the device that stands for the trace."""
+    listed = facts.trace.meta.devices
+    number = facts.device.device if facts.device else 0
+    named = [item for item in listed if item.get("id") == number] or listed
+    major = named[0].get("computeMajor") if named else None
+    return major if isinstance(major, int) else None
+
+
+class Casts(msgspec.Struct, frozen=True):
+    """Conversions between 32 and 16 bits in the used steps, the optimizer's left out.
+
+    Args:
+        rows: Kernels that convert; shape (kernels,).
+        by_types: Whether input types prove most of them; else kernel names.
+        short_formats: Whether anything here works in 16 bits at all.
+    """
+
+    rows: BoolArray
+    by_types: bool
+    short_formats: bool
+
+
+def casts(facts: Facts) -> Casts:
+    """Finds conversions, by the types of the copy's two tensors, else by the kernel's name."""
+    found = facts.kernels
+    at = found.frame["op"].to_numpy()
+    below = facts.op_tree.nearest(_named(facts, _CAST_OP)) != NONE
+    types = facts.trace.ops["input_types"]
+    typed = pick(matching(types, lambda text: len(_tensor_types(text)) > 1), at)
+    mixed = pick(matching(types, lambda text: _converts(_tensor_types(text))), at)
+    copies = found.is_family("copy", "elementwise") & pick(below, at)
+    named = found.is_family("copy") & found.frame["cast"].to_numpy() & pick(below, at)
+    rows = np.where(typed, copies & mixed, named) & ~found.frame["in_optimizer"].to_numpy()
+    short = found.is_format("fp16", "bf16").any() or any(
+        "c10::Half" in text or "BFloat16" in text for text in distinct_texts(types)
+    )
+    return Casts(
+        rows=rows.astype(bool),
+        by_types=found.time_ns(rows & typed) > found.time_ns(rows & ~typed),
+        short_formats=bool(short),
+    )
+
+
+def double_kernels(facts: Facts) -> tuple[BoolArray, bool]:
+    """Kernels on 64-bit floats; and whether input types prove most of them, else kernel names.
+
+    A Python number that multiplies a float tensor is recorded as a `double` input too: only the first tensor counts, and only where
+    the kernel's own name does not state another format.
+    """
+    found = facts.kernels
+    at = found.frame["op"].to_numpy()
+    types = facts.trace.ops["input_types"]
+    doubles = pick(matching(types, lambda text: first_tensor_type(text) == "double"), at)
+    named = found.is_format("fp64")
+    rows = named | (doubles & found.frame["number_format"].isna().to_numpy())
+    return rows, found.time_ns(rows & doubles) * 2 > found.time_ns(rows)
+
+
+_CAST_OP = re.compile(r"aten::(?:to|_to_copy|float|half|bfloat16|type_as)$")
+_SHORT_TYPES = frozenset(("c10::Half", "c10::BFloat16", "Half", "BFloat16"))
+
+
+def _tensor_types(types: str) -> list[str]:
+    """Types of an op's tensor arguments, in order."""
+    return [kind for kind in decoded_list(types) if isinstance(kind, str) and kind not in _SCALARS]
+
+
+def _converts(types: list[str]) -> bool:
+    """Whether a copy's result and source are a 32-bit and a 16-bit float, either way round."""
+    return len(types) > 1 and "float" in types[:2] and bool(_SHORT_TYPES & set(types[:2]))

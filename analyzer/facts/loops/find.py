@@ -1,0 +1,179 @@
+"""Loops of the program over tensors: the same few ops again and again under one parent.
+
+What runs below the loader, the optimizer or a compiler is left out (other rules know it), and so is what repeats inside one op or
+one node of the backward pass: that loop is not the program's.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from analyzer.facts.host.tree import HostTree, Int64Array
+from analyzer.facts.loops.backward import BackwardTimes
+from analyzer.facts.loops.loop import Loop
+from analyzer.facts.loops.told_loops import ELEMENT_RATIO, LIST_RATIO, loop_time, told_loops
+from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
+from analyzer.spans.repeats import canonical, repeated_runs, varying_runs
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+__all__ = ["ELEMENT_RATIO", "LIST_RATIO", "Loop", "find_loops", "loop_time", "told_loops"]
+
+# Repetitions from which a run is a loop (torch's ForLoopIndexingPattern).
+MIN_REPEATS = 10
+# With a branch in it a loop is told by how few kinds of turns there are, which takes more of them.
+MIN_VARYING_REPEATS = 20
+# What a turn of such a loop begins with: one element of a tensor.
+_TURN = "aten::select"
+# Ops that take one element or a part of a tensor, and those that write one.
+_INDEXING = re.compile(
+    r"aten::(?:select|slice|narrow|index|index_select|index_put_?|_index_put_impl_|unbind|split|take|gather)$"
+)
+_SPLITTING = re.compile(r"aten::(?:unbind|split|split_with_sizes|chunk|tensor_split)$")
+# Ops that make up layers: where a unit holds one, it is a layer of the model or a step in time, each of which needs the one before.
+LAYER = re.compile(
+    r"aten::(?:linear|addmm|mm|bmm|matmul|baddbmm|addmv|mv|einsum|bilinear|tensordot|conv\w*|_convolution|cudnn_\w+|miopen_\w+|mkldnn_\w+"
+    r"|lstm\w*|gru\w*|rnn_\w+|_thnn_fused\w+|scaled_dot_product\w*|_scaled_dot\w*|_native_multi_head\w*|\w*layer_norm|\w*batch_norm"
+    r"|\w*group_norm|\w*rms_norm|embedding\w*)$"
+)
+# An op of the backward pass under the engine.
+_ENGINE = re.compile(r"autograd::")
+_BACKWARD_FUNCTION = re.compile(r"\w*Backward\d*$")
+
+
+def find_loops(facts: Facts) -> tuple[Loop, ...]:
+    """All loops in the used steps, longest first."""
+    tree = facts.host_tree
+    rows, group, step = _sequence(facts, tree)
+    if not len(rows):
+        return ()
+    codes = codes_of(tree.frame["name"])[rows].astype(np.int64)
+    names = distinct_texts(tree.frame["name"])
+    runs = repeated_runs(codes, group, min_repeats=MIN_REPEATS)
+    runs = runs.assign(length=runs["period"] * runs["repeats"], shown=runs["first"], varies=False)
+    branching = _with_branches(codes, group, names, runs)
+    runs = pd.concat([runs, branching], ignore_index=True) if len(branching) else runs
+    if not len(runs):
+        return ()
+    runs["step"] = step[runs["first"].to_numpy()]
+    of_unit: dict[tuple[int, ...], list[int]] = {}
+    for place, run in enumerate(runs.itertuples(index=False)):
+        of_unit.setdefault(_key(codes, run), []).append(place)
+    backward = BackwardTimes(facts, tree)
+    loops = []
+    for places in of_unit.values():
+        mine = runs.iloc[places]
+        texts = tuple(names[code] for code in _as_written(codes, mine))
+        if not any(_ENGINE.match(text) for text in texts):
+            loops.append(_loop(facts, tree, rows, mine, texts, backward, names, codes))
+    return tuple(sorted(loops, key=lambda loop: (-loop.spans.total_ns, loop.unit)))
+
+
+def _key(codes: Int64Array, run: Any) -> tuple[int, ...]:
+    """What makes runs the same loop: their unit; where turns differ, all ops in them, whichever turn is the commonest."""
+    if run.varies:
+        return (-1, *np.unique(codes[run.first : run.first + run.length]).tolist())
+    return canonical(tuple(codes[run.shown : run.shown + run.period].tolist()))
+
+
+def _as_written(codes: Int64Array, runs: pd.DataFrame) -> list[int]:
+    """The unit in the order in which its first run has it."""
+    shown, period = int(runs["shown"].iloc[0]), int(runs["period"].iloc[0])
+    return [int(code) for code in codes[shown : shown + period]]
+
+
+def _with_branches(codes: Int64Array, group: Int64Array, names: list[str], runs: pd.DataFrame) -> pd.DataFrame:
+    """Loops through a tensor whose turns differ by a branch, beside the runs found already; none that hold a layer's op."""
+    begins = np.array([name == _TURN for name in names], dtype=bool)[codes]
+    found = varying_runs(codes, group, begins, min_repeats=MIN_VARYING_REPEATS)
+    others = np.array([LAYER.match(name) is not None or _ENGINE.match(name) is not None for name in names], dtype=bool)
+    edges = np.zeros(len(codes) + 1, dtype=np.int64)
+    np.add.at(edges, runs["first"].to_numpy(), 1)
+    np.add.at(edges, (runs["first"] + runs["length"]).to_numpy(), -1)
+    known = np.cumsum(edges)[:-1] > 0
+    before = np.concatenate([[0], np.cumsum(known | others[codes] * len(codes))])
+    first, length = found["first"].to_numpy(), found["length"].to_numpy()
+    mine: pd.DataFrame = found[before[first + length] - before[first] <= length // 2].assign(varies=True)
+    return mine
+
+
+def _sequence(facts: Facts, tree: HostTree) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """Ops that the program itself calls, in order, each with its group (thread, parent and step) and its step."""
+    frame = tree.frame
+    others = ["loader", "optimizer_step", "zero_grad", "compile"]
+    excluded = tree.under(is_any(frame["kind"], *others) & tree.of_source("annotations"))
+    ops = tree.of_source("ops")
+    names = distinct_texts(frame["name"])
+    # Only ops of the framework hide their loops; a range, or a function of the user's own, shows the program's.
+    hiding = np.array(["::" in name or _BACKWARD_FUNCTION.match(name) is not None for name in names], dtype=bool)
+    root = tree.parent == np.arange(len(tree.parent))
+    above_hides = ops[tree.parent] & hiding[codes_of(frame["name"])[tree.parent]] & ~root
+    start = frame["start_ns"].to_numpy()
+    wanted = ops & ~excluded & ~above_hides & facts.host_window().contains(start)
+    rows = np.flatnonzero(wanted)
+    parent = np.where(root[rows], -1, tree.parent[rows])
+    used = facts.steps.used["host_start_ns"].to_numpy()
+    step = np.searchsorted(used, start[rows], side="right") - 1
+    thread = frame["thread"].to_numpy()[rows]
+    order = np.lexsort((start[rows], parent, step, thread))
+    keys = np.stack([thread, step, parent])[:, order]
+    changed = np.any(keys[:, 1:] != keys[:, :-1], axis=0)
+    group = np.concatenate([[0], np.cumsum(changed)]) if len(order) else np.empty(0, dtype=np.int64)
+    return rows[order], group, step[order]
+
+
+def _loop(
+    facts: Facts,
+    tree: HostTree,
+    rows: Int64Array,
+    runs: pd.DataFrame,
+    unit: tuple[str, ...],
+    backward: BackwardTimes,
+    names: list[str],
+    codes: Int64Array,
+) -> Loop:
+    first = runs["first"].to_numpy()
+    length = runs["length"].to_numpy()
+    run = np.repeat(np.arange(len(first)), length)
+    position = np.repeat(first - np.cumsum(length) + length, length) + np.arange(int(length.sum()))
+    members = rows[position]
+    start, end = tree.frame["start_ns"].to_numpy(), tree.frame["end_ns"].to_numpy()
+    starts, ends = start[rows[first]], end[rows[first + length - 1]]
+    split = [names[codes[at - 1]] for at in first.tolist() if at > 0]
+    return Loop(
+        unit=unit,
+        indexed=any(_INDEXING.match(text) for text in unit) or any(_SPLITTING.match(text) for text in split),
+        of_layers=any(LAYER.match(text) for text in unit),
+        phase=_phase(facts, backward.starts, int(starts[0]), int(ends[0])),
+        repeats=int(runs["repeats"].sum()),
+        runs=len(runs),
+        steps_seen=int(runs["step"].nunique()),
+        thread=int(tree.frame["thread"].to_numpy()[rows[first[0]]]),
+        forward=IntervalSet(starts, ends) & facts.window(),
+        backward=backward.of(members, run),
+        ops=len(members),
+        op_ns=int((end[members] - start[members]).sum()),
+        varies=bool(runs["varies"].iloc[0]),
+    )
+
+
+def _phase(facts: Facts, backward_starts: Int64Array, start_ns: int, end_ns: int) -> str:
+    """Where in its step a run lies."""
+    used = facts.steps.used
+    index = int(np.searchsorted(used["host_start_ns"].to_numpy(), start_ns, side="right")) - 1
+    begin, stop = int(used["host_start_ns"].iloc[max(index, 0)]), int(used["host_end_ns"].iloc[max(index, 0)])
+    nodes = backward_starts[(backward_starts >= begin) & (backward_starts < stop)]
+    if not len(nodes):
+        return "step"
+    if start_ns >= nodes[0]:
+        return "after"
+    ops = facts.trace.ops
+    layers = ops["start_ns"].to_numpy()[matching(ops["name"], LAYER.match)]
+    layers = layers[(layers >= begin) & (layers < nodes[0])]
+    return "loss" if len(layers) and start_ns >= layers.max() and end_ns <= nodes[0] else "forward"

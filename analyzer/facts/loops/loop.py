@@ -1,0 +1,86 @@
+"""One loop over tensors, and whether a batched call could stand for it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from analyzer.facts.loops.cells import cell_of, like_a_cell
+from analyzer.facts.loops.expert_calls import routes_rows
+from analyzer.spans.intervals import IntervalSet
+
+# One op that repeats over different tensors is too common to be called a loop: copies, clones and views inside the framework.
+MIN_UNIT = 2
+
+
+class Loop(msgspec.Struct, frozen=True):
+    """One repeated unit of ops, over all used steps.
+
+    Args:
+        unit: Names of its ops, in order.
+        indexed: Whether it takes or writes elements of a tensor.
+        of_layers: Whether it holds an op of a layer: repeated layers and recurrences are the model's own.
+        phase: `loss` (between the model's last layer and the backward pass), `forward`, `after` (behind the backward pass) or
+            `step` (no backward pass).
+        repeats: Repetitions in all used steps.
+        runs: Runs of repetitions in all used steps.
+        steps_seen: Used steps with such a run.
+        thread: Row in `trace.threads`.
+        forward: Time of the runs themselves.
+        backward: Time of the backward pass that belongs to them (by sequence numbers).
+        ops: Ops directly in the runs.
+        op_ns: Time inside these ops.
+        varies: Whether turns are not all alike: a branch in the loop. `unit` is the commonest turn then.
+    """
+
+    unit: tuple[str, ...]
+    indexed: bool
+    of_layers: bool
+    phase: str
+    repeats: int
+    runs: int
+    steps_seen: int
+    thread: int
+    forward: IntervalSet
+    backward: IntervalSet
+    ops: int
+    op_ns: int
+    varies: bool = False
+
+    @property
+    def spans(self) -> IntervalSet:
+        """All time of the loop on the host."""
+        return self.forward | self.backward
+
+    @property
+    def avoidable(self) -> bool:
+        """Whether one call could do what the loop does: through elements, or at least two ops long, and no layers."""
+        return not self.of_layers and (self.indexed or len(self.unit) >= MIN_UNIT)
+
+    @property
+    def over_list(self) -> bool:
+        """Small ops of the program's own: no elements (PY002), no layer, no norms (OP004), nothing of a library's internals."""
+        ours = all(name.startswith("aten::") for name in self.unit)
+        norms = any("norm" in name for name in self.unit)
+        return ours and not norms and not self.indexed and self.avoidable
+
+    @property
+    def steps_a_cell(self) -> bool:
+        """Whether it calls a recurrent cell, or what looks like one, turn by turn (PY006)."""
+        if not self.of_layers or self.phase == "after":
+            return False
+        return cell_of(self.unit) is not None or like_a_cell(self.unit, indexed=self.indexed)
+
+    @property
+    def calls_experts(self) -> bool:
+        """Whether it sends rows through layers group by group (PY003)."""
+        return self.of_layers and self.phase != "after" and routes_rows(self.unit)
+
+    @property
+    def avoidable_ratio(self) -> float:
+        """The part that one batched call instead of n makes unnecessary: 1 - 1/n."""
+        return 1.0 - self.runs / self.repeats if self.repeats else 0.0
+
+    @property
+    def mean_op_ns(self) -> float:
+        """Mean time of one op."""
+        return self.op_ns / self.ops if self.ops else 0.0

@@ -1,0 +1,80 @@
+"""Layers stepped in a Python loop: a recurrent cell called once per element of a sequence, and what calling it once would leave."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from analyzer.facts.kernels.names import MATRIX_FAMILIES
+from analyzer.facts.loops.cells import Cell, cell_of
+from analyzer.facts.loops.expert_loss import PRODUCTS
+from analyzer.facts.loops.find import Loop
+from analyzer.facts.time.host_loss import host_idle
+from analyzer.spans.intervals import IntervalSet
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+# A kernel without a launch was launched in no loop.
+_NEVER = np.iinfo(np.int64).min
+# Of the products of one turn at least one, that with the state, has to be made turn by turn; that with the input need not.
+_SEQUENTIAL_RATIO = 0.5
+# In the backward pass each of the two has a gradient of its input and one of its weights; only that of the state waits for a turn.
+_SEQUENTIAL_BACKWARD_RATIO = 0.25
+
+
+class Recurrence(msgspec.Struct, frozen=True):
+    """One loop that steps layers.
+
+    Args:
+        loop: The loop.
+        cell: Which of torch's recurrent layers does the same in one call; None for a cell written by hand.
+        claims: Device-idle time in the loop in which the host prepares work; on a CPU-only trace its time outside ops.
+        work_ns: Time of its kernels (on a CPU-only trace: inside its ops), less the products that stay one after the other.
+    """
+
+    loop: Loop
+    cell: Cell | None
+    claims: IntervalSet
+    work_ns: int
+
+
+def recurrences(facts: Facts) -> tuple[Recurrence, ...]:
+    """Loops of the used steps that step a recurrent cell, longest first."""
+    return tuple(_recurrence(facts, loop) for loop in facts.loops if loop.steps_a_cell)
+
+
+def _recurrence(facts: Facts, loop: Loop) -> Recurrence:
+    if facts.device is None:
+        claims, work_ns = loop.spans & facts.waterfall.owned("python"), _op_time(facts, loop)
+    else:
+        idle = host_idle(facts)
+        claims, work_ns = loop.spans & idle, _kernel_time(facts, loop)
+    return Recurrence(loop, cell_of(loop.unit), claims, work_ns)
+
+
+def _op_time(facts: Facts, loop: Loop) -> int:
+    """Time inside the loop's ops, less the sequential part of the forward products."""
+    ops = facts.trace.ops
+    products = ops[ops["name"].isin(PRODUCTS)]
+    spans = IntervalSet(products["start_ns"].to_numpy(), products["end_ns"].to_numpy())
+    inside = (loop.spans & facts.waterfall.owned("compute")).total_ns
+    return inside - _sequential((spans & loop.forward).total_ns, (spans & loop.backward).total_ns)
+
+
+def _kernel_time(facts: Facts, loop: Loop) -> int:
+    """Time of the kernels that the loop launches, less the sequential part of the forward products."""
+    kernels = facts.kernels
+    launched = kernels.frame["launch_start_ns"].fillna(_NEVER).to_numpy(dtype=np.int64)
+    products = kernels.is_family(*MATRIX_FAMILIES)
+    forward, backward = (
+        kernels.time_ns(products & spans.contains(launched)) for spans in (loop.forward, loop.backward)
+    )
+    return kernels.time_ns(loop.spans.contains(launched)) - _sequential(forward, backward)
+
+
+def _sequential(forward_ns: int, backward_ns: int) -> int:
+    """Of the products the part that one call over the whole sequence makes turn by turn as well."""
+    return int(_SEQUENTIAL_RATIO * forward_ns + _SEQUENTIAL_BACKWARD_RATIO * backward_ns)

@@ -1,0 +1,124 @@
+"""Device memory: calls that allocate it while training, and how full it gets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+import pandas as pd
+
+from analyzer.spans.grouping import chosen
+from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.labels import distinct_texts, is_any
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+# c10::DeviceType of CUDA and ROCm devices.
+_CUDA = 1
+
+
+class Allocations(msgspec.Struct, frozen=True):
+    """Allocator calls of the used steps after the first one; all empty where there is but one.
+
+    Where warm-up takes enough of the steps to be worth a word (PG002), its calls are left out: what is left is what steps do again
+    and again.
+
+    Args:
+        calls: Rows of `trace.runtime`.
+        spans: When any of them runs.
+        claims: The part of that in which the device idles because of them (cause `allocator`).
+        steps: Steps looked at.
+        steps_seen: Those with such a call.
+        ratio: Share of those steps' time.
+        empties_cache: Whether a stack shows `torch.cuda.empty_cache`.
+        started: Allocator calls of those steps that were left out as warm-up.
+        started_steps: Steps with such calls.
+    """
+
+    calls: pd.DataFrame
+    spans: IntervalSet
+    claims: IntervalSet
+    steps: int
+    steps_seen: int
+    ratio: float
+    empties_cache: bool
+    started: int = 0
+    started_steps: int = 0
+
+
+def allocations(facts: Facts) -> Allocations:
+    """Finds allocator calls in steady steps."""
+    used = facts.steps.used
+    later = used.iloc[1:]
+    start, end = later["start_ns"].to_numpy(), later["end_ns"].to_numpy()
+    window = IntervalSet(start, end)
+    calls = facts.trace.runtime
+    inside = is_any(calls["kind"], "allocator") & window.contains(calls["start_ns"].to_numpy())
+    warming = inside & facts.warmup.calls if "PG002" in facts.doubted else np.zeros(len(calls), dtype=bool)
+    at = calls["start_ns"].to_numpy()[warming]
+    calls = chosen(calls, inside & ~warming)
+    spans = IntervalSet(calls["start_ns"].to_numpy(), calls["end_ns"].to_numpy()) & window
+    names = distinct_texts(facts.trace.python["name"])
+    return Allocations(
+        calls=calls,
+        spans=spans,
+        claims=facts.waterfall.owned("allocator") & spans,
+        steps=len(later),
+        steps_seen=int((spans.overlap_with(start, end) > 0).sum()),
+        ratio=spans.total_ns / window.total_ns if window else 0.0,
+        empties_cache=any(name.endswith(": empty_cache") for name in names),
+        started=len(at),
+        started_steps=int(((np.sort(at).searchsorted(end) - np.sort(at).searchsorted(start)) > 0).sum()),
+    )
+
+
+class DeviceMemory(msgspec.Struct, frozen=True):
+    """How full the memory of the device that stands for the trace gets, from `profile_memory=True`.
+
+    Args:
+        peak_allocated_bytes: The most tensors held at once; None where not recorded.
+        peak_reserved_bytes: The most the caching allocator held at once; None where not recorded.
+        capacity_bytes: Memory of the card; None where the trace does not say.
+        at_step_end: Allocated bytes at the end of each used step, int64; shorter than the steps where nothing was recorded before.
+    """
+
+    peak_allocated_bytes: int | None
+    peak_reserved_bytes: int | None
+    capacity_bytes: int | None
+    at_step_end: np.ndarray[tuple[int], np.dtype[np.int64]]
+
+
+def device_memory(facts: Facts) -> DeviceMemory:
+    """Reads the memory events of the device; every figure is None where there are none with totals."""
+    number = facts.device.device if facts.device else 0
+    memory = facts.trace.memory
+    if not len(memory):
+        return DeviceMemory(None, None, _capacity(facts, number), np.empty(0, dtype=np.int64))
+    mine = (memory["device_type"] == _CUDA) & (memory["device_id"].fillna(number) == number)
+    memory = memory[mine.fillna(False).to_numpy(dtype=bool)].sort_values("start_ns", kind="stable")
+    totals = memory[memory["allocated_bytes"].notna()]
+    at = totals["start_ns"].to_numpy()
+    ends = facts.steps.used["host_end_ns"].to_numpy()
+    last = np.searchsorted(at, ends, side="right") - 1
+    allocated = totals["allocated_bytes"].to_numpy(dtype=np.int64, na_value=0)
+    return DeviceMemory(
+        peak_allocated_bytes=_peak(memory["allocated_bytes"]),
+        peak_reserved_bytes=_peak(memory["reserved_bytes"]),
+        capacity_bytes=_capacity(facts, number),
+        at_step_end=allocated[last[last >= 0]],
+    )
+
+
+def _peak(values: pd.Series[int]) -> int | None:
+    known = values.dropna()
+    # Versions that do not state totals write 0 for them.
+    return int(known.max()) if len(known) and int(known.max()) > 0 else None
+
+
+def _capacity(facts: Facts, number: int) -> int | None:
+    listed = facts.trace.meta.devices
+    mine = [item for item in listed if item.get("id") == number] or listed
+    total = mine[0].get("totalGlobalMem") if mine else None
+    return total if isinstance(total, int) and not isinstance(total, bool) and total > 0 else None

@@ -1,0 +1,1 @@
+"""How the program is made: compiled regions, the optimizer, backward passes, steps that repeat."""

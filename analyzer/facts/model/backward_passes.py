@@ -1,0 +1,78 @@
+"""Backward passes that one update is made of: many of them are gradients taken sample by sample, or a batch cut very small.
+
+Each `backward()` of a scalar makes a gradient of one (`aten::ones_like`) directly before the first node of its pass. Passes are
+counted between two steps of the optimizer; where it leaves no range, between two marked steps.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from analyzer.spans.intervals import EMPTY, IntervalSet
+from analyzer.spans.labels import matching
+from analyzer.spans.nesting import nest
+from traces.reader.names.vocabulary import is_backward_node
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+Int64Array = npt.NDArray[np.int64]
+# Passes an update from which they are a loop over samples, as for repeated ops; accumulating gradients mostly takes 2 to 8.
+MIN_PASSES = 10
+_NEVER = np.iinfo(np.int64).max
+
+
+class Passes(msgspec.Struct, frozen=True):
+    """Updates of the used steps that take many backward passes.
+
+    Args:
+        spans: In each such update from the end of the first pass to the end of the last: all turns but one, forward and backward.
+        passes: How many passes these updates have.
+        updates: How many such updates.
+        mean_op_ns: Mean time of one op, or node of the backward pass, in the spans; 0 without.
+    """
+
+    spans: IntervalSet
+    passes: int
+    updates: int
+    mean_op_ns: float
+
+
+def many_passes(facts: Facts) -> Passes:
+    """Finds updates with at least `MIN_PASSES` backward passes."""
+    window, ops, ranges = facts.window(), facts.trace.ops, facts.trace.annotations
+    ops = ops[facts.host_window().contains(ops["start_ns"].to_numpy())]
+    nodes = ops[matching(ops["name"], is_backward_node)].sort_values("start_ns", kind="stable")
+    begins = _begins(
+        ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy()[(ops["name"] == "aten::ones_like").to_numpy()]
+    )
+    starts = nodes["start_ns"].to_numpy()
+    begins = begins[np.isin(begins, starts)]
+    optimizer = ranges["start_ns"].to_numpy()[(ranges["kind"] == "optimizer_step").to_numpy()]
+    bounds = np.unique(np.concatenate([optimizer, facts.steps.used["host_start_ns"].to_numpy(), [_NEVER]]))
+    update, first, number = np.unique(
+        np.searchsorted(bounds, begins, side="right"), return_index=True, return_counts=True
+    )
+    many = number >= MIN_PASSES
+    if not many.any():
+        return Passes(EMPTY, 0, 0, 0.0)
+    ended = np.maximum.accumulate(nodes["end_ns"].to_numpy())
+    after_first = ended[np.searchsorted(starts, begins[first[many] + 1]) - 1]
+    after_last = ended[np.searchsorted(starts, bounds[update[many]]) - 1]
+    spans = IntervalSet(after_first, after_last) & window
+    inside = ops[spans.contains(ops["start_ns"].to_numpy())]
+    outermost = inside[nest(inside["thread"], inside["start_ns"], inside["end_ns"]).is_root]
+    mean = float(outermost["dur_ns"].mean()) if len(outermost) else 0.0
+    return Passes(spans, int(number[many].sum()), int(many.sum()), mean)
+
+
+def _begins(starts: Int64Array, made: Int64Array) -> Int64Array:
+    """Start of the op that comes next after each gradient was made."""
+    starts = np.sort(starts)
+    following = np.searchsorted(starts, np.sort(made), side="left")
+    found: Int64Array = np.unique(starts[following[following < len(starts)]])
+    return found

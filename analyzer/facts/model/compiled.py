@@ -1,0 +1,181 @@
+"""What torch.compile leaves in a trace: compiled regions, guards, what runs between them, and compiling itself."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+import pandas as pd
+
+from analyzer.facts.host.ops import BoolArray
+from analyzer.facts.host.threads import per_thread
+from analyzer.spans.intervals import EMPTY, IntervalSet
+from analyzer.spans.labels import distinct_texts, is_any
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+_REGION = re.compile(r"Torch-Compiled Region(?:: (\d+)/(\d+))?")
+_GUARDS = re.compile(r"TorchDynamo Cache Lookup|Pregraph bytecode")
+# What a region holds by itself, before its compiled code runs.
+_PROLOGUE = re.compile(r"AOTDispatcher Runtime Wrapper Prologue")
+_CODE = re.compile(r"CompiledFunction$")
+_CALL = re.compile(r"CompiledFunction(?:Backward)?$")
+_ANY = re.compile("|".join(one.pattern for one in (_REGION, _GUARDS, _PROLOGUE, _CALL)))
+_BACKWARD = re.compile(r"CompiledFunctionBackward|autograd::engine::evaluate_function")
+
+
+class Compiled(msgspec.Struct, frozen=True):
+    """Compiled code in the used steps.
+
+    Args:
+        regions: Calls of compiled regions that start in the used steps, those inside another one included: after a graph break
+            the rest of a function is a region of its own, which the one before calls.
+        frames_per_step: Distinct frames (functions, or pieces of one after a graph break) called per step, at most.
+        guards: Checking guards and looking up compiled code.
+        between: From the first to the last region of a step on their thread, what is inside neither a region nor a guard nor the
+            backward pass.
+        eager: The part of `between` that ops own, and ops in a region that calls another one but outside its compiled code.
+        wrappers: What entering and leaving compiled code takes, forward and backward, around the ops in it; nothing where a
+            compiled function runs no ops, as its code then cannot be told from what is around it.
+        passing: In a region that calls another one, what neither compiled code, guards nor any other op owns.
+        compiling: Ranges of compilation in the used steps.
+        compiling_steps: Used steps that hold any of it.
+        versions: The largest number of compiled versions of one frame: above 1, it was compiled again.
+    """
+
+    regions: int
+    frames_per_step: int
+    guards: IntervalSet
+    between: IntervalSet
+    eager: IntervalSet
+    passing: IntervalSet
+    wrappers: IntervalSet
+    compiling: IntervalSet
+    compiling_steps: int
+    versions: int
+
+
+def compiled(facts: Facts) -> Compiled:
+    """Measures compiled regions; all zero where nothing was compiled."""
+    if not any(_ANY.match(name) for name in distinct_texts(facts.trace.ops["name"])):
+        return _only_compiling(facts)
+    window = facts.window()
+    ops = facts.trace.ops
+    every = _named(facts, _REGION)
+    region_rows = facts.op_tree.outermost(every)
+    regions = ops[every & facts.host_window().contains(ops["start_ns"].to_numpy())]
+    outermost = regions[region_rows[regions.index]]
+    spans, steps = _compiling(facts)
+    names = [str(name) for name in regions["name"].unique()]
+    guards = _union(ops[_named(facts, _GUARDS)]) & window
+    between, frames = _between(facts, regions, outermost)
+    passing, inside = _nested(facts, every, guards)
+    between = between - _union(ops[_named(facts, _BACKWARD)]) - guards
+    thread = int(regions["thread"].mode().iloc[0]) if len(regions) else -1
+    return Compiled(
+        regions=len(regions),
+        frames_per_step=frames,
+        guards=guards,
+        between=between,
+        eager=(between & per_thread(ops[~region_rows]).get(thread, EMPTY)) | inside,
+        passing=passing & window,
+        wrappers=_wrappers(facts) & window,
+        compiling=spans,
+        compiling_steps=steps,
+        versions=_versions(names),
+    )
+
+
+def _compiling(facts: Facts) -> tuple[IntervalSet, int]:
+    """Ranges of compilation, and how many used steps hold any of it."""
+    ranges, used = facts.trace.annotations, facts.steps.used
+    mine = is_any(ranges["kind"], "compile")
+    spans = IntervalSet(ranges["start_ns"].to_numpy()[mine], ranges["end_ns"].to_numpy()[mine]) & facts.window()
+    touched = spans.overlap_with(used["start_ns"].to_numpy(), used["end_ns"].to_numpy()) > 0
+    return spans, int(touched.sum())
+
+
+def _only_compiling(facts: Facts) -> Compiled:
+    """Where no op belongs to compiled code, as in most traces."""
+    spans, steps = _compiling(facts)
+    return Compiled(
+        regions=0,
+        frames_per_step=0,
+        guards=EMPTY,
+        between=EMPTY,
+        eager=EMPTY,
+        passing=EMPTY,
+        wrappers=EMPTY,
+        compiling=spans,
+        compiling_steps=steps,
+        versions=0,
+    )
+
+
+def _named(facts: Facts, pattern: re.Pattern[str]) -> BoolArray:
+    return facts.op_tree.named(lambda name: pattern.match(name) is not None)
+
+
+def _union(frame: pd.DataFrame) -> IntervalSet:
+    return IntervalSet(frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy())
+
+
+def _between(facts: Facts, regions: pd.DataFrame, outermost: pd.DataFrame) -> tuple[IntervalSet, int]:
+    """Time between the outermost regions of each step, and how many distinct frames a step calls at most."""
+    inside = _union(outermost)
+    gaps, frames = EMPTY, 0
+    starts = regions["start_ns"].to_numpy()
+    used = facts.steps.used
+    for start, end in zip(used["host_start_ns"].tolist(), used["host_end_ns"].tolist(), strict=True):
+        mine = regions[(starts >= start) & (starts < end)]
+        if len(mine):
+            frames = max(frames, len({_frame(str(name)) for name in mine["name"].unique()}))
+            gaps |= inside.complement(int(mine["start_ns"].min()), int(mine["end_ns"].max()))
+    return gaps & facts.window(), frames
+
+
+def _nested(facts: Facts, regions: BoolArray, guards: IntervalSet) -> tuple[IntervalSet, IntervalSet]:
+    """Of regions that call another region: what no op in them owns, and what eager ops own.
+
+    Ops are known to be eager only where the compiled code is marked: without gradients its ops are the region's own.
+    """
+    tree, ops = facts.op_tree, facts.trace.ops
+    parent = tree.parent
+    calling = np.zeros(len(regions), dtype=bool)
+    nested = regions & regions[parent] & (parent != np.arange(len(parent)))
+    calling[parent[nested]] = True
+    own = regions | _named(facts, _GUARDS) | _named(facts, _PROLOGUE)
+    code = _named(facts, _CODE)
+    marked = np.zeros(len(regions), dtype=bool)
+    marked[parent[code]] = True
+    inner = _union(ops[regions & ~calling])
+    passing = _union(ops[calling]) - inner - _union(ops[calling[parent] & ~own]) - guards
+    eager = calling[parent] & marked[parent] & ~own & ~code
+    return passing, _union(ops[eager]) & facts.window()
+
+
+def _wrappers(facts: Facts) -> IntervalSet:
+    """Compiled functions and their backward nodes, less the ops they run."""
+    tree, ops = facts.op_tree, facts.trace.ops
+    calls = _named(facts, _CALL)
+    inside = calls[tree.parent] & ~calls & (tree.parent != np.arange(len(tree.parent)))
+    working = np.zeros(len(calls), dtype=bool)
+    working[tree.parent[inside]] = True
+    return _union(ops[calls & working]) - _union(ops[inside])
+
+
+def _frame(name: str) -> str:
+    match = _REGION.match(name)
+    return (match.group(1) if match else None) or name
+
+
+def _versions(names: list[str]) -> int:
+    versions: dict[str, set[str]] = {}
+    for name in names:
+        match = _REGION.match(name)
+        if match and match.group(1):
+            versions.setdefault(match.group(1), set()).add(match.group(2))
+    return max((len(found) for found in versions.values()), default=0)

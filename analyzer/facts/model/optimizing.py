@@ -1,0 +1,247 @@
+"""The optimizer's spans: how it updates (one parameter at a time, many at once, fused), what that costs, what zero_grad does."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+import pandas as pd
+
+from analyzer.facts.device.launches import from_source
+from analyzer.facts.host.tree import BoolArray, Int64Array
+from analyzer.spans.grouping import numbered, sums_by
+from analyzer.spans.intervals import EMPTY, IntervalSet
+from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
+from analyzer.spans.repeats import repeated_runs
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+_FUSED_CLASS = re.compile(r"fused|apex|8bit|lion8|deepspeed|zero", re.IGNORECASE)
+_FUSED_OP = r"(?:aten::)?_fused_\w+"
+_FOREACH_OP = r"aten::_foreach_\w+"
+_MULTI_TENSOR_KERNEL = re.compile(r"multi_tensor_apply_kernel|FusedAdam|fused_adam")
+_SPAN_CLASS = re.compile(r"Optimizer\.(?:step|zero_grad)#([^.]+)")
+# Fewer parameters updated alike than this may be chance: three additions in a row belong to one parameter of SGD.
+_MIN_REPEATS = 4
+# The repeated part must be most of what the span does, or the span is not a loop over parameters.
+_LOOP_PART = 0.6
+# Where every parameter is one op (plain SGD) only an update in place is evidence; `add_` alone may also count steps.
+_IN_PLACE = re.compile(r"aten::(?:\w+)_$")
+
+
+class Optimizing(msgspec.Struct, frozen=True):
+    """The optimizer in the used steps.
+
+    Args:
+        spans: Innermost `Optimizer.step` spans: name, thread, start_ns, end_ns, dur_ns.
+        style: `for-loop`, `foreach`, `fused` or `unknown` (compiled, or nothing recorded inside).
+        parameters: Parameters updated per step, estimated from what repeats; 0 where nothing does.
+        ops_per_parameter: Ops of one update; 0 where nothing repeats.
+        launches: Kernels launched inside the spans, over all used steps.
+        foreach_kinds: Distinct `_foreach_` ops inside.
+        step_time: Time inside the spans.
+        kernel_ns: Device time of the kernels launched inside.
+        zero_time: Time inside `Optimizer.zero_grad` spans.
+        fills: Fills of gradients with zero inside them, over all used steps.
+        fill_kernel_ns: Device time of these fills.
+        clipping: Time of runs of norms, one per gradient, outside the spans.
+        norms: How many norms are in those runs, over all used steps.
+        zero_runs: Fills of gradients in a row outside any zero_grad span (`model.zero_grad()` leaves no range).
+    """
+
+    spans: pd.DataFrame
+    style: str
+    parameters: int
+    ops_per_parameter: float
+    launches: int
+    foreach_kinds: int
+    step_time: IntervalSet
+    kernel_ns: int
+    zero_time: IntervalSet
+    fills: int
+    fill_kernel_ns: int
+    clipping: IntervalSet
+    norms: int
+    zero_runs: IntervalSet
+
+    @property
+    def class_name(self) -> str:
+        """The optimizer's class: `AdamW`; `the optimizer` where unknown."""
+        if not len(self.spans):
+            return "the optimizer"
+        names = distinct_texts(self.spans["name"])
+        codes = codes_of(self.spans["name"])
+        _, totals = sums_by(codes, self.spans["dur_ns"].to_numpy(), len(names))
+        longest = min(np.unique(codes).tolist(), key=lambda code: (-int(totals[code]), names[code]))
+        match = _SPAN_CLASS.match(names[longest])
+        return match[1] if match else "the optimizer"
+
+
+class _Measuring:
+    """Intermediate figures, each made once."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.tree = facts.host_tree
+        frame = self.tree.frame
+        self.start = frame["start_ns"].to_numpy()
+        self.end = frame["end_ns"].to_numpy()
+        self.inside = facts.host_window().contains(self.start)
+        self.ops = self.tree.of_source("ops")
+        self.ranges = self.tree.of_source("annotations")
+
+    def range_of(self, kind: str) -> BoolArray:
+        return self.ranges & is_any(self.tree.frame["kind"], kind) & self.inside
+
+    @cached_property
+    def innermost_steps(self) -> BoolArray:
+        """Step spans without another step span inside: a wrapper around an optimizer is not counted beside it."""
+        steps = self.range_of("optimizer_step")
+        above = self.tree.parent[steps & (self.tree.parent != np.arange(len(steps)))]
+        wrapping = np.zeros(len(steps), dtype=bool)
+        current = above
+        while len(current):
+            wrapping[current] = True
+            following = self.tree.parent[current]
+            current = np.unique(following[following != current])
+        return steps & ~wrapping
+
+    @cached_property
+    def in_steps(self) -> BoolArray:
+        """What lies inside an optimizer's step."""
+        return self.tree.under(self.innermost_steps)
+
+    @cached_property
+    def topmost_ops(self) -> BoolArray:
+        """Ops that no other op calls."""
+        parent = self.tree.parent
+        topmost: BoolArray = self.ops & (~self.ops[parent] | (parent == np.arange(len(parent))))
+        return topmost
+
+    def work_of(self, inside: BoolArray) -> BoolArray:
+        """Which rows of `launched` calls among these spans launched."""
+        found: BoolArray = inside[self.tree.sources["runtime"]][self.facts.launched["launch_row"].to_numpy()]
+        return found
+
+    def runs(self, rows: Int64Array, min_repeats: int) -> pd.DataFrame:
+        """Runs of the same names among these rows in time order, per thread and parent."""
+        frame = self.tree.frame
+        codes = codes_of(frame["name"])[rows].astype(np.int64)
+        parent = self.tree.parent[rows]
+        group = np.where(parent == rows, -1 - frame["thread"].to_numpy()[rows], parent)
+        return repeated_runs(codes, group, min_repeats=min_repeats)
+
+
+def optimizing(facts: Facts) -> Optimizing:
+    """Measures the optimizer."""
+    measure = _Measuring(facts)
+    steps = measure.innermost_steps
+    columns = ("name", "thread", "start_ns", "end_ns", "dur_ns")
+    spans = pd.DataFrame({name: measure.tree.frame[name].array[steps] for name in columns})
+    zero = measure.range_of("zero_grad")
+    in_zero = measure.tree.under(zero)
+    fills = measure.tree.named("aten::zero_", "aten::fill_") & measure.topmost_ops
+    fills |= measure.tree.matching(r"aten::_foreach_zero_$")
+    fills &= in_zero
+    zero_work = measure.work_of(measure.tree.under(fills))
+    work = measure.work_of(measure.in_steps)
+    kernels = work & from_source(facts.launched, "kernels")
+    dur = facts.launched["dur_ns"].to_numpy()
+    parameters, per_parameter = _parameters(measure, spans)
+    names = codes_of(measure.tree.frame["name"])
+    clipping, norms = _norms(measure)
+    return Optimizing(
+        spans=spans,
+        style=_style(measure, kernels, per_parameter, str(spans["name"].iloc[0]) if len(spans) else ""),
+        parameters=parameters,
+        ops_per_parameter=per_parameter,
+        launches=int(kernels.sum()),
+        foreach_kinds=len(np.unique(names[measure.tree.matching(_FOREACH_OP) & measure.in_steps])),
+        step_time=_time(measure, steps),
+        kernel_ns=int(dur[work].sum()),
+        zero_time=_time(measure, zero),
+        fills=int(fills.sum()),
+        fill_kernel_ns=int(dur[zero_work].sum()),
+        clipping=clipping,
+        norms=norms,
+        zero_runs=_zero_runs(measure, in_zero | measure.in_steps),
+    )
+
+
+def _time(measure: _Measuring, mask: BoolArray) -> IntervalSet:
+    return IntervalSet(measure.start[mask], measure.end[mask]) & measure.facts.window()
+
+
+def _style(measure: _Measuring, launched: BoolArray, per_parameter: float, name: str) -> str:
+    """How the optimizer updates; `unknown` unless there is evidence."""
+    rows = measure.facts.launched["row"].to_numpy()[launched]
+    multi = bool(matching(measure.facts.trace.kernels["name"], _MULTI_TENSOR_KERNEL.search)[rows].any())
+    if (measure.tree.matching(_FUSED_OP) & measure.in_steps).any():
+        return "fused"
+    if (measure.tree.matching(_FOREACH_OP) & measure.in_steps).any() or (multi and not _FUSED_CLASS.search(name)):
+        return "foreach"
+    if _FUSED_CLASS.search(name) or multi:
+        return "fused"
+    return "for-loop" if per_parameter else "unknown"
+
+
+def _parameters(measure: _Measuring, spans: pd.DataFrame) -> tuple[int, float]:
+    """Parameters per step and ops per update, from what repeats directly inside the spans; (0, 0) where little does."""
+    rows = np.flatnonzero(measure.topmost_ops & measure.in_steps)
+    rows = rows[np.lexsort((measure.start[rows], measure.tree.frame["thread"].to_numpy()[rows]))]
+    runs = measure.runs(rows, _MIN_REPEATS)
+    updates = matching(measure.tree.frame["name"], _IN_PLACE.match)[rows]
+    updating = np.array(
+        [updates[first : first + period].any() for first, period in zip(runs["first"], runs["period"], strict=True)],
+        dtype=bool,
+    )
+    runs = runs[updating] if len(runs) else runs
+    covered = int((runs["period"] * runs["repeats"]).sum())
+    if not len(spans) or not covered or covered < _LOOP_PART * len(rows):
+        return 0, 0.0
+    # The first update also makes the optimizer's state, parameter by parameter: a mean would count them again.
+    ranges = np.searchsorted(
+        np.sort(spans["start_ns"].to_numpy()), measure.start[rows[runs["first"].to_numpy()]], "right"
+    )
+    place, number = numbered(ranges)
+    _, repeats = sums_by(place, runs["repeats"].to_numpy(), number)
+    _, ops = sums_by(place, (runs["period"] * runs["repeats"]).to_numpy(), number)
+    typical = repeats == np.quantile(repeats, 0.5, method="lower")
+    return int(repeats[typical][0]), float(ops[typical].sum() / repeats[typical].sum())
+
+
+def _norms(measure: _Measuring) -> tuple[IntervalSet, int]:
+    """Runs of norms, one per gradient, between the backward pass and the update: `clip_grad_norm_` without foreach."""
+    hidden = measure.in_steps | measure.tree.under(measure.range_of("loader"))
+    seen = measure.topmost_ops & measure.inside & ~hidden
+    rows = np.flatnonzero(measure.tree.matching(r"aten::(?:linalg_vector_norm|norm|linalg_norm)$") & seen)
+    if not len(rows):
+        return EMPTY, 0
+    top = np.flatnonzero(seen)
+    top = top[np.lexsort((measure.start[top], measure.tree.frame["thread"].to_numpy()[top]))]
+    runs = measure.runs(top, 4)
+    if not len(runs):
+        return EMPTY, 0
+    first, length = runs["first"].to_numpy(), (runs["period"] * runs["repeats"]).to_numpy()
+    before = np.concatenate([[0], np.cumsum(np.isin(top, rows))])
+    mine = before[first + length] - before[first] >= runs["repeats"].to_numpy()
+    first, length = first[mine], length[mine]
+    spans = IntervalSet(measure.start[top[first]], measure.end[top[first + length - 1]]) & measure.facts.window()
+    return spans, int((spans.contains(measure.start[rows])).sum())
+
+
+def _zero_runs(measure: _Measuring, known: BoolArray) -> IntervalSet:
+    """Ten or more `aten::zero_` in a row outside the optimizer's ranges."""
+    zeroing = measure.tree.named("aten::zero_")
+    rows = np.flatnonzero(measure.topmost_ops & measure.inside & ~known)
+    if not zeroing[rows].any():
+        return EMPTY
+    rows = rows[np.lexsort((measure.start[rows], measure.tree.frame["thread"].to_numpy()[rows]))]
+    runs = measure.runs(rows, 10)
+    runs = runs[(runs["period"] <= 2).to_numpy() & zeroing[rows][runs["first"].to_numpy()]] if len(runs) else runs
+    first, length = runs["first"].to_numpy(), (runs["period"] * runs["repeats"]).to_numpy()
+    return IntervalSet(measure.start[rows[first]], measure.end[rows[first + length - 1]]) & measure.facts.window()

@@ -1,0 +1,111 @@
+"""Which frameworks the program is made of: as `advisor collect` saw them; else as frames and ranges of the trace show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from analyzer.facts.recording.versions import Version, parsed
+from traces.trace import Trace
+
+# What drives a training loop, the outermost first: a trainer of Hugging Face runs on accelerate, PyTorch Lightning's has two names.
+_LOOPS = (
+    "sentence_transformers",
+    "transformers",
+    "lightning",
+    "fastai",
+    "ultralytics",
+    "mmengine",
+    "detectron2",
+    "composer",
+    "skorch",
+    "stable_baselines3",
+    "pytorch_metric_learning",
+    "accelerate",
+)
+# What makes batches, the most particular first.
+_DATA = ("torch_geometric", "dgl", "monai", "datasets", "timm")
+_ALIASES = {"pytorch_lightning": "lightning", "trl": "transformers"}
+# torch cuts what is on `sys.path` from a file's name: an installed package's begins with the package.
+_FRAME = re.compile(r"(?:.*[/\\](?:site|dist)-packages[/\\])?(?P<package>\w+)[/\\](?P<part>\w+)[^(]*\.py\(\d+\): ")
+_RANGE = re.compile(r"\[pl\]|\[Strategy\]|\[LightningModule\]")
+
+
+class Frameworks(msgspec.Struct, frozen=True):
+    """What the program uses.
+
+    Args:
+        imported: By name of the module, with the version where it is stated; None where nobody recorded what is imported.
+        loop: Modules that run the loop, two parts of their names.
+        data: Modules that make the batches, two parts of their names.
+    """
+
+    imported: Mapping[str, Version | None] | None
+    loop: frozenset[str]
+    data: frozenset[str]
+
+    @property
+    def of_loop(self) -> str | None:
+        """The framework whose words the program is written in, None where it is a loop of its own, or nothing tells."""
+        return _first(_LOOPS, self.loop)
+
+    @property
+    def of_data(self) -> str | None:
+        """The framework that makes the batches; None where it is torch itself, or nothing tells."""
+        return _first(_DATA, self.data)
+
+    def may_use(self, *names: str) -> bool:
+        """Whether one of some frameworks may be in use: it was seen, or nobody recorded what is imported."""
+        return self.imported is None or any(name in self.imported for name in names)
+
+    def uses(self, *names: str) -> bool:
+        """Whether one of some frameworks is surely in use."""
+        seen = {*(self.imported or ()), *(module.split(".")[0] for module in (*self.loop, *self.data))}
+        return any(name in seen for name in names)
+
+
+def frameworks(trace: Trace) -> Frameworks:
+    """Reads the collector's record, believing nothing about its shape; without one, what stacks and ranges show."""
+    told = trace.meta.advisor.get("frameworks")
+    if isinstance(told, dict):
+        imported = told.get("imported")
+        versions = imported if isinstance(imported, dict) else {}
+        return Frameworks(
+            {str(name): parsed(version) for name, version in versions.items()},
+            _texts(told.get("loop")),
+            _texts(told.get("data")),
+        )
+    modules = set(_in_frames(trace.python["name"].cat.categories))
+    if any(_RANGE.match(str(name)) for name in trace.annotations["name"].cat.categories):
+        modules.add("lightning.pytorch")
+    loop = {module for module in modules if _first(_LOOPS, {module})}
+    data = {module for module in modules if _first(_DATA, {module})}
+    return Frameworks(None, frozenset(loop), frozenset(data))
+
+
+def _in_frames(names: Iterable[Any]) -> Iterable[str]:
+    for name in names:
+        match = _FRAME.match(str(name))
+        if match is not None:
+            yield f"{match['package']}.{match['part']}"
+
+
+# Parts of a framework that are used by programs whose loop is their own.
+_NO_LOOP = re.compile(
+    r"lightning\.fabric|transformers\.(?!trainer|training)|trl\.(?!trainer)|fastai\.(?!learner|callback|optimizer)"
+    r"|ultralytics\.(?!engine|models)|sentence_transformers\.(?!trainer|fit|SentenceTransformer|sentence_transformer)"
+    r"|mmengine\.(?!runner|optim|model)|detectron2\.(?!engine|modeling)"
+)
+
+
+def _first(order: tuple[str, ...], modules: Iterable[str]) -> str | None:
+    own = {module.split(".")[0] for module in modules if not _NO_LOOP.match(module)}
+    own |= {_ALIASES[name] for name in own & set(_ALIASES)}
+    return next((name for name in order if name in own), None)
+
+
+def _texts(value: Any) -> frozenset[str]:
+    return frozenset(item for item in value if isinstance(item, str)) if isinstance(value, list) else frozenset()

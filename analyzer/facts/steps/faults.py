@@ -1,0 +1,176 @@
+"""Steps that the recording spoilt: what was lost of them, and what the profiler added.
+
+Kernels lost, graph replays recorded in part, the first collective of the profiler's start, a first step without its beginning. So
+is one that holds a whole other loop, such as an evaluation: a mean over it is of nothing that happens. They are left out of all
+figures with their reason, as long as sound steps remain.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analyzer.facts.device.launches import calls_of, launches_with_work
+from analyzer.facts.device.replays import graph_replays
+from analyzer.spans.grouping import chosen
+from analyzer.spans.labels import codes_of, is_any
+from analyzer.units import count, duration
+from traces.trace import Trace
+
+Int64Array = npt.NDArray[np.int64]
+
+# Fewer launches say nothing about how many kernels a step lost.
+_MIN_LAUNCHES = 5
+# A step that lost this share of its kernels is left out where another lost less than a tenth.
+_LOST_RATIO = 0.5
+_SOUND_RATIO = 0.1
+# The first collective of a recording spins until the other ranks' profilers run, too.
+_SPIN_TIMES = 10
+_SPIN_STEP_RATIO = 0.5
+_MIN_COLLECTIVES = 3
+
+LOST = "lost kernels"
+PARTIAL = "graph recorded in part"
+SPIN = "profiler start"
+ANOTHER_LOOP = "holds another loop"
+BEGUN_BEFORE = "recorded from its middle on, or does less"
+
+# A step that draws so many times as many batches as most do, and at least so many more, holds a loop of its own. Accumulated
+# gradients differ by a few at the end of an epoch, and batches in a second or two are no evaluation.
+_BATCHES_TIMES = 5
+# As long as a step of the whole run must be to hold work of another kind (`analyzer/facts/recording/run_course.py`).
+_LONG_TIMES = 3
+# What more steps than these do is what the program's steps are.
+_SELDOM_RATIO = 0.25
+
+# A first step with less than this share of the work of every other one lacks its beginning: as much as a last one may miss of its
+# end in the TensorBoard plugin. Less than every other, not than the next: steps that take turns differ by as much.
+_FIRST_WORK_SHARE = 0.8
+
+
+def faults(trace: Trace, launched: pd.DataFrame, host_start: Int64Array, host_end: Int64Array) -> dict[int, str]:
+    """What spoilt each step, by its position; only steps beside sound ones are named.
+
+    Args:
+        trace: The trace.
+        launched: From `launches.launches`.
+        host_start: Start of each step on the host, sorted, shape (n,).
+        host_end: End of each step on the host, shape (n,).
+    """
+    if len(host_start) < 2:
+        return {}
+    found = another_loop(trace, host_start, host_end)
+    found |= _lost(trace, launched, host_start, host_end)
+    found |= _partial(trace, launched, host_start, host_end)
+    found |= _spin(trace, launched, host_start, host_end)
+    return found if len(found) < len(host_start) else {}
+
+
+def another_loop(trace: Trace, host_start: Int64Array, host_end: Int64Array) -> dict[int, str]:
+    """Steps that draw many times as many batches as the others, and take longer for it, by position.
+
+    Args:
+        trace: The trace.
+        host_start: Start of each step on the host, sorted, shape (n,).
+        host_end: End of each step on the host, shape (n,).
+    """
+    ranges = trace.annotations
+    at = ranges["start_ns"].to_numpy()[is_any(ranges["kind"], "loader")]
+    step = _step_of(at, host_start, host_end)
+    batches = np.bincount(step[step >= 0], minlength=len(host_start))
+    usual = float(np.median(batches))
+    durations = host_end - host_start
+    many = (batches >= _BATCHES_TIMES * usual) & (batches >= usual + _BATCHES_TIMES)
+    many &= durations >= _LONG_TIMES * np.median(durations)
+    if many.sum() > _SELDOM_RATIO * len(host_start):
+        return {}
+    return {
+        index: f"{ANOTHER_LOOP}: {batches[index]:,} batches, {usual:,.0f} in most steps"
+        for index in np.flatnonzero(many).tolist()
+    }
+
+
+def began_inside(trace: Trace, steps: pd.DataFrame, others: Int64Array) -> str | None:
+    """Why the first step is no whole one, where it has less work than any other; else None.
+
+    Args:
+        trace: The trace.
+        steps: The steps, with host_start_ns, host_end_ns and device_events.
+        others: Positions of the sound ones after the first, shape (others,), not empty.
+    """
+    at = trace.ops["start_ns"].to_numpy()
+    step = _step_of(at, steps["host_start_ns"].to_numpy(), steps["host_end_ns"].to_numpy())
+    ops = np.bincount(step[step >= 0], minlength=len(steps))
+    # Fewer of one kind alone are lost events, or another way to do the same.
+    kinds = [
+        (work, what)
+        for work, what in ((ops, "ops"), (steps["device_events"].to_numpy(), "device events"))
+        if work.any()
+    ]
+    least = [int(work[others].min()) for work, _ in kinds]
+    if not kinds or any(work[0] >= _FIRST_WORK_SHARE * few for (work, _), few in zip(kinds, least, strict=True)):
+        return None
+    has = " and ".join(f"{int(work[0]):,} {what}" for work, what in kinds)
+    return f"{BEGUN_BEFORE}: {has}, the others at least {' and '.join(f'{few:,}' for few in least)}"
+
+
+def _step_of(at: Int64Array, host_start: Int64Array, host_end: Int64Array) -> Int64Array:
+    """Position of the step each time lies in, -1 for none."""
+    step = np.searchsorted(host_start, at, side="right") - 1
+    return np.where((step >= 0) & (at < host_end[np.maximum(step, 0)]), step, -1)
+
+
+def _lost(trace: Trace, launched: pd.DataFrame, host_start: Int64Array, host_end: Int64Array) -> dict[int, str]:
+    start, known = launches_with_work(trace, launched)
+    step = _step_of(start, host_start, host_end)
+    total = np.bincount(step[step >= 0], minlength=len(host_start))
+    lost = np.bincount(step[(step >= 0) & ~known], minlength=len(host_start))
+    ratio = lost / np.maximum(total, 1)
+    enough = total >= _MIN_LAUNCHES
+    if not (enough & (ratio < _SOUND_RATIO)).any():
+        return {}
+    return {
+        index: f"{LOST}: {lost[index]:,} of {count(int(total[index]), 'launch', 'launches')} have none"
+        for index in np.flatnonzero(enough & (ratio >= _LOST_RATIO)).tolist()
+    }
+
+
+def _partial(trace: Trace, launched: pd.DataFrame, host_start: Int64Array, host_end: Int64Array) -> dict[int, str]:
+    replays = graph_replays(trace, launched)
+    replays = chosen(replays, replays["partial"].to_numpy())
+    step = _step_of(replays["start_ns"].to_numpy(), host_start, host_end)
+    kernels, expected = replays["kernels"].to_numpy(), replays["expected"].to_numpy()
+    found: dict[int, str] = {}
+    for index, has, should in zip(step.tolist(), kernels.tolist(), expected.tolist(), strict=True):
+        if index >= 0:
+            found.setdefault(index, f"{PARTIAL}: {has:,} of {should:,.0f} kernels of a replay")
+    return found
+
+
+def _spin(trace: Trace, launched: pd.DataFrame, host_start: Int64Array, host_end: Int64Array) -> dict[int, str]:
+    first = first_spin(trace)
+    typical = float(np.median(host_end - host_start))
+    if first is None or first[1] < _SPIN_STEP_RATIO * typical:
+        return {}
+    row, dur = first
+    call = calls_of(launched, "kernels", np.array([row]), len(trace.kernels))
+    at = int(call.start_ns[0]) if call.known[0] else int(trace.kernels["start_ns"].iloc[row])
+    step = int(_step_of(np.array([at]), host_start, host_end)[0])
+    return {step: f"{SPIN}: its first collective waits {duration(dur)} for other ranks"} if step >= 0 else {}
+
+
+def first_spin(trace: Trace) -> tuple[int, int] | None:
+    """Row and duration of the recording's first collective where it takes many times as long as its like; else None."""
+    kernels = trace.kernels
+    rows = np.flatnonzero(kernels["collective"].to_numpy(dtype=bool))
+    if not len(rows):
+        return None
+    first = int(rows[0])
+    codes = codes_of(kernels["name"])
+    alike = rows[codes[rows] == codes[first]]
+    others = rows[1:] if len(alike) <= _MIN_COLLECTIVES else alike[1:]
+    if len(others) < _MIN_COLLECTIVES:
+        return None
+    dur = kernels["dur_ns"].to_numpy()
+    return (first, int(dur[first])) if dur[first] >= _SPIN_TIMES * max(float(np.median(dur[others])), 1.0) else None

@@ -1,0 +1,223 @@
+"""Steps: where each begins and ends, and which of them may be used for figures.
+
+Method (rules.md 2.0, after the TensorBoard plugin): a step runs from its mark to the next mark, the last one to its mark's end; on
+a device it ends when the last kernel launched in it ends, if that is later, and the next step starts there. So does the first one
+after what the step before it launched, which the trace holds without its launch, or not at all.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analyzer.facts.steps.inferred import infer_steps
+from analyzer.facts.steps.left_out import OUTSIDE, left_out
+from analyzer.facts.steps.pre_window_work import backlog_end_ns, busy_until
+from analyzer.spans.intervals import IntervalSet
+from traces.trace import Trace
+
+Int64Array = npt.NDArray[np.int64]
+
+PROFILER_STEP = "ProfilerStep"
+WHOLE_TRACE = "whole-trace"
+
+
+class Steps(msgspec.Struct, frozen=True, dict=True):
+    """The steps of a trace.
+
+    Args:
+        source: `ProfilerStep`, `inferred:<how>` or `whole-trace`.
+        frame: One row per step: number, start_ns, end_ns, dur_ns, host_start_ns, host_end_ns, device_events, used (bool), reason
+            (text for unused ones, else NA).
+        thread: Row of the marks' thread in `trace.threads`, or None where steps have no marks.
+        requests: Whether the steps are served requests rather than training steps.
+        recorded: From the first to the last event of the trace, whatever the steps are.
+        backlog_ns: For how long at its start the device works off what was launched before it and is not in it; no step's.
+    """
+
+    source: str
+    frame: pd.DataFrame
+    thread: int | None
+    requests: bool
+    recorded: IntervalSet
+    backlog_ns: int = 0
+
+    @cached_property
+    def used(self) -> pd.DataFrame:
+        """The rows that figures are made from."""
+        return self.frame[self.frame["used"]]
+
+    @cached_property
+    def window(self) -> IntervalSet:
+        """Union of the used steps."""
+        used = self.used
+        return IntervalSet(used["start_ns"].to_numpy(), used["end_ns"].to_numpy())
+
+    @cached_property
+    def host_window(self) -> IntervalSet:
+        """Union of the used steps as the host goes through them: what it does for them, before the device gets to it."""
+        used = self.used
+        return IntervalSet(used["host_start_ns"].to_numpy(), used["host_end_ns"].to_numpy())
+
+    @cached_property
+    def raw_window(self) -> IntervalSet:
+        """From the first host step's start to the last host step's end, nothing dropped (W0 of rules.md).
+
+        Without step marks: the whole recording.
+        """
+        if not self.marked:
+            return self.recorded
+        return IntervalSet.of([(int(self.frame["host_start_ns"].min()), int(self.frame["host_end_ns"].max()))])
+
+    @property
+    def marked(self) -> bool:
+        """Whether the program marked the steps itself."""
+        return self.source == PROFILER_STEP
+
+    @property
+    def recurring(self) -> bool:
+        """Whether unmarked steps are told by what the program itself does in each: ranges, the optimizer, the loader."""
+        return self.source.startswith("inferred:") and not self.source.startswith("inferred:kernel sequence")
+
+
+def find_steps(
+    trace: Trace, work: pd.DataFrame, launches: pd.DataFrame, selected: tuple[int, int] | None = None
+) -> Steps:
+    """The steps of the trace, with those to be left out marked.
+
+    Args:
+        trace: The trace.
+        work: Device work, from `analyzer.facts.device.launches`.
+        launches: The part of it whose launch is in the trace.
+        selected: First and last step number to use, inclusive, as `--steps A-B` gives them.
+    """
+    recorded = _recorded(trace)
+    if len(trace.steps):
+        marks = trace.steps
+        start = marks["start_ns"].to_numpy()
+        # The gap between two marks belongs to the earlier step.
+        end = np.append(start[1:], marks["end_ns"].to_numpy()[-1])
+        busy = busy_until(work, launches, int(start[0]))
+        frame = _step_frame(trace, marks["number"].to_numpy(), start, end, launches, max(busy), selected)
+        return Steps(PROFILER_STEP, frame, int(marks["thread"].iloc[0]), False, recorded, _unseen(frame, *busy))
+    inferred = infer_steps(trace, launches)
+    if inferred is not None:
+        numbers = np.arange(len(inferred.start_ns))
+        # Steps cut between kernels are the device's own: what a launch in one step does in another moves no border.
+        hosted = inferred.thread is not None
+        extending = launches if hosted else launches.assign(launch_start_ns=launches["start_ns"])
+        since = int(inferred.start_ns[0])
+        busy = busy_until(work, launches, since) if hosted else (since, since)
+        frame = _step_frame(trace, numbers, inferred.start_ns, inferred.end_ns, extending, max(busy), selected)
+        source = f"inferred:{inferred.how}"
+        return Steps(source, frame, inferred.thread, inferred.requests, recorded, _unseen(frame, *busy))
+    since = recorded.pairs()[0][0] if recorded else 0
+    return whole_trace(trace, backlog_end_ns(launches, work, since))
+
+
+def whole_trace(trace: Trace, since_ns: int | None = None) -> Steps:
+    """All of the recording as one step, where it has none.
+
+    Args:
+        trace: The trace.
+        since_ns: Until when the device worked off what is not in the recording; None where it did not.
+    """
+    recorded = _recorded(trace)
+    frame = _whole_frame(trace, recorded)
+    begins = int(frame["start_ns"].iloc[0])
+    backlog_ns = 0 if since_ns is None else since_ns - begins
+    frame["start_ns"] += backlog_ns
+    frame["dur_ns"] -= backlog_ns
+    return Steps(WHOLE_TRACE, frame, None, False, recorded, backlog_ns)
+
+
+def _unseen(frame: pd.DataFrame, recorded_ns: int, unseen_ns: int) -> int:
+    """How much of the recording's start goes to work that is not in it; 0 where a step begins no later for it."""
+    return unseen_ns - int(frame["host_start_ns"].iloc[0]) if unseen_ns > recorded_ns else 0
+
+
+def _step_frame(
+    trace: Trace,
+    numbers: Int64Array,
+    host_start: Int64Array,
+    host_end: Int64Array,
+    launches: pd.DataFrame,
+    busy_until_ns: int,
+    selected: tuple[int, int] | None,
+) -> pd.DataFrame:
+    start, end = _device_extent(host_start, host_end, launches, busy_until_ns)
+    frame = pd.DataFrame(
+        {
+            "number": numbers,
+            "start_ns": start,
+            "end_ns": end,
+            "dur_ns": end - start,
+            "host_start_ns": host_start,
+            "host_end_ns": host_end,
+            "device_events": _events_per_step(host_start, host_end, launches["launch_start_ns"].to_numpy()),
+        }
+    )
+    frame["reason"] = left_out(trace, frame, launches, selected)
+    frame["used"] = frame["reason"].isna()
+    if not frame["used"].any():
+        # Nothing usable: fall back to every step asked for that has an extent, so that there is a window to describe.
+        frame["used"] = (frame["dur_ns"] > 0) & (frame["reason"] != OUTSIDE).fillna(True)
+    return frame
+
+
+def _recorded(trace: Trace) -> IntervalSet:
+    """From the first to the last event of any kind that takes time."""
+    frames = (trace.ops, trace.annotations, trace.runtime, trace.kernels, trace.copies, trace.collectives, trace.python)
+    starts = [int(frame["start_ns"].to_numpy().min()) for frame in frames if len(frame)]
+    ends = [int(frame["end_ns"].to_numpy().max()) for frame in frames if len(frame)]
+    return IntervalSet.of([(min(starts, default=0), max(ends, default=0))])
+
+
+def _whole_frame(trace: Trace, recorded: IntervalSet) -> pd.DataFrame:
+    start, end = recorded.pairs()[0] if recorded else (0, 0)
+    return pd.DataFrame(
+        {
+            "number": [0],
+            "start_ns": [start],
+            "end_ns": [end],
+            "dur_ns": [end - start],
+            "host_start_ns": [start],
+            "host_end_ns": [end],
+            "device_events": [len(trace.kernels) + len(trace.copies)],
+            # Not `pd.array`: of that, pandas 2 makes the word "None".
+            "reason": pd.Series([None], dtype="str"),
+            "used": [True],
+        }
+    )
+
+
+def _device_extent(
+    host_start: Int64Array, host_end: Int64Array, launches: pd.DataFrame, busy_until_ns: int
+) -> tuple[Int64Array, Int64Array]:
+    """Device-aware starts and ends: contiguous, each end the later of the host's and of the last work launched in the step.
+
+    Args:
+        host_start: Start of each step on the host, sorted, shape (n,).
+        host_end: End of each step on the host, shape (n,).
+        launches: Device work with its launch.
+        busy_until_ns: When the device has done what was launched before the first step.
+    """
+    launch = launches["launch_start_ns"].to_numpy()
+    step = np.searchsorted(host_start, launch, side="right") - 1
+    inside = (step >= 0) & (launch < host_end[np.maximum(step, 0)])
+    end = host_end.copy()
+    np.maximum.at(end, step[inside], launches["end_ns"].to_numpy()[inside])
+    end = np.maximum.accumulate(end)
+    first = max(int(host_start[0]), busy_until_ns)
+    # Work on another stream may outlast the whole step; then nobody can say what was whose.
+    start = np.concatenate([[first if first < end[0] else host_start[0]], end[:-1]])
+    return start, end
+
+
+def _events_per_step(host_start: Int64Array, host_end: Int64Array, at: Int64Array) -> Int64Array:
+    at = np.sort(at)
+    return np.searchsorted(at, host_end, side="left") - np.searchsorted(at, host_start, side="left")

@@ -1,0 +1,77 @@
+"""What autograd's anomaly mode does: NaN checks directly below the nodes of the backward pass, stacks in the forward pass.
+
+The stack of a node is recorded when its op has begun and before that op calls the next one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from analyzer.facts.sync.waits import BACKWARD_NODE, anomaly_checks
+from analyzer.spans.intervals import EMPTY, IntervalSet
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+
+class AnomalyChecks(msgspec.Struct, frozen=True):
+    """The checks in the used steps.
+
+    Args:
+        nodes: Nodes of the backward pass that compute something (have an op below).
+        checked: Those with a NaN check directly below.
+        host: Time inside the checks.
+        stacks: From the start of each forward op that has a node in the backward pass to the op it calls first, which holds the
+            recording of its stack where the mode is on; all of an op that calls none.
+        steps_seen: Used steps with a check.
+    """
+
+    nodes: int
+    checked: int
+    host: IntervalSet
+    stacks: IntervalSet
+    steps_seen: int
+
+    @property
+    def ratio(self) -> float:
+        """Share of nodes with a check; 0 without nodes."""
+        return self.checked / self.nodes if self.nodes else 0.0
+
+
+def anomaly(facts: Facts) -> AnomalyChecks:
+    """Counts nodes and checks."""
+    tree = facts.host_tree
+    start, end = tree.frame["start_ns"].to_numpy(), tree.frame["end_ns"].to_numpy()
+    inside = facts.host_window().contains(start)
+    node = tree.matching(BACKWARD_NODE) & inside
+    checks = anomaly_checks(tree) & inside
+    # A test for NaN is what tells the mode; the reads beside it alone do not.
+    tests = checks & tree.named("aten::isnan", "aten::_is_any_true")
+    child = (tree.parent != np.arange(len(tree.parent))) & tree.of_source("ops")
+    computing = np.zeros(len(start), dtype=bool)
+    computing[tree.parent[child]] = True
+    checked = np.unique(tree.parent[tests])
+    spans = IntervalSet(start[checks], end[checks])
+    return AnomalyChecks(
+        int((node & computing).sum()),
+        int(node[checked].sum()),
+        spans & facts.window(),
+        _heads(facts) & facts.window() if tests.any() else EMPTY,
+        facts.steps_with(spans),
+    )
+
+
+def _heads(facts: Facts) -> IntervalSet:
+    ops, tree = facts.trace.ops, facts.op_tree
+    start, end = ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy()
+    backward = tree.nearest(tree.named(lambda name: name.startswith(BACKWARD_NODE))) >= 0
+    known = ops["sequence"].notna().to_numpy()
+    sequence = ops["sequence"].to_numpy(dtype=np.int64, na_value=0)
+    forward = known & ~backward & np.isin(sequence, sequence[known & backward])
+    first = end.copy()
+    child = tree.parent != np.arange(len(ops))
+    np.minimum.at(first, tree.parent[child], start[child])
+    return IntervalSet(start[forward], first[forward])

@@ -1,0 +1,215 @@
+"""Every call that makes the host wait for the device, with what in the program asks for it.
+
+The cause `sync` of the waterfall is divided among the calls: to each belongs what it owns from its start to the first kernel that
+starts after its end (the run-ahead it destroyed), but never past the next waiting call of its thread, so that no nanosecond is two
+calls'; and never more than the call lasted: without the wait the host would have been that much earlier, not more. A call that
+found an idle device and returned at once destroyed nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analyzer.facts.device.launches import copies_of_calls, from_source
+from analyzer.facts.host.ops import pick, pick_row
+from analyzer.facts.host.tree import BoolArray, HostTree, Int64Array
+from analyzer.spans.grouping import chosen, running_sums_by
+from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching, texts
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+# Reading one value: `.item()`, `float(t)`, `if t:`, `torch.equal`.
+_SCALAR = r"aten::(?:item|_local_scalar_dense|is_nonzero|equal)$"
+# Ops whose result's shape depends on values the device holds.
+_SHAPE = (
+    r"aten::(?:nonzero(?:_numpy)?|argwhere|masked_select|_?unique\w*|repeat_interleave|bincount|index|index_put_?|_index_put_impl_"
+    r"|masked_scatter\w*|histc|combinations)$"
+)
+BACKWARD_NODE = r"autograd::engine::evaluate_function"
+# What torch's anomaly mode runs directly below every node of the backward pass (torch/csrc/autograd/engine.cpp).
+ANOMALY_CHECK = r"aten::(?:isnan|_is_any_true|any|item|is_nonzero)$"
+# Synchronisations that wait for all of a device's work.
+_WHOLE_DEVICE = re.compile(r"(?:Device|Thread|Ctx)Synchronize", re.IGNORECASE)
+_UNSCALE = r"aten::_amp_foreach_non_finite_check_and_unscale_"
+# Copies up to this size are single values or handfuls of them, read to be looked at (rules.md SY002).
+SCALAR_BYTES = 64
+
+
+class Waits(msgspec.Struct, frozen=True):
+    """Waiting calls in the used steps.
+
+    Args:
+        calls: One row per call: name, reason, unit (equal for calls of one op), op (the op that waits, empty for a call of the
+            program itself), thread, start_ns, end_ns, dur_ns, device_ns (of the copy it waits for), size_bytes (Int64), pinned
+            (bool), idle_ns (what it owns), step.
+            `reason` is loader, anomaly, shape, scaler, scalar, copy_out, async_copy, copy_in, profiler, explicit or internal.
+        sync: What the cause `sync` owns.
+        territory_end_ns: For each call the end of the time it may own.
+    """
+
+    calls: pd.DataFrame
+    sync: IntervalSet
+    territory_end_ns: Int64Array
+
+    def of(self, *reasons: str) -> pd.DataFrame:
+        """The calls with these reasons."""
+        return chosen(self.calls, self._asked_by(reasons))
+
+    def owned(self, *reasons: str) -> IntervalSet:
+        """Device-idle time that calls with these reasons own."""
+        mine = self._asked_by(reasons)
+        return self.sync & IntervalSet(self.calls["start_ns"].to_numpy()[mine], self.territory_end_ns[mine])
+
+    def _asked_by(self, reasons: tuple[str, ...]) -> BoolArray:
+        stated = self.calls["reason"].to_numpy()
+        found: BoolArray = np.logical_or.reduce([stated == reason for reason in reasons]).astype(bool)
+        return found
+
+
+def waits(facts: Facts) -> Waits:
+    """Measures all waiting calls of the used steps."""
+    tree = facts.host_tree
+    calls = facts.host.calls
+    blocking = np.flatnonzero(calls["blocking"].to_numpy(dtype=bool))
+    rows = np.arange(len(tree.frame))[tree.sources["runtime"]][blocking]
+    frame = _described(facts, tree, rows, blocking)
+    frame["reason"] = _reasons(facts, tree, rows, blocking, frame)
+    sync = facts.waterfall.owned("sync")
+    until = _territory(facts, frame, sync)
+    start = frame["start_ns"].to_numpy()
+    frame["idle_ns"] = sync.overlap_with(start, until)
+    used = facts.steps.used
+    step = np.searchsorted(used["host_start_ns"].to_numpy(), start, side="right") - 1
+    frame["step"] = used["number"].to_numpy()[step] if len(used) else step
+    inside = facts.host_window().contains(start)
+    return Waits(frame[inside].reset_index(drop=True), sync, until[inside])
+
+
+def _described(facts: Facts, tree: HostTree, rows: Int64Array, blocking: Int64Array) -> pd.DataFrame:
+    """The waiting calls with the copy they wait for and the op around them."""
+    calls, copies = facts.host.calls, facts.trace.copies
+    started = copies_of_calls(facts.launched, from_source(facts.launched, "copies"), len(calls))[blocking]
+    copied = pick_row(facts.launched["row"].to_numpy(), started)
+    asking = tree.outermost(tree.matching(_SCALAR) | tree.matching(_SHAPE), rows)
+    above = tree.parent[rows]
+    ops = tree.of_source("ops")
+    op = np.where(asking >= 0, asking, np.where(ops[above], above, -1))
+    names = [*distinct_texts(tree.frame["name"]), ""]
+    return pd.DataFrame(
+        {
+            "name": texts(calls["name"])[blocking],
+            "kind": calls["kind"].array[blocking],
+            "direction": calls["direction"].array[blocking],
+            # Calls of one op wait for the same thing; a call outside any op is a unit of its own.
+            "unit": np.where(op >= 0, op, -1 - np.arange(len(rows))),
+            "op": np.array(names, dtype=object)[pick_row(codes_of(tree.frame["name"]), op)],
+            **{
+                name: calls[name].to_numpy()[blocking]
+                for name in ("thread", "start_ns", "end_ns", "dur_ns", "device_ns")
+            },
+            "size_bytes": copies["size_bytes"].array.take(copied, allow_fill=True),
+            "pinned": pick(is_any(copies["host_memory"], "pinned"), copied),
+        }
+    )
+
+
+def _reasons(
+    facts: Facts, tree: HostTree, rows: Int64Array, blocking: Int64Array, frame: pd.DataFrame
+) -> npt.NDArray[np.object_]:
+    """What asks for each call; first match wins."""
+    above = tree.parent[rows]
+    in_op = tree.under(tree.of_source("ops"), rows)
+    scalar_ops = tree.matching(_SCALAR)
+    is_sync, moves_out = is_any(frame["kind"], "sync"), is_any(frame["direction"], "DtoH")
+    small = frame["size_bytes"].to_numpy(dtype=np.int64, na_value=SCALAR_BYTES + 1) <= SCALAR_BYTES
+    # Calls of one op belong together: the copy and the synchronisation that waits for it.
+    beside_out = in_op & np.isin(above, above[moves_out])
+    beside_small = in_op & np.isin(above, above[moves_out & small])
+    beside_sync = in_op & np.isin(above, above[is_sync])
+    inward_above = tree.parent[tree.sources["runtime"]][is_any(facts.host.calls["direction"], "HtoD")]
+    anomaly = tree.under(anomaly_checks(tree), rows)
+    conditions = [
+        ("loader", tree.under(is_any(tree.frame["kind"], "loader"), rows)),
+        ("anomaly", anomaly),
+        ("shape", tree.under(tree.matching(_SHAPE), rows)),
+        ("scaler", tree.under(_found_inf_reads(tree, scalar_ops), rows)),
+        ("scalar", tree.under(scalar_ops, rows) | (moves_out & small) | beside_small),
+        ("async_copy", moves_out & frame["pinned"].to_numpy() & ~beside_sync),
+        ("copy_out", moves_out | beside_out),
+        ("copy_in", in_op & np.isin(above, inward_above)),
+        ("internal", in_op | ~is_sync),
+        ("profiler", _profilers_own(facts, blocking)),
+    ]
+    return np.select([mask for _, mask in conditions], [name for name, _ in conditions], "explicit").astype(object)
+
+
+def anomaly_checks(tree: HostTree) -> BoolArray:
+    """NaN checks directly below a node of the backward pass: where anomaly mode puts them, and nothing else does."""
+    node = tree.matching(BACKWARD_NODE)
+    child = tree.parent != np.arange(len(tree.parent))
+    found: BoolArray = tree.matching(ANOMALY_CHECK) & child & node[tree.parent]
+    return found
+
+
+def _found_inf_reads(tree: HostTree, scalar_ops: BoolArray) -> BoolArray:
+    """The first scalar read after each unscaling of gradients: GradScaler's, once per step by design."""
+    result = np.zeros(len(scalar_ops), dtype=bool)
+    start = tree.frame["start_ns"].to_numpy()
+    end = tree.frame["end_ns"].to_numpy()
+    reads = np.flatnonzero(scalar_ops)
+    reads = reads[np.argsort(start[reads], kind="stable")]
+    index = np.searchsorted(start[reads], end[tree.matching(_UNSCALE)], side="left")
+    result[reads[index[index < len(reads)]]] = True
+    return result
+
+
+def _profilers_own(facts: Facts, blocking: Int64Array) -> BoolArray:
+    """Synchronisations of the whole device after which nothing is launched: the profiler stops with one (rules.md SY003)."""
+    calls = facts.trace.runtime
+    start = calls["start_ns"].to_numpy()
+    last = int(start[is_any(calls["kind"], "launch", "graph_launch")].max(initial=-1))
+    own: BoolArray = matching(calls["name"], _WHOLE_DEVICE.search)[blocking] & (start[blocking] > last)
+    return own
+
+
+def _territory(facts: Facts, frame: pd.DataFrame, sync: IntervalSet) -> Int64Array:
+    """For each call where the time it may own ends."""
+    end = frame["end_ns"].to_numpy().copy()
+    device = facts.device
+    if device is not None:
+        kernels = facts.trace.kernels
+        starts = np.sort(kernels["start_ns"].to_numpy()[kernels["device"].to_numpy() == device.device])
+        index = np.searchsorted(starts, end, side="left")
+        exists = index < len(starts)
+        end[exists] = starts[index[exists]]
+    order = np.lexsort((frame["start_ns"].to_numpy(), frame["thread"].to_numpy()))
+    start, thread = frame["start_ns"].to_numpy()[order], frame["thread"].to_numpy()[order]
+    if len(order) > 1:
+        same = thread[1:] == thread[:-1]
+        limit = np.where(same, start[1:], np.iinfo(np.int64).max)
+        end[order[:-1]] = np.minimum(end[order[:-1]], limit)
+    waited = running_sums_by(frame["unit"].to_numpy(), frame["dur_ns"].to_numpy())
+    result: Int64Array = np.minimum(end, _after(sync, frame["start_ns"].to_numpy(), waited))
+    return result
+
+
+def _after(time: IntervalSet, start_ns: Int64Array, amount_ns: Int64Array) -> Int64Array:
+    """For each start the moment by which that much of `time` has passed since; far in the future where there is less left."""
+    before = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(time.end_ns - time.start_ns)])
+    passed = time.overlap_with(np.zeros(len(start_ns), dtype=np.int64), start_ns)
+    wanted = passed + amount_ns
+    index = np.searchsorted(before, wanted, side="left")
+    exists = (index > 0) & (index < len(before))
+    place = np.clip(index - 1, 0, max(len(time) - 1, 0))
+    if not time:
+        return np.full(len(start_ns), np.iinfo(np.int64).max)
+    moment = time.start_ns[place] + (wanted - before[place])
+    return np.where(exists, moment, np.iinfo(np.int64).max)

@@ -1,0 +1,1 @@
+"""Who owns each nanosecond of the used steps, and what that means for the step: waits, gaps, pauses, uneven steps."""

@@ -1,0 +1,129 @@
+"""What launched work waits for while its device idles: the cause `device_wait`, taken apart.
+
+A wait begins when the launch has returned, or when the work before it ended if that is later. Short ones are what starting work
+takes; of a long one the trace may show what it was for.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from analyzer.facts.device.activity import DeviceActivity
+from analyzer.spans.intervals import EMPTY, IntervalSet
+from analyzer.spans.labels import matching
+from analyzer.spans.open_spans import NONE
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+Int64Array = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+# The launch lead is 2-18 us where the device waits for each launch, and 71 us or more where it does not (rules.md 0.4, 46 traces);
+# from one piece of queued work to the next 14 us pass at most in eight recorded traces.
+_SHORT_NS = 71_000
+# Another device is what a wait is for where it works for most of it.
+_OTHER_DEVICE_PART = 0.5
+_WAIT_FOR_EVENT = re.compile(r"[a-zA-Z]*StreamWaitEvent|[a-z]+Command waitOnEvent")
+
+
+class DeviceWaits(msgspec.Struct, frozen=True):
+    """The device's idle time behind launches that have returned; the parts are disjoint.
+
+    Args:
+        starting: The device was idle already when the launch returned, and the work starts at once.
+        between_nodes: From one node of a graph to the next: one call launched both.
+        in_queue: From one piece of work to the next, which was launched by then, at once.
+        for_event: Longer, behind a call that makes the stream wait for an event.
+        for_device: Longer, while another device of the process works.
+        unknown: Longer, and the trace does not show why.
+    """
+
+    starting: IntervalSet = EMPTY
+    between_nodes: IntervalSet = EMPTY
+    in_queue: IntervalSet = EMPTY
+    for_event: IntervalSet = EMPTY
+    for_device: IntervalSet = EMPTY
+    unknown: IntervalSet = EMPTY
+
+
+# What each part is, for people; in the order in which they are told where they are equally long.
+WORDS: dict[str, str] = {
+    "between_nodes": "between the nodes of a graph",
+    "for_event": "for an event of another stream",
+    "for_device": "for another device of the process",
+    "in_queue": "from the end of one kernel to the start of the next",
+    "unknown": "for something that the trace does not show: an event, another process, or work that was not recorded",
+}
+
+
+def device_waits(facts: Facts) -> DeviceWaits:
+    """Takes the waits of the device that stands for the trace apart."""
+    waits = facts.waterfall.owned("device_wait")
+    device = facts.device
+    if not waits or device is None:
+        return DeviceWaits()
+    before, after = _neighbours(facts, device, waits)
+    launch = np.full(len(facts.work), NONE)
+    launch[facts.launched.index.to_numpy()] = np.arange(len(facts.launched))
+    call = np.append(facts.launched["launch_row"].to_numpy(), NONE)
+    returned = np.append(facts.launched["launch_end_ns"].to_numpy(), 0)[launch[after]]
+    first, second = (call[np.append(launch, NONE)[rows]] for rows in (before, after))
+    nodes = (first == second) & (second != NONE)
+    short = waits.end_ns - waits.start_ns < _SHORT_NS
+    idle_before = np.append(facts.work["end_ns"].to_numpy(), np.iinfo(np.int64).min)[before] < returned
+    elsewhere = EMPTY
+    for other in facts.devices[1:]:
+        elsewhere |= other.busy
+    together = elsewhere.overlap_with(waits.start_ns, waits.end_ns)
+    names = ("between_nodes", "starting", "in_queue", "for_event", "for_device")
+    tests = (
+        nodes,
+        short & idle_before,
+        short,
+        _behind_event(facts, second),
+        together >= _OTHER_DEVICE_PART * (waits.end_ns - waits.start_ns),
+    )
+    parts, left = {}, np.ones(len(nodes), dtype=bool)
+    for name, test in zip(names, tests, strict=True):
+        mine = left & test
+        parts[name] = IntervalSet(waits.start_ns[mine], waits.end_ns[mine])
+        left &= ~test
+    return DeviceWaits(**parts, unknown=IntervalSet(waits.start_ns[left], waits.end_ns[left]))
+
+
+def _neighbours(facts: Facts, device: DeviceActivity, waits: IntervalSet) -> tuple[Int64Array, Int64Array]:
+    """The work that ended last before each wait, -1 for none, and the first that starts at its end or later; rows of `work`."""
+    here = np.flatnonzero(facts.work["device"].to_numpy() == device.device)
+    start, end = (facts.work[name].to_numpy()[here] for name in ("start_ns", "end_ns"))
+    latest = np.maximum.accumulate(end)
+    last = np.maximum.accumulate(np.where(end == latest, np.arange(len(end)), 0))
+    following = np.searchsorted(start, waits.end_ns, side="left")
+    before = np.where(following > 0, here[last[np.maximum(following - 1, 0)]], NONE)
+    return before, here[np.minimum(following, len(here) - 1)]
+
+
+def _behind_event(facts: Facts, call: Int64Array) -> BoolArray:
+    """Whether the last call of a thread before each launch made a stream wait for an event; shape of `call`.
+
+    Args:
+        facts: The measurements.
+        call: The launch of each, as rows of `trace.runtime`, -1 for none.
+    """
+    calls = facts.trace.runtime
+    waiting = matching(calls["name"], _WAIT_FOR_EVENT.match)
+    if not waiting.any():
+        return np.zeros(len(call), dtype=bool)
+    order = np.lexsort((calls["start_ns"].to_numpy(), calls["thread"].to_numpy()))
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    at = place[call] - 1
+    earlier = order[np.maximum(at, 0)]
+    thread = calls["thread"].to_numpy()
+    found: BoolArray = (call != NONE) & (at >= 0) & waiting[earlier] & (thread[earlier] == thread[call])
+    return found

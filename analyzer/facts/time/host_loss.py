@@ -1,0 +1,59 @@
+"""What host work costs: device-idle time in it, or on a CPU-only trace its own time; one meaning for several rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from analyzer.spans.intervals import IntervalSet
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+# Causes that own device-idle time in which the host prepares work by itself; waiting has causes of its own.
+_HOST_CAUSES = ("framework", "launch", "python")
+# Ops shorter than this on the CPU are mostly dispatch (a profiled `aten::add` of one element takes 2-10 us): batching saves them.
+DISPATCH_BOUND_OP_NS = 20_000
+
+
+class HostLoss(msgspec.Struct, frozen=True):
+    """Time lost to host work.
+
+    Args:
+        claims: Device-idle time in it; on a CPU-only trace the time outside any op.
+        op_ns: On a CPU-only trace the time inside its ops, which a batched call makes shorter; else 0.
+    """
+
+    claims: IntervalSet
+    op_ns: int
+
+    @property
+    def total_ns(self) -> int:
+        """Both together."""
+        return self.claims.total_ns + self.op_ns
+
+    def scaled(self, ratio: float) -> HostLoss:
+        """The part that can be saved."""
+        return HostLoss(self.claims.scaled(ratio), int(self.op_ns * ratio))
+
+
+def host_idle(facts: Facts) -> IntervalSet:
+    """Device-idle time in which the host prepares work by itself; what the work takes to start then is part of it."""
+    idle = facts.device_waits.starting
+    for cause in _HOST_CAUSES:
+        idle |= facts.waterfall.owned(cause)
+    return idle
+
+
+def host_loss(facts: Facts, spans: IntervalSet, *, dispatch_bound: bool = True) -> HostLoss:
+    """What host work in these spans costs.
+
+    Args:
+        facts: The measurements.
+        spans: Where the host does it.
+        dispatch_bound: Whether its ops are so short that batching saves them; else their time is not counted on the CPU.
+    """
+    idle = facts.waterfall.owned("python") if facts.device is None else host_idle(facts)
+    op_ns = (spans & facts.waterfall.owned("compute")).total_ns if facts.device is None and dispatch_bound else 0
+    return HostLoss(spans & idle, op_ns)

@@ -1,0 +1,199 @@
+"""The waterfall: every nanosecond of the used steps has exactly one owner.
+
+The table of causes and their order is in the design (architecture.md, "Causes"): device work first; while the device is idle,
+what the thread that issues the next work is doing; where it does nothing, the main thread; where that does nothing, `python`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+import numpy as np
+import pandas as pd
+
+from analyzer.cause_names import CAUSES
+from analyzer.facts.device.activity import DeviceActivity
+from analyzer.facts.host.threads import HostActivity
+from analyzer.spans.intervals import EMPTY, IntervalSet
+from analyzer.spans.open_spans import NONE
+from traces.trace import Trace
+
+
+class Waterfall(msgspec.Struct, frozen=True):
+    """Exclusive causes of one device's (or the CPU's) time.
+
+    Args:
+        owners: For each cause the part of the window it owns; disjoint, their union is the window.
+        window: What was divided.
+    """
+
+    owners: dict[str, IntervalSet]
+    window: IntervalSet
+
+    def owned(self, cause: str) -> IntervalSet:
+        """The part of the window a cause owns."""
+        return self.owners.get(cause, EMPTY)
+
+    def per_step(self, steps: pd.DataFrame) -> pd.DataFrame:
+        """Step x cause, int64 ns; each row sums to the step's dur_ns for steps inside the window.
+
+        Args:
+            steps: Rows of `Steps.frame`.
+        """
+        start, end = steps["start_ns"].to_numpy(), steps["end_ns"].to_numpy()
+        return pd.DataFrame(
+            {cause: self.owned(cause).overlap_with(start, end) for cause in CAUSES}, index=steps["number"].to_numpy()
+        )
+
+
+def unexplained(window: IntervalSet) -> Waterfall:
+    """The waterfall that knows nothing of a window."""
+    return Waterfall({"unexplained": window}, window)
+
+
+class _Divider:
+    """Takes parts of what is left and books them; what is booked is never seen again."""
+
+    def __init__(self, window: IntervalSet) -> None:
+        self.left = window
+        self.owners: dict[str, IntervalSet] = {}
+
+    def take(self, cause: str, part: IntervalSet) -> None:
+        mine = self.left & part
+        if mine:
+            self.left = self.left - mine
+            self.owners[cause] = self.owners.get(cause, EMPTY) | mine
+
+
+def device_waterfall(
+    trace: Trace,
+    activity: DeviceActivity,
+    launched: pd.DataFrame,
+    work: pd.DataFrame,
+    host: HostActivity,
+    main: int | None,
+    window: IntervalSet,
+) -> Waterfall:
+    """Divides the window of a trace with device work.
+
+    Args:
+        trace: The trace.
+        activity: The device.
+        launched: From `launches.launches`.
+        work: From `launches.device_work`.
+        host: Host activity.
+        main: The main thread, from `host.main_thread`.
+        window: What to divide.
+    """
+    divider = _Divider(window)
+    divider.take("compute", activity.compute)
+    divider.take("communication", activity.collective)
+    divider.take("copy", activity.copy)
+    idle = divider.left
+    overhead = IntervalSet(trace.overhead["start_ns"].to_numpy(), trace.overhead["end_ns"].to_numpy())
+    divider.take("unexplained", overhead)
+    kernel_starts = np.sort(trace.kernels["start_ns"].to_numpy()[trace.kernels["device"].to_numpy() == activity.device])
+    # Where no op was recorded, silence on a thread does not mean Python.
+    between_ops = "python" if len(trace.ops) else "unexplained"
+    for thread, gaps, waits in _gaps_by_issuer(idle, activity.device, launched, work, main):
+        divider.take("device_wait", waits)
+        if thread is None:
+            # Whoever launches: while the main thread waits for a batch, that is what the device waits for.
+            if main is not None:
+                divider.take("input", gaps & host.during("input", main))
+            divider.take("unexplained", gaps)
+            continue
+        left_elsewhere, divider.left = divider.left - gaps, divider.left & gaps
+        for one in (thread, main):
+            if one is not None:
+                _divide_by_thread(divider, host, one, kernel_starts)
+        divider.take(between_ops, gaps)
+        divider.left = divider.left | left_elsewhere
+    divider.take("unexplained", window)
+    return Waterfall(divider.owners, window)
+
+
+def _divide_by_thread(
+    divider: _Divider, host: HostActivity, thread: int, kernel_starts: np.ndarray[tuple[int], np.dtype[np.int64]]
+) -> None:
+    """Books what one thread is doing, first match wins."""
+    during: Callable[[str], IntervalSet] = lambda what: host.during(what, thread)  # noqa: E731
+    _take_collections(divider, host, thread)
+    divider.take("input", during("input"))
+    divider.take("allocator", during("allocator"))
+    divider.take("sync", during("blocking"))
+    # The run-ahead a wait destroyed: after it the host must issue again what it could have issued before. Only slices in which
+    # the thread works for the device count, not what it does on its own account.
+    busy_issuing = (during("ops") | during("calls")) - during("transfer_call")
+    divider.take("sync", host.after_blocking(thread, kernel_starts) & busy_issuing)
+    divider.take("transfer_call", during("transfer_call"))
+    divider.take("optimizer", during("optimizer"))
+    divider.take("compile", during("compile"))
+    divider.take("launch", during("launch"))
+    # A call outside any op (a query, an event record) is host work for the device like an op's own.
+    divider.take("framework", during("ops") | during("calls") | during("collectives"))
+
+
+def _take_collections(divider: _Divider, host: HostActivity, thread: int) -> None:
+    """Books passes of the garbage collector, wherever it comes over the thread: a batch that holds one was not slow to load.
+
+    Except while compiling, which makes what is collected then.
+    """
+    divider.take("python", host.during("gc", thread) - host.during("compile", thread))
+
+
+def _gaps_by_issuer(
+    idle: IntervalSet, device: int, launched: pd.DataFrame, work: pd.DataFrame, main: int | None
+) -> list[tuple[int | None, IntervalSet, IntervalSet]]:
+    """Idle time grouped by the thread that issues the work that ends it.
+
+    Returns:
+        (thread or None where it cannot be determined, the gaps before the launch returned, the gaps after it returned).
+    """
+    here = np.flatnonzero(work["device"].to_numpy() == device)
+    starts = work["start_ns"].to_numpy()[here]
+    following = np.searchsorted(starts, idle.end_ns, side="left")
+    exists = following < len(starts)
+    launch = np.full(len(work), NONE)
+    launch[launched.index.to_numpy()] = np.arange(len(launched))
+    launch = launch[here[np.minimum(following, len(starts) - 1)]]
+    known = (launch != NONE) & exists
+    result: list[tuple[int | None, IntervalSet, IntervalSet]] = []
+    issuer = np.append(launched["launch_thread"].to_numpy(), NONE)[launch]
+    returned = np.append(launched["launch_end_ns"].to_numpy(), 0)[launch]
+    for thread in np.unique(issuer[known]).tolist():
+        mine = known & (issuer == thread)
+        start, end = idle.start_ns[mine], idle.end_ns[mine]
+        split = np.clip(returned[mine], start, end)
+        result.append((thread, IntervalSet(start, split), IntervalSet(split, end)))
+    # After the last work of the trace nothing is issued any more: the main thread tells what the time went to.
+    last = ~exists
+    if last.any():
+        result.append((main, IntervalSet(idle.start_ns[last], idle.end_ns[last]), EMPTY))
+    orphan = exists & ~known
+    if orphan.any():
+        result.append((None, IntervalSet(idle.start_ns[orphan], idle.end_ns[orphan]), EMPTY))
+    return result
+
+
+def host_waterfall(host: HostActivity, main: int | None, window: IntervalSet) -> Waterfall:
+    """Divides the window of a CPU-only trace by the step's thread; the device causes stay empty.
+
+    Args:
+        host: Host activity.
+        main: The step's thread.
+        window: What to divide.
+    """
+    divider = _Divider(window)
+    if main is not None:
+        _take_collections(divider, host, main)
+        divider.take("input", host.during("input", main))
+        divider.take("optimizer", host.during("optimizer", main))
+        divider.take("compile", host.during("compile", main))
+        divider.take("communication", host.during("collectives", main))
+        divider.take("compute", host.during("ops", main))
+        divider.take("communication", host.anywhere("collectives"))
+        divider.take("python", window)
+    divider.take("unexplained", window)
+    return Waterfall(divider.owners, window)

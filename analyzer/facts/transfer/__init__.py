@@ -1,0 +1,1 @@
+"""Copies between host and device, and work that only moves data."""

@@ -1,0 +1,92 @@
+"""Device time that only moves or re-lays data: copies within the device and kernels of contiguous, clone, copy_, cat."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from analyzer.facts.host.ops import BoolArray, Int64Array
+from analyzer.facts.kernels.fusion import is_compiled
+from analyzer.facts.transfer.copies import device_time
+from analyzer.spans.grouping import sums_by
+from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.labels import codes_of, distinct_texts
+from analyzer.spans.open_spans import NONE
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+MOVERS = ("aten::contiguous", "aten::clone", "aten::copy_", "aten::_to_copy", "aten::cat")
+
+
+class LayoutWork(msgspec.Struct, frozen=True):
+    """Work on the device that stands for the trace, inside the used steps.
+
+    Args:
+        time: When it runs and no other kernel does; overlapping pieces count once.
+        by_op: Summed device nanoseconds by the outermost op that asked for it, most first: (name, pieces, nanoseconds).
+        thread: Thread of each piece's launch, where known.
+        at_ns: Start of each piece's launch.
+        dur_ns: Its device time.
+        replay_ns: Device time of what compiled regions copy in a program that replays graphs: their inputs, to where the graph
+            reads them, and their results.
+    """
+
+    time: IntervalSet
+    by_op: tuple[tuple[str, int, int], ...]
+    thread: Int64Array
+    at_ns: Int64Array
+    dur_ns: Int64Array
+    replay_ns: int
+
+
+def layout_work(facts: Facts) -> LayoutWork:
+    """Measures it. Number-format casts are left out (family PR), and so is what optimizers copy."""
+    tree = facts.op_tree
+    movers = tree.named(lambda name: name in MOVERS)
+    nearest = np.append(tree.nearest(movers), NONE)
+    kernels = facts.kernels.frame
+    op = kernels["op"].to_numpy(np.int64)
+    moving: BoolArray = (nearest[op] != NONE) & ~kernels["cast"].to_numpy(dtype=bool)
+    moving &= ~kernels["in_optimizer"].to_numpy(dtype=bool) & ~kernels["collective"].to_numpy(dtype=bool)
+    inside = facts.transfers.of("DtoD")
+    called = inside["call_start_ns"].to_numpy(dtype=np.int64, na_value=NONE)
+    outside = ~facts.host.anywhere("optimizer").contains(called)
+    inside, called = inside[outside], called[outside]
+    thread = inside["call_thread"].to_numpy(dtype=np.int64, na_value=NONE)
+    asking = np.concatenate([nearest[op[moving]], _or_itself(nearest, tree.enclosing(thread, called))])
+    launched = np.nan_to_num(kernels["launch_start_ns"].to_numpy()[moving], nan=NONE).astype(np.int64)
+    dur = np.concatenate([kernels["dur_ns"].to_numpy()[moving], inside["dur_ns"].to_numpy()])
+    return LayoutWork(
+        ((facts.kernels.spans(moving) | device_time(inside)) & facts.window()) - facts.kernels.spans(~moving),
+        _by_name(facts, asking, dur),
+        np.concatenate([_thread(facts, op[moving]), thread]),
+        np.concatenate([launched, called]),
+        dur,
+        int(dur[np.append(tree.nearest(tree.named(is_compiled)), NONE)[asking] != NONE].sum())
+        if facts.repetition.graphs
+        else 0,
+    )
+
+
+def _by_name(facts: Facts, ops: Int64Array, dur_ns: Int64Array) -> tuple[tuple[str, int, int], ...]:
+    """Pieces and nanoseconds by the name of their op, most first; of as much in the order of the names."""
+    names = facts.trace.ops["name"]
+    known = [*distinct_texts(names), "no op known"]
+    codes = np.append(codes_of(names), NONE).astype(np.int64)[ops] % len(known)
+    counts, totals = sums_by(codes, dur_ns, len(known))
+    rows = [(known[code], int(counts[code]), int(totals[code])) for code in np.flatnonzero(counts).tolist()]
+    return tuple(sorted(rows, key=lambda row: (-row[2], row[0])))
+
+
+def _or_itself(nearest: Int64Array, rows: Int64Array) -> Int64Array:
+    """The mover around each op, else the op itself; -1 where neither is known."""
+    around = nearest[rows]
+    return np.where(around == NONE, rows, around)
+
+
+def _thread(facts: Facts, op: Int64Array) -> Int64Array:
+    """Thread of each op; -1 where no op is known."""
+    return np.append(facts.trace.ops["thread"].to_numpy(np.int64), NONE)[op]

@@ -1,0 +1,118 @@
+"""Tensors made on the host and moved to the device in the next breath: `torch.zeros(n).to("cuda")`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+import pandas as pd
+
+from analyzer.facts.host.ops import BoolArray, Int64Array, OpTree
+from analyzer.facts.kernels.precision import decoded_list
+from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.labels import texts
+from analyzer.spans.nesting import outer_first_per_thread
+from analyzer.spans.open_spans import NONE
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+# What fills a new tensor, as the leaf op of a factory function.
+_FILLS = frozenset(
+    f"aten::{name}"
+    for name in ("fill_", "zero_", "normal_", "uniform_", "random_", "arange", "full", "linspace", "eye")
+)
+_MOVES = frozenset({"aten::to", "aten::_to_copy"})
+
+
+class MadeOnHost(msgspec.Struct, frozen=True):
+    """Copies to the device whose source was filled just before.
+
+    Args:
+        copies: The rows of `Transfers.frame` concerned.
+        filling: The op that filled each, by name.
+        host: From the start of the filling op to the end of the move, on the thread that did both.
+    """
+
+    copies: pd.DataFrame
+    filling: tuple[str, ...]
+    host: IntervalSet
+
+
+def made_on_host(facts: Facts) -> MadeOnHost:
+    """Finds them: a fill, then a move of the same number of values, next to each other on one thread.
+
+    A move is an `aten::to` with a copy to the device below it. The fill has to be the last op before it and end before it starts;
+    shapes must agree where they were recorded. (torch's own ExtraCUDACopyPattern compares the order of names only.)
+    """
+    copies = facts.transfers.of("HtoD")
+    copies = copies[copies["call_start_ns"].notna().to_numpy()]
+    ops, tree = facts.trace.ops, facts.op_tree
+    if not len(copies) or not len(ops):
+        return MadeOnHost(copies.iloc[:0], (), IntervalSet())
+    inner = tree.enclosing(copies["call_thread"].to_numpy(np.int64), copies["call_start_ns"].to_numpy(np.int64))
+    move = _outermost_move(tree, inner)
+    before = _op_before(ops, move)
+    found = (move != NONE) & (before != NONE)
+    fill = tree.named(lambda name: name in _FILLS)
+    found &= np.append(fill, False)[before]
+    found[found] &= _adjoining(tree, before[found], move[found])
+    names = texts(ops["name"].iloc[before[found]])
+    start, end = ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy()
+    return MadeOnHost(
+        copies[found],
+        tuple(map(str, names)),
+        IntervalSet(start[before[found]], end[move[found]]),
+    )
+
+
+def _outermost_move(tree: OpTree, inner: Int64Array) -> Int64Array:
+    """For each op the outermost of the moves around it that is itself inside no other op but moves; -1 where there is none."""
+    moves = tree.named(lambda name: name in _MOVES)
+    nearest = np.append(tree.nearest(moves), NONE)[inner]
+    # `aten::to` calls `aten::_to_copy`: step up while the parent is a move as well. torch 1.8 wrote every op twice, in itself.
+    for _ in range(2 * len(_MOVES)):
+        parent = tree.parent[np.maximum(nearest, 0)]
+        up = (nearest != NONE) & moves[parent]
+        nearest = np.where(up, parent, nearest)
+    result: Int64Array = nearest
+    return result
+
+
+def _op_before(ops: pd.DataFrame, rows: Int64Array) -> Int64Array:
+    """For each op the one that starts last before it on its thread; -1 where there is none.
+
+    What starts together with an op is not before it: torch 1.8 wrote every op twice.
+    """
+    thread, start = ops["thread"].to_numpy(), ops["start_ns"].to_numpy()
+    if not (rows != NONE).any():
+        return np.full(len(rows), NONE, dtype=np.int64)
+    order = outer_first_per_thread(thread, start, ops["end_ns"].to_numpy())
+    opens = np.append(True, (np.diff(thread[order]) != 0) | (np.diff(start[order]) != 0))
+    place = np.empty(len(ops), dtype=np.int64)
+    place[order] = np.maximum.accumulate(np.where(opens, np.arange(len(ops)), 0))
+    at = place[np.maximum(rows, 0)]
+    earlier = order[np.maximum(at - 1, 0)]
+    known = (rows != NONE) & (at > 0) & (thread[earlier] == thread[np.maximum(rows, 0)])
+    return np.where(known, earlier, NONE)
+
+
+def _adjoining(tree: OpTree, fill: Int64Array, move: Int64Array) -> BoolArray:
+    """Whether the fill ended before the move began and, where both shapes are known, both are of one shape."""
+    ops = tree.ops
+    ended: BoolArray = ops["end_ns"].to_numpy()[fill] <= ops["start_ns"].to_numpy()[move]
+    dims = ops["input_dims"].astype("object").to_numpy()
+    types = ops["input_types"].astype("object").to_numpy()
+    same = [_first(dims[left]) == _first(dims[right]) for left, right in zip(fill, move, strict=True)]
+    typed = [_first(types[left]) in (None, "", _first(types[right])) for left, right in zip(fill, move, strict=True)]
+    result: BoolArray = ended & np.array(same, dtype=np.bool_) & np.array(typed, dtype=np.bool_)
+    return result
+
+
+def _first(text: object) -> object:
+    """The first entry of a JSON list; None where there is none."""
+    if not isinstance(text, str):
+        return None
+    listed = decoded_list(text)
+    return listed[0] if listed else None

@@ -1,0 +1,1 @@
+"""What HolisticTraceAnalysis adds, on request: its analyses on our frames."""

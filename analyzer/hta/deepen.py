@@ -1,0 +1,182 @@
+"""Evidence that HolisticTraceAnalysis adds to findings, on request: it takes seconds where the rules take a tenth of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from analyzer.analysis import Analysis, Column, FindingDocument, Table
+from analyzer.hta import bridge, critical_path, kernel_sequences
+from traces.trace import Capability, Trace
+
+# Which of HTA's analyses speaks to which rule (rules.md, families ID, PY and CO).
+_QUEUE_RULES = ("ID001", "ID002", "PY003")
+_OVERLAP_RULES = ("CO001", "CO002")
+_STREAMS_SHOWN = 4
+_SEQUENCES_SHOWN = 6
+_KERNELS_SHOWN = 4
+# HTA's words for what a part of the path is bound by.
+_BOUND_BY = {
+    "cpu_bound": "the host",
+    "gpu_compute_bound": "kernels",
+    "gpu_kernel_kernel_overhead": "gaps between kernels",
+    "gpu_kernel_launch_overhead": "launching",
+    "gpu_memory_bound": "copies",
+}
+
+
+def concerned(analysis: Analysis) -> set[str]:
+    """Codes of the findings that HTA can say more of."""
+    return {finding.rule for finding in analysis.findings} & {*_QUEUE_RULES, *_OVERLAP_RULES}
+
+
+def deepen(analysis: Analysis, trace: Trace) -> Analysis:
+    """The same document with HTA's evidence beside the findings it concerns.
+
+    Where HTA is not installed the findings say so as a caveat; nothing else changes.
+
+    Args:
+        analysis: The document.
+        trace: The trace it was made from.
+    """
+    codes = concerned(analysis)
+    if not codes:
+        return analysis
+    reason = bridge.missing()
+    if reason is not None:
+        return _each(analysis, codes, lambda finding: _with_caveat(finding, f"Not looked at in depth: {reason}."))
+    queue = _queue(trace) if codes & {*_QUEUE_RULES} and Capability.LAUNCHES in trace.capabilities else ()
+    overlap = _overlap(trace) if codes & {*_OVERLAP_RULES} else ()
+    path, caveats = _path(trace) if codes & {*_QUEUE_RULES} else ((), ())
+
+    def add(finding: FindingDocument) -> FindingDocument:
+        if finding.rule in _OVERLAP_RULES:
+            return msgspec.structs.replace(finding, evidence=(*finding.evidence, *overlap))
+        sequences, said = _sequences(trace, finding) if finding.rule == "PY003" else ((), ())
+        return msgspec.structs.replace(
+            finding,
+            evidence=(*finding.evidence, *sequences, *queue, *path),
+            caveats=(*finding.caveats, *said, *caveats),
+        )
+
+    return _each(analysis, codes, add)
+
+
+def _sequences(trace: Trace, finding: FindingDocument) -> tuple[tuple[Table, ...], tuple[str, ...]]:
+    """The kernels that follow from each op of a finding's sequence; where HTA cannot tell, why."""
+    reason = kernel_sequences.unavailable(trace)
+    ops = frozenset(
+        str(row[0])
+        for piece in finding.evidence
+        if isinstance(piece, Table) and [column.title for column in piece.columns] == ["op"]
+        for row in piece.rows
+    )
+    found = None if reason is not None else kernel_sequences.kernel_sequences(trace, ops)
+    if not found:
+        reason = reason or "HolisticTraceAnalysis could not follow these ops to their kernels"
+        return (), (f"No frequent kernel sequences: {reason}.",)
+    columns = (
+        Column(title="op", unit="text"),
+        Column(title="its kernels, in order", unit="text"),
+        Column(title="times", unit="count"),
+        Column(title="op", unit="ns"),
+        Column(title="kernels", unit="ns"),
+    )
+    rows = tuple(
+        (one.op, _listed(one.kernels), one.count, one.op_ns // one.count, one.kernel_ns // one.count)
+        for one in found[:_SEQUENCES_SHOWN]
+    )
+    title = f"frequent kernel sequences of these ops, first {kernel_sequences.MOST_OPS}, mean times (HTA)"
+    return (Table(title=title, columns=columns, rows=rows),), ()
+
+
+def _listed(kernels: tuple[str, ...]) -> str:
+    more = len(kernels) - _KERNELS_SHOWN
+    return ", ".join(kernels[:_KERNELS_SHOWN]) + (f", {more} more" if more > 0 else "")
+
+
+def _path(trace: Trace) -> tuple[tuple[Table, ...], tuple[str, ...]]:
+    """The critical path of one step as evidence; where there is none, why."""
+    reason = critical_path.unavailable(trace)
+    parts = None if reason is not None else critical_path.critical_path(trace)
+    if not parts:
+        reason = reason or "HolisticTraceAnalysis could not make a graph of the middle step"
+        return (), (f"No critical path: {reason}.",)
+    total = sum(parts.values())
+    rows = tuple((_BOUND_BY.get(name, name.replace("_", " ")), ns, ns / total) for name, ns in parts.items())
+    columns = (
+        Column(title="bound by", unit="text"),
+        Column(title="time", unit="ns"),
+        Column(title="of the path", unit="ratio"),
+    )
+    title = "critical path of the middle step, by the events on it (HTA)"
+    return (Table(title=title, columns=columns, rows=rows),), ()
+
+
+def _each(analysis: Analysis, codes: set[str], change: Callable[[FindingDocument], FindingDocument]) -> Analysis:
+    findings = tuple(change(finding) if finding.rule in codes else finding for finding in analysis.findings)
+    return msgspec.structs.replace(analysis, findings=findings)
+
+
+def _with_caveat(finding: FindingDocument, text: str) -> FindingDocument:
+    return msgspec.structs.replace(finding, caveats=(*finding.caveats, text))
+
+
+def _queue(trace: Trace) -> tuple[Table, ...]:
+    """Queue lengths by stream, and the launches in a line."""
+    tables = []
+    queues = bridge.queue_lengths(trace)
+    if queues:
+        tables.append(
+            Table(
+                title="work waiting on each stream, whole trace (HTA)",
+                columns=(
+                    Column(title="stream", unit="text"),
+                    Column(title="median", unit="count"),
+                    Column(title="longest", unit="count"),
+                    Column(title=f"full ({bridge.QUEUE_LIMIT:,})", unit="ns"),
+                ),
+                rows=tuple(
+                    (str(queue.stream), queue.median, queue.longest, queue.blocked_ns)
+                    for queue in queues[:_STREAMS_SHOWN]
+                ),
+            )
+        )
+    launches = bridge.launch_statistics(trace)
+    if launches is not None:
+        tables.append(
+            Table(
+                title="launches, medians over the whole trace (HTA)",
+                columns=(
+                    Column(title="launches", unit="count"),
+                    Column(title="call", unit="ns"),
+                    Column(title="delay", unit="ns"),
+                    Column(title="work", unit="ns"),
+                    Column(title="call longer than work", unit="count"),
+                ),
+                rows=(
+                    (
+                        launches.launches,
+                        launches.host_ns,
+                        launches.delay_ns,
+                        launches.device_ns,
+                        launches.longer_on_host,
+                    ),
+                ),
+            )
+        )
+    return tuple(tables)
+
+
+def _overlap(trace: Trace) -> tuple[Table, ...]:
+    ratio = bridge.overlap_ratio(trace)
+    if ratio is None:
+        return ()
+    return (
+        Table(
+            title="collectives with compute beside them, whole trace (HTA)",
+            columns=(Column(title="overlap", unit="ratio"),),
+            rows=((ratio,),),
+        ),
+    )

@@ -1,0 +1,58 @@
+"""Which span is open at a moment: asked often, so spans are sorted once and each question is a search and a short climb."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from analyzer.spans.nesting import nest, outer_first_per_thread
+
+Int64Array = npt.NDArray[np.int64]
+
+NONE = -1
+
+
+class OpenSpans:
+    """Spans of any number of threads, ready to be asked which one is open when.
+
+    Args:
+        thread: Thread of each span, shape (spans,).
+        start_ns: Starts, same shape.
+        end_ns: Ends, same shape.
+        parent: Row of the span around each, its own for an outermost one, as `nest` finds it; worked out where it is not given.
+    """
+
+    def __init__(
+        self, thread: Int64Array, start_ns: Int64Array, end_ns: Int64Array, parent: Int64Array | None = None
+    ) -> None:
+        self._parent = nest(thread, start_ns, end_ns).parent if parent is None else parent
+        # As `nest` has it, a span lasts a nanosecond at least.
+        self._end = np.maximum(end_ns, start_ns + 1)
+        # Outer spans before inner ones that begin with them.
+        order = outer_first_per_thread(thread, start_ns, self._end)
+        lanes, first = np.unique(thread[order], return_index=True)
+        self._rows = dict(zip(lanes.tolist(), np.split(order, first[1:]), strict=True)) if len(order) else {}
+        self._start = start_ns
+
+    def at(self, thread: Int64Array, at_ns: Int64Array) -> Int64Array:
+        """The innermost span open at each moment on its thread: the last that began, or the first around it that has not ended.
+
+        Args:
+            thread: Threads, shape (n,).
+            at_ns: Moments, shape (n,).
+
+        Returns:
+            Rows of the spans, -1 where none is open. Shape (n,).
+        """
+        found = np.full(len(at_ns), NONE, dtype=np.int64)
+        for lane, rows in self._rows.items():
+            mine = np.flatnonzero(thread == lane)
+            if len(mine):
+                place = np.searchsorted(self._start[rows], at_ns[mine], side="right") - 1
+                found[mine] = np.where(place >= 0, rows[place], NONE)
+        while len(
+            ended := np.flatnonzero((found != NONE) & (self._end[found] <= at_ns) if len(self._end) else found[:0])
+        ):
+            above = self._parent[found[ended]]
+            found[ended] = np.where(above == found[ended], NONE, above)
+        return found

@@ -1,0 +1,271 @@
+"""Time per operator: by op, op and shape, kernel or module; who calls it, what it calls, and where its longest calls are.
+
+Figures are means per used step. Host times are of the calls that start in a used step; device time is that of the work launched
+inside an op (or of the kernel itself). Nested calls of one group count once in its totals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analyzer.spans.span_tree import SpanTree, innermost
+from analyzer.views.operator_rows import Example, Group, Neighbour, OperatorDetail, OperatorRow
+
+if TYPE_CHECKING:
+    from analyzer.facts import Facts
+
+# What the profiler names the call of a module, with `with_stack=True` since torch 1.12.
+MODULE_PREFIX = "nn.Module: "
+MOST_NEIGHBOURS = 12
+MOST_EXAMPLES = 8
+
+Int64Array = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+# For a kernel's name: whether tensor cores do its work; None where the name does not say.
+TensorCore = Callable[[str], bool | None]
+
+
+class _Grouped(msgspec.Struct, frozen=True, eq=False):
+    """Spans with the group each belongs to; `keys` names the groups."""
+
+    tree: SpanTree
+    group: Int64Array
+    keys: tuple[tuple[str, str], ...]
+    own_ns: FloatArray
+
+
+class Operators:
+    """Tables of operators, each made when first asked for.
+
+    Args:
+        facts: The measurements.
+        tensor_core: Says for a kernel's name whether tensor cores do the work.
+    """
+
+    def __init__(self, facts: Facts, tensor_core: TensorCore | None = None) -> None:
+        self._facts = facts
+        self._tensor_core = tensor_core or (lambda name: None)
+        self._steps = max(facts.used_steps, 1)
+        self._made: dict[Group, tuple[OperatorRow, ...]] = {}
+        self._groups: dict[Group, _Grouped] = {}
+
+    @property
+    def has_shapes(self) -> bool:
+        """Whether shapes were recorded."""
+        return bool(self._facts.trace.ops["input_dims"].notna().any())
+
+    def rows(self, group: Group) -> tuple[OperatorRow, ...]:
+        """All rows of a group, the largest share first."""
+        if group not in self._made:
+            rows = self._kernel_rows() if group == "kernel" else self._host_rows(self._grouped(group), group)
+            self._made[group] = tuple(sorted(rows, key=lambda row: (-row.share, -(row.host_ns or 0), row.name)))
+        return self._made[group]
+
+    @cached_property
+    def _work(self) -> pd.DataFrame:
+        """Device work of the used steps: name, tensor (1, 0 or NaN) and the row of the op that launched it, or -1."""
+        facts = self._facts
+        work = facts.work
+        work = work[facts.window().contains(work["start_ns"].to_numpy())]
+        # By the codes of the categories: names of half a million events as text would hold up the screen.
+        kernels, copies = (frame["name"].cat for frame in (facts.trace.kernels, facts.trace.copies))
+        known_as, distinct = pd.factorize(np.concatenate([kernels.categories, copies.categories]).astype(object))
+        codes = np.zeros(len(work), dtype=np.int64)
+        for source, names, first in (("kernels", kernels, 0), ("copies", copies, len(kernels.categories))):
+            mine = (work["source"] == source).to_numpy()
+            codes[mine] = known_as[first + names.codes.to_numpy()[work["row"].to_numpy()[mine]].astype(np.int64)]
+        tensor = np.array([np.nan if (core := self._tensor_core(str(name))) is None else core for name in distinct])
+        launched = facts.launched.reindex(work.index)
+        known = launched["launch_start_ns"].notna().to_numpy()
+        op = np.full(len(work), -1, dtype=np.int64)
+        op[known] = innermost(
+            facts.trace.ops,
+            launched["launch_thread"].to_numpy()[known].astype(np.int64),
+            launched["launch_start_ns"].to_numpy()[known].astype(np.int64),
+        )
+        return work.assign(
+            name=pd.Categorical.from_codes(codes, pd.Index(distinct, dtype=object)),
+            tensor=tensor.astype(np.float64)[codes] if len(work) else np.empty(0),
+            op=op,
+        )
+
+    @cached_property
+    def _ops(self) -> SpanTree:
+        return SpanTree.of(self._facts.trace.ops)
+
+    @cached_property
+    def _modules(self) -> pd.DataFrame:
+        python = self._facts.trace.python
+        categories = python["name"].cat.categories
+        mine = (
+            np.asarray(categories.str.startswith(MODULE_PREFIX), dtype=bool) if len(categories) else np.empty(0, bool)
+        )
+        return python[mine[python["name"].cat.codes]].reset_index(drop=True) if mine.any() else python[:0]
+
+    def _grouped(self, group: Group) -> _Grouped:
+        if group not in self._groups:
+            self._groups[group] = self._by_module() if group == "module" else self._by_op(shapes=group == "shape")
+        return self._groups[group]
+
+    def _by_op(self, *, shapes: bool) -> _Grouped:
+        ops = self._facts.trace.ops
+        names, dims = ops["name"].cat, ops["input_dims"].cat
+        # One number for name and shape; without a shape the latter counts as 0.
+        texts = ["", *dims.categories.astype(str)] if shapes else [""]
+        pair = names.codes.to_numpy().astype(np.int64) * len(texts)
+        pair += dims.codes.to_numpy().astype(np.int64) + 1 if shapes else 0
+        codes, distinct = pd.factorize(pair)
+        keys = tuple((str(names.categories[one // len(texts)]), texts[one % len(texts)]) for one in distinct.tolist())
+        own = np.zeros(len(ops))
+        launched = self._work[self._work["op"] >= 0]
+        np.add.at(own, launched["op"].to_numpy(), launched["dur_ns"].to_numpy())
+        return _Grouped(self._ops, codes.astype(np.int64), keys, own)
+
+    def _by_module(self) -> _Grouped:
+        modules = self._modules
+        tree = SpanTree.of(modules)
+        names = modules["name"].astype("str").str.removeprefix(MODULE_PREFIX).to_numpy()
+        codes, keys = pd.factorize(names) if len(names) else (np.empty(0, int), ())
+        own = np.zeros(len(modules))
+        if len(modules):
+            of_op = self._module_of_op()
+            launched = self._work[self._work["op"] >= 0]
+            node = of_op[launched["op"].to_numpy()]
+            np.add.at(own, node[node >= 0], launched["dur_ns"].to_numpy()[node >= 0])
+        return _Grouped(tree, codes.astype(np.int64), tuple((str(key), "") for key in keys), own)
+
+    def _module_of_op(self) -> Int64Array:
+        """The module call each op belongs to: the one around it; for the backward pass the one of the op it is the backward of."""
+        ops = self._facts.trace.ops
+        node = innermost(self._modules, ops["thread"].to_numpy(), ops["start_ns"].to_numpy())
+        sequence = ops["sequence"].to_numpy(dtype=np.float64, na_value=np.nan)
+        forward = pd.Series(node, index=sequence)[(node >= 0) & ~np.isnan(sequence)]
+        forward = forward[~forward.index.duplicated()]
+        missing = node < 0
+        node[missing] = forward.reindex(sequence[missing]).fillna(-1).to_numpy().astype(np.int64)
+        for rows in self._ops.levels[1:]:
+            open_rows = rows[node[rows] < 0]
+            node[open_rows] = node[self._ops.parent[open_rows]]
+        return node
+
+    def _host_rows(self, grouped: _Grouped, group: Group) -> list[OperatorRow]:
+        tree, code, count = grouped.tree, grouped.group, len(grouped.keys)
+        inside = self._facts.host_window().contains(tree.start_ns)
+        outer = inside & ~tree.inside_equal(code)
+        device = tree.accumulated(grouped.own_ns)
+        sums = {
+            "calls": np.bincount(code[inside], minlength=count),
+            "self_host": np.bincount(code[inside], tree.self_ns[inside], count),
+            "host": np.bincount(code[outer], tree.dur_ns[outer], count),
+            "self_device": np.bincount(code[inside], grouped.own_ns[inside], count),
+            "device": np.bincount(code[outer], device[outer], count),
+        }
+        tensor = self._tensor_ratios(grouped, outer) if group != "module" else np.full(count, np.nan)
+        own = sums["self_device"] if sums["self_device"].any() else sums["self_host"]
+        share = own / max(own.sum(), 1.0)
+        return [
+            OperatorRow(
+                name=name, shape=shape, calls=float(sums["calls"][i]) / self._steps,
+                self_host_ns=self._mean(sums["self_host"][i]), host_ns=self._mean(sums["host"][i]),
+                self_device_ns=self._mean(sums["self_device"][i]), device_ns=self._mean(sums["device"][i]),
+                share=float(share[i]), tensor_core_ratio=None if np.isnan(tensor[i]) else float(tensor[i]),
+            )
+            for i, (name, shape) in enumerate(grouped.keys)
+            if sums["calls"][i]
+        ]  # fmt: skip
+
+    def _tensor_ratios(self, grouped: _Grouped, outer: npt.NDArray[np.bool_]) -> FloatArray:
+        work = self._work[(self._work["op"] >= 0) & self._work["tensor"].notna()]
+        totals = []
+        for weight in (work["dur_ns"] * work["tensor"], work["dur_ns"]):
+            own = np.zeros(len(grouped.group))
+            np.add.at(own, work["op"].to_numpy(), weight.to_numpy())
+            inclusive = grouped.tree.accumulated(own)
+            totals.append(np.bincount(grouped.group[outer], inclusive[outer], len(grouped.keys)))
+        with np.errstate(invalid="ignore"):
+            ratios: FloatArray = totals[0] / np.where(totals[1] > 0, totals[1], np.nan)
+        return ratios
+
+    def _kernel_rows(self) -> list[OperatorRow]:
+        frame = self._work.groupby("name", sort=False, observed=True).agg(
+            calls=("dur_ns", "size"), device=("dur_ns", "sum"), tensor=("tensor", "first")
+        )
+        whole = max(int(frame["device"].sum()), 1)
+        return [
+            OperatorRow(
+                name=str(name), shape="", calls=calls / self._steps, self_host_ns=None, host_ns=None,
+                self_device_ns=self._mean(device), device_ns=self._mean(device), share=device / whole,
+                tensor_core_ratio=None if np.isnan(tensor) else float(tensor),
+            )
+            for name, calls, device, tensor in zip(
+                frame.index.tolist(), frame["calls"].tolist(), frame["device"].tolist(), frame["tensor"].tolist(), strict=True
+            )
+        ]  # fmt: skip
+
+    def _mean(self, total: float) -> int:
+        return int(total / self._steps)
+
+    def detail(self, group: Group, row: OperatorRow) -> OperatorDetail:
+        """What is around a row: callers, callees (for a kernel: the ops that launch it) and the longest calls."""
+        if group == "kernel":
+            return self._kernel_detail(row)
+        grouped = self._grouped(group)
+        tree = grouped.tree
+        names = np.array([name for name, _ in grouped.keys], dtype=object)[grouped.group]
+        mine = grouped.group == grouped.keys.index((row.name, row.shape))
+        mine &= self._facts.host_window().contains(tree.start_ns)
+        device = tree.accumulated(grouped.own_ns)
+        rows = np.flatnonzero(mine)
+        nested = rows[~tree.is_root[rows]]
+        callers = self._neighbours(names[tree.parent[nested]], tree.dur_ns[nested], device[nested])
+        children = np.flatnonzero(mine[tree.parent] & ~tree.is_root)
+        callees = self._neighbours(names[children], tree.dur_ns[children], device[children])
+        longest = rows[np.argsort(-tree.dur_ns[rows], kind="stable")][:MOST_EXAMPLES]
+        texts = ["" for _ in longest]
+        if group != "module":
+            dims = self._facts.trace.ops["input_dims"].iloc[longest]
+            texts = dims.astype("object").where(dims.notna(), "").tolist()
+        return OperatorDetail(
+            row, callers, callees, self._examples("host_start_ns", tree.start_ns[longest], tree.dur_ns[longest], texts)
+        )
+
+    def _kernel_detail(self, row: OperatorRow) -> OperatorDetail:
+        work = self._work[self._work["name"] == row.name]
+        launched = work[work["op"] >= 0]
+        ops = self._facts.trace.ops
+        names = ops["name"].astype("str").to_numpy()[launched["op"].to_numpy()]
+        device = launched["dur_ns"].to_numpy()
+        callers = self._neighbours(names, ops["dur_ns"].to_numpy()[launched["op"].to_numpy()], device)
+        longest = work.sort_values("dur_ns", ascending=False, kind="stable")[:MOST_EXAMPLES]
+        texts = [f"stream {stream}" for stream in longest["stream"].tolist()]
+        examples = self._examples("start_ns", longest["start_ns"].to_numpy(), longest["dur_ns"].to_numpy(), texts)
+        return OperatorDetail(row, callers, (), examples)
+
+    def _neighbours(
+        self, names: npt.NDArray[np.object_], host: npt.ArrayLike, device: npt.ArrayLike
+    ) -> tuple[Neighbour, ...]:
+        frame = pd.DataFrame({"name": names, "host": np.asarray(host), "device": np.asarray(device)})
+        sums = frame.groupby("name", sort=True).agg(
+            calls=("host", "size"), host=("host", "sum"), device=("device", "sum")
+        )
+        sums = sums.sort_values(["device", "host"], ascending=False, kind="stable")[:MOST_NEIGHBOURS]
+        return tuple(
+            Neighbour(str(name), calls / self._steps, self._mean(host_ns), self._mean(device_ns))
+            for name, (calls, host_ns, device_ns) in zip(sums.index.tolist(), sums.to_numpy().tolist(), strict=True)
+        )
+
+    def _examples(self, border: str, start: Int64Array, dur: Int64Array, texts: list[str]) -> tuple[Example, ...]:
+        used = self._facts.steps.used
+        starts, numbers = used[border].to_numpy(), used["number"].to_numpy()
+        place = np.maximum(np.searchsorted(starts, start, side="right") - 1, 0)
+        return tuple(
+            Example(int(numbers[at]), int(begin - starts[at]), int(length), str(text))
+            for at, begin, length, text in zip(place.tolist(), start.tolist(), dur.tolist(), texts, strict=True)
+        )

@@ -1,0 +1,174 @@
+"""Fixes fit the versions of the program: what it has goes unsaid, what is unknown is named, what it lacks gives way."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+import rules
+from analyzer.engine.api_versions import APIS
+from analyzer.engine.fitting import fitted
+from analyzer.facts.recording.frameworks import Frameworks
+from analyzer.facts.recording.versions import Versions, versions
+from analyzer.finding import Advice, Finding, Saving
+from builders import TraceBuilder
+
+COMPILE = Advice("diff", "+model = torch.compile(model)", "Fuses.")
+FUSED = Advice("diff", "-o = torch.optim.AdamW(p)\n+o = torch.optim.AdamW(p, fused=True)", "One pass.")
+PLAIN = Advice("python", "y = f(x)", "On the whole tensor.")
+UNKNOWN = Versions({})
+
+
+def torch(major: int, minor: int, **others: tuple[int, int]) -> Versions:
+    return Versions({"torch": (major, minor), **others})
+
+
+def fixes(
+    *advice: Advice, known: Versions, on_device: bool = True, imported: Mapping[str, None] | None = None
+) -> list[Advice]:
+    finding = Finding(why="", saving=Saving(), fix=advice, verify="", steps_seen=1)
+    return list(fitted(finding, known, Frameworks(imported, frozenset(), frozenset()), on_device=on_device).fix)
+
+
+def test_what_the_program_has_goes_unsaid() -> None:
+    assert fixes(COMPILE, PLAIN, known=torch(2, 4)) == [COMPILE, PLAIN]
+
+
+def test_an_unknown_version_is_named() -> None:
+    (compiled,) = fixes(COMPILE, known=UNKNOWN)
+    assert compiled.note == "Fuses. Needs torch 2.0 or newer."
+    assert compiled.code == COMPILE.code
+
+
+def test_what_is_as_old_as_any_trace_needs_nothing() -> None:
+    assert fixes(PLAIN, known=UNKNOWN) == [PLAIN]
+
+
+def test_a_fix_that_the_program_cannot_follow_gives_way() -> None:
+    assert fixes(COMPILE, PLAIN, known=torch(1, 13)) == [PLAIN]
+
+
+def test_the_only_fix_says_what_to_upgrade() -> None:
+    (compiled,) = fixes(COMPILE, known=torch(1, 13))
+    assert compiled.note == "Fuses. Needs torch 2.0 or newer; this program ran with torch 1.13: upgrade first."
+
+
+def test_a_file_that_only_an_old_torch_writes_tells_as_much() -> None:
+    assert fixes(COMPILE, PLAIN, known=Versions({}, torch_before=(1, 13))) == [PLAIN]
+    (compiled,) = fixes(COMPILE, known=Versions({}, torch_before=(2, 3)))
+    assert "Needs torch 2.0 or newer." in compiled.note
+
+
+@pytest.mark.parametrize(
+    ("known", "on_device", "follows"),
+    [
+        (torch(2, 0), True, True),
+        (torch(2, 3), True, True),
+        (torch(1, 13), True, False),
+        (torch(2, 3), False, False),  # on the CPU one kernel for all parameters came later
+        (torch(2, 4), False, True),
+    ],
+)
+def test_what_runs_on_the_cpu_and_on_a_device_came_at_different_times(
+    known: Versions, *, on_device: bool, follows: bool
+) -> None:
+    assert (FUSED in fixes(FUSED, PLAIN, known=known, on_device=on_device)) is follows
+
+
+@pytest.mark.parametrize(
+    ("python", "minor", "follows"),
+    [((3, 11), 1, True), ((3, 12), 3, False), ((3, 12), 4, True), ((3, 13), 5, False), ((3, 13), 6, True)],
+)
+def test_the_compiler_needs_a_torch_that_knows_the_python(
+    python: tuple[int, int], minor: int, *, follows: bool
+) -> None:
+    assert (COMPILE in fixes(COMPILE, PLAIN, known=torch(2, minor, python=python))) is follows
+
+
+def test_lines_that_go_and_prose_need_nothing() -> None:
+    less = Advice("diff", "-model = torch.compile(model)", "Leave it.")
+    prose = Advice("text", "Without torch.compile it would start sooner.")
+    assert fixes(less, prose, known=torch(1, 8)) == [less, prose]
+
+
+def test_each_package_is_named_once_with_its_own_version() -> None:
+    both = Advice(
+        "python", "x = v2.functional.to_dtype(x, torch.float32, scale=True)\nm = torch.compile(m)\nv2.Resize(9)"
+    )
+    (found,) = fixes(both, known=UNKNOWN)
+    assert found.note == "Needs torch 2.0 and torchvision 0.16 or newer."
+    (found,) = fixes(both, known=torch(2, 1, torchvision=(0, 15)))
+    assert "this program ran with torchvision 0.15" in found.note
+
+
+def test_versions_are_read_from_what_the_collector_recorded() -> None:
+    advisor = {
+        "versions": {"torch": "2.4.1+cu121", "python": "3.12.3", "cuda": "12.1", "rocm": None},
+        "frameworks": {"imported": {"lightning": "2.5.0.post0", "odd": 7}},
+    }
+    found = versions(TraceBuilder(advisor=advisor).step(0, 0, 100).trace().meta)
+    assert found.known == {"torch": (2, 4), "python": (3, 12), "cuda": (12, 1), "lightning": (2, 5)}
+    assert found.has("torch", (2, 4)) is True
+    assert found.has("timm", (1, 0)) is None
+
+
+@pytest.mark.parametrize("advisor", [None, {"versions": 3}, {"versions": {"torch": [2]}}, {"frameworks": ["timm"]}])
+def test_nothing_is_believed_about_the_shape(advisor: dict[str, object] | None) -> None:
+    assert versions(TraceBuilder(advisor=advisor).step(0, 0, 100).trace().meta).known == {}
+
+
+SHARDED = Advice("python", 'ds_config["communication_data_type"] = "bf16"   # DeepSpeed', "Half the bytes.")
+
+
+@pytest.mark.parametrize(
+    ("imported", "given"),
+    [(None, [SHARDED, PLAIN]), ({"deepspeed": None}, [SHARDED, PLAIN]), ({"lightning": None}, [PLAIN])],
+)
+def test_flags_of_a_framework_that_is_not_in_use_give_way(
+    imported: dict[str, None] | None, given: list[Advice]
+) -> None:
+    assert fixes(SHARDED, PLAIN, known=torch(2, 8), imported=imported) == given
+
+
+# Every fix in the rules: what it names of torch's stands in the table, or is as old as the oldest traces.
+
+AS_OLD_AS_TORCH_1_8 = """
+as_tensor
+_foreach_add_ _foreach_mul_ arange autograd.set_detect_anomaly bfloat16 bincount bmm cat channels_last cuda.Event cuda.Stream
+cuda.current_stream cuda.set_device cuda.stream distributed.all_reduce distributed.all_to_all_single
+distributed.init_process_group empty float32 from_numpy int32 jit.script nn.Conv2d nn.parallel.DistributedDataParallel
+nn.utils.rnn.pad_sequence ones_like optim profiler.schedule randperm relu repeat_interleave save set_num_threads stack tanh
+tensor utils.checkpoint where zeros zeros_like
+"""
+_NAME = re.compile(r"\btorch\.((?:\w+\.)*\w+)")
+
+
+def code_of_fixes() -> Iterator[tuple[str, str]]:
+    """The code of every fix that is written out in the rules, with its place."""
+    for path in sorted(Path(rules.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Advice":
+                language, code = node.args[0], node.args[1]
+                if isinstance(language, ast.Constant) and language.value != "text":
+                    parts = [one.value for one in ast.walk(code) if isinstance(one, ast.Constant)]
+                    yield f"{path.parent.name}/{path.name}:{node.lineno}", "".join(map(str, parts))
+
+
+def test_every_name_in_a_fix_has_a_version() -> None:
+    unknown, old = {}, set()
+    for place, code in code_of_fixes():
+        lines = [line.partition("#")[0] for line in code.splitlines() if not line.startswith("-")]
+        for line in lines:
+            for match in _NAME.finditer(line):
+                name = match[1].rstrip(".")
+                listed = any(api.package == "torch" and api.pattern.search(line) for api in APIS)
+                if not listed and name in AS_OLD_AS_TORCH_1_8.split():
+                    old.add(name)
+                elif not listed:
+                    unknown[place] = name
+    assert not unknown
+    assert sorted(old) == sorted(AS_OLD_AS_TORCH_1_8.split())
