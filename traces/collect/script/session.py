@@ -20,6 +20,7 @@ from traces.collect.output.sanitize import clean_trace
 from traces.collect.recorder.window import LONG_NS, window_of
 from traces.collect.script.config import Recording, ScriptConfig, ScriptResult, Verdict
 from traces.collect.script.evidence import where_table
+from traces.collect.script.installed import seen_of
 from traces.collect.script.lines import line_samples, loader_rows
 from traces.collect.script.outputs import Outputs
 from traces.collect.script.process import left_to_the_script
@@ -153,6 +154,9 @@ class _Run:
         advisor["loader_code"] = loader_rows(status["advisor"].get("loader_code", []), self.roots())
         try:
             raw = (self.folder / status["recorded"]).read_bytes()
+            names = advisor.pop("installed", None)
+            if names is not None and self.config.stacks:  # without, there is no frame to be told whose it is
+                advisor["installed"] = seen_of(names, raw)
             clean = clean_trace(raw, advisor, Path.cwd(), status["recorded_steps"], status["first_step"])
         except (OSError, msgspec.DecodeError) as error:
             self.broken = (

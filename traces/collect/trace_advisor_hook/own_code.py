@@ -14,13 +14,22 @@ _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}"
 
 
 @functools.lru_cache(maxsize=1)
+def library_folders() -> tuple[str, ...]:
+    """Folders of installed packages, in the environment that runs."""
+    paths = sysconfig.get_paths()
+    folders = {paths[name] for name in ("purelib", "platlib") if name in paths}
+    folders |= {*site.getsitepackages(), site.getusersitepackages()} if hasattr(site, "getsitepackages") else set()
+    folders |= {path for path in sys.path if (path + os.sep).endswith(_INSTALLED)}
+    return tuple(sorted({os.path.realpath(folder) for folder in folders}))
+
+
+@functools.lru_cache(maxsize=1)
 def _others() -> tuple[str, ...]:
     """Folders of the standard library and of installed packages."""
     paths = sysconfig.get_paths()
-    folders = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    folders |= {*site.getsitepackages(), site.getusersitepackages()} if hasattr(site, "getsitepackages") else set()
-    folders.add(os.path.dirname(os.__file__))
-    return tuple(os.path.realpath(folder) + os.sep for folder in folders)
+    folders = {os.path.realpath(paths[name]) for name in ("stdlib", "platstdlib") if name in paths}
+    folders |= {*library_folders(), os.path.realpath(os.path.dirname(os.__file__))}
+    return tuple(folder + os.sep for folder in folders)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import sysconfig
 import threading
 import time
 from types import CodeType, FrameType
@@ -16,6 +15,7 @@ from typing import Any
 
 from .common import FAILURES, NAME
 from .course import Course
+from .own_code import is_own
 
 PERIOD_S = 0.05
 # Places kept apart; further ones are not counted by name.
@@ -48,8 +48,6 @@ class Sampler:
         self._usual: list[CodeType] = []
         self._thread = 0
         self._ended = threading.Event()
-        self._installed = tuple(path + os.sep for path in _libraries())
-        self._own: dict[str, bool] = {}
 
     def begin(self) -> None:
         """Start, called where an ordinary step ends: what the stack holds now is not what makes a step long."""
@@ -98,13 +96,6 @@ class Sampler:
                 del frame
             self.cpu_ns = time.thread_time_ns()
 
-    def _is_own(self, frame: FrameType) -> bool:
-        """Whether a frame is the program's own code: in no package, and no part of Python."""
-        file = frame.f_code.co_filename
-        if file not in self._own:
-            self._own[file] = not file.startswith("<") and not os.path.realpath(file).startswith(self._installed)
-        return self._own[file]
-
     def _count(self, stack: list[FrameType]) -> None:
         shared = 0
         while shared < min(len(stack), len(self._usual)) and stack[shared].f_code is self._usual[shared]:
@@ -113,17 +104,11 @@ class Sampler:
         if not shared:
             return
         above, below = stack[:shared], stack[shared:]
-        caller = next((frame for frame in reversed(above) if self._is_own(frame)), above[-1])
+        caller = next((frame for frame in reversed(above) if is_own(frame.f_code.co_filename)), above[-1])
         named = [frame for frame in below if not _is_wrapper(frame)][:_CHAIN] or below[:1] or above[-1:]
-        place = (tuple(map(_named, named)), caller.f_lineno or 0, *_named(caller), self._is_own(caller))
+        place = (tuple(map(_named, named)), caller.f_lineno or 0, *_named(caller), is_own(caller.f_code.co_filename))
         if place in self.counts or len(self.counts) < _MOST_PLACES:
             self.counts[place] = self.counts.get(place, 0) + 1
-
-
-def _libraries() -> set[str]:
-    """Folders of the standard library and of installed packages, in the environment that runs."""
-    paths = sysconfig.get_paths()
-    return {os.path.realpath(paths[name]) for name in ("stdlib", "platstdlib", "purelib", "platlib") if name in paths}
 
 
 def _stack(frame: FrameType | None) -> list[FrameType]:

@@ -15,6 +15,7 @@ from .common import FAILURES
 from .course import Course
 from .environment import describe_environment
 from .frameworks import describe_frameworks
+from .installed import installed_names
 from .later_phases import LaterPhases
 from .loader_code import loader_code
 from .phases import FIRST_STEP
@@ -234,4 +235,5 @@ class Watcher(LaterPhases):
             | describe_training(self.optimizer, loader, self.look)
             | {"frameworks": describe_frameworks(loader, self.look.modules), "environment": describe_environment()}
             | {"gc_recorded": self.collections.able, "steps": steps, "loader_code": loader_code(loader)}
+            | {"installed": installed_names()}
         )
