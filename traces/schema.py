@@ -40,6 +40,11 @@ _IDS = {
         "Int64", "Links device work and calls with an op; unreliable in torch 1.13-2.2 (rules.md PG007)."
     ),
 }
+_MESSAGE = {
+    "message": Column(
+        "category", "What the arguments say of the collective, see `traces.messages`; NA where they name none."
+    )
+}
 # Text, because a handful of extents serve a million kernels. Not read for kernels that state blocks per multiprocessor.
 _EXTENT = {
     "grid": Column(
@@ -90,6 +95,7 @@ SCHEMA: dict[str, dict[str, Column]] = {
         **_TIME,
         **_IDS,
         "collective": Column("bool", "Whether the kernel belongs to a collective, by its name or by its arguments."),
+        **_MESSAGE,
         "blocks_per_sm": Column("float64", "Thread blocks per multiprocessor; NaN on ROCm and in torch 1.8."),
         "warps_per_sm": Column("float64", "Warps per multiprocessor; NaN on ROCm."),
         **_EXTENT,
@@ -115,6 +121,7 @@ SCHEMA: dict[str, dict[str, Column]] = {
             "Int64", "Elements that this rank sends; NA before torch 2.2 and beside `record_param_comms`."
         ),
         "message_type": Column("category", "Their type as JSON text, NA likewise."),
+        **_MESSAGE,
     },
     "syncs": {**_NAME, **_DEVICE, **_TIME, **_IDS},
     "python": {

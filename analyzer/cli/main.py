@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "collect": ("analyzer.cli.collect", "Record the reference training loop, or a script, and write trace.json."),
     "experiment": ("analyzer.cli.experiment", "Time each remedy on the reference loop, and record a trace of each."),
     "explain": ("analyzer.cli.explain", "Say where each step's time goes and what to change."),
+    "summarize": ("analyzer.cli.summarize", "Write what one rank of a job needs to be merged with the others."),
     "compare": ("analyzer.cli.compare", "Say whether a change helped, beyond noise."),
     "baseline": ("analyzer.cli.baseline", "Keep a run under a name, to compare later ones with."),
     "repair": ("analyzer.cli.repair", "Write a repaired copy of a damaged trace."),

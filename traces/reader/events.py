@@ -30,6 +30,16 @@ _ARGUMENT_NAMES = {
     "message_elements": "In msg nelems",
     "message_type": "dtype",
     "collective_name": "Collective name",
+    "out_elements": "Out msg nelems",
+    "group_name": "Process Group Name",
+    "group_description": "Process Group Description",
+    "group_ranks": "Process Group Ranks",
+    "group_size": "Group size",
+    "group_sequence": "Seq",
+    "source_rank": "Src Rank",
+    "target_rank": "Dst Rank",
+    "in_splits": "In split size",
+    "out_splits": "Out split size",
     "memory_bytes": "Bytes",
     "total_allocated": "Total Allocated",
     "total_reserved": "Total Reserved",
@@ -68,6 +78,16 @@ class Args(msgspec.Struct, gc=False, rename=_ARGUMENT_NAMES):
     message_elements: Number = None
     message_type: msgspec.Raw = ABSENT
     collective_name: msgspec.Raw = ABSENT
+    out_elements: msgspec.Raw = ABSENT
+    group_name: msgspec.Raw = ABSENT
+    group_description: msgspec.Raw = ABSENT
+    group_ranks: msgspec.Raw = ABSENT
+    group_size: msgspec.Raw = ABSENT
+    group_sequence: msgspec.Raw = ABSENT
+    source_rank: msgspec.Raw = ABSENT
+    target_rank: msgspec.Raw = ABSENT
+    in_splits: msgspec.Raw = ABSENT
+    out_splits: msgspec.Raw = ABSENT
     memory_bytes: Number = None
     total_allocated: Number = None
     total_reserved: Number = None

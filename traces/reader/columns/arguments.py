@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from traces.reader.columns.messages import messages
 from traces.reader.columns.numbers import floats, integers
 from traces.reader.columns.symbols import Symbols
 from traces.reader.events import ABSENT, Args, Event
@@ -17,8 +18,6 @@ from traces.reader.names.vocabulary import Kind
 
 Int32Array = npt.NDArray[np.int32]
 _NO_ARGS = Args()
-# What names no collective.
-_UNNAMED = frozenset((b"", b'""', b"null"))
 
 
 class Tables(Protocol):
@@ -89,6 +88,7 @@ def _collective(tables: Tables, events: Sequence[Event]) -> dict[str, npt.NDArra
     args = _args(events)
     part = _op(tables, events) | _ids(args, message_elements="message_elements")
     part["message_type"] = _texts(tables, _raw(args, "message_type"))
+    part["message"] = messages(tables, args)
     return part
 
 
@@ -103,18 +103,10 @@ def _kernel(tables: Tables, events: Sequence[Event]) -> dict[str, npt.NDArray[An
     part["blocks_per_sm"] = floats([a.blocks_per_sm for a in args])
     part["warps_per_sm"] = floats([a.warps_per_sm for a in args])
     part["occupancy"] = floats([a.occupancy for a in args])
-    part["named_collective"] = _named_collective(args)
+    part["message"] = messages(tables, args)
     # Extents are for finding out how full the device is; where that is stated they would only cost a tenth of the reading time.
     stated = not np.isnan(part["blocks_per_sm"]).any()
     return part | _extent(tables, [_NO_ARGS] * len(args) if stated else args)
-
-
-def _named_collective(args: Sequence[Args]) -> npt.NDArray[np.bool_]:
-    """Whether each kernel's arguments name a collective."""
-    values = list(map(attrgetter("collective_name"), args))
-    if set(map(id, values)) == {id(ABSENT)}:
-        return np.zeros(len(args), dtype=bool)
-    return np.array([text not in _UNNAMED for text in _copied(values)], dtype=bool)
 
 
 def _extent(tables: Tables, args: Sequence[Args]) -> dict[str, npt.NDArray[Any]]:

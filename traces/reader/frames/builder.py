@@ -153,8 +153,8 @@ class FrameBuilder:
             }
 
         def message(table: Table, empty: npt.NDArray[np.int64]) -> dict[str, Any]:
-            kinds = self._raw(table.get("message_type", empty))
-            return {"message_elements": nullable(table, "message_elements"), "message_type": kinds}
+            kinds, stated = (self._raw(table.get(name, empty)) for name in ("message_type", "message"))
+            return {"message_elements": nullable(table, "message_elements"), "message_type": kinds, "message": stated}
 
         return self._host(kind, more)
 
@@ -209,8 +209,10 @@ class FrameBuilder:
             rows = len(table["start"])
             words = self._labels(table["name"], collective_word, COLLECTIVE_WORDS).codes
             unknown = np.full(rows, np.nan)
+            stated = table.get("message", np.full(rows, -1, dtype=np.int64))
             return self._device(table) | {
-                "collective": are_collective(words, table.get("named_collective", np.zeros(rows, dtype=bool))),
+                "collective": are_collective(words, stated >= 0),
+                "message": self._raw(stated),
                 "blocks_per_sm": table.get("blocks_per_sm", unknown),
                 "warps_per_sm": table.get("warps_per_sm", unknown),
                 **self._extent(table),

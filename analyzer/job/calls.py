@@ -1,0 +1,238 @@
+"""The collectives of a rank's used steps, one row each: what the trace says of each, from its kernel or its range on the host.
+
+A kernel of NCCL states group and number itself since torch 2.2 (kineto); before, they are looked up in the range on the host that
+launched it. Without a device the backend's own range (`gloo:all_reduce`) lasts as long as the collective.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analyzer.facts import Facts
+from analyzer.ranks.names import PAIRWISE, kind_of
+from analyzer.ranks.summary import GroupPart
+from analyzer.spans.labels import codes_of, distinct_texts, matching, texts
+from traces.messages import Message, parse_message
+
+Int64Array = npt.NDArray[np.int64]
+
+_BACKEND = re.compile(r"(?:nccl|gloo|mpi|ucc|xccl|hccl|rccl):")
+_DIMS = re.compile(r"\d+")
+_TYPE_BYTES = {
+    "double": 8, "long": 8, "long int": 8, "int": 4, "float": 4, "short": 2, "c10::Half": 2, "c10::BFloat16": 2,
+    "unsigned char": 1, "signed char": 1, "bool": 1,
+}  # fmt: skip
+
+
+class Calls(msgspec.Struct, frozen=True):
+    """Rows by start; see `analyzer.ranks.summary.CollectiveColumns` for what the columns hold."""
+
+    groups: tuple[GroupPart, ...]
+    kinds: tuple[str, ...]
+    start_ns: Int64Array
+    dur_ns: Int64Array
+    stream: Int64Array
+    group: list[int]
+    kind: list[int]
+    sequence: list[int | None]
+    peer: list[int | None]
+    sent_bytes: list[int | None]
+    received_bytes: list[int | None]
+    splits: dict[int, list[int]]
+
+
+class _Row(msgspec.Struct):
+    """What one collective is, as far as anything says it."""
+
+    kind: str
+    message: Message | None
+    sent_bytes: int | None
+
+
+def collective_calls(facts: Facts) -> Calls:
+    """All collectives that begin in the used steps, on the device that stands for the trace, or on the host without one."""
+    if facts.device is None:
+        start, dur, stream, rows = _host_rows(facts)
+    else:
+        start, dur, stream, rows = _device_rows(facts)
+    return _collected(facts, start, dur, stream, rows)
+
+
+def _device_rows(facts: Facts) -> tuple[Int64Array, Int64Array, Int64Array, list[_Row]]:
+    frame = facts.trace.kernels
+    device = facts.devices[0].device
+    inside = facts.window().contains(frame["start_ns"].to_numpy()) & (frame["device"].to_numpy() == device)
+    frame = frame.iloc[np.flatnonzero(inside)]
+    described = facts.kernels.frame
+    mine = np.flatnonzero(frame["collective"].to_numpy(dtype=bool))
+    frame = frame.iloc[mine]
+    launched = described["launch_start_ns"].to_numpy()[mine]
+    hosts = _HostRanges(facts)
+    names, stated = texts(frame["name"]), _messages(frame["message"])
+    rows = [
+        hosts.row(name, message, at)
+        for name, message, at in zip(names.tolist(), stated, launched.tolist(), strict=True)
+    ]
+    start, dur = frame["start_ns"].to_numpy(), frame["dur_ns"].to_numpy()
+    return start, dur, frame["stream"].to_numpy(), rows
+
+
+def _messages(column: pd.Series[Any]) -> list[Message | None]:
+    """The message of each row, parsed once per distinct text."""
+    parsed: list[Message | None] = [*map(parse_message, distinct_texts(column)), None]
+    return [parsed[code] for code in codes_of(column).tolist()]
+
+
+class _HostRanges:
+    """Ranges on the host that say what collective a launch belongs to."""
+
+    def __init__(self, facts: Facts) -> None:
+        frame = facts.trace.collectives
+        stated = frame["message"].notna().to_numpy()
+        self._stated = _Spans(frame[stated], _messages(frame["message"][stated]))
+        backend = matching(frame["name"], _BACKEND.match)
+        ranges = frame[backend]
+        self._named = _Spans(ranges, list(zip(texts(ranges["name"]).tolist(), _sizes(ranges), strict=True)))
+
+    def row(self, name: str, message: Message | None, launched: float) -> _Row:
+        """What the kernel of this name is, that says this of itself and was launched then (NaN: unknown)."""
+        message = message or self._stated.at(launched)
+        named = self._named.at(launched)
+        kind = kind_of(message.name) if message else kind_of(named[0]) if named else kind_of(name)
+        return _Row(kind, message, named[1] if named and message is None else None)
+
+
+class _Spans:
+    """Disjoint ranges, each with something to say."""
+
+    def __init__(self, frame: pd.DataFrame, said: Sequence[Any]) -> None:
+        self._start = frame["start_ns"].to_numpy()
+        self._end = frame["end_ns"].to_numpy()
+        self._said = said
+
+    def at(self, instant: float) -> Any:
+        """What the last range that began before an instant says, if it lasts until then; else None."""
+        if np.isnan(instant) or not len(self._start):
+            return None
+        place = int(np.searchsorted(self._start, instant, side="right")) - 1
+        return self._said[place] if place >= 0 and instant < self._end[place] else None
+
+
+def _host_rows(facts: Facts) -> tuple[Int64Array, Int64Array, Int64Array, list[_Row]]:
+    every = facts.trace.collectives
+    frame = every[matching(every["name"], _BACKEND.match)]
+    if not len(frame):
+        frame = every[matching(every["name"], re.compile(r"c10d::").match)]
+    frame = frame[facts.window().contains(frame["start_ns"].to_numpy())]
+    hosts = _HostRanges(facts)
+    names, sizes = texts(frame["name"]).tolist(), _sizes(frame)
+    rows = []
+    for name, size, start in zip(names, sizes, frame["start_ns"].tolist(), strict=True):
+        found = hosts.row(name, None, float(start))
+        rows.append(_Row(kind_of(name), found.message, size))
+    return frame["start_ns"].to_numpy(), frame["dur_ns"].to_numpy(), frame["thread"].to_numpy(), rows
+
+
+def _sizes(ranges: pd.DataFrame) -> list[int | None]:
+    """Bytes of each range's first tensor, None where shapes were not recorded."""
+    return [
+        _first_bytes(dims, kinds)
+        for dims, kinds in zip(texts(ranges["input_dims"]).tolist(), texts(ranges["input_types"]).tolist(), strict=True)
+    ]
+
+
+def _first_bytes(dims: object, kinds: object) -> int | None:
+    if not isinstance(dims, str) or not isinstance(kinds, str):
+        return None
+    try:
+        shape, kind = msgspec.json.decode(dims), msgspec.json.decode(kinds)
+    except msgspec.DecodeError:
+        return None
+    first = shape[0] if isinstance(shape, list) and shape else None
+    width = _TYPE_BYTES.get(kind[0]) if isinstance(kind, list) and kind and isinstance(kind[0], str) else None
+    if width is None or not isinstance(first, list) or not all(type(size) is int for size in first) or not first:
+        return None
+    return int(np.prod(first, dtype=np.int64)) * width
+
+
+def _collected(facts: Facts, start: Int64Array, dur: Int64Array, stream: Int64Array, rows: Sequence[_Row]) -> Calls:
+    groups, kinds = _Groups(facts), dict[str, int]()
+    splits = {
+        place: list(row.message.sent_splits)
+        for place, row in enumerate(rows)
+        if row.message and row.message.sent_splits
+    }
+    stated = [row.message for row in rows]
+    return Calls(
+        group=[groups.place(row) for row in rows],
+        groups=tuple(groups.found),
+        kind=[kinds.setdefault(row.kind, len(kinds)) for row in rows],
+        kinds=tuple(kinds),
+        start_ns=start,
+        dur_ns=dur,
+        stream=stream,
+        sequence=[None if message is None else message.sequence for message in stated],
+        peer=[_peer(row) for row in rows],
+        sent_bytes=[row.sent_bytes if row.message is None else row.message.sent_bytes for row in rows],
+        received_bytes=[None if message is None else message.received_bytes for message in stated],
+        splits=splits,
+    )
+
+
+def _peer(row: _Row) -> int | None:
+    if row.message is None or row.kind not in PAIRWISE:
+        return None
+    return row.message.target if row.kind == "send" else row.message.source
+
+
+class _Groups:
+    """Process groups in the order they are met; what a message leaves out is taken from what the trace says of all groups."""
+
+    def __init__(self, facts: Facts) -> None:
+        stated = facts.trace.meta.distributed.get("pg_config")
+        self._known = {one.name: one for one in map(_configured, stated if isinstance(stated, list) else ()) if one}
+        self._world = facts.trace.meta.distributed.get("world_size")
+        self.found: list[GroupPart] = []
+        self._places: dict[GroupPart, int] = {}
+
+    def place(self, row: _Row) -> int:
+        """The place of a row's group in `found`."""
+        group = self._unnamed() if row.message is None or row.message.group is None else self._named(row.message)
+        place = self._places.setdefault(group, len(self.found))
+        if place == len(self.found):
+            self.found.append(group)
+        return place
+
+    def _unnamed(self) -> GroupPart:
+        # With one group alone there is no other that it could be.
+        if len(self._known) == 1:
+            return next(iter(self._known.values()))
+        return GroupPart(name=None, size=None)
+
+    def _named(self, message: Message) -> GroupPart:
+        known = self._known.get(message.group)
+        ranks = message.ranks or (known.ranks if known else ())
+        size = message.size or (known.size if known else None) or (len(ranks) or None)
+        description = message.description or (known.description if known else None)
+        return GroupPart(name=message.group, description=description, ranks=ranks, size=size)
+
+
+def _configured(value: Any) -> GroupPart | None:
+    """A group as `distributedInfo` lists it."""
+    if not isinstance(value, dict) or "pg_name" not in value:
+        return None
+    ranks, size = value.get("ranks"), value.get("pg_size")
+    whole = isinstance(ranks, list) and all(type(one) is int for one in ranks)
+    return GroupPart(
+        name=str(value["pg_name"]),
+        description=str(value["pg_desc"]) if value.get("pg_desc") else None,
+        ranks=tuple(ranks) if whole and isinstance(ranks, list) else (),
+        size=size if type(size) is int else None,
+    )

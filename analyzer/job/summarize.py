@@ -1,0 +1,149 @@
+"""From one explained trace to the summary of its rank; a pure function, so that each node can summarise its own disk."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+from analyzer.assemble import tool_version
+from analyzer.cause_names import CAUSES
+from analyzer.explain import Explained
+from analyzer.facts import Facts
+from analyzer.job.calls import Calls, collective_calls
+from analyzer.job.work import kernel_rows
+from analyzer.ranks.names import rank_in
+from analyzer.ranks.summary import (
+    CollectiveColumns,
+    FindingPart,
+    RankSource,
+    RankSummary,
+    StepPart,
+)
+from analyzer.spans.intervals import IntervalSet
+
+_HOST_KEYS = ("host_name", "hostname")
+
+
+def summarize(explained: Explained, facts: Facts) -> RankSummary:
+    """The summary of one rank, before anything is cut for size.
+
+    Args:
+        explained: What the trace means.
+        facts: The measurements it was made from.
+    """
+    analysis, meta = explained.analysis, facts.trace.meta
+    calls = collective_calls(facts)
+    rank, source = _rank(facts, calls)
+    info = meta.distributed
+    return RankSummary(
+        tool_version=tool_version(),
+        file=meta.name,
+        sha256=meta.sha256,
+        rank=rank,
+        rank_source=source,
+        world_size=_whole(info.get("world_size")),
+        host=_host(meta.top),
+        device=analysis.trace.device.name,
+        device_kind=meta.device_kind,
+        devices=max(len(facts.devices), 1),
+        origin_ns=meta.origin_ns + (meta.base_ns or 0),
+        trust=analysis.trust.verdict,
+        doubts=tuple(reason.message for reason in analysis.trust.reasons if reason.doubts),
+        bound_by=analysis.summary.verdict.bound_by,
+        verdict=analysis.summary.verdict.text,
+        batch_size=facts.collected.batch_size,
+        backend=info["backend"] if isinstance(info.get("backend"), str) else None,
+        steps=_steps(facts),
+        groups=calls.groups,
+        kinds=calls.kinds,
+        collectives=_columns(facts, calls),
+        tail_ns=_tail(facts, calls),
+        kernels=kernel_rows(facts),
+        findings=tuple(
+            FindingPart(
+                id=one.id, rule=one.rule, title=one.title, severity=one.severity, ns_per_step=one.saving.expected_ns
+            )
+            for one in analysis.cards
+        ),
+    )
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _rank(facts: Facts, calls: Calls) -> tuple[int | None, RankSource | None]:
+    """What the trace states, else what the file's name says of a trace with collectives."""
+    stated = _whole(facts.trace.meta.distributed.get("rank"))
+    if stated is not None:
+        return stated, "distributedInfo"
+    named = rank_in(facts.trace.meta.name) if len(calls.start_ns) else None
+    return named, None if named is None else "file name"
+
+
+def _host(top: dict[str, Any]) -> str | None:
+    name = next((top[key] for key in _HOST_KEYS if isinstance(top.get(key), str) and top[key]), None)
+    # Names of machines are nobody's business; that two ranks share one is.
+    return None if name is None else hashlib.sha256(name.encode()).hexdigest()[:12]
+
+
+def _steps(facts: Facts) -> tuple[StepPart, ...]:
+    used, causes = facts.steps.used, facts.step_causes
+    return tuple(
+        StepPart(
+            number=int(number),
+            start_ns=int(start),
+            dur_ns=int(dur),
+            causes={cause: int(ns) for cause, ns in zip(CAUSES, row, strict=True) if ns},
+        )
+        for number, start, dur, row in zip(
+            used["number"].tolist(),
+            used["start_ns"].tolist(),
+            used["dur_ns"].tolist(),
+            causes[list(CAUSES)].to_numpy().tolist(),
+            strict=True,
+        )
+    )
+
+
+def _columns(facts: Facts, calls: Calls) -> CollectiveColumns:
+    start, end = calls.start_ns, calls.start_ns + calls.dur_ns
+    exposed = facts.waterfall.owned("communication")
+    begin = facts.steps.used["start_ns"].to_numpy()
+    step = begin.searchsorted(start, side="right") - 1
+    gaps = [int(begin[0]), *start.tolist()[:-1]] if len(start) else []
+    return CollectiveColumns(
+        step=step.tolist(),
+        group=calls.group,
+        kind=calls.kind,
+        sequence=calls.sequence,
+        peer=calls.peer,
+        sent_bytes=calls.sent_bytes,
+        received_bytes=calls.received_bytes,
+        start_ns=start.tolist(),
+        dur_ns=calls.dur_ns.tolist(),
+        exposed_ns=exposed.overlap_with(start, end).tolist(),
+        stream=calls.stream.tolist(),
+        own_ns=_by_cause(facts, gaps, start.tolist()),
+        splits=calls.splits,
+    )
+
+
+def _by_cause(facts: Facts, starts: Sequence[int], ends: Sequence[int]) -> dict[str, list[int]]:
+    """By cause, what it owns of each gap; causes that own nothing are left out."""
+    import numpy as np
+
+    start, end = np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64)
+    parts = {cause: facts.waterfall.owned(cause).overlap_with(start, end) for cause in CAUSES} if len(start) else {}
+    return {cause: part.tolist() for cause, part in parts.items() if part.any()}
+
+
+def _tail(facts: Facts, calls: Calls) -> dict[str, int]:
+    used = facts.steps.used
+    if not len(used):
+        return {}
+    since = int(calls.start_ns[-1]) if len(calls.start_ns) else int(used["start_ns"].iloc[0])
+    last = IntervalSet.of([(since, int(used["end_ns"].iloc[-1]))])
+    parts = {cause: (facts.waterfall.owned(cause) & last).total_ns for cause in CAUSES}
+    return {cause: ns for cause, ns in parts.items() if ns}

@@ -1,0 +1,104 @@
+"""What a rank computes, by kernel and shape (by op without a device): tells a slow device from more work."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analyzer.facts import Facts
+from analyzer.ranks.summary import KernelRow
+from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.labels import codes_of, distinct_texts, matching, texts
+
+BoolArray = npt.NDArray[np.bool_]
+Int64Array = npt.NDArray[np.int64]
+ObjectArray = npt.NDArray[np.object_]
+# A name of a template may be longer than all the rest of its row.
+_NAME = 160
+
+
+def kernel_rows(facts: Facts) -> tuple[KernelRow, ...]:
+    """Kernels of the used steps by name and shape, without collectives; outermost ops where there is no device."""
+    frame = _ops(facts) if facts.device is None else _kernels(facts)
+    if not len(frame):
+        return ()
+    frame = frame.assign(beside_ns=np.where(frame["beside"], frame["dur_ns"], 0))
+    found = frame.groupby(["name", "shape"], sort=False).agg(
+        count=("dur_ns", "size"), dur=("dur_ns", "sum"), beside_count=("beside", "sum"), beside=("beside_ns", "sum")
+    )
+    found = found.sort_values("dur", ascending=False, kind="stable")
+    return tuple(
+        KernelRow(
+            name=name,
+            shape=shape,
+            count=int(row[0]),
+            dur_ns=int(row[1]),
+            beside_count=int(row[2]),
+            beside_ns=int(row[3]),
+        )
+        for (name, shape), row in zip(found.index.tolist(), found.to_numpy().tolist(), strict=True)
+    )
+
+
+def _kernels(facts: Facts) -> pd.DataFrame:
+    frame = facts.kernels.frame
+    frame = frame[~frame["collective"].to_numpy(dtype=bool)]
+    dims = facts.trace.ops["input_dims"]
+    # An op that is unknown is the last one; -1 is what has no shapes too.
+    codes = np.append(codes_of(dims).astype(np.int64), -1)[frame["op"].to_numpy()]
+    start, end = frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy()
+    shapes = _shapes(codes, distinct_texts(dims), frame["blocks_per_sm"].to_numpy())
+    return _table(texts(frame["name"]), shapes, end - start, _beside(facts.collectives.running, start, end))
+
+
+def _ops(facts: Facts) -> pd.DataFrame:
+    ops = facts.trace.ops
+    outer = facts.op_tree.outermost(np.ones(len(ops), dtype=bool))
+    chosen = outer & facts.host_window().contains(ops["start_ns"].to_numpy())
+    ops = ops[chosen]
+    # An op that waits for others is no work.
+    ops = ops[~matching(ops["name"], re.compile(r"c10d::|record_param_comms").match)]
+    start, end = ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy()
+    dims = ops["input_dims"]
+    shapes = _shapes(codes_of(dims).astype(np.int64), distinct_texts(dims), np.full(len(ops), np.nan))
+    return _table(texts(ops["name"]), shapes, end - start, _beside(facts.collectives.running, start, end))
+
+
+def _shapes(codes: Int64Array, dims: list[str], blocks: npt.NDArray[np.float64]) -> ObjectArray:
+    """A fingerprint for each row, made once for each distinct pair of shapes and blocks. Shape (rows,).
+
+    Args:
+        codes: Place of each row's shapes in `dims`, -1 where unknown, shape (rows,).
+        dims: Shapes as recorded.
+        blocks: Blocks per multiprocessor, NaN where unknown, shape (rows,).
+    """
+    pairs = pd.DataFrame({"dims": codes, "blocks": blocks})
+    numbers = pairs.groupby(["dims", "blocks"], dropna=False, sort=False).ngroup().to_numpy()
+    distinct = pairs.drop_duplicates()
+    made = [
+        _shape(dims[code] if code >= 0 else None, many)
+        for code, many in zip(distinct["dims"].tolist(), distinct["blocks"].tolist(), strict=True)
+    ]
+    return np.array(made, dtype=object)[numbers] if len(made) else np.empty(0, dtype=object)
+
+
+def _table(names: ObjectArray, shapes: ObjectArray, dur: npt.NDArray[np.int64], beside: BoolArray) -> pd.DataFrame:
+    cut = [str(name)[:_NAME] for name in names.tolist()]
+    return pd.DataFrame({"name": cut, "shape": shapes, "dur_ns": dur, "beside": beside})
+
+
+def _beside(running: IntervalSet, start: npt.NDArray[np.int64], end: npt.NDArray[np.int64]) -> BoolArray:
+    """Which spans a collective runs beside for more than half of them."""
+    together: BoolArray = 2 * running.overlap_with(start, end) > end - start
+    return together
+
+
+def _shape(dims: object, blocks: float) -> str:
+    """A fingerprint of what a kernel works on: its op's shapes, else how many blocks it has; empty where neither is known."""
+    parts = [dims] if isinstance(dims, str) else []
+    parts += [] if np.isnan(blocks) else [f"{blocks:.4g}"]
+    return hashlib.md5("|".join(parts).encode(), usedforsecurity=False).hexdigest()[:8] if parts else ""

@@ -1,0 +1,177 @@
+"""The summary of a rank: what the merge of a job needs of one trace, a thousandth of its size.
+
+Columns stand in lists beside each other, because a rank has thousands of collectives and a summary has to travel. Times are
+nanoseconds from the rank's own zero, `origin_ns` is that zero on the rank's own clock. What is unknown is None.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+SUMMARY_VERSION = "1.0"
+# What tells a summary from every other JSON document.
+SUMMARY_KIND = "advisor-rank-summary"
+
+RankSource = Literal["distributedInfo", "file name", "asked"]
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Base of every part of a summary."""
+
+
+class GroupPart(Part, frozen=True, kw_only=True, gc=False):
+    """A process group that the rank is in.
+
+    `name` is torch's name of it and `description` what the program says it is for. `ranks` are its members, empty where the trace
+    does not say; `size` is their number.
+    """
+
+    name: str | None
+    description: str | None = None
+    ranks: tuple[int, ...] = ()
+    size: int | None = None
+
+
+class StepPart(Part, frozen=True, kw_only=True, gc=False):
+    """A used step: its extent and what each cause owns of it."""
+
+    number: int
+    start_ns: int
+    dur_ns: int
+    causes: dict[str, int]
+
+
+class CollectiveColumns(Part, frozen=True, kw_only=True, gc=False):
+    """The collectives and messages of the used steps, by start: one entry per collective in each list.
+
+    Args:
+        step: Place in `RankSummary.steps`.
+        group: Place in `RankSummary.groups`.
+        kind: Place in `RankSummary.kinds`.
+        sequence: Number within the group as torch counts, None where it states none.
+        peer: The other rank of a message between two, else None.
+        sent_bytes: What the rank puts in.
+        received_bytes: What it gets out.
+        start_ns: When the rank begins it.
+        dur_ns: How long the rank is in it.
+        exposed_ns: How much of that nothing hides.
+        stream: The device's stream, or the row of the thread.
+        own_ns: By cause, what lies between the start of the collective before (or of the first step) and this one's start.
+        splits: By place in the lists: elements for each member of an all-to-all with uneven parts.
+    """
+
+    step: list[int] = msgspec.field(default_factory=list)
+    group: list[int] = msgspec.field(default_factory=list)
+    kind: list[int] = msgspec.field(default_factory=list)
+    sequence: list[int | None] = msgspec.field(default_factory=list)
+    peer: list[int | None] = msgspec.field(default_factory=list)
+    sent_bytes: list[int | None] = msgspec.field(default_factory=list)
+    received_bytes: list[int | None] = msgspec.field(default_factory=list)
+    start_ns: list[int] = msgspec.field(default_factory=list)
+    dur_ns: list[int] = msgspec.field(default_factory=list)
+    exposed_ns: list[int] = msgspec.field(default_factory=list)
+    stream: list[int] = msgspec.field(default_factory=list)
+    own_ns: dict[str, list[int]] = msgspec.field(default_factory=dict)
+    splits: dict[int, list[int]] = msgspec.field(default_factory=dict)
+
+
+class KernelRow(Part, frozen=True, kw_only=True, gc=False, array_like=True):
+    """Kernels of one name and shape in the used steps (ops on a CPU): how many, and their time.
+
+    `beside_count` and `beside_ns` are of those that a collective runs beside. `shape` is a fingerprint, empty where unknown.
+    """
+
+    name: str
+    shape: str
+    count: int
+    dur_ns: int
+    beside_count: int = 0
+    beside_ns: int = 0
+
+
+class FindingPart(Part, frozen=True, kw_only=True, gc=False):
+    """A finding of the rank's own report."""
+
+    id: str
+    rule: str
+    title: str
+    severity: str
+    ns_per_step: int
+
+
+class CutPart(Part, frozen=True, kw_only=True, gc=False):
+    """What was left out to keep the summary small: kernel rows first, collectives last, by whole steps."""
+
+    kernels: int = 0
+    splits: int = 0
+    steps: int = 0
+    collectives: int = 0
+
+
+class RankSummary(Part, frozen=True, kw_only=True, gc=False):
+    """One rank.
+
+    Args:
+        kind: `advisor-rank-summary`.
+        schema_version: Version of this document.
+        tool_version: Version of advisor that wrote it.
+        file: Name of the trace, without folders.
+        sha256: Of the trace.
+        rank: Rank within the job; None where nothing says it.
+        rank_source: Where that stands.
+        world_size: How many ranks the job has; None where nothing says it.
+        host: A fingerprint of the machine's name, equal for ranks of one machine; None where the trace does not name it.
+        device: Name of the device.
+        device_kind: cuda, rocm, cpu, ...
+        devices: Devices with work in this process; figures are of the first.
+        origin_ns: The rank's zero on its own clock.
+        trust: Whether the trace can be believed: ok, caution or unusable.
+        doubts: Why not.
+        bound_by: What the rank is bound by.
+        verdict: The same as a sentence.
+        batch_size: Samples a batch, as `advisor collect` recorded it.
+        backend: Of the default process group.
+        steps: The used steps.
+        groups: Process groups.
+        kinds: Names of kinds of collectives.
+        collectives: All collectives of the used steps.
+        tail_ns: By cause, what lies behind the start of the last collective.
+        kernels: By time, the most first.
+        findings: The rank's own, best first.
+        cut: What was left out.
+    """
+
+    kind: str = SUMMARY_KIND
+    schema_version: str = SUMMARY_VERSION
+    tool_version: str
+    file: str
+    sha256: str
+    rank: int | None
+    rank_source: RankSource | None
+    world_size: int | None
+    host: str | None
+    device: str | None
+    device_kind: str
+    devices: int
+    origin_ns: int
+    trust: Literal["ok", "caution", "unusable"]
+    doubts: tuple[str, ...]
+    bound_by: str
+    verdict: str
+    batch_size: int | None = None
+    backend: str | None = None
+    steps: tuple[StepPart, ...]
+    groups: tuple[GroupPart, ...]
+    kinds: tuple[str, ...]
+    collectives: CollectiveColumns
+    tail_ns: dict[str, int]
+    kernels: tuple[KernelRow, ...]
+    findings: tuple[FindingPart, ...]
+    cut: CutPart = CutPart()
+
+    @property
+    def window_ns(self) -> int:
+        """Length of all used steps together."""
+        return sum(step.dur_ns for step in self.steps)
