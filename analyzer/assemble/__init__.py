@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, cast
 
@@ -10,8 +10,8 @@ import msgspec
 
 from analyzer import analysis as doc
 from analyzer.assemble.finding import finding_document
-from analyzer.assemble.steps import step_rows, timeline
-from analyzer.assemble.summary import summary
+from analyzer.assemble.steps import MOST_STEPS, step_rows, timeline
+from analyzer.assemble.summary import MOST_DEVICES, summary
 from analyzer.assemble.trace_info import trace_info
 from analyzer.engine import Judged, RuleRun
 from analyzer.engine.trust import TrustGrade, verdict_of
@@ -69,15 +69,24 @@ def assemble(
         summary=summary(facts, trust, runs, shown, representative),
         findings=tuple(one for one in documents if one is not None),
         checks=tuple(_check(run) for run in runs),
-        steps=step_rows(facts),
+        steps=step_rows(facts, representative),
         timeline=facts.attempt("timeline", lambda: timeline(facts, representative), timeline(facts, None)),
         slowest=facts.attempt("slowest step", lambda: _slowest(facts), None),
         totals=facts.attempt("totals", lambda: _totals(facts), ()),
     )
     # What failed before was a reason of the verdict on trust; rules that need it say so themselves.
     late = [f"not shown, advisor failed at it: {facts.failures[name]}" for name in facts.failures if name not in known]
-    notes = (*document.trace.notes, *(note.partition("\n")[0] for note in late))
+    notes = (*document.trace.notes, *_not_listed(facts), *(note.partition("\n")[0] for note in late))
     return msgspec.structs.replace(document, trace=msgspec.structs.replace(document.trace, notes=notes))
+
+
+def _not_listed(facts: Facts) -> Iterator[str]:
+    """What there is too much of to name each."""
+    steps, devices = len(facts.steps.frame), len(facts.devices)
+    if steps > MOST_STEPS:
+        yield f"the first {MOST_STEPS:,} of {steps:,} steps are listed one by one; all figures are made from all of them"
+    if devices > MOST_DEVICES:
+        yield f"the {MOST_DEVICES:,} of {devices:,} devices with the most launches have a waterfall; no process drives so many"
 
 
 def _trust(facts: Facts, trust: TrustGrade, shown: Sequence[Judged]) -> doc.Trust:

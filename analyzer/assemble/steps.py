@@ -4,17 +4,31 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+import numpy as np
+
 from analyzer import analysis as doc
 from analyzer.assemble.causes import cause_times
 from analyzer.cause_names import CAUSES
 from analyzer.facts import Facts
-from analyzer.views.timeline import DrawnStep, lanes
+from analyzer.views.timeline import DrawnStep, lanes, slowest_step
+
+# One by one they take 2 KB each in memory and 1.5 KB in a report, and nobody reads more; every figure is made from all of them.
+MOST_STEPS = 10_000
 
 
-def step_rows(facts: Facts) -> tuple[doc.StepRow, ...]:
-    """Every step, used or not, with what each cause owns of it."""
+def step_rows(facts: Facts, representative: DrawnStep | None) -> tuple[doc.StepRow, ...]:
+    """The steps, used or not, with what each cause owns of it; of very many the first, and those that are drawn.
+
+    Args:
+        facts: The measurements.
+        representative: The step that is drawn.
+    """
     frame = facts.steps.frame
-    window = facts.waterfall_of(facts.device, facts.whole) if not frame["used"].all() else facts.waterfall
+    if len(frame) > MOST_STEPS:
+        slowest = facts.attempt("slowest step", lambda: slowest_step(facts), None)
+        drawn = [step.start_ns for step in (representative, slowest) if step is not None]
+        frame = frame[(np.arange(len(frame)) < MOST_STEPS) | frame["start_ns"].isin(drawn).to_numpy()]
+    window = facts.waterfall_of(facts.device, facts.whole) if not facts.steps.frame["used"].all() else facts.waterfall
     causes = window.per_step(frame)
     numbers, starts, durations, used, reasons = (
         frame[name].to_numpy().tolist() for name in ("number", "start_ns", "dur_ns", "used", "reason")

@@ -18,6 +18,8 @@ from analyzer.facts.time.waterfall import Waterfall
 from analyzer.finding import Figure, Severity
 from analyzer.views.timeline import DrawnStep
 
+# One process drives 16 at most, a trace merged of many some hundred; each takes milliseconds to divide.
+MOST_DEVICES = 256
 _UNKNOWN = doc.Verdict(
     bound_by="unknown", ratio=0.0, text="Unknown: advisor could not measure what the run is bound by."
 )
@@ -53,7 +55,7 @@ def summary(
         launch_lead_ns_median=attempt(lambda: facts.lead_ns, None),
         representative_step=representative.number if representative is not None else None,
         waterfall=cause_times(totals, facts.window_ns),
-        devices=tuple(_device(facts, index) for index in range(len(facts.devices))),
+        devices=tuple(_device(facts, index) for index in range(min(len(facts.devices), MOST_DEVICES))),
         counts=doc.Counts(**{severity.value: severities.count(severity) for severity in Severity}),
     )
 

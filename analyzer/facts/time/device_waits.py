@@ -77,9 +77,8 @@ def device_waits(facts: Facts) -> DeviceWaits:
     nodes = (first == second) & (second != NONE)
     short = waits.end_ns - waits.start_ns < _SHORT_NS
     idle_before = np.append(facts.work["end_ns"].to_numpy(), np.iinfo(np.int64).min)[before] < returned
-    elsewhere = EMPTY
-    for other in facts.devices[1:]:
-        elsewhere |= other.busy
+    other = facts.work["device"].to_numpy() != device.device
+    elsewhere = IntervalSet(facts.work["start_ns"].to_numpy()[other], facts.work["end_ns"].to_numpy()[other])
     together = elsewhere.overlap_with(waits.start_ns, waits.end_ns)
     names = ("between_nodes", "starting", "in_queue", "for_event", "for_device")
     tests = (

@@ -81,4 +81,4 @@ def _sentence(analysis: Analysis) -> str:
     slow = [row for row in analysis.steps if row.used and row.dur_ns > times.median * _SLOW]
     named = f" Slow: {', '.join(f'step {row.step} with {duration(row.dur_ns)}' for row in slow[:6])}." if slow else ""
     spread = f"{duration(times.min)} to {duration(times.max)}, median {duration(times.median)}"
-    return f"{count(len(analysis.steps), 'step')}, used ones from {spread}.{named}"
+    return f"{count(max(analysis.trace.steps.count, len(analysis.steps)), 'step')}, used ones from {spread}.{named}"

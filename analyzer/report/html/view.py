@@ -204,7 +204,7 @@ def _steps_line(analysis: Analysis) -> str:
         f"Median {duration(times.median)}, p95 {duration(times.p95)}, {duration(times.min)} to {duration(times.max)}."
     )
     more = (
-        f" The first {MOST_STEPS} of {len(analysis.steps):,} steps are drawn."
+        f" The first {MOST_STEPS} of {max(analysis.trace.steps.count, len(analysis.steps)):,} steps are drawn."
         if len(analysis.steps) > MOST_STEPS
         else ""
     )

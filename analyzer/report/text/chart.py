@@ -16,6 +16,8 @@ _BAR = 20
 # Steps this much longer than the median are named.
 _SLOW = 1.1
 _MOST_STEPS = 48
+# One machine's.
+_MOST_DEVICES = 16
 
 
 def bar(ratio: float, width: int) -> str:
@@ -99,18 +101,21 @@ def _device(analysis: Analysis, style: Style) -> Iterator[str]:
     figures = f"GPU busy {share(summary.gpu_busy_ratio)}, computing {share(summary.compute_ratio)}{queued}"
     yield from (f"  {text}" for text in safe.wrap(figures, style.width - 2))
     if len(summary.devices) > 1:
-        others = ", ".join(f"{safe.name(one.device, 30)} {share(one.busy_ratio)}" for one in summary.devices)
+        named = summary.devices[:_MOST_DEVICES]
+        others = ", ".join(f"{safe.name(one.device, 30)} {share(one.busy_ratio)}" for one in named)
+        others += f" and {analysis.trace.device.count - len(named):,} more" if len(summary.devices) > len(named) else ""
         yield from (f"  {text}" for text in safe.wrap(f"busy on each device: {others}", style.width - 2))
 
 
 def step_lines(analysis: Analysis, style: Style) -> Iterator[str]:
     """Height per step, the slow ones and those left out by number."""
     rows = analysis.steps
-    if len(rows) < 2 or len(rows) > 10_000:
+    if len(rows) < 2:
         return
     times = analysis.summary.step_ns
     shown = rows[:_MOST_STEPS]
-    more = f" and {len(rows) - len(shown)} more" if len(rows) > len(shown) else ""
+    left = max(analysis.trace.steps.count, len(rows)) - len(shown)
+    more = f" and {left:,} more" if left else ""
     drawn = sparkline([row.dur_ns for row in shown])
     first, last = shown[0].step, shown[-1].step
     spread = f"p95 {duration(times.p95)}, {duration(times.min)} to {duration(times.max)}"

@@ -178,10 +178,9 @@ def _beyond_everything(tables: Tables, timed: list[Kind], aside: Quarantine) -> 
 def _past_successors(table: Table) -> Mask:
     """Device work that ends past many later starts on its stream, and is far longer than anything else there."""
     mask = np.zeros(len(table["start"]), dtype=bool)
-    thread = table["thread"]
-    for stream in np.unique(thread).tolist():
-        rows = np.flatnonzero(thread == stream)
-        rows = rows[np.argsort(table["start"][rows], kind="stable")]
+    # All streams at once: to look through all rows for each takes minutes where there are 100,000.
+    order = np.lexsort((table["start"], table["thread"]))
+    for rows in np.split(order, np.flatnonzero(np.diff(table["thread"][order])) + 1):
         start, dur = table["start"][rows], np.maximum(table["dur"][rows], 0)
         if len(rows) < _SUCCESSORS + 1:
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator
 
 # Places tried before a block counts as damaged: each costs one decode up to the defect.
@@ -10,6 +11,9 @@ CUTS_TRIED = 3
 # What stands between two events.
 GAP_BYTES = b", \t\r\n"
 _GAP = re.compile(rb"[\s,]*")
+_BOUNDARY = re.compile(rb"\}(?=\s*,\s*\{)")
+# A real event holds some ten braces; where so many are between none, another way through them all is twenty times as fast.
+_BRACES_ONE_BY_ONE = 1_000
 
 
 def gap(text: bytes, end: int) -> int:
@@ -21,9 +25,14 @@ def gap(text: bytes, end: int) -> int:
 def boundaries(buffer: bytes) -> Iterator[int]:
     """Places between two events, from the right: just after a `}` that is followed by `,` and `{`."""
     end = len(buffer)
-    found = 0
+    found = looked = 0
     while found < CUTS_TRIED:
         brace = buffer.rfind(b"{", 0, end)
+        looked += 1
+        if looked > _BRACES_ONE_BY_ONE:
+            last = deque(_BOUNDARY.finditer(buffer, 0, end), CUTS_TRIED - found)
+            yield from (match.end() for match in reversed(last))
+            return
         if brace < 0:
             return
         end = brace

@@ -17,7 +17,7 @@ import msgspec
 from traces.errors import UnreadableTraceError
 from traces.reader import limits
 from traces.reader.mend.escapes import first_mended, mend
-from traces.reader.mend.nesting import TOKEN
+from traces.reader.mend.nesting import closing_end
 from traces.reader.mend.places import Places
 from traces.reader.mend.repairs import Repairs
 from traces.reader.shape import FAILURES, Item, Place, Shape
@@ -179,7 +179,7 @@ class Salvage(Generic[Item]):
         for end in [nested, *edges] if nested else edges:
             if self._one(position, end):
                 return end
-        if nested is None and self._long_events_left:
+        if nested is None and near < position + _LONG_EVENT and self._long_events_left:
             self._long_events_left -= 1
             nested = self._nested_end(position, position + _LONG_EVENT)
             if nested and self._one(position, nested):
@@ -220,18 +220,12 @@ class Salvage(Generic[Item]):
         return len(self._text)
 
     def _nested_end(self, position: int, limit: int) -> int | None:
-        depth = 0
-        for match in TOKEN.finditer(self._text, position, limit):
-            token = match.group()[:1]
-            if token in b"{[":
-                depth += 1
-                if depth > limits.MAX_DEPTH:
-                    limits.check_depth(self._name, depth, self._offset + match.start())
-            elif token in b"}]":
-                depth -= 1
-                if depth == 0:
-                    return match.end()
-        return None
+        return closing_end(
+            self._text,
+            position,
+            limit,
+            check=lambda depth, place: limits.check_depth(self._name, depth, self._offset + place),
+        )
 
     def _one(self, position: int, end: int) -> bool:
         piece = self._text[position:end]
