@@ -20,6 +20,7 @@ sklearn PIL cv2 skimage albumentations matplotlib seaborn plotly tqdm rich wandb
 click typer hydra omegaconf yaml requests urllib3 fsspec h5py zarr pyarrow joblib numba dask ray einops jaxtyping pydantic
 IPython ipykernel ipywidgets traitlets tornado jupyter_client zmq pytest _pytest pluggy vllm sglang aiter setuptools pip
 importlib_metadata packaging attr attrs psutil sympy networkx jinja2 regex sentencepiece safetensors
+ipykernel_launcher pydevd debugpy six typing_extensions threadpoolctl decorator cloudpickle dill
 """
 _PACKAGE_NAMES = frozenset(_PACKAGES.split())
 _INSTALLED = re.compile(
@@ -27,6 +28,8 @@ _INSTALLED = re.compile(
     r"|(?:^|[/\\])\.?venv[/\\]|[/\\]python\d+\.zip[/\\]|\.egg[/\\]"
     # The standard library of Windows, in an installation and in an environment of conda.
     r"|[/\\](?:Python\d*|(?:ana|mini)conda\d?|envs[/\\][^/\\]+)[/\\][Ll]ib[/\\]"
+    # What compilers and loaders of models write while the program runs; a script that lies in /tmp has its folder cut off.
+    r"|^/tmp/(?!ipykernel)|^/var/folders/|[/\\]\.cache[/\\]|torchinductor_|^<torch_package"
 )
 
 
@@ -61,7 +64,10 @@ class CodeLine(msgspec.Struct, frozen=True):
 
 
 def parse_frame(name: str) -> CodeLine | None:
-    """A frame of the user's own code, else None."""
+    """A frame of Python code that is not known to be torch's, an installed package's or the standard library's, else None.
+
+    A relative path may still be an installed package's: `OwnCode` tells.
+    """
     match = _FRAME.match(name) or _NOTEBOOK.match(name)
     if match is None or _INSTALLED.search(name):
         return None
@@ -70,11 +76,6 @@ def parse_frame(name: str) -> CodeLine | None:
     if not file.startswith("/") and (top in _PACKAGE_NAMES or top in sys.stdlib_module_names):
         return None
     return CodeLine(file, int(match["line"]), match["function"])
-
-
-def nearest_frame(stack: str) -> str:
-    """The innermost frame of the user in a `Call stack`, as text; empty where there is none."""
-    return next((frame for frame in stack.split(";") if parse_frame(frame.strip()) is not None), "").strip()
 
 
 def relative(files: list[str]) -> dict[str, str]:

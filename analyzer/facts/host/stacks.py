@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analyzer.facts.host.code_lines import CodeLine, nearest_frame, parse_frame, relative
+from analyzer.facts.host.code_lines import CodeLine, parse_frame, relative
+from analyzer.facts.host.own_code import OwnCode, own_code
 from analyzer.facts.recording.line_samples import training_lines
 from analyzer.facts.recording.second_pass import places
 from analyzer.spans.intervals import IntervalSet
@@ -52,11 +53,15 @@ class Stacks:
         return len(self.frames) > 0 or len(self._of_ops) > 0
 
     @cached_property
+    def _own(self) -> OwnCode:
+        return own_code(self._trace)
+
+    @cached_property
     def frames(self) -> pd.DataFrame:
         """The user's frames among `python_function` events: name, thread, start_ns, end_ns, parent (row of the one around)."""
         python = self._trace.python
         names = python["name"].cat.categories
-        mine = np.array([parse_frame(name) is not None for name in names], dtype=bool)
+        mine = np.array([self._own.line(name) is not None for name in names], dtype=bool)
         rows = python[mine[python["name"].cat.codes.to_numpy()]] if len(names) else python
         frame = pd.DataFrame(
             {
@@ -77,7 +82,7 @@ class Stacks:
         texts = distinct_texts(stacks)
         if not texts and (len(self._trace.python) or not places(self._trace.meta)):
             return ops.iloc[:0][["thread", "start_ns", "end_ns"]].assign(name=np.empty(0, dtype=object))
-        names = np.array([*map(nearest_frame, texts), ""], dtype=object)[codes_of(stacks)]
+        names = np.array([*map(self._own.nearest, texts), ""], dtype=object)[codes_of(stacks)]
         if not texts:
             names = np.where(_in_backward(ops), "", self._from_second_pass(ops["name"]))
         has = names != ""
