@@ -46,7 +46,7 @@ class RuleMeta(msgspec.Struct, frozen=True):
         thresholds: Every limit `check` uses.
         explains: Codes of more general rules whose finding this one replaces on a card.
         suppressed_by: Codes of hygiene symptoms (PG...) that make this rule's answer meaningless.
-        binds: What a verdict calls the run only where this rule, or another for the same bound, fired: `launch`.
+        binds: What a verdict calls the run by what this rule measures: `launch`. It asks the rules for a bound whether one fired.
         references: Where the method or the numbers come from, as addresses or document names.
     """
 
@@ -58,7 +58,7 @@ class RuleMeta(msgspec.Struct, frozen=True):
     thresholds: tuple[Threshold, ...] = ()
     explains: tuple[str, ...] = ()
     suppressed_by: tuple[str, ...] = ()
-    binds: str | None = None
+    binds: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
 
 

@@ -14,6 +14,16 @@ from analyzer.verdict import Evidence, verdict_of
 
 # What lies between the steps is told from a fifth of the run on, the share from which a loss is what a run is bound by.
 _WORTH_SAYING = 0.2
+# What says most of why nothing was found, first.
+_ANSWERS = (
+    State.FIRED,
+    State.CANNOT_TELL,
+    State.CLEAR,
+    State.SUPPRESSED,
+    State.CRASHED,
+    State.NOT_APPLICABLE,
+    State.DISABLED,
+)
 
 
 def verdict_on_run(
@@ -42,13 +52,19 @@ def evidence(facts: Facts, trust: TrustGrade, runs: Sequence[RuleRun]) -> dict[s
     """What the rules for each bound say; one that is switched off is asked all the same, or the verdict would depend on it."""
     asked: dict[str, list[RuleRun]] = {}
     for run in runs:
-        if run.rule.meta.binds is not None:
+        if run.rule.meta.binds:
             known = run if run.state is not State.DISABLED else run_rules(facts, (run.rule,), trust)[0]
-            asked.setdefault(run.rule.meta.binds, []).append(known)
+            for bound in run.rule.meta.binds:
+                asked.setdefault(bound, []).append(known)
     return {
-        bound: Evidence(
-            any(run.state is State.FIRED for run in found),
-            min(found, key=lambda run: run.rule.meta.name != f"{bound}-bound").reason,
-        )
+        bound: Evidence(any(run.state is State.FIRED for run in found), _why_not(bound, found))
         for bound, found in asked.items()
     }
+
+
+def _why_not(bound: str, runs: Sequence[RuleRun]) -> str:
+    """Why the rule that the bound is named after did not fire; of others, why the one did not that comes nearest to an answer."""
+    run = min(runs, key=lambda run: (run.rule.meta.name != f"{bound}-bound", _ANSWERS.index(run.state)))
+    if run.state is State.SUPPRESSED:
+        return f"{run.rule.meta.code} is suppressed {run.reason}"
+    return run.reason

@@ -19,6 +19,7 @@ from analyzer.facts.isolation import FactError, described
 from analyzer.finding import Confidence, Finding, Outcome, Severity, State
 from analyzer.rule import Rule
 from analyzer.spans.intervals import EMPTY, IntervalSet
+from analyzer.step_words import in_words
 from traces.trace import Capability
 
 # What is said of a rule that caps a severity and does not say why.
@@ -136,8 +137,9 @@ def _run(
         Exception
     ) as error:  # A rule may be anybody's plug-in: whatever it raises becomes its state, and the others run.
         return RuleRun(rule, State.CRASHED, f"{_whose(rule)}{described(error)}")
-    findings = tuple(item for item in given if isinstance(item, Finding))
-    outcomes = [item for item in given if isinstance(item, Outcome)]
+    said = [in_words(item, facts.noun) for item in given]
+    findings = tuple(item for item in said if isinstance(item, Finding))
+    outcomes = [item for item in said if isinstance(item, Outcome)]
     if findings:
         return RuleRun(rule, State.FIRED, findings[0].why, findings)
     if outcomes:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.analysis import Analysis, FindingDocument, Repair
+from analyzer.analysis import CARD_RATIO, Analysis, FindingDocument, Repair
 from analyzer.report import savings
 from analyzer.units import count, duration, share, size
+
+# From here on a finding gets a card.
+LIMIT = f"{CARD_RATIO * 100:.0f} %"
 
 SEVERITY_WORDS = {"high": "High", "medium": "Medium", "low": "Low", "info": "Info"}
 # The trace's name is a file name; a command that names it must survive being copied into a shell.
@@ -17,6 +20,12 @@ def each(analysis: Analysis, whole: str = "in all") -> str:
     """`a step` or `a request`; `whole` where the trace has neither."""
     steps = analysis.trace.steps
     return f"a {steps.noun}" if steps.source != "whole-trace" else whole
+
+
+def noun(analysis: Analysis) -> str:
+    """`step`, `request`, or `recording` where everything recorded is taken as one: what shares are shares of."""
+    steps = analysis.trace.steps
+    return "recording" if steps.source == "whole-trace" else steps.noun
 
 
 def set_aside(analysis: Analysis) -> Iterator[str]:
@@ -82,7 +91,7 @@ def outlook(analysis: Analysis) -> Iterator[str]:
         if len(analysis.cards) > 1:
             yield "They share time, so their savings do not add up."
     elif not analysis.cards:
-        yield "No finding is worth 2 % of the step or more."
+        yield nothing_found(analysis)
     unprofiled = summary.unprofiled_step_ns
     if unprofiled is not None and unprofiled > 0:
         # A median was measured without it: the mean of uneven steps says nothing of the profiler.
@@ -177,3 +186,13 @@ def rank_rows(analysis: Analysis) -> list[tuple[str, str, str, str, str]]:
         )
         for one in analysis.ranks
     ]
+
+
+def nothing_found(analysis: Analysis) -> str:
+    """That no finding gets a card."""
+    return f"No finding is worth {LIMIT} of the {noun(analysis)} or more."
+
+
+def minor(analysis: Analysis) -> str:
+    """What the findings without a card have in common; what one saves at most may be more than what is likely."""
+    return f"likely under {LIMIT} of the {noun(analysis)}, or no saving of its own"

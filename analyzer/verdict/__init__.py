@@ -5,7 +5,6 @@ First the shares of the causes decide (`shares.py`); then the first line of a ta
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 import msgspec
@@ -15,6 +14,7 @@ from analyzer.facts import Facts
 from analyzer.facts.loops.find import told_loops
 from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS
 from analyzer.spans.intervals import EMPTY
+from analyzer.step_words import put
 from analyzer.verdict.overrides import OVERRIDES, Case, Evidence
 from analyzer.verdict.shares import verdict
 
@@ -48,7 +48,7 @@ def verdict_of(
     answers = (override(case) for override in OVERRIDES)
     said = next((answer for answer in answers if answer is not None), found)
     # The sentences are written of a step; what was recorded may be a request, or the whole recording.
-    return msgspec.structs.replace(said, text=re.sub(r"\bof the step\b", f"of the {facts.noun}", said.text))
+    return msgspec.structs.replace(said, text=put(said.text, facts.noun))
 
 
 def _small_op_loops_ns(facts: Facts) -> int:

@@ -23,6 +23,17 @@ _MIN_LAUNCHES = 20
 
 # What the host's side alone cannot decide: either may be waiting for a device that was not recorded.
 _HOST_SIDE: dict[BoundBy, str] = {"python": "is outside any op", "compute": "is inside ops"}
+# What is inferred from where the host is while nothing else is known of an idle device; on a device, and without one.
+_INFERRED: dict[BoundBy, tuple[str, str]] = {
+    "launch": (
+        "the device idles while the host is inside ops or calls, but nothing shows that launches are what it waits for",
+        "the host is inside ops or calls, but nothing shows that dispatching them is what takes long",
+    ),
+    "python": (
+        "the device idles while the host is outside any op, but nothing shows that it waits for the program's own code",
+        "training is outside any op, but nothing shows that this is the program's own code",
+    ),
+}
 # Causes of launching on the host, as the verdict groups them.
 _DISPATCH = ("launch", "framework", "optimizer")
 
@@ -149,14 +160,22 @@ def _waiting_for_requests(case: Case) -> Verdict | None:
 
 
 def _without_evidence(case: Case) -> Verdict | None:
-    """A device that idles while the host is in ops need not wait for launches: the rules that measure it have to say so."""
+    """A verdict needs the evidence of the rules that measure it.
+
+    A bound that the trace shows by itself, as a loader's call, keeps its name, and says that no rule finds what to change. One that
+    is inferred from where the host is meanwhile does not.
+    """
     evidence = case.evidence.get(case.found.bound_by)
-    if case.found.bound_by != "launch" or evidence is None or evidence.fired:
+    if evidence is None or evidence.fired:
         return None
-    text = (
-        f"Unclear: for {share(case.found.ratio)} of the step the device idles while the host is inside ops or calls, but nothing "
-        f"shows that launches are what it waits for: {evidence.reason}."
-    )
+    reason = evidence.reason.removesuffix(".")
+    if case.found.bound_by not in _INFERRED:
+        return case.says(
+            case.found.bound_by,
+            f"{case.found.text.removesuffix('.')}; no check finds what of it could be changed: {reason}.",
+        )
+    on_device, on_host = _INFERRED[case.found.bound_by]
+    text = f"Unclear: for {share(case.found.ratio)} of the step {on_host if case.facts.device is None else on_device}: {reason}."
     return case.says("unknown", text)
 
 

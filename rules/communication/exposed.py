@@ -79,6 +79,7 @@ META = RuleMeta(
     name="exposed-communication",
     family="communication",
     title="Collectives with no compute beside",
+    binds=("communication",),
     thresholds=(
         Threshold("min_ratio", 0.05, "ratio", "TraceLens warns from 5 %; XProf and TensorBoard from 3 and 10 %"),
     ),
@@ -117,7 +118,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 def _caveats(facts: Facts) -> tuple[str, ...]:
     caveats = []
     if not every_rank_is_here(facts):
-        caveats.append("At most: how much of it is waiting for slower ranks needs the traces of all ranks (CO003).")
+        caveats.append("How much of it is waiting for slower ranks needs the traces of all ranks (CO003).")
     if facts.device is None and facts.sparse_host_events is not None:
         caveats.append("The training thread's ops are not in the trace: it may compute beside the collectives, unseen.")
     return tuple(caveats)

@@ -69,6 +69,7 @@ META = RuleMeta(
     name="poor-overlap",
     family="communication",
     title="Collectives hardly beside compute",
+    binds=("communication",),
     needs=frozenset({Capability.DEVICE}),
     thresholds=(
         Threshold("min_hidden_ratio", 0.70, "ratio", "TraceLens asks for 70 %"),

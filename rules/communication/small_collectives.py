@@ -76,6 +76,7 @@ META = RuleMeta(
     name="small-collectives",
     family="communication",
     title="Many small collectives",
+    binds=("communication",),
     thresholds=(
         Threshold(
             "min_calls",

@@ -62,6 +62,7 @@ META = RuleMeta(
     name="straggler-rank",
     family="communication",
     title="The other ranks wait for a late one",
+    binds=("communication",),
     thresholds=(
         Threshold("min_ratio", 0.10, "ratio", "TraceML warns from 10 % of the step and is critical from 20 %"),
         Threshold(

@@ -63,6 +63,7 @@ META = RuleMeta(
     name="wrong-backend",
     family="communication",
     title="gloo or a search holds the GPU up",
+    binds=("communication",),
     needs=frozenset({Capability.DEVICE}),
     thresholds=(Threshold("min_ratio", 0.02, "ratio", "findings below 2 % of the window are not worth a change"),),
     references=("https://docs.pytorch.org/docs/stable/notes/ddp.html",),

@@ -65,6 +65,7 @@ META = RuleMeta(
     name="bursty-waits",
     family="data_loading",
     title="A few batches come very late",
+    binds=("input",),
     thresholds=(
         Threshold("min_ratio", 0.05, "ratio", "as DL001: below, the loader is not what limits the step"),
         Threshold("min_spread", 5.0, "count", "rules.md DL004; a steady loader stays below 2"),

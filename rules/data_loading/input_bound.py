@@ -64,6 +64,7 @@ META = RuleMeta(
     name="input-bound",
     family="data_loading",
     title="Data loader keeps training waiting",
+    binds=("input",),
     thresholds=(
         Threshold(
             "min_ratio",

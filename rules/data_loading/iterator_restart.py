@@ -89,6 +89,7 @@ META = RuleMeta(
     name="iterator-restart",
     family="data_loading",
     title="Loader workers are started again",
+    binds=("input",),
     thresholds=(
         Threshold("min_times", 10, "count", "measured starts: 81.8 ms against 1.7 ms, 4.3 ms against 0.08-1.4 ms"),
         Threshold("min_ratio", 0.05, "ratio", "as DL001: below, the loader is not what limits the step"),

@@ -67,6 +67,7 @@ META = RuleMeta(
     name="single-process-loader",
     family="data_loading",
     title="Training process loads the data",
+    binds=("input",),
     thresholds=(
         Threshold("min_ratio", 0.05, "ratio", "TensorBoard plugin warns from 5 %; below, workers have nothing to hide"),
     ),

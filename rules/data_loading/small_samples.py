@@ -94,6 +94,7 @@ META = RuleMeta(
     name="small-samples-one-by-one",
     family="data_loading",
     title="Small data, loaded sample by sample",
+    binds=("input",),
     thresholds=(
         Threshold("min_ratio", 0.05, "ratio", "as DL001 and DL002: below, the loader is not what limits the step"),
         Threshold(

@@ -69,6 +69,7 @@ META = RuleMeta(
     name="starved-by-workers",
     family="data_loading",
     title="Loader workers cannot keep up",
+    binds=("input",),
     thresholds=(
         Threshold("min_ratio", 0.05, "ratio", "as DL001: below, the loader is not what limits the step"),
         Threshold("min_wait_ns", WAITING_NS, "ns", "handing a batch over takes up to 1.3 ms in healthy recordings"),

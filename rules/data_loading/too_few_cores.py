@@ -76,6 +76,7 @@ META = RuleMeta(
     name="too-few-cores",
     family="data_loading",
     title="Loading needs more cores than exist",
+    binds=("input",),
     thresholds=(Threshold("min_ratio", 0.05, "ratio", "as DL001: below, the loader is not what limits the step"),),
     explains=("DL001", "DL002", "DL003"),
     references=("https://docs.pytorch.org/vision/stable/transforms.html",),

@@ -13,8 +13,9 @@ kernels, in the order of their launches, are equal in at least `min_equal_ratio`
 to the host, no synchronisation, no allocation, no collective, no second device, no op that works on the host for milliseconds and
 most of the idle time, and no graph yet. Launching owns the device-idle time of the causes `launch`, `framework` and `optimizer`,
 and of `python` the stretches up to 0.5 ms, as between two launches of a model. A replayed graph also takes away the wait from each
-launch to its work (`device_wait`): that is what is likely. The bound counts all Python between the first and the last launch of a
-step as well: of a step captured whole nothing runs on the host again.
+launch to its work on an idle device: that is what is likely. The bound counts the short gaps between queued kernels and all Python
+between the first and the last launch of a step as well: of a step captured whole nothing runs on the host again. Waits for an event,
+for another device or for something the trace does not show stay in the graph, and are in neither.
 
 ## Example
 Slow:
@@ -80,6 +81,7 @@ META = RuleMeta(
     name="graph-candidate",
     family="graph",
     title="Steps that a CUDA graph could replay",
+    binds=("launch",),
     needs=frozenset({Capability.DEVICE, Capability.LAUNCHES, Capability.HOST_OPS}),
     thresholds=(
         Threshold(
@@ -92,7 +94,6 @@ META = RuleMeta(
             "min_ratio", 0.15, "ratio", "as for launch-bound runs: below, capturing is not worth its restrictions"
         ),
     ),
-    binds="launch",
     references=("https://pytorch.org/blog/accelerating-pytorch-with-cuda-graphs/",),
 )
 

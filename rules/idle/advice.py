@@ -44,8 +44,8 @@ def _own_buffers(facts: Facts) -> tuple[Advice, ...]:
         Advice(
             "diff",
             " model = DistributedDataParallel(\n     model,\n+    broadcast_buffers=False,\n )",
-            f"The GPU idles {duration(facts.per_step(idle.total_ns))} of each step ({share(facts.ratio(idle.total_ns))}) while DDP "
-            "copies the model's buffers (running statistics) from rank 0 before the forward pass. Without that each rank keeps its "
-            "own: evaluate and save those of rank 0, as now.",
+            f"The GPU idles {duration(facts.per_step(idle.total_ns))} of {facts.each} ({share(facts.ratio(idle.total_ns))}) while "
+            "DDP copies the model's buffers (running statistics) from rank 0 before the forward pass. Without that each rank keeps "
+            "its own: evaluate and save those of rank 0, as now.",
         ),
     )

@@ -72,6 +72,7 @@ META = RuleMeta(
     name="isolated-gaps",
     family="idle",
     title="Long pauses in some steps",
+    binds=("python",),
     needs=frozenset({Capability.HOST_OPS}),
     thresholds=(
         Threshold("min_ratio", 0.05, "ratio", "below 5 % of the recorded steps one gap says little about the run"),

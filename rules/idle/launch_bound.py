@@ -86,6 +86,7 @@ META = RuleMeta(
     name="launch-bound",
     family="idle",
     title="CPU cannot feed the GPU",
+    binds=("launch",),
     needs=frozenset({Capability.HOST_OPS, Capability.DEVICE, Capability.LAUNCHES}),
     thresholds=(
         Threshold(
@@ -105,7 +106,6 @@ META = RuleMeta(
         Threshold("min_ratio", 0.05, "ratio", "XProf and this catalogue call 5 % of the step for launches low"),
     ),
     explains=("ID002",),
-    binds="launch",
     references=("https://docs.pytorch.org/docs/stable/torch.compiler_cudagraph_trees.html",),
 )
 _DISPATCH = ("launch", "framework", "optimizer", "python")

@@ -70,6 +70,7 @@ META = RuleMeta(
     name="allocation-in-steps",
     family="memory",
     title="Device memory allocated in the loop",
+    binds=("allocator",),
     needs=frozenset({Capability.DEVICE, Capability.LAUNCHES}),
     thresholds=(
         Threshold("min_calls", 1, "count", "healthy steps have none at all (measured)"),

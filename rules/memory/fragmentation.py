@@ -62,6 +62,7 @@ META = RuleMeta(
     name="fragmentation",
     family="memory",
     title="Reserved memory mostly unused",
+    binds=("allocator",),
     needs=frozenset({Capability.DEVICE, Capability.MEMORY}),
     thresholds=(
         Threshold("min_reserved_times", 2.0, "count", "TraceML: twice what was allocated"),

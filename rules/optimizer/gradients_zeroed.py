@@ -61,6 +61,7 @@ META = RuleMeta(
     name="gradients-zeroed",
     family="optimizer",
     title="Gradients zeroed, not dropped",
+    binds=("launch",),
     needs=frozenset({Capability.HOST_OPS}),
     thresholds=(
         Threshold("min_ratio", 0.01, "ratio", "the fix is one argument: worth a word from 1 % of the step on"),

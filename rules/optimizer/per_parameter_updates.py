@@ -65,6 +65,7 @@ META = RuleMeta(
     name="per-parameter-updates",
     family="optimizer",
     title="Optimizer updates one by one",
+    binds=("launch",),
     needs=frozenset({Capability.HOST_OPS}),
     thresholds=(
         Threshold("min_ratio", 0.05, "ratio", "below 5 % of the step the update is not what limits it"),
@@ -73,7 +74,6 @@ META = RuleMeta(
         ),
     ),
     explains=("ID001",),
-    binds="launch",
     references=("https://docs.pytorch.org/docs/stable/optim.html",),
 )
 

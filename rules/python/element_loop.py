@@ -72,10 +72,10 @@ META = RuleMeta(
     name="element-loop",
     family="python",
     title="Python loop over tensor elements",
+    binds=("launch", "python"),
     needs=frozenset({Capability.HOST_OPS}),
     thresholds=(Threshold("min_ratio", ELEMENT_RATIO, "ratio", "below 2 % of the step a finding goes on no card"),),
     explains=("ID001", "PY001"),
-    binds="launch",
     references=("https://docs.pytorch.org/docs/stable/generated/torch.vmap.html",),
 )
 _MAX_FINDINGS = 3

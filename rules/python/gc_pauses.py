@@ -71,6 +71,7 @@ META = RuleMeta(
     name="gc-pauses",
     family="python",
     title="Garbage collector pauses training",
+    binds=("python",),
     needs=frozenset({Capability.HOST_OPS}),
     thresholds=(
         Threshold("min_ratio", 0.02, "ratio", "below 2 % of the step a finding goes on no card"),

@@ -98,6 +98,7 @@ META = RuleMeta(
     name="python-overhead",
     family="python",
     title="Host code outside any op",
+    binds=("python",),
     needs=frozenset({Capability.HOST_OPS}),
     thresholds=(
         Threshold("min_ratio", 0.05, "ratio", "between XProf's 3 % and TraceML's 10 %"),

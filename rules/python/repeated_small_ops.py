@@ -72,6 +72,7 @@ META = RuleMeta(
     name="repeated-small-ops",
     family="python",
     title="Same small ops, tensor by tensor",
+    binds=("launch", "python"),
     needs=frozenset({Capability.HOST_OPS}),
     thresholds=(
         Threshold(
@@ -82,7 +83,6 @@ META = RuleMeta(
         ),
     ),
     explains=("ID001", "PY001"),
-    binds="launch",
     references=("https://docs.pytorch.org/docs/stable/generated/torch.optim.swa_utils.AveragedModel.html",),
 )
 _MAX_FINDINGS = 3

@@ -74,12 +74,12 @@ META = RuleMeta(
     name="stepped-recurrence",
     family="python",
     title="Recurrent cell stepped from Python",
+    binds=("launch", "python"),
     needs=frozenset({Capability.HOST_OPS}),
     thresholds=(
         Threshold("min_ratio", LIST_RATIO, "ratio", "as PY003: worth a word only where it is a low finding at least"),
     ),
     explains=("ID001", "PY001"),
-    binds="launch",
     references=(
         "https://docs.pytorch.org/docs/stable/generated/torch.nn.LSTM.html",
         "https://docs.pytorch.org/docs/stable/generated/torch.compile.html",

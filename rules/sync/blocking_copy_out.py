@@ -68,6 +68,7 @@ META = RuleMeta(
     name="blocking-copy-out",
     family="sync",
     title="Copy to the host blocks training",
+    binds=("sync", "copy"),
     needs=frozenset({Capability.DEVICE, Capability.LAUNCHES}),
     thresholds=(MIN_RATIO,),
     explains=("ID002",),

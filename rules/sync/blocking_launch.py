@@ -61,6 +61,7 @@ META = RuleMeta(
     name="blocking-launch",
     family="sync",
     title="Launches wait for their kernels",
+    binds=("sync",),
     needs=frozenset({Capability.DEVICE, Capability.LAUNCHES}),
     thresholds=(
         Threshold(

@@ -63,6 +63,7 @@ META = RuleMeta(
     name="data-dependent-shape",
     family="sync",
     title="Result sizes only the device knows",
+    binds=("sync",),
     needs=frozenset({Capability.HOST_OPS, Capability.DEVICE, Capability.LAUNCHES}),
     thresholds=(MIN_RATIO,),
     explains=("ID002",),

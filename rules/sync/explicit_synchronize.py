@@ -69,6 +69,7 @@ META = RuleMeta(
     name="explicit-synchronize",
     family="sync",
     title="Explicit synchronize inside the loop",
+    binds=("sync",),
     needs=frozenset({Capability.HOST_OPS, Capability.DEVICE, Capability.LAUNCHES}),
     thresholds=(MIN_RATIO,),
     explains=("ID002",),

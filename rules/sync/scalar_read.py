@@ -70,6 +70,7 @@ META = RuleMeta(
     name="scalar-read-stalls",
     family="sync",
     title="Reading one value stalls the device",
+    binds=("sync",),
     needs=frozenset({Capability.HOST_OPS, Capability.DEVICE, Capability.LAUNCHES}),
     thresholds=(MIN_RATIO,),
     explains=("ID002",),

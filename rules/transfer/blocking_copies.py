@@ -65,6 +65,7 @@ META = RuleMeta(
     name="blocking-copies",
     family="transfer",
     title="Pinned copies still block the host",
+    binds=("sync", "copy"),
     needs=frozenset({Capability.DEVICE, Capability.LAUNCHES}),
     thresholds=(
         Threshold("min_host_ratio", 0.02, "ratio", "findings below 2 % of the window are noise (rules.md, section 1)"),

@@ -71,6 +71,7 @@ META = RuleMeta(
     name="float-images",
     family="transfer",
     title="Images are sent as floats, not bytes",
+    binds=("copy",),
     needs=frozenset({Capability.DEVICE, Capability.LAUNCHES}),
     thresholds=(
         Threshold("min_ratio", 0.02, "ratio", "findings below 2 % of the window are noise (rules.md, section 1)"),

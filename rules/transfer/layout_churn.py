@@ -80,6 +80,7 @@ META = RuleMeta(
     name="layout-churn",
     family="transfer",
     title="Device copies and re-lays data",
+    binds=("copy",),
     needs=frozenset({Capability.DEVICE, Capability.HOST_OPS}),
     thresholds=(
         Threshold(

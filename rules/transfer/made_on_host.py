@@ -65,6 +65,7 @@ META = RuleMeta(
     name="made-on-host",
     family="transfer",
     title="Tensors are made on host, then moved",
+    binds=("copy",),
     needs=frozenset({Capability.DEVICE, Capability.LAUNCHES, Capability.SHAPES}),
     thresholds=(Threshold("min_per_step", 1, "count", "once a step is a habit; once a recording is set-up"),),
     suppressed_by=("PG002",),

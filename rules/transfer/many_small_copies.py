@@ -69,6 +69,7 @@ META = RuleMeta(
     name="many-small-copies",
     family="transfer",
     title="Many small copies each step",
+    binds=("copy",),
     needs=frozenset({Capability.DEVICE, Capability.LAUNCHES}),
     thresholds=(
         Threshold("min_copies", 20, "count", "TraceLens flags 10, which plain loops with a few labels reach"),

@@ -95,6 +95,7 @@ META = RuleMeta(
     name="pageable-copies",
     family="transfer",
     title="Batches are sent from unpinned memory",
+    binds=("copy",),
     needs=frozenset({Capability.DEVICE, Capability.LAUNCHES}),
     thresholds=(
         Threshold("min_host_ratio", 0.02, "ratio", "findings below 2 % of the window are noise (rules.md, section 1)"),

@@ -356,6 +356,44 @@ def test_launch_bound_needs_the_evidence_of_its_rules(evidence: dict[str, Eviden
     )
 
 
+@pytest.mark.parametrize("on_device", [True, False])
+def test_python_bound_needs_the_evidence_of_its_rules_too(on_device: bool) -> None:
+    facts, totals = _dispatching(), {"compute": 300, "python": 700}
+    if not on_device:
+        builder = TraceBuilder(None)
+        builder.step(1, 0, 100)
+        builder.op("aten::mm", 0, 30)
+        facts = Facts(builder.trace())
+    assert verdict_of(facts, totals, evidence={"python": Evidence(True, "")}).bound_by == "python"
+    found = verdict_of(facts, totals, evidence={"python": Evidence(False, "in stretches below 20 us")})
+    assert found.bound_by == "unknown"
+    assert found.text.startswith(
+        "Unclear: for 70 % of the step " + ("the device idles" if on_device else "training is")
+    )
+    assert found.text.endswith("the program's own code: in stretches below 20 us.")
+
+
+@pytest.mark.parametrize("bound", ["input", "sync", "copy", "allocator", "compile", "communication"])
+def test_a_bound_that_the_trace_shows_by_itself_says_where_its_rules_find_nothing(bound: str) -> None:
+    totals = {"compute": 300, bound: 700}
+    assert "no check" not in verdict_of(_dispatching(), totals, evidence={bound: Evidence(True, "")}).text
+    found = verdict_of(_dispatching(), totals, evidence={bound: Evidence(False, "too few calls")})
+    assert found.bound_by == bound
+    assert found.text.endswith("; no check finds what of it could be changed: too few calls.")
+
+
+def test_each_bound_with_a_rule_asks_it_and_says_why_it_did_not_fire() -> None:
+    from analyzer.assemble.verdict import evidence
+    from analyzer.engine import run_rules
+    from analyzer.trust import grade
+    from rules import RULES
+
+    facts = _dispatching()
+    found = evidence(facts, grade(facts), run_rules(facts, RULES, grade(facts)))
+    assert set(found) == {"launch", "python", "input", "sync", "copy", "allocator", "compile", "communication"}
+    assert all(answer.fired or answer.reason for answer in found.values())
+
+
 def test_evidence_is_asked_for_no_other_bound() -> None:
     evidence = {"launch": Evidence(False, "whatever")}
     assert verdict_of(_dispatching(), {"compute": 900, "framework": 100}, evidence=evidence).bound_by == "compute"

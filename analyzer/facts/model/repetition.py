@@ -36,10 +36,10 @@ class Repetition(msgspec.Struct, frozen=True):
         graphs: Graph launches in them.
         devices: Devices that the process drives.
         claims: Device-idle time that launching owns.
-        replayed: The same, and the time from a launch that has returned to the start of its work: a replayed graph starts all work
-            with one call.
-        removable: The same, and all Python between the first and the last launch of a step: of a step captured whole nothing
-            runs on the host again.
+        replayed: The same, and the time from a launch that has returned to the start of its work on an idle device: a replayed
+            graph starts all work with one call.
+        removable: The same, the short gaps between queued kernels, and all Python between the first and the last launch of a step:
+            of a step captured whole nothing runs on the host again. Waits for an event, another device or something unseen stay.
     """
 
     equal_ratio: float
@@ -73,7 +73,7 @@ def repetition(facts: Facts) -> Repetition:
     python = facts.waterfall.owned("python")
     between = python.end_ns - python.start_ns <= _BETWEEN_LAUNCHES_NS
     claims |= IntervalSet(python.start_ns[between], python.end_ns[between])
-    replayed = claims | facts.waterfall.owned("device_wait")
+    replayed = claims | facts.device_waits.starting
     return Repetition(
         equal_ratio=counts.get(most, 0) / len(sequences) if sequences and most else 0.0,
         kernels=len(most) // 4,
@@ -85,7 +85,7 @@ def repetition(facts: Facts) -> Repetition:
         devices=len(facts.devices),
         claims=claims,
         replayed=replayed,
-        removable=replayed | (python & _between_launches(facts, used)),
+        removable=replayed | facts.device_waits.in_queue | (python & _between_launches(facts, used)),
     )
 
 

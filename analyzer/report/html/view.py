@@ -58,6 +58,7 @@ class Page:
     origin: str
     figures: tuple[Figure, ...]
     verdict: str
+    minor: str
     outlook: str
     since: Since | None
     doubts_head: str
@@ -101,6 +102,7 @@ def view(analysis: Analysis, data_note: str) -> Page:
         verdict=safe.clean(wording.verdict(analysis))
         if usable
         else "The trace was read, but no advice can rest on it.",
+        minor=wording.minor(analysis).capitalize() + ".",
         outlook=safe.keep_units(" ".join(wording.outlook(analysis))) if usable else "",
         since=since(analysis),
         doubts_head="Why there is no advice" if not usable else "Notes on trust",
@@ -219,7 +221,7 @@ def _steps_line(analysis: Analysis) -> str:
 def _nothing(analysis: Analysis) -> str:
     if analysis.trust.verdict == "unusable":
         return "None: no advice can rest on this trace."
-    return "No finding is worth 2 % of the step or more."
+    return wording.nothing_found(analysis)
 
 
 def _ranks(analysis: Analysis) -> Sheet | None:

@@ -82,8 +82,8 @@ def _findings(analysis: Analysis, detail: Detail) -> Iterator[str]:
         yield section(finding, analysis, detail, opened=number == 0)
     small = len(analysis.minor)
     if small > 0:
-        verb = "findings save" if small > 1 else "finding saves"
-        yield f"{small} smaller {verb} less than 2 % of the step: see the full report."
+        verb = "findings likely save" if small > 1 else "finding likely saves"
+        yield f"{small} smaller {verb} less than {wording.LIMIT} of the {wording.noun(analysis)}: see the full report."
 
 
 def _table(cards: list[FindingDocument], detail: Detail) -> str:

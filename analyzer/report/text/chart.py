@@ -125,7 +125,10 @@ def step_lines(analysis: Analysis, style: Style) -> Iterator[str]:
     if slow:
         named = ", ".join(f"{row.step} ({duration(row.dur_ns)})" for row in slow[:6])
         yield style.paint(f"  slow: {named}{' …' if len(slow) > 6 else ''}", "waste")
-    for out in analysis.trace.steps.excluded[:3]:
-        yield style.paint(f"  left out: {analysis.trace.steps.noun} {out.step}, {safe.name(out.reason)}", "dim")
-    if len(analysis.trace.steps.excluded) > 3:
-        yield style.paint(f"  left out: {len(analysis.trace.steps.excluded) - 3} more", "dim")
+    # Trust tells those that were recorded wrongly, with what to do about it.
+    noun, told = analysis.trace.steps.noun, " ".join(reason.message for reason in analysis.trust.reasons)
+    others = [one for one in analysis.trace.steps.excluded if f"step {one.step} is left out" not in told]
+    for out in others[:3]:
+        yield style.paint(f"  left out: {noun} {out.step}, {safe.name(out.reason)}", "dim")
+    if len(others) > 3:
+        yield style.paint(f"  left out: {len(others) - 3} more", "dim")

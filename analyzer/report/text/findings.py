@@ -5,14 +5,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from analyzer.analysis import CARD_RATIO, Analysis, FindingDocument, FindingUnit
+from analyzer.analysis import Analysis, FindingDocument, FindingUnit
 from analyzer.report import safe, savings, wording
 from analyzer.report.style import Style
 from analyzer.units import count, duration, share
 
 # More cards than this and nobody reads the first.
 IN_FULL = 5
-_LIMIT = f"{CARD_RATIO * 100:.0f} %"
 _EACH: dict[FindingUnit, str] = {"step": "/step", "request": "/request", "recording": ""}
 MARKS = {"high": "▲", "medium": "■", "low": "●", "info": "○"}
 
@@ -56,7 +55,7 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
 def _nothing(analysis: Analysis, style: Style) -> Iterator[str]:
     passed = sum(check.state == "clear" for check in analysis.checks)
     open_questions = sum(check.state in ("cannot_tell", "crashed") for check in analysis.checks)
-    nothing = f"No finding is worth {_LIMIT} of the step or more"
+    nothing = wording.nothing_found(analysis).removesuffix(".")
     bound_by = analysis.summary.verdict.bound_by
     if bound_by == "compute":
         yield style.paint(f"✓ {nothing}.", "good")
@@ -100,7 +99,7 @@ def small_lines(analysis: Analysis, style: Style) -> Iterator[str]:
     small = analysis.minor
     if not small:
         return
-    yield style.paint("Minor", "title") + f"  under {_LIMIT} of the step, or no saving of its own"
+    yield style.paint("Minor", "title") + f"  {wording.minor(analysis)}"
     yield ""
     for finding in small:
         worth = f", {saving(finding)}" if finding.saving.stated_ns > 0 else ""

@@ -20,10 +20,11 @@ def world(
     every: float = 100,
     dur: float = 20,
     works: float = 0,
+    late: float = 0,
 ) -> TraceBuilder:
     """Steps of ten kernels of 20 us, one every 100 us; `odd` steps launch another first kernel; `call` adds a runtime call.
 
-    Each step begins with an op that works on the host for `works` us.
+    Each step begins with an op that works on the host for `works` us. Its sixth kernel starts `late` us later, for no visible reason.
     """
     builder = TraceBuilder()
     for number in range(steps):
@@ -36,7 +37,9 @@ def world(
             launch = at + index * every
             name = f"odd_{number}" if number in odd and index == 0 else f"kernel_{index}"
             builder.op("aten::add", launch, every - 30)
-            builder.launch(launch + 60, kernel_start=launch + 65 + lead, kernel_dur=dur, name=name, op=None)
+            builder.launch(
+                launch + 60, kernel_start=launch + 65 + lead + late * (index == 5), kernel_dur=dur, name=name, op=None
+            )
         if call == "copy":
             builder.copy("DtoH", at + 80, 5, start=at + 90, dur=2)
         elif call:
@@ -67,6 +70,13 @@ def test_work_of_one_op_on_the_host_cannot_be_replayed(each: float, calls: int, 
     result = run(RULE, builder)
     assert result.state is state
     assert ("`aten::nonzero` works on the host" in result.reason) is (state is State.CLEAR)
+
+
+def test_what_launched_work_waits_for_unseen_stays_in_a_graph() -> None:
+    """The device idles 200 us longer in each step, for an event or another process: replaying launches the same wait."""
+    plain, waiting = judged(RULE, world(every=400)), judged(RULE, world(every=400, late=200))
+    assert plain.ns_per_step - waiting.ns_per_step == pytest.approx(200_000, abs=2_000)
+    assert plain.usual_ns_per_step - waiting.usual_ns_per_step == pytest.approx(200_000, abs=2_000)
 
 
 def test_not_applicable_where_the_queue_is_full() -> None:

@@ -1,0 +1,55 @@
+"""What rules say of steps is put in a trace's own words: of a request, or of the whole recording."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from analyzer.explain import explain_facts
+from analyzer.facts import Facts
+from analyzer.step_words import put
+from builders import TraceBuilder
+from rules import RULES
+from traces.trace import Trace
+
+_SAID = {
+    "own 3 % of the step, below 5 %": ("own 3 % of the request, below 5 %", "own 3 % of the recording, below 5 %"),
+    "no call in the used steps": ("no call in the used requests", "no call in the recording"),
+    "0 tensors in 1 steps are filled": ("0 tensors in 1 requests are filled", "0 tensors in the recording are filled"),
+    "fewer kernels a step.": ("fewer kernels a request.", "fewer kernels in all."),
+    "what the step waits for": ("what the request waits for", "what the recording waits for"),
+    # What another recording needs, and the program's own code.
+    "record at least two steps": ("record at least two steps",) * 2,
+    "remove `torch.cuda.synchronize()` from the step of `a step`": (
+        "remove `torch.cuda.synchronize()` from the request of `a step`",
+        "remove `torch.cuda.synchronize()` from the recording of `a step`",
+    ),
+    "which may be the steps themselves: none is marked": ("which may be the steps themselves: none is marked",) * 2,
+    "after the first step": ("after the first step",) * 2,
+}
+
+
+@pytest.mark.parametrize("text", _SAID)
+def test_only_the_measured_steps_change_their_name(text: str) -> None:
+    assert (put(text, "step"), put(text, "request"), put(text, "recording")) == (text, *_SAID[text])
+
+
+def _world(*, marked: bool) -> Trace:
+    builder = TraceBuilder()
+    for number in range(4):
+        at = number * 10_000
+        if marked:
+            builder.step(number, at, 10_000)
+        builder.op(f"aten::op_{number}", at, 2_000)
+        builder.launch(at + 100, kernel_start=at + 200, kernel_dur=3_000 + 100 * number)
+    return builder.trace()
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_no_check_speaks_of_a_step_where_everything_is_one_recording(marked: bool) -> None:
+    analysis = explain_facts(Facts(_world(marked=marked)), rules=RULES).analysis
+    said = [check.reason for check in analysis.checks] + [finding.why for finding in analysis.findings]
+    said.append(analysis.summary.verdict.text)
+    of_a_step = [text for text in said if re.search(r"% of (the|each) steps?\b|the used steps|\din \d steps", text)]
+    assert bool(of_a_step) is marked
