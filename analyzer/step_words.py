@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from analyzer.finding import Bar, Bars, Column, Evidence, Finding, Outcome, Series
+from analyzer.finding import Bar, Bars, Column, Evidence, Finding, Outcome, Table
 
 Noun = Literal["step", "request", "recording"]
 
@@ -67,7 +67,7 @@ def _shown(item: Evidence, noun: Noun) -> Evidence:
     if isinstance(item, Bars):
         bars = tuple(Bar(put(bar.label, noun), bar.value) for bar in item.bars)
         return msgspec.structs.replace(item, title=title, bars=bars)
-    if isinstance(item, Series):
+    if not isinstance(item, Table):
         return msgspec.structs.replace(item, title=title)
     columns = tuple(Column(put(column.title, noun), column.unit) for column in item.columns)
     # A first cell is a label of ours or a name of the program's; the program's names hold no such words.

@@ -2,7 +2,7 @@
 
 A version of torch from 1.12 on is that of the first release whose wheel on PyPI holds the name (2.7 back to 1.12, read on
 2026-11-22); an earlier one, and that of another package, is that of its release notes or documentation. What is as old as
-torch 1.8, the oldest whose traces are read, needs no row.
+torch 1.8, the oldest whose traces are read, needs no row. The last rows are what a card of NVIDIA needs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 
 from analyzer.facts.recording.versions import Version
 
-Where = Literal["cpu", "device"]
+Where = Literal["cpu", "device", "cuda"]
 
 
 class Api(msgspec.Struct, frozen=True):
@@ -24,7 +24,7 @@ class Api(msgspec.Struct, frozen=True):
         pattern: What a fix that uses it says in its code.
         since: The first version that has it.
         package: Whose version: as the package is installed.
-        where: Where the version holds only for programs on the CPU, or only for those on a device; None for both.
+        where: Which programs the version holds for, those on the CPU, on a device, or on a card of NVIDIA; None for all.
     """
 
     pattern: re.Pattern[str]
@@ -91,6 +91,18 @@ APIS = (
     _api(r"\bv2\.functional\.to_dtype|v2\.ToDtype", (0, 16), "torchvision"),
     _api(r"\bv2\.", (0, 15), "torchvision"),
     _api(r"decode_jpeg\([^)]*device=", (0, 10), "torchvision"),
+    # Cards of NVIDIA. torch/_inductor/scheduler.py refuses older ones ("too old to be supported by the triton GPU compiler").
+    _api(r"torch\.compile\(|flex_attention", (7, 0), "compute capability", "cuda"),
+    # CUDA C++ Programming Guide, features by compute capability: tensor cores, then bfloat16 and TF32 in them.
+    _api(r"autocast\([^)]*float16", (7, 0), "compute capability", "cuda"),
+    _api(
+        r"autocast\([^)]*bfloat16|allow_tf32|fp32_precision|set_float32_matmul_precision",
+        (8, 0),
+        "compute capability",
+        "cuda",
+    ),
+    # aten/src/ATen/cuda/CUDAGraph.cpp: "CUDA graphs may only be used in Pytorch built with CUDA >= 11.0".
+    _api(r"reduce-overhead|max-autotune\"|make_graphed_callables|torch\.cuda\.graph\b", (11, 0), "CUDA", "cuda"),
 )
 
 # What only programs of one framework can follow, by the names that it is imported under.

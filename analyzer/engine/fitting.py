@@ -60,8 +60,9 @@ def needs(advice: Advice, versions: Versions, *, on_device: bool) -> tuple[Need,
 
 
 def _all(code: str, versions: Versions, on_device: bool) -> Iterator[Need]:
+    here = {None, "device" if on_device else "cpu", "cuda" if on_device and versions.on_cuda else None}
     for api in APIS:
-        if api.where in (None, "device" if on_device else "cpu") and api.pattern.search(code):
+        if api.where in here and api.pattern.search(code):
             yield Need(api.package, api.since)
     python = versions.known.get("python")
     if python is not None and "torch.compile(" in code:

@@ -14,8 +14,8 @@ to the host, no synchronisation, no allocation, no collective, no second device,
 most of the idle time, and no graph yet. Launching owns the device-idle time of the causes `launch`, `framework` and `optimizer`,
 and of `python` the stretches up to 0.5 ms, as between two launches of a model. A replayed graph also takes away the wait from each
 launch to its work on an idle device: that is what is likely. The bound counts the short gaps between queued kernels and all Python
-between the first and the last launch of a step as well: of a step captured whole nothing runs on the host again. Waits for an event,
-for another device or for something the trace does not show stay in the graph, and are in neither.
+between the first and the last launch of a step as well: of a step captured whole nothing runs on the host again. Waits for an
+event, for another device or for something the trace does not show stay in the graph, and are in neither.
 
 ## Example
 Slow:

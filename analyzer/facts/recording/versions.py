@@ -19,10 +19,12 @@ class Versions(msgspec.Struct, frozen=True):
     Args:
         known: By package as it is installed, and `python`; a package that is not named here may be there or not.
         torch_before: The first version of torch that does not write as this trace is written; None where nothing tells.
+        on_cuda: Whether the program computes on cards of NVIDIA: then `CUDA` and `compute capability` are known by these names.
     """
 
     known: Mapping[str, Version]
     torch_before: Version | None = None
+    on_cuda: bool = False
 
     def has(self, package: str, since: Version) -> bool | None:
         """Whether the program ran with a package at least so new; None where the trace does not tell."""
@@ -35,7 +37,7 @@ class Versions(msgspec.Struct, frozen=True):
 
 
 def versions(meta: Meta) -> Versions:
-    """Reads what `advisor collect` recorded, believing nothing about its shape."""
+    """Reads what `advisor collect` and torch recorded, believing nothing about its shape."""
     stated = [meta.advisor.get("versions"), _imported(meta.advisor.get("frameworks"))]
     known = {
         name: version
@@ -44,7 +46,21 @@ def versions(meta: Meta) -> Versions:
         for name, version in ((name, parsed(text)) for name, text in table.items())
         if version is not None
     }
-    return Versions(known, meta.torch_before)
+    on_cuda = meta.device_kind == "cuda"
+    return Versions({**known, **_of_cards(meta)} if on_cuda else known, meta.torch_before, on_cuda)
+
+
+def _of_cards(meta: Meta) -> dict[str, Version]:
+    """CUDA's own number, 12060 for 12.6, and the compute capability where all cards of the machine have the same."""
+    found: dict[str, Version] = {}
+    runtime = meta.top.get("cuda_runtime_version")
+    if isinstance(runtime, int) and runtime > 1000:
+        found["CUDA"] = (runtime // 1000, runtime % 1000 // 10)
+    cards = {(card.get("computeMajor"), card.get("computeMinor")) for card in meta.devices}
+    major, minor = cards.pop() if len(cards) == 1 else (None, None)
+    if isinstance(major, int) and isinstance(minor, int):
+        found["compute capability"] = (major, minor)
+    return found
 
 
 def parsed(value: Any) -> Version | None:

@@ -89,6 +89,57 @@ def test_the_compiler_needs_a_torch_that_knows_the_python(
     assert (COMPILE in fixes(COMPILE, PLAIN, known=torch(2, minor, python=python))) is follows
 
 
+AUTOCAST = Advice("diff", '+with torch.autocast("cuda", dtype=torch.bfloat16):', "Half the bytes.")
+GRAPHED = Advice("python", "model = torch.cuda.make_graphed_callables(model, (example,))", "One call.")
+
+
+@pytest.mark.parametrize(
+    ("advice", "card", "cuda", "needs"),
+    [
+        (COMPILE, (7, 0), (12, 6), None),
+        (COMPILE, (6, 1), (12, 6), "compute capability 7.0 or newer; this program ran with compute capability 6.1"),
+        (COMPILE, None, (12, 6), "compute capability 7.0 or newer."),
+        (AUTOCAST, (8, 0), (12, 6), None),
+        (AUTOCAST, (7, 5), (12, 6), "compute capability 8.0 or newer; this program ran with compute capability 7.5"),
+        (GRAPHED, (7, 0), (11, 0), None),
+        (GRAPHED, (7, 0), (10, 2), "CUDA 11.0 or newer; this program ran with CUDA 10.2"),
+        (GRAPHED, (7, 0), None, "CUDA 11.0 or newer."),
+    ],
+)
+def test_a_card_and_its_cuda_are_conditions_too(
+    advice: Advice, card: tuple[int, int] | None, cuda: tuple[int, int] | None, needs: str | None
+) -> None:
+    stated = {"compute capability": card, "CUDA": cuda}
+    known = Versions(
+        {"torch": (2, 4), **{name: version for name, version in stated.items() if version is not None}}, on_cuda=True
+    )
+    (fix,) = fixes(advice, known=known)
+    assert (fix == advice) is (needs is None)
+    assert needs is None or needs in fix.note
+    # On the CPU, and on cards of other makers, neither is asked for.
+    assert fixes(advice, known=torch(2, 4)) == [advice]
+    assert fixes(advice, known=known, on_device=False) == [advice]
+
+
+@pytest.mark.parametrize(
+    ("cards", "found"),
+    [([(8, 0), (8, 0)], (8, 0)), ([(8, 0), (7, 5)], None), ([], None), ([("8", 0)], None)],
+)
+def test_the_compute_capability_is_that_of_all_cards_of_the_machine(
+    cards: list[tuple[object, object]], found: tuple[int, int] | None
+) -> None:
+    listed = [
+        {"id": number, "name": "card", "computeMajor": major, "computeMinor": minor}
+        for number, (major, minor) in enumerate(cards)
+    ]
+    builder = TraceBuilder(top={"deviceProperties": listed, "cuda_runtime_version": 12060})
+    builder.launch(10, kernel_start=20, kernel_dur=30)
+    known = versions(builder.trace().meta)
+    assert known.on_cuda
+    assert known.known.get("compute capability") == found
+    assert known.known["CUDA"] == (12, 6)
+
+
 def test_lines_that_go_and_prose_need_nothing() -> None:
     less = Advice("diff", "-model = torch.compile(model)", "Leave it.")
     prose = Advice("text", "Without torch.compile it would start sooner.")
@@ -110,7 +161,7 @@ def test_versions_are_read_from_what_the_collector_recorded() -> None:
         "versions": {"torch": "2.4.1+cu121", "python": "3.12.3", "cuda": "12.1", "rocm": None},
         "frameworks": {"imported": {"lightning": "2.5.0.post0", "odd": 7}},
     }
-    found = versions(TraceBuilder(advisor=advisor).step(0, 0, 100).trace().meta)
+    found = versions(TraceBuilder(None, advisor=advisor).step(0, 0, 100).trace().meta)
     assert found.known == {"torch": (2, 4), "python": (3, 12), "cuda": (12, 1), "lightning": (2, 5)}
     assert found.has("torch", (2, 4)) is True
     assert found.has("timm", (1, 0)) is None
@@ -118,7 +169,7 @@ def test_versions_are_read_from_what_the_collector_recorded() -> None:
 
 @pytest.mark.parametrize("advisor", [None, {"versions": 3}, {"versions": {"torch": [2]}}, {"frameworks": ["timm"]}])
 def test_nothing_is_believed_about_the_shape(advisor: dict[str, object] | None) -> None:
-    assert versions(TraceBuilder(advisor=advisor).step(0, 0, 100).trace().meta).known == {}
+    assert versions(TraceBuilder(None, advisor=advisor).step(0, 0, 100).trace().meta).known == {}
 
 
 SHARDED = Advice("python", 'ds_config["communication_data_type"] = "bf16"   # DeepSpeed', "Half the bytes.")

@@ -24,7 +24,7 @@ def world(
 ) -> TraceBuilder:
     """Steps of ten kernels of 20 us, one every 100 us; `odd` steps launch another first kernel; `call` adds a runtime call.
 
-    Each step begins with an op that works on the host for `works` us. Its sixth kernel starts `late` us later, for no visible reason.
+    Each step begins with an op that works on the host for `works` us. Its sixth kernel starts `late` us later, for no reason.
     """
     builder = TraceBuilder()
     for number in range(steps):
