@@ -25,6 +25,7 @@ from healthy import HEALTHY, TRUE_OF_HEALTHY
 from rules import RULES
 from scenarios import OF_RANKS, RULE_BY_CODE, SCENARIOS, facts_of, world
 from traces.reader.read import read
+from verdicts import VERDICTS
 
 PLAIN = "torch 2"
 # What a dialect does to the fault itself: it is one of its own, or it has no place for it.
@@ -137,6 +138,7 @@ def table() -> str:
     lines.append(
         f"{len(SCENARIOS)} rules, {len(cases())} answers; {len(HEALTHY)} healthy loops, {traces} recorded traces"
     )
+    lines += [f"verdict: {known.name}: {known.said()}, {known.bound_by} is true" for known in VERDICTS]
     wrong = [f"{case.cell} {case.code} on {case.where}" for case in cases() if case.cell in ("FP", "FN")]
     return "\n".join([*lines, *wrong])
 

@@ -16,6 +16,7 @@ from dialects import DIALECTS
 from healthy import HEALTHY
 from rules import RULES
 from scenarios import RULE_BY_CODE, SCENARIOS
+from verdicts import VERDICTS, Known
 
 every_rule = pytest.mark.parametrize("code", sorted(RULE_BY_CODE))
 
@@ -62,6 +63,11 @@ def test_the_same_in_every_dialect(code: str) -> None:
         assert seen.cell == wanted, dialect
         beside = on_scenario(code, fires=False, dialect=dialect)
         assert beside.cell == ("TP" if beside.should else "TN"), dialect
+
+
+@pytest.mark.parametrize("known", VERDICTS, ids=lambda known: known.name)
+def test_a_verdict_is_what_is_true_of_its_world(known: Known) -> None:
+    assert known.said() == known.bound_by
 
 
 @pytest.mark.parametrize("name", sorted(HEALTHY))

@@ -124,6 +124,12 @@ def verdict(
             # Said of a run that computes most of the time, the name alone would read as a contradiction.
             text = f"{text.removesuffix('.')}{_beside(waterfall, largest, ratio, compute, own_cores=own_cores)}"
         return Verdict(bound_by=largest, ratio=ratio, text=text)
+    if not names_it and ratio >= _COMPUTE_HALF:
+        text = (
+            f"Unclear: for {share(ratio)} of the step the device idles while the host is inside ops or calls, in single stalls: "
+            "between them its queue is filled, so launches are not what it waits for."
+        )
+        return Verdict(bound_by="unknown", ratio=ratio, text=text)
     text = f"Mixed: no single cause stands out; the largest loss is {losses[largest]} with {share(ratio)} of the step"
     second = [f", then {losses[group]} with {share(part)}" for group, part in ranked[1:2] if part >= _WORTH_NAMING]
     return Verdict(bound_by="mixed", ratio=ratio, text=f"{text}{''.join(second)}.")

@@ -59,6 +59,15 @@ def test_a_filled_queue_is_not_launch_bound() -> None:
     )
 
 
+def test_a_loss_of_half_the_step_is_not_called_one_that_does_not_stand_out() -> None:
+    parts = {"compute": 30, "framework": 70}
+    assert verdict(parts, has_device=True, lead_ns=3_000).bound_by == "launch"
+    queued = verdict(parts, has_device=True, lead_ns=4_000_000)
+    assert queued.bound_by == "unknown"
+    assert "stands out" not in queued.text
+    assert "in single stalls" in queued.text
+
+
 def test_work_that_waits_on_the_device_is_not_launch_bound_either() -> None:
     found = verdict({"compute": 56, "device_wait": 41, "python": 3}, has_device=True, lead_ns=16_000_000)
     assert found.bound_by == "unknown"

@@ -75,8 +75,9 @@ def test_work_of_one_op_on_the_host_cannot_be_replayed(each: float, calls: int, 
 def test_what_launched_work_waits_for_unseen_stays_in_a_graph() -> None:
     """The device idles 200 us longer in each step, for an event or another process: replaying launches the same wait."""
     plain, waiting = judged(RULE, world(every=400)), judged(RULE, world(every=400, late=200))
-    assert plain.ns_per_step - waiting.ns_per_step == pytest.approx(200_000, abs=2_000)
-    assert plain.usual_ns_per_step - waiting.usual_ns_per_step == pytest.approx(200_000, abs=2_000)
+    # Of the idle time that launching owns 200 us are this wait's now, and the 3 us that starting took are part of it.
+    assert plain.ns_per_step - waiting.ns_per_step == pytest.approx(203_000, abs=500)
+    assert plain.usual_ns_per_step - waiting.usual_ns_per_step == pytest.approx(203_000, abs=500)
 
 
 def test_not_applicable_where_the_queue_is_full() -> None:

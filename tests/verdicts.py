@@ -1,0 +1,118 @@
+"""Worlds whose verdict is known: each mechanism that a wrong verdict once came from, with the property and without.
+
+`python tests/confusion.py` prints what is said of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from analyzer.analysis import BoundBy
+from analyzer.explain import explain_facts
+from analyzer.facts import Facts
+from builders import TraceBuilder
+from rules import RULES
+
+
+@dataclass(frozen=True)
+class Known:
+    """A world and what binds it.
+
+    Args:
+        name: What the world has, or lacks.
+        make: Builds it.
+        bound_by: What is true of it.
+    """
+
+    name: str
+    make: Callable[[], TraceBuilder]
+    bound_by: BoundBy
+
+    def said(self) -> BoundBy:
+        """What the tool says."""
+        return explain_facts(Facts(self.make().trace()), rules=RULES).analysis.summary.verdict.bound_by
+
+
+_STEP = 10_000.0
+
+
+def _steps(builder: TraceBuilder, make: Callable[[TraceBuilder, float], object]) -> TraceBuilder:
+    for number in range(5):
+        builder.step(number, number * _STEP, _STEP)
+        make(builder, number * _STEP)
+    return builder
+
+
+def _ops(builder: TraceBuilder, at: float, *, lead: float, each: float = 200, dur: float = 40) -> None:
+    """Ops that launch a kernel each, one after the other through the step."""
+    for index in range(int(_STEP / each)):
+        start = at + index * each
+        builder.op("aten::mm", start, each - 10)
+        builder.launch(start + each - 60, kernel_start=start + each - 55 + lead, kernel_dur=dur, name="gemm", op=None)
+
+
+def _waits(builder: TraceBuilder, at: float) -> None:
+    """Launched at once, the second kernel starts 6 ms after the first: the trace does not show why."""
+    builder.launch(at, kernel_start=at + 8, kernel_dur=1_000, name="gemm")
+    builder.launch(at + 30, kernel_start=at + 7_000, kernel_dur=2_500, name="gemm")
+
+
+def _graph(builder: TraceBuilder, at: float) -> None:
+    """One graph, its nodes 45 us apart."""
+    call = builder.runtime("cudaGraphLaunch", at, 5)
+    for index in range(100):
+        builder.kernel("gemm", at + 10 + index * 95, 50, correlation=call)
+
+
+def _long_op(builder: TraceBuilder, at: float) -> None:
+    """One op works on the host for most of the step, behind it a queue of kernels that starts late: few launches."""
+    builder.op("aten::unique_dim", at, 7_000)
+    for index in range(4):
+        builder.launch(at + 7_010 + index * 20, kernel_start=at + 7_300 + index * 600, kernel_dur=600, name="gemm")
+
+
+def _layers(*, idle: bool) -> TraceBuilder:
+    """No step marks; equal layers of kernels, in a window that is nearly idle, or filled."""
+    builder = TraceBuilder()
+    builder.op("aten::embedding", 0, 50)
+    for layer in range(40):
+        at = 100 + layer * (100 if idle else 2_000)
+        for index in range(4):
+            dur = 12 if idle else 480
+            builder.launch(at + index * 20, kernel_start=at + index * (dur + 8) + 8, kernel_dur=dur, name=f"k{index}")
+    builder.op("aten::to", 79_000, 900)
+    return builder
+
+
+def _collectives(share: float) -> Callable[[TraceBuilder, float], object]:
+    def make(builder: TraceBuilder, at: float) -> None:
+        compute = _STEP * (1 - share)
+        builder.launch(at, kernel_start=at + 8, kernel_dur=compute - 8, name="gemm")
+        builder.launch(
+            at + 30,
+            kernel_start=at + compute,
+            kernel_dur=_STEP * share - 5,
+            name="ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+            stream=20,
+        )
+
+    return make
+
+
+def _marked(make: Callable[[TraceBuilder, float], object], device: str | None = "cuda") -> Callable[[], TraceBuilder]:
+    return lambda: _steps(TraceBuilder(device), make)
+
+
+VERDICTS = (
+    Known("each kernel waits for its launch", _marked(lambda builder, at: _ops(builder, at, lead=2)), "launch"),
+    Known("the queue is filled", _marked(lambda builder, at: _ops(builder, at, lead=200, dur=195)), "compute"),
+    Known("launched work waits, unseen for what", _marked(_waits), "unknown"),
+    Known("gaps between the nodes of a graph", _marked(_graph), "queue"),
+    Known("one op works on the host, launches are few", _marked(_long_op), "unknown"),
+    Known("equal layers in a nearly idle window", lambda: _layers(idle=True), "python"),
+    Known("equal layers fill the window", lambda: _layers(idle=False), "compute"),
+    Known("collectives take a tenth", _marked(_collectives(0.1)), "compute"),
+    Known("collectives near the border", _marked(_collectives(0.29)), "mixed"),
+    Known("collectives take half", _marked(_collectives(0.5)), "communication"),
+)
