@@ -394,7 +394,7 @@ def test_a_bound_that_the_trace_shows_by_itself_says_where_its_rules_find_nothin
 def test_each_bound_with_a_rule_asks_it_and_says_why_it_did_not_fire() -> None:
     from analyzer.assemble.verdict import evidence
     from analyzer.engine import run_rules
-    from analyzer.trust import grade
+    from analyzer.engine.trust import grade
     from rules import RULES
 
     facts = _dispatching()

@@ -12,8 +12,8 @@ import msgspec
 import numpy as np
 
 from analyzer.facts.host.code_lines import CodeLine, parse_frame
-from analyzer.spans.labels import distinct_texts, matching, texts
 from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.labels import distinct_texts, matching, texts
 from traces.trace import Meta, Trace
 
 _MODULE = ": <module>"
