@@ -1,0 +1,159 @@
+"""Why a rank is late: a slower device, more work, or its host; named only where it explains four fifths of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from analyzer.ranks.document import CauseClass
+from analyzer.ranks.summary import RankSummary
+
+# From this part of a rank's lateness on its cause is named (design, ranks.md).
+EXPLAINED_RATIO = 0.8
+# Peers whose kernels are held against a rank's: more say no more.
+_PEERS = 16
+# Batches that differ by less are one size: the last of an epoch may be smaller.
+_BATCH_RATIO = 1.05
+_WORDS = {
+    "input": "waiting for its data loader",
+    "python": "Python on its host",
+    "sync": "waiting for its own device",
+    "transfer_call": "copying to its device",
+    "optimizer": "its optimizer",
+    "allocator": "allocating memory",
+    "compile": "compiling",
+    "launch": "launching kernels",
+    "framework": "dispatching ops",
+    "copy": "copies",
+    "device_wait": "launched work that waits",
+}
+_EFFECTS = ("communication", "device_wait")
+_WORK = ("compute", "copy")
+
+
+class Why(msgspec.Struct, frozen=True):
+    """A class of cause and how much of the lateness it explains, 0..1."""
+
+    cause: CauseClass
+    detail: str
+    explained_ratio: float
+
+
+def why_late(late: RankSummary, peers: Sequence[RankSummary], excess_ns: float) -> Why:
+    """The class of the cause.
+
+    Args:
+        late: The rank.
+        peers: Ranks that run the same program.
+        excess_ns: What it does beyond them, a step.
+    """
+    if excess_ns <= 0 or not peers:
+        return Why("not clear", "it has no peers to hold it against", 0.0)
+    others = peers[:_PEERS]
+    slower, more = _kernels(late, others)
+    more = max(more, _by_batch(late, others, slower + more))
+    slower = slower if more < slower + more else 0.0
+    host = _host(late, others)
+    cause, ns = max(host.items(), key=lambda item: item[1], default=("", 0.0))
+    total = sum(value for value in host.values() if value > 0)
+    device = (_device_words(late), slower)
+    found: dict[CauseClass, tuple[str, float]] = {
+        "device": device,
+        "imbalance": ("more work: the same kernels on larger shapes, or more of them", more),
+        "host": (
+            f"mostly {_WORDS.get(cause, cause)}" if ns < EXPLAINED_RATIO * total else _WORDS.get(cause, cause),
+            total,
+        ),
+    }
+    best = max(found, key=lambda name: found[name][1])
+    words, explained = found[best]
+    ratio = min(explained / excess_ns, 1.0)
+    if ratio < EXPLAINED_RATIO:
+        parts = ", ".join(f"{name} {min(max(ns / excess_ns, 0), 1):.0%}" for name, (_, ns) in found.items())
+        return Why("not clear", f"no cause explains most of it ({parts})", max(ratio, 0.0))
+    return Why(best, words, ratio)
+
+
+def _device_words(late: RankSummary) -> str:
+    return (
+        "the same kernels on the same shapes take longer on its device"
+        if late.device_kind != "cpu"
+        else "the same ops on the same shapes take longer on its cores"
+    )
+
+
+def _steps(summary: RankSummary) -> int:
+    return max(len(summary.steps), 1)
+
+
+def _host(late: RankSummary, peers: Sequence[RankSummary]) -> dict[str, float]:
+    """By cause of the host, what the rank spends beyond the median of its peers, a step.
+
+    Without a device ops are work, whoever calls them: the optimizer's and the framework's are compared as ops.
+    """
+    skip = (*_EFFECTS, *_WORK, *(("optimizer", "framework") if late.device_kind == "cpu" else ()))
+    return {
+        cause: mean - float(np.median([_mean(peer, cause) for peer in peers]))
+        for cause, mean in ((cause, _mean(late, cause)) for cause in _causes((late, *peers)))
+        if cause not in skip
+    }
+
+
+def _causes(every: Sequence[RankSummary]) -> list[str]:
+    return sorted({cause for one in every for step in one.steps for cause in step.causes})
+
+
+def _mean(summary: RankSummary, cause: str) -> float:
+    """What a cause owns of a step, the median over the steps: one odd step is not the rule."""
+    return float(np.mean([step.causes.get(cause, 0) for step in summary.steps])) if summary.steps else 0.0
+
+
+def _kernels(late: RankSummary, peers: Sequence[RankSummary]) -> tuple[float, float]:
+    """What slower kernels cost the rank a step, and what more or larger ones do.
+
+    Kernels without a shape say neither: those of one name may be larger or slower.
+    """
+    mine = _by_shape(late)
+    theirs = [_by_shape(peer) for peer in peers]
+    slower = more = 0.0
+    for key, (count, ns) in mine.items():
+        same = [(peer[key][0], peer[key][1] / peer[key][0]) for peer in theirs if key in peer and peer[key][0]]
+        if not same or not count:
+            more += ns if key[1] else 0.0
+            continue
+        usual = float(np.median([each for _, each in same]))
+        if key[1]:
+            often = float(np.median([number for number, _ in same]))
+            slower += (ns / count - usual) * min(count, often)
+            more += (count - often) * usual if count > often else 0.0
+    absent = [
+        float(np.median([peer.get(key, (0.0, 0.0))[1] for peer in theirs]))
+        for key in {key for peer in theirs for key in peer}
+        if key not in mine and key[1]
+    ]
+    return slower, more - sum(absent)
+
+
+def _by_shape(summary: RankSummary) -> dict[tuple[str, str], tuple[float, float]]:
+    """Number and time a step of each name and shape."""
+    steps = _steps(summary)
+    return {(row.name, row.shape): (row.count / steps, row.dur_ns / steps) for row in summary.kernels}
+
+
+def _by_batch(late: RankSummary, peers: Sequence[RankSummary], work_ns: float) -> float:
+    """What is more work because the rank's batches are larger, where shapes were not recorded."""
+    sizes = [peer.batch_size for peer in peers if peer.batch_size]
+    if not sizes or not late.batch_size or late.batch_size < _BATCH_RATIO * float(np.median(sizes)):
+        return 0.0
+    if any(row.shape for row in late.kernels):
+        return 0.0
+    return max(work_ns, _busier(late, peers))
+
+
+def _busier(late: RankSummary, peers: Sequence[RankSummary]) -> float:
+    def total(summary: RankSummary) -> float:
+        return sum(row.dur_ns for row in summary.kernels) / _steps(summary)
+
+    return total(late) - float(np.median([total(peer) for peer in peers]))

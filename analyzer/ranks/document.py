@@ -1,0 +1,204 @@
+"""The job as a part of the document: what `analyzer.ranks.merge` makes of all ranks."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+RankState = Literal["ok", "unreadable", "missing", "doubled", "untrusted"]
+GroupKind = Literal["dp", "tp", "pp", "ep", "other"]
+CauseClass = Literal["device", "imbalance", "host", "link", "stage", "not clear"]
+HeldUpBy = Literal["late rank", "slow link", "slow stage", "nobody", "not clear"]
+ConfidenceLevel = Literal["high", "medium", "low"]
+
+
+class JobPart(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of every part of a job. Times are nanoseconds, a mean per step where the name says no other; None is unknown."""
+
+
+class JobVerdict(JobPart, frozen=True, kw_only=True):
+    """Who or what holds the job up: `late[0]`, a slow link, a slow stage; `ratio` is the share of the step that it costs."""
+
+    held_up_by: HeldUpBy
+    rank: int | None
+    ratio: float
+    text: str
+
+
+class JobRank(JobPart, frozen=True, kw_only=True):
+    """One rank, or one that is not here.
+
+    `cost_ns` is what the job's step would be shorter by without what this rank does beyond its peers, None where that was not
+    played. `waiting_by_step_ns` stands beside `Job.steps`. `host` is the number of the machine, equal for ranks that share one.
+    """
+
+    rank: int | None
+    state: RankState
+    host: int | None = None
+    file: str | None = None
+    step_ns: int | None = None
+    waterfall: dict[str, int] = msgspec.field(default_factory=dict)
+    in_collectives_ns: int | None = None
+    waiting_ns: int | None = None
+    transfer_ns: int | None = None
+    cost_ns: int | None = None
+    bound_by: str | None = None
+    verdict: str | None = None
+    trust: str | None = None
+    stage: int | None = None
+    waiting_by_step_ns: tuple[int, ...] = ()
+
+
+class JobGroup(JobPart, frozen=True, kw_only=True):
+    """A process group: `present` of its `size` members are here."""
+
+    name: str | None
+    description: str | None
+    ranks: tuple[int, ...]
+    size: int | None
+    present: int
+    kind: GroupKind
+    collectives: int
+
+
+class LateRank(JobPart, frozen=True, kw_only=True):
+    """A rank that does more than its peers, for which others wait: `waited_ns_per_step` is what the job's step loses by it.
+
+    `cause` is named where it explains at least 80 % of that; `cause_detail` says it in words. `since_step` is the first step in
+    which the rank was late, None where it is late from the first one on.
+    """
+
+    rank: int
+    group: str | None
+    steps_late: int
+    of: int
+    since_step: int | None
+    waited_ns_per_step: int
+    cause: CauseClass
+    cause_detail: str
+    explained_ratio: float
+    confidence: ConfidenceLevel
+
+
+class WhatIf(JobPart, frozen=True, kw_only=True):
+    """The job played again with something made ideal. `slowdown` is the recorded step over that one."""
+
+    ideal: str
+    scope: str
+    step_ns: int
+    saved_ns_per_step: int
+    slowdown: float
+
+
+class Link(JobPart, frozen=True, kw_only=True):
+    """How fast a group moves data: bytes of one kind and size of collective, over the time from the last arrival on.
+
+    `bus_bytes_per_s` counts what goes over each link (nccl-tests, PERFORMANCE.md). `peers_bytes_per_s` is the median of other
+    groups of as many members over as many hosts, with the same collective; None where there are fewer than two.
+    """
+
+    group: str | None
+    ranks: tuple[int, ...]
+    kind: str
+    size_bytes: int
+    count: int
+    bytes_per_s: float
+    bus_bytes_per_s: float
+    peers_bytes_per_s: float | None
+    slow: bool
+
+
+class Uneven(JobPart, frozen=True, kw_only=True):
+    """An all-to-all whose members do not get the same: `ratio` is the most over the mean, `rank` gets the most."""
+
+    group: str | None
+    ranks: tuple[int, ...]
+    rank: int
+    ratio: float
+    count: int
+
+
+class Stage(JobPart, frozen=True, kw_only=True):
+    """A stage of the pipeline and what a rank of it works a step."""
+
+    stage: int
+    ranks: tuple[int, ...]
+    work_ns: int
+
+
+class PipelinePart(JobPart, frozen=True, kw_only=True):
+    """The pipeline: `bubble_ratio` is the share of the step in which ranks wait for messages; `slowest` sets the pace."""
+
+    stages: tuple[Stage, ...]
+    bubble_ratio: float
+    slowest: int
+
+
+class Clock(JobPart, frozen=True, kw_only=True):
+    """Whether clocks of all hosts could be fitted to each other; no skew below `error_ns` is claimed."""
+
+    aligned: bool
+    error_ns: int | None
+    hosts: int
+
+
+class Contrast(JobPart, frozen=True, kw_only=True):
+    """The rank that works longest beside the one that works least: what differs most, nanoseconds a step."""
+
+    slowest: int
+    fastest: int
+    causes: dict[str, int]
+    kernels: dict[str, int]
+
+
+class Contention(JobPart, frozen=True, kw_only=True):
+    """Kernels of one name and shape that take longer beside a collective than alone: the rank with the most, and how much."""
+
+    rank: int
+    ns_per_step: int
+    slower_ratio: float
+
+
+class Failed(JobPart, frozen=True, kw_only=True):
+    """A file that gave no rank, or whose rank is not used."""
+
+    file: str
+    rank: int | None
+    reason: str
+
+
+class MatchCount(JobPart, frozen=True, kw_only=True):
+    """How many entries of collectives there are: matched with other ranks', without another, and contradicting one another."""
+
+    matched: int
+    alone: int
+    contradicting: int
+
+
+class Job(JobPart, frozen=True, kw_only=True):
+    """All ranks of one job together. `steps` are the step numbers that `ranks[].waiting_by_step_ns` stands beside."""
+
+    name: str
+    world_size: int | None
+    present: int
+    step_ns: int
+    verdict: JobVerdict
+    steps: tuple[int, ...]
+    ranks: tuple[JobRank, ...]
+    groups: tuple[JobGroup, ...]
+    late: tuple[LateRank, ...]
+    what_if: tuple[WhatIf, ...]
+    links: tuple[Link, ...]
+    uneven: tuple[Uneven, ...]
+    pipeline: PipelinePart | None
+    clock: Clock
+    contrast: Contrast | None
+    contention: Contention | None
+    matched: MatchCount
+    failed: tuple[Failed, ...]
+
+    @property
+    def missing(self) -> int:
+        """Ranks of the job whose traces are not here."""
+        return sum(row.state == "missing" for row in self.ranks)

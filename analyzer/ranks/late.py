@@ -1,0 +1,169 @@
+"""Late ranks: those without whose extra work the job's step would be shorter, and why they are late."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from analyzer.ranks.arrivals import Arrivals
+from analyzer.ranks.causes import EXPLAINED_RATIO, Why, why_late
+from analyzer.ranks.document import ConfidenceLevel, LateRank, WhatIf
+from analyzer.ranks.matching import Matched
+from analyzer.ranks.peers import Peers
+from analyzer.ranks.replay import Replay
+from analyzer.ranks.stages import SLOW_STAGE_RATIO, Pipeline
+from analyzer.ranks.table import FloatArray, Table
+
+# What a late rank has to cost the job, as a share of the step: half of what TraceML warns from, which rule CO003 asks for.
+LATE_RATIO = 0.05
+# In so many of the steps the rank has to be late, or it is chance (rules.md, CO003).
+CONSISTENT_RATIO = 0.6
+# How many standard errors the mean lateness lies above nothing.
+_SURE = 2.0
+# In a step the rank is late where it does more than its peers by this share of the step.
+_STEP_RATIO = 0.02
+# Each is one replay of the job: so many ranks can matter.
+_PLAYED = 8
+_SLOWEST_RATIO = 0.03
+
+
+class Lateness(msgspec.Struct, frozen=True):
+    """Late ranks, what the job would take without them, and what each rank that was played costs."""
+
+    late: tuple[LateRank, ...]
+    what_if: tuple[WhatIf, ...]
+    cost_ns: dict[int, float]
+
+
+def lateness(table: Table, matched: Matched, found: Arrivals, peers: Peers, replay: Replay, error_ns: int) -> Lateness:
+    """Plays the job again without each rank that does most beyond its peers."""
+    step_ns = replay.as_recorded_ns
+    counted = (~np.isnan(peers.excess_ns)).sum(axis=1)
+    mean = np.nansum(peers.excess_ns, axis=1) / np.maximum(counted, 1)
+    floor = max(_STEP_RATIO * step_ns, float(error_ns))
+    ranked = np.argsort(-mean, kind="stable")
+    worth = [int(place) for place in ranked[:_PLAYED] if mean[place] >= floor]
+    costs = {
+        place: step_ns - replay.step_ns(_without(table, peers, [place], replay), replay.transfer_ns) for place in worth
+    }
+    late = [_late(table, matched, found, peers, place, cost, floor) for place, cost in costs.items() if cost > 0]
+    kept = tuple(sorted((one for one in late if one is not None and _counts(one, step_ns)), key=_worst))
+    ranks = table.ranks
+    what_if = [_what_if(f"rank {one.rank} as its peers", "rank", step_ns, one.waited_ns_per_step) for one in kept]
+    slowest = ranked[: max(math.ceil(_SLOWEST_RATIO * len(ranked)), 1)].tolist()
+    if kept and len(slowest) > 1:
+        saved = step_ns - replay.step_ns(_without(table, peers, slowest, replay), replay.transfer_ns)
+        what_if.append(_what_if("the slowest 3 % of ranks as their peers", "ranks", step_ns, saved))
+    return Lateness(kept, tuple(what_if), {ranks[place]: max(cost, 0.0) for place, cost in costs.items()})
+
+
+def _what_if(ideal: str, scope: str, step_ns: float, saved_ns: float) -> WhatIf:
+    left = max(step_ns - saved_ns, 1.0)
+    return WhatIf(
+        ideal=ideal, scope=scope, step_ns=int(left), saved_ns_per_step=int(saved_ns), slowdown=float(step_ns / left)
+    )
+
+
+def _without(table: Table, peers: Peers, places: list[int], replay: Replay) -> FloatArray:
+    """Work where some ranks do what their peers do."""
+    chosen = np.isin(table.rows.member, places)
+    return np.where(chosen, peers.ideal_ns, replay.own_ns)
+
+
+def _counts(late: LateRank, step_ns: float) -> bool:
+    return late.waited_ns_per_step >= LATE_RATIO * step_ns and late.steps_late >= CONSISTENT_RATIO * late.of
+
+
+def _worst(late: LateRank) -> tuple[int, int]:
+    return -late.waited_ns_per_step, late.rank
+
+
+def _late(
+    table: Table, matched: Matched, found: Arrivals, peers: Peers, place: int, cost_ns: float, floor_ns: float
+) -> LateRank | None:
+    mine = peers.excess_ns[place]
+    seen = ~np.isnan(mine)
+    values = mine[seen]
+    spread = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+    late = values >= floor_ns
+    since, chosen = _since(values, late)
+    # What came on in the middle is late from there on; before it the rank is not what it is now.
+    if float(values.mean()) < _SURE * spread and since is None:
+        return None
+    members = np.flatnonzero(peers.label == peers.label[place])
+    others = [table.summaries[one] for one in members.tolist() if one != place]
+    why: Why = why_late(table.summaries[place], others, float(values.mean()))
+    of = int(len(values) if since is None else len(values) - chosen)
+    return LateRank(
+        rank=table.ranks[place],
+        group=_group_of(table, matched, found, place),
+        steps_late=int(late[chosen:].sum()),
+        of=of,
+        since_step=None if since is None else int(np.array(peers.steps)[seen][since]),
+        waited_ns_per_step=int(cost_ns),
+        cause=why.cause,
+        cause_detail=why.detail,
+        explained_ratio=why.explained_ratio,
+        confidence=_confidence(why, of),
+    )
+
+
+def _since(values: FloatArray, late: np.ndarray) -> tuple[int | None, int]:
+    """The first of the late steps where the rank is not late before it and is from it on; and from which step on to count."""
+    first = int(late.argmax()) if late.any() else 0
+    if first == 0 or len(values) - first < 2 or not late[first:].all():
+        return None, 0
+    return first, first
+
+
+def _confidence(why: Why, steps: int) -> ConfidenceLevel:
+    if why.explained_ratio < EXPLAINED_RATIO:
+        return "low"
+    return "high" if steps >= 3 else "medium"
+
+
+def _group_of(table: Table, matched: Matched, found: Arrivals, place: int) -> str | None:
+    """The group in which others wait most for this rank."""
+    if not len(matched):
+        return None
+    waited = np.bincount(matched.instance, weights=found.waiting_ns, minlength=len(matched))
+    mine = table.rows.member[found.last] == place
+    if not mine.any():
+        return None
+    group = table.rows.group[found.last[mine]]
+    return table.groups[int(np.bincount(group, weights=waited[mine]).argmax())].name
+
+
+def slow_stage(table: Table, pipe: Pipeline | None, balanced: Sequence[WhatIf], step_ns: float) -> tuple[LateRank, ...]:
+    """The rank of the stage that sets the pace which works longest, where balancing that stage is worth it.
+
+    Args:
+        table: The rows.
+        pipe: The stages.
+        balanced: What balancing them saves, that of the slowest first.
+        step_ns: The job's step.
+    """
+    if pipe is None or not balanced or pipe.ratio < SLOW_STAGE_RATIO:
+        return ()
+    saved, steps = balanced[0].saved_ns_per_step, max((len(one.steps) for one in table.summaries), default=0)
+    if saved < LATE_RATIO * step_ns:
+        return ()
+    work = np.bincount(table.rows.member, weights=table.rows.own_ns, minlength=len(pipe.stage))
+    place = int(np.where(pipe.stage == pipe.slowest, work, -1).argmax())
+    return (
+        LateRank(
+            rank=table.ranks[place],
+            group=None,
+            steps_late=steps,
+            of=steps,
+            since_step=None,
+            waited_ns_per_step=saved,
+            cause="stage",
+            cause_detail=f"stage {pipe.slowest} of the pipeline works {pipe.ratio:.2f} times as long as the others do",
+            explained_ratio=1.0,
+            confidence="high" if steps >= 3 else "medium",
+        ),
+    )

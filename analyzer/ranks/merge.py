@@ -1,0 +1,168 @@
+"""Summaries of ranks to the job: who holds it up, why, since when, and what it would take without.
+
+Needs summaries only. Memory is the columns of all collectives, some 100 bytes each, whatever the traces' size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from analyzer.ranks.arrivals import Arrivals, arrivals
+from analyzer.ranks.bandwidth import links, uneven
+from analyzer.ranks.clocks import Clocks, fit_clocks
+from analyzer.ranks.contrast import contention, contrast
+from analyzer.ranks.document import Clock, Failed, Job, Link, MatchCount, PipelinePart, Stage, WhatIf
+from analyzer.ranks.late import Lateness, lateness, slow_stage
+from analyzer.ranks.matching import Matched, match
+from analyzer.ranks.peers import hold_against_peers
+from analyzer.ranks.replay import Replay
+from analyzer.ranks.roll import Roll, call_the_roll
+from analyzer.ranks.rows import group_rows, rank_rows
+from analyzer.ranks.stages import SLOW_STAGE_RATIO, Pipeline, pipeline
+from analyzer.ranks.summary import RankSummary
+from analyzer.ranks.table import FloatArray, Table, table
+from analyzer.ranks.verdict import job_verdict
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """What is measured of the ranks together, before it becomes a document."""
+
+    table: Table
+    matched: Matched
+    clocks: Clocks
+    found: Arrivals
+    pipeline: Pipeline | None
+    lateness: Lateness
+    links: tuple[Link, ...]
+    step_ns: float
+    what_if: tuple[WhatIf, ...]
+
+
+def merge(summaries: Sequence[RankSummary], failed: Sequence[Failed] = (), name: str = "") -> Job:
+    """The job of some ranks.
+
+    Args:
+        summaries: Of every file that could be read.
+        failed: The files that could not.
+        name: What to call the job: its folder.
+    """
+    roll = call_the_roll(summaries, failed)
+    measured = measure(roll.used)
+    return _document(roll, measured, name)
+
+
+def measure(ranks: Sequence[RankSummary]) -> Measured:
+    """Holds ranks against each other.
+
+    Args:
+        ranks: Ranks that are known and distinct.
+    """
+    rows = table(ranks)
+    matched = match(rows)
+    clocks = fit_clocks(rows, matched)
+    error_ns = clocks.error_ns or 0
+    found = arrivals(rows, matched, error_ns)
+    pipe = pipeline(rows)
+    stage = pipe.stage if pipe else np.zeros(len(rows.summaries), dtype=np.int64)
+    replay = Replay(rows, matched, found, clocks.start_ns)
+    peers = hold_against_peers(rows, stage)
+    late = lateness(rows, matched, found, peers, replay, error_ns)
+    every, ideal = links(rows, matched, found)
+    step_ns = float(rows.step_ns.max(initial=0.0))
+    balanced = _balanced(replay, rows, pipe)
+    what_if = (
+        *late.what_if,
+        *_all_alike(replay, peers.ideal_ns),
+        *_without_slow_links(replay, ideal, every),
+        *balanced,
+    )
+    late = msgspec.structs.replace(late, late=(*late.late, *slow_stage(rows, pipe, balanced, step_ns)))
+    worth = tuple(sorted((one for one in what_if if one.saved_ns_per_step > 0), key=lambda one: -one.saved_ns_per_step))
+    return Measured(rows, matched, clocks, found, pipe, late, every, step_ns, worth)
+
+
+def _saved(replay: Replay, ideal: str, scope: str, own_ns: FloatArray, transfer_ns: FloatArray) -> WhatIf:
+    step_ns = replay.as_recorded_ns
+    left = max(replay.step_ns(own_ns, transfer_ns), 1.0)
+    return WhatIf(
+        ideal=ideal,
+        scope=scope,
+        step_ns=int(left),
+        saved_ns_per_step=int(step_ns - left),
+        slowdown=float(step_ns / left),
+    )
+
+
+def _all_alike(replay: Replay, ideal_ns: FloatArray) -> tuple[WhatIf, ...]:
+    if not len(ideal_ns):
+        return ()
+    return (_saved(replay, "every rank as its peers", "all ranks", ideal_ns, replay.transfer_ns),)
+
+
+def _without_slow_links(replay: Replay, ideal_ns: FloatArray, every: Sequence[Link]) -> tuple[WhatIf, ...]:
+    slow = [one for one in every if one.slow]
+    if not slow:
+        return ()
+    names = ", ".join(dict.fromkeys(str(one.group) for one in slow[:4]))
+    return (_saved(replay, f"group {names} as fast as equal groups", "links", replay.own_ns, ideal_ns),)
+
+
+def _balanced(replay: Replay, rows: Table, pipe: Pipeline | None) -> tuple[WhatIf, ...]:
+    """The stage that sets the pace, and the last one, working as long as the stages do in the mean."""
+    if pipe is None:
+        return ()
+    last = len(pipe.work_ns) - 1
+    made = []
+    for stage in dict.fromkeys((pipe.slowest, last)):
+        ratio = float(pipe.work_ns.mean() / pipe.work_ns[stage]) if pipe.work_ns[stage] else 1.0
+        if ratio * SLOW_STAGE_RATIO < 1:
+            own = np.where(pipe.stage[rows.rows.member] == stage, replay.own_ns * ratio, replay.own_ns)
+            made.append(_saved(replay, f"pipeline stage {stage} balanced", "stage", own, replay.transfer_ns))
+    return tuple(made)
+
+
+def _document(roll: Roll, measured: Measured, name: str) -> Job:
+    rows, found, matched = measured.table, measured.found, measured.matched
+    ranks, steps = rank_rows(roll, rows, matched, found, measured.lateness.cost_ns, measured.pipeline)
+    step_ns = int(measured.step_ns)
+    return Job(
+        name=name,
+        world_size=roll.world_size,
+        present=len(roll.used),
+        step_ns=step_ns,
+        verdict=job_verdict(roll, measured.lateness.late, measured.what_if, step_ns, measured.matched),
+        steps=steps,
+        ranks=ranks,
+        groups=group_rows(rows),
+        late=measured.lateness.late,
+        what_if=measured.what_if,
+        links=measured.links,
+        uneven=uneven(rows, matched, found),
+        pipeline=_pipeline(measured),
+        clock=Clock(aligned=measured.clocks.aligned, error_ns=measured.clocks.error_ns, hosts=measured.clocks.hosts),
+        contrast=contrast(rows),
+        contention=contention(rows),
+        matched=MatchCount(matched=len(matched.rows), alone=matched.alone, contradicting=matched.contradicting),
+        failed=roll.failed,
+    )
+
+
+def _pipeline(measured: Measured) -> PipelinePart | None:
+    pipe, rows = measured.pipeline, measured.table
+    if pipe is None:
+        return None
+    pairs = rows.pairwise[rows.rows.kind[measured.matched.rows]]
+    waited = float(measured.found.waiting_ns[pairs].sum())
+    whole = float(sum(one.window_ns for one in rows.summaries))
+    ranks = np.array(rows.ranks, dtype=np.int64)
+    return PipelinePart(
+        stages=tuple(
+            Stage(stage=stage, ranks=tuple(ranks[pipe.stage == stage].tolist()), work_ns=int(work))
+            for stage, work in enumerate(pipe.work_ns.tolist())
+        ),
+        bubble_ratio=waited / whole if whole else 0.0,
+        slowest=pipe.slowest,
+    )

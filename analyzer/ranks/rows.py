@@ -1,0 +1,148 @@
+"""The rows of the document: every rank, the most costly first, and every group."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import numpy as np
+
+from analyzer.ranks.arrivals import Arrivals
+from analyzer.ranks.document import GroupKind, JobGroup, JobRank
+from analyzer.ranks.matching import Matched
+from analyzer.ranks.roll import Roll
+from analyzer.ranks.stages import Pipeline
+from analyzer.ranks.summary import RankSummary
+from analyzer.ranks.table import GroupKey, Int64Array, Table
+
+# Words in what a program, or a library, says of its groups (Megatron-LM, DeepSpeed, DeviceMesh).
+_KINDS: tuple[tuple[GroupKind, tuple[str, ...]], ...] = (
+    ("tp", ("tensor", "tp", "model")),
+    ("pp", ("pipeline", "pp", "pipe")),
+    ("ep", ("expert", "experts", "ep", "moe")),
+    ("dp", ("data", "dp", "fsdp", "zero", "replicate", "shard")),
+)
+
+
+def rank_rows(
+    roll: Roll,
+    table: Table,
+    matched: Matched,
+    found: Arrivals,
+    cost_ns: Mapping[int, float],
+    pipe: Pipeline | None,
+) -> tuple[tuple[JobRank, ...], tuple[int, ...]]:
+    """Every rank, the most costly first, then the one that waits least, then those that are not used; and the step numbers."""
+    numbers = np.unique([step.number for one in table.summaries for step in one.steps] or [0])
+    waiting = _by_step(table, matched, found, numbers)
+    hosts: dict[str, int] = {}
+    rows = [_row(table, one, place, waiting[place], hosts, cost_ns, pipe) for place, one in enumerate(table.summaries)]
+    rows.sort(key=lambda row: (-(row.cost_ns or 0), row.waiting_ns or 0, -(row.step_ns or 0)))
+    rows += [_plain(roll, one) for one in (*roll.untrusted, *roll.doubled)]
+    rows += [
+        JobRank(rank=one.rank, state="unreadable", file=one.file) for one in roll.failed if _unread(roll, one.file)
+    ]
+    rows += [JobRank(rank=rank, state="missing") for rank in roll.missing]
+    return tuple(rows), tuple(numbers.tolist())
+
+
+def _unread(roll: Roll, file: str) -> bool:
+    return all(one.file != file for one in (*roll.used, *roll.untrusted, *roll.doubled))
+
+
+def _by_step(table: Table, matched: Matched, found: Arrivals, numbers: Int64Array) -> Int64Array:
+    """What each rank waits in each step, shape (ranks, steps)."""
+    waiting = np.zeros((len(table.summaries), len(numbers)), dtype=np.int64)
+    rows = matched.rows
+    if len(rows):
+        step = np.searchsorted(numbers, table.rows.step[rows])
+        np.add.at(waiting, (table.rows.member[rows], step), found.waiting_ns)
+    return waiting
+
+
+def _row(
+    table: Table,
+    one: RankSummary,
+    place: int,
+    waiting: Int64Array,
+    hosts: dict[str, int],
+    cost_ns: Mapping[int, float],
+    pipe: Pipeline | None,
+) -> JobRank:
+    steps = max(len(one.steps), 1)
+    mine = table.rows.member == place
+    inside = int(table.rows.dur_ns[mine].sum()) // steps
+    waits = int(waiting.sum()) // steps
+    cost = cost_ns.get(one.rank) if one.rank is not None else None
+    return JobRank(
+        rank=one.rank,
+        state="ok",
+        host=None if one.host is None else hosts.setdefault(one.host, len(hosts)),
+        file=one.file,
+        step_ns=int(table.step_ns[place]),
+        waterfall=_causes(one),
+        in_collectives_ns=inside,
+        waiting_ns=waits,
+        transfer_ns=inside - waits,
+        cost_ns=None if cost is None else int(cost),
+        bound_by=one.bound_by,
+        verdict=one.verdict,
+        trust=one.trust,
+        stage=None if pipe is None else int(pipe.stage[place]),
+        waiting_by_step_ns=tuple(waiting.tolist()),
+    )
+
+
+def _causes(one: RankSummary) -> dict[str, int]:
+    """By cause, what it owns of a step, in the mean."""
+    found: dict[str, int] = {}
+    for step in one.steps:
+        for cause, ns in step.causes.items():
+            found[cause] = found.get(cause, 0) + ns
+    return {cause: ns // max(len(one.steps), 1) for cause, ns in found.items()}
+
+
+def _plain(roll: Roll, one: RankSummary) -> JobRank:
+    return JobRank(rank=one.rank, state=roll.state_of(one), file=one.file, trust=one.trust, verdict=one.verdict)
+
+
+def group_rows(table: Table) -> tuple[JobGroup, ...]:
+    """Every group with more than one member, by its number of collectives."""
+    here = set(table.ranks)
+    counts = (
+        np.bincount(table.rows.group, minlength=len(table.groups)) if len(table.rows) else np.zeros(len(table.groups))
+    )
+    kinds = _kinds_in(table)
+    made = [
+        JobGroup(
+            name=group.name,
+            description=group.description,
+            ranks=group.ranks,
+            size=group.size,
+            present=len(here & set(group.ranks)) if group.ranks else len(here),
+            kind=kind_of_group(group, kinds[place]),
+            collectives=int(counts[place]),
+        )
+        for place, group in enumerate(table.groups)
+    ]
+    return tuple(sorted(made, key=lambda one: (-one.collectives, one.ranks)))
+
+
+def _kinds_in(table: Table) -> list[set[str]]:
+    """Which kinds of collectives each group runs."""
+    found: list[set[str]] = [set() for _ in table.groups]
+    if len(table.rows):
+        for group, kind in np.unique(np.stack([table.rows.group, table.rows.kind]), axis=1).T.tolist():
+            found[group].add(table.kinds[kind])
+    return found
+
+
+def kind_of_group(group: GroupKey, kinds: set[str]) -> GroupKind:
+    """What a group is for, by what the program says of it, else by what it sends."""
+    words = re.split(r"[^a-z]+", (group.description or "").lower())
+    for kind, known in _KINDS:
+        if any(word in known for word in words):
+            return kind
+    if kinds and kinds <= {"send", "recv"}:
+        return "pp"
+    return "ep" if "all_to_all" in kinds else "other"

@@ -1,0 +1,179 @@
+"""All collectives of all ranks as one table of arrays, from summaries alone.
+
+A row is a rank in a collective. 4,096 ranks of 600 collectives are 2.5 million rows of some 60 bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from analyzer.ranks.names import PAIRWISE, SYMMETRIC
+from analyzer.ranks.summary import CollectiveColumns, GroupPart, RankSummary
+
+Int64Array = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+# What a rank spends in no collective, whatever it does meanwhile.
+_NOT_OWN = "communication"
+
+
+class GroupKey(msgspec.Struct, frozen=True):
+    """A process group of the job: what it is called and who is in it; `ranks` empty where nobody says."""
+
+    name: str | None
+    ranks: tuple[int, ...]
+    size: int | None
+    description: str | None = msgspec.field(default=None)
+
+
+class Rows(msgspec.Struct, frozen=True):
+    """Arrays of shape (rows,), sorted by rank and start.
+
+    Args:
+        member: Place of the rank in `Table.summaries`.
+        step: Number of the step as the program counts.
+        group: Place in `Table.groups`.
+        kind: Place in `Table.kinds`.
+        sequence: Number within the group; means something where `numbered`.
+        numbered: Whether torch numbered it.
+        peer: The other rank of a message; means something where `paired`.
+        paired: Whether it is a message between two ranks.
+        sent_bytes: What the rank puts in, NaN where unknown.
+        received_bytes: What it gets out, NaN where unknown.
+        start_ns: On the rank's own clock, from the table's zero.
+        dur_ns: How long the rank is in it.
+        exposed_ns: How much of that nothing hides.
+        own_ns: What lies between the start of the collective before and this one, without waiting for collectives.
+    """
+
+    member: Int64Array
+    step: Int64Array
+    group: Int64Array
+    kind: Int64Array
+    sequence: Int64Array
+    numbered: BoolArray
+    peer: Int64Array
+    paired: BoolArray
+    sent_bytes: FloatArray
+    received_bytes: FloatArray
+    start_ns: Int64Array
+    dur_ns: Int64Array
+    exposed_ns: Int64Array
+    own_ns: Int64Array
+
+    def __len__(self) -> int:
+        return len(self.member)
+
+
+class Table(msgspec.Struct, frozen=True, dict=True):
+    """The job's collectives and what they refer to.
+
+    Args:
+        summaries: The ranks, by rank, kernels and collectives given up.
+        rows: All collectives.
+        groups: Process groups.
+        kinds: Names of kinds.
+        symmetric: Which kinds end for all members together, shape (kinds,).
+        pairwise: Which kinds are messages between two ranks, shape (kinds,).
+        zero_ns: The table's zero on the ranks' own clocks.
+        step_ns: Mean length of each rank's used steps, shape (ranks,).
+        tail_ns: What each rank does behind its last collective, shape (ranks,).
+    """
+
+    summaries: tuple[RankSummary, ...]
+    rows: Rows
+    groups: tuple[GroupKey, ...]
+    kinds: tuple[str, ...]
+    symmetric: BoolArray
+    pairwise: BoolArray
+    zero_ns: int
+    step_ns: FloatArray
+    tail_ns: Int64Array
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        """Rank of each summary."""
+        return tuple(one.rank for one in self.summaries if one.rank is not None)
+
+
+def table(summaries: Sequence[RankSummary]) -> Table:
+    """Puts summaries together.
+
+    Args:
+        summaries: Ranks that are known and distinct.
+    """
+    ordered = sorted(summaries, key=lambda one: one.rank or 0)
+    groups, kinds = dict[GroupKey, int](), dict[str, int]()
+    zero = min((one.origin_ns for one in ordered), default=0)
+    parts = [_columns(place, one, zero, groups, kinds) for place, one in enumerate(ordered)]
+    # Without any rank the columns are empty, but there.
+    parts = parts or [_columns(0, _NOBODY, zero, groups, kinds)]
+    joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    names = tuple(kinds)
+    return Table(
+        summaries=tuple(ordered),
+        rows=Rows(**joined),
+        groups=tuple(groups),
+        kinds=names,
+        symmetric=np.array([name in SYMMETRIC for name in names], dtype=bool),
+        pairwise=np.array([name in PAIRWISE for name in names], dtype=bool),
+        zero_ns=zero,
+        step_ns=np.array([one.window_ns / max(len(one.steps), 1) for one in ordered]),
+        tail_ns=np.array([_own_tail(one) for one in ordered], dtype=np.int64),
+    )
+
+
+_NOBODY = RankSummary(
+    tool_version="", file="", sha256="", rank=0, rank_source=None, world_size=None, host=None, device=None, device_kind="cpu",
+    devices=1, origin_ns=0, trust="ok", doubts=(), bound_by="unknown", verdict="", steps=(), groups=(), kinds=(),
+    collectives=CollectiveColumns(), tail_ns={}, kernels=(), findings=(),
+)  # fmt: skip
+
+
+def _own_tail(summary: RankSummary) -> int:
+    return sum(ns for cause, ns in summary.tail_ns.items() if cause != _NOT_OWN)
+
+
+def _columns(
+    place: int, summary: RankSummary, zero: int, groups: dict[GroupKey, int], kinds: dict[str, int]
+) -> dict[str, npt.NDArray[np.generic]]:
+    columns = summary.collectives
+    rows = len(columns.start_ns)
+    group = np.array([groups.setdefault(_key(one), len(groups)) for one in summary.groups] or [0], dtype=np.int64)
+    kind = np.array([kinds.setdefault(one, len(kinds)) for one in summary.kinds] or [0], dtype=np.int64)
+    numbers = np.array([step.number for step in summary.steps] or [0], dtype=np.int64)
+    own = np.zeros(rows, dtype=np.int64)
+    for cause, values in columns.own_ns.items():
+        if cause != _NOT_OWN:
+            own += np.array(values, dtype=np.int64)
+    sequence, numbered = _known(columns.sequence)
+    peer, paired = _known(columns.peer)
+    return {
+        "member": np.full(rows, place, dtype=np.int64),
+        "step": numbers[np.array(columns.step, dtype=np.int64)],
+        "group": group[np.array(columns.group, dtype=np.int64)],
+        "kind": kind[np.array(columns.kind, dtype=np.int64)],
+        "sequence": sequence,
+        "numbered": numbered,
+        "peer": peer,
+        "paired": paired,
+        "sent_bytes": np.array(columns.sent_bytes, dtype=np.float64),
+        "received_bytes": np.array(columns.received_bytes, dtype=np.float64),
+        "start_ns": np.array(columns.start_ns, dtype=np.int64) + (summary.origin_ns - zero),
+        "dur_ns": np.array(columns.dur_ns, dtype=np.int64),
+        "exposed_ns": np.array(columns.exposed_ns, dtype=np.int64),
+        "own_ns": own,
+    }
+
+
+def _key(group: GroupPart) -> GroupKey:
+    return GroupKey(group.name, group.ranks, group.size, group.description)
+
+
+def _known(values: Sequence[int | None]) -> tuple[Int64Array, BoolArray]:
+    known = np.array([value is not None for value in values], dtype=bool)
+    return np.array([value or 0 for value in values], dtype=np.int64), known
