@@ -14,7 +14,7 @@ import pandas as pd
 from analyzer.facts.device.launches import calls_of, launches_with_work
 from analyzer.facts.device.replays import graph_replays
 from analyzer.spans.grouping import chosen
-from analyzer.spans.labels import codes_of, is_any
+from analyzer.spans.labels import codes_of, is_any, matching
 from analyzer.units import count, duration
 from traces.trace import Trace
 
@@ -34,6 +34,7 @@ LOST = "lost kernels"
 PARTIAL = "graph recorded in part"
 SPIN = "profiler start"
 ANOTHER_LOOP = "holds another loop"
+_NODE = "autograd::engine::evaluate_function"
 BEGUN_BEFORE = "recorded from its middle on, or does less"
 
 # A step that draws so many times as many batches as most do, and at least so many more, holds a loop of its own. Accumulated
@@ -41,6 +42,12 @@ BEGUN_BEFORE = "recorded from its middle on, or does less"
 _BATCHES_TIMES = 5
 # As long as a step of the whole run must be to hold work of another kind (`analyzer/facts/recording/run_course.py`).
 _LONG_TIMES = 3
+# As many times the ops of most steps, at no more than so many times their nodes of the backward pass, are passes that train
+# nothing: an evaluation of tensors that no loader gives. Longer sequences change both alike.
+_OPS_TIMES = 3
+_SAME_BACKWARD_TIMES = 1.5
+# Fewer ops more are no pass of a model.
+_MIN_MORE_OPS = 50
 # What more steps than these do is what the program's steps are.
 _SELDOM_RATIO = 0.25
 
@@ -68,27 +75,52 @@ def faults(trace: Trace, launched: pd.DataFrame, host_start: Int64Array, host_en
 
 
 def another_loop(trace: Trace, host_start: Int64Array, host_end: Int64Array) -> dict[int, str]:
-    """Steps that draw many times as many batches as the others, and take longer for it, by position.
+    """Steps that draw many times as many batches as the others, or run their model more often, and take longer, by position.
 
     Args:
         trace: The trace.
         host_start: Start of each step on the host, sorted, shape (n,).
         host_end: End of each step on the host, shape (n,).
     """
-    ranges = trace.annotations
-    at = ranges["start_ns"].to_numpy()[is_any(ranges["kind"], "loader")]
-    step = _step_of(at, host_start, host_end)
-    batches = np.bincount(step[step >= 0], minlength=len(host_start))
-    usual = float(np.median(batches))
     durations = host_end - host_start
-    many = (batches >= _BATCHES_TIMES * usual) & (batches >= usual + _BATCHES_TIMES)
-    many &= durations >= _LONG_TIMES * np.median(durations)
-    if many.sum() > _SELDOM_RATIO * len(host_start):
+    long = durations >= _LONG_TIMES * np.median(durations)
+    if not long.any():
         return {}
-    return {
-        index: f"{ANOTHER_LOOP}: {batches[index]:,} batches, {usual:,.0f} in most steps"
-        for index in np.flatnonzero(many).tolist()
-    }
+    ranges = trace.annotations
+    batches = _in_steps(ranges[is_any(ranges["kind"], "loader")], host_start, host_end)
+    usual = float(np.median(batches))
+    drawn = long & (batches >= _BATCHES_TIMES * usual) & (batches >= usual + _BATCHES_TIMES)
+    ops = _in_steps(trace.ops, host_start, host_end)
+    passes = long & _trains_nothing(trace, ops, host_start, host_end)
+    if (drawn | passes).sum() > _SELDOM_RATIO * len(host_start):
+        return {}
+    found = {index: f"{ops[index]:,} ops, {np.median(ops):,.0f}" for index in np.flatnonzero(passes).tolist()}
+    found |= {index: f"{batches[index]:,} batches, {usual:,.0f}" for index in np.flatnonzero(drawn).tolist()}
+    return {index: f"{ANOTHER_LOOP}: {what} in most steps" for index, what in found.items()}
+
+
+def _trains_nothing(
+    trace: Trace, ops: Int64Array, host_start: Int64Array, host_end: Int64Array
+) -> npt.NDArray[np.bool_]:
+    """Whether each step has many more ops than most, and no more of the backward pass; never where nothing trains.
+
+    Args:
+        trace: The trace.
+        ops: Ops of each step, shape (n,).
+        host_start: Start of each step on the host, sorted, shape (n,).
+        host_end: End of each step on the host, shape (n,).
+    """
+    node = matching(trace.ops["name"], lambda name: name.startswith(_NODE))
+    nodes = _in_steps(trace.ops[node], host_start, host_end)
+    usual = float(np.median(ops))
+    more = (ops >= _OPS_TIMES * usual) & (ops >= usual + _MIN_MORE_OPS)
+    return more & (nodes <= _SAME_BACKWARD_TIMES * np.median(nodes)) & bool(np.median(nodes))
+
+
+def _in_steps(events: pd.DataFrame, host_start: Int64Array, host_end: Int64Array) -> Int64Array:
+    """How many events begin in each step, shape (n,)."""
+    step = _step_of(events["start_ns"].to_numpy(), host_start, host_end)
+    return np.bincount(step[step >= 0], minlength=len(host_start))
 
 
 def began_inside(trace: Trace, steps: pd.DataFrame, others: Int64Array) -> str | None:

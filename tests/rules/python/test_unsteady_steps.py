@@ -149,3 +149,44 @@ def test_steps_that_are_like_the_others_stay(options: dict[str, Any]) -> None:
     assert Facts(builder.trace()).used_steps == 7
     result = run(RULE, builder)
     assert not any("another loop" in finding.why for finding in result.findings)
+
+
+def evaluates_tensors(*, holding: tuple[int, ...] = (4,), backward: bool = False, trains: bool = True) -> TraceBuilder:
+    """Steps of 20 ops and 20 nodes of the backward pass without a loader; those in `holding` run 400 ops more."""
+    builder, at = TraceBuilder(None), 0.0
+    for number in range(12):
+        more = 400 if number in holding else 0
+        length = STEP + more * 1_000
+        builder.step(number, at, length)
+        for index in range(20):
+            builder.op("aten::linear", at + index * 2_000, 1_900)
+            if trains:
+                start = at + 40_000 + index * 2_900
+                builder.op("autograd::engine::evaluate_function: AddmmBackward0", start, 2_800)
+                builder.op("aten::mm", start, 2_700)
+        for index in range(more):
+            start = at + STEP + index * 1_000
+            if backward:
+                builder.op("autograd::engine::evaluate_function: AddmmBackward0", start, 990)
+            builder.op("aten::linear", start, 980)
+        at += length
+    return builder
+
+
+def test_an_evaluation_that_draws_no_batch_is_in_no_other_figure() -> None:
+    facts = Facts(evaluates_tensors().trace())
+    assert (facts.used_steps, facts.window_ns) == (11, 11 * 100_000_000)
+    (found,) = run(RULE, evaluates_tensors()).findings
+    assert found.why == (
+        "1 step of 12 (#4) holds another loop, such as an evaluation: 460 ops, 60 in most steps. 500 ms are 5 times the median of "
+        "100 ms, and in no other figure of this report."
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"backward": True}, {"trains": False}, {"holding": (1, 3, 5, 7, 9)}],
+    ids=["a longer sequence", "nothing trains", "every other step"],
+)
+def test_longer_steps_that_train_on_more_stay(options: dict[str, Any]) -> None:
+    assert Facts(evaluates_tensors(**options).trace()).used_steps == 12

@@ -26,10 +26,11 @@ _HOW_TO_MARK = (
     "call prof.step() after every iteration with schedule(wait=5, warmup=2, active=6, repeat=1), "
     "or use `advisor collect`"
 )
-# `advisor collect` saw no optimizer step and no loader give a batch.
+# `advisor collect` saw no optimizer step, no backward pass, no loader give a batch and no model called again and again. The
+# environment of the program may have no advisor.
 _HOW_TO_MARK_COLLECTED = (
-    "mark the steps: `with traces.collect.record('trace.json') as recorder:` around the loop, "
-    "`recorder.step()` at the end of each step"
+    "record the program with a profiler of its own: `torch.profiler.profile` around the loop, with "
+    "schedule(wait=5, warmup=2, active=6, repeat=1), and prof.step() after every iteration"
 )
 
 
