@@ -7,6 +7,7 @@ from analyzer.facts.recording.frameworks import frameworks
 from analyzer.facts.recording.versions import versions
 from analyzer.finding import Advice
 from analyzer.units import share
+from rules.framework_words import accumulated, compiled_model
 
 # Twice the batch needs at most twice the memory: activations are at most what is allocated (as ME005).
 _HALF = 0.5
@@ -55,6 +56,13 @@ def accumulate_gradients(facts: Facts, *, data_parallel: bool = False) -> Advice
     """Several backward passes for one optimizer step: the same gradients from batches of half the size."""
     batch = facts.collected.batch_size
     head = f"-batch_size = {batch}\n+batch_size = {batch // 2}\n" if batch and batch > 1 else ""
+    note = (
+        "Half the batch, two backward passes per optimizer step: the same gradients in half the memory for activations. "
+        "Batch norm sees the smaller batches."
+    )
+    said = accumulated(facts)
+    if said is not None:
+        return Advice("diff", f"{head}{said}", note)
     body = "-loss.backward()\n-optimizer.step()\n-optimizer.zero_grad()\n"
     if data_parallel:
         body += "+with model.no_sync() if (index + 1) % 2 else nullcontext():\n+    (loss / 2).backward()\n"
@@ -63,8 +71,7 @@ def accumulate_gradients(facts: Facts, *, data_parallel: bool = False) -> Advice
     return Advice(
         "diff",
         f"{head}{body}+if (index + 1) % 2 == 0:\n+    optimizer.step()\n+    optimizer.zero_grad()",
-        "Half the batch, two backward passes per optimizer step: the same gradients in half the memory for activations. "
-        "Batch norm sees the smaller batches.",
+        note,
     )
 
 
@@ -86,7 +93,7 @@ def compiled(facts: Facts, note: str) -> Advice:
             "@torch.jit.script   # torch 2: model = torch.compile(model)\ndef activate(x, bias):\n    return torch.relu(x + bias)",
             "This torch is older than 2.0 and has no `torch.compile`: script functions made of pointwise ops, or upgrade (PG011).",
         )
-    return Advice("diff", "+model = torch.compile(model)", note)
+    return Advice("diff", compiled_model(facts) or "+model = torch.compile(model)", note)
 
 
 # torch looks whether these are set, whatever they are set to (c10/cuda/CUDACachingAllocator.cpp).

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from analyzer.facts import Facts
 from analyzer.finding import Advice
+from rules.framework_words import fused_optimizer
 
 # Classes of torch.optim with a fused implementation.
 FUSED_CLASSES = frozenset({"Adam", "AdamW", "SGD", "Adagrad"})
@@ -16,11 +18,12 @@ WITHOUT_LISTS = {
 }
 
 
-def fused(name: str) -> Advice:
+def fused(facts: Facts, name: str) -> Advice:
     """One kernel for all parameters."""
     return Advice(
         "diff",
-        f"-optimizer = torch.optim.{name}(model.parameters(), lr=lr)\n"
+        fused_optimizer(facts, name)
+        or f"-optimizer = torch.optim.{name}(model.parameters(), lr=lr)\n"
         f"+optimizer = torch.optim.{name}(model.parameters(), lr=lr, fused=True)",
         "Same mathematics in one pass. Needs floating-point parameters; not with sparse gradients or `differentiable=True`.",
     )

@@ -90,7 +90,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     yield Finding(
         why=_why(facts),
         saving=_saving(facts),
-        fix=_fix(work.class_name, on_cpu=facts.device is None),
+        fix=_fix(facts, work.class_name),
         verify="Record again: `aten::_fused_*` or `aten::_foreach_*` inside the optimizer's span, and a shorter span.",
         steps_seen=facts.steps_with(facts.optimizing.step_time),
         confidence=Confidence.HIGH if work.class_name in FOREACH_CLASSES else Confidence.MEDIUM,
@@ -160,9 +160,9 @@ def _saving(facts: Facts) -> Saving:
     )
 
 
-def _fix(name: str, *, on_cpu: bool) -> tuple[Advice, ...]:
+def _fix(facts: Facts, name: str) -> tuple[Advice, ...]:
     if name in FUSED_CLASSES:
-        return (fused(name),) if on_cpu else (fused(name), foreach(name))
+        return (fused(facts, name),) if facts.device is None else (fused(facts, name), foreach(name))
     return (foreach(name),) if name in FOREACH_CLASSES else (by_hand(),)
 
 

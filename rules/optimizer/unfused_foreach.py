@@ -99,7 +99,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             "all of the update's kernel time, of which half usually goes",
             usual_ns=work.kernel_ns * _SAVED_PART,
         ),
-        fix=(fused(work.class_name),),
+        fix=(fused(facts, work.class_name),),
         verify="Record again: one `aten::_fused_*` op inside the optimizer's span, and less kernel time in it.",
         steps_seen=facts.used_steps,
         confidence=Confidence.MEDIUM,

@@ -69,6 +69,7 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
 from rules.changes import older_than
 from rules.evidence import kernel_saving, kernel_table, steps_with
+from rules.framework_words import sixteen_bits
 from rules.precision.common import AMPERE, FORMAT, USUAL_RATIO, VOLTA, doubts, short_ratio, unanswerable
 from traces.trace import Capability
 
@@ -172,13 +173,23 @@ def _amd(facts: Facts) -> bool:
 
 
 def _fix(facts: Facts, major: int) -> tuple[Advice, ...]:
+    said = sixteen_bits(facts, bfloat16=major >= AMPERE)
     if major >= AMPERE:
         return (
             Advice(
                 "diff",
-                '+with torch.autocast("cuda", dtype=torch.bfloat16):\n'
+                said
+                or '+with torch.autocast("cuda", dtype=torch.bfloat16):\n'
                 "     output = model(x)\n     loss = criterion(output, target)\n loss.backward()",
                 "bfloat16 keeps the range of float32, so no loss scaling is needed. Watch the loss over a few hundred steps.",
+            ),
+        )
+    if said is not None:
+        return (
+            Advice(
+                "diff",
+                said,
+                "This generation has float16 tensor cores only: the framework scales the loss, so that small gradients are kept.",
             ),
         )
     scaler = "torch.cuda.amp.GradScaler()" if older_than(facts, (2, 3)) else 'torch.amp.GradScaler("cuda")'

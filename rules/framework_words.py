@@ -1,0 +1,92 @@
+"""How changes of a training loop are said in the framework that runs it: the loop is its own, and its settings are the user's.
+
+Names are those that the installed packages take: accelerate 1.15, lightning 2, transformers 5, fastai 2.8, ultralytics 8. Those of
+mmengine (`AmpOptimWrapper`, `accumulative_counts`), detectron2 (`SOLVER.AMP.ENABLED`) and skorch (`compile=True`) are documented.
+A framework without a word for a change is told of torch's own.
+"""
+
+from __future__ import annotations
+
+from analyzer.facts import Facts
+from analyzer.facts.recording.frameworks import frameworks
+
+_ARGUMENTS = "-args = TrainingArguments(...)\n+args = TrainingArguments(..., {})"
+_SENTENCES = "-args = SentenceTransformerTrainingArguments(...)\n+args = SentenceTransformerTrainingArguments(..., {})"
+_LIGHTNING = "-trainer = L.Trainer(...)\n+trainer = L.Trainer(..., {})"
+_ACCELERATE = "-accelerator = Accelerator(...)\n+accelerator = Accelerator(..., {})"
+_MMENGINE = '-optim_wrapper = dict(type="OptimWrapper", optimizer=...)\n+optim_wrapper = dict({}, optimizer=...)'
+
+_BFLOAT16 = {
+    "transformers": _ARGUMENTS.format("bf16=True"),
+    "sentence_transformers": _SENTENCES.format("bf16=True"),
+    "lightning": _LIGHTNING.format('precision="bf16-mixed"'),
+    "accelerate": _ACCELERATE.format('mixed_precision="bf16"'),
+    "fastai": "+learn = learn.to_bf16()",
+    "mmengine": _MMENGINE.format('type="AmpOptimWrapper", dtype="bfloat16"'),
+}
+_FLOAT16 = {
+    "transformers": _ARGUMENTS.format("fp16=True"),
+    "sentence_transformers": _SENTENCES.format("fp16=True"),
+    "lightning": _LIGHTNING.format('precision="16-mixed"'),
+    "accelerate": _ACCELERATE.format('mixed_precision="fp16"'),
+    "fastai": "+learn = learn.to_fp16()",
+    "mmengine": _MMENGINE.format('type="AmpOptimWrapper"'),
+    "ultralytics": "-model.train(..., amp=False)\n+model.train(..., amp=True)",
+    "detectron2": "+cfg.SOLVER.AMP.ENABLED = True",
+}
+_ACCUMULATED = {
+    "transformers": _ARGUMENTS.format("gradient_accumulation_steps=2"),
+    "sentence_transformers": _SENTENCES.format("gradient_accumulation_steps=2"),
+    "lightning": _LIGHTNING.format("accumulate_grad_batches=2"),
+    "accelerate": _ACCELERATE.format("gradient_accumulation_steps=2") + "\n+with accelerator.accumulate(model):",
+    "mmengine": _MMENGINE.format('type="OptimWrapper", accumulative_counts=2'),
+}
+_COMPILED = {
+    "transformers": _ARGUMENTS.format("torch_compile=True"),
+    "sentence_transformers": _SENTENCES.format("torch_compile=True"),
+    "lightning": " model = Model(...)\n+model = torch.compile(model)\n trainer.fit(model, ...)",
+    "accelerate": "+model = torch.compile(model)\n model, optimizer = accelerator.prepare(model, optimizer)",
+    "ultralytics": "-model.train(...)\n+model.train(..., compile=True)",
+    "skorch": "-net = NeuralNetClassifier(...)\n+net = NeuralNetClassifier(..., compile=True)",
+}
+_FUSED = {
+    "transformers": '-args = TrainingArguments(...)\n+args = TrainingArguments(..., optim="adamw_torch_fused")',
+    "sentence_transformers": _SENTENCES.format('optim="adamw_torch_fused"'),
+    "skorch": "-net = NeuralNetClassifier(...)\n+net = NeuralNetClassifier(..., optimizer__fused=True)",
+}
+
+
+def sixteen_bits(facts: Facts, *, bfloat16: bool) -> str | None:
+    """A diff that turns mixed precision on; None where the loop is the program's own, or its framework has no word for it.
+
+    Args:
+        facts: The measurements.
+        bfloat16: Whether the card computes in bfloat16; float16 else.
+    """
+    return _said(facts, _BFLOAT16 if bfloat16 else _FLOAT16)
+
+
+def accumulated(facts: Facts) -> str | None:
+    """A diff for two backward passes in each optimizer step; None as in `sixteen_bits`."""
+    return _said(facts, _ACCUMULATED)
+
+
+def compiled_model(facts: Facts) -> str | None:
+    """A diff that compiles the model; None as in `sixteen_bits`."""
+    return _said(facts, _COMPILED)
+
+
+def fused_optimizer(facts: Facts, name: str) -> str | None:
+    """A diff for one kernel an update; None as in `sixteen_bits`, or where the framework's word is for another optimizer.
+
+    Args:
+        facts: The measurements.
+        name: Class of the optimizer.
+    """
+    said = _said(facts, _FUSED)
+    return said if said is None or "adamw" not in said or name == "AdamW" else None
+
+
+def _said(facts: Facts, words: dict[str, str]) -> str | None:
+    loop = frameworks(facts.trace).of_loop
+    return words.get(loop) if loop is not None else None

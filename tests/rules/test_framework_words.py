@@ -1,0 +1,62 @@
+"""Changes of a loop are said in the words of the framework that runs it, and in torch's where it has none."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.facts import Facts
+from builders import TraceBuilder
+from rules import framework_words
+from rules.changes import accumulate_gradients, compiled
+from rules.optimizer.advice import fused
+
+
+def _facts(loop: str | None) -> Facts:
+    name = loop.partition(".")[0] if loop else ""
+    told = {"imported": {name: None} if name else {}, "loop": [loop] if loop else [], "data": []}
+    builder = TraceBuilder(top={"advisor": {"frameworks": told, "batch_size": 32}})
+    builder.step(1, 0, 1000)
+    return Facts(builder.trace())
+
+
+@pytest.mark.parametrize(
+    ("loop", "bfloat16", "words"),
+    [
+        ("transformers.trainer", True, "bf16=True"),
+        ("pytorch_lightning.trainer", True, 'precision="bf16-mixed"'),
+        ("lightning.pytorch", False, 'precision="16-mixed"'),
+        ("accelerate.accelerator", True, 'mixed_precision="bf16"'),
+        ("fastai.learner", False, "to_fp16()"),
+        ("detectron2.engine", False, "SOLVER.AMP.ENABLED"),
+        ("mmengine.runner", True, "AmpOptimWrapper"),
+    ],
+)
+def test_mixed_precision_is_a_setting_of_the_framework(loop: str, bfloat16: bool, words: str) -> None:
+    assert words in (framework_words.sixteen_bits(_facts(loop), bfloat16=bfloat16) or "")
+
+
+@pytest.mark.parametrize("loop", [None, "detectron2.engine", "stable_baselines3.common", "transformers.models"])
+def test_without_a_word_of_its_own_torchs_are_said(loop: str | None) -> None:
+    facts = _facts(loop)
+    assert framework_words.sixteen_bits(facts, bfloat16=True) is None
+    assert "(loss / 2).backward()" in accumulate_gradients(facts).code
+    assert compiled(facts, "").code == "+model = torch.compile(model)"
+    assert "torch.optim.AdamW(model.parameters(), lr=lr, fused=True)" in fused(facts, "AdamW").code
+
+
+def test_a_trainer_accumulates_compiles_and_updates_by_its_arguments() -> None:
+    facts = _facts("transformers.trainer")
+    assert accumulate_gradients(facts).code == (
+        "-batch_size = 32\n+batch_size = 16\n-args = TrainingArguments(...)\n"
+        "+args = TrainingArguments(..., gradient_accumulation_steps=2)"
+    )
+    assert "torch_compile=True" in compiled(facts, "").code
+    assert 'optim="adamw_torch_fused"' in fused(facts, "AdamW").code
+    assert "torch.optim.SGD" in fused(facts, "SGD").code  # there is no such word for it
+
+
+@pytest.mark.parametrize("words", [framework_words._BFLOAT16, framework_words._FLOAT16, framework_words._ACCUMULATED])
+def test_what_is_left_of_a_change_is_python(words: dict[str, str]) -> None:
+    for code in words.values():
+        lines = [line[1:] for line in code.splitlines() if not line.startswith("-")]
+        compile("\n".join(f"{line} pass" if line.startswith("with") else line for line in lines), "fix", "exec")
