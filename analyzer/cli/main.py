@@ -5,7 +5,6 @@ Each command is imported when it is called: `advisor --help` costs neither panda
 
 from __future__ import annotations
 
-import errno
 import importlib
 import os
 import sys
@@ -18,18 +17,14 @@ from typing import NoReturn
 import click
 
 from analyzer.cli.installation import foreign_package, version
+from analyzer.cli.refused import check_folder, check_limit_of_memory, refusal
 from traces import ending, leftovers
-from traces.errors import AdvisorError, UnreadableTraceError, UsageError
+from traces.errors import AdvisorError
 
 INTERNAL_ERROR = 70
 # What a shell reports of a program that a closed pipe ended.
 PIPE_CLOSED = 141
-_NO_MEMORY = (
-    "there is not enough memory\n"
-    "  why: the trace holds more events than fit in what this process may have\n"
-    "  fix: cut it first: `advisor slim TRACE -o small.json.gz --steps A-B --no-python`"
-)
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+_NEEDING_NO_FOLDER = ("rules", "rule")
 
 # Command, module, the line `advisor --help` shows (a test holds it equal to the command's own).
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -70,6 +65,7 @@ class Commands(click.Group):
 
         Raises:
             click.UsageError: there is no such command.
+            AdvisorError: the process may have too little memory, or runs in a folder that is gone.
         """
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
@@ -77,6 +73,10 @@ class Commands(click.Group):
 
             path = " A trace is read by `advisor explain PATH`." if os.path.exists(name) else ""
             raise click.UsageError(f"there is no command {name!r}.{nearest(name, COMMANDS)}{path}", ctx)
+        if not {"-h", "--help"} & set(args):
+            check_limit_of_memory()
+            if name in COMMANDS and name not in _NEEDING_NO_FOLDER:
+                check_folder()
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -145,13 +145,12 @@ def main(args: Sequence[str] | None = None) -> int:
         return _complain(_usage(error, sys.argv[1:] if args is None else args), error.exit_code)
     except (KeyboardInterrupt, click.Abort) as error:
         return _interrupted(ending.interrupt_in(error))
-    except MemoryError:
-        return _complain(_NO_MEMORY, UnreadableTraceError.exit_code)
-    except OSError as error:
-        return _no_room(error) if error.errno in _NO_ROOM else _bug(error)
     except Exception as error:
         interrupt = ending.interrupt_in(error)
-        return _interrupted(interrupt) if interrupt is not None else _bug(error)
+        if interrupt is not None:
+            return _interrupted(interrupt)
+        refused = refusal(error)
+        return _complain(str(refused), refused.exit_code) if refused is not None else _bug(error)
 
 
 def program() -> NoReturn:
@@ -195,15 +194,6 @@ def _complain(message: str, code: int) -> int:
     for number, line in enumerate(message.splitlines()):
         click.echo(f"advisor: error: {clean(line)}" if number == 0 else clean(line), err=True)
     return code
-
-
-def _no_room(error: OSError) -> int:
-    """What is printed goes to a file on a full disk; a report that is written with -o is told of where it is written."""
-    where = error.filename or "standard output"
-    return _complain(
-        f"there is no room for what is written\n  where: {where}\n  why: {error.strerror}\n  fix: write to another disk",
-        UsageError.exit_code,
-    )
 
 
 def _interrupted(interrupt: KeyboardInterrupt | None) -> int:

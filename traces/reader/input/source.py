@@ -74,8 +74,24 @@ class Source:
             ) from error
 
     def blocks(self) -> Iterator[bytes]:
-        """The uncompressed text as UTF-8, in order."""
-        return to_utf8(self._text(), self.notes)
+        """The uncompressed text as UTF-8, in order.
+
+        Raises:
+            UnreadableTraceError: The system cannot read the file to its end, or it is no text.
+        """
+        try:
+            yield from to_utf8(self._text(), self.notes)
+        except OSError as error:
+            raise self._lost(error) from error
+
+    def _lost(self, error: OSError) -> UnreadableTraceError:
+        """What was opened cannot be read any further."""
+        return UnreadableTraceError(
+            f"{self.name} cannot be read to its end",
+            where=f"{self._path}, after {self._reader.position:,} bytes",
+            why=f"{error.strerror or error}: the disk is damaged, the network file system is gone, or the file was removed",
+            fix="copy the file to a local disk, and read the copy",
+        )
 
     def _text(self) -> Iterator[bytes]:
         """The text as it is encoded."""
@@ -171,7 +187,10 @@ class Source:
     @property
     def sha256(self) -> str:
         """Digest of the bytes on disk; complete once `blocks` is exhausted, and before this is left."""
-        return self._beside.result() if self._beside else self._reader.digest.hexdigest()
+        try:
+            return self._beside.result() if self._beside else self._reader.digest.hexdigest()
+        except OSError as error:
+            raise self._lost(error) from error
 
 
 def _gathered(blocks: Iterable[bytes]) -> Iterator[bytes]:

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -75,9 +75,11 @@ class Ahead(msgspec.Struct, frozen=True):
         from traces.reader.parallel.parts import joined
 
         if self.pipes and (path, strict, several) == (self.path, self.strict, False):
-            made = _received(self.pipes, path.stat().st_size, progress)
-            if made is not None:
-                return made[0] if len(made) == 1 else joined(path, made[0], made[1:], strict)
+            # A file that was removed meanwhile: what opens it says so.
+            with suppress(FileNotFoundError):
+                made = _received(self.pipes, path.stat().st_size, progress)
+                if made is not None:
+                    return made[0] if len(made) == 1 else joined(path, made[0], made[1:], strict)
         return decode(path, progress, strict, several)
 
 

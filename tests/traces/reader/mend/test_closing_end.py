@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from trace_files import read_text, repaired
 
@@ -35,6 +35,7 @@ def one_by_one(text: bytes, depth: int = 0) -> int | None:
     return None
 
 
+@settings(deadline=None)
 @given(st.lists(VALUES, min_size=1, max_size=4), st.booleans(), st.integers(0, 5))
 def test_blocks_find_the_same_end_as_tokens(value: list[Any], ascii_only: bool, tokens: int) -> None:
     text = json.dumps(value, ensure_ascii=ascii_only).encode()
@@ -81,6 +82,7 @@ def test_deep_events_are_not_gone_through_bracket_by_bracket(
     assert tokens.seen < 20_000
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from([b'{"a":1}', b",", b" ", b"{", b"}", b'{"a":[{"b":2},{"c":3}]}', b"},{"]), max_size=30))
 def test_boundaries_are_the_same_either_way(pieces: list[bytes]) -> None:
     text = b"".join(pieces)
