@@ -97,8 +97,8 @@ def _is_of_memory(error: BaseException) -> bool:
     if isinstance(error, SystemError) and _limit_bytes() is not None:
         # A library that got no memory, and did not say so.
         return True
-    said = isinstance(error, ImportError | OSError | RuntimeError) and str(error).lower()
-    return bool(said) and any(word in said for word in _NO_MEMORY_WORDS)
+    said = str(error).lower() if isinstance(error, ImportError | OSError | RuntimeError) else ""
+    return any(word in said for word in _NO_MEMORY_WORDS)
 
 
 def _limit_bytes() -> int | None:
