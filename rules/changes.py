@@ -15,7 +15,7 @@ _HALF = 0.5
 
 def memory_limits_the_batch(facts: Facts) -> float | None:
     """Share of the card that tensors take at the peak, where twice the batch might not fit; None where it fits or is not known."""
-    found = facts.device_memory
+    found = facts.memory.device
     if found.peak_allocated_bytes is None or found.capacity_bytes is None:
         return None
     ratio = found.peak_allocated_bytes / found.capacity_bytes
@@ -25,9 +25,9 @@ def memory_limits_the_batch(facts: Facts) -> float | None:
 def larger_batch(facts: Facts) -> Advice:
     """Twice the batch; where memory is known not to hold it, what makes room for it."""
     full = memory_limits_the_batch(facts)
-    batch = facts.collected.batch_size
+    batch = facts.recording.collected.batch_size
     doubled = f"-batch_size = {batch}\n+batch_size = {2 * batch}" if batch else "+batch_size = 2 * batch_size"
-    if facts.infers:
+    if facts.model.infers:
         return Advice(
             "diff",
             doubled,
@@ -54,7 +54,7 @@ def larger_batch(facts: Facts) -> Advice:
 
 def accumulate_gradients(facts: Facts, *, data_parallel: bool = False) -> Advice:
     """Several backward passes for one optimizer step: the same gradients from batches of half the size."""
-    batch = facts.collected.batch_size
+    batch = facts.recording.collected.batch_size
     head = f"-batch_size = {batch}\n+batch_size = {batch // 2}\n" if batch and batch > 1 else ""
     note = (
         "Half the batch, two backward passes per optimizer step: the same gradients in half the memory for activations. "
@@ -109,7 +109,7 @@ def unset(names: list[str]) -> Advice:
 
 def not_cached(facts: Facts) -> tuple[Advice, ...]:
     """Where a variable keeps the allocator from keeping memory, that first: nothing else helps as long as it is set."""
-    found = [name for name in CACHING_VARIABLES if name in (facts.collected.environment or {})]
+    found = [name for name in CACHING_VARIABLES if name in (facts.recording.collected.environment or {})]
     return (unset(found),) if found else ()
 
 
@@ -117,9 +117,9 @@ def replay_as_graph(facts: Facts) -> Advice:
     """One launch for all kernels of a step; by hand where this torch cannot compile."""
     if older_than(facts, (2, 0)):
         return capture_by_hand()
-    removed = "-model = torch.compile(model)\n" if facts.fusion.compiled else ""
+    removed = "-model = torch.compile(model)\n" if facts.kernels.fusion.compiled else ""
     # A cache of keys and values that grows with every token changes shapes, and keeps graphs from being captured.
-    generates = facts.infers and facts.kernels.is_family("attention").any()
+    generates = facts.model.infers and facts.kernels.named.is_family("attention").any()
     cache = ' Generating text needs a cache of fixed size: `cache_implementation="static"` in transformers.'
     return Advice(
         "diff",

@@ -30,11 +30,11 @@ def arguments_note(facts: Facts) -> str:
 
 def _script(facts: Facts) -> list[str]:
     """The script, or `-m` and the module; nothing where advisor recorded its own loop."""
-    known = facts.collected.script
+    known = facts.recording.collected.script
     if known is not None:
         return known.split(" ")
     return [] if "command" in facts.trace.meta.advisor else [_ANY_SCRIPT]
 
 
 def _arguments(facts: Facts) -> tuple[str, ...]:
-    return facts.collected.arguments if facts.collected.script is not None else ()
+    return facts.recording.collected.arguments if facts.recording.collected.script is not None else ()

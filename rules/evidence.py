@@ -15,13 +15,13 @@ _NAME_LENGTH = 100
 
 def kernel_table(facts: Facts, rows: BoolArray, title: str) -> Table:
     """The kernels that take most of the time of the given ones."""
-    steps = max(facts.used_steps, 1)
+    steps = max(facts.steps.count, 1)
     return Table(
         title,
         (Column("kernel", "text"), Column("calls a step", "count"), Column("time a step", "ns")),
         tuple(
             (name[:_NAME_LENGTH], round(number / steps, 1), total / steps)
-            for name, number, total in facts.kernels.longest(rows)
+            for name, number, total in facts.kernels.named.longest(rows)
         ),
     )
 
@@ -34,7 +34,7 @@ def steps_touched(facts: Facts, spans: IntervalSet) -> int:
 
 def steps_with(facts: Facts, rows: BoolArray) -> int:
     """Used steps in which any of the given kernels runs."""
-    return steps_touched(facts, facts.kernels.spans(rows))
+    return steps_touched(facts, facts.kernels.named.spans(rows))
 
 
 def kernel_saving(
@@ -58,18 +58,18 @@ def kernel_saving(
         way: By what means; see `Shortened`.
         kind: An estimate where other kernels get faster, too.
     """
-    reach = facts.kernel_gain_ns(kernel_ns if usual_ns is None else usual_ns)
+    reach = facts.time.kernel_gain_ns(kernel_ns if usual_ns is None else usual_ns)
     return Saving(
         kernel_ns=int(kernel_ns),
         basis=f"{basis}; {reaching(facts)}",
         usual_kernel_ns=min(reach, int(kernel_ns)),
-        shortened=tuple(Shortened(facts.kernels.spans(rows), ratio, way) for rows, ratio in of),
+        shortened=tuple(Shortened(facts.kernels.named.spans(rows), ratio, way) for rows, ratio in of),
         kind=kind,
     )
 
 
 def reaching(facts: Facts) -> str:
     """What usually comes true of faster kernels, as part of a basis."""
-    if facts.launch_bound:
+    if facts.time.launch_bound:
         return "little of it is likely, because the device waits for each launch: only what the host waits for counts"
     return "the part is likely in which the device is what the step waits for"

@@ -20,8 +20,8 @@ def named(line: CodeLine | None) -> str:
 
 def line_of(facts: Facts, time: IntervalSet) -> CodeLine | None:
     """The user's line on the main thread that holds most of a time."""
-    main = facts.main_thread
+    main = facts.host.main_thread
     if main is None or not time:
         return None
     weight = time.end_ns - time.start_ns
-    return facts.stacks.commonest([main] * len(time), time.start_ns, main, weight, until_ns=time.end_ns)
+    return facts.host.stacks.commonest([main] * len(time), time.start_ns, main, weight, until_ns=time.end_ns)

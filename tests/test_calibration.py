@@ -41,8 +41,8 @@ def analysis_of(path: Path) -> Analysis:
 
 def over_w0(facts: Facts) -> dict[str, float]:
     """Shares of W0 by cause."""
-    window = facts.window(raw=True)
-    waterfall = facts.waterfall_of(facts.device, window)
+    window = facts.steps.raw_window
+    waterfall = facts.time.waterfall_of(facts.device.main, window)
     return {cause: part.total_ns / window.total_ns for cause, part in waterfall.owners.items()}
 
 
@@ -64,8 +64,8 @@ def test_launch_lead(line: Expected) -> None:
     if line.lead_us is None:
         pytest.skip("a trace without a device has no launch lead")
     facts = facts_of(line.path)
-    inside = facts.window(raw=True).contains(facts.launched["launch_start_ns"].to_numpy())
-    lead = lead_median_ns(facts.launched[inside])
+    inside = facts.steps.raw_window.contains(facts.device.launched["launch_start_ns"].to_numpy())
+    lead = lead_median_ns(facts.device.launched[inside])
     assert lead is not None
     # Two microseconds, or 2 %: what matters is 2 us against 70 us against milliseconds.
     assert lead / 1_000 == pytest.approx(line.lead_us, rel=0.02, abs=2)
@@ -94,13 +94,13 @@ def test_exposed_communication_of_mi300x() -> None:
 def test_gloo_on_other_threads_than_the_steps() -> None:
     path = SHARED / "hta_cpu_only_gloo_rank34.json.gz"
     facts = facts_of(path)
-    assert facts.device is None
-    assert facts.window_ns / 1e6 == pytest.approx(210, abs=1)
+    assert facts.device.main is None
+    assert facts.steps.total_ns / 1e6 == pytest.approx(210, abs=1)
     # The table's 173 ms are those of one of the two threads that run collectives; the step is inside one of them for 179 ms.
     ranges = facts.trace.collectives
-    longest = max((spans & facts.window()).total_ns for spans in per_thread(ranges).values())
+    longest = max((spans & facts.steps.window).total_ns for spans in per_thread(ranges).values())
     assert longest / 1e6 == pytest.approx(173, abs=1)
-    assert facts.waterfall.owned("communication").total_ns / 1e6 == pytest.approx(178.8, abs=0.1)
+    assert facts.time.waterfall.owned("communication").total_ns / 1e6 == pytest.approx(178.8, abs=0.1)
     on_device = {rule.meta.code for rule in RULES if {"DEVICE", "LAUNCHES"} & {need.name for need in rule.meta.needs}}
     states = {check.rule: check.state for check in analysis_of(path).checks}
     assert {states[code] for code in on_device} <= {"not_applicable", "suppressed"}

@@ -82,7 +82,7 @@ def assemble(
 
 def _not_listed(facts: Facts) -> Iterator[str]:
     """What there is too much of to name each."""
-    steps, devices = len(facts.steps.frame), len(facts.devices)
+    steps, devices = len(facts.steps.frame), len(facts.device.all)
     if steps > MOST_STEPS:
         yield f"the first {MOST_STEPS:,} of {steps:,} steps are listed one by one; all figures are made from all of them"
     if devices > MOST_DEVICES:

@@ -42,7 +42,7 @@ def finding_document(
             basis=_basis(facts, item, unprofiled),
             overlaps_with=item.overlaps_with,
         ),
-        steps=doc.SeenSteps(seen=finding.steps_seen, of=facts.used_steps, noun=facts.noun),
+        steps=doc.SeenSteps(seen=finding.steps_seen, of=facts.steps.count, noun=facts.steps.noun),
         rank=item.rank,
         explained_by=item.explained_by,
         location=finding.location,
@@ -61,17 +61,17 @@ def finding_document(
 def _range(facts: Facts, item: Judged) -> tuple[int | None, int]:
     """The least and the most that measured pairs brought of an estimate; of a bound, and where none were measured, only itself."""
     ns = item.ns_per_step
-    if item.finding.saving.kind is Figure.BOUND or facts.device is not None or not ns:
+    if item.finding.saving.kind is Figure.BOUND or facts.device.main is not None or not ns:
         return None, ns
-    return least_ns(ns), most_ns(ns, int(facts.per_step(facts.window_ns)))
+    return least_ns(ns), most_ns(ns, int(facts.steps.per_step(facts.steps.total_ns)))
 
 
 def _unprofiled(facts: Facts, ratio: float) -> float | None:
     """A saving as a share of the step without the profiler, at most: as if the profiler slowed only the rest of the step."""
-    added = facts.collected.profiler_ns
+    added = facts.recording.collected.profiler_ns
     if added is None:
         return None
-    step = facts.per_step(facts.window_ns)
+    step = facts.steps.per_step(facts.steps.total_ns)
     return min(1.0, ratio * step / (step - added)) if added < step else 1.0
 
 
@@ -82,7 +82,7 @@ def _basis(facts: Facts, item: Judged, unprofiled: float | None) -> str:
         return basis
     if unprofiled is not None and share(unprofiled) != share(item.ratio):
         basis += f"; without the profiler, which slows the rest of the step, up to {share(unprofiled)} of it"
-    if facts.device is None:
+    if facts.device.main is None:
         # Measured on planted bottlenecks: traces/README.md shows what their remedies saved beyond the bound.
         basis += "; the rest, which may get faster with caches and cores to itself, is taken as recorded"
     return basis

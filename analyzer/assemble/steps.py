@@ -28,7 +28,11 @@ def step_rows(facts: Facts, representative: DrawnStep | None) -> tuple[doc.StepR
         slowest = facts.attempt("slowest step", lambda: slowest_step(facts), None)
         drawn = [step.start_ns for step in (representative, slowest) if step is not None]
         frame = frame[(np.arange(len(frame)) < MOST_STEPS) | frame["start_ns"].isin(drawn).to_numpy()]
-    window = facts.waterfall_of(facts.device, facts.whole) if not facts.steps.frame["used"].all() else facts.waterfall
+    window = (
+        facts.time.waterfall_of(facts.device.main, facts.steps.whole)
+        if not facts.steps.frame["used"].all()
+        else facts.time.waterfall
+    )
     causes = window.per_step(frame)
     numbers, starts, durations, used, reasons = (
         frame[name].to_numpy().tolist() for name in ("number", "start_ns", "dur_ns", "used", "reason")

@@ -29,7 +29,7 @@ def summary(
     facts: Facts, trust: TrustGrade, runs: Sequence[RuleRun], judged: Sequence[Judged], representative: DrawnStep | None
 ) -> doc.Summary:
     """The verdict, the steps in numbers and the waterfall of each device."""
-    totals = {cause: facts.waterfall.owned(cause).total_ns for cause in CAUSES}
+    totals = {cause: facts.time.waterfall.owned(cause).total_ns for cause in CAUSES}
     durations = facts.steps.used["dur_ns"]
     unprofiled = facts.trace.meta.advisor.get("unprofiled_step_ns")
     reachable, expected = reachable_ns(facts, judged), reachable_ns(facts, judged, usual=True)
@@ -48,14 +48,16 @@ def summary(
         reachable_step_ns=reachable,
         reachable_kind="estimate" if Figure.ESTIMATE in kinds else "bound",
         expected_step_ns=expected if expected != reachable else None,
-        window_ns=facts.window_ns,
-        used_steps=facts.used_steps,
-        gpu_busy_ratio=facts.ratio((facts.window() & facts.device.busy).total_ns) if facts.device else None,
-        compute_ratio=facts.ratio(totals["compute"]),
-        launch_lead_ns_median=attempt(lambda: facts.lead_ns, None),
+        window_ns=facts.steps.total_ns,
+        used_steps=facts.steps.count,
+        gpu_busy_ratio=facts.steps.ratio((facts.steps.window & facts.device.main.busy).total_ns)
+        if facts.device.main
+        else None,
+        compute_ratio=facts.steps.ratio(totals["compute"]),
+        launch_lead_ns_median=attempt(lambda: facts.time.lead_ns, None),
         representative_step=representative.number if representative is not None else None,
-        waterfall=cause_times(totals, facts.window_ns),
-        devices=tuple(_device(facts, index) for index in range(min(len(facts.devices), MOST_DEVICES))),
+        waterfall=cause_times(totals, facts.steps.total_ns),
+        devices=tuple(_device(facts, index) for index in range(min(len(facts.device.all), MOST_DEVICES))),
         counts=doc.Counts(**{severity.value: severities.count(severity) for severity in Severity}),
     )
 
@@ -73,11 +75,11 @@ def _step_times(durations: pd.Series[int]) -> doc.StepTimes:
 
 
 def _device(facts: Facts, index: int) -> doc.DeviceWaterfall:
-    activity = facts.devices[index]
-    divided: Waterfall = facts.waterfall if index == 0 else facts.waterfall_of(activity, facts.window())
+    activity = facts.device.all[index]
+    divided: Waterfall = facts.time.waterfall if index == 0 else facts.time.waterfall_of(activity, facts.steps.window)
     totals = {cause: divided.owned(cause).total_ns for cause in CAUSES}
     return doc.DeviceWaterfall(
         device=str(activity.device),
-        busy_ratio=facts.ratio((facts.window() & activity.busy).total_ns),
-        waterfall=cause_times(totals, facts.window_ns),
+        busy_ratio=facts.steps.ratio((facts.steps.window & activity.busy).total_ns),
+        waterfall=cause_times(totals, facts.steps.total_ns),
     )

@@ -22,7 +22,7 @@ def trace_info(facts: Facts) -> doc.TraceInfo:
         bytes=meta.size_bytes,
         events=meta.events,
         ranks=(rank,) if isinstance(rank, int) else (),
-        device=doc.DeviceInfo(kind=meta.device_kind, name=_device_name(meta), count=len(facts.devices)),
+        device=doc.DeviceInfo(kind=meta.device_kind, name=_device_name(meta), count=len(facts.device.all)),
         versions=_versions(meta),
         profiler=doc.ProfilerOptions(
             stacks=Capability.STACKS in found,
@@ -33,7 +33,7 @@ def trace_info(facts: Facts) -> doc.TraceInfo:
         steps=doc.Steps(
             source=facts.steps.source,
             count=len(frame) if facts.steps.source != "whole-trace" else 0,
-            used=facts.used_steps,
+            used=facts.steps.count,
             excluded=_excluded(frame),
             noun="request" if facts.steps.requests else "step",
         ),

@@ -38,7 +38,7 @@ def verdict_on_run(
         evidence: What the rules for a bound say, by bound.
     """
     found = verdict_of(facts, totals, unusable=unusable, evidence=evidence)
-    run = facts.run_course
+    run = facts.recording.run_course
     if unusable or run is None or not run.judged or run.work_ratio < _WORTH_SAYING:
         return found
     kinds = f" ({', '.join(run.kinds)})" if run.kinds else ""

@@ -93,7 +93,7 @@ def bound_of(ratio: float, explained: Explained, saving: Saving, period: int, un
     taken = used["dur_ns"].to_numpy(dtype=np.float64)
     claimed = saving.claims.overlap_with(used["start_ns"], used["end_ns"]).astype(np.float64)
     saved: Floats = claimed + saving.kernel_ns / len(used)
-    added = facts.collected.profiler_ns
+    added = facts.recording.collected.profiler_ns
     spread = _DEVIATIONS * float(np.median(np.abs(taken - np.median(taken))))
     added_error = _OF_MEDIAN * spread * math.sqrt(1 / len(taken) + 1 / unprofiled_steps) if added is not None else 0.0
     return share_of(ratio, _sums(saved, period), _sums(taken, period) - period * (added or 0), period * added_error)

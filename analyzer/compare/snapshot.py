@@ -184,8 +184,8 @@ def _batch(facts: Facts) -> int | None:
     What a linear layer is given first may be tokens, of a server's window as many as have come: that is a batch only where steps
     are marked and have equally many.
     """
-    if facts.collected.batch_size is not None:
-        return facts.collected.batch_size
+    if facts.recording.collected.batch_size is not None:
+        return facts.recording.collected.batch_size
     heavy = _heavy_ops(facts.trace)
     heavy = heavy[heavy["input_dims"].notna()].sort_values("start_ns", kind="stable")
     first = np.searchsorted(heavy["start_ns"].to_numpy(), facts.steps.used["host_start_ns"].to_numpy())
@@ -228,7 +228,7 @@ def _layers(trace: Trace) -> tuple[str, ...] | None:
 
 def _kernel_times(facts: Facts) -> dict[str, float]:
     kernels = facts.trace.kernels
-    inside = facts.window().contains(kernels["start_ns"].to_numpy())
+    inside = facts.steps.window.contains(kernels["start_ns"].to_numpy())
     return _totals(kernels["name"].astype("str").to_numpy()[inside], kernels["dur_ns"].to_numpy()[inside], facts)
 
 
@@ -240,14 +240,14 @@ def _op_self_times(facts: Facts) -> dict[str, float]:
     below = np.zeros(len(ops))
     inner = ~tree.is_root
     np.add.at(below, tree.parent[inner], duration[inner])
-    inside = facts.host_window().contains(ops["start_ns"].to_numpy())
+    inside = facts.steps.host_window.contains(ops["start_ns"].to_numpy())
     return _totals(ops["name"].astype("str").to_numpy()[inside], np.maximum(duration - below, 0)[inside], facts)
 
 
 def _totals(names: object, duration: object, facts: Facts) -> dict[str, float]:
     per_name = pd.DataFrame({"name": names, "ns": duration}).groupby("name", sort=True)["ns"].sum()
     longest = per_name.sort_values(ascending=False, kind="stable").head(_TOP_ROWS)
-    return {str(name): facts.per_step(float(ns)) for name, ns in longest.items()}
+    return {str(name): facts.steps.per_step(float(ns)) for name, ns in longest.items()}
 
 
 def mean_of(parts: list[Mapping[str, float]]) -> dict[str, float]:

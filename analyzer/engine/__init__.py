@@ -137,7 +137,7 @@ def _run(
         Exception
     ) as error:  # A rule may be anybody's plug-in: whatever it raises becomes its state, and the others run.
         return RuleRun(rule, State.CRASHED, f"{_whose(rule)}{described(error)}")
-    said = [in_words(item, facts.noun) for item in given]
+    said = [in_words(item, facts.steps.noun) for item in given]
     findings = tuple(item for item in said if isinstance(item, Finding))
     outcomes = [item for item in said if isinstance(item, Outcome)]
     if findings:
@@ -206,7 +206,7 @@ def _judge(facts: Facts, rule: Rule, finding: Finding, trust: TrustGrade) -> Jud
     usual = saved_ns(facts, (finding.saving,), usual=True)
     # What lies between the steps is a share of the run, whose mean step is longer by it than the recorded ones.
     between_ns, between = finding.saving.between_ns, finding.saving.between_ratio
-    ratio = max(facts.ratio(usual), between)
+    ratio = max(facts.steps.ratio(usual), between)
     of_saving = severity_of(ratio)
     severity = least(of_saving, finding.severity_cap, trust.severity_cap)
     because = trust.cap_reason if severity is trust.severity_cap else finding.capped_because or _CAPPED
@@ -219,9 +219,9 @@ def _judge(facts: Facts, rule: Rule, finding: Finding, trust: TrustGrade) -> Jud
         identity=identity_of(rule, finding),
         severity=severity,
         confidence=confidence,
-        ns_per_step=(saved // facts.used_steps if facts.used_steps else 0) + between_ns,
-        ratio=max(facts.ratio(saved), between),
-        usual_ns_per_step=(usual // facts.used_steps if facts.used_steps else 0) + between_ns,
+        ns_per_step=(saved // facts.steps.count if facts.steps.count else 0) + between_ns,
+        ratio=max(facts.steps.ratio(saved), between),
+        usual_ns_per_step=(usual // facts.steps.count if facts.steps.count else 0) + between_ns,
         usual_ratio=ratio,
         lowered_from=of_saving if severity is not of_saving else None,
         lowered_because=because if severity is not of_saving else "",
@@ -289,7 +289,7 @@ def reachable_ns(facts: Facts, judged: Sequence[Judged], *, usual: bool = False)
         judged: All findings.
         usual: Ask for what is left where what usually comes true does.
     """
-    if not facts.used_steps:
+    if not facts.steps.count:
         return 0
     savings = [item.finding.saving for item in with_card(judged)]
-    return (facts.window_ns - saved_ns(facts, savings, usual=usual)) // facts.used_steps
+    return (facts.steps.total_ns - saved_ns(facts, savings, usual=usual)) // facts.steps.count

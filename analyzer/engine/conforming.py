@@ -43,14 +43,14 @@ def _within(item: Finding | Outcome, facts: Facts) -> Finding | Outcome:
     """
     if isinstance(item, Outcome):
         return item
-    claims, usual = item.saving.claims & facts.window(), item.saving.usual_claims
+    claims, usual = item.saving.claims & facts.steps.window, item.saving.usual_claims
     within = msgspec.structs.replace(
         item.saving,
         claims=claims,
         usual_claims=None if usual is None else usual & claims,
-        kind=Figure.ESTIMATE if facts.device is None else item.saving.kind,
+        kind=Figure.ESTIMATE if facts.device.main is None else item.saving.kind,
     )
-    fitting = fitted(item, versions(facts.trace.meta), frameworks(facts.trace), on_device=facts.device is not None)
+    fitting = fitted(item, versions(facts.trace.meta), frameworks(facts.trace), on_device=facts.device.main is not None)
     return msgspec.structs.replace(fitting, saving=within)
 
 

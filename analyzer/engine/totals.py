@@ -23,9 +23,9 @@ def saved_ns(facts: Facts, savings: Sequence[Saving], *, usual: bool = False) ->
     for saving in savings:
         claims |= saving.likely_claims if _expected(saving, usual=usual) else saving.claims
     # On a device only compute gets shorter by faster kernels; without one ops lie in several causes.
-    shrinking = facts.window() if facts.device is None else facts.waterfall.owned("compute")
+    shrinking = facts.steps.window if facts.device.main is None else facts.time.waterfall.owned("compute")
     shorter = min(_shorter_ns(savings, usual=usual), (shrinking - claims).total_ns)
-    return min(claims.total_ns + shorter, facts.window_ns)
+    return min(claims.total_ns + shorter, facts.steps.total_ns)
 
 
 def _shorter_ns(savings: Sequence[Saving], *, usual: bool) -> int:

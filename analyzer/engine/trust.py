@@ -13,8 +13,8 @@ import msgspec
 
 from analyzer.engine.severity import severity_of
 from analyzer.facts import Facts
-from analyzer.facts.health import Gravity, Symptom
 from analyzer.facts.health.steps.few import ENOUGH_STEPS
+from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.finding import Saving, Severity
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.units import count
@@ -113,13 +113,13 @@ def _matters(facts: Facts, symptom: Symptom, saving: Saving) -> bool:
     if not total:
         return True
     if symptom.time is not None:
-        return _without(facts, saving, symptom.time) is not severity_of(facts.ratio(saving.usual_ns))
+        return _without(facts, saving, symptom.time) is not severity_of(facts.steps.ratio(saving.usual_ns))
     return (saving.claims & _touched(facts, symptom)).total_ns >= _RESTS_ON_RATIO * total
 
 
 def _without(facts: Facts, saving: Saving, time: IntervalSet) -> Severity:
     """The severity of a saving in what is left of the used steps without some time."""
-    left = (facts.window() - time).total_ns
+    left = (facts.steps.window - time).total_ns
     saved = (saving.likely_claims - time).total_ns + saving.usual_shorter_ns
     return severity_of(saved / left if left else 0.0)
 
@@ -127,17 +127,17 @@ def _without(facts: Facts, saving: Saving, time: IntervalSet) -> Severity:
 def _may_bind(facts: Facts, symptom: Symptom) -> bool:
     """Whether what a symptom makes doubtful is enough of the steps to be what binds them."""
     if symptom.time is not None:
-        return facts.ratio((symptom.time & facts.window()).total_ns) >= _BINDS_RATIO
-    return symptom.touches is None or facts.ratio(_touched(facts, symptom).total_ns) >= _BINDS_RATIO
+        return facts.steps.ratio((symptom.time & facts.steps.window).total_ns) >= _BINDS_RATIO
+    return symptom.touches is None or facts.steps.ratio(_touched(facts, symptom).total_ns) >= _BINDS_RATIO
 
 
 def _touched(facts: Facts, symptom: Symptom) -> IntervalSet:
     found = EMPTY
     for cause in symptom.touches or ():
-        found |= facts.waterfall.owned(cause)
+        found |= facts.time.waterfall.owned(cause)
     return found
 
 
 def grade(facts: Facts) -> TrustGrade:
     """Grades a trace."""
-    return TrustGrade(facts.symptoms, facts.steps.marked, facts.used_steps, facts.steps.recurring)
+    return TrustGrade(facts.health.symptoms, facts.steps.marked, facts.steps.count, facts.steps.recurring)

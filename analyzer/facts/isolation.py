@@ -17,7 +17,7 @@ class FactError(AdvisorError):
     """A measurement that could not be made: a bug in advisor, or a trace that nobody has met.
 
     Args:
-        name: The measurement, as an attribute of `Facts`.
+        name: The measurement, as an attribute of `Facts`: `host.tree`.
         reason: What happened, with its place in the source.
     """
 
@@ -31,7 +31,7 @@ class FactError(AdvisorError):
 
 
 class fact(Generic[Measured]):
-    """A figure of `Facts`: measured when first asked for, then kept; where measuring fails, the failure is kept and raised again.
+    """A figure of a section: measured when first asked for, then kept; where measuring fails, the failure is kept and raised again.
 
     Args:
         measure: Measures it.
@@ -55,9 +55,11 @@ class fact(Generic[Measured]):
         if facts is None:
             return self
         failures: dict[str, FactError] = facts.__dict__["failures"]
-        if self._name in failures:
-            raise failures[self._name]
-        value = measured(failures, self._name, lambda: self._measure(facts))
+        section = getattr(owner, "NAME", None)
+        name = f"{section}.{self._name}" if section else self._name
+        if name in failures:
+            raise failures[name]
+        value = measured(failures, name, lambda: self._measure(facts))
         # Found there from now on, before this descriptor is.
         facts.__dict__[self._name] = value
         return value

@@ -80,7 +80,7 @@ def _one_job(every: Sequence[Facts]) -> bool:
 
 
 def _rows(every: Sequence[Facts], analyses: Sequence[Analysis]) -> list[RankRow]:
-    skew = attempt(lambda: every[0].rank_skew, None)
+    skew = attempt(lambda: every[0].communication.rank_skew, None)
     return [
         _row(facts, analysis, index, skew) for index, (facts, analysis) in enumerate(zip(every, analyses, strict=True))
     ]
@@ -89,7 +89,7 @@ def _rows(every: Sequence[Facts], analyses: Sequence[Analysis]) -> list[RankRow]
 def _row(facts: Facts, analysis: Analysis, index: int, skew: RankSkew | None) -> RankRow:
     summary = analysis.summary
     return RankRow(
-        rank=rank_of(facts, index),
+        rank=rank_of(facts.trace, index),
         name=analysis.trace.name,
         step_ns=summary.step_ns.mean,
         bound_by=summary.verdict.bound_by,
@@ -103,7 +103,7 @@ def _is_late(analysis: Analysis, facts: Facts) -> bool:
     """Whether CO003 fired and names this rank."""
     fired = any(check.rule == "CO003" and check.state == "fired" for check in analysis.checks)
     # A rule that fired has what it needs.
-    return fired and facts.rank_skew is not None and facts.rank_skew.late == 0
+    return fired and facts.communication.rank_skew is not None and facts.communication.rank_skew.late == 0
 
 
 def _urgency(row: RankRow) -> tuple[bool, int, int]:

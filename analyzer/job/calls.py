@@ -58,7 +58,7 @@ class _Row(msgspec.Struct):
 
 def collective_calls(facts: Facts) -> Calls:
     """All collectives that begin in the used steps, on the device that stands for the trace, or on the host without one."""
-    if facts.device is None:
+    if facts.device.main is None:
         start, dur, stream, rows = _host_rows(facts)
     else:
         start, dur, stream, rows = _device_rows(facts)
@@ -67,10 +67,10 @@ def collective_calls(facts: Facts) -> Calls:
 
 def _device_rows(facts: Facts) -> tuple[Int64Array, Int64Array, Int64Array, list[_Row]]:
     frame = facts.trace.kernels
-    device = facts.devices[0].device
-    inside = facts.window().contains(frame["start_ns"].to_numpy()) & (frame["device"].to_numpy() == device)
+    device = facts.device.all[0].device
+    inside = facts.steps.window.contains(frame["start_ns"].to_numpy()) & (frame["device"].to_numpy() == device)
     frame = frame.iloc[np.flatnonzero(inside)]
-    described = facts.kernels.frame
+    described = facts.kernels.named.frame
     mine = np.flatnonzero(frame["collective"].to_numpy(dtype=bool))
     frame = frame.iloc[mine]
     launched = described["launch_start_ns"].to_numpy()[mine]
@@ -130,7 +130,7 @@ def _host_rows(facts: Facts) -> tuple[Int64Array, Int64Array, Int64Array, list[_
     frame = every[matching(every["name"], _BACKEND.match)]
     if not len(frame):
         frame = every[matching(every["name"], re.compile(r"c10d::").match)]
-    frame = frame[facts.window().contains(frame["start_ns"].to_numpy())]
+    frame = frame[facts.steps.window.contains(frame["start_ns"].to_numpy())]
     hosts = _HostRanges(facts)
     names, sizes = texts(frame["name"]).tolist(), _sizes(frame)
     rows = []

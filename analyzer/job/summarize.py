@@ -46,13 +46,13 @@ def summarize(explained: Explained, facts: Facts) -> RankSummary:
         host=_host(meta.top),
         device=analysis.trace.device.name,
         device_kind=meta.device_kind,
-        devices=max(len(facts.devices), 1),
+        devices=max(len(facts.device.all), 1),
         origin_ns=meta.origin_ns + (meta.base_ns or 0),
         trust=analysis.trust.verdict,
         doubts=tuple(reason.message for reason in analysis.trust.reasons if reason.doubts),
         bound_by=analysis.summary.verdict.bound_by,
         verdict=analysis.summary.verdict.text,
-        batch_size=facts.collected.batch_size,
+        batch_size=facts.recording.collected.batch_size,
         backend=info["backend"] if isinstance(info.get("backend"), str) else None,
         steps=_steps(facts),
         groups=calls.groups,
@@ -89,7 +89,7 @@ def _host(top: dict[str, Any]) -> str | None:
 
 
 def _steps(facts: Facts) -> tuple[StepPart, ...]:
-    used, causes = facts.steps.used, facts.step_causes
+    used, causes = facts.steps.used, facts.time.step_causes
     return tuple(
         StepPart(
             number=int(number),
@@ -109,7 +109,7 @@ def _steps(facts: Facts) -> tuple[StepPart, ...]:
 
 def _columns(facts: Facts, calls: Calls) -> CollectiveColumns:
     start, end = calls.start_ns, calls.start_ns + calls.dur_ns
-    exposed = facts.waterfall.owned("communication")
+    exposed = facts.time.waterfall.owned("communication")
     begin = facts.steps.used["start_ns"].to_numpy()
     step = begin.searchsorted(start, side="right") - 1
     gaps = [int(begin[0]), *start.tolist()[:-1]] if len(start) else []
@@ -135,7 +135,9 @@ def _by_cause(facts: Facts, starts: Sequence[int], ends: Sequence[int]) -> dict[
     import numpy as np
 
     start, end = np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64)
-    parts = {cause: facts.waterfall.owned(cause).overlap_with(start, end) for cause in CAUSES} if len(start) else {}
+    parts = (
+        {cause: facts.time.waterfall.owned(cause).overlap_with(start, end) for cause in CAUSES} if len(start) else {}
+    )
     return {cause: part.tolist() for cause, part in parts.items() if part.any()}
 
 
@@ -145,5 +147,5 @@ def _tail(facts: Facts, calls: Calls) -> dict[str, int]:
         return {}
     since = int(calls.start_ns[-1]) if len(calls.start_ns) else int(used["start_ns"].iloc[0])
     last = IntervalSet.of([(since, int(used["end_ns"].iloc[-1]))])
-    parts = {cause: (facts.waterfall.owned(cause) & last).total_ns for cause in CAUSES}
+    parts = {cause: (facts.time.waterfall.owned(cause) & last).total_ns for cause in CAUSES}
     return {cause: ns for cause, ns in parts.items() if ns}

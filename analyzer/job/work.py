@@ -23,7 +23,7 @@ _NAME = 160
 
 def kernel_rows(facts: Facts) -> tuple[KernelRow, ...]:
     """Kernels of the used steps by name and shape, without collectives; outermost ops where there is no device."""
-    frame = _ops(facts) if facts.device is None else _kernels(facts)
+    frame = _ops(facts) if facts.device.main is None else _kernels(facts)
     if not len(frame):
         return ()
     frame = frame.assign(beside_ns=np.where(frame["beside"], frame["dur_ns"], 0))
@@ -45,27 +45,29 @@ def kernel_rows(facts: Facts) -> tuple[KernelRow, ...]:
 
 
 def _kernels(facts: Facts) -> pd.DataFrame:
-    frame = facts.kernels.frame
+    frame = facts.kernels.named.frame
     frame = frame[~frame["collective"].to_numpy(dtype=bool)]
     dims = facts.trace.ops["input_dims"]
     # An op that is unknown is the last one; -1 is what has no shapes too.
     codes = np.append(codes_of(dims).astype(np.int64), -1)[frame["op"].to_numpy()]
     start, end = frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy()
     shapes = _shapes(codes, distinct_texts(dims), frame["blocks_per_sm"].to_numpy())
-    return _table(texts(frame["name"]), shapes, end - start, _beside(facts.collectives.running, start, end))
+    return _table(
+        texts(frame["name"]), shapes, end - start, _beside(facts.communication.collectives.running, start, end)
+    )
 
 
 def _ops(facts: Facts) -> pd.DataFrame:
     ops = facts.trace.ops
-    outer = facts.op_tree.outermost(np.ones(len(ops), dtype=bool))
-    chosen = outer & facts.host_window().contains(ops["start_ns"].to_numpy())
+    outer = facts.host.ops.outermost(np.ones(len(ops), dtype=bool))
+    chosen = outer & facts.steps.host_window.contains(ops["start_ns"].to_numpy())
     ops = ops[chosen]
     # An op that waits for others is no work.
     ops = ops[~matching(ops["name"], re.compile(r"c10d::|record_param_comms").match)]
     start, end = ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy()
     dims = ops["input_dims"]
     shapes = _shapes(codes_of(dims).astype(np.int64), distinct_texts(dims), np.full(len(ops), np.nan))
-    return _table(texts(ops["name"]), shapes, end - start, _beside(facts.collectives.running, start, end))
+    return _table(texts(ops["name"]), shapes, end - start, _beside(facts.communication.collectives.running, start, end))
 
 
 def _shapes(codes: Int64Array, dims: list[str], blocks: npt.NDArray[np.float64]) -> ObjectArray:

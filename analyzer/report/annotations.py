@@ -52,7 +52,7 @@ def events(explained: Explained) -> Iterator[bytes]:
 
 
 def _names(facts: Facts) -> Iterator[bytes]:
-    what = "GPU gaps and their causes" if facts.device is not None else "time outside operators and its causes"
+    what = "GPU gaps and their causes" if facts.device.main is not None else "time outside operators and its causes"
     for name, thread, args in (
         ("process_name", 0, {"name": "advisor: the diagnosis"}),
         ("process_sort_index", 0, {"sort_index": -1}),
@@ -88,11 +88,11 @@ def _microseconds(ns: int) -> msgspec.Raw:
 
 def _gaps(facts: Facts) -> list[dict[str, Any]]:
     """Every gap of the used steps by the cause that owns it, in order; the longest where there are too many."""
-    on_device = facts.device is not None
+    on_device = facts.device.main is not None
     found: list[tuple[int, int, Cause]] = []
     for cause in get_args(Cause):
         if cause not in (_WORK if on_device else ("compute",)):
-            owned = facts.waterfall.owned(cause)
+            owned = facts.time.waterfall.owned(cause)
             found += [(start, end, cause) for start, end in owned.pairs() if end - start >= _SHORTEST_NS]
     if len(found) > _MOST_GAPS:
         least = int(np.partition([start - end for start, end, _ in found], _MOST_GAPS)[_MOST_GAPS])

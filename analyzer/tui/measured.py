@@ -37,7 +37,7 @@ class Measured:
     @property
     def has_device(self) -> bool:
         """Whether there is device work."""
-        return self._facts.device is not None
+        return self._facts.device.main is not None
 
     @property
     def has_shapes(self) -> bool:

@@ -35,11 +35,11 @@ def verdict_of(
     if unusable:
         return Verdict(bound_by="unknown", ratio=0.0, text="Unknown: this trace cannot be the base of advice.")
     loops_ns = _small_op_loops_ns(facts)
-    waits = facts.device_waits
+    waits = facts.time.device_waits
     found = verdict(
         totals,
-        has_device=facts.device is not None,
-        lead_ns=facts.lead_ns,
+        has_device=facts.device.main is not None,
+        lead_ns=facts.time.lead_ns,
         warmup_ratio=_warmup_ratio(facts),
         loops_ns=loops_ns,
         waits={name: getattr(waits, name).total_ns for name in waits.__struct_fields__},
@@ -48,22 +48,22 @@ def verdict_of(
     answers = (override(case) for override in OVERRIDES)
     said = next((answer for answer in answers if answer is not None), found)
     # The sentences are written of a step; what was recorded may be a request, or the whole recording.
-    return msgspec.structs.replace(said, text=put(said.text, facts.noun))
+    return msgspec.structs.replace(said, text=put(said.text, facts.steps.noun))
 
 
 def _small_op_loops_ns(facts: Facts) -> int:
     """On a CPU-only trace the time inside the ops of Python loops that have a finding, where dispatch is most of that time."""
-    if facts.device is not None:
+    if facts.device.main is not None:
         return 0
     spans = EMPTY
-    for loop in told_loops(facts):
+    for loop in told_loops(facts.device, facts.steps, facts.time, facts.loops.found):
         if loop.mean_op_ns < DISPATCH_BOUND_OP_NS:
             spans |= loop.spans
-    if facts.passes.mean_op_ns < DISPATCH_BOUND_OP_NS:
-        spans |= facts.passes.spans
-    return (spans & facts.waterfall.owned("compute")).total_ns
+    if facts.loops.backward_passes.mean_op_ns < DISPATCH_BOUND_OP_NS:
+        spans |= facts.loops.backward_passes.spans
+    return (spans & facts.time.waterfall.owned("compute")).total_ns
 
 
 def _warmup_ratio(facts: Facts) -> float:
     """Share of the used steps that start-up work takes: what was recorded beside them binds nothing."""
-    return facts.ratio((facts.warmup[0] & facts.window()).total_ns)
+    return facts.steps.ratio((facts.health.warmup[0] & facts.steps.window).total_ns)

@@ -73,7 +73,7 @@ class Case(msgspec.Struct, frozen=True):
 
 
 def _device_not_recorded(case: Case) -> Verdict | None:
-    if case.found.bound_by not in _HOST_SIDE or not case.facts.unrecorded_device:
+    if case.found.bound_by not in _HOST_SIDE or not case.facts.device.unrecorded:
         return None
     text = (
         f"Unclear: for {share(case.found.ratio)} of the step the host {_HOST_SIDE[case.found.bound_by]}; whether it waits for the "
@@ -84,7 +84,11 @@ def _device_not_recorded(case: Case) -> Verdict | None:
 
 def _only_collectives(case: Case) -> Verdict | None:
     facts = case.facts
-    if case.found.bound_by != "communication" or facts.device is not None or facts.sparse_host_events is None:
+    if (
+        case.found.bound_by != "communication"
+        or facts.device.main is not None
+        or facts.health.sparse_host_events is None
+    ):
         return None
     text = (
         f"Communication-bound, as far as the trace shows: {share(case.found.ratio)} of the step is inside collectives; what the "
@@ -94,7 +98,7 @@ def _only_collectives(case: Case) -> Verdict | None:
 
 
 def _without_ops(case: Case) -> Verdict | None:
-    if case.found.bound_by != "python" or case.facts.sparse_host_events is None:
+    if case.found.bound_by != "python" or case.facts.health.sparse_host_events is None:
         return None
     text = (
         f"Unclear: for {share(case.found.ratio)} of the step the trace holds no op; it was filtered or cut, "
@@ -109,7 +113,7 @@ def _without_core(case: Case) -> Verdict | None:
     where = "outside any op" if case.found.bound_by == "python" else "inside ops"
     text = (
         f"Unclear: for {share(case.found.ratio)} of the step training is {where}, but for "
-        f"{share(case.facts.ratio(case.facts.without_core_ns))} of it the thread had no core; record on a quiet machine."
+        f"{share(case.facts.steps.ratio(case.facts.time.without_core_ns))} of it the thread had no core; record on a quiet machine."
     )
     return case.says("unknown", text)
 
@@ -117,17 +121,17 @@ def _without_core(case: Case) -> Verdict | None:
 def _is_of_its_own(case: Case) -> bool:
     """Whether the run is bound so even if all time without a core lay in what it is said to be bound by."""
     facts, found = case.facts, case.found
-    lacked = facts.ratio(facts.without_core_ns)
+    lacked = facts.steps.ratio(facts.time.without_core_ns)
     if found.bound_by == "python":
         # Without a core ops take longer as much as what is between them: the part that is ops in loops stays what it is.
-        return found.ratio - min(lacked, found.ratio - facts.ratio(case.loops_ns)) >= BOUND_RATIO
-    if found.bound_by == "compute" and facts.device is None:
+        return found.ratio - min(lacked, found.ratio - facts.steps.ratio(case.loops_ns)) >= BOUND_RATIO
+    if found.bound_by == "compute" and facts.device.main is None:
         return lacked <= _DOUBTFUL_PART * found.ratio
     return True
 
 
 def _waiting_launches(case: Case) -> Verdict | None:
-    blocking = case.facts.blocking_launches
+    blocking = case.facts.time.blocking_launches
     few = blocking.launches < _MIN_LAUNCHES or blocking.ratio < BLOCKING_RATIO
     if case.found.bound_by not in ("launch", "python") or few:
         return None
@@ -142,18 +146,18 @@ def _by_pauses(case: Case) -> Verdict | None:
     facts = case.facts
     if case.found.bound_by != "python":
         return None
-    stops = facts.pauses.collected | facts.pauses.isolated
-    if facts.ratio(stops.total_ns) < case.found.ratio / 2:
+    stops = facts.time.pauses.collected | facts.time.pauses.isolated
+    if facts.steps.ratio(stops.total_ns) < case.found.ratio / 2:
         return None
     text = (
-        f"Python-bound by pauses: for {share(facts.ratio(stops.total_ns))} of the recorded time the program stops, in "
-        f"{facts.steps_with(stops)} of {facts.used_steps} steps; the others do not wait for it."
+        f"Python-bound by pauses: for {share(facts.steps.ratio(stops.total_ns))} of the recorded time the program stops, in "
+        f"{facts.steps.count_with(stops)} of {facts.steps.count} steps; the others do not wait for it."
     )
     return case.says("python", text)
 
 
 def _waiting_for_requests(case: Case) -> Verdict | None:
-    if case.found.bound_by != "python" or not case.facts.may_serve:
+    if case.found.bound_by != "python" or not case.facts.model.may_serve:
         return None
     text = f"{case.found.text.removesuffix('.')}, or waits for requests: without step marks the trace cannot tell."
     return case.says("python", text)
@@ -175,7 +179,8 @@ def _without_evidence(case: Case) -> Verdict | None:
             f"{case.found.text.removesuffix('.')}; no check finds what of it could be changed: {reason}.",
         )
     on_device, on_host = _INFERRED[case.found.bound_by]
-    text = f"Unclear: for {share(case.found.ratio)} of the step {on_host if case.facts.device is None else on_device}: {reason}."
+    where = on_host if case.facts.device.main is None else on_device
+    text = f"Unclear: for {share(case.found.ratio)} of the step {where}: {reason}."
     return case.says("unknown", text)
 
 
@@ -183,10 +188,10 @@ def _one_op(case: Case) -> Verdict | None:
     """The op that most of the dispatching is."""
     if case.found.bound_by != "launch":
         return None
-    idle = case.facts.waterfall.owned(_DISPATCH[0])
+    idle = case.facts.time.waterfall.owned(_DISPATCH[0])
     for cause in _DISPATCH[1:]:
-        idle |= case.facts.waterfall.owned(cause)
-    owner = dispatch_owner(case.facts, idle)
+        idle |= case.facts.time.waterfall.owned(cause)
+    owner = dispatch_owner(case.facts.trace, case.facts.device, case.facts.host.ops, idle)
     if owner is None:
         return None
     inside = f"{share(owner.part)} of that inside `{owner.name}`"
@@ -207,7 +212,7 @@ def _at_the_border(case: Case) -> Verdict | None:
     if found.bound_by not in ("compute", "communication") or not total:
         return None
     alone = totals.get("communication", 0) / total
-    useful = ("compute",) if case.facts.device is not None else ("compute", "optimizer")
+    useful = ("compute",) if case.facts.device.main is not None else ("compute", "optimizer")
     compute = found.ratio if found.bound_by == "compute" else sum(totals.get(cause, 0) for cause in useful) / total
     large = alone >= BOUND_RATIO and alone >= BOUND_PART_OF_LOSS * (1 - compute)
     if not large or abs(compute - COMPUTE_RATIO) > _BORDER_RATIO:

@@ -136,7 +136,7 @@ def _highest(at: Int64Array, values: Int64Array) -> tuple[int, ...]:
 
 def _allocators(facts: Facts, memory: pd.DataFrame) -> tuple[Allocator, ...]:
     size = memory["delta_bytes"].to_numpy(dtype=np.int64)
-    mine = (size > 0) & facts.host_window().contains(memory["start_ns"].to_numpy())
+    mine = (size > 0) & facts.steps.host_window.contains(memory["start_ns"].to_numpy())
     memory, size = memory[mine], size[mine]
     if not len(memory):
         return ()
@@ -152,7 +152,7 @@ def _allocators(facts: Facts, memory: pd.DataFrame) -> tuple[Allocator, ...]:
     )
     sums = sums.sort_values("total", ascending=False, kind="stable")[:MOST_ALLOCATORS]
     shapes = ops["input_dims"]
-    steps = max(facts.used_steps, 1)
+    steps = max(facts.steps.count, 1)
     return tuple(
         Allocator(
             name=str(name), size_bytes=total // steps, calls=calls / steps, largest_bytes=largest,

@@ -52,7 +52,7 @@ class Operators:
     def __init__(self, facts: Facts, tensor_core: TensorCore | None = None) -> None:
         self._facts = facts
         self._tensor_core = tensor_core or (lambda name: None)
-        self._steps = max(facts.used_steps, 1)
+        self._steps = max(facts.steps.count, 1)
         self._made: dict[Group, tuple[OperatorRow, ...]] = {}
         self._groups: dict[Group, _Grouped] = {}
 
@@ -72,8 +72,8 @@ class Operators:
     def _work(self) -> pd.DataFrame:
         """Device work of the used steps: name, tensor (1, 0 or NaN) and the row of the op that launched it, or -1."""
         facts = self._facts
-        work = facts.work
-        work = work[facts.window().contains(work["start_ns"].to_numpy())]
+        work = facts.device.work
+        work = work[facts.steps.window.contains(work["start_ns"].to_numpy())]
         # By the codes of the categories: names of half a million events as text would hold up the screen.
         kernels, copies = (frame["name"].cat for frame in (facts.trace.kernels, facts.trace.copies))
         known_as, distinct = pd.factorize(np.concatenate([kernels.categories, copies.categories]).astype(object))
@@ -82,7 +82,7 @@ class Operators:
             mine = (work["source"] == source).to_numpy()
             codes[mine] = known_as[first + names.codes.to_numpy()[work["row"].to_numpy()[mine]].astype(np.int64)]
         tensor = np.array([np.nan if (core := self._tensor_core(str(name))) is None else core for name in distinct])
-        launched = facts.launched.reindex(work.index)
+        launched = facts.device.launched.reindex(work.index)
         known = launched["launch_start_ns"].notna().to_numpy()
         op = np.full(len(work), -1, dtype=np.int64)
         op[known] = innermost(
@@ -157,7 +157,7 @@ class Operators:
 
     def _host_rows(self, grouped: _Grouped, group: Group) -> list[OperatorRow]:
         tree, code, count = grouped.tree, grouped.group, len(grouped.keys)
-        inside = self._facts.host_window().contains(tree.start_ns)
+        inside = self._facts.steps.host_window.contains(tree.start_ns)
         outer = inside & ~tree.inside_equal(code)
         device = tree.accumulated(grouped.own_ns)
         sums = {
@@ -220,7 +220,7 @@ class Operators:
         tree = grouped.tree
         names = np.array([name for name, _ in grouped.keys], dtype=object)[grouped.group]
         mine = grouped.group == grouped.keys.index((row.name, row.shape))
-        mine &= self._facts.host_window().contains(tree.start_ns)
+        mine &= self._facts.steps.host_window.contains(tree.start_ns)
         device = tree.accumulated(grouped.own_ns)
         rows = np.flatnonzero(mine)
         nested = rows[~tree.is_root[rows]]

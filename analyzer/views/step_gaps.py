@@ -56,8 +56,8 @@ def gaps_of(
         claims: For each finding's id the time it explains, best first.
     """
     whole = IntervalSet.of([(start, end)])
-    divided = facts.waterfall if used else facts.waterfall_of(facts.device, whole)
-    busy = facts.device.busy if facts.device else divided.owned("compute")
+    divided = facts.time.waterfall if used else facts.time.waterfall_of(facts.device.main, whole)
+    busy = facts.device.main.busy if facts.device.main else divided.owned("compute")
     idle = whole - busy
     longest = np.sort(np.argsort(idle.start_ns - idle.end_ns, kind="stable")[:MOST_GAPS])
     starts, ends = idle.start_ns[longest], idle.end_ns[longest]
@@ -68,7 +68,7 @@ def gaps_of(
     best = claimed.argmax(axis=0)
     gaps = []
     for index, (low, high) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-        name, times = _inside(host, low, high, facts.main_thread)
+        name, times = _inside(host, low, high, facts.host.main_thread)
         explained = ids and claimed[best[index], index] >= CLAIMED_RATIO * (high - low)
         finding = ids[best[index]] if explained else None
         gaps.append(Gap(low - start, high - low, CAUSES[cause[index]], name, times, finding))

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from analyzer.cause_names import CAUSES
-from analyzer.facts.host.threads import LAUNCHING
+from analyzer.facts.device.launches import LAUNCHING
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.nesting import nest
 from analyzer.views.event_labels import host_label, kernel_label
@@ -73,8 +73,8 @@ def step_lanes(facts: Facts, number: int, claims: Mapping[str, IntervalSet]) -> 
 
 def _host_spans(facts: Facts, start: int, end: int) -> pd.DataFrame:
     """Ranges, ops and calls that touch the step: name, cause, thread, start_ns, end_ns, depth (0: outermost)."""
-    trace, calls = facts.trace, facts.host.calls
-    op_cause = "compute" if facts.device is None else "framework"
+    trace, calls = facts.trace, facts.host.threads.calls
+    op_cause = "compute" if facts.device.main is None else "framework"
     moved_in = (calls["direction"] == "HtoD").fillna(False).to_numpy(dtype=bool)
     call_cause = np.select(
         [calls["blocking"].to_numpy(), moved_in, (calls["kind"] == "allocator").to_numpy()],
@@ -102,7 +102,7 @@ def _host_spans(facts: Facts, start: int, end: int) -> pd.DataFrame:
 
 
 def _host_tracks(facts: Facts, spans: pd.DataFrame, start: int, end: int) -> list[Track]:
-    main = facts.main_thread
+    main = facts.host.main_thread
     outer = spans[spans["depth"] == 0]
     busy = (
         (outer["end_ns"] - outer["start_ns"]).groupby(outer["thread"]).sum().sort_values(ascending=False, kind="stable")
@@ -122,7 +122,7 @@ def _host_tracks(facts: Facts, spans: pd.DataFrame, start: int, end: int) -> lis
 
 def _thread_name(facts: Facts, thread: int) -> str:
     row = facts.trace.threads.iloc[thread]
-    if thread == facts.main_thread:
+    if thread == facts.host.main_thread:
         return "main thread"
     given = re.search(r"\(([^()]+)\)", str(row["name"])) if not pd.isna(row["name"]) else None
     # Every thread of a program may carry the program's name: then the number says more.
@@ -130,7 +130,7 @@ def _thread_name(facts: Facts, thread: int) -> str:
 
 
 def _device_tracks(facts: Facts, start: int, end: int) -> list[Track]:
-    work = facts.work
+    work = facts.device.work
     work = work[((work["end_ns"] > start) & (work["start_ns"] < end)).to_numpy()]
     causes = work["kind"].map(
         {"compute": "compute", "memset": "compute", "collective": "communication", "copy": "copy"}
@@ -141,7 +141,7 @@ def _device_tracks(facts: Facts, start: int, end: int) -> list[Track]:
         mine = (work["source"] == source).to_numpy()
         names[mine] = table.astype("str").to_numpy()[work["row"].to_numpy()[mine]]
     spans = work.assign(name=names, cause=causes)
-    many = len(facts.devices) > 1
+    many = len(facts.device.all) > 1
     keys = spans.groupby(["device", "stream"], sort=True)
     return [
         _track(

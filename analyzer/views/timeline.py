@@ -84,13 +84,13 @@ def lanes(facts: Facts, start_ns: int, end_ns: int) -> tuple[DrawnLane, ...]:
         end_ns: Its end.
     """
     backward = _backward(facts)
-    drawn = [_host_lane(facts, backward, start_ns, end_ns)] if facts.main_thread is not None else []
-    drawn += [_device_lane(facts, index, backward, start_ns, end_ns) for index in range(min(len(facts.devices), 8))]
+    drawn = [_host_lane(facts, backward, start_ns, end_ns)] if facts.host.main_thread is not None else []
+    drawn += [_device_lane(facts, index, backward, start_ns, end_ns) for index in range(min(len(facts.device.all), 8))]
     return tuple(drawn)
 
 
 def _host_lane(facts: Facts, backward: IntervalSet, start_ns: int, end_ns: int) -> DrawnLane:
-    host, main = facts.host, facts.main_thread
+    host, main = facts.host.threads, facts.host.main_thread
     assert main is not None
     blocking = host.during("blocking", main)
     optimizer = facts.trace.annotations
@@ -111,7 +111,7 @@ def _host_lane(facts: Facts, backward: IntervalSet, start_ns: int, end_ns: int) 
 
 
 def _device_lane(facts: Facts, index: int, backward: IntervalSet, start_ns: int, end_ns: int) -> DrawnLane:
-    device = facts.devices[index]
+    device = facts.device.all[index]
     phases = _kernel_phases(facts, device.device, backward)
     layers = [
         ("bwd", "compute", phases["bwd"] - phases["fwd"]),
@@ -121,7 +121,7 @@ def _device_lane(facts: Facts, index: int, backward: IntervalSet, start_ns: int,
         ("comm", "communication", device.collective),
         ("copy", "copy", device.copy),
     ]
-    name = "GPU" if len(facts.devices) == 1 else f"GPU {device.device}"
+    name = "GPU" if len(facts.device.all) == 1 else f"GPU {device.device}"
     return DrawnLane(name, "device", _draw(layers, start_ns, end_ns))
 
 
@@ -133,10 +133,10 @@ def _backward(facts: Facts) -> IntervalSet:
 
 def _kernel_phases(facts: Facts, device: int, backward: IntervalSet) -> dict[str, IntervalSet]:
     """Compute kernels by what launched them: backward, optimizer, or anything else (drawn as forward)."""
-    launched = facts.launched
+    launched = facts.device.launched
     compute = (launched["device"].to_numpy() == device) & is_any(launched["kind"], "compute")
     at = launched["launch_start_ns"].to_numpy()
-    updating = facts.host.anywhere("optimizer").contains(at)
+    updating = facts.host.threads.anywhere("optimizer").contains(at)
     returning = backward.contains(at) & ~updating
     return {
         "opt": _spans(launched, compute & updating),

@@ -23,15 +23,15 @@ def every_rank_is_here(facts: Facts) -> bool:
     size = facts.trace.meta.distributed.get("world_size")
     if not isinstance(size, int) or isinstance(size, bool):
         return False
-    return len(facts.peers) + 1 >= size and facts.rank_skew is not None
+    return len(facts.peers) + 1 >= size and facts.communication.rank_skew is not None
 
 
 def waiting_or_transferring(facts: Facts) -> str:
     """What the time inside collectives is, as far as the ranks that were read tell: one sentence."""
-    skew = facts.rank_skew
+    skew = facts.communication.rank_skew
     if skew is None:
         return "One rank's trace cannot tell waiting for another rank from transferring."
-    waited = facts.per_step(waiting_for_others(facts, skew).total_ns)
+    waited = facts.steps.per_step(waiting_for_others(facts.steps, facts.time, skew).total_ns)
     if skew.late and waited:
         return f"{duration(waited)} of it a step is waiting for rank {skew.ranks[skew.late]} (CO003)."
     unread = "" if every_rank_is_here(facts) else ", or waiting for a rank that was not"
@@ -114,8 +114,8 @@ _ZERO_BESIDE_COMPUTE = Advice(
 
 def move_less(facts: Facts) -> tuple[Advice, ...]:
     """Fewer bytes, or the same bytes less often."""
-    if "all_to_all" in (facts.collectives.main_kind or ""):
-        if facts.collectives.narrow or _named(facts.trace.kernels, _QUANTISES):
+    if "all_to_all" in (facts.communication.collectives.main_kind or ""):
+        if facts.communication.collectives.narrow or _named(facts.trace.kernels, _QUANTISES):
             return (
                 Advice(
                     "text",
@@ -132,17 +132,17 @@ def move_less(facts: Facts) -> tuple[Advice, ...]:
                 "Exchange embeddings or tokens in 16 bits, and balance their shards: all-to-all waits for the fullest rank.",
             ),
         )
-    if facts.collectives.stages:
+    if facts.communication.collectives.stages:
         return (_MORE_MICRO_BATCHES,)
-    if facts.collectives.activations:
+    if facts.communication.collectives.activations:
         return (_FEWER_PARTS,)
-    if facts.collectives.sharded:
-        if facts.collectives.narrow:
-            return (_WITHIN_MACHINES,) if facts.collectives.fsdp else ()
-        if not facts.collectives.fsdp:
+    if facts.communication.collectives.sharded:
+        if facts.communication.collectives.narrow:
+            return (_WITHIN_MACHINES,) if facts.communication.collectives.fsdp else ()
+        if not facts.communication.collectives.fsdp:
             return (_ZERO_IN_16_BITS,)
         return (_FSDP1_IN_16_BITS if older_than(facts, (2, 6)) else _SHARDED_IN_16_BITS,)
-    if facts.collectives.data_parallel:
+    if facts.communication.collectives.data_parallel:
         full = memory_limits_the_batch(facts)
         rarer = Advice(
             "python",
@@ -160,7 +160,7 @@ def move_less(facts: Facts) -> tuple[Advice, ...]:
             "model.register_comm_hook(state=None, hook=bf16_compress_hook)",
             "Halves the bytes of float32 gradients; of no use where they are 16-bit already.",
         )
-        if facts.collectives.narrow:
+        if facts.communication.collectives.narrow:
             return (rarer,)
         # Where memory limits the batch, accumulating is the one way to communicate less often.
         return (narrower, rarer) if full is None else (rarer, narrower)
@@ -175,7 +175,7 @@ def move_less(facts: Facts) -> tuple[Advice, ...]:
 
 def hide_more(facts: Facts) -> tuple[Advice, ...]:
     """Let compute run beside what has to be sent."""
-    if "all_to_all" in (facts.collectives.main_kind or ""):
+    if "all_to_all" in (facts.communication.collectives.main_kind or ""):
         if _named(facts.trace.annotations, _PIPELINE):
             return (
                 Advice(
@@ -194,12 +194,12 @@ def hide_more(facts: Facts) -> tuple[Advice, ...]:
                 "Exchanges the next batch's indices while this batch computes; else all_to_all_single(..., async_op=True).",
             ),
         )
-    if facts.collectives.stages:
+    if facts.communication.collectives.stages:
         return (_INTERLEAVED,)
-    if facts.collectives.activations:
+    if facts.communication.collectives.activations:
         return (_ASYNC_PRODUCTS,)
-    if facts.collectives.sharded:
-        if not facts.collectives.fsdp:
+    if facts.communication.collectives.sharded:
+        if not facts.communication.collectives.fsdp:
             return (_ZERO_BESIDE_COMPUTE,)
         return (
             Advice(
@@ -209,7 +209,7 @@ def hide_more(facts: Facts) -> tuple[Advice, ...]:
                 "one layer by itself; `block.set_modules_to_forward_prefetch([following])` for more.",
             ),
         )
-    if facts.collectives.data_parallel:
+    if facts.communication.collectives.data_parallel:
         return (
             Advice(
                 "diff",

@@ -80,11 +80,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if not len(forward):
         yield not_applicable("no DataParallel module in the trace")
         return
-    devices = len(facts.devices)
+    devices = len(facts.device.all)
     if devices < limits["min_devices"]:
         yield clear(f"DataParallel runs on {devices} device: the wrapper does nothing there")
         return
-    busy = [(item.device, facts.ratio((item.busy & facts.window()).total_ns)) for item in facts.devices]
+    busy = [(item.device, facts.steps.ratio((item.busy & facts.steps.window).total_ns)) for item in facts.device.all]
     lowest, highest = min(ratio for _, ratio in busy), max(ratio for _, ratio in busy)
     launch = run(facts, program=f"torchrun --nproc_per_node={devices}")
     yield Finding(

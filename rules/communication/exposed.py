@@ -89,18 +89,21 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when exposed communication owns at least `min_ratio` of the used steps."""
-    found = facts.collectives
+    found = facts.communication.collectives
     if not found.running and not len(found.calls):
         yield not_applicable("no collective in the used steps")
         return
-    ratio = facts.ratio(found.exposed.total_ns)
+    ratio = facts.steps.ratio(found.exposed.total_ns)
     if ratio < limits["min_ratio"]:
         yield clear(f"exposed communication is {share(ratio)} of the step, below {share(limits['min_ratio'])}")
         return
-    exposed, _step = duration(facts.per_step(found.exposed.total_ns)), duration(facts.per_step(facts.window_ns))
-    who = "the GPU" if facts.device else "training"
+    exposed, _step = (
+        duration(facts.steps.per_step(found.exposed.total_ns)),
+        duration(facts.steps.per_step(facts.steps.total_ns)),
+    )
+    who = "the GPU" if facts.device.main else "training"
     yield Finding(
-        why=f"For {exposed} of {facts.each} ({share(ratio)}) {who} is only inside collectives: compute hides "
+        why=f"For {exposed} of {facts.steps.each} ({share(ratio)}) {who} is only inside collectives: compute hides "
         f"{share(found.hidden_ratio)} of their time. {waiting_or_transferring(facts)}",
         saving=Saving(
             claims=found.exposed,
@@ -119,21 +122,24 @@ def _caveats(facts: Facts) -> tuple[str, ...]:
     caveats = []
     if not every_rank_is_here(facts):
         caveats.append("How much of it is waiting for slower ranks needs the traces of all ranks (CO003).")
-    if facts.device is None and facts.sparse_host_events is not None:
+    if facts.device.main is None and facts.health.sparse_host_events is not None:
         caveats.append("The training thread's ops are not in the trace: it may compute beside the collectives, unseen.")
     return tuple(caveats)
 
 
 def _evidence(facts: Facts) -> tuple[Bars | Table, ...]:
-    found = facts.collectives
-    compute = facts.waterfall.owned("compute").total_ns
+    found = facts.communication.collectives
+    compute = facts.time.waterfall.owned("compute").total_ns
     bars = Bars(
         "mean step",
         "ns",
         (
-            Bar("collectives alone", facts.per_step(found.exposed.total_ns)),
-            Bar("collectives beside compute", facts.per_step(max(found.running.total_ns - found.exposed.total_ns, 0))),
-            Bar("compute", facts.per_step(compute)),
+            Bar("collectives alone", facts.steps.per_step(found.exposed.total_ns)),
+            Bar(
+                "collectives beside compute",
+                facts.steps.per_step(max(found.running.total_ns - found.exposed.total_ns, 0)),
+            ),
+            Bar("compute", facts.steps.per_step(compute)),
         ),
     )
     stated, sizes = found.calls["kind"].to_numpy(), found.calls["size_bytes"].to_numpy()
@@ -152,9 +158,9 @@ def _row(facts: Facts, kind: str, sizes: FloatArray) -> tuple[str, float, float 
     known = sizes[~np.isnan(sizes)]
     return (
         kind[:60],
-        round(len(sizes) / max(facts.used_steps, 1), 1),
+        round(len(sizes) / max(facts.steps.count, 1), 1),
         float(np.median(known)) if len(known) else None,
-        facts.per_step(facts.collectives.exposed_ns.get(kind, 0)),
+        facts.steps.per_step(facts.communication.collectives.exposed_ns.get(kind, 0)),
     )
 
 

@@ -81,17 +81,17 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when less than `min_hidden_ratio` of noticeable communication runs beside compute."""
-    found = facts.collectives
+    found = facts.communication.collectives
     if not found.running:
         yield not_applicable("no collective on the device in the used steps")
         return
-    exposed = facts.ratio(found.exposed.total_ns)
+    exposed = facts.steps.ratio(found.exposed.total_ns)
     if exposed < limits["min_exposed_ratio"] or found.hidden_ratio >= limits["min_hidden_ratio"]:
         yield clear(
             f"compute hides {share(found.hidden_ratio)} of the collectives; alone they take {share(exposed)} of the step"
         )
         return
-    alone = facts.waterfall.owned("compute") - found.running
+    alone = facts.time.waterfall.owned("compute") - found.running
     part = min(1.0, alone.total_ns / found.exposed.total_ns)
     yield Finding(
         why=f"Only {share(found.hidden_ratio)} of the collectives' time runs beside compute{_reason(facts)}; alone they take "
@@ -109,9 +109,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
                 "mean step",
                 "ns",
                 (
-                    Bar("collectives beside compute", facts.per_step((found.running - found.exposed).total_ns)),
-                    Bar("collectives alone", facts.per_step(found.exposed.total_ns)),
-                    Bar("compute alone", facts.per_step(alone.total_ns)),
+                    Bar("collectives beside compute", facts.steps.per_step((found.running - found.exposed).total_ns)),
+                    Bar("collectives alone", facts.steps.per_step(found.exposed.total_ns)),
+                    Bar("compute alone", facts.steps.per_step(alone.total_ns)),
                 ),
             ),
         ),
@@ -121,7 +121,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _reason(facts: Facts) -> str:
     """What the trace shows of why, for the sentence; empty where it shows nothing."""
-    frame = facts.kernels.frame
+    frame = facts.kernels.named.frame
     collective = frame["collective"].to_numpy()
     streams = frame["stream"].to_numpy()
     # What runs in the steps may all have begun before them.
@@ -129,7 +129,7 @@ def _reason(facts: Facts) -> str:
         return ""
     if np.isin(streams[collective], streams[~collective]).mean() > 0.5:
         return ", because they share the stream that computes"
-    if facts.used_steps and collective.sum() <= facts.used_steps:
+    if facts.steps.count and collective.sum() <= facts.steps.count:
         return ", because all of it is one collective a step"
     return ""
 
@@ -140,7 +140,7 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
         "model = torch.nn.parallel.DistributedDataParallel(model, device_ids=[rank])\nmodel = torch.compile(model)",
         "Reduces each bucket of gradients as soon as it is complete. Wrap first, compile afterwards.",
     )
-    found = facts.collectives
+    found = facts.communication.collectives
     known = found.data_parallel or found.sharded or found.stages or found.activations
     return hide_more(facts) if known else (wrap, *hide_more(facts))
 

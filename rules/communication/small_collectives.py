@@ -94,16 +94,16 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires with at least `min_calls` collectives a step whose median is below `max_median_bytes`."""
-    calls = facts.collectives.calls
+    calls = facts.communication.collectives.calls
     if not len(calls):
         yield not_applicable("no collective in the used steps")
         return
-    if facts.collectives.activations or facts.collectives.stages:
+    if facts.communication.collectives.activations or facts.communication.collectives.stages:
         yield not_applicable(
             "activations are exchanged, each collective needs the one before: none can wait to be sent with others"
         )
         return
-    per_step = len(calls) / max(facts.used_steps, 1)
+    per_step = len(calls) / max(facts.steps.count, 1)
     if per_step < limits["min_calls"]:
         yield clear(f"{per_step:.0f} collectives a step, below {limits['min_calls']:.0f}")
         return
@@ -116,9 +116,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield clear(f"the median of {per_step:.0f} collectives a step is {size(median)}")
         return
     small = calls[(sizes < limits["max_median_bytes"]).to_numpy()]
-    buckets = math.ceil(float(small["size_bytes"].sum()) / max(facts.used_steps, 1) / _BUCKET_BYTES)
-    kept = min(1.0, buckets * max(facts.used_steps, 1) / len(small))
-    exposed = facts.collectives.exposed & call_spans(facts, small)
+    buckets = math.ceil(float(small["size_bytes"].sum()) / max(facts.steps.count, 1) / _BUCKET_BYTES)
+    kept = min(1.0, buckets * max(facts.steps.count, 1) / len(small))
+    exposed = facts.communication.collectives.exposed & call_spans(facts.device, facts.steps, facts.kernels, small)
     yield Finding(
         why=f"{per_step:.0f} collectives a step, the median of {size(median)}: each costs its start, whatever its size.",
         saving=Saving(
@@ -127,7 +127,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         ),
         fix=_fix(facts),
         verify="Record again: a few collectives a step, of megabytes each.",
-        steps_seen=steps_touched(facts, call_spans(facts, small)),
+        steps_seen=steps_touched(facts, call_spans(facts.device, facts.steps, facts.kernels, small)),
         confidence=Confidence.MEDIUM,
         evidence=(_table(facts),),
     )
@@ -144,13 +144,13 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
         "flat = torch.cat([tensor.flatten() for tensor in tensors])\ntorch.distributed.all_reduce(flat)",
         "For collectives of your own: send once, then split.",
     )
-    return (flat, buckets) if facts.collectives.data_parallel else (buckets, flat)
+    return (flat, buckets) if facts.communication.collectives.data_parallel else (buckets, flat)
 
 
 def _table(facts: Facts) -> Table:
-    groups = facts.collectives.calls.groupby("kind", sort=True)["size_bytes"].agg(["size", "median"])
+    groups = facts.communication.collectives.calls.groupby("kind", sort=True)["size_bytes"].agg(["size", "median"])
     rows = tuple(
-        (str(kind)[:60], round(int(number) / max(facts.used_steps, 1), 1), None if middle != middle else float(middle))
+        (str(kind)[:60], round(int(number) / max(facts.steps.count, 1), 1), None if middle != middle else float(middle))
         for kind, number, middle in zip(
             groups.index, groups["size"].to_numpy(), groups["median"].to_numpy(), strict=True
         )

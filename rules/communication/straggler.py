@@ -89,13 +89,13 @@ _WHERE = {
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when one rank is last in most steps and the skew is a large enough share of the step."""
-    if not facts.collectives.running and not len(facts.collectives.calls):
+    if not facts.communication.collectives.running and not len(facts.communication.collectives.calls):
         yield not_applicable("no collective in the used steps")
         return
     if not facts.peers:
         yield cannot_tell("needs the traces of the other ranks: advisor explain FOLDER")
         return
-    skew = facts.rank_skew
+    skew = facts.communication.rank_skew
     if skew is None:
         yield cannot_tell("no step has the same collectives on all ranks: record the same steps on every rank")
         return
@@ -119,7 +119,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         saving=_saving(facts, skew),
         fix=_fix(late, skew.lost_in[0] if skew.lost_in else None),
         verify="Record all ranks again: the times inside collectives should be alike, and CO003 clear.",
-        steps_seen=min(len(skew.steps), facts.used_steps),
+        steps_seen=min(len(skew.steps), facts.steps.count),
         confidence=Confidence.HIGH if len(skew.steps) >= 3 else Confidence.MEDIUM,
         evidence=(
             Bars(
@@ -138,14 +138,14 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 def _saving(facts: Facts, skew: RankSkew) -> Saving:
     """What the job loses by the late rank: on itself as what it spends more, on the others as what they wait."""
     if skew.late == 0:
-        claims, kernel_ns = lateness(facts, skew)
+        claims, kernel_ns = lateness(facts.device, facts.steps, facts.time, skew)
         return Saving(
             claims,
             kernel_ns,
             "what the other ranks wait for this one with no compute beside, where it spends more than they do",
         )
     return Saving(
-        claims=waiting_for_others(facts, skew),
+        claims=waiting_for_others(facts.steps, facts.time, skew),
         basis="what this rank waits inside collectives beyond the late rank; it shrinks only when that rank gets faster",
     )
 

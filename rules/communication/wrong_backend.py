@@ -72,26 +72,26 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires for gloo and for the search, each by the idle time it owns."""
-    gloo, search = searching_spans(facts)
+    gloo, search = searching_spans(facts.trace, facts.steps)
     if not gloo and not search:
         yield not_applicable("no gloo collective and no search for unused parameters in the used steps")
         return
-    owned = facts.waterfall.owned
+    owned = facts.time.waterfall.owned
     host = owned("framework") | owned("python") | owned("sync") | owned("launch") | owned("transfer_call")
     found = False
     for spans, build in ((gloo, _gloo), (search, _search)):
         claims = spans & host
-        if claims and facts.ratio(claims.total_ns) >= limits["min_ratio"]:
+        if claims and facts.steps.ratio(claims.total_ns) >= limits["min_ratio"]:
             found = True
             yield build(facts, spans, claims)
     if not found:
-        ratio = facts.ratio(((gloo | search) & host).total_ns)
+        ratio = facts.steps.ratio(((gloo | search) & host).total_ns)
         yield clear(f"the device idles {share(ratio)} of the step inside them, below {share(limits['min_ratio'])}")
 
 
 def _gloo(facts: Facts, spans: IntervalSet, claims: IntervalSet) -> Finding:
     return Finding(
-        why=f"The GPU idles {share(facts.ratio(claims.total_ns))} of the step while gloo moves tensors through host memory.",
+        why=f"The GPU idles {share(facts.steps.ratio(claims.total_ns))} of the step while gloo moves tensors through host memory.",
         saving=Saving(claims=claims, basis="device-idle time inside gloo's collectives"),
         fix=(
             Advice(
@@ -111,7 +111,7 @@ def _gloo(facts: Facts, spans: IntervalSet, claims: IntervalSet) -> Finding:
 
 def _search(facts: Facts, spans: IntervalSet, claims: IntervalSet) -> Finding:
     return Finding(
-        why=f"The GPU idles {share(facts.ratio(claims.total_ns))} of the step while DDP searches for unused parameters.",
+        why=f"The GPU idles {share(facts.steps.ratio(claims.total_ns))} of the step while DDP searches for unused parameters.",
         saving=Saving(claims=claims, basis="device-idle time inside the search"),
         fix=(
             Advice(
@@ -131,8 +131,8 @@ def _search(facts: Facts, spans: IntervalSet, claims: IntervalSet) -> Finding:
 
 def _bars(facts: Facts, what: str, spans: IntervalSet, claims: IntervalSet) -> Bars:
     bars = (
-        Bar(f"in {what}", facts.per_step(spans.total_ns)),
-        Bar("while the device idles", facts.per_step(claims.total_ns)),
+        Bar(f"in {what}", facts.steps.per_step(spans.total_ns)),
+        Bar("while the device idles", facts.steps.per_step(claims.total_ns)),
     )
     return Bars("mean step", "ns", bars)
 

@@ -81,19 +81,19 @@ _SAVED = {"amx_bf16": 15 / 16, "avx512_bf16": 1 / 2}
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires on reorders, else on 32-bit matrix work beside better units."""
-    if facts.device is not None or facts.unrecorded_device:
+    if facts.device.main is not None or facts.device.unrecorded:
         yield not_applicable("the device computes, not the CPU")
         return
-    work = cpu_work(facts)
-    ratio = facts.ratio(work.reorder.total_ns)
+    work = cpu_work(facts.trace, facts.steps, facts.host)
+    ratio = facts.steps.ratio(work.reorder.total_ns)
     if ratio >= limits["min_reorder_ratio"]:
         yield _reordering(facts, work, ratio)
         return
-    matrix = facts.ratio(work.matrix.total_ns)
+    matrix = facts.steps.ratio(work.matrix.total_ns)
     if matrix < limits["min_matrix_ratio"]:
         yield clear(f"reorders take {share(ratio)} and matrix work {share(matrix)} of the step")
         return
-    features = facts.collected.cpu_features
+    features = facts.recording.collected.cpu_features
     if features is None:
         yield cannot_tell("what the processor can do is not in the trace; `advisor collect` records it")
         return
@@ -102,35 +102,36 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield clear("the processor has no units for bfloat16")
     elif not work.typed:
         yield cannot_tell("needs record_shapes=True: the number format of the matrix work is not known")
-    elif facts.ratio(work.single.total_ns) < limits["min_matrix_ratio"]:
-        yield clear(f"32-bit matrix work takes {share(facts.ratio(work.single.total_ns))} of the step")
+    elif facts.steps.ratio(work.single.total_ns) < limits["min_matrix_ratio"]:
+        yield clear(f"32-bit matrix work takes {share(facts.steps.ratio(work.single.total_ns))} of the step")
     else:
         yield _single(facts, work, unit)
 
 
 def _reordering(facts: Facts, work: CpuWork, ratio: float) -> Finding:
     return Finding(
-        why=f"Changing between plain and oneDNN layouts takes {duration(facts.per_step(work.reorder.total_ns))} of {facts.each} "
+        why="Changing between plain and oneDNN layouts takes "
+        f"{duration(facts.steps.per_step(work.reorder.total_ns))} of {facts.steps.each} "
         f"({share(ratio)}).",
         saving=Saving(work.reorder, basis="time in reorders; one layout throughout needs none"),
         fix=(_LAYOUT, _COMPILE),
         verify="Record again: the reorder ops should be gone.",
-        steps_seen=facts.used_steps,
+        steps_seen=facts.steps.count,
         confidence=Confidence.MEDIUM,
     )
 
 
 def _single(facts: Facts, work: CpuWork, unit: str) -> Finding:
-    ratio = facts.ratio(work.single.total_ns)
+    ratio = facts.steps.ratio(work.single.total_ns)
     return Finding(
-        why=f"Matrix work on 32-bit floats takes {duration(facts.per_step(work.single.total_ns))} of {facts.each} "
+        why=f"Matrix work on 32-bit floats takes {duration(facts.steps.per_step(work.single.total_ns))} of {facts.steps.each} "
         f"({share(ratio)}); the processor has {unit.upper().replace('_', '-')}.",
         saving=Saving(
             work.single.scaled(_SAVED[unit]), basis="matrix work at the units' peak rate, which is never reached"
         ),
         fix=(_AUTOCAST, _LAYOUT, _COMPILE),
         verify="Record again with shapes: the matrix ops should take bfloat16 and become shorter.",
-        steps_seen=facts.used_steps,
+        steps_seen=facts.steps.count,
         confidence=Confidence.LOW,
         caveats=("bfloat16 keeps 8 bits of precision: check that the loss still falls.",),
     )

@@ -121,7 +121,7 @@ class Cost(msgspec.Struct, frozen=True):
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires for variables whose cost the trace shows, and for those that slow every call."""
-    environment = facts.collected.environment
+    environment = facts.recording.collected.environment
     if environment is None:
         yield cannot_tell("which variables were set is not in the trace; `advisor collect` records them")
         return
@@ -129,7 +129,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     named = [
         cost
         for cost in costs
-        if cost is not None and (facts.ratio(cost.total_ns) >= limits["min_ratio"] or _always(cost))
+        if cost is not None and (facts.steps.ratio(cost.total_ns) >= limits["min_ratio"] or _always(cost))
     ]
     if not named:
         known = ", ".join(f"{name}={value}" for name, value in sorted(environment.items()))
@@ -154,7 +154,7 @@ def _finding(facts: Facts, costs: list[Cost]) -> Finding:
         ),
         fix=_fix(facts, costs),
         verify="Record again without them and run `advisor compare before.json after.json`.",
-        steps_seen=facts.steps_with(claims) if claims else facts.used_steps,
+        steps_seen=facts.steps.count_with(claims) if claims else facts.steps.count,
         confidence=Confidence.HIGH
         if bounded and not any(cost.name == "NCCL_DEBUG" for cost in costs)
         else Confidence.LOW,
@@ -163,7 +163,8 @@ def _finding(facts: Facts, costs: list[Cost]) -> Finding:
                 "variables",
                 (Column("variable", "text"), Column("value", "text"), Column("a step, at most", "ns")),
                 tuple(
-                    (cost.name, cost.value, facts.per_step(cost.total_ns) if cost.total_ns else None) for cost in costs
+                    (cost.name, cost.value, facts.steps.per_step(cost.total_ns) if cost.total_ns else None)
+                    for cost in costs
                 ),
             ),
         ),
@@ -173,7 +174,7 @@ def _finding(facts: Facts, costs: list[Cost]) -> Finding:
 def _sentence(facts: Facts, cost: Cost) -> str:
     if not cost.total_ns:
         return f"`{cost.name}={cost.value}` is set: {cost.what}."
-    takes = f"{duration(facts.per_step(cost.total_ns))} {facts.a_unit} ({share(facts.ratio(cost.total_ns))})"
+    takes = f"{duration(facts.steps.per_step(cost.total_ns))} {facts.steps.a_unit} ({share(facts.steps.ratio(cost.total_ns))})"
     return f"`{cost.name}={cost.value}` is set: {cost.what}, {takes}."
 
 
@@ -184,35 +185,43 @@ def _always(cost: Cost) -> bool:
 def _cost(facts: Facts, name: str, value: str, limits: Limits) -> Cost | None:
     """What a variable costs on this trace; None where it is off, or costs nothing that the trace shows."""
     if name in CACHING_VARIABLES:
-        return Cost(name, value, facts.allocations.claims, 0, "tensors are allocated from the driver one by one")
+        return Cost(name, value, facts.memory.allocations.claims, 0, "tensors are allocated from the driver one by one")
     if value.lower() in _OFF:
         return None
     if name in _EVERYWHERE:
         return Cost(name, value, EMPTY, 0, _EVERYWHERE[name])
     if name in _THREADS:
         return _of_threads(facts, name, value)
-    if facts.device is None:
+    if facts.device.main is None:
         return None
-    if name in _LAUNCHES and facts.blocking_launches.ratio >= limits["min_blocking_ratio"]:
-        return Cost(name, value, facts.waterfall.owned("launch"), 0, "launches return only after their kernel")
+    if name in _LAUNCHES and facts.time.blocking_launches.ratio >= limits["min_blocking_ratio"]:
+        return Cost(name, value, facts.time.waterfall.owned("launch"), 0, "launches return only after their kernel")
     if name == "TORCH_NCCL_NAN_CHECK":
         return Cost(name, value, EMPTY, _checking_ns(facts), "what is sent is searched for NaN before each collective")
     if name == "TORCH_DISTRIBUTED_DEBUG" and value.upper() == "DETAIL":
         return Cost(
-            name, value, facts.idle & _ranges(facts, "gloo:"), 0, "ranks compare each collective over gloo first"
+            name, value, facts.time.idle & _ranges(facts, "gloo:"), 0, "ranks compare each collective over gloo first"
         )
     if name == "NCCL_DEBUG" and value.upper() in _LOGGING:
-        return Cost(name, value, facts.idle & _ranges(facts, "nccl:"), 0, "NCCL may log while collectives are called")
+        return Cost(
+            name, value, facts.time.idle & _ranges(facts, "nccl:"), 0, "NCCL may log while collectives are called"
+        )
     return None
 
 
 def _of_threads(facts: Facts, name: str, value: str) -> Cost | None:
-    threads, cores = facts.collected.intra_op_threads, facts.collected.cores
-    if facts.device is not None or facts.unrecorded_device or threads is None or cores is None or str(threads) != value:
+    threads, cores = facts.recording.collected.intra_op_threads, facts.recording.collected.cores
+    if (
+        facts.device.main is not None
+        or facts.device.unrecorded
+        or threads is None
+        or cores is None
+        or str(threads) != value
+    ):
         return None
     if threads >= cores:
         return None
-    matrix = cpu_work(facts).matrix & facts.waterfall.owned("compute")
+    matrix = cpu_work(facts.trace, facts.steps, facts.host).matrix & facts.time.waterfall.owned("compute")
     return Cost(name, value, matrix.scaled(1 - threads / cores), 0, f"matrix work runs on {threads} of {cores} cores")
 
 
@@ -227,7 +236,7 @@ def _checking_ns(facts: Facts) -> int:
     """Device time of kernels that look for NaN (torch/csrc/distributed/c10d/NanCheck.cu)."""
     kernels = facts.trace.kernels
     rows = kernels[matching(kernels["name"], lambda name: "checkForNaN" in name)]
-    inside = facts.window().overlap_with(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy())
+    inside = facts.steps.window.overlap_with(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy())
     return int(inside.sum())
 
 
@@ -236,7 +245,7 @@ def _fix(facts: Facts, costs: list[Cost]) -> tuple[Advice, ...]:
     threads = [cost.name for cost in costs if cost.name in _THREADS]
     found = [unset(gone)] if gone else []
     if threads:
-        cores = facts.collected.cores
+        cores = facts.recording.collected.cores
         command = run(facts, " ".join(f"{name}={cores}" for name in threads))
         found.append(
             Advice("shell", command, "Fewer where several processes share the machine; a cluster's default is often 1.")

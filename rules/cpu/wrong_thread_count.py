@@ -75,40 +75,40 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires on one thread for much matrix work, and on more threads than cores."""
-    if facts.device is not None or facts.unrecorded_device:
+    if facts.device.main is not None or facts.device.unrecorded:
         yield not_applicable("the device computes, not the CPU")
         return
-    threads, cores = facts.collected.intra_op_threads, facts.collected.cores
+    threads, cores = facts.recording.collected.intra_op_threads, facts.recording.collected.cores
     if threads is None or cores is None:
         yield cannot_tell("threads and cores are not in the trace; `advisor collect` records them")
         return
-    matrix = cpu_work(facts).matrix & facts.waterfall.owned("compute")
-    ratio = facts.ratio(matrix.total_ns)
+    matrix = cpu_work(facts.trace, facts.steps, facts.host).matrix & facts.time.waterfall.owned("compute")
+    ratio = facts.steps.ratio(matrix.total_ns)
     if threads > cores:
         yield _too_many(facts, threads, cores)
         return
     if threads > 1 or cores == 1 or ratio < limits["min_matrix_ratio"]:
-        workers = facts.collected.num_workers or 0
+        workers = facts.recording.collected.num_workers or 0
         beside = f" beside {count(workers, 'loader worker')}" if workers else ""
         yield clear(
             f"{count(threads, 'thread')}{beside} on {count(cores, 'core')}; matrix work is {share(ratio)} of the step"
         )
         return
-    if facts.ratio(matrix.total_ns - facts.without_core_ns) < limits["min_matrix_ratio"]:
-        lacked = share(facts.ratio(facts.without_core_ns))
+    if facts.steps.ratio(matrix.total_ns - facts.time.without_core_ns) < limits["min_matrix_ratio"]:
+        lacked = share(facts.steps.ratio(facts.time.without_core_ns))
         yield cannot_tell(
             f"matrix work is {share(ratio)} of the step, on one thread, which had no core for {lacked} of it: another thread may "
             "find none either; record on a quiet machine"
         )
         return
     yield Finding(
-        why=f"Matrix work takes {duration(facts.per_step(matrix.total_ns))} of {facts.each} "
+        why=f"Matrix work takes {duration(facts.steps.per_step(matrix.total_ns))} of {facts.steps.each} "
         f"({share(ratio)}) on one thread; "
         f"the process may use {count(cores, 'core')}.",
         saving=Saving(matrix.scaled(1 - 1 / cores), basis=f"matrix work spread perfectly over {cores} cores"),
         fix=_fix(facts, cores),
         verify="Record again: the matrix ops should become shorter; then run `advisor compare`.",
-        steps_seen=facts.used_steps,
+        steps_seen=facts.steps.count,
         confidence=Confidence.MEDIUM,
         evidence=(_evidence(facts, matrix.total_ns, cores),),
         caveats=("Where several processes share the machine, one thread each may be right.",),
@@ -116,7 +116,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _evidence(facts: Facts, matrix_ns: int, cores: int) -> Bars:
-    now = facts.per_step(matrix_ns)
+    now = facts.steps.per_step(matrix_ns)
     return Bars("mean step", "ns", (Bar("matrix work, one thread", now), Bar("on all cores, at best", now / cores)))
 
 
@@ -126,7 +126,7 @@ def _too_many(facts: Facts, threads: int, cores: int) -> Finding:
         saving=Saving(basis="what taking turns costs cannot be told from one recording"),
         fix=_fix(facts, cores),
         verify="Record again with fewer threads and run `advisor compare before.json after.json`.",
-        steps_seen=facts.used_steps,
+        steps_seen=facts.steps.count,
         confidence=Confidence.LOW,
         title="More threads than cores",
     )

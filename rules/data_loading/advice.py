@@ -33,7 +33,7 @@ def prefers_memory(facts: Facts) -> bool:
     """Whether keeping the data in memory comes before worker processes: no core is left for them, or a sample is all overhead."""
     if not may_fit(facts):
         return False
-    cores, per_sample = facts.collected.cores, facts.loading.per_sample_ns
+    cores, per_sample = facts.recording.collected.cores, facts.input.loading.per_sample_ns
     return (cores is not None and cores <= FEW_CORES) or (per_sample is not None and per_sample < CHEAP_SAMPLE_NS)
 
 
@@ -44,18 +44,18 @@ def may_fit(facts: Facts) -> bool:
     """
     if random_samples(facts):
         return False
-    known = facts.collected.dataset_bytes
+    known = facts.recording.collected.dataset_bytes
     return known is None or known <= MEMORY_BYTES
 
 
 def random_samples(facts: Facts) -> bool:
     """Whether samples come out different in each epoch: as their ops show it, or as the collector saw it."""
-    return facts.loading.draws or facts.collected.random_samples is True
+    return facts.input.loading.draws or facts.recording.collected.random_samples is True
 
 
 def suggested_workers(facts: Facts) -> int:
     """Workers to start tuning from: never more than the cores beside the training process."""
-    cores = facts.collected.cores
+    cores = facts.recording.collected.cores
     return _DEFAULT_WORKERS if cores is None else max(0, min(_MAX_WORKERS, cores - 1))
 
 
@@ -74,7 +74,7 @@ def united(fixes: tuple[Advice, ...]) -> tuple[Advice, ...]:
 
 def tiny_batches(facts: Facts) -> tuple[Advice, ...]:
     """Larger batches, where a batch is a few small samples: each step then pays for the loop, the loader and each op alone."""
-    known = facts.collected
+    known = facts.recording.collected
     batch, each = (
         known.batch_size,
         known.dataset_bytes and known.dataset_length and known.dataset_bytes / known.dataset_length,
@@ -95,10 +95,14 @@ def tiny_batches(facts: Facts) -> tuple[Advice, ...]:
 
 def feed_workers(facts: Facts) -> tuple[Advice, ...]:
     """Ways to get batches sooner from worker processes that exist already."""
-    now, cores, used = facts.collected.num_workers, facts.collected.cores, facts.collected.worker_cpu_ratio
+    now, cores, used = (
+        facts.recording.collected.num_workers,
+        facts.recording.collected.cores,
+        facts.recording.collected.worker_cpu_ratio,
+    )
     full = now is not None and cores is not None and now >= cores - 1
     more = () if full else (_raise_workers(facts),)
-    device = (decode_on_device(),) if facts.device is not None else ()
+    device = (decode_on_device(),) if facts.device.main is not None else ()
     if used is not None and used >= COMPUTING_RATIO:
         # The workers' cores are the limit: less work for them, where it can go.
         return (*more, *device, *prepare_offline(facts), single_threaded_workers(facts))
@@ -109,7 +113,7 @@ def feed_workers(facts: Facts) -> tuple[Advice, ...]:
 
 def _raise_workers(facts: Facts) -> Advice:
     """More workers, while there are cores for them."""
-    now, cores = facts.collected.num_workers, facts.collected.cores
+    now, cores = facts.recording.collected.num_workers, facts.recording.collected.cores
     most = _MAX_WORKERS if cores is None else max(1, cores - 1)
     workers = min(most, 2 * now) if now else most
     limit = f"this run may use {cores} cores" if cores is not None else "never more than cores - 1"
@@ -139,13 +143,13 @@ def single_threaded_workers(facts: Facts) -> Advice:
 
 def more_workers(facts: Facts) -> Advice:
     """Load in worker processes."""
-    workers, cores = suggested_workers(facts), facts.collected.cores
+    workers, cores = suggested_workers(facts), facts.recording.collected.cores
     known = (
         f"{workers} because this run may use {cores} cores"
         if cores is not None
         else f"start at {workers} and tune; never more than cores - 1"
     )
-    pinned = {"pin_memory": True} if facts.device is not None and not facts.collected.pin_memory else {}
+    pinned = {"pin_memory": True} if facts.device.main is not None and not facts.recording.collected.pin_memory else {}
     note = f"Worker processes prepare the next batches beside training; {known}."
     if cores is not None and cores <= FEW_CORES:
         note += " With so few cores workers compete with training and can make it slower: measure before keeping this."
@@ -154,19 +158,19 @@ def more_workers(facts: Facts) -> Advice:
 
 def in_memory(facts: Facts) -> Advice:
     """Load once, index whole batches."""
-    known = facts.collected.dataset_bytes
+    known = facts.recording.collected.dataset_bytes
     where = f"The data are {size(known)}" if known is not None else "Where the data fit in memory"
     said = words.prepared_once(facts, random=random_samples(facts))
     if said is not None:
         return said
-    if facts.collected.batch_kind == "tensors" and frameworks(facts.trace).of_loop is not None:
+    if facts.recording.collected.batch_kind == "tensors" and frameworks(facts.trace).of_loop is not None:
         return Advice(
             "python",
             "columns = zip(*(dataset[index] for index in range(len(dataset))))   # once, before training\n"
             "dataset = TensorDataset(*(torch.stack([torch.as_tensor(value) for value in column]) for column in columns))",
             f"{where}: load and transform once, and give the framework this data set instead.",
         )
-    if facts.collected.batch_kind not in (None, "tensors"):
+    if facts.recording.collected.batch_kind not in (None, "tensors"):
         return Advice(
             "python",
             "samples = [dataset[index] for index in range(len(dataset))]   # once, before training\n"
@@ -186,7 +190,7 @@ def in_memory(facts: Facts) -> Advice:
 
 def whole_batches(facts: Facts) -> Advice:
     """Keep the loader, fetch a batch at a time."""
-    batch_size = facts.collected.batch_size or "batch_size"
+    batch_size = facts.recording.collected.batch_size or "batch_size"
     return Advice(
         "python",
         "class Images(Dataset):\n"
@@ -217,7 +221,7 @@ def prepare_offline(facts: Facts) -> tuple[Advice, ...]:
         return (said,)
     if drawn:
         return ()
-    if facts.collected.batch_kind not in (None, "tensors"):
+    if facts.recording.collected.batch_kind not in (None, "tensors"):
         return (
             Advice(
                 "python",

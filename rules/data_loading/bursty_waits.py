@@ -81,15 +81,15 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires where the longest quarter of the loader's calls holds nearly all waiting."""
-    wait, pattern = facts.input_wait, facts.wait_pattern
+    wait, pattern = facts.input.wait, facts.input.pattern
     if not len(wait.calls):
         yield not_applicable("no DataLoader call in the used steps")
         return
-    ratio = facts.ratio(wait.owned.total_ns)
+    ratio = facts.steps.ratio(wait.owned.total_ns)
     if ratio < limits["min_ratio"]:
         yield clear(f"waiting for data owns {share(ratio)} of the step, below {share(limits['min_ratio'])}")
         return
-    workers = facts.collected.num_workers or 0
+    workers = facts.recording.collected.num_workers or 0
     needed = int(max(limits["min_calls"], 2 * workers))
     if not len(pattern.dur_ns):
         yield cannot_tell(
@@ -116,7 +116,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     yield Finding(
         why=f"{count(len(late), 'batch', 'batches')} of {len(pattern.dur_ns)} come late, {rhythm}: a wait of "
         f"{duration(float(pattern.dur_ns[late].mean()))} against a median of {duration(pattern.median_ns)}; "
-        f"the device idles for {share(facts.ratio(claims.total_ns))} of the steps in them.{place.sentence(facts)}",
+        f"the device idles for {share(facts.steps.ratio(claims.total_ns))} of the steps in them.{place.sentence(facts)}",
         saving=Saving(claims, basis="idle time in the late calls beyond a median call"),
         fix=_fix(facts, period, workers),
         verify="Record at least as many steps again: the 95th percentile of `__next__` should come near its median.",

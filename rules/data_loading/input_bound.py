@@ -80,21 +80,21 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when input owns at least `min_ratio` of the used steps."""
-    wait = facts.input_wait
+    wait = facts.input.wait
     if not len(wait.calls):
         yield not_applicable(
             "no DataLoader call in the used steps; a loader of another kind shows up as Python time (PY001)"
         )
         return
-    ratio = facts.ratio(wait.owned.total_ns)
+    ratio = facts.steps.ratio(wait.owned.total_ns)
     if ratio < limits["min_ratio"]:
         yield clear(f"waiting for data owns {share(ratio)} of the step, below {share(limits['min_ratio'])}")
         return
-    waits = duration(facts.per_step(wait.owned.total_ns))
-    duration(facts.per_step(facts.window_ns))
-    who = "The GPU" if facts.device else "Training"
+    waits = duration(facts.steps.per_step(wait.owned.total_ns))
+    duration(facts.steps.per_step(facts.steps.total_ns))
+    who = "The GPU" if facts.device.main else "Training"
     yield Finding(
-        why=f"{who} waits {waits} of {facts.each} ({share(ratio)}) for the DataLoader: `{wait.calls['name'].iloc[0]}`."
+        why=f"{who} waits {waits} of {facts.steps.each} ({share(ratio)}) for the DataLoader: `{wait.calls['name'].iloc[0]}`."
         + place.sentence(facts),
         saving=Saving(
             claims=wait.owned,
@@ -111,21 +111,21 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:
-    return feed_workers(facts) if facts.input_wait.multi_process else ordered(facts)
+    return feed_workers(facts) if facts.input.wait.multi_process else ordered(facts)
 
 
 def _evidence(facts: Facts) -> tuple[Bars, Series]:
-    wait = facts.input_wait
-    step = facts.per_step(facts.window_ns)
-    idle_in_loader = facts.per_step(wait.owned.total_ns)
+    wait = facts.input.wait
+    step = facts.steps.per_step(facts.steps.total_ns)
+    idle_in_loader = facts.steps.per_step(wait.owned.total_ns)
     return (
         Bars(
             "mean step",
             "ns",
             (
                 Bar("waiting in the loader", idle_in_loader),
-                Bar("loader beside a busy device", facts.per_step(wait.host.total_ns) - idle_in_loader),
-                Bar("rest of the step", step - facts.per_step(wait.host.total_ns)),
+                Bar("loader beside a busy device", facts.steps.per_step(wait.host.total_ns) - idle_in_loader),
+                Bar("rest of the step", step - facts.steps.per_step(wait.host.total_ns)),
             ),
         ),
         Series("each call of the loader", "ns", tuple(wait.calls["dur_ns"].tolist())),

@@ -125,20 +125,20 @@ class _Found(msgspec.Struct, frozen=True):
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires where starting workers again takes at least `min_ratio` of the used steps."""
-    if not facts.input_wait.multi_process:
+    if not facts.input.wait.multi_process:
         yield not_applicable("no batches from worker processes in the used steps")
         return
     found = _marked(facts) or _unmarked(facts, limits["min_times"])
     if isinstance(found, Outcome):
         yield found
         return
-    ratio = facts.ratio(found.time.total_ns)
+    ratio = facts.steps.ratio(found.time.total_ns)
     if ratio < limits["min_ratio"]:
         many = count(found.number, "start")
         yield clear(f"{many} of workers in the used steps: {share(ratio)} of them, below {share(limits['min_ratio'])}")
         return
-    epoch = epoch_steps(facts)
-    usual = duration(facts.wait_pattern.median_ns)
+    epoch = epoch_steps(facts.recording, facts.host.restarts)
+    usual = duration(facts.input.pattern.median_ns)
     yield Finding(
         why=f"Workers are started {'once' if found.number == 1 else f'{found.number} times'} in the recorded steps: training waits "
         f"{duration(found.longest_ns)} until the first batch is made, and {usual} for the others. It costs once an epoch"
@@ -150,9 +150,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         ),
         fix=_fix(facts),
         verify="Record across the end of an epoch again: no call should stand out.",
-        steps_seen=facts.steps_with(found.time),
+        steps_seen=facts.steps.count_with(found.time),
         confidence=found.confidence,
-        evidence=(Series("each call of the loader", "ns", tuple(facts.input_wait.calls["dur_ns"].tolist())),),
+        evidence=(Series("each call of the loader", "ns", tuple(facts.input.wait.calls["dur_ns"].tolist())),),
         severity_cap=Severity.HIGH if epoch else Severity.LOW,
         capped_because="how often an epoch begins is not known",
         caveats=found.caveats,
@@ -161,20 +161,20 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _marked(facts: Facts) -> _Found | None:
     """The restarts whose draw of the seed is in the trace; None where there is none."""
-    restarts = facts.restarts.within(facts.host_window())
+    restarts = facts.host.restarts.within(facts.steps.host_window)
     if not len(restarts):
         return None
     longest = int((restarts.first[:, 1] - restarts.ended[:, 0]).max())
     # The whole first call: workers that stay are asked for the next epoch's batches as it begins, and may be as quick as wished.
-    waits = facts.input_wait.owned & (restarts.spans | _refilling(facts, restarts))
-    time = waits | first_writes(facts, restarts)
+    waits = facts.input.wait.owned & (restarts.spans | _refilling(facts, restarts))
+    time = waits | first_writes(facts.device, facts.steps, facts.time, restarts)
     return _Found(time, len(restarts), longest, Confidence.HIGH)
 
 
 def _refilling(facts: Facts, restarts: Restarts) -> IntervalSet:
     """What the calls after each start take beyond a median one: until every worker has made its share the queue is being filled."""
-    pattern = facts.wait_pattern
-    queue = _PREFETCH * (facts.collected.num_workers or 1)
+    pattern = facts.input.pattern
+    queue = _PREFETCH * (facts.recording.collected.num_workers or 1)
     begin = np.searchsorted(pattern.start_ns, restarts.first[:, 1])
     # Not beyond the end of an epoch.
     end = np.searchsorted(pattern.start_ns, np.append(restarts.ended[1:, 0], np.iinfo(np.int64).max))
@@ -184,20 +184,20 @@ def _refilling(facts: Facts, restarts: Restarts) -> IntervalSet:
 
 def _unmarked(facts: Facts, min_times: float) -> _Found | Outcome:
     """One call far longer than all others, where no start of workers can be seen."""
-    pattern = facts.wait_pattern
+    pattern = facts.input.pattern
     if len(pattern.dur_ns) < _FEW_CALLS:
         return cannot_tell(f"needs at least {_FEW_CALLS} batches in the used steps: schedule(..., active=6)")
     late = pattern.longer_than(min_times)
     longest = int(pattern.dur_ns.max())
     if len(late) != 1:
         return clear(f"the longest call takes {duration(longest)}, the median {duration(pattern.median_ns)}")
-    seen, first = restart_seen(facts), late[0] == 0
-    if not seen and not first and not seed_drawn_between(facts) and len(facts.trace.ops):
+    seen, first = restart_seen(facts.trace, facts.steps), late[0] == 0
+    if not seen and not first and not seed_drawn_between(facts.trace, facts.host.main_thread) and len(facts.trace.ops):
         return clear(f"one call takes {duration(longest)}, but no iterator is made before it: a slow sample (DL004)")
     # At the recording's start it is likely; elsewhere a slow sample is as likely.
     confidence = Confidence.HIGH if seen else Confidence.MEDIUM if first else Confidence.LOW
     doubt = () if seen else ("A single slow sample looks the same; with stacks the restart itself would be seen.",)
-    time = facts.input_wait.owned & pattern.beyond(late, pattern.median_ns)
+    time = facts.input.wait.owned & pattern.beyond(late, pattern.median_ns)
     return _Found(time, 1, longest, confidence, doubt)
 
 
@@ -205,7 +205,7 @@ def _part(facts: Facts, number: int, epoch: int | None) -> float:
     """The part of what was recorded that a recording of this length holds on average; all of it where an epoch is unknown."""
     if epoch is None:
         return 1.0
-    batches = len(facts.wait_pattern.dur_ns) + len(facts.restarts.within(facts.host_window()))
+    batches = len(facts.input.pattern.dur_ns) + len(facts.host.restarts.within(facts.steps.host_window))
     # Starts beyond one an epoch are another loader's: they belong to the same epochs.
     return min(1.0, batches / epoch / min(number, -(-batches // epoch)))
 

@@ -17,18 +17,18 @@ _MIN_CALLS = 3
 
 def caveats(facts: Facts) -> tuple[str, ...]:
     """Says what the loader takes without its longest call, where that stands alone; empty where none does."""
-    pattern = facts.wait_pattern
+    pattern = facts.input.pattern
     if not _stands_alone(facts):
         return ()
     longest, total = int(pattern.dur_ns.max()), int(pattern.dur_ns.sum())
     looks = (
         "A machine that was busy with something else"
-        if facts.collected.gc_recorded
+        if facts.recording.collected.gc_recorded
         else "A pass of the garbage collector (`advisor collect` marks it, PY004), or a machine that was busy with something else,"
     )
     return (
         f"One of {len(pattern.dur_ns)} calls takes {duration(longest)}, {share(longest / total)} of all waiting; without it "
-        f"loading takes {duration(facts.per_step(total - longest))} a step. {looks} looks the same.",
+        f"loading takes {duration(facts.steps.per_step(total - longest))} a step. {looks} looks the same.",
     )
 
 
@@ -38,7 +38,7 @@ def confidence(facts: Facts, otherwise: Confidence) -> Confidence:
 
 
 def _stands_alone(facts: Facts) -> bool:
-    durations = np.sort(facts.wait_pattern.dur_ns)
+    durations = np.sort(facts.input.pattern.dur_ns)
     if len(durations) < _MIN_CALLS:
         return False
     longest, next_longest, total = int(durations[-1]), int(durations[-2]), int(durations.sum())

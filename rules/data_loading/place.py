@@ -13,12 +13,12 @@ _SHOWN_LINES = 6
 
 def place(facts: Facts) -> Location | None:
     """The line, or the function, that loading spends most in; None where none of it is the user's or none is known."""
-    return location(facts.input_code.place)
+    return location(facts.input.code.place)
 
 
 def sentence(facts: Facts) -> str:
     """A sentence to put behind `why`, with a space before it; empty where nothing is known."""
-    code = facts.input_code
+    code = facts.input.code
     found = code.place
     if found is None:
         return ""
@@ -35,7 +35,7 @@ def sentence(facts: Facts) -> str:
 
 def evidence(facts: Facts) -> tuple[Table, ...]:
     """The lines with their shares, where lines were sampled."""
-    code = facts.input_code
+    code = facts.input.code
     if not code.lines:
         return ()
     total = code.samples.loader_ns

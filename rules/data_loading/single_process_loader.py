@@ -78,7 +78,7 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when a loader without workers holds the training thread for at least `min_ratio` of the used steps."""
-    wait = facts.input_wait
+    wait = facts.input.wait
     if not len(wait.calls):
         yield not_applicable("no DataLoader call in the used steps")
         return
@@ -87,16 +87,16 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             "batches come from worker processes" if wait.multi_process else "no torch DataLoader without workers"
         )
         return
-    ratio = facts.ratio(wait.host.total_ns)
+    ratio = facts.steps.ratio(wait.host.total_ns)
     if ratio < limits["min_ratio"]:
         yield clear(f"loading takes {share(ratio)} of the step, below {share(limits['min_ratio'])}")
         return
-    bound = worker_bound(facts)
-    owned = facts.per_step(wait.owned.total_ns)
+    bound = worker_bound(facts.recording, facts.device, facts.steps, facts.input.wait)
+    owned = facts.steps.per_step(wait.owned.total_ns)
     yield Finding(
         why=f"The training thread spends {duration(bound.load_ns)} of each {duration(bound.step_ns)} step ({share(ratio)}) "
         f"making batches itself: `num_workers=0`. For {duration(owned)} of it "
-        + ("the GPU idles." if facts.device else "nothing else is computed.")
+        + ("the GPU idles." if facts.device.main else "nothing else is computed.")
         + place.sentence(facts),
         saving=Saving(claims=wait.owned.scaled(bound.saving_ns / owned if owned else 0.0), basis=_basis(bound)),
         fix=ordered(facts),
@@ -141,7 +141,7 @@ def _caveats(facts: Facts, bound: WorkerBound) -> tuple[str, ...]:
     found = []
     if bound.cores is not None and bound.cores <= FEW_CORES:
         found.append(f"With {bound.cores} cores workers compete with training: the step may even become longer.")
-    if facts.device is not None and not facts.input_wait.owned:
+    if facts.device.main is not None and not facts.input.wait.owned:
         found.append(
             "The device is busy whenever the loader runs: workers would free the thread, not shorten the step."
         )

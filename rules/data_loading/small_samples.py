@@ -114,15 +114,15 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if reason is not None:
         yield reason
         return
-    wait, made = facts.input_wait, facts.loading
+    wait, made = facts.input.wait, facts.input.loading
     each = made.per_sample_ns or 0.0
-    known = facts.collected.dataset_bytes
+    known = facts.recording.collected.dataset_bytes
     data = f" The whole data set is {size(known)}." if known is not None else ""
     repeated = f", the same {count(len(made.sequence), 'op')} for each of them" if made.sequence else ""
     yield Finding(
         why=f"Each batch is made of {count(made.samples or 0, 'sample')}, one by one{repeated}: {duration(each)} a sample, "
-        f"{duration(facts.per_step(wait.host.total_ns))} of {facts.each} "
-        f"({share(facts.ratio(wait.host.total_ns))}).{data}{place.sentence(facts)}",
+        f"{duration(facts.steps.per_step(wait.host.total_ns))} of {facts.steps.each} "
+        f"({share(facts.steps.ratio(wait.host.total_ns))}).{data}{place.sentence(facts)}",
         saving=Saving(
             wait.owned, basis="idle time inside `__next__`: indexing a batch in memory takes next to nothing of it"
         ),
@@ -149,17 +149,17 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _why_not(facts: Facts, limits: Limits) -> Outcome | None:
     """The outcome that ends the check before a finding; None where it fires."""
-    wait, made, known = facts.input_wait, facts.loading, facts.collected.dataset_bytes
+    wait, made, known = facts.input.wait, facts.input.loading, facts.recording.collected.dataset_bytes
     if not len(wait.calls):
         return not_applicable("no DataLoader call in the used steps")
-    ratio = facts.ratio(wait.host.total_ns)
+    ratio = facts.steps.ratio(wait.host.total_ns)
     if ratio < limits["min_ratio"]:
         return clear(f"loading takes {share(ratio)} of the step, below {share(limits['min_ratio'])}")
     if known is not None and known > limits["max_dataset_bytes"]:
         return not_applicable(f"the data ({size(known)}) are taken to be larger than memory")
     if not wait.single_process:
         return cannot_tell("samples are made in worker processes; record once with num_workers=0 to see them")
-    if facts.collected.whole_batches and made.per_sample_ns is None:
+    if facts.recording.collected.whole_batches and made.per_sample_ns is None:
         return clear("the data set makes whole batches: no sample is loaded by itself")
     if made.per_sample_ns is None:
         return cannot_tell("no op repeats once a sample inside `__next__`; `advisor collect` records the batch size")
@@ -182,7 +182,7 @@ def _why_not(facts: Facts, limits: Limits) -> Outcome | None:
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:
     last = (more_workers(facts),) if suggested_workers(facts) else ()
-    if facts.collected.batch_kind not in (None, "tensors"):
+    if facts.recording.collected.batch_kind not in (None, "tensors"):
         return (*tiny_batches(facts), in_memory(facts), *last)
     return (*tiny_batches(facts), in_memory(facts), whole_batches(facts), *last)
 

@@ -82,13 +82,13 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires where most steps wait for worker processes."""
-    wait = facts.input_wait
+    wait = facts.input.wait
     if not wait.multi_process:
         yield not_applicable("no batches from worker processes in the used steps")
         return
-    later = facts.wait_pattern.after_first()
-    owned = wait.owned & (later.spans | _first(facts.wait_pattern, later.median_ns))
-    ratio = facts.ratio(owned.total_ns)
+    later = facts.input.pattern.after_first()
+    owned = wait.owned & (later.spans | _first(facts.input.pattern, later.median_ns))
+    ratio = facts.steps.ratio(owned.total_ns)
     if ratio < limits["min_ratio"]:
         yield clear(f"waiting for workers owns {share(ratio)} of the step, below {share(limits['min_ratio'])}")
         return
@@ -98,9 +98,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             "no steady starvation"
         )
         return
-    workers = facts.collected.num_workers
+    workers = facts.recording.collected.num_workers
     yield Finding(
-        why=f"{'The GPU' if facts.device else 'Training'} waits {duration(later.median_ns)} (median) for a batch in "
+        why=f"{'The GPU' if facts.device.main else 'Training'} waits {duration(later.median_ns)} (median) for a batch in "
         f"{share(later.waiting_ratio)} of the steps although worker processes load"
         + (f" ({count(workers, 'worker')})" if workers else "")
         + f": {share(ratio)} of the step."
@@ -118,7 +118,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         ),
         location=place.place(facts),
         caveats=()
-        if facts.collected.worker_cpu_ratio is not None
+        if facts.recording.collected.worker_cpu_ratio is not None
         else ("A trace does not show whether the workers wait for the processor or for the disk: look at both.",),
     )
 
@@ -131,7 +131,7 @@ def _first(pattern: WaitPattern, usual_ns: float) -> IntervalSet:
 
 def _limit(facts: Facts, workers: int | None, pace_ns: float) -> str:
     """What keeps the workers from being faster, as far as `advisor collect` saw it."""
-    used = facts.collected.worker_cpu_ratio
+    used = facts.recording.collected.worker_cpu_ratio
     if used is None:
         return f" A batch costs about {duration(workers * pace_ns)} of one core." if workers else ""
     if used >= COMPUTING_RATIO:

@@ -89,34 +89,37 @@ _STARVED_RATIO = 0.5
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires where the cores beside training cannot make batches as fast as training takes them."""
-    wait, cores = facts.input_wait, facts.collected.cores
+    wait, cores = facts.input.wait, facts.recording.collected.cores
     if not len(wait.calls):
         yield not_applicable("no DataLoader call in the used steps")
         return
-    ratio = facts.ratio(wait.owned.total_ns)
+    ratio = facts.steps.ratio(wait.owned.total_ns)
     if ratio < limits["min_ratio"]:
         yield clear(f"waiting for data owns {share(ratio)} of the step, below {share(limits['min_ratio'])}")
         return
-    if cores is None or (wait.multi_process and facts.collected.num_workers is None):
+    if cores is None or (wait.multi_process and facts.recording.collected.num_workers is None):
         yield cannot_tell("cores and workers are not in the trace; `advisor collect` records them")
         return
     core_ns = _core_time(facts, cores)
     if core_ns is None:
-        workers = count(facts.collected.num_workers or 0, "worker")
+        workers = count(facts.recording.collected.num_workers or 0, "worker")
         yield clear(f"{workers} on {count(cores, 'core')}: there is room for more")
         return
-    room, rest = max(cores - 1, 1), worker_bound(facts).rest_ns
+    room, rest = (
+        max(cores - 1, 1),
+        worker_bound(facts.recording, facts.device, facts.steps, facts.input.wait).rest_ns,
+    )
     fastest = core_ns / room
     if fastest <= rest:
-        used = facts.collected.worker_cpu_ratio if wait.multi_process else None
+        used = facts.recording.collected.worker_cpu_ratio if wait.multi_process else None
         waits = f"each worker uses {share(used)} of a core and waits otherwise: " if used is not None else ""
         yield clear(
             f"{waits}{count(room, 'core')} beside training could make a batch in {duration(fastest)}; "
             f"the rest takes {duration(rest)}"
         )
         return
-    if wait.single_process and (core_ns - facts.per_step(facts.without_core_ns)) / room <= rest:
-        lacked = share(facts.ratio(facts.without_core_ns))
+    if wait.single_process and (core_ns - facts.steps.per_step(facts.time.without_core_ns)) / room <= rest:
+        lacked = share(facts.steps.ratio(facts.time.without_core_ns))
         yield cannot_tell(
             f"a batch took {duration(core_ns)}, but the thread had no core for {lacked} of the steps; record on a quiet machine"
         )
@@ -143,28 +146,28 @@ def _evidence(core_ns: float, fastest: float, rest: float) -> Bars:
 
 def _core_time(facts: Facts, cores: int) -> float | None:
     """Core time of a batch; None where workers could still be added, so that it is not known to be the limit."""
-    wait, workers = facts.input_wait, facts.collected.num_workers or 0
+    wait, workers = facts.input.wait, facts.recording.collected.num_workers or 0
     if wait.single_process:
-        return facts.per_step(wait.host.total_ns)
-    later = facts.wait_pattern.after_first()
+        return facts.steps.per_step(wait.host.total_ns)
+    later = facts.input.pattern.after_first()
     # Waits in bursts are single slow batches, or a short queue (DL004): the workers keep up with the others.
     starved = later.waiting_ratio >= _STARVED_RATIO and not is_bursty(later)
     if workers < cores - 1 or not starved:
         return None
-    used = facts.collected.worker_cpu_ratio
+    used = facts.recording.collected.worker_cpu_ratio
     if used is not None:
-        return workers * used * facts.per_step(facts.window_ns)
-    return min(workers, max(cores - 1, 1)) * facts.per_step(facts.window_ns)
+        return workers * used * facts.steps.per_step(facts.steps.total_ns)
+    return min(workers, max(cores - 1, 1)) * facts.steps.per_step(facts.steps.total_ns)
 
 
 def _sampled(facts: Facts) -> bool:
     """Whether it is known how much of a core the workers use."""
-    return facts.input_wait.multi_process and facts.collected.worker_cpu_ratio is not None
+    return facts.input.wait.multi_process and facts.recording.collected.worker_cpu_ratio is not None
 
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:
-    device = (decode_on_device(),) if facts.device is not None else ()
-    workers = (more_workers(facts),) if facts.input_wait.single_process and suggested_workers(facts) else ()
+    device = (decode_on_device(),) if facts.device.main is not None else ()
+    workers = (more_workers(facts),) if facts.input.wait.single_process and suggested_workers(facts) else ()
     return (*prepare_offline(facts), *device, *workers) or (cheaper_samples(),)
 
 

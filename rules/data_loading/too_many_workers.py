@@ -75,7 +75,7 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires for cores and for memory, each for its own reason."""
-    if not facts.input_wait.multi_process:
+    if not facts.input.wait.multi_process:
         yield not_applicable("no batches from worker processes in the used steps")
         return
     memory, cores = _for_memory(facts, limits), _for_cores(facts, limits)
@@ -87,7 +87,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _for_memory(facts: Facts, limits: Limits) -> Finding | None:
     """The workers hold more than is left, and little is left; None where not, or where nobody sampled it."""
-    run = facts.collected
+    run = facts.recording.collected
     workers, each, total, left = run.num_workers, run.worker_private_bytes, run.memory_bytes, run.memory_available_bytes
     if not workers or not each or not total or left is None:
         return None
@@ -112,7 +112,7 @@ def _for_memory(facts: Facts, limits: Limits) -> Finding | None:
             ),
         ),
         verify="Record again: the memory that is left should grow, and the step should not become longer.",
-        steps_seen=facts.input_wait.steps_seen,
+        steps_seen=facts.input.wait.steps_seen,
         confidence=Confidence.MEDIUM,
         evidence=(
             Bars("memory", "bytes", (Bar("workers alone", workers * each), Bar("left", left), Bar("in all", total))),
@@ -123,25 +123,25 @@ def _for_memory(facts: Facts, limits: Limits) -> Finding | None:
 
 def _for_cores(facts: Facts, limits: Limits) -> Finding | Outcome:
     """More workers than cores - 1 while the training thread spends time waiting for them."""
-    wait, cores, workers = facts.input_wait, facts.collected.cores, facts.collected.num_workers
+    wait, cores, workers = facts.input.wait, facts.recording.collected.cores, facts.recording.collected.num_workers
     if cores is None or workers is None:
         return cannot_tell("cores and workers are not in the trace; `advisor collect` records them")
     room = max(cores - 1, 1)
     if workers <= room:
         return clear(f"{count(workers, 'worker')} on {count(cores, 'core')}")
-    used = facts.collected.worker_cpu_ratio
+    used = facts.recording.collected.worker_cpu_ratio
     if used is not None and workers * used <= room:
         return clear(
             f"{count(workers, 'worker')} together use {workers * used:.1f} of {count(cores, 'core')}: they mostly wait"
         )
-    ratio = facts.ratio(wait.host.total_ns)
+    ratio = facts.steps.ratio(wait.host.total_ns)
     if ratio < limits["min_ratio"]:
         return clear(
             f"{count(workers, 'worker')} on {count(cores, 'core')}, but waiting for them takes only {share(ratio)} of the step"
         )
     return Finding(
         why=f"{count(workers, 'worker')} and the training process share {count(cores, 'core')}, and still each step waits "
-        f"{duration(facts.per_step(wait.host.total_ns))} ({share(ratio)}) for a batch.",
+        f"{duration(facts.steps.per_step(wait.host.total_ns))} ({share(ratio)}) for a batch.",
         saving=Saving(basis="what the competition for cores costs cannot be told from one recording"),
         fix=(
             _set_workers(

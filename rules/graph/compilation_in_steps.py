@@ -71,20 +71,21 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when compiling takes `min_ratio` of the used steps."""
-    found = facts.compiled
+    found = facts.model.compiled
     if not found.compiling and not found.regions:
         yield not_applicable("nothing is compiled in the used steps")
         return
-    ratio = facts.ratio(found.compiling.total_ns)
+    ratio = facts.steps.ratio(found.compiling.total_ns)
     if ratio < limits["min_ratio"]:
         yield clear(f"compiling takes {share(ratio)} of the steps, below {share(limits['min_ratio'])}")
         return
     again = found.compiling_steps > 1 or found.versions > 1
-    owned = facts.waterfall.owned("compile")
+    owned = facts.time.waterfall.owned("compile")
     versions = f"; one frame has {found.versions} versions" if found.versions > 1 else ""
     yield Finding(
-        why=f"Compiling takes {duration(facts.per_step(found.compiling.total_ns))} of each step on average ({share(ratio)}), in "
-        f"{count(found.compiling_steps, 'step')} of {facts.used_steps}{versions}.",
+        why=f"Compiling takes {duration(facts.steps.per_step(found.compiling.total_ns))} of each step on average "
+        f"({share(ratio)}), in "
+        f"{count(found.compiling_steps, 'step')} of {facts.steps.count}{versions}.",
         saving=Saving(claims=owned, basis="time that compiling owns in the steps")
         if again
         else Saving(basis="a single compilation is paid once: it spoils the recording, not the training"),
@@ -97,8 +98,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
                 "mean step",
                 "ns",
                 (
-                    Bar("compiling", facts.per_step(found.compiling.total_ns)),
-                    Bar("while the device idles", facts.per_step(owned.total_ns)),
+                    Bar("compiling", facts.steps.per_step(found.compiling.total_ns)),
+                    Bar("while the device idles", facts.steps.per_step(owned.total_ns)),
                 ),
             ),
         ),

@@ -70,7 +70,7 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when a convolution with bias stands in front of a batch normalisation and the bias costs kernels."""
-    found, kernels = facts.conv_bias, facts.kernels
+    found, kernels = facts.kernels.conv_bias, facts.kernels.named
     if not found.pairs:
         yield not_applicable("no convolution directly in front of a batch normalisation")
         return
@@ -85,7 +85,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     time = kernels.time_ns(found.rows)
     yield Finding(
         why=f"{count(found.biased, 'convolution')} add a bias that a batch normalisation subtracts again; its kernels take "
-        f"{duration(facts.per_step(time))} {facts.a_unit}.",
+        f"{duration(facts.steps.per_step(time))} {facts.steps.a_unit}.",
         saving=kernel_saving(facts, time, "kernels that add the bias or sum up its gradient", of=((found.rows, 1.0),)),
         fix=(
             Advice(

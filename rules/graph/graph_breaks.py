@@ -86,11 +86,11 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when a step calls several compiled frames with eager ops or guards of noticeable length between them."""
-    found = facts.compiled
+    found = facts.model.compiled
     if not found.regions:
         yield not_applicable("no compiled region in the used steps")
         return
-    eager, guards = facts.ratio(found.eager.total_ns), facts.ratio((found.guards | found.passing).total_ns)
+    eager, guards = facts.steps.ratio(found.eager.total_ns), facts.steps.ratio((found.guards | found.passing).total_ns)
     broken = found.frames_per_step >= limits["min_regions"]
     if not broken or (eager < limits["min_eager_ratio"] and guards < limits["min_guard_ratio"]):
         yield clear(
@@ -116,11 +116,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _claims(facts: Facts) -> IntervalSet:
-    found, owned = facts.compiled, facts.waterfall.owned
+    found, owned = facts.model.compiled, facts.time.waterfall.owned
     # A whole graph is entered once.
     entering = found.wrappers.scaled(1 - 1 / found.frames_per_step)
-    if facts.device is None:
-        return ((found.guards | found.passing | entering) & facts.window()) | (found.between & owned("python"))
+    if facts.device.main is None:
+        return ((found.guards | found.passing | entering) & facts.steps.window) | (found.between & owned("python"))
     host = owned("framework") | owned("launch") | owned("python") | owned("sync")
     return (found.between | found.eager | found.guards | found.passing | entering) & host
 
@@ -137,14 +137,16 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
 
 
 def _bars(facts: Facts) -> Bars:
-    found = facts.compiled
+    found = facts.model.compiled
     return Bars(
         "mean step, host time",
         "ns",
         (
-            Bar("eager ops between regions", facts.per_step(found.eager.total_ns)),
-            Bar("Python between regions", facts.per_step(((found.between | found.passing) - found.eager).total_ns)),
-            Bar("guards", facts.per_step(found.guards.total_ns)),
+            Bar("eager ops between regions", facts.steps.per_step(found.eager.total_ns)),
+            Bar(
+                "Python between regions", facts.steps.per_step(((found.between | found.passing) - found.eager).total_ns)
+            ),
+            Bar("guards", facts.steps.per_step(found.guards.total_ns)),
         ),
     )
 

@@ -100,24 +100,24 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when a launch-bound loop repeats itself and nothing in it keeps it from being captured."""
-    if facts.clocks_apart:
+    if facts.time.clocks_apart:
         yield cannot_tell(
-            f"the clocks of host and device differ by {duration(facts.skew_ns)} or more (PG008), too much beside the gaps"
+            f"the clocks of host and device differ by {duration(facts.time.skew_ns)} or more (PG008), too much beside the gaps"
         )
         return
-    if facts.blocking_launches.ratio >= BLOCKING_RATIO:
+    if facts.time.blocking_launches.ratio >= BLOCKING_RATIO:
         yield cannot_tell("launches wait for their kernels (SY005): record again without CUDA_LAUNCH_BLOCKING")
         return
-    if not facts.launch_bound:
+    if not facts.time.launch_bound:
         yield not_applicable("the device does not wait for launches")
         return
-    found = facts.repetition
-    if facts.used_steps < 2:
+    found = facts.model.repetition
+    if facts.steps.count < 2:
         yield cannot_tell("whether steps repeat themselves: record at least two")
         return
     claims = found.claims
     obstacle = _obstacle(found) or _own_work(facts, claims)
-    ratio = facts.ratio(claims.total_ns)
+    ratio = facts.steps.ratio(claims.total_ns)
     if obstacle or found.equal_ratio < limits["min_equal_ratio"] or ratio < limits["min_ratio"]:
         yield clear(
             obstacle
@@ -126,7 +126,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     yield Finding(
         why=f"{share(found.equal_ratio)} of the steps launch the same {found.kernels} kernels one by one; the GPU waits for "
-        f"launches for {duration(facts.per_step(claims.total_ns))} of {facts.each} ({share(ratio)}).",
+        f"launches for {duration(facts.steps.per_step(claims.total_ns))} of {facts.steps.each} ({share(ratio)}).",
         saving=Saving(
             claims=found.removable,
             usual_claims=found.replayed,
@@ -170,7 +170,7 @@ def _obstacle(found: Repetition) -> str:
 
 def _own_work(facts: Facts, claims: IntervalSet) -> str:
     """The op that works on the host for most of the time, where there is one: a replay would leave it out."""
-    owner = dispatch_owner(facts, claims)
+    owner = dispatch_owner(facts.trace, facts.device, facts.host.ops, claims)
     if owner is None or not owner.works:
         return ""
     return f"`{owner.name}` works on the host for {share(owner.part)} of the idle time, which no graph can hold"

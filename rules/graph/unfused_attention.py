@@ -79,7 +79,7 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when attention written out owns `min_busy_ratio` of the busy time and no fused attention runs."""
-    found, kernels = facts.attention, facts.kernels
+    found, kernels = facts.kernels.attention, facts.kernels.named
     if found.fused.any():
         yield clear(f"fused attention runs: {share(kernels.busy_ratio(found.fused))} of the busy time")
         return

@@ -86,7 +86,7 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when pointwise kernels own `min_busy_ratio` of the busy time and nothing fuses them."""
-    found, kernels = facts.fusion, facts.kernels
+    found, kernels = facts.kernels.fusion, facts.kernels.named
     ratio = kernels.busy_ratio(found.pointwise)
     if not len(kernels.frame):
         yield not_applicable("no kernel in the used steps")
@@ -132,9 +132,9 @@ _NOTE = "Compiles in the first steps: keep those out of the recording. Sizes tha
 
 
 def _bars(facts: Facts) -> Bars:
-    kernels, pointwise = facts.kernels, facts.fusion.pointwise
+    kernels, pointwise = facts.kernels.named, facts.kernels.fusion.pointwise
     parts = [
-        (label, facts.per_step(kernels.time_ns(pointwise & kernels.is_family(family))))
+        (label, facts.steps.per_step(kernels.time_ns(pointwise & kernels.is_family(family))))
         for family, label in _LABELS.items()
     ]
     return Bars("pointwise kernels, mean step", "ns", tuple(Bar(label, value) for label, value in parts if value))

@@ -16,9 +16,9 @@ _WORTH_NAMING = 0.02
 def feed_faster(facts: Facts) -> tuple[Advice, ...]:
     """Fewer or cheaper launches, cheapest change first."""
     fixes = [*_own_buffers(facts), larger_batch(facts)]
-    if not facts.repetition.graphs:
+    if not facts.model.repetition.graphs:
         fixes.append(replay_as_graph(facts))
-    if facts.optimizing.style == "for-loop":
+    if facts.model.optimizing.style == "for-loop":
         fixes.append(Advice("diff", "+    fused=True,   # in the optimizer's arguments", "See OP001."))
     by_hand = capture_by_hand()
     return tuple(fixes) if by_hand in fixes else (*fixes, by_hand)
@@ -37,14 +37,15 @@ def own_work(facts: Facts, owner: DispatchOwner) -> Advice:
 
 def _own_buffers(facts: Facts) -> tuple[Advice, ...]:
     """Where the device idles while DistributedDataParallel copies the model's buffers from rank 0: do without."""
-    idle = buffer_broadcasts(facts) & facts.idle
-    if facts.ratio(idle.total_ns) < _WORTH_NAMING:
+    idle = buffer_broadcasts(facts.trace, facts.host) & facts.time.idle
+    if facts.steps.ratio(idle.total_ns) < _WORTH_NAMING:
         return ()
     return (
         Advice(
             "diff",
             " model = DistributedDataParallel(\n     model,\n+    broadcast_buffers=False,\n )",
-            f"The GPU idles {duration(facts.per_step(idle.total_ns))} of {facts.each} ({share(facts.ratio(idle.total_ns))}) while "
+            f"The GPU idles {duration(facts.steps.per_step(idle.total_ns))} of {facts.steps.each} "
+            f"({share(facts.steps.ratio(idle.total_ns))}) while "
             "DDP copies the model's buffers (running statistics) from rank 0 before the forward pass. Without that each rank keeps "
             "its own: evaluate and save those of rank 0, as now.",
         ),

@@ -90,29 +90,29 @@ _WORDS: dict[str, tuple[str, str | None]] = {
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when the device idles for at least `min_ratio` of the used steps."""
-    ratio = facts.ratio(facts.idle.total_ns)
+    ratio = facts.steps.ratio(facts.time.idle.total_ns)
     if ratio < limits["min_ratio"]:
         yield clear(f"the device idles {share(ratio)} of the step, below {share(limits['min_ratio'])}")
         return
     much = "most of" if ratio >= limits["most_ratio"] else "much of" if ratio >= limits["large_ratio"] else "part of"
-    owned = {cause: facts.waterfall.owned(cause).total_ns for cause in IDLE_CAUSES}
+    owned = {cause: facts.time.waterfall.owned(cause).total_ns for cause in IDLE_CAUSES}
     causes = sorted((cause for cause in owned if owned[cause]), key=lambda cause: -owned[cause])
     largest, code = _WORDS[causes[0]]
-    if causes[0] == "python" and facts.sparse_host_events is not None:
+    if causes[0] == "python" and facts.health.sparse_host_events is not None:
         largest, code = "the trace holds no op", None
     if causes[0] == "device_wait":
         largest = _waiting(facts)
-    part = share(facts.ratio(owned[causes[0]]))
-    bars = tuple(Bar(_WORDS[cause][0], facts.per_step(owned[cause])) for cause in causes)
+    part = share(facts.steps.ratio(owned[causes[0]]))
+    bars = tuple(Bar(_WORDS[cause][0], facts.steps.per_step(owned[cause])) for cause in causes)
     yield Finding(
         why=(
-            f"The GPU idles {much} the step: {duration(facts.per_step(facts.idle.total_ns))} of "
-            f"{duration(facts.per_step(facts.window_ns))} ({share(ratio)}). For the largest part ({part}) {largest}."
+            f"The GPU idles {much} the step: {duration(facts.steps.per_step(facts.time.idle.total_ns))} of "
+            f"{duration(facts.steps.per_step(facts.steps.total_ns))} ({share(ratio)}). For the largest part ({part}) {largest}."
         ),
         saving=Saving(),
         fix=(Advice("text", _next(code), "This is a symptom, not a cause."),),
         verify="Record again: the idle share should fall by what the other findings claim, at most.",
-        steps_seen=facts.used_steps,
+        steps_seen=facts.steps.count,
         evidence=(Bars("while the GPU idles (mean step)", "ns", bars),),
         severity_cap=Severity.INFO,
     )
@@ -120,7 +120,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _waiting(facts: Facts) -> str:
     """What most of the launched work waits for."""
-    waits = facts.device_waits
+    waits = facts.time.device_waits
     longest = max(waits.__struct_fields__, key=lambda part: getattr(waits, part).total_ns)
     return f"launched work waits {WORDS[longest]}" if longest in WORDS else "launched work is about to start"
 

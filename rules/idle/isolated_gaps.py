@@ -92,13 +92,13 @@ def _any(facts: Facts) -> Advice:
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when isolated gaps take at least `min_ratio` of the used steps."""
-    pauses = facts.pauses
+    pauses = facts.time.pauses
     if not pauses.judged:
         yield cannot_tell("needs at least 3 steps to tell what happens once from what happens always")
         return
     time = pauses.isolated
-    ratio = facts.ratio(time.total_ns)
-    if ratio >= limits["min_ratio"] and facts.sparse_host_events is not None:
+    ratio = facts.steps.ratio(time.total_ns)
+    if ratio >= limits["min_ratio"] and facts.health.sparse_host_events is not None:
         yield cannot_tell(
             "the trace holds next to no op of the training thread (PG005): what looks like a pause may be work of other threads"
         )
@@ -110,21 +110,21 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             f"below {share(limits['min_ratio'])}{always}"
         )
         return
-    kind = known_activity(facts, time)
-    if kind is None and facts.ratio(time.total_ns - facts.without_core_ns) < limits["min_ratio"]:
-        lacked = share(facts.ratio(facts.without_core_ns))
+    kind = known_activity(facts.trace, time)
+    if kind is None and facts.steps.ratio(time.total_ns - facts.time.without_core_ns) < limits["min_ratio"]:
+        lacked = share(facts.steps.ratio(facts.time.without_core_ns))
         yield cannot_tell(
             f"the thread had no core for {lacked} of the steps, enough to explain the pauses; record on a quiet machine"
         )
         return
     line = line_of(facts, time)
     used = facts.steps.used
-    seen = facts.steps_with(time)
+    seen = facts.steps.count_with(time)
     what = f" for {kind}" if kind else ""
-    who = "the GPU idles" if facts.device is not None else "no op runs"
+    who = "the GPU idles" if facts.device.main is not None else "no op runs"
     yield Finding(
         why=(
-            f"In {seen} of {count(facts.used_steps, 'step')} the program stops{what}{named(line)}: {who} for "
+            f"In {seen} of {count(facts.steps.count, 'step')} the program stops{what}{named(line)}: {who} for "
             f"{duration(time.total_ns)} in all ({share(ratio)} of the recorded steps)."
         ),
         saving=Saving(

@@ -118,23 +118,23 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield quiet
         return
     claims = _claims(facts)
-    owner = dispatch_owner(facts, claims)
-    ratio = facts.ratio(claims.total_ns)
+    owner = dispatch_owner(facts.trace, facts.device, facts.host.ops, claims)
+    ratio = facts.steps.ratio(claims.total_ns)
     if ratio < limits["min_ratio"]:
         yield clear(f"launching and dispatching own {share(ratio)} of the step, below {share(limits['min_ratio'])}")
         return
-    kernels = int(facts.window().contains(facts.trace.kernels["start_ns"].to_numpy()).sum())
-    heavy = heavy_options(facts)
+    kernels = int(facts.steps.window.contains(facts.trace.kernels["start_ns"].to_numpy()).sum())
+    heavy = heavy_options(facts.trace)
     yield Finding(
         why=(
-            f"The GPU idles {duration(facts.per_step(claims.total_ns))} of {facts.each} "
-            f"({share(ratio)}) while the host dispatches {count(round(facts.per_step(kernels)), 'kernel')}: each starts "
-            f"{_after_launch(facts.lead_ns)}, so none ever waits in a queue.{_owned(facts, owner)}"
+            f"The GPU idles {duration(facts.steps.per_step(claims.total_ns))} of {facts.steps.each} "
+            f"({share(ratio)}) while the host dispatches {count(round(facts.steps.per_step(kernels)), 'kernel')}: each starts "
+            f"{_after_launch(facts.time.lead_ns)}, so none ever waits in a queue.{_owned(facts, owner)}"
         ),
         saving=Saving(claims=claims, basis="device-idle time in launch calls and in ops on their way to one"),
         fix=(own_work(facts, owner),) if owner is not None and owner.works else feed_faster(facts),
         verify="Record again: the median launch lead should exceed 100 us, and the GPU's idle share fall below 10 %.",
-        steps_seen=facts.used_steps,
+        steps_seen=facts.steps.count,
         evidence=_evidence(facts),
         caveats=(
             *(f"The trace was recorded with {option}, which slows the host down just here." for option in heavy),
@@ -153,27 +153,28 @@ def _owned(facts: Facts, owner: DispatchOwner | None) -> str:
     """Which op the time belongs to, where it belongs to one."""
     if owner is None:
         return ""
-    calls = max(round(facts.per_step(owner.calls)), 1)
-    told = f" {share(owner.part)} of that time lies inside `{owner.name}`, {count(calls, 'call')} {facts.a_unit}"
+    calls = max(round(facts.steps.per_step(owner.calls)), 1)
+    told = f" {share(owner.part)} of that time lies inside `{owner.name}`, {count(calls, 'call')} {facts.steps.a_unit}"
     return f"{told} of {duration(owner.each_ns)}: its own work on the host." if owner.works else f"{told}."
 
 
 def _skew(facts: Facts) -> tuple[str, ...]:
-    if not facts.skew_ns:
+    if not facts.time.skew_ns:
         return ()
     return (
-        f"The clocks of host and device differ by {duration(facts.skew_ns)} or more (PG008): little beside the gaps, which are "
-        f"{duration(facts.idle.total_ns / max(len(facts.idle), 1))} long in the mean.",
+        f"The clocks of host and device differ by {duration(facts.time.skew_ns)} or more (PG008): little beside "
+        "the gaps, which are "
+        f"{duration(facts.time.idle.total_ns / max(len(facts.time.idle), 1))} long in the mean.",
     )
 
 
 def _quiet(facts: Facts, limits: Limits) -> Outcome | None:
-    if facts.clocks_apart:
+    if facts.time.clocks_apart:
         return cannot_tell(
-            f"the clocks of host and device differ by {duration(facts.skew_ns)} or more (PG008), too much beside the gaps"
+            f"the clocks of host and device differ by {duration(facts.time.skew_ns)} or more (PG008), too much beside the gaps"
         )
-    lead = facts.lead_ns
-    blocking = facts.blocking_launches
+    lead = facts.time.lead_ns
+    blocking = facts.time.blocking_launches
     if lead is None or blocking.launches < limits["min_launches"]:
         return cannot_tell(
             f"needs at least {limits['min_launches']:.0f} kernels launched one by one in the used steps; "
@@ -184,16 +185,16 @@ def _quiet(facts: Facts, limits: Limits) -> Outcome | None:
     limit = limits["max_lead_rocm_ns" if facts.trace.meta.device_kind == "rocm" else "max_lead_cuda_ns"]
     if lead >= limit:
         return clear(f"kernels are queued: the median launch lead is {duration(lead)}, not below {duration(limit)}")
-    idle = facts.idle - facts.warmup[0]
-    ratio = facts.ratio(idle.total_ns)
+    idle = facts.time.idle - facts.health.warmup[0]
+    ratio = facts.steps.ratio(idle.total_ns)
     if ratio < limits["min_idle_ratio"]:
         return clear(f"the device idles {share(ratio)} of the step, below {share(limits['min_idle_ratio'])}")
     # A loader empties the queue once a step; a lead this short in spite of the rest of the step is not its doing.
-    idle -= facts.waterfall.owned("input")
+    idle -= facts.time.waterfall.owned("input")
     # Launched work that starts at once is on its way; what waits for longer does not wait for the host.
-    dispatch = facts.device_waits.starting
+    dispatch = facts.time.device_waits.starting
     for cause in _DISPATCH:
-        dispatch |= facts.waterfall.owned(cause)
+        dispatch |= facts.time.waterfall.owned(cause)
     part = (dispatch & idle).total_ns / max(idle.total_ns, 1)
     if part < limits["min_dispatch_part"]:
         return clear(
@@ -204,30 +205,38 @@ def _quiet(facts: Facts, limits: Limits) -> Outcome | None:
 
 
 def _claims(facts: Facts) -> IntervalSet:
-    owned = facts.waterfall.owned("launch") | facts.waterfall.owned("framework")
-    if facts.optimizing.style != "for-loop":
-        owned |= facts.waterfall.owned("optimizer") - facts.optimizing.zero_time
-    return owned - facts.warmup[0] - loop_time(facts) - facts.pauses.all
+    owned = facts.time.waterfall.owned("launch") | facts.time.waterfall.owned("framework")
+    if facts.model.optimizing.style != "for-loop":
+        owned |= facts.time.waterfall.owned("optimizer") - facts.model.optimizing.zero_time
+    return (
+        owned
+        - facts.health.warmup[0]
+        - loop_time(facts.device, facts.steps, facts.time, facts.loops.backward_passes, facts.loops.found)
+        - facts.time.pauses.all
+    )
 
 
 def _evidence(facts: Facts) -> tuple[Bars, Table]:
-    window, frame, calls = facts.window(), facts.trace.kernels, facts.trace.runtime
+    window, frame, calls = facts.steps.window, facts.trace.kernels, facts.trace.runtime
     kernels = frame["dur_ns"].to_numpy()[window.contains(frame["start_ns"].to_numpy())]
-    launching = is_any(calls["kind"], "launch") & facts.host_window().contains(calls["start_ns"].to_numpy())
+    launching = is_any(calls["kind"], "launch") & facts.steps.host_window.contains(calls["start_ns"].to_numpy())
     launches = calls["dur_ns"].to_numpy()[launching]
-    busy = max(facts.window_ns - facts.idle.total_ns, 0)
+    busy = max(facts.steps.total_ns - facts.time.idle.total_ns, 0)
     rows = (
-        ("kernels a step", round(facts.per_step(len(kernels))), None),
+        ("kernels a step", round(facts.steps.per_step(len(kernels))), None),
         ("median kernel", None, int(np.median(kernels)) if len(kernels) else None),
         ("median launch call", None, int(np.median(launches)) if len(launches) else None),
-        ("host time per kernel", None, int(facts.window_ns / max(len(kernels), 1))),
-        ("median launch lead", None, facts.lead_ns),
+        ("host time per kernel", None, int(facts.steps.total_ns / max(len(kernels), 1))),
+        ("median launch lead", None, facts.time.lead_ns),
     )
     return (
         Bars(
             "mean step",
             "ns",
-            (Bar("GPU works", facts.per_step(busy)), Bar("GPU idles", facts.per_step(facts.idle.total_ns))),
+            (
+                Bar("GPU works", facts.steps.per_step(busy)),
+                Bar("GPU idles", facts.steps.per_step(facts.time.idle.total_ns)),
+            ),
         ),
         Table("launching", (Column("what", "text"), Column("count", "count"), Column("time", "ns")), rows),
     )

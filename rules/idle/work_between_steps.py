@@ -106,7 +106,7 @@ _ANY = Advice(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when at least `min_ratio` of the run lies between usual steps."""
-    run = facts.run_course
+    run = facts.recording.run_course
     if run is None:
         yield not_applicable("the trace does not say how its run went on: `advisor collect` records that of a script")
         return

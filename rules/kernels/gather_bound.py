@@ -72,7 +72,7 @@ _FUSED = "split_embedding|batched_embedding|tbe_"
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when gathers, scatters and sorts own `min_busy_ratio` of the busy time."""
-    kernels = facts.kernels
+    kernels = facts.kernels.named
     rows = kernels.is_family("gather")
     if not rows.any():
         yield not_applicable("no gather, scatter, index or sort kernel in the used steps")
@@ -96,7 +96,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:
-    names = [str(name) for name in facts.kernels.names["name"]]
+    names = [str(name) for name in facts.kernels.named.names["name"]]
     fused = any(part in name for name in names for part in _FUSED.split("|"))
     one_lookup = Advice(
         "python",

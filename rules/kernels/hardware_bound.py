@@ -96,20 +96,20 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires where the device computes nearly all the time, mostly on tensor cores."""
-    computing = facts.waterfall.owned("compute").total_ns
+    computing = facts.time.waterfall.owned("compute").total_ns
     if not computing:
         yield not_applicable("the device computes nothing in the used steps")
         return
-    busy, work = facts.ratio(computing), facts.matrix_work
+    busy, work = facts.steps.ratio(computing), facts.kernels.matrix_work
     matrix = work.matrix_ns / computing
     fast = share(work.short_ratio)
     if busy < limits["min_compute_ratio"]:
         yield clear(f"the device computes for {share(busy)} of the step, below {share(limits['min_compute_ratio'])}")
         return
-    if facts.kernels.is_family("other").all():
+    if facts.kernels.named.is_family("other").all():
         yield cannot_tell("the names of this device's kernels do not say what they compute")
         return
-    unfused = 0.0 if facts.fusion.compiled else facts.kernels.busy_ratio(facts.fusion.chained)
+    unfused = 0.0 if facts.kernels.fusion.compiled else facts.kernels.named.busy_ratio(facts.kernels.fusion.chained)
     measured = f"{share(busy)} of the step, {share(matrix)} of it matrix work, {fast} of that in 16 bits or fewer"
     if matrix < limits["min_matrix_ratio"] or work.short_ratio < limits["min_short_ratio"]:
         yield clear(f"the device computes for {measured}: software has something left")
@@ -122,7 +122,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         saving=Saving(basis="there is hardly any waiting to remove"),
         fix=_fix(facts),
         verify="Compare devices, or a smaller model, with `advisor compare before.json after.json`.",
-        steps_seen=facts.used_steps,
+        steps_seen=facts.steps.count,
         confidence=Confidence.MEDIUM,
         evidence=(
             Bars(

@@ -73,9 +73,9 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when layout kernels own `min_busy_ratio` of the busy time."""
-    found = facts.kernels
+    found = facts.kernels.named
     rows = found.is_family("layout")
-    if not (rows | found.is_family("conv") | facts.matrix_work.convolution).any():
+    if not (rows | found.is_family("conv") | facts.kernels.matrix_work.convolution).any():
         yield not_applicable("no convolution in the used steps")
         return
     ratio = found.busy_ratio(rows)
@@ -84,9 +84,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             f"reordering tensors for convolutions is {share(ratio)} of the busy time, below {share(limits['min_busy_ratio'])}"
         )
         return
-    per_step = duration(facts.per_step(found.time_ns(rows)))
+    per_step = duration(facts.steps.per_step(found.time_ns(rows)))
     yield Finding(
-        why=f"The GPU spends {per_step} of {facts.each} ({share(ratio)} of its busy time) reordering tensors between "
+        why=f"The GPU spends {per_step} of {facts.steps.each} ({share(ratio)} of its busy time) reordering tensors between "
         "channels-first and channels-last around convolutions.",
         saving=kernel_saving(
             facts,

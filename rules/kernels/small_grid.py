@@ -92,7 +92,7 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when the device as a whole is underused for `min_busy_ratio` of its busy time."""
-    found, most = facts.kernels, limits["max_filled_ratio"]
+    found, most = facts.kernels.named, limits["max_filled_ratio"]
     computing = ~found.frame["collective"].to_numpy()
     blocks = found.frame["blocks_per_sm"].to_numpy()
     if not computing.any():
@@ -101,10 +101,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if np.isnan(blocks[computing]).all():
         yield cannot_tell("the trace states neither blocks per SM nor grids and the number of multiprocessors")
         return
-    underused = facts.filling.underused(most) & found.window
-    unknown = facts.filling.unknown(most) & found.window
+    underused = facts.kernels.filling.underused(most) & found.window
+    unknown = facts.kernels.filling.unknown(most) & found.window
     busy = max(found.busy.total_ns, 1)
-    ratio, of_step = underused.total_ns / busy, facts.ratio(underused.total_ns)
+    ratio, of_step = underused.total_ns / busy, facts.steps.ratio(underused.total_ns)
     if ratio < limits["min_busy_ratio"] <= (underused | unknown).total_ns / busy:
         yield cannot_tell(
             f"kernels that state no grid take {share(unknown.total_ns / busy)} of the busy time, too few blocks are known of in "
@@ -117,7 +117,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             f"and {share(of_step)} of the step, below {share(limits['min_busy_ratio'])} or {share(limits['min_step_ratio'])}"
         )
         return
-    empty_ns = min(facts.filling.empty_ns(most), float(underused.total_ns))
+    empty_ns = min(facts.kernels.filling.empty_ns(most), float(underused.total_ns))
     at_once = underused.overlap_with(found.frame["start_ns"].to_numpy(), found.frame["end_ns"].to_numpy()) > 0
     rows: BoolArray = computing & (blocks < most) & at_once
     yield Finding(
@@ -140,7 +140,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 def _fix(facts: Facts) -> tuple[Advice, ...]:
     larger = larger_batch(facts)
     fused = compiled(facts, "Fewer and larger kernels.")
-    return (larger,) if facts.fusion.compiled else (larger, fused)
+    return (larger,) if facts.kernels.fusion.compiled else (larger, fused)
 
 
 RULE = Rule(META, check, __doc__)

@@ -82,7 +82,7 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when steps after the first allocate or free device memory, habitually or at length."""
-    found = facts.allocations
+    found = facts.memory.allocations
     if not found.steps:
         yield cannot_tell("whether allocations go on after the first step: record at least two steps")
         return
@@ -101,7 +101,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     idle = found.claims
     yield Finding(
         why=f"{number:.1f} calls a step allocate or free memory of the device, or pinned memory, and take {share(ratio)} of it; "
-        f"the GPU idles inside them for {duration(facts.per_step(idle.total_ns))} {facts.a_unit}.",
+        f"the GPU idles inside them for {duration(facts.steps.per_step(idle.total_ns))} {facts.steps.a_unit}.",
         saving=Saving(claims=idle, basis="device-idle time inside the allocator's calls"),
         fix=(*not_cached(facts), *_fix(found)),
         verify="Record again: the steps should hold no cudaMalloc, cudaFree or cudaHostAlloc.",

@@ -74,7 +74,7 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when the allocator holds a multiple of what tensors used, and much of the card."""
-    found = facts.device_memory
+    found = facts.memory.device
     allocated, reserved, capacity = found.peak_allocated_bytes, found.peak_reserved_bytes, found.capacity_bytes
     if allocated is None or reserved is None:
         yield cannot_tell("memory events state no totals: needs torch 1.10 or newer with profile_memory=True")
@@ -100,7 +100,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             ),
         ),
         verify="Record again with profile_memory=True: reserved memory should come close to allocated memory.",
-        steps_seen=facts.used_steps,
+        steps_seen=facts.steps.count,
         confidence=Confidence.MEDIUM,
         evidence=(
             Bars(

@@ -73,7 +73,7 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when allocated memory rises with every used step, by a noticeable amount."""
-    found = facts.device_memory
+    found = facts.memory.device
     if found.peak_allocated_bytes is None:
         yield cannot_tell("memory events state no totals: needs torch 1.10 or newer with profile_memory=True")
         return

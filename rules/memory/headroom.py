@@ -73,33 +73,36 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when memory is half empty and the device is not filled."""
-    found, kernels = facts.device_memory, facts.kernels
+    found, kernels = facts.memory.device, facts.kernels.named
     if found.peak_allocated_bytes is None or found.capacity_bytes is None:
         yield cannot_tell("needs memory events with totals (torch 1.10 or newer) and the card's properties")
         return
     ratio = found.peak_allocated_bytes / found.capacity_bytes
     underused, unknown = (
-        of(limits["max_filled_ratio"]) & kernels.window for of in (facts.filling.underused, facts.filling.unknown)
+        of(limits["max_filled_ratio"]) & kernels.window
+        for of in (facts.kernels.filling.underused, facts.kernels.filling.unknown)
     )
     small, most = (time.total_ns / max(kernels.busy.total_ns, 1) for time in (underused, underused | unknown))
-    if small < limits["min_small_ratio"] <= most and not facts.launch_bound:
+    if small < limits["min_small_ratio"] <= most and not facts.time.launch_bound:
         yield cannot_tell("whether the device is filled: most kernels state no grid")
         return
-    filled = not facts.launch_bound and small < limits["min_small_ratio"]
+    filled = not facts.time.launch_bound and small < limits["min_small_ratio"]
     if ratio > limits["max_allocated_ratio"] or filled:
         yield clear(
             f"tensors take {share(ratio)} of the card; "
             + ("the device is filled" if filled else "no room for twice the batch")
         )
         return
-    reason = "waits for launches" if facts.launch_bound else f"runs small kernels for {share(small)} of its busy time"
+    reason = (
+        "waits for launches" if facts.time.launch_bound else f"runs small kernels for {share(small)} of its busy time"
+    )
     yield Finding(
         why=f"Tensors take {size(found.peak_allocated_bytes)} of the card's {size(found.capacity_bytes)} ({share(ratio)}) "
         f"while the GPU {reason}.",
         saving=Saving(basis="samples per second, not a shorter step: compare both"),
         fix=(larger_batch(facts),),
         verify="Record again and compare samples per second.",
-        steps_seen=facts.used_steps,
+        steps_seen=facts.steps.count,
         confidence=Confidence.MEDIUM,
         evidence=(
             Bars(

@@ -76,7 +76,7 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when the peak is within a tenth of the card's memory."""
-    found = facts.device_memory
+    found = facts.memory.device
     if found.peak_allocated_bytes is None:
         yield cannot_tell("memory events state no totals: needs torch 1.10 or newer with profile_memory=True")
         return
@@ -98,7 +98,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         saving=Saving(basis="a risk, not a loss of time"),
         fix=_fix(facts),
         verify="Record again with profile_memory=True: the peak should leave a tenth of the memory free.",
-        steps_seen=facts.used_steps,
+        steps_seen=facts.steps.count,
         evidence=(_bars(found),),
         caveats=()
         if allocated >= limits["allocated_ratio"]
@@ -118,7 +118,7 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
             "from torch.utils.checkpoint import checkpoint\nx = checkpoint(self.block, x, use_reentrant=False)",
             "Computes a block's activations again in the backward pass instead of keeping them; costs about a third more compute.",
         ),
-        accumulate_gradients(facts, data_parallel=facts.collectives.data_parallel),
+        accumulate_gradients(facts, data_parallel=facts.communication.collectives.data_parallel),
     )
 
 

@@ -73,7 +73,7 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when filling gradients takes at least `min_ratio` of the used steps."""
-    work = facts.optimizing
+    work = facts.model.optimizing
     spanned = work.fills > 0
     time = work.zero_time if spanned else work.zero_runs
     if not time:
@@ -84,7 +84,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         )
         yield clear(reason) if work.zero_time else not_applicable(reason)
         return
-    ratio = facts.ratio(time.total_ns)
+    ratio = facts.steps.ratio(time.total_ns)
     if ratio < limits["min_ratio"]:
         yield clear(f"zeroing gradients takes {share(ratio)} of the step, below {share(limits['min_ratio'])}")
         return
@@ -93,21 +93,21 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _finding(facts: Facts, time: IntervalSet, ratio: float, *, spanned: bool) -> Finding:
     saving = _saving(facts, time, spanned=spanned)
-    duration(facts.per_step(facts.window_ns))
+    duration(facts.steps.per_step(facts.steps.total_ns))
     fills = (
-        f"{facts.per_step(facts.optimizing.fills):,.0f} fills"
+        f"{facts.steps.per_step(facts.model.optimizing.fills):,.0f} fills"
         if spanned
         else "a row of `aten::zero_`, as `model.zero_grad()` makes it,"
     )
     idle = (
         ""
-        if facts.device is None
-        else f", for {duration(facts.per_step(saving.claims.total_ns))} of which the GPU idles"
+        if facts.device.main is None
+        else f", for {duration(facts.steps.per_step(saving.claims.total_ns))} of which the GPU idles"
     )
     line = line_of(facts, time)
     return Finding(
         why=(
-            f"Zeroing the gradients takes {duration(facts.per_step(time.total_ns))} of {facts.each} on the host "
+            f"Zeroing the gradients takes {duration(facts.steps.per_step(time.total_ns))} of {facts.steps.each} on the host "
             f"({share(ratio)}){idle}: {fills} a step that dropping them makes unnecessary."
         ),
         saving=saving,
@@ -119,15 +119,15 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, *, spanned: bool) ->
             ),
         ),
         verify="Record again: no `aten::zero_` inside the zero_grad span.",
-        steps_seen=facts.used_steps,
+        steps_seen=facts.steps.count,
         confidence=Confidence.HIGH if spanned else Confidence.LOW,
         evidence=(
             Bars(
                 "mean step",
                 "ns",
                 (
-                    Bar("zeroing", facts.per_step(time.total_ns)),
-                    Bar("rest", facts.per_step(facts.window_ns - time.total_ns)),
+                    Bar("zeroing", facts.steps.per_step(time.total_ns)),
+                    Bar("rest", facts.steps.per_step(facts.steps.total_ns - time.total_ns)),
                 ),
             ),
         ),
@@ -136,16 +136,16 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, *, spanned: bool) ->
 
 
 def _saving(facts: Facts, time: IntervalSet, *, spanned: bool) -> Saving:
-    kernels = facts.optimizing.fill_kernel_ns if spanned and facts.device is not None else 0
+    kernels = facts.model.optimizing.fill_kernel_ns if spanned and facts.device.main is not None else 0
     if spanned:
-        claims = facts.waterfall.owned("optimizer") & time
+        claims = facts.time.waterfall.owned("optimizer") & time
         return Saving(
             claims=claims,
             kernel_ns=kernels,
             basis="idle time inside zero_grad and the kernel time of the fills",
-            usual_kernel_ns=facts.kernel_gain_ns(kernels),
+            usual_kernel_ns=facts.time.kernel_gain_ns(kernels),
         )
-    loss = host_loss(facts, time)
+    loss = host_loss(facts.device, facts.time.device_waits, facts.time.waterfall, time)
     return Saving(claims=loss.claims, kernel_ns=loss.op_ns, basis="idle time inside the fills")
 
 

@@ -67,12 +67,12 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when runs of norms cost at least `min_ratio` of the used steps."""
-    work = facts.optimizing
+    work = facts.model.optimizing
     if not work.norms:
         yield not_applicable("no row of norms in the used steps")
         return
-    loss = host_loss(facts, work.clipping)
-    ratio = facts.ratio(loss.total_ns)
+    loss = host_loss(facts.device, facts.time.device_waits, facts.time.waterfall, work.clipping)
+    ratio = facts.steps.ratio(loss.total_ns)
     if ratio < limits["min_ratio"]:
         yield clear(f"rows of norms cost {share(ratio)} of the step, below {share(limits['min_ratio'])}")
         return
@@ -80,15 +80,15 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _finding(facts: Facts, loss: HostLoss, ratio: float) -> Finding:
-    work = facts.optimizing
-    per_step = max(1, round(facts.per_step(work.norms)))
-    duration(facts.per_step(facts.window_ns))
+    work = facts.model.optimizing
+    per_step = max(1, round(facts.steps.per_step(work.norms)))
+    duration(facts.steps.per_step(facts.steps.total_ns))
     saved = loss.scaled(1 - 1 / per_step)
-    who = "The GPU idles" if facts.device is not None else "The step spends"
+    who = "The GPU idles" if facts.device.main is not None else "The step spends"
     line = line_of(facts, work.clipping)
     return Finding(
         why=(
-            f"{who} {duration(facts.per_step(loss.total_ns))} of {facts.each} ({share(ratio)}) "
+            f"{who} {duration(facts.steps.per_step(loss.total_ns))} of {facts.steps.each} ({share(ratio)}) "
             f"while {count(per_step, 'norm')} are computed one by one."
         ),
         saving=Saving(claims=saved.claims, kernel_ns=saved.op_ns, basis="the cost of all norms but one"),
@@ -106,15 +106,15 @@ def _finding(facts: Facts, loss: HostLoss, ratio: float) -> Finding:
             ),
         ),
         verify="Record again: one `aten::_foreach_norm` instead of many norms.",
-        steps_seen=facts.used_steps,
+        steps_seen=facts.steps.count,
         confidence=Confidence.MEDIUM,
         evidence=(
             Bars(
                 "mean step",
                 "ns",
                 (
-                    Bar("norms", facts.per_step(work.clipping.total_ns)),
-                    Bar("rest", facts.per_step(facts.window_ns - work.clipping.total_ns)),
+                    Bar("norms", facts.steps.per_step(work.clipping.total_ns)),
+                    Bar("rest", facts.steps.per_step(facts.steps.total_ns - work.clipping.total_ns)),
                 ),
             ),
         ),

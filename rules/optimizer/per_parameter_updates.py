@@ -80,27 +80,29 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when a for-loop optimizer takes at least `min_ratio` of the used steps."""
-    work = facts.optimizing
+    work = facts.model.optimizing
     quiet = _quiet(facts, limits)
     if quiet is not None:
         yield quiet
         return
     spans = work.spans
-    line = facts.stacks.commonest(spans["thread"], spans["start_ns"], facts.main_thread, until_ns=spans["end_ns"])
+    line = facts.host.stacks.commonest(
+        spans["thread"], spans["start_ns"], facts.host.main_thread, until_ns=spans["end_ns"]
+    )
     yield Finding(
         why=_why(facts),
         saving=_saving(facts),
         fix=_fix(facts, work.class_name),
         verify="Record again: `aten::_fused_*` or `aten::_foreach_*` inside the optimizer's span, and a shorter span.",
-        steps_seen=facts.steps_with(facts.optimizing.step_time),
+        steps_seen=facts.steps.count_with(facts.model.optimizing.step_time),
         confidence=Confidence.HIGH if work.class_name in FOREACH_CLASSES else Confidence.MEDIUM,
         evidence=(
             Bars(
                 "mean step",
                 "ns",
                 (
-                    Bar("inside optimizer.step()", facts.per_step(work.step_time.total_ns)),
-                    Bar("rest of the step", facts.per_step(facts.window_ns - work.step_time.total_ns)),
+                    Bar("inside optimizer.step()", facts.steps.per_step(work.step_time.total_ns)),
+                    Bar("rest of the step", facts.steps.per_step(facts.steps.total_ns - work.step_time.total_ns)),
                 ),
             ),
         ),
@@ -109,7 +111,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _quiet(facts: Facts, limits: Limits) -> Outcome | None:
-    work = facts.optimizing
+    work = facts.model.optimizing
     if not len(work.spans):
         return not_applicable("no Optimizer.step span in the used steps")
     if work.style == "unknown":
@@ -120,10 +122,10 @@ def _quiet(facts: Facts, limits: Limits) -> Outcome | None:
         return clear(f"{work.class_name} updates with {work.style} ops")
     if work.class_name in WITHOUT_LISTS:
         return clear(WITHOUT_LISTS[work.class_name])
-    ratio = facts.ratio(work.step_time.total_ns)
+    ratio = facts.steps.ratio(work.step_time.total_ns)
     if ratio < limits["min_ratio"]:
         return clear(f"{work.class_name}.step takes {share(ratio)} of the step, below {share(limits['min_ratio'])}")
-    if facts.device is None and work.ops_per_parameter < limits["min_cpu_ops"]:
+    if facts.device.main is None and work.ops_per_parameter < limits["min_cpu_ops"]:
         return clear(
             f"{work.class_name} needs {work.ops_per_parameter:.0f} ops a parameter: fusing so few gains nothing on the CPU"
         )
@@ -131,25 +133,25 @@ def _quiet(facts: Facts, limits: Limits) -> Outcome | None:
 
 
 def _why(facts: Facts) -> str:
-    work = facts.optimizing
-    duration(facts.per_step(facts.window_ns))
-    takes = duration(facts.per_step(work.step_time.total_ns))
+    work = facts.model.optimizing
+    duration(facts.steps.per_step(facts.steps.total_ns))
+    takes = duration(facts.steps.per_step(work.step_time.total_ns))
     each = f"{work.class_name}.step updates {count(work.parameters, 'parameter')} one by one"
-    if facts.device is None:
-        ratio = share(facts.ratio(work.step_time.total_ns))
-        return f"{each} ({work.ops_per_parameter:.0f} ops each), which takes {takes} of {facts.each} ({ratio})."
+    if facts.device.main is None:
+        ratio = share(facts.steps.ratio(work.step_time.total_ns))
+        return f"{each} ({work.ops_per_parameter:.0f} ops each), which takes {takes} of {facts.steps.each} ({ratio})."
     idle = _saving(facts).claims.total_ns
-    launched = f"{facts.per_step(work.launches):,.0f} launches and " if work.launches else ""
+    launched = f"{facts.steps.per_step(work.launches):,.0f} launches and " if work.launches else ""
     return (
-        f"{each}: {launched}{takes} on the host in {facts.each}, "
-        f"for {duration(facts.per_step(idle))} of which ({share(facts.ratio(idle))}) the GPU idles."
+        f"{each}: {launched}{takes} on the host in {facts.steps.each}, "
+        f"for {duration(facts.steps.per_step(idle))} of which ({share(facts.steps.ratio(idle))}) the GPU idles."
     )
 
 
 def _saving(facts: Facts) -> Saving:
-    work = facts.optimizing
-    owned = facts.waterfall.owned("optimizer") & work.step_time
-    if facts.device is not None:
+    work = facts.model.optimizing
+    owned = facts.time.waterfall.owned("optimizer") & work.step_time
+    if facts.device.main is not None:
         return Saving(
             claims=owned,
             basis="device-idle time inside the optimizer's span; a fused update still needs a launch or two",
@@ -162,7 +164,7 @@ def _saving(facts: Facts) -> Saving:
 
 def _fix(facts: Facts, name: str) -> tuple[Advice, ...]:
     if name in FUSED_CLASSES:
-        return (fused(facts, name),) if facts.device is None else (fused(facts, name), foreach(name))
+        return (fused(facts, name),) if facts.device.main is None else (fused(facts, name), foreach(name))
     return (foreach(name),) if name in FOREACH_CLASSES else (by_hand(),)
 
 

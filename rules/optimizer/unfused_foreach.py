@@ -75,22 +75,22 @@ _SAVED_PART = 0.5
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when a foreach update takes at least `min_ratio` of the device's busy time."""
-    work = facts.optimizing
-    device = facts.device
+    work = facts.model.optimizing
+    device = facts.device.main
     if not len(work.spans) or device is None:
         yield not_applicable("no Optimizer.step span in the used steps")
         return
     if work.style != "foreach" or work.foreach_kinds < limits["min_kinds"] or work.class_name not in FUSED_CLASSES:
         yield not_applicable(f"{work.class_name} updates with {work.style} ops, or has no fused form")
         return
-    busy = (device.busy & facts.window()).total_ns
+    busy = (device.busy & facts.steps.window).total_ns
     ratio = work.kernel_ns / busy if busy else 0.0
     if ratio < limits["min_ratio"]:
         yield clear(f"the update takes {share(ratio)} of the GPU's busy time, below {share(limits['min_ratio'])}")
         return
     yield Finding(
         why=(
-            f"{work.class_name}.step keeps the GPU busy for {duration(facts.per_step(work.kernel_ns))} {facts.a_unit} "
+            f"{work.class_name}.step keeps the GPU busy for {duration(facts.steps.per_step(work.kernel_ns))} {facts.steps.a_unit} "
             f"({share(ratio)} of its busy time) with {work.foreach_kinds} kinds of `_foreach_` op, each a pass over all parameters."
         ),
         saving=kernel_saving(
@@ -101,15 +101,15 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         ),
         fix=(fused(facts, work.class_name),),
         verify="Record again: one `aten::_fused_*` op inside the optimizer's span, and less kernel time in it.",
-        steps_seen=facts.used_steps,
+        steps_seen=facts.steps.count,
         confidence=Confidence.MEDIUM,
         evidence=(
             Bars(
                 "GPU busy, mean step",
                 "ns",
                 (
-                    Bar("optimizer", facts.per_step(work.kernel_ns)),
-                    Bar("everything else", facts.per_step(busy - work.kernel_ns)),
+                    Bar("optimizer", facts.steps.per_step(work.kernel_ns)),
+                    Bar("everything else", facts.steps.per_step(busy - work.kernel_ns)),
                 ),
             ),
         ),

@@ -73,7 +73,7 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when conversions between 32 and 16 bits own `min_busy_ratio` of the busy time."""
-    found, kernels = facts.casts, facts.kernels
+    found, kernels = facts.kernels.casts, facts.kernels.named
     if not found.short_formats:
         yield not_applicable("nothing here computes in 16 bits")
         return
@@ -83,10 +83,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             f"conversions between 32 and 16 bits are {share(ratio)} of the busy time, below {share(limits['min_busy_ratio'])}"
         )
         return
-    number = round(int(found.rows.sum()) / max(facts.used_steps, 1))
+    number = round(int(found.rows.sum()) / max(facts.steps.count, 1))
     yield Finding(
         why=f"{share(ratio)} of the GPU's busy time converts tensors between 32 and 16 bits: "
-        f"{count(number, 'kernel')} {facts.a_unit}.",
+        f"{count(number, 'kernel')} {facts.steps.a_unit}.",
         saving=kernel_saving(facts, kernels.time_ns(found.rows), "the conversions' time", of=((found.rows, 1.0),)),
         fix=_fix(facts),
         verify="Record again: fewer `aten::_to_copy` a step, and less time in copy kernels.",
@@ -107,7 +107,7 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
         "model = model.to(torch.bfloat16)",
         "No weights are converted any more; the optimizer then needs its own 32-bit copies to keep small updates.",
     )
-    return (inputs, weights) if facts.fusion.compiled else (inputs, fused, weights)
+    return (inputs, weights) if facts.kernels.fusion.compiled else (inputs, fused, weights)
 
 
 RULE = Rule(META, check, __doc__)

@@ -35,7 +35,7 @@ def unanswerable(facts: Facts, elsewhere: str, *, kinds: tuple[str, ...] = ("cud
         elsewhere: What to say of devices of other kinds.
         kinds: Kinds of device of which it is asked.
     """
-    work = facts.matrix_work
+    work = facts.kernels.matrix_work
     if facts.trace.meta.device_kind not in kinds:
         return not_applicable(elsewhere)
     if not work.matrix_ns:
@@ -53,7 +53,7 @@ def tf32_unused(facts: Facts) -> BoolArray:
     The switches for matrix products and for convolutions are separate; where kernels of a kind already use TF32 its switch is
     on, and the library chose single precision for the others itself.
     """
-    work, found = facts.matrix_work, facts.kernels
+    work, found = facts.kernels.matrix_work, facts.kernels.named
     if facts.trace.meta.device_kind != "cuda" or (work.compute_major or 0) < AMPERE:
         return np.zeros(len(found.frame), dtype=bool)
     rows = work.single & ~found.is_format("complex")
@@ -69,17 +69,17 @@ def short_ratio(facts: Facts) -> float:
     """At most this share of the time of single-precision matrix kernels a 16-bit format saves."""
     if facts.trace.meta.device_kind == "rocm":
         return _ROCM_SHORT_RATIO
-    return _SHORT_RATIO.get(facts.matrix_work.compute_major or VOLTA, _NEWER_SHORT_RATIO)
+    return _SHORT_RATIO.get(facts.kernels.matrix_work.compute_major or VOLTA, _NEWER_SHORT_RATIO)
 
 
 def tf32_ratio(facts: Facts) -> float:
     """The same of TF32."""
-    return _TF32_RATIO.get(facts.matrix_work.compute_major or AMPERE, _NEWER_TF32_RATIO)
+    return _TF32_RATIO.get(facts.kernels.matrix_work.compute_major or AMPERE, _NEWER_TF32_RATIO)
 
 
 def doubts(facts: Facts) -> tuple[Confidence, tuple[str, ...]]:
     """How sure the number formats and the card are."""
-    work = facts.matrix_work
+    work = facts.kernels.matrix_work
     if not work.card_known:
         return Confidence.LOW, (
             "The trace does not name the card; that it has tensor cores follows only from the kernels built for it.",

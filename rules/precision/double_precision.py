@@ -70,11 +70,11 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when double kernels own `min_busy_ratio` of the busy time."""
-    kernels = facts.kernels
+    kernels = facts.kernels.named
     if not len(kernels.frame):
         yield not_applicable("no kernel in the used steps")
         return
-    rows, by_types = facts.double_kernels
+    rows, by_types = facts.kernels.double_kernels
     ratio = kernels.busy_ratio(rows)
     if ratio < limits["min_busy_ratio"]:
         yield clear(f"64-bit kernels are {share(ratio)} of the busy time, below {share(limits['min_busy_ratio'])}")

@@ -100,22 +100,22 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when misaligned matrix products own `min_busy_ratio` of the busy time."""
-    found = facts.alignment
+    found = facts.kernels.alignment
     rows = found.by_name | found.by_shape
-    ratio = facts.kernels.busy_ratio(rows)
+    ratio = facts.kernels.named.busy_ratio(rows)
     if ratio < limits["min_busy_ratio"]:
         yield _quiet(found, ratio, limits["min_busy_ratio"])
         return
-    named = facts.kernels.time_ns(found.by_name) >= facts.kernels.time_ns(found.by_shape & ~found.by_name)
+    named = facts.kernels.named.time_ns(found.by_name) >= facts.kernels.named.time_ns(found.by_shape & ~found.by_name)
     how = "kernels built for unaligned operands" if named else "products whose sizes are no multiple of 8"
     yield Finding(
         why=f"{share(ratio)} of the device's busy time is in {how}: tensor cores load those operands in small pieces.",
         saving=kernel_saving(
             facts,
-            _GAIN_RATIO * facts.kernels.time_ns(rows),
+            _GAIN_RATIO * facts.kernels.named.time_ns(rows),
             "three quarters of these kernels' time: padded ones were measured up to 3.5 times as fast, 1.5 is usual",
             of=((rows, _GAIN_RATIO),),
-            usual_ns=_USUAL_RATIO * facts.kernels.time_ns(rows),
+            usual_ns=_USUAL_RATIO * facts.kernels.named.time_ns(rows),
         ),
         fix=_fix(found),
         verify="Record again: GEMM kernel names should end in `_align8` (TF32: `_align4`), and their time should fall.",
@@ -156,7 +156,7 @@ def _fix(found: Alignment) -> tuple[Advice, ...]:
 def _evidence(facts: Facts, found: Alignment) -> tuple[Table, ...]:
     kernels = kernel_table(facts, found.by_name | found.by_shape, "longest misaligned products")
     columns = (Column("K", "count"), Column("N", "count"), Column("time a step", "ns"))
-    rows = tuple((depth, width, facts.per_step(ns)) for depth, width, ns in found.sizes)
+    rows = tuple((depth, width, facts.steps.per_step(ns)) for depth, width, ns in found.sizes)
     return (kernels, Table("their sizes, [M, K] x [K, N]", columns, rows)) if rows else (kernels,)
 
 

@@ -100,9 +100,9 @@ _HALF = 0.5
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when matrix work on 32-bit floats owns `min_busy_ratio` of the busy time and next to none is done in 16 bits."""
     outcome = _not_asked(facts)
-    work = facts.matrix_work
+    work = facts.kernels.matrix_work
     rows = _plain(facts) | work.tf32
-    ratio = facts.kernels.busy_ratio(rows)
+    ratio = facts.kernels.named.busy_ratio(rows)
     if outcome is None and work.short_ratio > limits["max_short_ratio"]:
         outcome = clear(f"{share(work.short_ratio)} of the matrix work is done in 16 bits or fewer")
     if outcome is None and ratio < limits["min_busy_ratio"]:
@@ -112,7 +112,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield outcome
         return
     how = "recorded input types" if work.by_types else "kernel names"
-    rounded = facts.kernels.time_ns(work.tf32) / facts.kernels.time_ns(rows)
+    rounded = facts.kernels.named.time_ns(work.tf32) / facts.kernels.named.time_ns(rows)
     confidence, caveats = doubts(facts)
     saving, moves = _saving(facts)
     if moves:
@@ -135,20 +135,22 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _plain(facts: Facts) -> BoolArray:
     """Kernels in plain single precision, fused attention on floats among them."""
-    found = facts.kernels
-    return facts.matrix_work.single | (found.is_family("attention") & found.is_format("fp32"))
+    found = facts.kernels.named
+    return facts.kernels.matrix_work.single | (found.is_family("attention") & found.is_format("fp32"))
 
 
 def _saving(facts: Facts) -> tuple[Saving, bool]:
     """What 16 bits leave of each kind of kernel; and whether pointwise ones are among them."""
-    work, found = facts.matrix_work, facts.kernels
+    work, found = facts.kernels.matrix_work, facts.kernels.named
     most, plain_ns, rounded_ns = short_ratio(facts), found.time_ns(_plain(facts)), found.time_ns(work.tf32)
     of = [(_plain(facts), most), (work.tf32, _HALF)]
     parts = [f"{share(most)} of the time of kernels in plain single precision, by the peak rates of this generation"]
     # Plain single precision is so much slower that its peak rates leave room for the bytes saved beside it; TF32's do not.
     moves = rounded_ns > plain_ns
     if moves:
-        of.append((facts.fusion.pointwise & ~found.is_format("fp16", "bf16") & ~_plain(facts) & ~work.tf32, _HALF))
+        of.append(
+            (facts.kernels.fusion.pointwise & ~found.is_format("fp16", "bf16") & ~_plain(facts) & ~work.tf32, _HALF)
+        )
     if rounded_ns:
         parts.append(
             "half of those in TF32" + (", and of pointwise ones, which then move half the bytes" if moves else "")
@@ -163,7 +165,7 @@ def _not_asked(facts: Facts) -> Outcome | None:
     outcome = unanswerable(
         facts, "measured on NVIDIA and AMD cards only: elsewhere kernel names state no formats", kinds=("cuda", "rocm")
     )
-    if outcome is None and not _amd(facts) and (facts.matrix_work.compute_major or 0) < VOLTA:
+    if outcome is None and not _amd(facts) and (facts.kernels.matrix_work.compute_major or 0) < VOLTA:
         return not_applicable("this card has no tensor cores")
     return outcome
 

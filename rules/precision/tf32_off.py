@@ -84,22 +84,22 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield outcome
         return
     rows = tf32_unused(facts)
-    ratio = facts.kernels.busy_ratio(rows)
+    ratio = facts.kernels.named.busy_ratio(rows)
     if ratio < limits["min_busy_ratio"]:
         floor = share(limits["min_busy_ratio"])
         yield clear(f"matrix work that TF32 would serve is {share(ratio)} of the busy time, below {floor}")
         return
-    work = facts.matrix_work
+    work = facts.kernels.matrix_work
     how = "recorded input types" if work.by_types else "kernel names"
     confidence, caveats = doubts(facts)
     yield Finding(
         why=f"{share(ratio)} of the GPU's busy time is matrix work in full single precision, by {how}; none of its kind uses TF32.",
         saving=kernel_saving(
             facts,
-            tf32_ratio(facts) * facts.kernels.time_ns(rows),
+            tf32_ratio(facts) * facts.kernels.named.time_ns(rows),
             f"{share(tf32_ratio(facts))} of these kernels' time, by the peak rates of this generation",
             of=((rows, tf32_ratio(facts)),),
-            usual_ns=USUAL_RATIO * facts.kernels.time_ns(rows),
+            usual_ns=USUAL_RATIO * facts.kernels.named.time_ns(rows),
             way=FORMAT,
         ),
         fix=_fix(facts),
@@ -113,9 +113,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _not_asked(facts: Facts) -> Outcome | None:
     outcome = unanswerable(facts, "TF32 is a format of NVIDIA cards")
-    if outcome is not None or (facts.matrix_work.compute_major or 0) >= AMPERE:
+    if outcome is not None or (facts.kernels.matrix_work.compute_major or 0) >= AMPERE:
         return outcome
-    if facts.matrix_work.card_known:
+    if facts.kernels.matrix_work.card_known:
         return not_applicable("this card is older than Ampere and has no TF32")
     return cannot_tell(
         "whether this card has TF32: the trace has no deviceProperties; record it with torch 1.9 or newer"
@@ -127,7 +127,7 @@ _NEW = 'torch.backends.cudnn.conv.fp32_precision = "tf32"'
 
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:
-    rows, work = tf32_unused(facts), facts.matrix_work
+    rows, work = tf32_unused(facts), facts.kernels.matrix_work
     products = Advice(
         "python",
         'torch.set_float32_matmul_precision("high")   # once, before training',
@@ -140,7 +140,7 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
         f"{_NEW if renamed else _OLD}   # the default: look for the line that switches it off",
         "The same for convolutions." + ("" if renamed else f" torch 2.9 and newer also call it `{_NEW}`."),
     )
-    found = facts.kernels
+    found = facts.kernels.named
     of_products = found.time_ns(rows & ~work.convolution) >= found.time_ns(rows & work.convolution)
     return (products, convolutions) if of_products else (convolutions, products)
 

@@ -69,7 +69,7 @@ _CUDA = (((10, 0), 12080), ((8, 9), 11080), ((8, 6), 11010), ((8, 0), 11000))
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires on versions that are known to lack something."""
-    torch, runtime, before = facts.collected.torch_version, _runtime(facts), facts.trace.meta.torch_before
+    torch, runtime, before = facts.recording.collected.torch_version, _runtime(facts), facts.trace.meta.torch_before
     if torch is None and runtime is None and before is None:
         yield cannot_tell("the trace states no versions; `advisor collect` records them")
         return
@@ -88,7 +88,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             ),
         ),
         verify="Record again with the new version and run `advisor compare before.json after.json`.",
-        steps_seen=facts.used_steps,
+        steps_seen=facts.steps.count,
         severity_cap=Severity.INFO,
     )
 

@@ -44,7 +44,7 @@ def report(
         fix: How to record better.
         evidence: Numbers behind the messages.
     """
-    mine = [symptom for symptom in facts.symptoms if symptom.code == code]
+    mine = [symptom for symptom in facts.health.symptoms if symptom.code == code]
     if not mine:
         yield clear(otherwise)
         return
@@ -56,7 +56,7 @@ def report(
             *(Advice("text", f"{symptom.fix[:1].upper()}{symptom.fix[1:]}.") for symptom in mine if symptom.fix),
         ),
         verify=f"Record again: {code} should be clear.",
-        steps_seen=facts.used_steps,
+        steps_seen=facts.steps.count,
         evidence=evidence,
         severity_cap=Severity.INFO,
     )

@@ -69,7 +69,7 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires on anything that should be removed before the trace is handed around."""
-    found = privacy(facts)
+    found = privacy(facts.trace)
     if not found.found:
         yield clear("no key off the allow-list, no token by its shape, no home folder: look yourself before sharing")
         return
@@ -78,7 +78,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         saving=Saving(basis="nothing to save: this is about sharing, not speed"),
         fix=_fix(found),
         verify="Run `advisor explain` on the file you are going to share: PG009 should be clear.",
-        steps_seen=facts.used_steps,
+        steps_seen=facts.steps.count,
         severity_cap=Severity.INFO,
         evidence=(Table("keys off the allow-list", (Column("key", "text"),), tuple((key,) for key in found.keys[:20])),)
         if found.keys

@@ -76,7 +76,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     yield from report(
         facts,
         META.code,
-        f"{count(facts.used_steps, 'step')} can be used, at least {ENOUGH_STEPS} are asked for",
+        f"{count(facts.steps.count, 'step')} can be used, at least {ENOUGH_STEPS} are asked for",
         (SCHEDULE,),
     )
 

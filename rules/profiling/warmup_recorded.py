@@ -77,7 +77,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     yield from report(
         facts,
         META.code,
-        f"start-up calls take {share(facts.ratio(facts.warmup.time.total_ns))} of the used steps, below {share(WARMUP_SHARE)}",
+        f"start-up calls take {share(facts.steps.ratio(facts.health.warmup.time.total_ns))} of the used steps, "
+        f"below {share(WARMUP_SHARE)}",
         (SCHEDULE,),
     )
 

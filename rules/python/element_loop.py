@@ -91,11 +91,11 @@ _MAY_DEPEND = (
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires for each loop over elements that takes at least `min_ratio` of the used steps."""
-    loops = [loop for loop in facts.loops if loop.indexed and not loop.of_layers]
-    costly = [loop for loop in loops if facts.ratio(loop.spans.total_ns) >= limits["min_ratio"]]
+    loops = [loop for loop in facts.loops.found if loop.indexed and not loop.of_layers]
+    costly = [loop for loop in loops if facts.steps.ratio(loop.spans.total_ns) >= limits["min_ratio"]]
     if not costly:
-        longest = max((facts.ratio(loop.spans.total_ns) for loop in loops), default=0.0)
-        inherent = any(loop.of_layers for loop in facts.loops)
+        longest = max((facts.steps.ratio(loop.spans.total_ns) for loop in loops), default=0.0)
+        inherent = any(loop.of_layers for loop in facts.loops.found)
         layers = "; repeated layers and steps in time are the model's own" if inherent else ""
         yield clear(
             f"loops over elements take at most {share(longest)} of the step, below {share(limits['min_ratio'])}{layers}"

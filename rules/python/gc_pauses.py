@@ -86,22 +86,22 @@ _BY_HAND = "with_stack=True, experimental_config=torch._C._profiler._Experimenta
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when pauses take at least `min_ratio` of the used steps, or one is as long as half a step."""
-    pauses = facts.pauses
-    recorded = bool(pauses.collected) or facts.collected.gc_recorded
+    pauses = facts.time.pauses
+    recorded = bool(pauses.collected) or facts.recording.collected.gc_recorded
     time = pauses.collected if recorded else pauses.silent
-    ratio = facts.ratio(time.total_ns)
+    ratio = facts.steps.ratio(time.total_ns)
     longest = int((time.end_ns - time.start_ns).max(initial=0))
-    median = float(facts.steps.used["dur_ns"].median()) if facts.used_steps else 0.0
+    median = float(facts.steps.used["dur_ns"].median()) if facts.steps.count else 0.0
     long_one = recorded and longest >= limits["min_step_ratio"] * median
     if ratio < limits["min_ratio"] and not long_one:
         seen = "recorded garbage collections take" if recorded else "silent pauses that may be garbage collections take"
         yield clear(f"{seen} {share(ratio)} of the steps, below {share(limits['min_ratio'])}")
         return
-    if not recorded and facts.sparse_host_events is not None:
+    if not recorded and facts.health.sparse_host_events is not None:
         yield cannot_tell("the trace holds next to no op of the training thread (PG005): silence means nothing")
         return
-    if not recorded and time.total_ns <= facts.without_core_ns:
-        lacked = share(facts.ratio(facts.without_core_ns))
+    if not recorded and time.total_ns <= facts.time.without_core_ns:
+        lacked = share(facts.steps.ratio(facts.time.without_core_ns))
         yield cannot_tell(
             f"the thread had no core for {lacked} of the steps, which is silence as well; record on a quiet machine"
         )
@@ -111,7 +111,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         saving=Saving(claims=time, basis="the pauses in the recorded steps"),
         fix=_fix(recorded=recorded),
         verify=f"Record again with {_RECORD}: no `Python GC` inside the steps but the planned ones.",
-        steps_seen=facts.steps_with(time),
+        steps_seen=facts.steps.count_with(time),
         confidence=Confidence.HIGH if recorded else Confidence.LOW,
         evidence=(
             Bars(
@@ -128,9 +128,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _why(facts: Facts, time: IntervalSet, longest: int, *, recorded: bool) -> str:
-    seen = facts.steps_with(time)
-    where = f"in {seen} of {count(facts.used_steps, 'step')}"
-    ratio = share(facts.ratio(time.total_ns))
+    seen = facts.steps.count_with(time)
+    where = f"in {seen} of {count(facts.steps.count, 'step')}"
+    ratio = share(facts.steps.ratio(time.total_ns))
     total = f"{duration(time.total_ns)} in all ({ratio} of the recorded steps), the longest {duration(longest)}"
     if recorded:
         return f"Python's garbage collector stops training {where}: {total}."

@@ -23,17 +23,23 @@ def line_of(facts: Facts, loop: Loop) -> CodeLine | None:
     """The user's line that runs the loop."""
     # The first op of a run may be one that other lines call as often; then the next whose line is known tells.
     at, until = loop.forward.start_ns, loop.forward.end_ns
-    return facts.stacks.commonest([loop.thread] * len(at), at, facts.main_thread, until_ns=until)
+    return facts.host.stacks.commonest([loop.thread] * len(at), at, facts.host.main_thread, until_ns=until)
 
 
 def loss_of(facts: Facts, loop: Loop) -> HostLoss:
     """What the loop costs: idle time of the device in it; on a CPU-only trace its time, where dispatch is most of that."""
-    return host_loss(facts, loop.spans, dispatch_bound=loop.mean_op_ns < DISPATCH_BOUND_OP_NS)
+    return host_loss(
+        facts.device,
+        facts.time.device_waits,
+        facts.time.waterfall,
+        loop.spans,
+        dispatch_bound=loop.mean_op_ns < DISPATCH_BOUND_OP_NS,
+    )
 
 
 def experts_saving(facts: Facts, loop: Loop) -> Saving:
     """All but one of the turns, without the products."""
-    saved = expert_loss(facts, loop).scaled(loop.avoidable_ratio)
+    saved = expert_loss(facts.trace, facts.device, facts.time, loop).scaled(loop.avoidable_ratio)
     return Saving(
         claims=saved.claims,
         kernel_ns=saved.op_ns,
@@ -61,11 +67,11 @@ def what(facts: Facts, loop: Loop) -> str:
     """How often it repeats, where, and what it takes."""
     per_step = loop.repeats / max(loop.steps_seen, 1)
     backward = loop.backward.total_ns
-    also = f" and {duration(facts.per_step(backward))} in its backward pass" if backward else ""
+    also = f" and {duration(facts.steps.per_step(backward))} in its backward pass" if backward else ""
     same = "much the same" if loop.varies else "the same"
     return (
         f"{same} {count(len(loop.unit), 'op')} (`{sequence(loop)}`) run {per_step:,.0f} times in a row {_WHERE[loop.phase]}, "
-        f"which takes {duration(facts.per_step(loop.forward.total_ns))}{also} of {facts.each} on the host"
+        f"which takes {duration(facts.steps.per_step(loop.forward.total_ns))}{also} of {facts.steps.each} on the host"
     )
 
 
@@ -77,9 +83,9 @@ def evidence(facts: Facts, loop: Loop) -> tuple[Evidence, ...]:
             "mean step, host",
             "ns",
             (
-                Bar("loop", facts.per_step(loop.forward.total_ns)),
-                Bar("its backward pass", facts.per_step(loop.backward.total_ns)),
-                Bar("rest of the step", facts.per_step(facts.window_ns - spans)),
+                Bar("loop", facts.steps.per_step(loop.forward.total_ns)),
+                Bar("its backward pass", facts.steps.per_step(loop.backward.total_ns)),
+                Bar("rest of the step", facts.steps.per_step(facts.steps.total_ns - spans)),
             ),
         ),
         Table("one repetition", (Column("op", "text"),), tuple((name,) for name in loop.unit)),

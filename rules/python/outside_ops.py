@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from analyzer.facts import Facts
-from analyzer.facts.host.op_gaps import silences
 from analyzer.facts.host.stacks import CodeLine
+from analyzer.facts.sync.op_gaps import silences
 from analyzer.finding import Bar, Bars, Column, Evidence, Table
 from analyzer.spans.intervals import IntervalSet
 
@@ -17,14 +17,14 @@ def evidence_of(facts: Facts, time: IntervalSet, places: list[tuple[CodeLine, in
         "mean step",
         "ns",
         (
-            Bar("host code outside ops", facts.per_step(time.total_ns)),
-            Bar("rest of the step", facts.per_step(facts.window_ns - time.total_ns)),
+            Bar("host code outside ops", facts.steps.per_step(time.total_ns)),
+            Bar("rest of the step", facts.steps.per_step(facts.steps.total_ns - time.total_ns)),
         ),
     )
     if not places:
         rows = tuple(
-            (one.before, one.after, facts.per_step(one.stretches), facts.per_step(one.total_ns))
-            for one in silences(facts, time)[:_SHOWN]
+            (one.before, one.after, facts.steps.per_step(one.stretches), facts.steps.per_step(one.total_ns))
+            for one in silences(facts.trace, facts.host, time)[:_SHOWN]
         )
         columns = (
             Column("after", "text"),
@@ -33,5 +33,5 @@ def evidence_of(facts: Facts, time: IntervalSet, places: list[tuple[CodeLine, in
             Column("time a step", "ns"),
         )
         return (share_of_step, Table("where no op runs", columns, rows)) if rows else (share_of_step,)
-    bars = tuple(Bar(f"{line.function} ({line.place})", facts.per_step(ns)) for line, ns in places[:_SHOWN])
+    bars = tuple(Bar(f"{line.function} ({line.place})", facts.steps.per_step(ns)) for line, ns in places[:_SHOWN])
     return (share_of_step, Bars("your functions in that time (mean step)", "ns", bars))

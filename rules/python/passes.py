@@ -28,14 +28,20 @@ _FIX = (
 
 def passes_finding(facts: Facts) -> Finding:
     """How many passes, what they take, and what all of them but one cost."""
-    found = facts.passes
-    loss = host_loss(facts, found.spans, dispatch_bound=found.mean_op_ns < DISPATCH_BOUND_OP_NS)
+    found = facts.loops.backward_passes
+    loss = host_loss(
+        facts.device,
+        facts.time.device_waits,
+        facts.time.waterfall,
+        found.spans,
+        dispatch_bound=found.mean_op_ns < DISPATCH_BOUND_OP_NS,
+    )
     line = line_of(facts, found.spans)
-    taken, step = facts.per_step(found.spans.total_ns), facts.per_step(facts.window_ns)
+    taken, step = facts.steps.per_step(found.spans.total_ns), facts.steps.per_step(facts.steps.total_ns)
     return Finding(
         why=f"The backward pass runs {found.passes / found.updates:,.0f} times for one update{named(line)}, as for gradients "
         f"sample by sample, or a batch cut into small parts: all turns but the first take {duration(taken)} of "
-        f"{facts.each} ({share(facts.ratio(found.spans.total_ns))}), in ops of {duration(found.mean_op_ns)} each.",
+        f"{facts.steps.each} ({share(facts.steps.ratio(found.spans.total_ns))}), in ops of {duration(found.mean_op_ns)} each.",
         saving=Saving(
             claims=loss.claims,
             kernel_ns=loss.op_ns,
@@ -43,7 +49,7 @@ def passes_finding(facts: Facts) -> Finding:
         ),
         fix=_FIX,
         verify="Record again: one backward pass an update; the gradients must be the same.",
-        steps_seen=facts.steps_with(found.spans),
+        steps_seen=facts.steps.count_with(found.spans),
         confidence=Confidence.MEDIUM,
         evidence=(
             Bars("mean step, host", "ns", (Bar("turns but the first", taken), Bar("rest of the step", step - taken))),

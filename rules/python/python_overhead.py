@@ -63,8 +63,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.host.op_gaps import BACKWARD, after_reads, silences
 from analyzer.facts.host.stacks import CodeLine
+from analyzer.facts.sync.op_gaps import BACKWARD, after_reads, silences
 from analyzer.finding import (
     Advice,
     Confidence,
@@ -132,12 +132,15 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when host code outside ops owns at least `min_ratio` of the used steps."""
     least = least_ns(facts, limits)
     time = counted(facts, least)
-    ratio, slow = facts.ratio(time.total_ns), slower_than_quiet(facts, limits)
+    ratio, slow = facts.steps.ratio(time.total_ns), slower_than_quiet(facts, limits)
     if ratio < limits["min_ratio"]:
         short = uncounted_ns(facts, time)
-        if facts.ratio(short) >= _MANY_SHORT and facts.ratio(short - facts.without_core_ns) >= _MANY_SHORT:
+        if (
+            facts.steps.ratio(short) >= _MANY_SHORT
+            and facts.steps.ratio(short - facts.time.without_core_ns) >= _MANY_SHORT
+        ):
             yield cannot_tell(
-                f"host code outside any op takes {share(facts.ratio(short))} of the step in stretches below "
+                f"host code outside any op takes {share(facts.steps.ratio(short))} of the step in stretches below "
                 f"{duration(least)}{_between(facts, outside_ops(facts) - time)}: the way from one small op to the "
                 f"next, or the program's own code in between, as of a simulator; `{collect(facts, '--stacks')}` tells which"
             )
@@ -151,22 +154,22 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if doubt is not None:
         yield cannot_tell(f"host code outside any op owns {share(ratio)} of the step, {doubt}")
         return
-    if facts.ratio(time.total_ns - facts.without_core_ns) < limits["min_ratio"]:
-        lacked = share(facts.ratio(facts.without_core_ns))
+    if facts.steps.ratio(time.total_ns - facts.time.without_core_ns) < limits["min_ratio"]:
+        lacked = share(facts.steps.ratio(facts.time.without_core_ns))
         yield cannot_tell(
             f"host code outside any op owns {share(ratio)} of the step, but the thread had no core for {lacked} of it"
             f"{_between(facts, time)}; record on a quiet machine, with stacks to see which line it is"
         )
         return
-    if facts.unrecorded_device:
+    if facts.device.unrecorded:
         yield cannot_tell(
             f"host code outside any op owns {share(ratio)} of the step, but ops ran on a device that was not recorded: it may be "
             "waiting for it. Needs the device's work beside the CPU's (PG005)"
         )
         return
-    if facts.sparse_host_events is not None:
+    if facts.health.sparse_host_events is not None:
         yield cannot_tell(
-            f"the training thread has {count(facts.sparse_host_events, 'op or call', 'ops and calls')} in the used steps: "
+            f"the training thread has {count(facts.health.sparse_host_events, 'op or call', 'ops and calls')} in the used steps: "
             "the trace was filtered or cut, or other threads do the work. Needs CPU activity recorded whole"
         )
         return
@@ -174,18 +177,18 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> Finding:
-    main = facts.main_thread
-    places = facts.stacks.inside(main, time) if main is not None else []
+    main = facts.host.main_thread
+    places = facts.host.stacks.inside(main, time) if main is not None else []
     top = places[0] if places and places[0][1] >= _WORTH_A_PLACE * time.total_ns else None
     most = "most" if top and top[1] > _MOST * time.total_ns else "the largest part"
     named = f", {most} of it ({share(top[1] / time.total_ns)}) in `{top[0].function}` ({top[0].place})" if top else ""
-    who = "The GPU idles" if facts.device is not None else "The step spends"
-    duration(facts.per_step(facts.window_ns))
+    who = "The GPU idles" if facts.device.main is not None else "The step spends"
+    duration(facts.steps.per_step(facts.steps.total_ns))
     inflated = _inflated(facts, time, limits["max_events_per_ms"])
     slow = slower_than_quiet(facts, limits)
     return Finding(
         why=(
-            f"{who} {duration(facts.per_step(time.total_ns))} of {facts.each} ({share(ratio)}) "
+            f"{who} {duration(facts.steps.per_step(time.total_ns))} of {facts.steps.each} ({share(ratio)}) "
             f"in host code outside any PyTorch op{named or _between(facts, time)}."
         ),
         saving=Saving(
@@ -193,7 +196,7 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
         ),
         fix=_fix(facts, time, top[0] if top else None),
         verify="Record again without stacks: the share of PY001 should fall below 5 %.",
-        steps_seen=facts.steps_with(time),
+        steps_seen=facts.steps.count_with(time),
         confidence=_confidence(facts, named=top is not None, inflated=inflated),
         evidence=evidence_of(facts, time, places),
         location=location(top[0]) if top else None,
@@ -205,7 +208,7 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
 
 def _between(facts: Facts, time: IntervalSet) -> str:
     """Which two ops the largest part lies between: all that is known of a place without stacks."""
-    found = silences(facts, time)
+    found = silences(facts.trace, facts.host, time)
     if not found or found[0].total_ns < _WORTH_A_PLACE * time.total_ns:
         return ""
     first = found[0]
@@ -216,19 +219,19 @@ def _between(facts: Facts, time: IntervalSet) -> str:
 
 def _short(facts: Facts, long: IntervalSet, min_ratio: float) -> str:
     """On a CPU-only trace what the stretches too short to be counted come to: many small ops have as many ways between them."""
-    if facts.device is not None:
+    if facts.device.main is not None:
         return ""
     taken_ns = uncounted_ns(facts, long)
-    if facts.ratio(taken_ns) < min_ratio:
+    if facts.steps.ratio(taken_ns) < min_ratio:
         return ""
-    taken = share(facts.ratio(taken_ns))
+    taken = share(facts.steps.ratio(taken_ns))
     return f"; stretches too short to tell from the way to the next op take {taken}{_between(facts, outside_ops(facts) - long)}"
 
 
 def _confidence(facts: Facts, *, named: bool, inflated: bool) -> Confidence:
     if named:
         return Confidence.MEDIUM if inflated else Confidence.HIGH
-    return Confidence.LOW if facts.launches_without_op >= _WITHOUT_OP_RATIO else Confidence.MEDIUM
+    return Confidence.LOW if facts.health.launches_without_op >= _WITHOUT_OP_RATIO else Confidence.MEDIUM
 
 
 def _inflated(facts: Facts, time: IntervalSet, limit: float) -> bool:
@@ -239,13 +242,13 @@ def _inflated(facts: Facts, time: IntervalSet, limit: float) -> bool:
 
 def _in_backward(facts: Facts, time: IntervalSet) -> bool:
     """Whether most of the time lies between nodes of the backward pass, where a program has no code but hooks."""
-    found = silences(facts, time)
+    found = silences(facts.trace, facts.host, time)
     return bool(found) and found[0].before == BACKWARD and found[0].total_ns > _MOST * time.total_ns
 
 
 def _fix(facts: Facts, time: IntervalSet, line: CodeLine | None) -> tuple[Advice, ...]:
-    has_workers = facts.input_wait.multi_process or bool(facts.collected.num_workers)
-    elsewhere = BESIDE if facts.infers else IN_ITS_WORKERS if has_workers else IN_WORKERS
+    has_workers = facts.input.wait.multi_process or bool(facts.recording.collected.num_workers)
+    elsewhere = BESIDE if facts.model.infers else IN_ITS_WORKERS if has_workers else IN_WORKERS
     if line is not None:
         return (move(line), elsewhere)
     if _in_backward(facts, time):
@@ -253,16 +256,19 @@ def _fix(facts: Facts, time: IntervalSet, line: CodeLine | None) -> tuple[Advice
     if not _acts_on_values(facts, time):
         return (look(facts), elsewhere)
     # Once a step the loss may have been read, and the next batch be made by other means than a DataLoader.
-    often = silences(facts, time)[0].stretches > facts.used_steps
+    often = silences(facts.trace, facts.host, time)[0].stretches > facts.steps.count
     return (look(facts), SIMULATOR, elsewhere) if often else (look(facts), elsewhere, SIMULATOR)
 
 
 def _acts_on_values(facts: Facts, time: IntervalSet) -> bool:
     """Whether most of the time follows the reading of a value: the program acts on it, as a simulator does."""
-    found = silences(facts, time)
+    found = silences(facts.trace, facts.host, time)
     if not found or found[0].total_ns < _WORTH_A_PLACE * time.total_ns or annotation_kind(found[0].after) == "loader":
         return False
-    return found[0].before == "aten::item" or after_reads(facts, time).total_ns >= _WORTH_A_PLACE * time.total_ns
+    return (
+        found[0].before == "aten::item"
+        or after_reads(facts.trace, facts.host, facts.sync.waits, time).total_ns >= _WORTH_A_PLACE * time.total_ns
+    )
 
 
 def _caveats(facts: Facts, time: IntervalSet, *, inflated: bool) -> tuple[str, ...]:
@@ -272,16 +278,17 @@ def _caveats(facts: Facts, time: IntervalSet, *, inflated: bool) -> tuple[str, .
             "Of a program only hooks run between nodes of the backward pass; where it has none, ops are missing from the trace, or "
             "the thread waited for a core or for the interpreter's lock."
         )
-    if facts.launches_without_op >= _WITHOUT_OP_RATIO:
+    if facts.health.launches_without_op >= _WITHOUT_OP_RATIO:
         caveats.append(
-            f"{share(facts.launches_without_op)} of the kernels are launched outside any op: ops that were not recorded, and "
+            f"{share(facts.health.launches_without_op)} of the kernels are launched outside any op: ops that were "
+            "not recorded, and "
             "extensions that launch by themselves, count as host code here."
         )
-    if facts.may_serve:
+    if facts.model.may_serve:
         caveats.append("Where the program serves requests, waiting for the next one looks the same.")
     if inflated:
         caveats.append("Recording stacks slows Python down: without them the share is smaller.")
-    if not len(facts.input_wait.calls):
+    if not len(facts.input.wait.calls):
         caveats.append("No DataLoader was seen: loading by other means would be part of this.")
     return tuple(caveats)
 

@@ -90,19 +90,19 @@ _MAX_FINDINGS = 3
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires for each repeated sequence that takes at least `min_ratio` of the used steps."""
-    loops = [loop for loop in facts.loops if loop.over_list or loop.calls_experts]
-    costly = [loop for loop in loops if facts.ratio(loop.spans.total_ns) >= limits["min_ratio"]]
-    steps = [loop for loop in costly if loop.over_list and may_be_the_steps(facts, loop)]
+    loops = [loop for loop in facts.loops.found if loop.over_list or loop.calls_experts]
+    costly = [loop for loop in loops if facts.steps.ratio(loop.spans.total_ns) >= limits["min_ratio"]]
+    steps = [loop for loop in costly if loop.over_list and may_be_the_steps(facts.steps, loop)]
     if steps:
         unit = ", ".join(name.removeprefix("aten::") for name in steps[0].unit)
         yield cannot_tell(f"the whole trace repeats `{unit}`, which may be the steps themselves: none is marked")
         return
-    passes = facts.ratio(facts.passes.spans.total_ns)
+    passes = facts.steps.ratio(facts.loops.backward_passes.spans.total_ns)
     if not costly and passes < limits["min_ratio"]:
-        longest = max((facts.ratio(loop.spans.total_ns) for loop in loops), default=0.0)
+        longest = max((facts.steps.ratio(loop.spans.total_ns) for loop in loops), default=0.0)
         yield clear(f"repeated small ops take at most {share(longest)} of the step, below {share(limits['min_ratio'])}")
         return
-    if facts.device is not None and not facts.launch_bound:
+    if facts.device.main is not None and not facts.time.launch_bound:
         yield clear("small ops repeat, but the GPU has enough queued work meanwhile: launches do not limit the step")
         return
     if passes >= limits["min_ratio"]:

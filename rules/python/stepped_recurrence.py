@@ -90,15 +90,15 @@ _MAX_FINDINGS = 3
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires for each stepped cell that takes at least `min_ratio` of the used steps."""
-    found = recurrences(facts)
-    costly = [one for one in found if facts.ratio(one.loop.spans.total_ns) >= limits["min_ratio"]]
+    found = recurrences(facts.trace, facts.device, facts.time, facts.loops.found, facts.kernels)
+    costly = [one for one in found if facts.steps.ratio(one.loop.spans.total_ns) >= limits["min_ratio"]]
     if not costly:
-        longest = max((facts.ratio(one.loop.spans.total_ns) for one in found), default=0.0)
+        longest = max((facts.steps.ratio(one.loop.spans.total_ns) for one in found), default=0.0)
         yield clear(
             f"cells stepped from Python take at most {share(longest)} of the step, below {share(limits['min_ratio'])}"
         )
         return
-    if facts.device is not None and not facts.launch_bound:
+    if facts.device.main is not None and not facts.time.launch_bound:
         yield clear("a cell is stepped from Python, but the GPU has enough queued work: launches do not limit the step")
         return
     for one in costly[:_MAX_FINDINGS]:

@@ -20,23 +20,27 @@ _SLOWER = 1.2
 
 def outside_ops(facts: Facts) -> IntervalSet:
     """The cause `python` without what other rules know more about, and without what autograd's engine and a profiler do."""
-    left = facts.waterfall.owned("python") - facts.pauses.all - loop_time(facts)
+    left = (
+        facts.time.waterfall.owned("python")
+        - facts.time.pauses.all
+        - loop_time(facts.device, facts.steps, facts.time, facts.loops.backward_passes, facts.loops.found)
+    )
     return left - _engine(facts) - profiler_calls(facts.trace)
 
 
 def _engine(facts: Facts) -> IntervalSet:
-    return EMPTY if facts.device is None else engine_steps(facts.trace, facts.host, facts.main_thread)
+    return EMPTY if facts.device.main is None else engine_steps(facts.trace, facts.host.threads, facts.host.main_thread)
 
 
 def least_ns(facts: Facts, limits: Limits) -> float:
     """From when on a stretch counts, nanoseconds: as on a quiet machine, times as slow as this one was."""
-    return limits["min_stretch_ns"] * max(1.0, facts.collected.python_slowness or 1.0)
+    return limits["min_stretch_ns"] * max(1.0, facts.recording.collected.python_slowness or 1.0)
 
 
 def counted(facts: Facts, least: float) -> IntervalSet:
     """What is counted: on the CPU without the steps from op to op."""
     time = outside_ops(facts)
-    if facts.device is not None:
+    if facts.device.main is not None:
         return time
     long = time.end_ns - time.start_ns >= least
     return IntervalSet(time.start_ns[long], time.end_ns[long])
@@ -44,15 +48,15 @@ def counted(facts: Facts, least: float) -> IntervalSet:
 
 def uncounted_ns(facts: Facts, long: IntervalSet) -> int:
     """On a CPU-only trace the time outside ops in stretches too short to be counted; on a device all of it is counted."""
-    return 0 if facts.device is not None else (outside_ops(facts) - long).total_ns
+    return 0 if facts.device.main is not None else (outside_ops(facts) - long).total_ns
 
 
 def doubtful_on_a_slow_core(facts: Facts, limits: Limits) -> str | None:
     """Why nobody can tell where the limit lies: no loop was timed, and a slower core would explain what is found; else None."""
-    if facts.device is not None or facts.collected.python_slowness is not None:
+    if facts.device.main is not None or facts.recording.collected.python_slowness is not None:
         return None
     least = limits["min_stretch_ns"] * limits["slow_core_times"]
-    ratio = facts.ratio(counted(facts, least).total_ns)
+    ratio = facts.steps.ratio(counted(facts, least).total_ns)
     if ratio >= limits["min_ratio"]:
         return None
     return (
@@ -63,8 +67,8 @@ def doubtful_on_a_slow_core(facts: Facts, limits: Limits) -> str | None:
 
 def slower_than_quiet(facts: Facts, limits: Limits) -> str:
     """What follows for the limit from a loop that took longer than on a quiet machine; empty where it took no longer."""
-    slowness = facts.collected.python_slowness
-    if facts.device is not None or slowness is None or slowness < _SLOWER:
+    slowness = facts.recording.collected.python_slowness
+    if facts.device.main is not None or slowness is None or slowness < _SLOWER:
         return ""
     return (
         f"beside the recording an empty loop took {slowness:.1f} times as long as on a quiet machine, so stretches count from "

@@ -101,7 +101,7 @@ _RARE = 5
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when the longest step is at least `max_ratio` times the median."""
-    steps = facts.unsteady
+    steps = facts.time.unsteady
     number = len(steps.steps)
     if not facts.steps.marked:
         yield cannot_tell(
@@ -120,8 +120,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if steps.cause == "input" and steps.excess_ns < (_RARE - 1) * steps.usual_ns * len(steps.slow):
         yield clear("steps differ by how long they wait for the loader, as most of them do: see DL001 and its children")
         return
-    if steps.excess_ns <= facts.without_core_ns:
-        lacked = share(facts.ratio(facts.without_core_ns))
+    if steps.excess_ns <= facts.time.without_core_ns:
+        lacked = share(facts.steps.ratio(facts.time.without_core_ns))
         yield cannot_tell(
             f"the thread had no core for {lacked} of the steps, enough to explain it; record on a quiet machine"
         )
@@ -148,23 +148,23 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _another_loop(facts: Facts) -> Finding:
     """The finding on steps that hold a loop of their own."""
-    steps = facts.unsteady
+    steps = facts.time.unsteady
     others = steps.others
     longest = float(others["dur_ns"].max())
     excess = int((others["dur_ns"] - steps.median_ns).sum())
-    recorded = facts.window_ns + int(others["dur_ns"].sum())
+    recorded = facts.steps.total_ns + int(others["dur_ns"].sum())
     named = ", ".join(f"#{step}" for step in others["number"].tolist()[:5])
     what = str(others["reason"].iloc[0]).partition(": ")[2]
     return Finding(
         why=(
-            f"{count(len(others), 'step')} of {facts.used_steps + len(others)} ({named}) "
+            f"{count(len(others), 'step')} of {facts.steps.count + len(others)} ({named}) "
             f"{'holds' if len(others) == 1 else 'hold'} another loop, such as an evaluation: {what}. "
             f"{duration(longest)} are {longest / steps.median_ns:.0f} times the median of {duration(steps.median_ns)}, and in no "
             "other figure of this report."
         ),
         saving=Saving(
             basis="what these steps take beyond the median, spread over all recorded steps; a run holds them as often as it may",
-            between_ns=excess // (facts.used_steps + len(others)),
+            between_ns=excess // (facts.steps.count + len(others)),
             between_ratio=excess / recorded,
         ),
         fix=FIXES["evaluation"],
@@ -179,21 +179,21 @@ def _another_loop(facts: Facts) -> Finding:
 
 
 def _word(facts: Facts, cause: str) -> str:
-    if facts.unsteady.updates_seldom:
+    if facts.time.unsteady.updates_seldom:
         return "the optimizer, which does not run in the others: gradients are accumulated"
     if cause == "compute":
-        return "work of the model itself" if facts.device is None else "GPU work"
+        return "work of the model itself" if facts.device.main is None else "GPU work"
     return f"`{cause}`"
 
 
 def _saving(facts: Facts, cause: str) -> Saving:
-    if cause in DEVICE_CAUSES or facts.unsteady.updates_seldom:
+    if cause in DEVICE_CAUSES or facts.time.unsteady.updates_seldom:
         return Saving(basis="none of its own: slow steps do more work")
-    frame = facts.unsteady.steps
-    slow = frame[frame["number"].isin(facts.unsteady.slow)]
+    frame = facts.time.unsteady.steps
+    slow = frame[frame["number"].isin(facts.time.unsteady.slow)]
     inside = IntervalSet(slow["start_ns"].to_numpy(), slow["end_ns"].to_numpy())
-    owned = facts.waterfall.owned(cause) & inside
-    excess = facts.unsteady.excess_ns / owned.total_ns if owned else 0.0
+    owned = facts.time.waterfall.owned(cause) & inside
+    excess = facts.time.unsteady.excess_ns / owned.total_ns if owned else 0.0
     return Saving(
         claims=owned.scaled(min(excess, 1.0)),
         basis="what slow steps lose beyond the others in this cause",
@@ -201,12 +201,12 @@ def _saving(facts: Facts, cause: str) -> Saving:
 
 
 def _fix(facts: Facts, cause: str) -> Advice:
-    if facts.unsteady.updates_seldom:
+    if facts.time.unsteady.updates_seldom:
         return Advice(
             "text", "Nothing: steps differ by design.", "Call prof.step() once an update to compare whole ones."
         )
     if cause == "compute":
-        if facts.device is None:
+        if facts.device.main is None:
             note = "Or another process takes the CPU: record on a quiet machine."
         else:
             note = "Changing input sizes also make cuDNN and the allocator start anew."

@@ -85,18 +85,18 @@ _TESTS = frozenset({"aten::isnan", "aten::_is_any_true"})
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when at least `min_ratio` of the backward nodes are followed by a NaN check."""
-    checks = facts.anomaly
+    checks = facts.sync.anomaly
     if not checks.nodes:
         yield _without_nodes(facts)
         return
     if checks.ratio < limits["min_ratio"]:
         yield clear(f"{share(checks.ratio)} of the backward nodes check for NaN, below {share(limits['min_ratio'])}")
         return
-    checking = duration(facts.per_step(checks.host.total_ns))
+    checking = duration(facts.steps.per_step(checks.host.total_ns))
     yield Finding(
         why=(
             f"{checks.checked:,} of {count(checks.nodes, 'backward node')} test their gradients for NaN, "
-            f"which takes {checking} of {facts.each} on the host: anomaly mode is on."
+            f"which takes {checking} of {facts.steps.each} on the host: anomaly mode is on."
         ),
         saving=_saving(facts, checks),
         fix=(
@@ -125,7 +125,7 @@ def _where(facts: Facts) -> str:
 def _without_nodes(facts: Facts) -> Outcome:
     """Torch 1.x may record a backward pass without the engine's functions around its nodes, below which the checks would be."""
     ops = facts.trace.ops
-    inside = facts.host_window().contains(ops["start_ns"].to_numpy())
+    inside = facts.steps.host_window.contains(ops["start_ns"].to_numpy())
     if not (matching(ops["name"], is_backward_node) & inside).any():
         return not_applicable("no backward pass in the used steps")
     if (matching(ops["name"], _TESTS.__contains__) & inside).any():
@@ -137,10 +137,10 @@ def _without_nodes(facts: Facts) -> Outcome:
 
 def _saving(facts: Facts, checks: AnomalyChecks) -> Saving:
     both = checks.host | checks.stacks
-    if facts.device is None:
-        inside = (both & facts.waterfall.owned("compute")).total_ns
+    if facts.device.main is None:
+        inside = (both & facts.time.waterfall.owned("compute")).total_ns
         return Saving(kernel_ns=inside, basis="time of the checks and of recording stacks on the step's thread")
-    idle = (both & facts.idle) | facts.waits.owned("anomaly")
+    idle = (both & facts.time.idle) | facts.sync.waits.owned("anomaly")
     return Saving(
         claims=idle, basis="device-idle time inside the checks, the waits they cause, and the recording of stacks"
     )

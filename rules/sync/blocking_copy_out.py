@@ -78,21 +78,22 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when copies to the host own at least `min_ratio` of the used steps."""
-    calls = facts.waits.of("copy_out")
+    calls = facts.sync.waits.of("copy_out")
     if not len(calls):
         yield not_applicable("no blocking copy from the device to the host in the used steps")
         return
-    ratio = facts.ratio(facts.waits.owned("copy_out").total_ns)
+    ratio = facts.steps.ratio(facts.sync.waits.owned("copy_out").total_ns)
     if ratio < limits["min_ratio"]:
         yield clear(f"copies to the host own {share(ratio)} of the step, below {share(limits['min_ratio'])}")
         return
     moved = calls["size_bytes"].sum()
-    device = duration(facts.per_step(calls["device_ns"].sum()))
+    device = duration(facts.steps.per_step(calls["device_ns"].sum()))
     yield finding(
         facts,
         calls,
         "copy_out",
-        f"copying {size(facts.per_step(float(moved)))} a step from the device to the host; the copies themselves take {device}",
+        f"copying {size(facts.steps.per_step(float(moved)))} a step from the device to the host; the copies "
+        f"themselves take {device}",
         _fix(),
         "Record again: fewer `Memcpy DtoH` a step; the share of SY002 should fall below 2 %.",
     )

@@ -76,12 +76,12 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when at least `min_ratio` of the launches outlast their kernel."""
-    if facts.clocks_apart:
+    if facts.time.clocks_apart:
         yield cannot_tell(
-            f"the clocks of host and device differ by {duration(facts.skew_ns)} or more (PG008), too much beside the gaps"
+            f"the clocks of host and device differ by {duration(facts.time.skew_ns)} or more (PG008), too much beside the gaps"
         )
         return
-    outlasting = facts.blocking_launches
+    outlasting = facts.time.blocking_launches
     if outlasting.launches < limits["min_launches"]:
         yield cannot_tell(f"needs at least {limits['min_launches']:.0f} launches of single kernels in the used steps")
         return
@@ -97,7 +97,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             f"{share(outlasting.ratio)} of {count(outlasting.launches, 'launch', 'launches')} return only after "
             f"their kernel has ended: `{names[0]}` is set, and the host cannot run ahead of the GPU."
         ),
-        saving=Saving(claims=facts.waterfall.owned("launch"), basis="device-idle time inside launch calls"),
+        saving=Saving(claims=facts.time.waterfall.owned("launch"), basis="device-idle time inside launch calls"),
         fix=(
             Advice(
                 "shell", "\n".join(f"unset {name}" for name in names), "Also look in the job script and the container."
@@ -105,7 +105,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         ),
         caveats=("It may save more: a host that runs ahead again dispatches beside the kernels, not between them.",),
         verify="Record again: almost no launch outlasts its kernel, and the launch lead grows.",
-        steps_seen=facts.used_steps,
+        steps_seen=facts.steps.count,
         evidence=(
             Bars(
                 "launches in the used steps",

@@ -97,11 +97,11 @@ _FIXES = {
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when ops with data-dependent shapes own at least `min_ratio` of the used steps."""
-    calls = facts.waits.of("shape")
+    calls = facts.sync.waits.of("shape")
     if not len(calls):
         yield not_applicable("no op in the used steps waits for the size of its result")
         return
-    ratio = facts.ratio(facts.waits.owned("shape").total_ns)
+    ratio = facts.steps.ratio(facts.sync.waits.owned("shape").total_ns)
     if ratio < limits["min_ratio"]:
         yield clear(
             f"ops with data-dependent shapes own {share(ratio)} of the step, below {share(limits['min_ratio'])}"

@@ -79,12 +79,12 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when synchronize calls of the program own at least `min_ratio` of the used steps."""
-    calls = facts.waits.of("explicit")
+    calls = facts.sync.waits.of("explicit")
     if not len(calls):
-        own = " (the profiler's own at the end is not counted)" if len(facts.waits.of("profiler")) else ""
+        own = " (the profiler's own at the end is not counted)" if len(facts.sync.waits.of("profiler")) else ""
         yield not_applicable(f"no synchronize call outside an op in the used steps{own}")
         return
-    ratio = facts.ratio(facts.waits.owned("explicit").total_ns)
+    ratio = facts.steps.ratio(facts.sync.waits.owned("explicit").total_ns)
     if ratio < limits["min_ratio"]:
         yield clear(f"synchronize calls own {share(ratio)} of the step, below {share(limits['min_ratio'])}")
         return
@@ -97,7 +97,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         (_LATER,) if "Event" in name else (_deleted(facts), _TIMED),
         "Record again: no synchronize call inside the steps; the share of SY003 should fall below 2 %.",
         ()
-        if facts.stacks.known
+        if facts.host.stacks.known
         else ("Without stacks the caller is unknown: it may be a library. Record with `with_stack=True`.",),
     )
 
@@ -110,7 +110,7 @@ def _caller(name: str) -> str:
 
 
 def _deleted(facts: Facts) -> Advice:
-    before = "     output = model(batch)" if facts.infers else "     loss.backward()\n     optimizer.step()"
+    before = "     output = model(batch)" if facts.model.infers else "     loss.backward()\n     optimizer.step()"
     return Advice(
         "diff",
         f"{before}\n-    torch.cuda.synchronize()",

@@ -27,7 +27,9 @@ _MAX_ROWS = 5
 def line_of(facts: Facts, calls: pd.DataFrame) -> CodeLine | None:
     """The user's line that most of the lost time of these calls comes from."""
     weight = calls["idle_ns"].to_numpy() + 1
-    return facts.stacks.commonest(calls["thread"].to_numpy(), calls["start_ns"].to_numpy(), facts.main_thread, weight)
+    return facts.host.stacks.commonest(
+        calls["thread"].to_numpy(), calls["start_ns"].to_numpy(), facts.host.main_thread, weight
+    )
 
 
 def finding(
@@ -43,20 +45,21 @@ def finding(
 
     Args:
         facts: The measurements.
-        calls: The calls, from `facts.waits`.
+        calls: The calls, from `facts.sync.waits`.
         reason: Their reason.
         what: What the program does, as the subject's cause: `reading single values off the device`.
         fix: What to change.
         verify: How to see that it worked.
         caveats: When this may be a false alarm here.
     """
-    claims = facts.waits.owned(reason)
+    claims = facts.sync.waits.owned(reason)
     line = line_of(facts, calls)
     return Finding(
         why=(
-            f"The GPU idles {duration(facts.per_step(claims.total_ns))} of {facts.each} "
-            f"({share(facts.ratio(claims.total_ns))}) because the host waits for it{named(line)}: {what} "
-            f"({_often(facts, calls)}, the host is blocked for {duration(facts.per_step(calls['dur_ns'].sum()))} {facts.a_unit})."
+            f"The GPU idles {duration(facts.steps.per_step(claims.total_ns))} of {facts.steps.each} "
+            f"({share(facts.steps.ratio(claims.total_ns))}) because the host waits for it{named(line)}: {what} "
+            f"({_often(facts, calls)}, the host is blocked for "
+            f"{duration(facts.steps.per_step(calls['dur_ns'].sum()))} {facts.steps.a_unit})."
         ),
         saving=Saving(claims=claims, basis=BASIS),
         fix=fix,
@@ -71,16 +74,18 @@ def finding(
 def _often(facts: Facts, calls: pd.DataFrame) -> str:
     """How often it happens; the copy and the synchronisation of one op are one wait."""
     number = int(calls["unit"].nunique())
-    if number % facts.used_steps:
-        return f"{count(number, 'time')} in {count(facts.used_steps, 'step')}"
+    if number % facts.steps.count:
+        return f"{count(number, 'time')} in {count(facts.steps.count, 'step')}"
     return (
-        f"once {facts.a_unit}" if number == facts.used_steps else f"{number // facts.used_steps:,} times {facts.a_unit}"
+        f"once {facts.steps.a_unit}"
+        if number == facts.steps.count
+        else f"{number // facts.steps.count:,} times {facts.steps.a_unit}"
     )
 
 
 def _evidence(facts: Facts, calls: pd.DataFrame) -> tuple[Evidence, ...]:
-    idle = facts.per_step(calls["idle_ns"].sum())
-    blocked = facts.per_step(calls["dur_ns"].sum())
+    idle = facts.steps.per_step(calls["idle_ns"].sum())
+    blocked = facts.steps.per_step(calls["dur_ns"].sum())
     ops = calls["op"].where(calls["op"] != "", "(no op)")
     groups = calls.assign(op=ops).groupby(["op", "name"], sort=True)[["dur_ns", "idle_ns"]].agg(["size", "sum"])
     rows = sorted(

@@ -82,11 +82,11 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when reads of single values own at least `min_ratio` of the used steps."""
-    calls = facts.waits.of("scalar")
+    calls = facts.sync.waits.of("scalar")
     if not len(calls):
         yield not_applicable(_none(facts))
         return
-    ratio = facts.ratio(facts.waits.owned("scalar").total_ns)
+    ratio = facts.steps.ratio(facts.sync.waits.owned("scalar").total_ns)
     if ratio < limits["min_ratio"]:
         yield clear(
             f"reading single values owns {share(ratio)} of the step, below {share(limits['min_ratio'])} "
@@ -106,7 +106,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _none(facts: Facts) -> str:
     items = facts.trace.ops
-    inside = facts.host_window().contains(items["start_ns"].to_numpy())
+    inside = facts.steps.host_window.contains(items["start_ns"].to_numpy())
     number = int((inside & (items["name"] == "aten::item").to_numpy()).sum())
     if number:
         return f"{count(number, '`aten::item`', '`aten::item`')} in the used steps, all of CPU tensors: none waits for the device"
@@ -130,7 +130,7 @@ def _fix() -> tuple[Advice, ...]:
 
 
 def _caveats(facts: Facts) -> tuple[str, ...]:
-    if len(facts.waits.of("scaler")):
+    if len(facts.sync.waits.of("scaler")):
         return ("GradScaler's own read, once a step by design, is not counted.",)
     return ()
 

@@ -17,7 +17,7 @@ def pin_memory(facts: Facts) -> tuple[Advice, ...]:
         "text",
         "Look for tensors made on the host inside the step and moved with .to(device): only the loader's batches are pinned.",
     )
-    if facts.collected.pin_memory:
+    if facts.recording.collected.pin_memory:
         return (batch_type, made_in_step)
     workers = "\n+   num_workers=4, persistent_workers=True," if _pins_in_training_thread(facts) else ""
     return (
@@ -33,8 +33,8 @@ def pin_memory(facts: Facts) -> tuple[Advice, ...]:
 
 
 def _pins_in_training_thread(facts: Facts) -> bool:
-    cores = facts.collected.cores
-    return facts.input_wait.single_process and (cores is None or cores > 4)
+    cores = facts.recording.collected.cores
+    return facts.input.wait.single_process and (cores is None or cores > 4)
 
 
 def prefetch(own_stream: bool) -> tuple[Advice, ...]:

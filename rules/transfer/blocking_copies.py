@@ -77,14 +77,14 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when waits after pinned copies hold the host for at least `min_host_ratio` of the used steps."""
-    to_device = facts.transfers.of("HtoD")
+    to_device = facts.transfer.copies.of("HtoD")
     pinned = to_device[(to_device["host_memory"] == "pinned").to_numpy()]
     if not len(pinned):
         yield not_applicable("nothing is copied to the device from pinned memory in the used steps")
         return
-    blocked = blocked_after(facts, pinned)
-    duration(facts.per_step(facts.window_ns))
-    host = facts.ratio(blocked.host.total_ns)
+    blocked = blocked_after(facts.steps, facts.sync, facts.transfer.copies, pinned)
+    duration(facts.steps.per_step(facts.steps.total_ns))
+    host = facts.steps.ratio(blocked.host.total_ns)
     if host < limits["min_host_ratio"]:
         yield clear(
             f"waits after pinned copies hold the host for {share(host)} of the step, below {share(limits['min_host_ratio'])}"
@@ -92,8 +92,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     yield Finding(
         why=f"The host waits for {count(blocked.number, 'copy', 'copies')} from pinned memory: "
-        f"{duration(facts.per_step(blocked.host.total_ns))} of {facts.each} ({share(host)}). The device idles for "
-        f"{share(facts.ratio(blocked.owned.total_ns))} of the step because of it.",
+        f"{duration(facts.steps.per_step(blocked.host.total_ns))} of {facts.steps.each} ({share(host)}). The device idles for "
+        f"{share(facts.steps.ratio(blocked.owned.total_ns))} of the step because of it.",
         saving=Saving(blocked.owned, basis="device-idle time in the waits and until the next kernel starts"),
         fix=(
             Advice(
@@ -103,7 +103,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             ),
         ),
         verify="Record again: no cudaStreamSynchronize should follow the copies.",
-        steps_seen=steps_touched(facts, pinned),
+        steps_seen=steps_touched(facts.steps, pinned),
         evidence=(_evidence(facts, pinned, blocked),),
         location=location(facts, pinned),
     )
@@ -114,9 +114,9 @@ def _evidence(facts: Facts, pinned: pd.DataFrame, blocked: BlockedAfter) -> Bars
         "mean step",
         "ns",
         (
-            Bar("waiting for copies", facts.per_step(blocked.host.total_ns)),
-            Bar("device idle because of it", facts.per_step(blocked.owned.total_ns)),
-            Bar("the copies themselves", facts.per_step(int(pinned["dur_ns"].sum()))),
+            Bar("waiting for copies", facts.steps.per_step(blocked.host.total_ns)),
+            Bar("device idle because of it", facts.steps.per_step(blocked.owned.total_ns)),
+            Bar("the copies themselves", facts.steps.per_step(int(pinned["dur_ns"].sum()))),
         ),
     )
 

@@ -89,45 +89,47 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when kernels could hide copies to the device that take at least `min_ratio` of the used steps."""
-    to_device = facts.transfers.of("HtoD")
+    to_device = facts.transfer.copies.of("HtoD")
     if not len(to_device):
         yield not_applicable("nothing is copied to the device in the used steps")
         return
     copying = device_time(to_device)
-    exposed = facts.waterfall.owned("copy") & copying
-    ratio = facts.ratio(exposed.total_ns)
+    exposed = facts.time.waterfall.owned("copy") & copying
+    ratio = facts.steps.ratio(exposed.total_ns)
     if ratio < limits["min_ratio"]:
         yield clear(
             f"copies to the device without a kernel beside them: {share(ratio)}, below {share(limits['min_ratio'])}"
         )
         return
     hideable = _hideable(facts, exposed, copying)
-    if facts.ratio(hideable.total_ns) < limits["min_ratio"]:
+    if facts.steps.ratio(hideable.total_ns) < limits["min_ratio"]:
         yield clear(
             f"copies to the device without a kernel beside them: {share(ratio)}, but kernels to hide them behind run for only "
-            f"{share(facts.ratio(hideable.total_ns))} of the step, below {share(limits['min_ratio'])}"
+            f"{share(facts.steps.ratio(hideable.total_ns))} of the step, below {share(limits['min_ratio'])}"
         )
         return
     own_stream = _own_stream(facts, to_device)
     where = "a stream of their own" if own_stream else "the kernels' stream"
     yield Finding(
-        why=f"Copies to the device run beside no kernel for {duration(facts.per_step(exposed.total_ns))} of {facts.each} "
-        f"({share(ratio)}): {size(facts.per_step(total_bytes(to_device)))} "
+        why=f"Copies to the device run beside no kernel for {duration(facts.steps.per_step(exposed.total_ns))} of "
+        f"{facts.steps.each} "
+        f"({share(ratio)}): {size(facts.steps.per_step(total_bytes(to_device)))} "
         f"a step on {where}.",
         saving=Saving(
             hideable, basis="copy time beside no kernel, as far as the kernels of its step are long enough to hide it"
         ),
         fix=prefetch(own_stream),
         verify="Record again: the copies' stream differs from the kernels' and over 80 % of their time has a kernel beside it.",
-        steps_seen=steps_touched(facts, to_device),
+        steps_seen=steps_touched(facts.steps, to_device),
         evidence=(
             Bars(
                 "mean step",
                 "ns",
                 (
-                    Bar("copies beside no kernel", facts.per_step(exposed.total_ns)),
+                    Bar("copies beside no kernel", facts.steps.per_step(exposed.total_ns)),
                     Bar(
-                        "copies beside kernels", facts.per_step((copying & facts.window()).total_ns - exposed.total_ns)
+                        "copies beside kernels",
+                        facts.steps.per_step((copying & facts.steps.window).total_ns - exposed.total_ns),
                     ),
                 ),
             ),
@@ -137,7 +139,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _hideable(facts: Facts, exposed: IntervalSet, copying: IntervalSet) -> IntervalSet:
     """The exposed copies, those of a step shortened to what its kernels could hide: to when they compute beside no such copy."""
-    kernels = facts.kernels
+    kernels = facts.kernels.named
     computing = kernels.spans(~kernels.frame["collective"].to_numpy(dtype=bool)) - copying
     used = facts.steps.used
     start, end = used["start_ns"].to_numpy(), used["end_ns"].to_numpy()
@@ -150,7 +152,7 @@ def _hideable(facts: Facts, exposed: IntervalSet, copying: IntervalSet) -> Inter
 
 def _own_stream(facts: Facts, to_device: pd.DataFrame) -> bool:
     """Whether most copied bytes travel on a stream that runs no kernel."""
-    apart = to_device[~to_device["stream"].isin(list(facts.transfers.compute_streams)).to_numpy(dtype=bool)]
+    apart = to_device[~to_device["stream"].isin(list(facts.transfer.copies.compute_streams)).to_numpy(dtype=bool)]
     return 2 * total_bytes(apart) > total_bytes(to_device)
 
 

@@ -86,33 +86,34 @@ _SAVED = 0.75
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires where copies of float images own at least `min_ratio` of the used steps."""
-    to_device = facts.transfers.of("HtoD")
+    to_device = facts.transfer.copies.of("HtoD")
     if not len(to_device):
         yield not_applicable("nothing is copied to the device in the used steps")
         return
-    cost = facts.ratio(_owned(facts, to_device).total_ns)
+    cost = facts.steps.ratio(_owned(facts, to_device).total_ns)
     if cost < limits["min_ratio"]:
         yield clear(f"copies to the device own {share(cost)} of the step, below {share(limits['min_ratio'])}")
         return
-    images = float_images(facts)
+    images = float_images(facts.trace, facts.host, facts.transfer, facts.input.loading)
     if not images.known:
         yield cannot_tell("what is copied is not known: needs record_shapes=True")
         return
     owned = _owned(facts, images.copies)
-    ratio = facts.ratio(owned.total_ns)
+    ratio = facts.steps.ratio(owned.total_ns)
     if ratio < limits["min_ratio"]:
         yield clear(f"copies of float images own {share(ratio)} of the step, below {share(limits['min_ratio'])}")
         return
-    step_bytes = facts.per_step(total_bytes(images.copies))
+    step_bytes = facts.steps.per_step(total_bytes(images.copies))
     yield Finding(
-        why=f"{size(step_bytes)} of images {facts.a_unit} travel as 32-bit floats; as bytes they would be {size(step_bytes / 4)}. "
+        why=f"{size(step_bytes)} of images {facts.steps.a_unit} travel as 32-bit floats; as bytes they would be "
+        f"{size(step_bytes / 4)}. "
         f"Copying them owns {share(ratio)} of the step.",
         saving=Saving(
             owned.scaled(_SAVED), basis="three quarters of the idle time in the calls and of copies beside no kernel"
         ),
         fix=(fewer_bytes(),),
         verify="Record again: the bytes a step of `Memcpy HtoD` should fall to a quarter.",
-        steps_seen=steps_touched(facts, images.copies),
+        steps_seen=steps_touched(facts.steps, images.copies),
         confidence=Confidence.HIGH if images.seen_converting else Confidence.MEDIUM,
         evidence=(Bars("a step", "bytes", (Bar("sent as float32", step_bytes), Bar("as uint8", step_bytes / 4))),),
         location=location(facts, images.copies),
@@ -121,8 +122,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _owned(facts: Facts, copies: pd.DataFrame) -> IntervalSet:
-    owned = facts.waterfall.owned
-    waiting = (owned("transfer_call") & call_time(copies)) | blocked_after(facts, copies).owned
+    owned = facts.time.waterfall.owned
+    waiting = (owned("transfer_call") & call_time(copies)) | blocked_after(
+        facts.steps, facts.sync, facts.transfer.copies, copies
+    ).owned
     return waiting | (owned("copy") & device_time(copies))
 
 

@@ -104,11 +104,11 @@ _IN_PLACE = Advice(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when moving data within the device takes at least `min_busy_ratio` of its busy time."""
-    busy = facts.kernels.busy.total_ns
+    busy = facts.kernels.named.busy.total_ns
     if not busy:
         yield not_applicable("the device does nothing in the used steps")
         return
-    work = layout_work(facts)
+    work = layout_work(facts.trace, facts.steps, facts.host, facts.kernels, facts.model, facts.transfer.copies)
     ratio = work.time.total_ns / busy
     if ratio < limits["min_busy_ratio"]:
         yield clear(
@@ -117,17 +117,18 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     name, pieces, _ = work.by_op[0]
     yield Finding(
-        why=f"Copying and re-laying data takes {duration(facts.per_step(work.time.total_ns))} {facts.a_unit}, {share(ratio)} of "
-        f"the time the device works; most of it for `{name}` ({facts.per_step(pieces):.0f} times {facts.a_unit}).",
+        why=f"Copying and re-laying data takes {duration(facts.steps.per_step(work.time.total_ns))} "
+        f"{facts.steps.a_unit}, {share(ratio)} of "
+        f"the time the device works; most of it for `{name}` ({facts.steps.per_step(pieces):.0f} times {facts.steps.a_unit}).",
         saving=Saving(
             kernel_ns=work.time.total_ns,
             basis=f"device time of these copies; {reaching(facts)}",
-            usual_kernel_ns=facts.kernel_gain_ns(work.time.total_ns),
-            shortened=(Shortened(work.time & facts.window(), 1.0),),
+            usual_kernel_ns=facts.time.kernel_gain_ns(work.time.total_ns),
+            shortened=(Shortened(work.time & facts.steps.window, 1.0),),
         ),
         fix=_fix(facts, work),
         verify="Record again: the device time of these ops should fall; then run `advisor compare`.",
-        steps_seen=facts.used_steps,
+        steps_seen=facts.steps.count,
         confidence=Confidence.MEDIUM,
         evidence=(
             Table(
@@ -143,13 +144,15 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _location(facts: Facts, work: LayoutWork) -> Location | None:
     known = work.thread >= 0
-    line = facts.stacks.commonest(work.thread[known], work.at_ns[known], facts.main_thread, work.dur_ns[known])
+    line = facts.host.stacks.commonest(
+        work.thread[known], work.at_ns[known], facts.host.main_thread, work.dur_ns[known]
+    )
     return None if line is None else Location(line.file, line.line, line.function, line.begins)
 
 
 def _fix(facts: Facts, work: LayoutWork) -> tuple[Advice, ...]:
     """What suits the op that takes most of the time comes first; nothing that this program has no use for, or does already."""
-    convolves = bool((facts.kernels.is_family("conv") | facts.matrix_work.convolution).any())
+    convolves = bool((facts.kernels.named.is_family("conv") | facts.kernels.matrix_work.convolution).any())
     layout = channels_last(facts)
     strided = Advice(
         "diff",
@@ -166,7 +169,7 @@ def _fix(facts: Facts, work: LayoutWork) -> tuple[Advice, ...]:
     if work.replay_ns > _MOST * int(work.dur_ns.sum()):
         return (_IN_PLACE, place) if any(name == "aten::cat" for name, *_ in work.by_op) else (_IN_PLACE,)
     ordered = (place, fused, first) if work.by_op[0][0] == "aten::cat" else (first, fused, place)
-    return tuple(advice for advice in ordered if advice is not fused or not facts.fusion.compiled)
+    return tuple(advice for advice in ordered if advice is not fused or not facts.kernels.fusion.compiled)
 
 
 RULE = Rule(META, check, __doc__)

@@ -75,17 +75,17 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when at least one tensor a step is filled on the host and then moved."""
-    made = made_on_host(facts)
-    number = facts.per_step(len(made.copies))
+    made = made_on_host(facts.trace, facts.host, facts.transfer.copies)
+    number = facts.steps.per_step(len(made.copies))
     if number < limits["min_per_step"]:
-        yield clear(f"{len(made.copies)} tensors in {facts.used_steps} steps are filled on the host and moved at once")
+        yield clear(f"{len(made.copies)} tensors in {facts.steps.count} steps are filled on the host and moved at once")
         return
-    claims = _claims(facts, made.host) | (facts.waterfall.owned("copy") & device_time(made.copies))
-    claims |= blocked_after(facts, made.copies).owned
+    claims = _claims(facts, made.host) | (facts.time.waterfall.owned("copy") & device_time(made.copies))
+    claims |= blocked_after(facts.steps, facts.sync, facts.transfer.copies, made.copies).owned
     yield Finding(
-        why=f"{count(round(number), 'tensor')} {facts.a_unit} filled on the host and then copied to the device: "
-        f"{duration(facts.per_step((made.host & facts.window()).total_ns))} of host time {facts.a_unit}, "
-        f"{share(facts.ratio(claims.total_ns))} of the step idle because of it.",
+        why=f"{count(round(number), 'tensor')} {facts.steps.a_unit} filled on the host and then copied to the device: "
+        f"{duration(facts.steps.per_step((made.host & facts.steps.window).total_ns))} of host time {facts.steps.a_unit}, "
+        f"{share(facts.steps.ratio(claims.total_ns))} of the step idle because of it.",
         saving=Saving(
             claims, basis="device-idle time from the start of the fill to the end of the move, and exposed copies"
         ),
@@ -97,7 +97,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             ),
         ),
         verify="Record again with shapes: XF004 should be clear.",
-        steps_seen=steps_touched(facts, made.copies),
+        steps_seen=steps_touched(facts.steps, made.copies),
         evidence=(
             Table(
                 "filled by",
@@ -111,7 +111,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _claims(facts: Facts, host: IntervalSet) -> IntervalSet:
     """Idle time of these spans that belongs to dispatching them, not to a wait another rule claims."""
-    owned = facts.waterfall.owned
+    owned = facts.time.waterfall.owned
     return (owned("transfer_call") | owned("framework") | owned("launch")) & host
 
 

@@ -83,34 +83,34 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires on many small copies a step whose calls cost host time."""
-    frame = facts.transfers.frame
+    frame = facts.transfer.copies.frame
     frame = frame[is_any(frame["direction"], "HtoD", "DtoH")]
     if not len(frame):
         yield not_applicable("nothing is copied between host and device in the used steps")
         return
-    number = facts.per_step(len(frame))
+    number = facts.steps.per_step(len(frame))
     median = float(frame["size_bytes"].fillna(0).median())
     small = frame[(frame["size_bytes"].fillna(0) < limits["max_median_bytes"]).to_numpy(dtype=bool)]
     inward = small[is_any(small["direction"], "HtoD")]
-    blocked = blocked_after(facts, inward)
-    calls = (call_time(inward) & facts.window()) | blocked.host
-    host = facts.ratio(calls.total_ns)
+    blocked = blocked_after(facts.steps, facts.sync, facts.transfer.copies, inward)
+    calls = (call_time(inward) & facts.steps.window) | blocked.host
+    host = facts.steps.ratio(calls.total_ns)
     if number < limits["min_copies"] or median >= limits["max_median_bytes"] or host < limits["min_host_ratio"]:
         holding = f"small ones to the device hold the host for {share(host)} of it"
         yield clear(f"{number:.0f} copies a step, {size(median)} in the median; {holding}")
         return
-    claims = (facts.waterfall.owned("transfer_call") & call_time(inward)) | blocked.owned
+    claims = (facts.time.waterfall.owned("transfer_call") & call_time(inward)) | blocked.owned
     yield Finding(
-        why=f"{number:.0f} copies {facts.a_unit} between host and device, {size(median)} in the median: "
-        f"{facts.per_step(len(inward)):.0f} small ones to the device hold the host for "
-        f"{duration(facts.per_step(calls.total_ns))} of {facts.each} "
+        why=f"{number:.0f} copies {facts.steps.a_unit} between host and device, {size(median)} in the median: "
+        f"{facts.steps.per_step(len(inward)):.0f} small ones to the device hold the host for "
+        f"{duration(facts.steps.per_step(calls.total_ns))} of {facts.steps.each} "
         f"({share(host)}).",
         saving=Saving(
             claims, basis="device-idle time inside the calls of small copies to the device and the waits after them"
         ),
         fix=_FIX,
         verify="Record again: fewer copies a step; the share of XF003 should fall below 2 %.",
-        steps_seen=steps_touched(facts, small),
+        steps_seen=steps_touched(facts.steps, small),
         evidence=(_table(facts, frame),),
         location=location(facts, small),
     )
@@ -120,7 +120,14 @@ def _table(facts: Facts, frame: pd.DataFrame) -> Table:
     rows = []
     for direction, part in frame.groupby("direction", sort=True):
         bytes_each = float(part["size_bytes"].fillna(0).median())
-        rows.append((str(direction), facts.per_step(len(part)), bytes_each, facts.per_step(call_time(part).total_ns)))
+        rows.append(
+            (
+                str(direction),
+                facts.steps.per_step(len(part)),
+                bytes_each,
+                facts.steps.per_step(call_time(part).total_ns),
+            )
+        )
     columns = (
         Column("direction", "text"),
         Column("a step", "count"),

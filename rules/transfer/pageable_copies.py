@@ -109,7 +109,7 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires on pageable copies by the time of their calls or by their bytes."""
-    to_device = facts.transfers.of("HtoD")
+    to_device = facts.transfer.copies.of("HtoD")
     if not len(to_device):
         yield not_applicable("nothing is copied to the device in the used steps")
         return
@@ -117,28 +117,28 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if pageable is None:
         yield cannot_tell("this trace does not say which copies are pinned; `advisor collect` records `pin_memory`")
         return
-    blocked = blocked_after(facts, pageable)
-    calls = (call_time(pageable) & facts.window()) | blocked.host
-    host, step_bytes = facts.ratio(calls.total_ns), facts.per_step(total_bytes(pageable))
+    blocked = blocked_after(facts.steps, facts.sync, facts.transfer.copies, pageable)
+    calls = (call_time(pageable) & facts.steps.window) | blocked.host
+    host, step_bytes = facts.steps.ratio(calls.total_ns), facts.steps.per_step(total_bytes(pageable))
     if host < limits["min_host_ratio"] and step_bytes < limits["min_step_bytes"]:
         yield clear(
             f"pageable copies hold the host for {share(host)} of the step and move {size(step_bytes)} a step, "
             f"below {share(limits['min_host_ratio'])} and {size(limits['min_step_bytes'])}"
         )
         return
-    speed, source = pinned_bandwidth(facts)
+    speed, source = pinned_bandwidth(facts.trace, facts.transfer.copies)
     now = bandwidth(pageable)
     shorter = max(0.0, 1 - now / speed) if now is not None else 0.0
-    exposed = facts.waterfall.owned("copy") & device_time(pageable)
-    claims = (facts.waterfall.owned("transfer_call") & calls) | blocked.owned | exposed.scaled(shorter)
+    exposed = facts.time.waterfall.owned("copy") & device_time(pageable)
+    claims = (facts.time.waterfall.owned("transfer_call") & calls) | blocked.owned | exposed.scaled(shorter)
     yield Finding(
         why=f"{size(step_bytes)} a step are copied to the device from pageable memory; the calls hold the host for "
-        f"{duration(facts.per_step(calls.total_ns))} of {facts.each} "
-        f"({share(host)}); from pinned memory the step could be shorter by at most {share(facts.ratio(claims.total_ns))}.",
+        f"{duration(facts.steps.per_step(calls.total_ns))} of {facts.steps.each} "
+        f"({share(host)}); from pinned memory the step could be shorter by at most {share(facts.steps.ratio(claims.total_ns))}.",
         saving=Saving(claims, basis=f"idle time inside the calls, and copies as fast as {source} ({speed:.0f} GB/s)"),
         fix=pin_memory(facts),
         verify="Record again: the copies should be named `Pinned -> Device`, their calls take about 10 us.",
-        steps_seen=steps_touched(facts, pageable),
+        steps_seen=steps_touched(facts.steps, pageable),
         confidence=Confidence.MEDIUM if inferred else Confidence.HIGH,
         evidence=(_evidence(facts, pageable, calls.total_ns, now, speed),),
         location=location(facts, pageable),
@@ -151,18 +151,18 @@ def _pageable(facts: Facts, to_device: pd.DataFrame, small: float) -> tuple[pd.D
     large = to_device[(to_device["size_bytes"].fillna(0) >= small).to_numpy(dtype=bool)]
     if (to_device["host_memory"] != "unknown").any():
         return large[(large["host_memory"] == "pageable").to_numpy()], False
-    if facts.collected.pin_memory is None:
+    if facts.recording.collected.pin_memory is None:
         return None, False
-    return (large.iloc[:0] if facts.collected.pin_memory else large), True
+    return (large.iloc[:0] if facts.recording.collected.pin_memory else large), True
 
 
 def _evidence(facts: Facts, pageable: pd.DataFrame, host_ns: int, now: float | None, speed: float) -> Bars:
-    copying = facts.per_step(int(pageable["dur_ns"].sum()))
+    copying = facts.steps.per_step(int(pageable["dur_ns"].sum()))
     return Bars(
         "mean step",
         "ns",
         (
-            Bar("host inside the calls", facts.per_step(host_ns)),
+            Bar("host inside the calls", facts.steps.per_step(host_ns)),
             Bar("copying on the device", copying),
             Bar("the same pinned, at best", copying * min(1.0, now / speed) if now is not None else copying),
         ),
@@ -179,7 +179,7 @@ def _caveats(facts: Facts, host_ns: int, lost_ns: int, inferred: bool) -> tuple[
         found.append(
             "This trace does not name pinned memory: `pin_memory=False` was recorded, other copies may be pinned."
         )
-    if facts.input_wait.single_process:
+    if facts.input.wait.single_process:
         found.append("With `num_workers=0` the loader pins in the training thread: load in workers first.")
     return tuple(found)
 

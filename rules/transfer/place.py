@@ -15,5 +15,5 @@ def location(facts: Facts, copies: pd.DataFrame) -> Location | None:
         return None
     start = known["call_start_ns"].to_numpy("int64")
     weight = known["call_end_ns"].to_numpy("int64") - start
-    line = facts.stacks.commonest(known["call_thread"].to_numpy("int64"), start, facts.main_thread, weight)
+    line = facts.host.stacks.commonest(known["call_thread"].to_numpy("int64"), start, facts.host.main_thread, weight)
     return None if line is None else Location(line.file, line.line, line.function, line.begins)

@@ -49,4 +49,4 @@ def test_a_verdict_calls_it_what_it_is(marks: str, noun: str, each: str, rate: s
     facts = Facts(dispatching(marks).trace())
     totals = {"launch": 48, "compute": 52}
     assert f"of the {noun} " in verdict_of(facts, totals).text
-    assert (facts.each, facts.a_unit) == (each, rate)
+    assert (facts.steps.each, facts.steps.a_unit) == (each, rate)

@@ -139,7 +139,7 @@ def test_a_loss_in_a_python_loop_binds_a_run_on_the_cpu() -> None:
             builder.op(name, at + index * 20, 18)
         builder.op("aten::linear", at + 3_200, 6_800)
     facts = Facts(builder.trace())
-    totals = {cause: facts.waterfall.owned(cause).total_ns for cause in CAUSES}
+    totals = {cause: facts.time.waterfall.owned(cause).total_ns for cause in CAUSES}
     # 160 ops with 2 us behind each; the last of these gaps is not the loop's.
     assert verdict_of(facts, totals).text == (
         "Python-bound: for 32 % of the step training is in Python code, most of it in loops of small ops, its largest loss; "

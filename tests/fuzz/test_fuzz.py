@@ -54,6 +54,6 @@ def test_a_broken_property_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     def fail(*_: object) -> None:
         raise IndexError
 
-    monkeypatch.setattr("analyzer.facts.kernels.attention", fail)
+    monkeypatch.setattr("analyzer.facts.kernels.section.attention", fail)
     with pytest.raises(AssertionError, match="attention"):
         properties.Watch().check(path, 1)

@@ -181,7 +181,7 @@ def empty_traces() -> Iterator[object]:
 
 def checked(facts: Facts) -> tuple[RuleRun, ...]:
     """Every rule whose data the trace has, whether or not trust would let it speak."""
-    runs = run_rules(facts, RULES, TrustGrade((), True, facts.used_steps))
+    runs = run_rules(facts, RULES, TrustGrade((), True, facts.steps.count))
     crashed = [f"{run.rule.meta.code}: {run.reason}" for run in runs if run.state is State.CRASHED]
     assert not crashed
     return runs
@@ -225,13 +225,15 @@ def assert_is_sound(rule: Rule, finding: Finding, facts: Facts) -> None:
     """A finding that can be shown, and saves no more than there is."""
     code = rule.meta.code
     saving = finding.saving
-    assert 0 <= saving.total_ns <= facts.window_ns, code
+    assert 0 <= saving.total_ns <= facts.steps.total_ns, code
     assert saving.kernel_ns >= 0, code
-    if facts.device is not None:
-        assert not saving.claims & facts.waterfall.owned("compute"), f"{code} claims time in which the device computes"
+    if facts.device.main is not None:
+        assert not saving.claims & facts.time.waterfall.owned("compute"), (
+            f"{code} claims time in which the device computes"
+        )
     if saving.total_ns:
         assert saving.basis, code
-    assert 0 <= finding.steps_seen <= facts.used_steps, code
+    assert 0 <= finding.steps_seen <= facts.steps.count, code
     assert len(finding.title or "") <= TITLE_LIMIT, code
     assert finding.why.strip(), code
     assert finding.verify.strip(), code

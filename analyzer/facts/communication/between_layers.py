@@ -15,11 +15,11 @@ import numpy.typing as npt
 from analyzer.facts.loops.find import LAYER
 from analyzer.spans.labels import matching
 from traces.reader.names.vocabulary import is_backward_node
+from traces.trace import Trace
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analyzer.facts import Facts
 
 Int64Array = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -29,24 +29,24 @@ _REDUCING = ("all_reduce", "allreduce", "reduce_scatter")
 _BOUNDARIES = ("optimizer_step", "zero_grad", "loader")
 
 
-def between_layers(facts: Facts, calls: pd.DataFrame) -> BoolArray:
+def between_layers(trace: Trace, calls: pd.DataFrame) -> BoolArray:
     """Which of these collectives reduce something between two layers of the forward pass, shape (calls,).
 
     Args:
-        facts: The measurements.
+        trace: The trace.
         calls: Columns kind and start_ns, one row per collective.
     """
     reducing = calls["kind"].astype("str").str.contains("|".join(_REDUCING)).to_numpy(dtype=bool)
     if not reducing.any():
         return reducing
-    ops, ranges = facts.trace.ops, facts.trace.annotations
+    ops, ranges = trace.ops, trace.annotations
     starts = ops["start_ns"].to_numpy()
     boundaries = np.sort(
         np.concatenate(
             [
                 starts[matching(ops["name"], is_backward_node)],
                 ranges["start_ns"].to_numpy()[ranges["kind"].isin(_BOUNDARIES).to_numpy()],
-                facts.trace.steps["start_ns"].to_numpy(),
+                trace.steps["start_ns"].to_numpy(),
             ]
         )
     )

@@ -7,15 +7,13 @@ cut apart and copied back one by one, and the forward pass begins only after tha
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from analyzer.facts.host.section import HostFacts
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import is_any, matching
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 _FORWARD = "DistributedDataParallel.forward"
 _BROADCAST = r"(?:c10d|nccl|rccl|gloo):+_?broadcast"
@@ -23,13 +21,14 @@ _BROADCAST = r"(?:c10d|nccl|rccl|gloo):+_?broadcast"
 _EXCHANGE = r"aten::(?:un)?flatten_dense_tensors$|aten::(?:_foreach_)?copy_$"
 
 
-def buffer_broadcasts(facts: Facts) -> IntervalSet:
+def buffer_broadcasts(trace: Trace, host: HostFacts) -> IntervalSet:
     """When the training thread keeps the buffers of the ranks alike, from the start of a forward pass to the model's first op.
 
     Args:
-        facts: The measurements.
+        trace: The trace.
+        host: What the threads of the host do.
     """
-    ranges, ops, main = facts.trace.annotations, facts.trace.ops, facts.main_thread
+    ranges, ops, main = trace.annotations, trace.ops, host.main_thread
     passes = is_any(ranges["name"], _FORWARD) & (ranges["thread"].to_numpy() == main)
     mine = ops["thread"].to_numpy() == main
     if not passes.any() or not mine.any():
@@ -40,7 +39,7 @@ def buffer_broadcasts(facts: Facts) -> IntervalSet:
     start, end, model = start[order], np.maximum.accumulate(end[order]), model[order]
     outermost = start >= np.concatenate([[np.iinfo(np.int64).min], end[:-1]])
     others = start[outermost & model]
-    calls = facts.trace.collectives
+    calls = trace.collectives
     broadcast = matching(calls["name"], re.compile(_BROADCAST).match) & (calls["thread"].to_numpy() == main)
     sent = np.sort(calls["start_ns"].to_numpy()[broadcast])
     begin, until = ranges["start_ns"].to_numpy()[passes], ranges["end_ns"].to_numpy()[passes]

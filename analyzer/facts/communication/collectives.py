@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -11,13 +11,16 @@ import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.communication.between_layers import between_layers
+from analyzer.facts.device.section import DeviceFacts
+from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.precision import tensor_dims
+from analyzer.facts.kernels.section import KernelFacts
+from analyzer.facts.steps.find import Steps
+from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.grouping import chosen, rows_by
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 # Ranges by which one collective is counted, the most direct that the trace has: each collective leaves up to one of every kind.
 _COUNTED = (
@@ -85,10 +88,12 @@ class Collectives(msgspec.Struct, frozen=True):
         return 1 - self.exposed.total_ns / self.running.total_ns if self.running else 1.0
 
 
-def collectives(facts: Facts) -> Collectives:
+def collectives(
+    trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts, time: TimeFacts, kernels: KernelFacts
+) -> Collectives:
     """Measures the collectives; all empty in a run of one process."""
-    window, every = facts.window(), facts.trace.collectives
-    ranges = chosen(every, facts.host_window().contains(every["start_ns"].to_numpy()))
+    window, every = steps.window, trace.collectives
+    ranges = chosen(every, steps.host_window.contains(every["start_ns"].to_numpy()))
     counted = (matching(ranges["name"], re.compile(pattern).match) for pattern in _COUNTED)
     rows = ranges[next((mask for mask in counted if mask.any()), slice(None))]
     calls = pd.DataFrame(
@@ -99,13 +104,13 @@ def collectives(facts: Facts) -> Collectives:
             "size_bytes": _sizes(rows, ranges),
         }
     )
-    running = (facts.device.collective & window) if facts.device else (facts.host.anywhere("collectives") & window)
+    running = (device.main.collective & window) if device.main else (host.threads.anywhere("collectives") & window)
     kinds = sorted(set(calls["kind"]))
-    exposed = facts.waterfall.owned("communication")
+    exposed = time.waterfall.owned("communication")
     stated = calls["kind"].to_numpy()
-    by_kind = {kind: (exposed & call_spans(facts, calls[stated == kind])).total_ns for kind in kinds}
-    layered = (exposed & call_spans(facts, calls[between_layers(facts, calls)])).total_ns
-    fsdp = _has_range(facts, r"FullyShardedDataParallel|FSDP::")
+    by_kind = {kind: (exposed & call_spans(device, steps, kernels, calls[stated == kind])).total_ns for kind in kinds}
+    layered = (exposed & call_spans(device, steps, kernels, calls[between_layers(trace, calls)])).total_ns
+    fsdp = _has_range(trace, r"FullyShardedDataParallel|FSDP::")
     return Collectives(
         running=running,
         exposed=exposed,
@@ -113,23 +118,23 @@ def collectives(facts: Facts) -> Collectives:
         narrow=_narrow(rows, ranges),
         exposed_ns={kind: ns for kind, ns in sorted(by_kind.items(), key=lambda item: -item[1]) if ns},
         calls=calls,
-        kernels=int(facts.kernels.frame["collective"].sum()) if facts.device else 0,
-        data_parallel=_has_range(facts, r"DistributedDataParallel\.forward|torch\.distributed\.ddp"),
+        kernels=int(kernels.named.frame["collective"].sum()) if device.main else 0,
+        data_parallel=_has_range(trace, r"DistributedDataParallel\.forward|torch\.distributed\.ddp"),
         fsdp=fsdp,
         sharded=fsdp or (any("reduce_scatter" in kind for kind in kinds) and any("gather" in kind for kind in kinds)),
     )
 
 
-def call_spans(facts: Facts, rows: pd.DataFrame) -> IntervalSet:
+def call_spans(device: DeviceFacts, steps: Steps, kernels: KernelFacts, rows: pd.DataFrame) -> IntervalSet:
     """When the device runs the collectives launched inside the given calls; on a CPU-only trace the calls themselves."""
     calls = IntervalSet(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy())
-    if facts.device is None:
+    if device.main is None:
         return calls
-    frame = facts.kernels.frame
+    frame = kernels.named.frame
     mine = np.flatnonzero(frame["collective"].to_numpy())
     launched = np.nan_to_num(frame["launch_start_ns"].to_numpy()[mine], nan=-1).astype(np.int64)
     mine = mine[calls.contains(launched)]
-    return IntervalSet(frame["start_ns"].to_numpy()[mine], frame["end_ns"].to_numpy()[mine]) & facts.window()
+    return IntervalSet(frame["start_ns"].to_numpy()[mine], frame["end_ns"].to_numpy()[mine]) & steps.window
 
 
 def _kinds(names: pd.Series[Any]) -> npt.NDArray[np.object_]:
@@ -147,13 +152,9 @@ def _narrow(rows: pd.DataFrame, ranges: pd.DataFrame) -> bool:
     return bool(matching(types, re.compile(_NARROW).search).mean() > 0.5)
 
 
-def _has_range(facts: Facts, pattern: str) -> bool:
+def _has_range(trace: Trace, pattern: str) -> bool:
     wanted = re.compile(pattern)
-    return any(
-        wanted.match(name)
-        for frame in (facts.trace.annotations, facts.trace.ops)
-        for name in distinct_texts(frame["name"])
-    )
+    return any(wanted.match(name) for frame in (trace.annotations, trace.ops) for name in distinct_texts(frame["name"]))
 
 
 def _sizes(rows: pd.DataFrame, ranges: pd.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -201,13 +202,13 @@ def _size(dims: str, types: str) -> float:
     return float(np.prod(shapes[0], dtype=np.float64)) * width if shapes and width else float("nan")
 
 
-def searching_spans(facts: Facts) -> tuple[IntervalSet, IntervalSet]:
+def searching_spans(trace: Trace, steps: Steps) -> tuple[IntervalSet, IntervalSet]:
     """Inside gloo's collectives, and inside DDP's search for unused parameters, on any thread in the used steps."""
-    window = facts.window()
-    ranges = facts.trace.collectives
+    window = steps.window
+    ranges = trace.collectives
     gloo = chosen(ranges, matching(ranges["name"], lambda name: name.startswith("gloo:")))
     search = IntervalSet()
-    for frame in (facts.trace.annotations, facts.trace.ops):
+    for frame in (trace.annotations, trace.ops):
         rows = chosen(frame, matching(frame["name"], lambda name: "search_unused_parameters" in name))
         search |= IntervalSet(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy())
     return IntervalSet(gloo["start_ns"].to_numpy(), gloo["end_ns"].to_numpy()) & window, search & window

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import msgspec
 import numpy as np
@@ -16,13 +16,30 @@ import numpy.typing as npt
 import pandas as pd
 
 from analyzer.cause_names import CAUSES
+from analyzer.facts.device.section import DeviceFacts
+from analyzer.facts.steps.find import Steps
+from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import matching, texts
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 Int64Array = npt.NDArray[np.int64]
+
+
+class Rank(Protocol):
+    """One rank of a job, as far as ranks are held against each other."""
+
+    @property
+    def trace(self) -> Trace:
+        """Its trace."""
+
+    @property
+    def steps(self) -> Steps:
+        """Its steps."""
+
+    @property
+    def time(self) -> TimeFacts:
+        """Whose each nanosecond of them is."""
 
 
 class RankSkew(msgspec.Struct, frozen=True):
@@ -58,13 +75,13 @@ class RankSkew(msgspec.Struct, frozen=True):
         return next((part for part in self.more_in if part[0] != "device_wait"), None)
 
 
-def rank_of(facts: Facts, default: int) -> int:
+def rank_of(trace: Trace, default: int) -> int:
     """The rank the trace states, else `default`."""
-    rank = facts.trace.meta.distributed.get("rank")
+    rank = trace.meta.distributed.get("rank")
     return rank if isinstance(rank, int) and not isinstance(rank, bool) else default
 
 
-def rank_skew(every: Sequence[Facts]) -> RankSkew | None:
+def rank_skew(every: Sequence[Rank]) -> RankSkew | None:
     """Holds the ranks of one job against each other.
 
     Args:
@@ -75,7 +92,7 @@ def rank_skew(every: Sequence[Facts]) -> RankSkew | None:
     """
     if len(every) < 2:
         return None
-    per_rank = [_collectives_per_step(facts) for facts in every]
+    per_rank = [_collectives_per_step(facts.trace, facts.steps) for facts in every]
     common = [step for step in per_rank[0] if all(step in other for other in per_rank[1:])]
     matched = [
         step
@@ -89,12 +106,12 @@ def rank_skew(every: Sequence[Facts]) -> RankSkew | None:
     late = int(np.bincount(shortest, minlength=len(every)).argmax())
     others = np.delete(inside, late, axis=0)
     waits = np.maximum(others - inside[late], 0).mean(axis=1)
-    alone = [facts.per_step(facts.waterfall.owned("communication").total_ns) for facts in every]
+    alone = [facts.steps.per_step(facts.time.waterfall.owned("communication").total_ns) for facts in every]
     return RankSkew(
-        ranks=tuple(rank_of(facts, index) for index, facts in enumerate(every)),
+        ranks=tuple(rank_of(facts.trace, index) for index, facts in enumerate(every)),
         steps=tuple(matched),
         in_collectives_ns=inside,
-        step_ns=float(np.mean([_step_ns(facts, matched) for facts in every])),
+        step_ns=float(np.mean([_step_ns(facts.steps, matched) for facts in every])),
         late=late,
         consistency_ratio=float((shortest == late).mean()),
         skew_ns=float((inside.max(axis=0) - inside.min(axis=0)).mean()),
@@ -109,15 +126,15 @@ class _StepCollectives(msgspec.Struct, frozen=True):
     dur_ns: Int64Array
 
 
-def _collectives_per_step(facts: Facts) -> dict[int, _StepCollectives]:
+def _collectives_per_step(trace: Trace, steps: Steps) -> dict[int, _StepCollectives]:
     """The collectives that start in each used step: kernels where there is a device, else ranges on the host."""
-    kernels = facts.trace.kernels
+    kernels = trace.kernels
     rows = kernels[kernels["collective"].to_numpy(dtype=bool)]
     if not len(rows):
-        ranges = facts.trace.collectives
+        ranges = trace.collectives
         # record_param_comms and c10d:: wrap the backend's own range, which alone lasts as long as the collective.
         rows = ranges[~matching(ranges["name"], re.compile(r"record_param_comms|c10d::").match)]
-    used = facts.steps.used
+    used = steps.used
     start = rows["start_ns"].to_numpy()
     step = np.searchsorted(used["start_ns"].to_numpy(), start, side="right") - 1
     inside = (step >= 0) & (start < used["end_ns"].to_numpy()[np.maximum(step, 0)]) if len(used) else start < 0
@@ -135,14 +152,16 @@ def _collectives_per_step(facts: Facts) -> dict[int, _StepCollectives]:
     }
 
 
-def _step_ns(facts: Facts, steps: Sequence[int]) -> float:
-    used = facts.steps.used
-    return float(used.loc[used["number"].isin(list(steps)), "dur_ns"].to_numpy().mean())
+def _step_ns(steps: Steps, numbers: Sequence[int]) -> float:
+    used = steps.used
+    return float(used.loc[used["number"].isin(list(numbers)), "dur_ns"].to_numpy().mean())
 
 
-def _more_in(every: Sequence[Facts], late: int) -> tuple[tuple[str, float], ...]:
+def _more_in(every: Sequence[Rank], late: int) -> tuple[tuple[str, float], ...]:
     """Where the late rank spends more a step than the median of the others, beside communication: that is the effect."""
-    parts = [{cause: facts.per_step(facts.waterfall.owned(cause).total_ns) for cause in CAUSES} for facts in every]
+    parts = [
+        {cause: facts.steps.per_step(facts.time.waterfall.owned(cause).total_ns) for cause in CAUSES} for facts in every
+    ]
     more = {
         cause: parts[late][cause] - float(np.median([part[cause] for index, part in enumerate(parts) if index != late]))
         for cause in CAUSES
@@ -151,30 +170,28 @@ def _more_in(every: Sequence[Facts], late: int) -> tuple[tuple[str, float], ...]
     return tuple((cause, ns) for cause, ns in sorted(more.items(), key=lambda item: -item[1]) if ns > 0)
 
 
-def lateness(facts: Facts, skew: RankSkew) -> tuple[IntervalSet, int]:
+def lateness(device: DeviceFacts, steps: Steps, time: TimeFacts, skew: RankSkew) -> tuple[IntervalSet, int]:
     """What this rank, the late one, spends beyond the others, up to what the job loses by it.
 
     Returns:
         Time of its causes, and nanoseconds of device-busy time, both over all used steps.
     """
-    claims, kernel_ns, left = EMPTY, 0.0, skew.job_ns * facts.used_steps
+    claims, kernel_ns, left = EMPTY, 0.0, skew.job_ns * steps.count
     for cause, more in skew.more_in:
-        part = min(more * facts.used_steps, left)
+        part = min(more * steps.count, left)
         left -= part
-        if cause == "compute" and facts.device is not None:
+        if cause == "compute" and device.main is not None:
             kernel_ns += part
         else:
-            owned = facts.waterfall.owned(cause)
+            owned = time.waterfall.owned(cause)
             claims |= owned.scaled(part / max(owned.total_ns, 1))
     return claims, int(kernel_ns)
 
 
-def waiting_for_others(facts: Facts, skew: RankSkew) -> IntervalSet:
+def waiting_for_others(steps: Steps, time: TimeFacts, skew: RankSkew) -> IntervalSet:
     """This rank's exposed communication, as far as the skew explains it: the part that waits for the late rank."""
     if skew.late == 0:
         return EMPTY
-    exposed = facts.waterfall.owned("communication")
-    waited = (
-        float(np.maximum(skew.in_collectives_ns[0] - skew.in_collectives_ns[skew.late], 0).mean()) * facts.used_steps
-    )
+    exposed = time.waterfall.owned("communication")
+    waited = float(np.maximum(skew.in_collectives_ns[0] - skew.in_collectives_ns[skew.late], 0).mean()) * steps.count
     return exposed.scaled(min(waited / exposed.total_ns, 1.0)) if exposed else EMPTY

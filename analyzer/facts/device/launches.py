@@ -24,6 +24,8 @@ _WORK = ("start_ns", "dur_ns", "end_ns", "device", "stream")
 # Vocabularies, for columns that can be joined and compared by number.
 _KINDS = ("compute", "collective", "memset", "copy")
 _SOURCES = ("kernels", "copies")
+# Kinds of calls that put work on the device.
+LAUNCHING = ("launch", "graph_launch", "memcpy", "memset")
 # In 14 real traces no kernel starts before its launch call: a few that do are wrong ids, more of them are two clocks.
 _EARLY_RATIO = 0.05
 # From this share of launches that outlast their kernel on, launches wait (SY005), and the lead says nothing about the host.

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from analyzer.facts.health.symptom import Gravity, Symptom
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from analyzer.facts.isolation import FactError
+from analyzer.facts.time.waterfall import Waterfall
 
 # How a check of the trace is named among the failures.
 OF_TRUST = "doubt:"
 # Without these nothing is known of where the time goes; without others some rules cannot tell, and say so themselves.
-_CORE = ("work", "launched", "found_steps", "found_devices", "main_thread", "host", "waterfall")
+_CORE = ("device.work", "device.launched", "device.found", "steps", "host.main_thread", "host.threads", "waterfall")
 
 
-def check(facts: Facts) -> Iterator[Symptom]:
+def check(waterfall: Waterfall, failures: Mapping[str, FactError]) -> Iterator[Symptom]:
     """Whether a measurement failed that every figure rests on, or one that would have told of doubts."""
     # It is made of all the others: asked for it, they have been measured or have failed.
-    divided = facts.waterfall.window
-    failures = dict(facts.failures)
+    divided = waterfall.window
     if not divided and not failures:
         return
     core = [name for name in failures if name in _CORE]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 import numpy as np
 
+from analyzer.facts.device.section import DeviceFacts
+from analyzer.facts.host.ops import OpTree
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 # Of two ops that share some time one at most owns more than half of it. In recorded launch-bound training the largest owns 11 %.
 _OWNING_PART = 0.5
@@ -46,23 +44,25 @@ class DispatchOwner(msgspec.Struct, frozen=True):
         return self.each_ns >= _OWN_WORK_NS
 
 
-def dispatch_owner(facts: Facts, idle: IntervalSet) -> DispatchOwner | None:
+def dispatch_owner(trace: Trace, device: DeviceFacts, op_tree: OpTree, idle: IntervalSet) -> DispatchOwner | None:
     """The op that owns more than half of some idle time; None where none does.
 
     Args:
-        facts: The measurements.
+        trace: The trace.
+        device: Work of the devices.
+        op_tree: Which op encloses which.
         idle: Time in which the device idles.
     """
-    ops = facts.trace.ops
+    ops = trace.ops
     if not idle or not len(ops):
         return None
     inside = idle.overlap_with(ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy())
-    parent = facts.op_tree.parent
+    parent = op_tree.parent
     nested = np.flatnonzero(parent != np.arange(len(parent)))
     own = inside.copy()
     np.subtract.at(own, parent[nested], inside[nested])
     # Other threads have ops meanwhile; the device waits for those that launch.
-    launching = np.isin(ops["thread"].to_numpy(), np.unique(facts.launched["launch_thread"].to_numpy()))
+    launching = np.isin(ops["thread"].to_numpy(), np.unique(device.launched["launch_thread"].to_numpy()))
     own = np.where(launching, np.maximum(own, 0), 0)
     names = distinct_texts(ops["name"])
     codes = codes_of(ops["name"])

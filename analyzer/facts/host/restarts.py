@@ -14,13 +14,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analyzer.facts.recording.section import RecordingFacts
+from analyzer.facts.steps.find import Steps
 from analyzer.spans.grouping import chosen
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import is_any
 from analyzer.spans.nesting import nest
+from traces.trace import Trace
 
 if TYPE_CHECKING:
-    from analyzer.facts import Facts
     from traces.trace import Trace
 
 Int64Array = npt.NDArray[np.int64]
@@ -150,27 +152,27 @@ def _between_calls(trace: Trace, thread: int | None) -> pd.DataFrame:
     return ops[nest(ops["thread"], ops["start_ns"], ops["end_ns"]).is_root] if len(ops) else ops
 
 
-def epoch_steps(facts: Facts) -> int | None:
+def epoch_steps(recording: RecordingFacts, restarts: Restarts) -> int | None:
     """Steps of one pass over the data: from what `advisor collect` recorded, else where restarts come at equal distances."""
-    batch, length = facts.collected.batch_size, facts.collected.dataset_length
+    batch, length = recording.collected.batch_size, recording.collected.dataset_length
     if batch and length:
         return max(1, length // batch)
-    gaps = np.unique(np.diff(facts.restarts.calls))
+    gaps = np.unique(np.diff(restarts.calls))
     return int(gaps[0]) if len(gaps) == 1 and gaps[0] > 0 else None
 
 
-def seed_drawn_between(facts: Facts) -> bool:
+def seed_drawn_between(trace: Trace, main_thread: int | None) -> bool:
     """Whether the training thread draws a seed anywhere outside the loader's calls: without one, no iterator was made there."""
-    return bool((_between_calls(facts.trace, facts.main_thread)["name"] == _SEED).any())
+    return bool((_between_calls(trace, main_thread)["name"] == _SEED).any())
 
 
-def restart_seen(facts: Facts) -> bool:
+def restart_seen(trace: Trace, steps: Steps) -> bool:
     """Whether a recorded stack shows the loader's iterator being made inside the used steps."""
-    python = facts.trace.python
+    python = trace.python
     if not len(python):
         return False
     # The iterator's constructor starts the workers.
     names = python["name"].cat.categories
     making = names[names.str.contains(r"dataloader\.py\(\d+\): (?:_get_iterator|_reset)", regex=True)]
     rows = python[python["name"].isin(making)]
-    return bool(facts.host_window().contains(rows["start_ns"].to_numpy()).any())
+    return bool(steps.host_window.contains(rows["start_ns"].to_numpy()).any())

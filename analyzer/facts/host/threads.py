@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analyzer.facts.device.launches import copies_of_calls, from_source
+from analyzer.facts.device.launches import LAUNCHING, copies_of_calls, from_source
 from analyzer.facts.host.ops import pick_row
 from analyzer.spans.grouping import rows_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
@@ -18,8 +18,6 @@ from traces.trace import Trace
 
 BoolArray = npt.NDArray[np.bool_]
 
-# Calls that put work on the device.
-LAUNCHING = ("launch", "graph_launch", "memcpy", "memset")
 # Copies whose call waits for them, by its name.
 _SYNCHRONOUS = ("cudaMemcpy", "hipMemcpy", "hipMemcpyWithStream", "cudaMemcpy2D", "hipMemcpyDtoH")
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
+from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.stacks import CodeLine
+from analyzer.facts.input.wait import InputWait
 from analyzer.facts.recording.line_samples import LineSamples, SampledLine, training_lines, worker_lines
 from analyzer.facts.recording.loader_code import LoaderFunction, loader_functions
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 
 class InputCode(msgspec.Struct, frozen=True):
@@ -46,17 +44,17 @@ class InputCode(msgspec.Struct, frozen=True):
         return None
 
 
-def input_code(facts: Facts) -> InputCode:
+def input_code(trace: Trace, host: HostFacts, input_wait: InputWait) -> InputCode:
     """Finds the code: from sampled lines, from recorded stacks, from the loader's own parts."""
-    meta = facts.trace.meta
-    multi = facts.input_wait.multi_process
+    meta = trace.meta
+    multi = input_wait.multi_process
     samples = worker_lines(meta) if multi else training_lines(meta)
-    return InputCode(loader_functions(meta), samples, () if multi else _recorded(facts))
+    return InputCode(loader_functions(meta), samples, () if multi else _recorded(host, input_wait))
 
 
-def _recorded(facts: Facts) -> tuple[tuple[CodeLine, int], ...]:
+def _recorded(host: HostFacts, input_wait: InputWait) -> tuple[tuple[CodeLine, int], ...]:
     """Functions whose frames lie inside a call of the loader: the one that asks it for a batch began before."""
-    main, calls = facts.main_thread, facts.input_wait.host
+    main, calls = host.main_thread, input_wait.host
     if main is None or not calls:
         return ()
-    return tuple(facts.stacks.inside(main, calls, whole=True))
+    return tuple(host.stacks.inside(main, calls, whole=True))

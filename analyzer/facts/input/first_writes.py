@@ -6,38 +6,38 @@ writes to every weight and buffer: measured, an optimizer that takes 0.2 ms else
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.restarts import Restarts
+from analyzer.facts.steps.find import Steps
+from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.intervals import EMPTY, IntervalSet
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
 
 # Below this the median of the other steps is no usual one.
 _LEAST_OTHERS = 3
 
 
-def first_writes(facts: Facts, restarts: Restarts) -> IntervalSet:
+def first_writes(device: DeviceFacts, steps: Steps, time: TimeFacts, restarts: Restarts) -> IntervalSet:
     """Time in ops between the first batch of a start and the end of its step, beyond what ops take in the other used steps.
 
     Args:
-        facts: The measurements.
+        device: Work of the devices.
+        steps: The steps.
+        time: Whose each nanosecond is.
         restarts: Those that begin in the used steps.
 
     Returns:
         Nothing where a device does the work, which writes to memory of its own, or too few steps lack a start.
     """
-    used = facts.steps.used
+    used = steps.used
     begin, end = used["start_ns"].to_numpy(), used["end_ns"].to_numpy()
-    if facts.device is not None or not len(restarts) or not len(begin):
+    if device.main is not None or not len(restarts) or not len(begin):
         return EMPTY
     from_ns = begin.copy()
     step = np.maximum(np.searchsorted(begin, restarts.first[:, 0], side="right") - 1, 0)
     np.maximum.at(from_ns, step, restarts.first[:, 1])
-    ops = facts.waterfall.owned("compute") | facts.waterfall.owned("optimizer")
+    ops = time.waterfall.owned("compute") | time.waterfall.owned("optimizer")
     taken = ops.overlap_with(from_ns, end)
     starting = np.isin(np.arange(len(begin)), step)
     if (~starting).sum() < _LEAST_OTHERS:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 import numpy as np
 import pandas as pd
 
 from analyzer.facts.host.ops import Int64Array
+from analyzer.facts.host.section import HostFacts
+from analyzer.facts.input.loading import Loading
 from analyzer.facts.kernels.precision import decoded_list
+from analyzer.facts.transfer.section import TransferFacts
 from analyzer.spans.open_spans import NONE
-from traces.trace import Capability
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Capability, Trace
 
 # Batch, channels, height, width; grey, colour, colour with alpha. Fewer values a side are no image.
 _CHANNELS = (1, 3, 4)
@@ -36,12 +34,12 @@ class FloatImages(msgspec.Struct, frozen=True):
     seen_converting: bool
 
 
-def float_images(facts: Facts) -> FloatImages:
+def float_images(trace: Trace, host: HostFacts, transfer: TransferFacts, loading: Loading) -> FloatImages:
     """Finds them by shape and type of the copying op; without shapes by size, where the loader is seen converting images."""
-    copies = facts.transfers.of("HtoD")
-    converting = facts.loading.converts_images
-    if Capability.SHAPES in facts.trace.capabilities:
-        return FloatImages(copies[_by_shape(facts, copies)], True, converting)
+    copies = transfer.copies.of("HtoD")
+    converting = loading.converts_images
+    if Capability.SHAPES in trace.capabilities:
+        return FloatImages(copies[_by_shape(trace, host, copies)], True, converting)
     if not converting:
         return FloatImages(copies.iloc[:0], False, False)
     # Images are the largest part of a batch; labels are bytes to them.
@@ -49,14 +47,14 @@ def float_images(facts: Facts) -> FloatImages:
     return FloatImages(copies[(copies["size_bytes"].fillna(0) >= largest / 2).to_numpy(dtype=bool)], True, True)
 
 
-def _by_shape(facts: Facts, copies: pd.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _by_shape(trace: Trace, host: HostFacts, copies: pd.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Whether the op that copies has a float image batch as an argument and moves just its bytes."""
     known = copies["call_start_ns"].notna().to_numpy()
     op = np.full(len(copies), NONE, dtype=np.int64)
-    op[known] = facts.op_tree.enclosing(
+    op[known] = host.ops.enclosing(
         copies["call_thread"][known].to_numpy(np.int64), copies["call_start_ns"][known].to_numpy(np.int64)
     )
-    ops = facts.trace.ops
+    ops = trace.ops
     dims, types = _texts(ops["input_dims"], op), _texts(ops["input_types"], op)
     sizes = copies["size_bytes"].fillna(0).to_numpy(np.int64)
     return np.array(

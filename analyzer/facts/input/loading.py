@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analyzer.facts.device.section import DeviceFacts
+from analyzer.facts.host.section import HostFacts
+from analyzer.facts.input.wait import InputWait
 from analyzer.facts.input.wait_pattern import WaitPattern
+from analyzer.facts.recording.section import RecordingFacts
+from analyzer.facts.steps.find import Steps
 from analyzer.spans.grouping import numbered, sums_by
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching
 from analyzer.spans.nesting import nest
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 Int64Array = npt.NDArray[np.int64]
 
@@ -63,20 +65,18 @@ class Loading(msgspec.Struct, frozen=True):
         return {"aten::div", "aten::permute"} <= set(self.sequence)
 
 
-def loading(facts: Facts) -> Loading:
+def loading(trace: Trace, recording: RecordingFacts, host: HostFacts, input_wait: InputWait) -> Loading:
     """Measures the loader's calls on the main thread; empty where batches come from worker processes."""
-    calls = facts.input_wait.calls
-    ops = facts.trace.ops
-    within = _inside(ops, facts.main_thread, calls)
+    calls = input_wait.calls
+    ops = trace.ops
+    within = _inside(ops, host.main_thread, calls)
     busy = IntervalSet(within["start_ns"].to_numpy(), within["end_ns"].to_numpy())
     samples, sequence = _repeated(within, calls)
-    stated = facts.collected.batch_size
-    if stated and facts.input_wait.single_process and not facts.collected.whole_batches:
+    stated = recording.collected.batch_size
+    if stated and input_wait.single_process and not recording.collected.whole_batches:
         samples = stated
-    host_ns = facts.input_wait.host.total_ns
-    per_sample = (
-        host_ns / len(calls) / samples if samples and len(calls) and not facts.input_wait.multi_process else None
-    )
+    host_ns = input_wait.host.total_ns
+    per_sample = host_ns / len(calls) / samples if samples and len(calls) and not input_wait.multi_process else None
     repeats = len(calls) * (samples or 0) * len(sequence)
     draws = bool(samples) and _draws(within, calls) >= (samples or 0)
     return Loading(samples, sequence, busy.total_ns, per_sample, busy.total_ns / repeats if repeats else None, draws)
@@ -165,18 +165,18 @@ class WorkerBound(msgspec.Struct, frozen=True):
         return max(self.step_ns - self.floor_ns, 0.0)
 
 
-def worker_bound(facts: Facts) -> WorkerBound:
+def worker_bound(recording: RecordingFacts, device: DeviceFacts, steps: Steps, input_wait: InputWait) -> WorkerBound:
     """What the cores allow.
 
     On a GPU the cores beside the training process load: no batch can take less than load / (cores - 1). On a CPU-only run the
     same cores train and load: (rest + load) / cores.
     """
-    step, cores = facts.per_step(facts.window_ns), facts.collected.cores
-    load = facts.per_step(facts.input_wait.host.total_ns)
-    rest = step - facts.per_step(facts.input_wait.owned.total_ns)
+    step, cores = steps.per_step(steps.total_ns), recording.collected.cores
+    load = steps.per_step(input_wait.host.total_ns)
+    rest = step - steps.per_step(input_wait.owned.total_ns)
     if cores is None:
         floor = rest
-    elif facts.device is None:
+    elif device.main is None:
         floor = max(rest, (rest + load) / cores)
     else:
         floor = max(rest, load / (cores - 1)) if cores > 1 else step

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.host.section import HostFacts
+from analyzer.facts.steps.find import Steps
+from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.grouping import chosen
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import is_any
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 # Part of the iterator's class, which torchdata's begins with `_Stateful`.
 SINGLE_PROCESS = "SingleProcessDataLoaderIter"
@@ -48,20 +47,20 @@ class InputWait(msgspec.Struct, frozen=True):
         return bool(self.calls["name"].str.contains(MULTI_PROCESS, regex=False).any())
 
 
-def input_wait(facts: Facts) -> InputWait:
+def input_wait(trace: Trace, steps: Steps, host: HostFacts, time: TimeFacts) -> InputWait:
     """Measures the loader's calls on the main thread."""
-    ranges = facts.trace.annotations
-    rows = chosen(ranges, is_any(ranges["kind"], "loader") & (ranges["thread"].to_numpy() == facts.main_thread))
+    ranges = trace.annotations
+    rows = chosen(ranges, is_any(ranges["kind"], "loader") & (ranges["thread"].to_numpy() == host.main_thread))
     rows = _outermost(rows)
-    used = facts.steps.used
+    used = steps.used
     # A call belongs to the step whose mark it follows: the device may still be busy with the step before.
     begin, end = used["host_start_ns"].to_numpy(), used["host_end_ns"].to_numpy()
     at = rows["start_ns"].to_numpy()
     step = np.searchsorted(begin, at, side="right") - 1
     inside = (step >= 0) & (at < end[np.maximum(step, 0)]) if len(used) else np.zeros(len(rows), dtype=bool)
     rows, step = rows[inside], step[inside]
-    owned = facts.waterfall.owned("input")
-    collected = facts.host.during("gc", facts.main_thread) if facts.main_thread is not None else EMPTY
+    owned = time.waterfall.owned("input")
+    collected = host.threads.during("gc", host.main_thread) if host.main_thread is not None else EMPTY
     starts, ends = rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()
     calls = pd.DataFrame(
         {
@@ -73,9 +72,9 @@ def input_wait(facts: Facts) -> InputWait:
             "step": used["number"].to_numpy()[step] if len(used) else step,
         }
     )
-    host = ((IntervalSet(starts, ends) | facts.restarts.making_spans) & facts.window()) - collected
+    waiting = ((IntervalSet(starts, ends) | host.restarts.making_spans) & steps.window) - collected
     seen = int((owned.overlap_with(used["start_ns"].to_numpy(), used["end_ns"].to_numpy()) > 0).sum())
-    return InputWait(calls, owned, host, seen)
+    return InputWait(calls, owned, waiting, seen)
 
 
 def _outermost(rows: pd.DataFrame) -> pd.DataFrame:

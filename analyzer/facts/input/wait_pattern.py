@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from analyzer.facts.host.section import HostFacts
+from analyzer.facts.input.wait import InputWait
 from analyzer.spans.intervals import IntervalSet
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
 
 Int64Array = npt.NDArray[np.int64]
 
@@ -96,10 +93,10 @@ class WaitPattern(msgspec.Struct, frozen=True):
         return int(gaps[0]) if len(positions) >= 3 and len(gaps) == 1 else None
 
 
-def wait_pattern(facts: Facts) -> WaitPattern:
+def wait_pattern(host: HostFacts, input_wait: InputWait) -> WaitPattern:
     """The pattern of the loader's calls, without those that end an epoch or begin one: they wait for something else (DL005)."""
-    calls = facts.input_wait.calls.sort_values("start_ns")
-    calls = calls[~facts.restarts.has(calls["start_ns"].to_numpy())]
+    calls = input_wait.calls.sort_values("start_ns")
+    calls = calls[~host.restarts.has(calls["start_ns"].to_numpy())]
     return WaitPattern(
         calls["start_ns"].to_numpy(np.int64), calls["end_ns"].to_numpy(np.int64), calls["dur_ns"].to_numpy(np.int64)
     )

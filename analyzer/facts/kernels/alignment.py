@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 import numpy as np
 
 from analyzer.facts.host.ops import BoolArray, pick, pick_row
+from analyzer.facts.host.section import HostFacts
+from analyzer.facts.kernels.find import Kernels
 from analyzer.facts.kernels.precision import first_tensor_type, tensor_dims
 from analyzer.spans.labels import matching
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 # Position of the two matrices among the arguments.
 _PRODUCTS = {"aten::mm": 0, "aten::bmm": 0, "aten::addmm": 1, "aten::baddbmm": 1}
@@ -44,17 +42,17 @@ class Alignment(msgspec.Struct, frozen=True):
     sizes: tuple[tuple[int, int, int], ...]
 
 
-def alignment(facts: Facts) -> Alignment:
+def alignment(trace: Trace, host: HostFacts, kernels: Kernels) -> Alignment:
     """Finds misaligned GEMMs."""
-    found = facts.kernels
+    found = kernels
     products = found.is_family("gemm") & found.is_format("tf32", "fp16", "bf16", "fp8")
     stated = found.frame["alignment"]
     by_name = products & (stated <= _POOR_ALIGNMENT).fillna(False).to_numpy(dtype=bool)
-    op = pick_row(facts.op_tree.nearest(facts.op_tree.named(_PRODUCTS.__contains__)), found.frame["op"].to_numpy())
-    ops = facts.trace.ops
+    op = pick_row(host.ops.nearest(host.ops.named(_PRODUCTS.__contains__)), found.frame["op"].to_numpy())
+    ops = trace.ops
     typed = pick(matching(ops["input_types"], lambda text: first_tensor_type(text) is not None), op)
     short = pick(matching(ops["input_types"], lambda text: first_tensor_type(text) in _SHORT_TYPES), op)
-    depth, width = _sizes(facts)
+    depth, width = _sizes(trace, host)
     misshaped = np.append((depth % WIDTH != 0) | (width % WIDTH != 0), False)[op]
     by_shape = found.is_family("gemm") & short & misshaped
     total = found.time_ns(products)
@@ -64,19 +62,20 @@ def alignment(facts: Facts) -> Alignment:
         products=products,
         named=found.time_ns(products & stated.notna().to_numpy()) / total if total else 0.0,
         shaped=found.time_ns(products & typed) / total if total else 0.0,
-        sizes=_offenders(facts, by_name | by_shape, np.append(depth, 0)[op], np.append(width, 0)[op]),
+        sizes=_offenders(kernels, by_name | by_shape, np.append(depth, 0)[op], np.append(width, 0)[op]),
     )
 
 
 def _sizes(
-    facts: Facts,
+    trace: Trace,
+    host: HostFacts,
 ) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], np.ndarray[tuple[int], np.dtype[np.int64]]]:
     """K and N of each op that is a matrix product, 0 for every other; decoded once per distinct pair of name and shapes."""
-    ops = facts.trace.ops
+    ops = trace.ops
     name = ops["name"].cat.codes.to_numpy().astype(np.int64)
     shape = ops["input_dims"].cat.codes.to_numpy().astype(np.int64)
     depth, width = np.zeros(len(ops), dtype=np.int64), np.zeros(len(ops), dtype=np.int64)
-    rows = np.flatnonzero(facts.op_tree.named(_PRODUCTS.__contains__) & (shape >= 0))
+    rows = np.flatnonzero(host.ops.named(_PRODUCTS.__contains__) & (shape >= 0))
     pairs, inverse = np.unique(np.stack([name[rows], shape[rows]], axis=1), axis=0, return_inverse=True)
     names, shapes = ops["name"].cat.categories, ops["input_dims"].cat.categories
     known = np.array(
@@ -95,15 +94,13 @@ def _depth_and_width(name: str, dims: str) -> tuple[int, int]:
 
 
 def _offenders(
-    facts: Facts,
+    kernels: Kernels,
     rows: BoolArray,
     depth: np.ndarray[tuple[int], np.dtype[np.int64]],
     width: np.ndarray[tuple[int], np.dtype[np.int64]],
 ) -> tuple[tuple[int, int, int], ...]:
     rows = rows & (depth > 0)
     pairs, inverse = np.unique(np.stack([depth[rows], width[rows]], axis=1), axis=0, return_inverse=True)
-    time = np.bincount(
-        inverse.reshape(-1), weights=facts.kernels.frame["dur_ns"].to_numpy()[rows], minlength=len(pairs)
-    )
+    time = np.bincount(inverse.reshape(-1), weights=kernels.frame["dur_ns"].to_numpy()[rows], minlength=len(pairs))
     order = np.argsort(-time, kind="stable")[:5]
     return tuple((int(pairs[row, 0]), int(pairs[row, 1]), int(time[row])) for row in order.tolist())

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 import numpy as np
 
 from analyzer.facts.host.ops import BoolArray, Int64Array, pick
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from analyzer.facts.host.section import HostFacts
+from analyzer.facts.kernels.find import Kernels
 
 _SOFTMAX = frozenset(("aten::_softmax",))
 _SOFTMAX_BACKWARD = frozenset(("aten::_softmax_backward_data",))
@@ -41,9 +38,9 @@ class Attention(msgspec.Struct, frozen=True):
     fused: BoolArray
 
 
-def attention(facts: Facts) -> Attention:
+def attention(host: HostFacts, kernels: Kernels) -> Attention:
     """Finds attention written out, by the order of ops on each thread."""
-    tree, found = facts.op_tree, facts.kernels
+    tree, found = host.ops, kernels
     kinds = np.zeros(len(tree.ops), dtype=np.int64)
     for code, names in ((1, _SOFTMAX), (2, _SOFTMAX_BACKWARD), (3, _PRODUCTS), (4, _BREAKS)):
         kinds[tree.outermost(tree.named(names.__contains__))] = code
@@ -52,12 +49,12 @@ def attention(facts: Facts) -> Attention:
     softmax, products = np.zeros(len(kinds), dtype=bool), np.zeros(len(kinds), dtype=bool)
     # Forward: one product on either side; backward: the gradients of two factors on either side.
     calls = _mark(tree.ops["thread"].to_numpy()[rows], kinds[rows], rows, (1, 1), softmax, products)
-    fallbacks = int((softmax & _inside(facts, tree.named(_FALLBACK.__contains__))).sum())
+    fallbacks = int((softmax & _inside(host, tree.named(_FALLBACK.__contains__))).sum())
     _mark(tree.ops["thread"].to_numpy()[rows], kinds[rows], rows, (2, 2), softmax, products)
     at = found.frame["op"].to_numpy()
     return Attention(
-        softmax=pick(_inside(facts, softmax), at) & found.is_family("softmax"),
-        products=pick(_inside(facts, products), at) & found.is_family("gemm", "gemv"),
+        softmax=pick(_inside(host, softmax), at) & found.is_family("softmax"),
+        products=pick(_inside(host, products), at) & found.is_family("gemm", "gemv"),
         calls=calls,
         fallbacks=fallbacks,
         fused=found.is_family("attention"),
@@ -97,7 +94,7 @@ def _mark(
     return int(fits.sum())
 
 
-def _inside(facts: Facts, ops: BoolArray) -> BoolArray:
+def _inside(host: HostFacts, ops: BoolArray) -> BoolArray:
     """Ops that are, or are inside, one of the given ones."""
-    inside: BoolArray = facts.op_tree.nearest(ops) >= 0
+    inside: BoolArray = host.ops.nearest(ops) >= 0
     return inside

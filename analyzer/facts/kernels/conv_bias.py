@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
 from analyzer.facts.host.ops import BoolArray, pick, pick_row
+from analyzer.facts.host.section import HostFacts
+from analyzer.facts.kernels.find import Kernels
 from analyzer.facts.kernels.precision import tensor_dims
 from analyzer.spans.labels import matching
 from analyzer.spans.open_spans import NONE
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
 
 _CONV = re.compile(r"aten::conv[123]d$")
 _NORM = re.compile(r"aten::batch_norm$")
@@ -36,9 +34,9 @@ class ConvBias(msgspec.Struct, frozen=True):
     rows: BoolArray
 
 
-def conv_bias(facts: Facts) -> ConvBias:
+def conv_bias(host: HostFacts, kernels: Kernels) -> ConvBias:
     """Finds pairs by the order of outermost ops on each thread, and the kernels the bias costs."""
-    tree, found = facts.op_tree, facts.kernels
+    tree, found = host.ops, kernels
     ops = tree.ops
     conv = tree.named(lambda name: _CONV.match(name) is not None)
     norm = tree.named(lambda name: _NORM.match(name) is not None)
@@ -56,13 +54,13 @@ def conv_bias(facts: Facts) -> ConvBias:
     biased = followed & matching(ops["input_dims"], _has_bias)
     inside = pick_row(tree.nearest(biased), found.frame["op"].to_numpy())
     forward = (inside != NONE) & found.is_family("elementwise")
-    backward = _bias_gradients(facts) if biased.any() else np.zeros(len(found.frame), dtype=bool)
+    backward = _bias_gradients(host, kernels) if biased.any() else np.zeros(len(found.frame), dtype=bool)
     return ConvBias(pairs=int(followed.sum()), biased=int(biased.sum()), rows=forward | backward)
 
 
-def _bias_gradients(facts: Facts) -> BoolArray:
+def _bias_gradients(host: HostFacts, kernels: Kernels) -> BoolArray:
     """Sums inside a convolution's backward pass: the gradient of its bias."""
-    tree, found = facts.op_tree, facts.kernels
+    tree, found = host.ops, kernels
     backward = tree.nearest(tree.named(lambda name: name == "aten::convolution_backward")) != NONE
     total = tree.named(lambda name: name == "aten::sum")
     at = found.frame["op"].to_numpy()

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
 from analyzer.facts.host.ops import BoolArray
+from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.precision import first_tensor_type
+from analyzer.facts.steps.find import Steps
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import matching
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 # The ops that do the multiplying themselves, not those that call them.
 _MATRIX = re.compile(
@@ -42,24 +41,24 @@ class CpuWork(msgspec.Struct, frozen=True):
     typed: bool
 
 
-def cpu_work(facts: Facts) -> CpuWork:
+def cpu_work(trace: Trace, steps: Steps, host: HostFacts) -> CpuWork:
     """Measures it."""
-    ops = facts.trace.ops
-    here = (ops["thread"] == facts.main_thread).to_numpy(dtype=bool)
-    named = facts.op_tree.named
+    ops = trace.ops
+    here = (ops["thread"] == host.main_thread).to_numpy(dtype=bool)
+    named = host.ops.named
     matrix = here & named(lambda name: _MATRIX.match(name) is not None)
     reorder = here & named(lambda name: _REORDER.match(name) is not None)
     types = ops["input_types"]
     single = matrix & matching(types, lambda text: first_tensor_type(text) == "float")
     return CpuWork(
-        _spans(facts, matrix),
-        _spans(facts, single),
-        _spans(facts, reorder),
+        _spans(trace, steps, matrix),
+        _spans(trace, steps, single),
+        _spans(trace, steps, reorder),
         bool(types.notna().to_numpy()[matrix].any()),
     )
 
 
-def _spans(facts: Facts, rows: BoolArray) -> IntervalSet:
-    ops = facts.trace.ops
+def _spans(trace: Trace, steps: Steps, rows: BoolArray) -> IntervalSet:
+    ops = trace.ops
     start, end = ops["start_ns"].to_numpy(np.int64)[rows], ops["end_ns"].to_numpy(np.int64)[rows]
-    return IntervalSet(start, end) & facts.window()
+    return IntervalSet(start, end) & steps.window

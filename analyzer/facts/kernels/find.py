@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -11,16 +10,17 @@ import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.device.launches import LaunchCalls, calls_of
+from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.ops import BoolArray, Int64Array
+from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.grids import blocks_per_sm
 from analyzer.facts.kernels.names import describe, is_cast, is_depthwise
+from analyzer.facts.steps.find import Steps
 from analyzer.spans.grouping import sums_by
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any
 from analyzer.spans.open_spans import NONE
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 # From this part of kernels on, External ids that repeat the correlation id are noise (rules.md 0.6, PG007).
 _BROKEN_IDS = 0.5
@@ -98,33 +98,33 @@ class Kernels(msgspec.Struct, frozen=True, dict=True):
         return int(known.max()) if len(known) else None
 
 
-def kernels(facts: Facts) -> Kernels:
+def kernels(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) -> Kernels:
     """Describes the kernels of the used steps; empty without a device."""
-    device = facts.device
-    window = facts.window()
-    frame = facts.trace.kernels
+    main = device.main
+    window = steps.window
+    frame = trace.kernels
     inside = window.contains(frame["start_ns"].to_numpy())
-    inside &= frame["device"].to_numpy() == (device.device if device else NONE)
+    inside &= frame["device"].to_numpy() == (main.device if main else NONE)
     rows = np.flatnonzero(inside)
     frame = frame.iloc[rows]
     vocabulary = distinct_texts(frame["name"])
     used, described = np.unique(codes_of(frame["name"]), return_inverse=True)
     names = _names([vocabulary[code] for code in used.tolist()])
-    launch = calls_of(facts.launched, "kernels", rows, len(facts.trace.kernels))
+    launch = calls_of(device.launched, "kernels", rows, len(trace.kernels))
     result = pd.DataFrame(
         {
             **{key: frame[key].to_numpy() for key in ("start_ns", "end_ns", "dur_ns", "stream", "collective")},
-            "blocks_per_sm": blocks_per_sm(facts, frame, launch),
+            "blocks_per_sm": blocks_per_sm(trace, device, frame, launch),
             **{
                 key: names[key].array[described]
                 for key in ("name", "family", "number_format", "tensor_core", "alignment", "cast", "depthwise")
             },
-            "op": _ops_of(facts, frame, launch),
+            "op": _ops_of(trace, host, frame, launch),
             "launch_start_ns": np.where(launch.known, launch.start_ns, np.nan),
-            "in_optimizer": facts.host.anywhere("optimizer").contains(launch.start_ns) & launch.known,
+            "in_optimizer": host.threads.anywhere("optimizer").contains(launch.start_ns) & launch.known,
         }
     )
-    return Kernels(result, names, window, (device.busy & window) if device else IntervalSet())
+    return Kernels(result, names, window, (main.busy & window) if main else IntervalSet())
 
 
 def _names(distinct: list[str]) -> pd.DataFrame:
@@ -150,15 +150,15 @@ def _names(distinct: list[str]) -> pd.DataFrame:
     )
 
 
-def _ops_of(facts: Facts, frame: pd.DataFrame, launch: LaunchCalls) -> Int64Array:
+def _ops_of(trace: Trace, host: HostFacts, frame: pd.DataFrame, launch: LaunchCalls) -> Int64Array:
     """The op that launched each kernel: the one around its launch call; else that of its External id, if ids can be trusted."""
     result = np.full(len(frame), NONE, dtype=np.int64)
     known = launch.known
-    result[known] = facts.op_tree.enclosing(launch.thread[known], launch.start_ns[known])
+    result[known] = host.ops.enclosing(launch.thread[known], launch.start_ns[known])
     repeated = (frame["external_id"] == frame["correlation"]).fillna(False).to_numpy(dtype=bool)
     missing = (result == NONE) & frame["external_id"].notna().to_numpy() & ~repeated
     if missing.any() and repeated.mean() <= _BROKEN_IDS:
-        ids = facts.trace.ops["external_id"]
+        ids = trace.ops["external_id"]
         by_id = pd.Series(np.arange(len(ids)), index=ids)[ids.notna().to_numpy()]
         by_id = by_id[~by_id.index.duplicated(keep=False)]
         found = by_id.reindex(frame["external_id"][missing]).to_numpy(dtype=np.float64, na_value=np.nan)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
 from analyzer.facts.host.ops import BoolArray, Int64Array
+from analyzer.facts.kernels.find import Kernels
 from analyzer.facts.kernels.names import POINTWISE_FAMILIES
 from analyzer.facts.kernels.precision import tensor_dims
 from analyzer.spans.labels import codes_of, distinct_texts, is_any
 from analyzer.spans.open_spans import NONE
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 _COMPILED = re.compile(r"Torch-Compiled Region|CompiledFunction|## Call CompiledFxGraph|CompiledFxGraph")
 
@@ -44,15 +42,15 @@ class Fusion(msgspec.Struct, frozen=True):
     longest_chain: int
 
 
-def fusion(facts: Facts) -> Fusion:
+def fusion(trace: Trace, kernels: Kernels) -> Fusion:
     """Finds runs of pointwise kernels."""
-    found = facts.kernels
+    found = kernels
     frame = found.frame
     pointwise = found.is_family(*POINTWISE_FAMILIES) & ~frame["in_optimizer"].to_numpy()
-    if is_any(facts.trace.annotations["kind"], "optimizer_step", "zero_grad").any():
+    if is_any(trace.annotations["kind"], "optimizer_step", "zero_grad").any():
         # Without its launch a kernel may as well be the optimizer's.
         pointwise &= frame["launch_start_ns"].notna().to_numpy()
-    size = _elements(facts)
+    size = _elements(trace, kernels)
     order = np.lexsort((frame["start_ns"].to_numpy(), frame["stream"].to_numpy()))
     stream, able, elements = frame["stream"].to_numpy()[order], pointwise[order], size[order]
     same = (elements[1:] == elements[:-1]) | (elements[1:] == NONE) | (elements[:-1] == NONE)
@@ -60,7 +58,7 @@ def fusion(facts: Facts) -> Fusion:
     chained = np.zeros(len(frame), dtype=bool)
     chained[order[1:][joined]] = True
     chained[order[:-1][joined]] = True
-    names = [name for part in (facts.trace.ops, facts.trace.annotations) for name in distinct_texts(part["name"])]
+    names = [name for part in (trace.ops, trace.annotations) for name in distinct_texts(part["name"])]
     return Fusion(
         pointwise=pointwise,
         chained=chained,
@@ -70,12 +68,12 @@ def fusion(facts: Facts) -> Fusion:
     )
 
 
-def _elements(facts: Facts) -> Int64Array:
+def _elements(trace: Trace, kernels: Kernels) -> Int64Array:
     """Elements of the first tensor of each kernel's op; -1 where shapes are unknown. Decoded once per distinct shape."""
-    dims = facts.trace.ops["input_dims"]
+    dims = trace.ops["input_dims"]
     known = np.array([*map(_first_size, distinct_texts(dims)), NONE], dtype=np.int64)
     by_op = np.append(known[codes_of(dims)], NONE)
-    result: Int64Array = by_op[facts.kernels.frame["op"].to_numpy()]
+    result: Int64Array = by_op[kernels.frame["op"].to_numpy()]
     return result
 
 

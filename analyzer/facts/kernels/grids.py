@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.ops import BoolArray, Int64Array, pick, pick_row
 from analyzer.spans.labels import in_one_vocabulary, matching
 from analyzer.spans.open_spans import NONE
+from traces.trace import Trace
 
 if TYPE_CHECKING:
-    from analyzer.facts import Facts
     from analyzer.facts.device.launches import LaunchCalls
 
 FloatArray = npt.NDArray[np.float64]
@@ -26,7 +27,7 @@ _IN_WORK_ITEMS = re.compile(r"hip(?:Ext|Hcc)ModuleLaunchKernel$")
 _WARP = 32
 
 
-def blocks_per_sm(facts: Facts, kernels: pd.DataFrame, launch: LaunchCalls) -> FloatArray:
+def blocks_per_sm(trace: Trace, device: DeviceFacts, kernels: pd.DataFrame, launch: LaunchCalls) -> FloatArray:
     """Blocks per multiprocessor of each kernel; NaN where nothing tells. Shape (kernels,).
 
     The profiler's own figure first; then its warps per multiprocessor (torch 1.8 has only those); then the grid over the number
@@ -34,7 +35,8 @@ def blocks_per_sm(facts: Facts, kernels: pd.DataFrame, launch: LaunchCalls) -> F
     says nothing.
 
     Args:
-        facts: The measurements.
+        trace: The trace.
+        device: Work of the devices.
         kernels: Rows of `trace.kernels`.
         launch: Their launches, row by row.
     """
@@ -42,29 +44,29 @@ def blocks_per_sm(facts: Facts, kernels: pd.DataFrame, launch: LaunchCalls) -> F
     open_ones = np.isnan(result)
     if not open_ones.any():
         return result
-    calls = facts.trace.runtime
+    calls = trace.runtime
     row = np.where(launch.known, launch.row, NONE)
     alone = launch.known & ~launch.shared
     grid, block = (_filled(kernels[name], calls[name], row, alone) for name in ("grid", "block"))
     in_items = pick(matching(calls["name"], _IN_WORK_ITEMS.match), row)
     blocks, threads = _counted(grid, block, in_items)
     by_warps = kernels["warps_per_sm"].to_numpy() / np.ceil(threads / _WARP)
-    number = multiprocessors(facts)
+    number = multiprocessors(trace, device)
     by_grid = blocks / (np.nan if number is None else number)
-    if facts.trace.meta.device_kind == "rocm":
+    if trace.meta.device_kind == "rocm":
         by_grid = np.where(launch.known, by_grid, np.nan)
     return np.where(open_ones, np.where(np.isnan(by_warps), by_grid, by_warps), result)
 
 
-def multiprocessors(facts: Facts) -> int | None:
+def multiprocessors(trace: Trace, device: DeviceFacts) -> int | None:
     """Multiprocessors of the device; None where the trace does not say or lists different cards and it is not clear which.
 
     ROCm numbers devices otherwise in its events than in its list of cards.
     """
-    listed = facts.trace.meta.devices
+    listed = trace.meta.devices
     numbers = {item.get("numSms") for item in listed}
-    if len(numbers) > 1 and facts.device is not None:
-        numbers = {item.get("numSms") for item in listed if item.get("id") == facts.device.device}
+    if len(numbers) > 1 and device.main is not None:
+        numbers = {item.get("numSms") for item in listed if item.get("id") == device.main.device}
     known = next(iter(numbers)) if len(numbers) == 1 else None
     return known if isinstance(known, int) and not isinstance(known, bool) and known > 0 else None
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
+from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.ops import BoolArray, pick, pick_row
+from analyzer.facts.host.section import HostFacts
+from analyzer.facts.kernels.find import Kernels
 from analyzer.facts.kernels.names import MATRIX_FAMILIES, SHORT_FORMATS
 from analyzer.spans.labels import distinct_texts, matching
 from analyzer.spans.open_spans import NONE
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 _MATRIX_OP = re.compile(
     r"aten::_*(?:mm|addmm|bmm|baddbmm|linear|matmul|addbmm|einsum|\w*convolution\w*|conv(?:_transpose)?[123]d"
@@ -53,12 +53,12 @@ class MatrixWork(msgspec.Struct, frozen=True):
     card_known: bool
 
 
-def matrix_work(facts: Facts) -> MatrixWork:
+def matrix_work(trace: Trace, device: DeviceFacts, host: HostFacts, kernels: Kernels) -> MatrixWork:
     """Finds the matrix kernels and their number formats."""
-    found = facts.kernels
+    found = kernels
     matrix = found.is_family(*MATRIX_FAMILIES)
-    op = pick_row(facts.op_tree.nearest(_named(facts, _MATRIX_OP)), found.frame["op"].to_numpy())
-    types = facts.trace.ops["input_types"]
+    op = pick_row(host.ops.nearest(_named(host, _MATRIX_OP)), found.frame["op"].to_numpy())
+    types = trace.ops["input_types"]
     typed = pick(matching(types, lambda text: first_tensor_type(text) is not None), op)
     as_float = pick(matching(types, lambda text: first_tensor_type(text) == "float"), op)
     attention = found.is_family("attention")
@@ -72,9 +72,9 @@ def matrix_work(facts: Facts) -> MatrixWork:
     plain = (found.off_tensor_cores() | found.on_tensor_cores()) & found.is_format("fp32", "complex")
     single = matrix & ~attention & ~found.frame["depthwise"].to_numpy() & ~fast
     single &= np.where(typed, as_float, plain & ~found.is_format("complex"))
-    convolution = np.where(op == NONE, found.is_family("conv"), pick(_named(facts, _CONV_OP), op))
+    convolution = np.where(op == NONE, found.is_family("conv"), pick(_named(host, _CONV_OP), op))
     matrix_ns = found.time_ns(matrix)
-    major = _card_major(facts)
+    major = _card_major(trace, device)
     return MatrixWork(
         single=single,
         tf32=tf32,
@@ -113,14 +113,14 @@ def _flat(item: object) -> list[int]:
     return [int(size) for size in item] if bool in map(type, item) else item
 
 
-def _named(facts: Facts, pattern: re.Pattern[str]) -> BoolArray:
-    return facts.op_tree.named(lambda name: pattern.match(name) is not None)
+def _named(host: HostFacts, pattern: re.Pattern[str]) -> BoolArray:
+    return host.ops.named(lambda name: pattern.match(name) is not None)
 
 
-def _card_major(facts: Facts) -> int | None:
+def _card_major(trace: Trace, device: DeviceFacts) -> int | None:
     """Compute capability of the device that stands for the trace."""
-    listed = facts.trace.meta.devices
-    number = facts.device.device if facts.device else 0
+    listed = trace.meta.devices
+    number = device.main.device if device.main else 0
     named = [item for item in listed if item.get("id") == number] or listed
     major = named[0].get("computeMajor") if named else None
     return major if isinstance(major, int) else None
@@ -140,12 +140,12 @@ class Casts(msgspec.Struct, frozen=True):
     short_formats: bool
 
 
-def casts(facts: Facts) -> Casts:
+def casts(trace: Trace, host: HostFacts, kernels: Kernels) -> Casts:
     """Finds conversions, by the types of the copy's two tensors, else by the kernel's name."""
-    found = facts.kernels
+    found = kernels
     at = found.frame["op"].to_numpy()
-    below = facts.op_tree.nearest(_named(facts, _CAST_OP)) != NONE
-    types = facts.trace.ops["input_types"]
+    below = host.ops.nearest(_named(host, _CAST_OP)) != NONE
+    types = trace.ops["input_types"]
     typed = pick(matching(types, lambda text: len(_tensor_types(text)) > 1), at)
     mixed = pick(matching(types, lambda text: _converts(_tensor_types(text))), at)
     copies = found.is_family("copy", "elementwise") & pick(below, at)
@@ -161,15 +161,15 @@ def casts(facts: Facts) -> Casts:
     )
 
 
-def double_kernels(facts: Facts) -> tuple[BoolArray, bool]:
+def double_kernels(trace: Trace, kernels: Kernels) -> tuple[BoolArray, bool]:
     """Kernels on 64-bit floats; and whether input types prove most of them, else kernel names.
 
     A Python number that multiplies a float tensor is recorded as a `double` input too: only the first tensor counts, and only where
     the kernel's own name does not state another format.
     """
-    found = facts.kernels
+    found = kernels
     at = found.frame["op"].to_numpy()
-    types = facts.trace.ops["input_types"]
+    types = trace.ops["input_types"]
     doubles = pick(matching(types, lambda text: first_tensor_type(text) == "double"), at)
     named = found.is_format("fp64")
     rows = named | (doubles & found.frame["number_format"].isna().to_numpy())

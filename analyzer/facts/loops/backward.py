@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.host.engine_steps import BACKWARD_NODE
 from analyzer.facts.host.tree import HostTree, Int64Array
-from analyzer.facts.sync.waits import BACKWARD_NODE
+from analyzer.facts.steps.find import Steps
 from analyzer.spans.grouping import rows_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import is_any, matching
+from traces.trace import Trace
 
 if TYPE_CHECKING:
-    from analyzer.facts import Facts
+    pass
 
 # Where a loop left at least this part of the graph, what is done once for the graph is its cost.
 _MOST_OF_GRAPH = 0.5
@@ -30,15 +32,16 @@ class BackwardTimes:
     """Nodes of the backward pass by the sequence number of the op they belong to.
 
     Args:
-        facts: The measurements.
+        trace: The trace.
+        steps: The steps.
         tree: Their spans of the host.
     """
 
-    def __init__(self, facts: Facts, tree: HostTree) -> None:
-        ops = facts.trace.ops
+    def __init__(self, trace: Trace, steps: Steps, tree: HostTree) -> None:
+        ops = trace.ops
         thread, start, end = (ops[name].to_numpy() for name in ("thread", "start_ns", "end_ns"))
         of_node = matching(ops["name"], re.compile(BACKWARD_NODE).match)
-        rows = np.flatnonzero(of_node & facts.host_window().contains(start))
+        rows = np.flatnonzero(of_node & steps.host_window.contains(start))
         rows = rows[np.lexsort((start[rows], thread[rows]))]
         numbers = ops["sequence"].iloc[rows]
         self._start, self._end = start[rows], end[rows]
@@ -46,7 +49,7 @@ class BackwardTimes:
         self._sequence = numbers.to_numpy(dtype=np.int64, na_value=0)
         self.starts = np.sort(self._start[self._known])
         # The last node of a step's, or a thread's, backward pass has none behind it.
-        step = np.searchsorted(facts.steps.used["host_start_ns"].to_numpy(), self._start, side="right")
+        step = np.searchsorted(steps.used["host_start_ns"].to_numpy(), self._start, side="right")
         place = np.stack([thread[rows], step])
         self._followed = np.append(np.all(place[:, 1:] == place[:, :-1], axis=0), False)[: len(rows)]
         self._starting = self._counted(ops, place)

@@ -4,23 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS, HostLoss, host_loss
+from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.intervals import IntervalSet
+from traces.trace import Trace
 
 if TYPE_CHECKING:
-    from analyzer.facts import Facts
     from analyzer.facts.loops.loop import Loop
 
 # The ops that compute a product, whatever is above them.
 PRODUCTS = ("aten::addmm", "aten::mm", "aten::bmm", "aten::baddbmm", "aten::addmv", "aten::mv")
 
 
-def expert_loss(facts: Facts, loop: Loop) -> HostLoss:
+def expert_loss(trace: Trace, device: DeviceFacts, time: TimeFacts, loop: Loop) -> HostLoss:
     """What calling groups one by one costs: never the products, which have to be computed however they are called."""
-    if facts.device is not None:
-        return host_loss(facts, loop.spans)
-    ops = facts.trace.ops
+    if device.main is not None:
+        return host_loss(device, time.device_waits, time.waterfall, loop.spans)
+    ops = trace.ops
     rows = ops[ops["name"].isin(PRODUCTS)]
     products = IntervalSet(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy())
     others_ns = (loop.op_ns - (products & loop.forward).total_ns) / max(loop.ops, 1)
-    return host_loss(facts, loop.spans - products, dispatch_bound=others_ns < DISPATCH_BOUND_OP_NS)
+    return host_loss(
+        device,
+        time.device_waits,
+        time.waterfall,
+        loop.spans - products,
+        dispatch_bound=others_ns < DISPATCH_BOUND_OP_NS,
+    )

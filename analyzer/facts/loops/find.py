@@ -7,21 +7,21 @@ one node of the backward pass: that loop is not the program's.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.tree import HostTree, Int64Array
 from analyzer.facts.loops.backward import BackwardTimes
 from analyzer.facts.loops.loop import Loop
 from analyzer.facts.loops.told_loops import ELEMENT_RATIO, LIST_RATIO, loop_time, told_loops
+from analyzer.facts.steps.find import Steps
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
 from analyzer.spans.repeats import canonical, repeated_runs, varying_runs
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 __all__ = ["ELEMENT_RATIO", "LIST_RATIO", "Loop", "find_loops", "loop_time", "told_loops"]
 
@@ -47,10 +47,10 @@ _ENGINE = re.compile(r"autograd::")
 _BACKWARD_FUNCTION = re.compile(r"\w*Backward\d*$")
 
 
-def find_loops(facts: Facts) -> tuple[Loop, ...]:
+def find_loops(trace: Trace, steps: Steps, host: HostFacts) -> tuple[Loop, ...]:
     """All loops in the used steps, longest first."""
-    tree = facts.host_tree
-    rows, group, step = _sequence(facts, tree)
+    tree = host.tree
+    rows, group, step = _sequence(steps, tree)
     if not len(rows):
         return ()
     codes = codes_of(tree.frame["name"])[rows].astype(np.int64)
@@ -65,13 +65,13 @@ def find_loops(facts: Facts) -> tuple[Loop, ...]:
     of_unit: dict[tuple[int, ...], list[int]] = {}
     for place, run in enumerate(runs.itertuples(index=False)):
         of_unit.setdefault(_key(codes, run), []).append(place)
-    backward = BackwardTimes(facts, tree)
+    backward = BackwardTimes(trace, steps, tree)
     loops = []
     for places in of_unit.values():
         mine = runs.iloc[places]
         texts = tuple(names[code] for code in _as_written(codes, mine))
         if not any(_ENGINE.match(text) for text in texts):
-            loops.append(_loop(facts, tree, rows, mine, texts, backward, names, codes))
+            loops.append(_loop(trace, steps, tree, rows, mine, texts, backward, names, codes))
     return tuple(sorted(loops, key=lambda loop: (-loop.spans.total_ns, loop.unit)))
 
 
@@ -103,7 +103,7 @@ def _with_branches(codes: Int64Array, group: Int64Array, names: list[str], runs:
     return mine
 
 
-def _sequence(facts: Facts, tree: HostTree) -> tuple[Int64Array, Int64Array, Int64Array]:
+def _sequence(steps: Steps, tree: HostTree) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Ops that the program itself calls, in order, each with its group (thread, parent and step) and its step."""
     frame = tree.frame
     others = ["loader", "optimizer_step", "zero_grad", "compile"]
@@ -115,10 +115,10 @@ def _sequence(facts: Facts, tree: HostTree) -> tuple[Int64Array, Int64Array, Int
     root = tree.parent == np.arange(len(tree.parent))
     above_hides = ops[tree.parent] & hiding[codes_of(frame["name"])[tree.parent]] & ~root
     start = frame["start_ns"].to_numpy()
-    wanted = ops & ~excluded & ~above_hides & facts.host_window().contains(start)
+    wanted = ops & ~excluded & ~above_hides & steps.host_window.contains(start)
     rows = np.flatnonzero(wanted)
     parent = np.where(root[rows], -1, tree.parent[rows])
-    used = facts.steps.used["host_start_ns"].to_numpy()
+    used = steps.used["host_start_ns"].to_numpy()
     step = np.searchsorted(used, start[rows], side="right") - 1
     thread = frame["thread"].to_numpy()[rows]
     order = np.lexsort((start[rows], parent, step, thread))
@@ -129,7 +129,8 @@ def _sequence(facts: Facts, tree: HostTree) -> tuple[Int64Array, Int64Array, Int
 
 
 def _loop(
-    facts: Facts,
+    trace: Trace,
+    steps: Steps,
     tree: HostTree,
     rows: Int64Array,
     runs: pd.DataFrame,
@@ -150,12 +151,12 @@ def _loop(
         unit=unit,
         indexed=any(_INDEXING.match(text) for text in unit) or any(_SPLITTING.match(text) for text in split),
         of_layers=any(LAYER.match(text) for text in unit),
-        phase=_phase(facts, backward.starts, int(starts[0]), int(ends[0])),
+        phase=_phase(trace, steps, backward.starts, int(starts[0]), int(ends[0])),
         repeats=int(runs["repeats"].sum()),
         runs=len(runs),
         steps_seen=int(runs["step"].nunique()),
         thread=int(tree.frame["thread"].to_numpy()[rows[first[0]]]),
-        forward=IntervalSet(starts, ends) & facts.window(),
+        forward=IntervalSet(starts, ends) & steps.window,
         backward=backward.of(members, run),
         ops=len(members),
         op_ns=int((end[members] - start[members]).sum()),
@@ -163,9 +164,9 @@ def _loop(
     )
 
 
-def _phase(facts: Facts, backward_starts: Int64Array, start_ns: int, end_ns: int) -> str:
+def _phase(trace: Trace, steps: Steps, backward_starts: Int64Array, start_ns: int, end_ns: int) -> str:
     """Where in its step a run lies."""
-    used = facts.steps.used
+    used = steps.used
     index = int(np.searchsorted(used["host_start_ns"].to_numpy(), start_ns, side="right")) - 1
     begin, stop = int(used["host_start_ns"].iloc[max(index, 0)]), int(used["host_end_ns"].iloc[max(index, 0)])
     nodes = backward_starts[(backward_starts >= begin) & (backward_starts < stop)]
@@ -173,7 +174,7 @@ def _phase(facts: Facts, backward_starts: Int64Array, start_ns: int, end_ns: int
         return "step"
     if start_ns >= nodes[0]:
         return "after"
-    ops = facts.trace.ops
+    ops = trace.ops
     layers = ops["start_ns"].to_numpy()[matching(ops["name"], LAYER.match)]
     layers = layers[(layers >= begin) & (layers < nodes[0])]
     return "loss" if len(layers) and start_ns >= layers.max() and end_ns <= nodes[0] else "forward"

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 import numpy as np
 
+from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.kernels.names import MATRIX_FAMILIES
+from analyzer.facts.kernels.section import KernelFacts
 from analyzer.facts.loops.cells import Cell, cell_of
 from analyzer.facts.loops.expert_loss import PRODUCTS
-from analyzer.facts.loops.find import Loop
+from analyzer.facts.loops.loop import Loop
 from analyzer.facts.time.host_loss import host_idle
+from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.intervals import IntervalSet
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 # A kernel without a launch was launched in no loop.
 _NEVER = np.iinfo(np.int64).min
@@ -41,38 +40,38 @@ class Recurrence(msgspec.Struct, frozen=True):
     work_ns: int
 
 
-def recurrences(facts: Facts) -> tuple[Recurrence, ...]:
+def recurrences(
+    trace: Trace, device: DeviceFacts, time: TimeFacts, loops: tuple[Loop, ...], kernels: KernelFacts
+) -> tuple[Recurrence, ...]:
     """Loops of the used steps that step a recurrent cell, longest first."""
-    return tuple(_recurrence(facts, loop) for loop in facts.loops if loop.steps_a_cell)
+    return tuple(_recurrence(trace, device, time, kernels, loop) for loop in loops if loop.steps_a_cell)
 
 
-def _recurrence(facts: Facts, loop: Loop) -> Recurrence:
-    if facts.device is None:
-        claims, work_ns = loop.spans & facts.waterfall.owned("python"), _op_time(facts, loop)
+def _recurrence(trace: Trace, device: DeviceFacts, time: TimeFacts, kernels: KernelFacts, loop: Loop) -> Recurrence:
+    if device.main is None:
+        claims, work_ns = loop.spans & time.waterfall.owned("python"), _op_time(trace, time, loop)
     else:
-        idle = host_idle(facts)
-        claims, work_ns = loop.spans & idle, _kernel_time(facts, loop)
+        idle = host_idle(time.device_waits, time.waterfall)
+        claims, work_ns = loop.spans & idle, _kernel_time(kernels, loop)
     return Recurrence(loop, cell_of(loop.unit), claims, work_ns)
 
 
-def _op_time(facts: Facts, loop: Loop) -> int:
+def _op_time(trace: Trace, time: TimeFacts, loop: Loop) -> int:
     """Time inside the loop's ops, less the sequential part of the forward products."""
-    ops = facts.trace.ops
+    ops = trace.ops
     products = ops[ops["name"].isin(PRODUCTS)]
     spans = IntervalSet(products["start_ns"].to_numpy(), products["end_ns"].to_numpy())
-    inside = (loop.spans & facts.waterfall.owned("compute")).total_ns
+    inside = (loop.spans & time.waterfall.owned("compute")).total_ns
     return inside - _sequential((spans & loop.forward).total_ns, (spans & loop.backward).total_ns)
 
 
-def _kernel_time(facts: Facts, loop: Loop) -> int:
+def _kernel_time(kernels: KernelFacts, loop: Loop) -> int:
     """Time of the kernels that the loop launches, less the sequential part of the forward products."""
-    kernels = facts.kernels
-    launched = kernels.frame["launch_start_ns"].fillna(_NEVER).to_numpy(dtype=np.int64)
-    products = kernels.is_family(*MATRIX_FAMILIES)
-    forward, backward = (
-        kernels.time_ns(products & spans.contains(launched)) for spans in (loop.forward, loop.backward)
-    )
-    return kernels.time_ns(loop.spans.contains(launched)) - _sequential(forward, backward)
+    named = kernels.named
+    launched = named.frame["launch_start_ns"].fillna(_NEVER).to_numpy(dtype=np.int64)
+    products = named.is_family(*MATRIX_FAMILIES)
+    forward, backward = (named.time_ns(products & spans.contains(launched)) for spans in (loop.forward, loop.backward))
+    return named.time_ns(loop.spans.contains(launched)) - _sequential(forward, backward)
 
 
 def _sequential(forward_ns: int, backward_ns: int) -> int:

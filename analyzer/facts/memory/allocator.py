@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.device.section import DeviceFacts
+from analyzer.facts.health.section import HealthFacts
+from analyzer.facts.steps.find import Steps
+from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.grouping import chosen
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import distinct_texts, is_any
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 # c10::DeviceType of CUDA and ROCm devices.
 _CUDA = 1
@@ -48,23 +48,23 @@ class Allocations(msgspec.Struct, frozen=True):
     started_steps: int = 0
 
 
-def allocations(facts: Facts) -> Allocations:
+def allocations(trace: Trace, steps: Steps, time: TimeFacts, health: HealthFacts) -> Allocations:
     """Finds allocator calls in steady steps."""
-    used = facts.steps.used
+    used = steps.used
     later = used.iloc[1:]
     start, end = later["start_ns"].to_numpy(), later["end_ns"].to_numpy()
     window = IntervalSet(start, end)
-    calls = facts.trace.runtime
+    calls = trace.runtime
     inside = is_any(calls["kind"], "allocator") & window.contains(calls["start_ns"].to_numpy())
-    warming = inside & facts.warmup.calls if "PG002" in facts.doubted else np.zeros(len(calls), dtype=bool)
+    warming = inside & health.warmup.calls if "PG002" in health.doubted else np.zeros(len(calls), dtype=bool)
     at = calls["start_ns"].to_numpy()[warming]
     calls = chosen(calls, inside & ~warming)
     spans = IntervalSet(calls["start_ns"].to_numpy(), calls["end_ns"].to_numpy()) & window
-    names = distinct_texts(facts.trace.python["name"])
+    names = distinct_texts(trace.python["name"])
     return Allocations(
         calls=calls,
         spans=spans,
-        claims=facts.waterfall.owned("allocator") & spans,
+        claims=time.waterfall.owned("allocator") & spans,
         steps=len(later),
         steps_seen=int((spans.overlap_with(start, end) > 0).sum()),
         ratio=spans.total_ns / window.total_ns if window else 0.0,
@@ -90,23 +90,23 @@ class DeviceMemory(msgspec.Struct, frozen=True):
     at_step_end: np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
-def device_memory(facts: Facts) -> DeviceMemory:
+def device_memory(trace: Trace, device: DeviceFacts, steps: Steps) -> DeviceMemory:
     """Reads the memory events of the device; every figure is None where there are none with totals."""
-    number = facts.device.device if facts.device else 0
-    memory = facts.trace.memory
+    number = device.main.device if device.main else 0
+    memory = trace.memory
     if not len(memory):
-        return DeviceMemory(None, None, _capacity(facts, number), np.empty(0, dtype=np.int64))
+        return DeviceMemory(None, None, _capacity(trace, number), np.empty(0, dtype=np.int64))
     mine = (memory["device_type"] == _CUDA) & (memory["device_id"].fillna(number) == number)
     memory = memory[mine.fillna(False).to_numpy(dtype=bool)].sort_values("start_ns", kind="stable")
     totals = memory[memory["allocated_bytes"].notna()]
     at = totals["start_ns"].to_numpy()
-    ends = facts.steps.used["host_end_ns"].to_numpy()
+    ends = steps.used["host_end_ns"].to_numpy()
     last = np.searchsorted(at, ends, side="right") - 1
     allocated = totals["allocated_bytes"].to_numpy(dtype=np.int64, na_value=0)
     return DeviceMemory(
         peak_allocated_bytes=_peak(memory["allocated_bytes"]),
         peak_reserved_bytes=_peak(memory["reserved_bytes"]),
-        capacity_bytes=_capacity(facts, number),
+        capacity_bytes=_capacity(trace, number),
         at_step_end=allocated[last[last >= 0]],
     )
 
@@ -117,8 +117,8 @@ def _peak(values: pd.Series[int]) -> int | None:
     return int(known.max()) if len(known) and int(known.max()) > 0 else None
 
 
-def _capacity(facts: Facts, number: int) -> int | None:
-    listed = facts.trace.meta.devices
+def _capacity(trace: Trace, number: int) -> int | None:
+    listed = trace.meta.devices
     mine = [item for item in listed if item.get("id") == number] or listed
     total = mine[0].get("totalGlobalMem") if mine else None
     return total if isinstance(total, int) and not isinstance(total, bool) and total > 0 else None

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 import pandas as pd
 
 from analyzer.facts.host.ops import BoolArray
+from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.threads import per_thread
+from analyzer.facts.steps.find import Steps
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import distinct_texts, is_any
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 _REGION = re.compile(r"Torch-Compiled Region(?:: (\d+)/(\d+))?")
 _GUARDS = re.compile(r"TorchDynamo Cache Lookup|Pregraph bytecode")
@@ -58,22 +57,22 @@ class Compiled(msgspec.Struct, frozen=True):
     versions: int
 
 
-def compiled(facts: Facts) -> Compiled:
+def compiled(trace: Trace, steps: Steps, host: HostFacts) -> Compiled:
     """Measures compiled regions; all zero where nothing was compiled."""
-    if not any(_ANY.match(name) for name in distinct_texts(facts.trace.ops["name"])):
-        return _only_compiling(facts)
-    window = facts.window()
-    ops = facts.trace.ops
-    every = _named(facts, _REGION)
-    region_rows = facts.op_tree.outermost(every)
-    regions = ops[every & facts.host_window().contains(ops["start_ns"].to_numpy())]
+    if not any(_ANY.match(name) for name in distinct_texts(trace.ops["name"])):
+        return _only_compiling(trace, steps)
+    window = steps.window
+    ops = trace.ops
+    every = _named(host, _REGION)
+    region_rows = host.ops.outermost(every)
+    regions = ops[every & steps.host_window.contains(ops["start_ns"].to_numpy())]
     outermost = regions[region_rows[regions.index]]
-    spans, steps = _compiling(facts)
+    spans, compiling_steps = _compiling(trace, steps)
     names = [str(name) for name in regions["name"].unique()]
-    guards = _union(ops[_named(facts, _GUARDS)]) & window
-    between, frames = _between(facts, regions, outermost)
-    passing, inside = _nested(facts, every, guards)
-    between = between - _union(ops[_named(facts, _BACKWARD)]) - guards
+    guards = _union(ops[_named(host, _GUARDS)]) & window
+    between, frames = _between(steps, regions, outermost)
+    passing, inside = _nested(trace, steps, host, every, guards)
+    between = between - _union(ops[_named(host, _BACKWARD)]) - guards
     thread = int(regions["thread"].mode().iloc[0]) if len(regions) else -1
     return Compiled(
         regions=len(regions),
@@ -82,25 +81,25 @@ def compiled(facts: Facts) -> Compiled:
         between=between,
         eager=(between & per_thread(ops[~region_rows]).get(thread, EMPTY)) | inside,
         passing=passing & window,
-        wrappers=_wrappers(facts) & window,
+        wrappers=_wrappers(trace, host) & window,
         compiling=spans,
-        compiling_steps=steps,
+        compiling_steps=compiling_steps,
         versions=_versions(names),
     )
 
 
-def _compiling(facts: Facts) -> tuple[IntervalSet, int]:
+def _compiling(trace: Trace, steps: Steps) -> tuple[IntervalSet, int]:
     """Ranges of compilation, and how many used steps hold any of it."""
-    ranges, used = facts.trace.annotations, facts.steps.used
+    ranges, used = trace.annotations, steps.used
     mine = is_any(ranges["kind"], "compile")
-    spans = IntervalSet(ranges["start_ns"].to_numpy()[mine], ranges["end_ns"].to_numpy()[mine]) & facts.window()
+    spans = IntervalSet(ranges["start_ns"].to_numpy()[mine], ranges["end_ns"].to_numpy()[mine]) & steps.window
     touched = spans.overlap_with(used["start_ns"].to_numpy(), used["end_ns"].to_numpy()) > 0
     return spans, int(touched.sum())
 
 
-def _only_compiling(facts: Facts) -> Compiled:
+def _only_compiling(trace: Trace, steps: Steps) -> Compiled:
     """Where no op belongs to compiled code, as in most traces."""
-    spans, steps = _compiling(facts)
+    spans, compiling_steps = _compiling(trace, steps)
     return Compiled(
         regions=0,
         frames_per_step=0,
@@ -110,57 +109,59 @@ def _only_compiling(facts: Facts) -> Compiled:
         passing=EMPTY,
         wrappers=EMPTY,
         compiling=spans,
-        compiling_steps=steps,
+        compiling_steps=compiling_steps,
         versions=0,
     )
 
 
-def _named(facts: Facts, pattern: re.Pattern[str]) -> BoolArray:
-    return facts.op_tree.named(lambda name: pattern.match(name) is not None)
+def _named(host: HostFacts, pattern: re.Pattern[str]) -> BoolArray:
+    return host.ops.named(lambda name: pattern.match(name) is not None)
 
 
 def _union(frame: pd.DataFrame) -> IntervalSet:
     return IntervalSet(frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy())
 
 
-def _between(facts: Facts, regions: pd.DataFrame, outermost: pd.DataFrame) -> tuple[IntervalSet, int]:
+def _between(steps: Steps, regions: pd.DataFrame, outermost: pd.DataFrame) -> tuple[IntervalSet, int]:
     """Time between the outermost regions of each step, and how many distinct frames a step calls at most."""
     inside = _union(outermost)
     gaps, frames = EMPTY, 0
     starts = regions["start_ns"].to_numpy()
-    used = facts.steps.used
+    used = steps.used
     for start, end in zip(used["host_start_ns"].tolist(), used["host_end_ns"].tolist(), strict=True):
         mine = regions[(starts >= start) & (starts < end)]
         if len(mine):
             frames = max(frames, len({_frame(str(name)) for name in mine["name"].unique()}))
             gaps |= inside.complement(int(mine["start_ns"].min()), int(mine["end_ns"].max()))
-    return gaps & facts.window(), frames
+    return gaps & steps.window, frames
 
 
-def _nested(facts: Facts, regions: BoolArray, guards: IntervalSet) -> tuple[IntervalSet, IntervalSet]:
+def _nested(
+    trace: Trace, steps: Steps, host: HostFacts, regions: BoolArray, guards: IntervalSet
+) -> tuple[IntervalSet, IntervalSet]:
     """Of regions that call another region: what no op in them owns, and what eager ops own.
 
     Ops are known to be eager only where the compiled code is marked: without gradients its ops are the region's own.
     """
-    tree, ops = facts.op_tree, facts.trace.ops
+    tree, ops = host.ops, trace.ops
     parent = tree.parent
     calling = np.zeros(len(regions), dtype=bool)
     nested = regions & regions[parent] & (parent != np.arange(len(parent)))
     calling[parent[nested]] = True
-    own = regions | _named(facts, _GUARDS) | _named(facts, _PROLOGUE)
-    code = _named(facts, _CODE)
+    own = regions | _named(host, _GUARDS) | _named(host, _PROLOGUE)
+    code = _named(host, _CODE)
     marked = np.zeros(len(regions), dtype=bool)
     marked[parent[code]] = True
     inner = _union(ops[regions & ~calling])
     passing = _union(ops[calling]) - inner - _union(ops[calling[parent] & ~own]) - guards
     eager = calling[parent] & marked[parent] & ~own & ~code
-    return passing, _union(ops[eager]) & facts.window()
+    return passing, _union(ops[eager]) & steps.window
 
 
-def _wrappers(facts: Facts) -> IntervalSet:
+def _wrappers(trace: Trace, host: HostFacts) -> IntervalSet:
     """Compiled functions and their backward nodes, less the ops they run."""
-    tree, ops = facts.op_tree, facts.trace.ops
-    calls = _named(facts, _CALL)
+    tree, ops = host.ops, trace.ops
+    calls = _named(host, _CALL)
     inside = calls[tree.parent] & ~calls & (tree.parent != np.arange(len(tree.parent)))
     working = np.zeros(len(calls), dtype=bool)
     working[tree.parent[inside]] = True

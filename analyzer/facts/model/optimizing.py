@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 import pandas as pd
 
 from analyzer.facts.device.launches import from_source
-from analyzer.facts.host.tree import BoolArray, Int64Array
+from analyzer.facts.device.section import DeviceFacts
+from analyzer.facts.host.section import HostFacts
+from analyzer.facts.host.tree import BoolArray, HostTree, Int64Array
+from analyzer.facts.steps.find import Steps
 from analyzer.spans.grouping import numbered, sums_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
 from analyzer.spans.repeats import repeated_runs
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 _FUSED_CLASS = re.compile(r"fused|apex|8bit|lion8|deepspeed|zero", re.IGNORECASE)
 _FUSED_OP = r"(?:aten::)?_fused_\w+"
@@ -84,13 +84,12 @@ class Optimizing(msgspec.Struct, frozen=True):
 class _Measuring:
     """Intermediate figures, each made once."""
 
-    def __init__(self, facts: Facts) -> None:
-        self.facts = facts
-        self.tree = facts.host_tree
+    def __init__(self, trace: Trace, device: DeviceFacts, steps: Steps, tree: HostTree) -> None:
+        self.trace, self.device, self.steps, self.tree = trace, device, steps, tree
         frame = self.tree.frame
         self.start = frame["start_ns"].to_numpy()
         self.end = frame["end_ns"].to_numpy()
-        self.inside = facts.host_window().contains(self.start)
+        self.inside = steps.host_window.contains(self.start)
         self.ops = self.tree.of_source("ops")
         self.ranges = self.tree.of_source("annotations")
 
@@ -124,7 +123,7 @@ class _Measuring:
 
     def work_of(self, inside: BoolArray) -> BoolArray:
         """Which rows of `launched` calls among these spans launched."""
-        found: BoolArray = inside[self.tree.sources["runtime"]][self.facts.launched["launch_row"].to_numpy()]
+        found: BoolArray = inside[self.tree.sources["runtime"]][self.device.launched["launch_row"].to_numpy()]
         return found
 
     def runs(self, rows: Int64Array, min_repeats: int) -> pd.DataFrame:
@@ -136,12 +135,12 @@ class _Measuring:
         return repeated_runs(codes, group, min_repeats=min_repeats)
 
 
-def optimizing(facts: Facts) -> Optimizing:
+def optimizing(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) -> Optimizing:
     """Measures the optimizer."""
-    measure = _Measuring(facts)
-    steps = measure.innermost_steps
+    measure = _Measuring(trace, device, steps, host.tree)
+    innermost = measure.innermost_steps
     columns = ("name", "thread", "start_ns", "end_ns", "dur_ns")
-    spans = pd.DataFrame({name: measure.tree.frame[name].array[steps] for name in columns})
+    spans = pd.DataFrame({name: measure.tree.frame[name].array[innermost] for name in columns})
     zero = measure.range_of("zero_grad")
     in_zero = measure.tree.under(zero)
     fills = measure.tree.named("aten::zero_", "aten::fill_") & measure.topmost_ops
@@ -149,8 +148,8 @@ def optimizing(facts: Facts) -> Optimizing:
     fills &= in_zero
     zero_work = measure.work_of(measure.tree.under(fills))
     work = measure.work_of(measure.in_steps)
-    kernels = work & from_source(facts.launched, "kernels")
-    dur = facts.launched["dur_ns"].to_numpy()
+    kernels = work & from_source(device.launched, "kernels")
+    dur = device.launched["dur_ns"].to_numpy()
     parameters, per_parameter = _parameters(measure, spans)
     names = codes_of(measure.tree.frame["name"])
     clipping, norms = _norms(measure)
@@ -161,7 +160,7 @@ def optimizing(facts: Facts) -> Optimizing:
         ops_per_parameter=per_parameter,
         launches=int(kernels.sum()),
         foreach_kinds=len(np.unique(names[measure.tree.matching(_FOREACH_OP) & measure.in_steps])),
-        step_time=_time(measure, steps),
+        step_time=_time(measure, innermost),
         kernel_ns=int(dur[work].sum()),
         zero_time=_time(measure, zero),
         fills=int(fills.sum()),
@@ -173,13 +172,13 @@ def optimizing(facts: Facts) -> Optimizing:
 
 
 def _time(measure: _Measuring, mask: BoolArray) -> IntervalSet:
-    return IntervalSet(measure.start[mask], measure.end[mask]) & measure.facts.window()
+    return IntervalSet(measure.start[mask], measure.end[mask]) & measure.steps.window
 
 
 def _style(measure: _Measuring, launched: BoolArray, per_parameter: float, name: str) -> str:
     """How the optimizer updates; `unknown` unless there is evidence."""
-    rows = measure.facts.launched["row"].to_numpy()[launched]
-    multi = bool(matching(measure.facts.trace.kernels["name"], _MULTI_TENSOR_KERNEL.search)[rows].any())
+    rows = measure.device.launched["row"].to_numpy()[launched]
+    multi = bool(matching(measure.trace.kernels["name"], _MULTI_TENSOR_KERNEL.search)[rows].any())
     if (measure.tree.matching(_FUSED_OP) & measure.in_steps).any():
         return "fused"
     if (measure.tree.matching(_FOREACH_OP) & measure.in_steps).any() or (multi and not _FUSED_CLASS.search(name)):
@@ -230,7 +229,7 @@ def _norms(measure: _Measuring) -> tuple[IntervalSet, int]:
     before = np.concatenate([[0], np.cumsum(np.isin(top, rows))])
     mine = before[first + length] - before[first] >= runs["repeats"].to_numpy()
     first, length = first[mine], length[mine]
-    spans = IntervalSet(measure.start[top[first]], measure.end[top[first + length - 1]]) & measure.facts.window()
+    spans = IntervalSet(measure.start[top[first]], measure.end[top[first + length - 1]]) & measure.steps.window
     return spans, int((spans.contains(measure.start[rows])).sum())
 
 
@@ -244,4 +243,4 @@ def _zero_runs(measure: _Measuring, known: BoolArray) -> IntervalSet:
     runs = measure.runs(rows, 10)
     runs = runs[(runs["period"] <= 2).to_numpy() & zeroing[rows][runs["first"].to_numpy()]] if len(runs) else runs
     first, length = runs["first"].to_numpy(), (runs["period"] * runs["repeats"]).to_numpy()
-    return IntervalSet(measure.start[rows[first]], measure.end[rows[first + length - 1]]) & measure.facts.window()
+    return IntervalSet(measure.start[rows[first]], measure.end[rows[first + length - 1]]) & measure.steps.window

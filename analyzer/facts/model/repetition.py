@@ -7,14 +7,19 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from analyzer.facts.communication.section import CommunicationFacts
 from analyzer.facts.device.launches import from_source
+from analyzer.facts.device.section import DeviceFacts
+from analyzer.facts.host.section import HostFacts
+from analyzer.facts.steps.find import Steps
+from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, is_any
+from traces.trace import Trace
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analyzer.facts import Facts
 
 # Idle time that ends with one call for all of a step's kernels.
 _LAUNCHING = ("launch", "framework", "optimizer")
@@ -55,55 +60,57 @@ class Repetition(msgspec.Struct, frozen=True):
     removable: IntervalSet
 
 
-def repetition(facts: Facts) -> Repetition:
+def repetition(
+    trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts, time: TimeFacts, communication: CommunicationFacts
+) -> Repetition:
     """Compares the steps by the names of their kernels in the order of launches."""
-    used = facts.steps.used
-    sequences = _sequences(facts, used)
+    used = steps.used
+    sequences = _sequences(trace, device, used)
     counts: dict[bytes, int] = {}
     for sequence in sequences:
         counts[sequence] = counts.get(sequence, 0) + 1
     most = max(counts, key=lambda sequence: counts[sequence], default=b"")
     hosts = IntervalSet(used["host_start_ns"].to_numpy(), used["host_end_ns"].to_numpy())
-    calls = facts.host.calls
+    calls = host.threads.calls
     inside = hosts.contains(calls["start_ns"].to_numpy())
     kinds = {kind: int((inside & is_any(calls["kind"], kind)).sum()) for kind in ("sync", "allocator", "graph_launch")}
     claims = IntervalSet()
     for cause in _LAUNCHING:
-        claims |= facts.waterfall.owned(cause)
-    python = facts.waterfall.owned("python")
+        claims |= time.waterfall.owned(cause)
+    python = time.waterfall.owned("python")
     between = python.end_ns - python.start_ns <= _BETWEEN_LAUNCHES_NS
     claims |= IntervalSet(python.start_ns[between], python.end_ns[between])
-    replayed = claims | facts.device_waits.starting
+    replayed = claims | time.device_waits.starting
     return Repetition(
         equal_ratio=counts.get(most, 0) / len(sequences) if sequences and most else 0.0,
         kernels=len(most) // 4,
         copies_out=int((inside & is_any(calls["direction"], "DtoH")).sum()),
         syncs=kinds["sync"],
         allocations=kinds["allocator"],
-        collectives=facts.collectives.kernels,
+        collectives=communication.collectives.kernels,
         graphs=kinds["graph_launch"],
-        devices=len(facts.devices),
+        devices=len(device.all),
         claims=claims,
         replayed=replayed,
-        removable=replayed | facts.device_waits.in_queue | (python & _between_launches(facts, used)),
+        removable=replayed | time.device_waits.in_queue | (python & _between_launches(device, used)),
     )
 
 
-def _between_launches(facts: Facts, used: pd.DataFrame) -> IntervalSet:
+def _between_launches(device: DeviceFacts, used: pd.DataFrame) -> IntervalSet:
     """From the first to the last launch of each used step."""
-    at = np.sort(facts.launched["launch_start_ns"].to_numpy()[from_source(facts.launched, "kernels")])
+    at = np.sort(device.launched["launch_start_ns"].to_numpy()[from_source(device.launched, "kernels")])
     low = np.searchsorted(at, used["host_start_ns"].to_numpy(), side="left")
     high = np.searchsorted(at, used["host_end_ns"].to_numpy(), side="left")
     some = high > low
     return IntervalSet(at[low[some]], at[high[some] - 1])
 
 
-def _sequences(facts: Facts, used: pd.DataFrame) -> list[bytes]:
+def _sequences(trace: Trace, device: DeviceFacts, used: pd.DataFrame) -> list[bytes]:
     """For each used step the codes of its kernels' names in the order of their launches, as bytes that compare quickly."""
-    rows = np.flatnonzero(from_source(facts.launched, "kernels"))
-    rows = rows[np.argsort(facts.launched["launch_start_ns"].to_numpy()[rows], kind="stable")]
-    at = facts.launched["launch_start_ns"].to_numpy()[rows]
-    codes = codes_of(facts.trace.kernels["name"]).astype(np.int32)[facts.launched["row"].to_numpy()[rows]]
+    rows = np.flatnonzero(from_source(device.launched, "kernels"))
+    rows = rows[np.argsort(device.launched["launch_start_ns"].to_numpy()[rows], kind="stable")]
+    at = device.launched["launch_start_ns"].to_numpy()[rows]
+    codes = codes_of(trace.kernels["name"]).astype(np.int32)[device.launched["row"].to_numpy()[rows]]
     low = np.searchsorted(at, used["host_start_ns"].to_numpy(), side="left")
     high = np.searchsorted(at, used["host_end_ns"].to_numpy(), side="left")
     return [codes[first:last].tobytes() for first, last in zip(low.tolist(), high.tolist(), strict=True)]

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import pandas as pd
 
 from analyzer.spans.labels import distinct_texts
 from traces.allowed import DISTRIBUTED_KEYS, OWN, PARTLY, is_allowed
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 # Keys that any torch writes and that say nothing: a random id of the recording.
 _HARMLESS = frozenset({"trace_id"})
@@ -54,13 +52,13 @@ class Privacy(msgspec.Struct, frozen=True):
         return bool(self.keys or self.tokens or self.home_paths)
 
 
-def privacy(facts: Facts) -> Privacy:
+def privacy(trace: Trace) -> Privacy:
     """Looks through the top-level keys and every distinct text of the events that the reader keeps."""
-    top = facts.trace.meta.top
+    top = trace.meta.top
     keys = {
         key if _PLAIN_KEY.fullmatch(key) else "(odd name)" for key, value in top.items() if not _allowed(key, value)
     }
-    texts = list(_names(facts))
+    texts = list(_names(trace))
     in_top = sum(_suspicious(key, text) for key, text in _strings("", top, 0))
     return Privacy(
         tuple(sorted(keys)),
@@ -99,9 +97,8 @@ def _strings(key: str, value: Any, depth: int) -> Iterator[tuple[str, str]]:
             yield from _strings(key, item, depth + 1)
 
 
-def _names(facts: Facts) -> Iterator[str]:
+def _names(trace: Trace) -> Iterator[str]:
     """Distinct names of events, and distinct stacks."""
-    trace = facts.trace
     columns: list[pd.Series[str]] = [
         frame["name"] for frame in (trace.ops, trace.annotations, trace.runtime, trace.kernels, trace.python)
     ]

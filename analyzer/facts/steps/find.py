@@ -8,6 +8,7 @@ after what the step before it launched, which the trace holds without its launch
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -18,12 +19,15 @@ from analyzer.facts.steps.inferred import infer_steps
 from analyzer.facts.steps.left_out import OUTSIDE, left_out
 from analyzer.facts.steps.pre_window_work import backlog_end_ns, busy_until
 from analyzer.spans.intervals import IntervalSet
+from analyzer.units import duration
 from traces.trace import Trace
 
 Int64Array = npt.NDArray[np.int64]
 
 PROFILER_STEP = "ProfilerStep"
 WHOLE_TRACE = "whole-trace"
+# What a device-aware step takes over from the one before is no occurrence of its own.
+_SPILL_RATIO = 0.01
 
 
 class Steps(msgspec.Struct, frozen=True, dict=True):
@@ -82,6 +86,51 @@ class Steps(msgspec.Struct, frozen=True, dict=True):
     def recurring(self) -> bool:
         """Whether unmarked steps are told by what the program itself does in each: ranges, the optimizer, the loader."""
         return self.source.startswith("inferred:") and not self.source.startswith("inferred:kernel sequence")
+
+    @cached_property
+    def whole(self) -> IntervalSet:
+        """All steps, used or not."""
+        return IntervalSet(self.frame["start_ns"].to_numpy(), self.frame["end_ns"].to_numpy())
+
+    @cached_property
+    def total_ns(self) -> int:
+        """Length of all used steps together."""
+        return self.window.total_ns
+
+    @cached_property
+    def count(self) -> int:
+        """How many steps figures are made from."""
+        return len(self.used)
+
+    def count_with(self, time: IntervalSet) -> int:
+        """In how many used steps a time lies; a hundredth of what lies in the fullest one is but the end of another step's."""
+        part = time.overlap_with(self.used["start_ns"].to_numpy(), self.used["end_ns"].to_numpy())
+        return int((part > part.max(initial=0) * _SPILL_RATIO).sum())
+
+    def per_step(self, ns: float) -> float:
+        """A time over the whole window as a mean per used step; 0 without used steps."""
+        return ns / self.count if self.count else 0.0
+
+    def ratio(self, ns: float) -> float:
+        """A time as a share of the window; 0 for an empty window."""
+        return ns / self.total_ns if self.total_ns else 0.0
+
+    @property
+    def noun(self) -> Literal["step", "request", "recording"]:
+        """What to call one of the used steps: where nothing marks any, it is the whole recording."""
+        if self.source == WHOLE_TRACE:
+            return "recording"
+        return "request" if self.requests else "step"
+
+    @property
+    def each(self) -> str:
+        """`each 100 ms step`, `each 80 ms request`, or `the 43 s recording` where it is taken as one: what parts are parts of."""
+        return f"{'the' if self.noun == 'recording' else 'each'} {duration(self.per_step(self.total_ns))} {self.noun}"
+
+    @property
+    def a_unit(self) -> str:
+        """`a step`, `a request`, or `in all` where the recording is taken as one: what stands behind a rate."""
+        return "in all" if self.noun == "recording" else f"a {self.noun}"
 
 
 def find_steps(

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analyzer.facts.host.threads import LAUNCHING
+from analyzer.facts.device.launches import LAUNCHING
 from analyzer.spans.labels import distinct_texts, is_any
 from traces.trace import Trace
 

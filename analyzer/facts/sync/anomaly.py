@@ -5,16 +5,15 @@ The stack of a node is recorded when its op has begun and before that op calls t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 import numpy as np
 
-from analyzer.facts.sync.waits import BACKWARD_NODE, anomaly_checks
+from analyzer.facts.host.engine_steps import BACKWARD_NODE
+from analyzer.facts.host.section import HostFacts
+from analyzer.facts.steps.find import Steps
+from analyzer.facts.sync.waits import anomaly_checks
 from analyzer.spans.intervals import EMPTY, IntervalSet
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 
 class AnomalyChecks(msgspec.Struct, frozen=True):
@@ -41,11 +40,11 @@ class AnomalyChecks(msgspec.Struct, frozen=True):
         return self.checked / self.nodes if self.nodes else 0.0
 
 
-def anomaly(facts: Facts) -> AnomalyChecks:
+def anomaly(trace: Trace, steps: Steps, host: HostFacts) -> AnomalyChecks:
     """Counts nodes and checks."""
-    tree = facts.host_tree
+    tree = host.tree
     start, end = tree.frame["start_ns"].to_numpy(), tree.frame["end_ns"].to_numpy()
-    inside = facts.host_window().contains(start)
+    inside = steps.host_window.contains(start)
     node = tree.matching(BACKWARD_NODE) & inside
     checks = anomaly_checks(tree) & inside
     # A test for NaN is what tells the mode; the reads beside it alone do not.
@@ -58,14 +57,14 @@ def anomaly(facts: Facts) -> AnomalyChecks:
     return AnomalyChecks(
         int((node & computing).sum()),
         int(node[checked].sum()),
-        spans & facts.window(),
-        _heads(facts) & facts.window() if tests.any() else EMPTY,
-        facts.steps_with(spans),
+        spans & steps.window,
+        _heads(trace, host) & steps.window if tests.any() else EMPTY,
+        steps.count_with(spans),
     )
 
 
-def _heads(facts: Facts) -> IntervalSet:
-    ops, tree = facts.trace.ops, facts.op_tree
+def _heads(trace: Trace, host: HostFacts) -> IntervalSet:
+    ops, tree = trace.ops, host.ops
     start, end = ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy()
     backward = tree.nearest(tree.named(lambda name: name.startswith(BACKWARD_NODE))) >= 0
     known = ops["sequence"].notna().to_numpy()

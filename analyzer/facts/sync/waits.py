@@ -9,7 +9,6 @@ found an idle device and returned at once destroyed nothing.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -17,14 +16,17 @@ import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.device.launches import copies_of_calls, from_source
+from analyzer.facts.device.section import DeviceFacts
+from analyzer.facts.host.engine_steps import BACKWARD_NODE
 from analyzer.facts.host.ops import pick, pick_row
+from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.tree import BoolArray, HostTree, Int64Array
+from analyzer.facts.steps.find import Steps
+from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.grouping import chosen, running_sums_by
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching, texts
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 # Reading one value: `.item()`, `float(t)`, `if t:`, `torch.equal`.
 _SCALAR = r"aten::(?:item|_local_scalar_dense|is_nonzero|equal)$"
@@ -33,7 +35,6 @@ _SHAPE = (
     r"aten::(?:nonzero(?:_numpy)?|argwhere|masked_select|_?unique\w*|repeat_interleave|bincount|index|index_put_?|_index_put_impl_"
     r"|masked_scatter\w*|histc|combinations)$"
 )
-BACKWARD_NODE = r"autograd::engine::evaluate_function"
 # What torch's anomaly mode runs directly below every node of the backward pass (torch/csrc/autograd/engine.cpp).
 ANOMALY_CHECK = r"aten::(?:isnan|_is_any_true|any|item|is_nonzero)$"
 # Synchronisations that wait for all of a device's work.
@@ -74,30 +75,32 @@ class Waits(msgspec.Struct, frozen=True):
         return found
 
 
-def waits(facts: Facts) -> Waits:
+def waits(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts, time: TimeFacts) -> Waits:
     """Measures all waiting calls of the used steps."""
-    tree = facts.host_tree
-    calls = facts.host.calls
+    tree = host.tree
+    calls = host.threads.calls
     blocking = np.flatnonzero(calls["blocking"].to_numpy(dtype=bool))
     rows = np.arange(len(tree.frame))[tree.sources["runtime"]][blocking]
-    frame = _described(facts, tree, rows, blocking)
-    frame["reason"] = _reasons(facts, tree, rows, blocking, frame)
-    sync = facts.waterfall.owned("sync")
-    until = _territory(facts, frame, sync)
+    frame = _described(trace, device, host, tree, rows, blocking)
+    frame["reason"] = _reasons(trace, host, tree, rows, blocking, frame)
+    sync = time.waterfall.owned("sync")
+    until = _territory(trace, device, frame, sync)
     start = frame["start_ns"].to_numpy()
     frame["idle_ns"] = sync.overlap_with(start, until)
-    used = facts.steps.used
+    used = steps.used
     step = np.searchsorted(used["host_start_ns"].to_numpy(), start, side="right") - 1
     frame["step"] = used["number"].to_numpy()[step] if len(used) else step
-    inside = facts.host_window().contains(start)
+    inside = steps.host_window.contains(start)
     return Waits(frame[inside].reset_index(drop=True), sync, until[inside])
 
 
-def _described(facts: Facts, tree: HostTree, rows: Int64Array, blocking: Int64Array) -> pd.DataFrame:
+def _described(
+    trace: Trace, device: DeviceFacts, host: HostFacts, tree: HostTree, rows: Int64Array, blocking: Int64Array
+) -> pd.DataFrame:
     """The waiting calls with the copy they wait for and the op around them."""
-    calls, copies = facts.host.calls, facts.trace.copies
-    started = copies_of_calls(facts.launched, from_source(facts.launched, "copies"), len(calls))[blocking]
-    copied = pick_row(facts.launched["row"].to_numpy(), started)
+    calls, copies = host.threads.calls, trace.copies
+    started = copies_of_calls(device.launched, from_source(device.launched, "copies"), len(calls))[blocking]
+    copied = pick_row(device.launched["row"].to_numpy(), started)
     asking = tree.outermost(tree.matching(_SCALAR) | tree.matching(_SHAPE), rows)
     above = tree.parent[rows]
     ops = tree.of_source("ops")
@@ -122,7 +125,7 @@ def _described(facts: Facts, tree: HostTree, rows: Int64Array, blocking: Int64Ar
 
 
 def _reasons(
-    facts: Facts, tree: HostTree, rows: Int64Array, blocking: Int64Array, frame: pd.DataFrame
+    trace: Trace, host: HostFacts, tree: HostTree, rows: Int64Array, blocking: Int64Array, frame: pd.DataFrame
 ) -> npt.NDArray[np.object_]:
     """What asks for each call; first match wins."""
     above = tree.parent[rows]
@@ -134,7 +137,7 @@ def _reasons(
     beside_out = in_op & np.isin(above, above[moves_out])
     beside_small = in_op & np.isin(above, above[moves_out & small])
     beside_sync = in_op & np.isin(above, above[is_sync])
-    inward_above = tree.parent[tree.sources["runtime"]][is_any(facts.host.calls["direction"], "HtoD")]
+    inward_above = tree.parent[tree.sources["runtime"]][is_any(host.threads.calls["direction"], "HtoD")]
     anomaly = tree.under(anomaly_checks(tree), rows)
     conditions = [
         ("loader", tree.under(is_any(tree.frame["kind"], "loader"), rows)),
@@ -146,7 +149,7 @@ def _reasons(
         ("copy_out", moves_out | beside_out),
         ("copy_in", in_op & np.isin(above, inward_above)),
         ("internal", in_op | ~is_sync),
-        ("profiler", _profilers_own(facts, blocking)),
+        ("profiler", _profilers_own(trace, blocking)),
     ]
     return np.select([mask for _, mask in conditions], [name for name, _ in conditions], "explicit").astype(object)
 
@@ -171,22 +174,22 @@ def _found_inf_reads(tree: HostTree, scalar_ops: BoolArray) -> BoolArray:
     return result
 
 
-def _profilers_own(facts: Facts, blocking: Int64Array) -> BoolArray:
+def _profilers_own(trace: Trace, blocking: Int64Array) -> BoolArray:
     """Synchronisations of the whole device after which nothing is launched: the profiler stops with one (rules.md SY003)."""
-    calls = facts.trace.runtime
+    calls = trace.runtime
     start = calls["start_ns"].to_numpy()
     last = int(start[is_any(calls["kind"], "launch", "graph_launch")].max(initial=-1))
     own: BoolArray = matching(calls["name"], _WHOLE_DEVICE.search)[blocking] & (start[blocking] > last)
     return own
 
 
-def _territory(facts: Facts, frame: pd.DataFrame, sync: IntervalSet) -> Int64Array:
+def _territory(trace: Trace, device: DeviceFacts, frame: pd.DataFrame, sync: IntervalSet) -> Int64Array:
     """For each call where the time it may own ends."""
     end = frame["end_ns"].to_numpy().copy()
-    device = facts.device
-    if device is not None:
-        kernels = facts.trace.kernels
-        starts = np.sort(kernels["start_ns"].to_numpy()[kernels["device"].to_numpy() == device.device])
+    main = device.main
+    if main is not None:
+        kernels = trace.kernels
+        starts = np.sort(kernels["start_ns"].to_numpy()[kernels["device"].to_numpy() == main.device])
         index = np.searchsorted(starts, end, side="left")
         exists = index < len(starts)
         end[exists] = starts[index[exists]]

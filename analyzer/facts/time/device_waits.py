@@ -7,19 +7,18 @@ takes; of a long one the trace may show what it was for.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from analyzer.facts.device.activity import DeviceActivity
+from analyzer.facts.device.section import DeviceFacts
+from analyzer.facts.time.waterfall import Waterfall
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import matching
 from analyzer.spans.open_spans import NONE
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 Int64Array = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -62,30 +61,30 @@ WORDS: dict[str, str] = {
 }
 
 
-def device_waits(facts: Facts) -> DeviceWaits:
+def device_waits(trace: Trace, device: DeviceFacts, waterfall: Waterfall) -> DeviceWaits:
     """Takes the waits of the device that stands for the trace apart."""
-    waits = facts.waterfall.owned("device_wait")
-    device = facts.device
-    if not waits or device is None:
+    waits = waterfall.owned("device_wait")
+    main = device.main
+    if not waits or main is None:
         return DeviceWaits()
-    before, after = _neighbours(facts, device, waits)
-    launch = np.full(len(facts.work), NONE)
-    launch[facts.launched.index.to_numpy()] = np.arange(len(facts.launched))
-    call = np.append(facts.launched["launch_row"].to_numpy(), NONE)
-    returned = np.append(facts.launched["launch_end_ns"].to_numpy(), 0)[launch[after]]
+    before, after = _neighbours(device, main, waits)
+    launch = np.full(len(device.work), NONE)
+    launch[device.launched.index.to_numpy()] = np.arange(len(device.launched))
+    call = np.append(device.launched["launch_row"].to_numpy(), NONE)
+    returned = np.append(device.launched["launch_end_ns"].to_numpy(), 0)[launch[after]]
     first, second = (call[np.append(launch, NONE)[rows]] for rows in (before, after))
     nodes = (first == second) & (second != NONE)
     short = waits.end_ns - waits.start_ns < _SHORT_NS
-    idle_before = np.append(facts.work["end_ns"].to_numpy(), np.iinfo(np.int64).min)[before] < returned
-    other = facts.work["device"].to_numpy() != device.device
-    elsewhere = IntervalSet(facts.work["start_ns"].to_numpy()[other], facts.work["end_ns"].to_numpy()[other])
+    idle_before = np.append(device.work["end_ns"].to_numpy(), np.iinfo(np.int64).min)[before] < returned
+    other = device.work["device"].to_numpy() != main.device
+    elsewhere = IntervalSet(device.work["start_ns"].to_numpy()[other], device.work["end_ns"].to_numpy()[other])
     together = elsewhere.overlap_with(waits.start_ns, waits.end_ns)
     names = ("between_nodes", "starting", "in_queue", "for_event", "for_device")
     tests = (
         nodes,
         short & idle_before,
         short,
-        _behind_event(facts, second),
+        _behind_event(trace, second),
         together >= _OTHER_DEVICE_PART * (waits.end_ns - waits.start_ns),
     )
     parts, left = {}, np.ones(len(nodes), dtype=bool)
@@ -96,10 +95,10 @@ def device_waits(facts: Facts) -> DeviceWaits:
     return DeviceWaits(**parts, unknown=IntervalSet(waits.start_ns[left], waits.end_ns[left]))
 
 
-def _neighbours(facts: Facts, device: DeviceActivity, waits: IntervalSet) -> tuple[Int64Array, Int64Array]:
+def _neighbours(device: DeviceFacts, main: DeviceActivity, waits: IntervalSet) -> tuple[Int64Array, Int64Array]:
     """The work that ended last before each wait, -1 for none, and the first that starts at its end or later; rows of `work`."""
-    here = np.flatnonzero(facts.work["device"].to_numpy() == device.device)
-    start, end = (facts.work[name].to_numpy()[here] for name in ("start_ns", "end_ns"))
+    here = np.flatnonzero(device.work["device"].to_numpy() == main.device)
+    start, end = (device.work[name].to_numpy()[here] for name in ("start_ns", "end_ns"))
     latest = np.maximum.accumulate(end)
     last = np.maximum.accumulate(np.where(end == latest, np.arange(len(end)), 0))
     following = np.searchsorted(start, waits.end_ns, side="left")
@@ -107,14 +106,14 @@ def _neighbours(facts: Facts, device: DeviceActivity, waits: IntervalSet) -> tup
     return before, here[np.minimum(following, len(here) - 1)]
 
 
-def _behind_event(facts: Facts, call: Int64Array) -> BoolArray:
+def _behind_event(trace: Trace, call: Int64Array) -> BoolArray:
     """Whether the last call of a thread before each launch made a stream wait for an event; shape of `call`.
 
     Args:
-        facts: The measurements.
+        trace: The trace.
         call: The launch of each, as rows of `trace.runtime`, -1 for none.
     """
-    calls = facts.trace.runtime
+    calls = trace.runtime
     waiting = matching(calls["name"], _WAIT_FOR_EVENT.match)
     if not waiting.any():
         return np.zeros(len(call), dtype=bool)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
+from analyzer.facts.device.section import DeviceFacts
+from analyzer.facts.time.device_waits import DeviceWaits
+from analyzer.facts.time.waterfall import Waterfall
 from analyzer.spans.intervals import IntervalSet
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
 
 # Causes that own device-idle time in which the host prepares work by itself; waiting has causes of its own.
 _HOST_CAUSES = ("framework", "launch", "python")
@@ -38,22 +36,31 @@ class HostLoss(msgspec.Struct, frozen=True):
         return HostLoss(self.claims.scaled(ratio), int(self.op_ns * ratio))
 
 
-def host_idle(facts: Facts) -> IntervalSet:
+def host_idle(device_waits: DeviceWaits, waterfall: Waterfall) -> IntervalSet:
     """Device-idle time in which the host prepares work by itself; what the work takes to start then is part of it."""
-    idle = facts.device_waits.starting
+    idle = device_waits.starting
     for cause in _HOST_CAUSES:
-        idle |= facts.waterfall.owned(cause)
+        idle |= waterfall.owned(cause)
     return idle
 
 
-def host_loss(facts: Facts, spans: IntervalSet, *, dispatch_bound: bool = True) -> HostLoss:
+def host_loss(
+    device: DeviceFacts,
+    device_waits: DeviceWaits,
+    waterfall: Waterfall,
+    spans: IntervalSet,
+    *,
+    dispatch_bound: bool = True,
+) -> HostLoss:
     """What host work in these spans costs.
 
     Args:
-        facts: The measurements.
+        device: Work of the devices.
+        device_waits: What launched work waits for.
+        waterfall: The causes, over the used steps.
         spans: Where the host does it.
         dispatch_bound: Whether its ops are so short that batching saves them; else their time is not counted on the CPU.
     """
-    idle = facts.waterfall.owned("python") if facts.device is None else host_idle(facts)
-    op_ns = (spans & facts.waterfall.owned("compute")).total_ns if facts.device is None and dispatch_bound else 0
+    idle = waterfall.owned("python") if device.main is None else host_idle(device_waits, waterfall)
+    op_ns = (spans & waterfall.owned("compute")).total_ns if device.main is None and dispatch_bound else 0
     return HostLoss(spans & idle, op_ns)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from analyzer.facts.device.launches import BLOCKING_RATIO
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from analyzer.facts.device.launches import BLOCKING_RATIO, BlockingLaunches
+from analyzer.facts.steps.find import Steps
+from analyzer.facts.time.device_waits import DeviceWaits
+from analyzer.facts.time.waterfall import Waterfall
+from analyzer.spans.intervals import IntervalSet
+from traces.trace import Trace
 
 # Below this median launch lead the device waits for each launch (rules.md 0.4: 2-5 us measured on CUDA, 10-18 us on ROCm).
 _LEAD_NS = 10_000
@@ -16,15 +16,23 @@ _LEAD_ROCM_NS = 25_000
 _IDLE_RATIO = 0.15
 
 
-def launch_bound(facts: Facts) -> bool:
+def launch_bound(
+    trace: Trace,
+    steps: Steps,
+    blocking_launches: BlockingLaunches,
+    device_waits: DeviceWaits,
+    idle: IntervalSet,
+    lead_ns: int | None,
+    waterfall: Waterfall,
+) -> bool:
     """Whether the device idles because it waits for each launch.
 
     Not where each launch waits for its kernel: that looks alike, and a faster kernel ends it earlier.
     """
-    if facts.blocking_launches.ratio >= BLOCKING_RATIO:
+    if blocking_launches.ratio >= BLOCKING_RATIO:
         return False
-    limit = _LEAD_ROCM_NS if facts.trace.meta.device_kind == "rocm" else _LEAD_NS
-    lead = facts.lead_ns
+    limit = _LEAD_ROCM_NS if trace.meta.device_kind == "rocm" else _LEAD_NS
+    lead = lead_ns
     # What waits although it was launched does not wait for launches.
-    waiting = facts.waterfall.owned("device_wait") - facts.device_waits.starting
-    return lead is not None and lead < limit and facts.ratio((facts.idle - waiting).total_ns) >= _IDLE_RATIO
+    waiting = waterfall.owned("device_wait") - device_waits.starting
+    return lead is not None and lead < limit and steps.ratio((idle - waiting).total_ns) >= _IDLE_RATIO

@@ -7,16 +7,18 @@ was silent.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
+from analyzer.facts.device.section import DeviceFacts
+from analyzer.facts.host.section import HostFacts
+from analyzer.facts.recording.section import RecordingFacts
+from analyzer.facts.steps.find import Steps
+from analyzer.facts.time.waterfall import Waterfall
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import is_any
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 # A gap this long is no dispatch any more (Nsight Systems reports device gaps from 500 ms; most steps here are shorter than that).
 LONG_GAP_NS = 50_000_000
@@ -70,27 +72,35 @@ class Pauses(msgspec.Struct, frozen=True):
         return self.collected | self.isolated | self.silent
 
 
-def pauses(facts: Facts) -> Pauses:
+def pauses(
+    trace: Trace,
+    recording: RecordingFacts,
+    device: DeviceFacts,
+    steps: Steps,
+    host: HostFacts,
+    idle: IntervalSet,
+    waterfall: Waterfall,
+) -> Pauses:
     """Finds the pauses."""
-    used = facts.steps.used
+    used = steps.used
     median = float(used["dur_ns"].median()) if len(used) else 0.0
     limit = int(max(LONG_GAP_NS, LONG_GAP_OF_STEP * median))
     judged = len(used) >= _MIN_STEPS
-    lost = facts.window() - facts.waterfall.owned("compute") if facts.device is None else facts.idle
-    collected = facts.host.anywhere("gc") & facts.window() & lost
-    long = _own(facts, _at_least(_gaps(facts), limit)) - collected
-    isolated = long if judged and facts.steps_with(long) < _ISOLATED_SHARE * len(used) else EMPTY
-    silent = _at_least(_silence(facts), SILENCE_NS) & facts.waterfall.owned("python")
+    lost = steps.window - waterfall.owned("compute") if device.main is None else idle
+    collected = host.threads.anywhere("gc") & steps.window & lost
+    long = _own(waterfall, _at_least(_gaps(trace, device, steps, waterfall), limit)) - collected
+    isolated = long if judged and steps.count_with(long) < _ISOLATED_SHARE * len(used) else EMPTY
+    silent = _at_least(_silence(trace, steps), SILENCE_NS) & waterfall.owned("python")
     silent = _at_least(silent - collected - isolated, SILENCE_NS)
-    unknown = not facts.collected.gc_recorded
-    seldom = unknown and len(used) > _MIN_STEPS and facts.steps_with(silent) < _ISOLATED_SHARE * len(used)
+    unknown = not recording.collected.gc_recorded
+    seldom = unknown and len(used) > _MIN_STEPS and steps.count_with(silent) < _ISOLATED_SHARE * len(used)
     return Pauses(collected, isolated, silent if seldom else EMPTY, long - isolated, judged, limit)
 
 
-def known_activity(facts: Facts, time: IntervalSet) -> str | None:
+def known_activity(trace: Trace, time: IntervalSet) -> str | None:
     """What Python frames or the program's own ranges say a pause is, in one word; None where they say nothing."""
     best: tuple[int, str] | None = None
-    for frame in (facts.trace.python, facts.trace.annotations):
+    for frame in (trace.python, trace.annotations):
         if not len(frame):
             continue
         categories = frame["name"].cat.categories.astype(str)
@@ -104,17 +114,17 @@ def known_activity(facts: Facts, time: IntervalSet) -> str | None:
     return best[1] if best else None
 
 
-def _gaps(facts: Facts) -> IntervalSet:
+def _gaps(trace: Trace, device: DeviceFacts, steps: Steps, waterfall: Waterfall) -> IntervalSet:
     """Gaps between device work (on a CPU-only trace: between ops), without what the profiler's own work is in."""
-    if facts.device is None:
-        gaps = facts.waterfall.owned("python")
+    if device.main is None:
+        gaps = waterfall.owned("python")
     else:
-        busy = facts.device.busy
+        busy = device.main.busy
         gaps = IntervalSet(busy.end_ns[:-1], busy.start_ns[1:])
-    overhead = facts.trace.overhead
+    overhead = trace.overhead
     touched = IntervalSet(overhead["start_ns"].to_numpy(), overhead["end_ns"].to_numpy())
     clean = touched.overlap_with(gaps.start_ns, gaps.end_ns) == 0
-    return IntervalSet(gaps.start_ns[clean], gaps.end_ns[clean]) & facts.window()
+    return IntervalSet(gaps.start_ns[clean], gaps.end_ns[clean]) & steps.window
 
 
 def _at_least(time: IntervalSet, limit_ns: int) -> IntervalSet:
@@ -122,22 +132,21 @@ def _at_least(time: IntervalSet, limit_ns: int) -> IntervalSet:
     return IntervalSet(time.start_ns[long], time.end_ns[long])
 
 
-def _own(facts: Facts, gaps: IntervalSet) -> IntervalSet:
+def _own(waterfall: Waterfall, gaps: IntervalSet) -> IntervalSet:
     """The part of each gap that the host's own work fills, of gaps in which that is most."""
     mine = EMPTY
     for cause in _HOST_CAUSES:
-        mine |= facts.waterfall.owned(cause)
+        mine |= waterfall.owned(cause)
     part = mine.overlap_with(gaps.start_ns, gaps.end_ns)
     mostly = part >= _OWN_PART * (gaps.end_ns - gaps.start_ns)
     return IntervalSet(gaps.start_ns[mostly], gaps.end_ns[mostly]) & mine
 
 
-def _silence(facts: Facts) -> IntervalSet:
+def _silence(trace: Trace, steps: Steps) -> IntervalSet:
     """Time in the used steps with no event of the host on any thread."""
     heard = EMPTY
-    trace = facts.trace
     for frame in (trace.ops, trace.runtime, trace.python, trace.gc, trace.collectives, trace.overhead):
         heard |= IntervalSet(frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy())
     ranges, known = trace.annotations, ~is_any(trace.annotations["kind"], "user")
     heard |= IntervalSet(ranges["start_ns"].to_numpy()[known], ranges["end_ns"].to_numpy()[known])
-    return facts.window() - heard
+    return steps.window - heard

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 import numpy as np
 import pandas as pd
 
 from analyzer.facts.steps.faults import ANOTHER_LOOP
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from analyzer.facts.steps.find import Steps
 
 # Steps this much longer than the median are called slow when looking for what differs (half of the threshold that fires).
 SLOW_RATIO = 1.25
@@ -49,21 +45,21 @@ class Unsteady(msgspec.Struct, frozen=True):
         return float(self.steps["dur_ns"].max()) / self.median_ns if len(self.steps) and self.median_ns else 0.0
 
 
-def unsteady(facts: Facts) -> Unsteady:
+def unsteady(steps: Steps, step_causes: pd.DataFrame) -> Unsteady:
     """Compares the used steps with their median."""
-    used = facts.steps.used
-    frame = facts.steps.frame
+    used = steps.used
+    frame = steps.frame
     first = frame["number"].iloc[0] if len(frame) else None
     others = frame[frame["reason"].str.startswith(ANOTHER_LOOP, na=False).to_numpy(dtype=bool) & ~frame["used"]]
-    steps = used[(used["number"] != first).to_numpy()]
-    median = float(steps["dur_ns"].median()) if len(steps) else 0.0
-    is_slow = (steps["dur_ns"] >= SLOW_RATIO * median).to_numpy(dtype=bool)
+    steady = used[(used["number"] != first).to_numpy()]
+    median = float(steady["dur_ns"].median()) if len(steady) else 0.0
+    is_slow = (steady["dur_ns"] >= SLOW_RATIO * median).to_numpy(dtype=bool)
     if not is_slow.any() or is_slow.all():
-        return Unsteady(steps, median, (), None, 0, others=others)
-    causes = facts.step_causes.loc[steps["number"].to_numpy()]
+        return Unsteady(steady, median, (), None, 0, others=others)
+    causes = step_causes.loc[steady["number"].to_numpy()]
     usual = causes[~is_slow].median()
     excess = (causes[is_slow] - usual).clip(lower=0).sum()
     cause = str(excess.idxmax())
-    slow = steps["number"].to_numpy()[is_slow]
+    slow = steady["number"].to_numpy()[is_slow]
     numbers = tuple(np.asarray(slow).tolist())
-    return Unsteady(steps, median, numbers, cause, int(excess.max()), int(usual[cause]), others)
+    return Unsteady(steady, median, numbers, cause, int(excess.max()), int(usual[cause]), others)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 import pandas as pd
 
 from analyzer.facts.device.launches import calls_of
+from analyzer.facts.device.section import DeviceFacts
+from analyzer.facts.steps.find import Steps
+from analyzer.facts.sync.section import SyncFacts
 from analyzer.spans.grouping import chosen
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import is_any
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 # Copies below this are staged by the driver whatever the memory is, and cost a call, not bandwidth.
 SMALL_BYTES = 64 * 1024
@@ -47,14 +47,14 @@ class Transfers(msgspec.Struct, frozen=True, dict=True):
         return {one: chosen(self.frame, is_any(stated, one)) for one in ("HtoD", "DtoH", "DtoD")}
 
 
-def transfers(facts: Facts) -> Transfers:
+def transfers(trace: Trace, device: DeviceFacts, steps: Steps) -> Transfers:
     """Joins copies with their calls."""
-    copies = facts.trace.copies
-    here = facts.window().contains(copies["start_ns"].to_numpy())
-    if facts.device is not None:
-        here &= copies["device"].to_numpy() == facts.device.device
+    copies = trace.copies
+    here = steps.window.contains(copies["start_ns"].to_numpy())
+    if device.main is not None:
+        here &= copies["device"].to_numpy() == device.main.device
     rows = np.flatnonzero(here)
-    call = calls_of(facts.launched, "copies", rows, len(copies))
+    call = calls_of(device.launched, "copies", rows, len(copies))
     stated = ("direction", "host_memory", "size_bytes", "stream", "start_ns", "end_ns", "dur_ns")
     of_call = {"call_start_ns": call.start_ns, "call_end_ns": call.end_ns, "call_thread": call.thread}
     frame = pd.DataFrame(
@@ -64,7 +64,7 @@ def transfers(facts: Facts) -> Transfers:
         },
         index=rows,
     )
-    streams = np.unique(facts.trace.kernels["stream"].to_numpy())
+    streams = np.unique(trace.kernels["stream"].to_numpy())
     return Transfers(frame, frozenset(streams.tolist()))
 
 
@@ -91,22 +91,22 @@ def bandwidth(copies: pd.DataFrame) -> float | None:
     return total_bytes(large) / time if time else None
 
 
-def pinned_bandwidth(facts: Facts) -> tuple[float, str]:
+def pinned_bandwidth(trace: Trace, transfers: Transfers) -> tuple[float, str]:
     """What pinned copies to the device reach, bytes a ns, and how that is known: from this trace, else from the device's age."""
-    to_device = facts.transfers.of("HtoD")
+    to_device = transfers.of("HtoD")
     seen = bandwidth(to_device[(to_device["host_memory"] == "pinned").to_numpy()])
     if seen is not None:
         return seen, "pinned copies in this trace"
-    majors = [item.get("computeMajor") for item in facts.trace.meta.devices]
+    majors = [item.get("computeMajor") for item in trace.meta.devices]
     major = next((value for value in majors if isinstance(value, int)), 7)
     known = _LINK_BYTES_PER_NS[min(max(major, 7), 9)]
     return known, "a link of the device's generation"
 
 
-def steps_touched(facts: Facts, copies: pd.DataFrame) -> int:
+def steps_touched(steps: Steps, copies: pd.DataFrame) -> int:
     """Used steps in which at least one of the copies begins."""
     starts = np.sort(copies["start_ns"].to_numpy())
-    used = facts.steps.used
+    used = steps.used
     first = np.searchsorted(starts, used["start_ns"].to_numpy(), side="left")
     return int((np.searchsorted(starts, used["end_ns"].to_numpy(), side="left") > first).sum())
 
@@ -125,13 +125,13 @@ class BlockedAfter(msgspec.Struct, frozen=True):
     number: int
 
 
-def blocked_after(facts: Facts, copies: pd.DataFrame) -> BlockedAfter:
+def blocked_after(steps: Steps, sync: SyncFacts, transfers: Transfers, copies: pd.DataFrame) -> BlockedAfter:
     """The waits that follow these copies in the same op; each wait belongs to the last copy to the device before it."""
-    waits = facts.waits
+    waits = sync.waits
     mine = (waits.calls["reason"] == "copy_in").to_numpy()
     calls = waits.calls[mine]
     until = waits.territory_end_ns[mine]
-    every = facts.transfers.of("HtoD")
+    every = transfers.of("HtoD")
     every = every[every["call_end_ns"].notna().to_numpy()]
     wanted = every.index.isin(copies.index)
     chosen = np.zeros(len(calls), dtype=bool)
@@ -146,5 +146,5 @@ def blocked_after(facts: Facts, copies: pd.DataFrame) -> BlockedAfter:
         chosen[here[found]] = wanted[rows[order[before[found]]]]
     start, end = calls["start_ns"].to_numpy()[chosen], calls["end_ns"].to_numpy()[chosen]
     return BlockedAfter(
-        IntervalSet(start, end) & facts.window(), waits.sync & IntervalSet(start, until[chosen]), int(chosen.sum())
+        IntervalSet(start, end) & steps.window, waits.sync & IntervalSet(start, until[chosen]), int(chosen.sum())
     )

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 import numpy as np
 
 from analyzer.facts.host.ops import BoolArray, Int64Array
+from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.fusion import is_compiled
-from analyzer.facts.transfer.copies import device_time
+from analyzer.facts.kernels.section import KernelFacts
+from analyzer.facts.model.section import ModelFacts
+from analyzer.facts.steps.find import Steps
+from analyzer.facts.transfer.copies import Transfers, device_time
 from analyzer.spans.grouping import sums_by
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts
 from analyzer.spans.open_spans import NONE
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 MOVERS = ("aten::contiguous", "aten::clone", "aten::copy_", "aten::_to_copy", "aten::cat")
 
@@ -42,38 +42,40 @@ class LayoutWork(msgspec.Struct, frozen=True):
     replay_ns: int
 
 
-def layout_work(facts: Facts) -> LayoutWork:
+def layout_work(
+    trace: Trace, steps: Steps, host: HostFacts, kernels: KernelFacts, model: ModelFacts, transfers: Transfers
+) -> LayoutWork:
     """Measures it. Number-format casts are left out (family PR), and so is what optimizers copy."""
-    tree = facts.op_tree
+    tree = host.ops
     movers = tree.named(lambda name: name in MOVERS)
     nearest = np.append(tree.nearest(movers), NONE)
-    kernels = facts.kernels.frame
-    op = kernels["op"].to_numpy(np.int64)
-    moving: BoolArray = (nearest[op] != NONE) & ~kernels["cast"].to_numpy(dtype=bool)
-    moving &= ~kernels["in_optimizer"].to_numpy(dtype=bool) & ~kernels["collective"].to_numpy(dtype=bool)
-    inside = facts.transfers.of("DtoD")
+    frame = kernels.named.frame
+    op = frame["op"].to_numpy(np.int64)
+    moving: BoolArray = (nearest[op] != NONE) & ~frame["cast"].to_numpy(dtype=bool)
+    moving &= ~frame["in_optimizer"].to_numpy(dtype=bool) & ~frame["collective"].to_numpy(dtype=bool)
+    inside = transfers.of("DtoD")
     called = inside["call_start_ns"].to_numpy(dtype=np.int64, na_value=NONE)
-    outside = ~facts.host.anywhere("optimizer").contains(called)
+    outside = ~host.threads.anywhere("optimizer").contains(called)
     inside, called = inside[outside], called[outside]
     thread = inside["call_thread"].to_numpy(dtype=np.int64, na_value=NONE)
     asking = np.concatenate([nearest[op[moving]], _or_itself(nearest, tree.enclosing(thread, called))])
-    launched = np.nan_to_num(kernels["launch_start_ns"].to_numpy()[moving], nan=NONE).astype(np.int64)
-    dur = np.concatenate([kernels["dur_ns"].to_numpy()[moving], inside["dur_ns"].to_numpy()])
+    launched = np.nan_to_num(frame["launch_start_ns"].to_numpy()[moving], nan=NONE).astype(np.int64)
+    dur = np.concatenate([frame["dur_ns"].to_numpy()[moving], inside["dur_ns"].to_numpy()])
     return LayoutWork(
-        ((facts.kernels.spans(moving) | device_time(inside)) & facts.window()) - facts.kernels.spans(~moving),
-        _by_name(facts, asking, dur),
-        np.concatenate([_thread(facts, op[moving]), thread]),
+        ((kernels.named.spans(moving) | device_time(inside)) & steps.window) - kernels.named.spans(~moving),
+        _by_name(trace, asking, dur),
+        np.concatenate([_thread(trace, op[moving]), thread]),
         np.concatenate([launched, called]),
         dur,
         int(dur[np.append(tree.nearest(tree.named(is_compiled)), NONE)[asking] != NONE].sum())
-        if facts.repetition.graphs
+        if model.repetition.graphs
         else 0,
     )
 
 
-def _by_name(facts: Facts, ops: Int64Array, dur_ns: Int64Array) -> tuple[tuple[str, int, int], ...]:
+def _by_name(trace: Trace, ops: Int64Array, dur_ns: Int64Array) -> tuple[tuple[str, int, int], ...]:
     """Pieces and nanoseconds by the name of their op, most first; of as much in the order of the names."""
-    names = facts.trace.ops["name"]
+    names = trace.ops["name"]
     known = [*distinct_texts(names), "no op known"]
     codes = np.append(codes_of(names), NONE).astype(np.int64)[ops] % len(known)
     counts, totals = sums_by(codes, dur_ns, len(known))
@@ -87,6 +89,6 @@ def _or_itself(nearest: Int64Array, rows: Int64Array) -> Int64Array:
     return np.where(around == NONE, rows, around)
 
 
-def _thread(facts: Facts, op: Int64Array) -> Int64Array:
+def _thread(trace: Trace, op: Int64Array) -> Int64Array:
     """Thread of each op; -1 where no op is known."""
-    return np.append(facts.trace.ops["thread"].to_numpy(np.int64), NONE)[op]
+    return np.append(trace.ops["thread"].to_numpy(np.int64), NONE)[op]

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 import numpy as np
 import pandas as pd
 
 from analyzer.facts.host.ops import BoolArray, Int64Array, OpTree
+from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.precision import decoded_list
+from analyzer.facts.transfer.copies import Transfers
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import texts
 from analyzer.spans.nesting import outer_first_per_thread
 from analyzer.spans.open_spans import NONE
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 # What fills a new tensor, as the leaf op of a factory function.
 _FILLS = frozenset(
@@ -40,15 +38,15 @@ class MadeOnHost(msgspec.Struct, frozen=True):
     host: IntervalSet
 
 
-def made_on_host(facts: Facts) -> MadeOnHost:
+def made_on_host(trace: Trace, host: HostFacts, transfers: Transfers) -> MadeOnHost:
     """Finds them: a fill, then a move of the same number of values, next to each other on one thread.
 
     A move is an `aten::to` with a copy to the device below it. The fill has to be the last op before it and end before it starts;
     shapes must agree where they were recorded. (torch's own ExtraCUDACopyPattern compares the order of names only.)
     """
-    copies = facts.transfers.of("HtoD")
+    copies = transfers.of("HtoD")
     copies = copies[copies["call_start_ns"].notna().to_numpy()]
-    ops, tree = facts.trace.ops, facts.op_tree
+    ops, tree = trace.ops, host.ops
     if not len(copies) or not len(ops):
         return MadeOnHost(copies.iloc[:0], (), IntervalSet())
     inner = tree.enclosing(copies["call_thread"].to_numpy(np.int64), copies["call_start_ns"].to_numpy(np.int64))

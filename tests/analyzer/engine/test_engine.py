@@ -14,8 +14,8 @@ import pytest
 from analyzer.engine import Judged, RuleRun, claimed, judge, reachable_ns, run_rules
 from analyzer.engine.trust import TrustGrade
 from analyzer.facts import Facts
-from analyzer.facts.health import Gravity, Symptom
 from analyzer.facts.health.steps.few import ENOUGH_STEPS
+from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.finding import (
     Advice,
     Confidence,

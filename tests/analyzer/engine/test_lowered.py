@@ -13,7 +13,7 @@ from analyzer.engine import Judged, judge, run_rules
 from analyzer.engine.trust import TrustGrade, grade, verdict_of
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
-from analyzer.facts.health import Gravity, Symptom
+from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.finding import Confidence, Finding, Severity
 from analyzer.report import github, html, markdown, sarif, text
 from analyzer.report import json as json_report

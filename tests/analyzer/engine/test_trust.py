@@ -6,7 +6,7 @@ import pytest
 
 from analyzer.engine.trust import TrustGrade, grade
 from analyzer.facts import Facts
-from analyzer.facts.health import Gravity, Symptom
+from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.finding import Severity
 from builders import TraceBuilder
 

@@ -12,13 +12,22 @@ from analyzer.cause_names import CAUSES
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
 from analyzer.facts.isolation import FactError, described, fact
+from analyzer.facts.section import Section
 from analyzer.report.formats import render
 from builders import TraceBuilder
 from traces.errors import UsageError
 
-FACTS = sorted(name for name, value in vars(Facts).items() if isinstance(value, fact))
+SECTIONS: dict[str, type[Section]] = {
+    section.NAME: section for section in Section.__subclasses__() if section is not Facts
+}
+FACTS = sorted(
+    f"{name}.{member}"
+    for name, section in SECTIONS.items()
+    for member, value in vars(section).items()
+    if isinstance(value, fact)
+)
 # What every figure is made of; without one of these nothing may be advised.
-CORE = {"work", "launched", "found_steps", "found_devices", "main_thread", "host"}
+CORE = {"device.work", "device.launched", "device.found", "host.main_thread", "host.threads"}
 
 
 def world(device: str | None) -> Facts:
@@ -36,9 +45,10 @@ def breaking(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     def fail(self: Facts) -> None:
         raise IndexError("nothing to take")
 
+    section, _, member = name.partition(".")
     broken = fact(fail)
-    broken._name = name
-    monkeypatch.setattr(Facts, name, broken)
+    broken._name = member
+    monkeypatch.setattr(SECTIONS[section], member, broken)
 
 
 @pytest.mark.parametrize("device", ["cuda", None])
@@ -65,7 +75,7 @@ def test_one_that_fails_takes_nothing_along(name: str, device: str | None, monke
 
 def test_rules_that_do_not_need_it_find_what_they_find(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = explain_facts(world("cuda")).analysis
-    breaking(monkeypatch, "attention")
+    breaking(monkeypatch, "kernels.attention")
     analysis = explain_facts(world("cuda")).analysis
     assert [finding.id for finding in analysis.findings] == [finding.id for finding in whole.findings] != []
     states = {check.rule: check.state for check in analysis.checks}
@@ -75,17 +85,28 @@ def test_rules_that_do_not_need_it_find_what_they_find(monkeypatch: pytest.Monke
 
 def test_what_the_waterfall_lacks_is_a_reason_for_caution(monkeypatch: pytest.MonkeyPatch) -> None:
     assert explain_facts(world("cuda")).analysis.trust.verdict == "ok"
-    breaking(monkeypatch, "restarts")
+    breaking(monkeypatch, "host.restarts")
     analysis = explain_facts(world("cuda")).analysis
     assert analysis.trust.verdict == "caution"
-    assert "could not measure `restarts`" in analysis.trust.reasons[0].message
+    assert "could not measure `host.restarts`" in analysis.trust.reasons[0].message
+
+
+def test_steps_that_fail_leave_nothing_to_advise(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise IndexError("nothing to take")
+
+    monkeypatch.setattr("analyzer.facts.find_steps", fail)
+    analysis = explain_facts(world("cuda")).analysis
+    assert analysis.trust.verdict == "unusable"
+    assert "could not measure `steps`" in analysis.trust.reasons[0].message
+    assert not analysis.findings
 
 
 def test_a_waterfall_that_fails_leaves_all_time_unexplained(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise ValueError("no")
 
-    monkeypatch.setattr("analyzer.facts.device_waterfall", fail)
+    monkeypatch.setattr("analyzer.facts.time.section.device_waterfall", fail)
     analysis = explain_facts(world("cuda")).analysis
     owned = {part.cause: part.ns for part in analysis.summary.waterfall}
     assert owned == dict.fromkeys(CAUSES, 0) | {"unexplained": analysis.summary.window_ns}
@@ -99,7 +120,7 @@ def test_parts_of_the_document_fail_by_themselves(part: str, monkeypatch: pytest
 
     modules = {"verdict_of": "analyzer.assemble.verdict", "lanes": "analyzer.assemble.steps"}
     if part == "symptom":
-        monkeypatch.setattr("analyzer.facts.health._CHECKS", (fail,))
+        monkeypatch.setattr("analyzer.facts.health.section.CHECKS", {"anything": fail})
     else:
         # By its name: a function hides the module.
         monkeypatch.setattr(sys.modules[modules.get(part, "analyzer.assemble")], part, fail)

@@ -51,7 +51,7 @@ def shared(name: str) -> Path:
 
 def our_times(trace: Trace) -> tuple[int, int, int]:
     """(idle, compute, total) between the first and the last piece of device work, ns."""
-    work = Facts(trace).work
+    work = Facts(trace).device.work
     start, end = work["start_ns"].to_numpy(), work["end_ns"].to_numpy()
     busy = IntervalSet(start, end)
     is_compute = (work["kind"] == "compute").to_numpy()
@@ -97,7 +97,7 @@ def test_hta_reading_the_file_itself_agrees_within_a_hundredth(name: str) -> Non
 @pytest.mark.parametrize("name", ["hta_a100_ddp_resnet", "hta_two_ranks_0", "tracelens_mi300x_ddp_resnet"])
 def test_overlap_of_communication_and_compute_agrees(name: str) -> None:
     trace = read(shared(name))
-    work = Facts(trace).work
+    work = Facts(trace).device.work
     sets = {kind: IntervalSet(part["start_ns"], part["end_ns"]) for kind, part in work.groupby("kind")}
     ours = (sets["collective"] & sets["compute"]).total_ns / sets["collective"].total_ns
     assert bridge.overlap_ratio(trace) == pytest.approx(ours, abs=1e-4)

@@ -58,7 +58,7 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when the mean step is over the budget."""
-    mean = facts.per_step(facts.window_ns)
+    mean = facts.steps.per_step(facts.steps.total_ns)
     if mean <= limits["budget_ns"]:
         yield clear(f"a step takes {duration(mean)}, within {duration(limits['budget_ns'])}")
         return
@@ -67,7 +67,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         saving=Saving(),
         fix=(Advice("text", "Look at the other findings."),),
         verify="Record again: TM001 is clear.",
-        steps_seen=facts.used_steps,
+        steps_seen=facts.steps.count,
     )
 
 

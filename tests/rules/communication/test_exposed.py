@@ -168,7 +168,7 @@ def test_without_the_training_threads_ops_nobody_knows_what_hides_the_collective
     facts = Facts(builder.trace())
     caveats = judged(RULE, builder).finding.caveats
     assert any("unseen" in caveat for caveat in caveats) is not recorded
-    found = verdict_of(facts, {cause: facts.waterfall.owned(cause).total_ns for cause in CAUSES})
+    found = verdict_of(facts, {cause: facts.time.waterfall.owned(cause).total_ns for cause in CAUSES})
     assert found.bound_by == "communication"
     assert ("as far as the trace shows" in found.text) is not recorded
 

@@ -77,7 +77,7 @@ def stated(*, kind: str = "Float", elements: int = 1_000, after: bool = False) -
 def test_sizes_are_known_without_recorded_shapes(kind: str, median: str) -> None:
     found = judged(RULE, stated(kind=kind))
     assert found.finding.why.startswith(f"40 collectives a step, the median of {median}")
-    assert Facts(stated(kind=kind).trace()).collectives.narrow is (kind == "BFloat16")
+    assert Facts(stated(kind=kind).trace()).communication.collectives.narrow is (kind == "BFloat16")
 
 
 @pytest.mark.parametrize("builder", [stated(kind="Opaque"), stated(after=True)], ids=["unknown type", "another call's"])

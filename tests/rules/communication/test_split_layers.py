@@ -79,13 +79,13 @@ def test_collectives_between_layers_are_not_told_to_wait_for_one_another(backwar
 @pytest.mark.parametrize("after_step", [False, True])
 def test_collectives_of_gradients_and_metrics_are_not_between_layers(after_step: bool) -> None:
     builder = world(between=False, after_step=after_step)
-    assert not Facts(builder.trace()).collectives.activations
+    assert not Facts(builder.trace()).communication.collectives.activations
     assert run(SMALL, builder).state is State.FIRED
     assert "DistributedDataParallel(" in fixes(OVERLAP, builder)
 
 
 def test_sharded_parameters_are_gathered_between_layers_and_are_no_activations() -> None:
-    assert not Facts(world(name="nccl:_all_gather_base").trace()).collectives.activations
+    assert not Facts(world(name="nccl:_all_gather_base").trace()).communication.collectives.activations
 
 
 @pytest.mark.parametrize("name", ["nccl:recv 1<-0", "nccl:send 1->2"])

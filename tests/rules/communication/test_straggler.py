@@ -74,7 +74,7 @@ def test_what_makes_it_late_is_what_it_claims() -> None:
     assert found.ns_per_step == pytest.approx(3_000_000, rel=0.01)
     assert found.finding.saving.kernel_ns == 0
     claims = found.finding.saving.claims
-    assert (claims & late.waterfall.owned("input")) == claims
+    assert (claims & late.time.waterfall.owned("input")) == claims
 
 
 def waiting_for_data(number: int, loader_us: float) -> Facts:

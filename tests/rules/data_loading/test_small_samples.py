@@ -175,4 +175,4 @@ def test_a_sample_may_hold_several_turns_of_the_same_ops(decoded: int, samples: 
                 for place, name in enumerate(("aten::permute", "aten::contiguous", "aten::div")):
                     builder.op(name, at + 300 * index + 20 + 90 * view + 30 * place, 20)
         builder.op("aten::linear", at + 1_800, 2_200)
-    assert Facts(builder.trace()).loading.samples == samples
+    assert Facts(builder.trace()).input.loading.samples == samples

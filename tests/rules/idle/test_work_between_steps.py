@@ -80,7 +80,7 @@ def test_the_verdict_says_how_much_of_the_run_it_is_of() -> None:
 
     def text(builder: TraceBuilder) -> str:
         facts = Facts(builder.trace())
-        return verdict_on_run(facts, {cause: facts.waterfall.owned(cause).total_ns for cause in CAUSES}).text
+        return verdict_on_run(facts, {cause: facts.time.waterfall.owned(cause).total_ns for cause in CAUSES}).text
 
     assert text(world()).endswith("That holds for 17 % of the run: 83 % lies between its steps (rollouts).")
     assert "of the run" not in text(world(long_ms=20))

@@ -81,7 +81,7 @@ def test_warm_up_is_left_out() -> None:
 def test_what_each_step_allocates_is_found_beside_warm_up_that_is_none_of_it() -> None:
     builder = world()
     builder.runtime("cuModuleLoadData", 4_000, 90_000)
-    assert "PG002" in Facts(builder.trace()).doubted
+    assert "PG002" in Facts(builder.trace()).health.doubted
     assert judged(RULE, builder).ns_per_step == judged(RULE, world()).ns_per_step
 
 

@@ -165,7 +165,7 @@ def test_what_the_engine_does_between_the_nodes_of_a_loop_is_its_own() -> None:
             builder.op(node, at + 3_050 + index * 30, 20, **{"Sequence number": 1_000 * number + 80 - index})
         node = "autograd::engine::evaluate_function: AddmmBackward0"
         builder.op(node, at + 3_050 + 80 * 30, 500, **{"Sequence number": 1_000 * number})
-    (loop,) = Facts(builder.trace()).loops
+    (loop,) = Facts(builder.trace()).loops.found
     # 40 us in which the engine counts, 78 nodes with what follows them, and the last one, after which another's node comes; the
     # node of the loop's last op may be that of what follows the loop.
     assert loop.backward.total_ns == 3 * (40 + 78 * 30 + 20) * 1_000
@@ -175,7 +175,7 @@ def test_its_time_is_not_claimed_by_the_rules_on_python_and_small_ops() -> None:
     assert run(SMALL, world()).state is State.CLEAR
     facts = Facts(world().trace())
     other = judged(PYTHON, world())
-    loop = facts.loops[0].spans
+    loop = facts.loops.found[0].spans
     assert not (other.finding.saving.claims & loop)
 
 

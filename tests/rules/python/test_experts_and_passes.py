@@ -185,7 +185,7 @@ def test_recorded_here_gradients_sample_by_sample_are_named_and_one_pass_is_quie
             weight.grad = found[name].sum(0)
 
     slow = record(tmp_path / "loop.json", model, looped)
-    assert slow.passes.passes == 24 * slow.passes.updates > 0
+    assert slow.loops.backward_passes.passes == 24 * slow.loops.backward_passes.updates > 0
     assert "One update, many backward passes" in titles(slow)
     fast = record(tmp_path / "once.json", model, at_once)
-    assert fast.passes.updates == 0
+    assert fast.loops.backward_passes.updates == 0

@@ -335,7 +335,7 @@ def test_the_short_way_to_the_next_node_is_the_engines(way: float, thread: int, 
         builder.launch(end, kernel_start=end + 5, kernel_dur=at + STEP - end - 5, thread=thread, op=None)
     result = run(RULE, builder)
     assert (result.state is State.FIRED) is fires
-    assert Facts(builder.trace()).waterfall.owned("python").total_ns > 3 * 29_000_000
+    assert Facts(builder.trace()).time.waterfall.owned("python").total_ns > 3 * 29_000_000
 
 
 @pytest.mark.parametrize("inside", [True, False])

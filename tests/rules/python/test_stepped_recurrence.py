@@ -216,10 +216,10 @@ def test_recorded_here_the_cell_is_named_and_the_layer_is_quiet(kind: str, tmp_p
     cell, layer = getattr(torch.nn, f"{kind}Cell")(8, 8), getattr(torch.nn, kind)(8, 8)
     slow = Facts(read(record(tmp_path / "cell.json", cell, stepped)))
     fast = Facts(read(record(tmp_path / "layer.json", layer, whole)))
-    (found,) = recurrences(slow)
+    (found,) = recurrences(slow.trace, slow.device, slow.time, slow.loops.found, slow.kernels)
     # The first turn of each step also makes its state, so that it is not one of the repetitions.
     assert (found.cell, found.loop.repeats) == (kind, 3 * 15)
     assert found.loop.backward.total_ns > 0
-    assert recurrences(fast) == ()
+    assert recurrences(fast.trace, fast.device, fast.time, fast.loops.found, fast.kernels) == ()
     (result,) = run_rules(slow, (RULE,), grade(slow))
     assert [one.title for one in result.findings] == [f"{kind} cell stepped from Python"]

@@ -128,7 +128,7 @@ def test_an_evaluation_inside_a_step_is_told_and_in_no_other_figure() -> None:
     facts = Facts(evaluates().trace())
     trust = grade(facts)
     found = {item.rule.meta.code: item for item in judge(facts, run_rules(facts, RULES, trust), trust)}
-    assert facts.used_steps == 6
+    assert facts.steps.count == 6
     assert found["PY005"].explained_by == ()
     assert found["PY005"].finding.why == (
         "1 step of 7 (#4) holds another loop, such as an evaluation: 41 batches, 1 in most steps. 4.1 s are 41 times the median "
@@ -146,7 +146,7 @@ def test_an_evaluation_inside_a_step_is_told_and_in_no_other_figure() -> None:
 )
 def test_steps_that_are_like_the_others_stay(options: dict[str, Any]) -> None:
     builder = evaluates(**options)
-    assert Facts(builder.trace()).used_steps == 7
+    assert Facts(builder.trace()).steps.count == 7
     result = run(RULE, builder)
     assert not any("another loop" in finding.why for finding in result.findings)
 
@@ -175,7 +175,7 @@ def evaluates_tensors(*, holding: tuple[int, ...] = (4,), backward: bool = False
 
 def test_an_evaluation_that_draws_no_batch_is_in_no_other_figure() -> None:
     facts = Facts(evaluates_tensors().trace())
-    assert (facts.used_steps, facts.window_ns) == (11, 11 * 100_000_000)
+    assert (facts.steps.count, facts.steps.total_ns) == (11, 11 * 100_000_000)
     (found,) = run(RULE, evaluates_tensors()).findings
     assert found.why == (
         "1 step of 12 (#4) holds another loop, such as an evaluation: 460 ops, 60 in most steps. 500 ms are 5 times the median of "
@@ -189,4 +189,4 @@ def test_an_evaluation_that_draws_no_batch_is_in_no_other_figure() -> None:
     ids=["a longer sequence", "nothing trains", "every other step"],
 )
 def test_longer_steps_that_train_on_more_stay(options: dict[str, Any]) -> None:
-    assert Facts(evaluates_tensors(**options).trace()).used_steps == 12
+    assert Facts(evaluates_tensors(**options).trace()).steps.count == 12

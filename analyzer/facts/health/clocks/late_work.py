@@ -9,16 +9,18 @@ import numpy as np
 
 from analyzer.cause_names import IDLE_CAUSES
 from analyzer.facts.device.launches import BoolArray, by_kernel_launch
+from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.facts.steps.find import Steps
 from analyzer.spans.grouping import Int64Array, numbered, rows_by
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import is_any
 from analyzer.units import count, duration
+from traces.trace import Trace
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analyzer.facts import Facts
 
 # Calls that return when all work launched before them, on whatever stream of the device, has ended.
 _WAIT_FOR_ALL = frozenset({"cudaDeviceSynchronize", "cudaCtxSynchronize", "cuCtxSynchronize", "hipDeviceSynchronize"})
@@ -39,15 +41,15 @@ _LATE_RATIO = 0.1
 _AGAIN = "record again; if it stays, report it to the maker of the profiler's driver"
 
 
-def check(facts: Facts) -> Iterator[Symptom]:
+def check(trace: Trace, device: DeviceFacts, steps: Steps) -> Iterator[Symptom]:
     """Clocks that disagree, and durations that do."""
-    yield from _after_waiting(facts)
-    yield from _wrong_durations(facts)
+    yield from _after_waiting(trace, device, steps)
+    yield from _wrong_durations(device, steps)
 
 
-def _after_waiting(facts: Facts) -> Iterator[Symptom]:
+def _after_waiting(trace: Trace, device: DeviceFacts, steps: Steps) -> Iterator[Symptom]:
     """Work that ends after a call has waited for it. With several devices a call waits for one of them: nothing is said."""
-    work, calls = facts.launched, facts.trace.runtime
+    work, calls = device.launched, trace.runtime
     waits = is_any(calls["name"], *_WAIT_FOR_ALL)
     if not len(work) or not waits.any() or len(np.unique(work["device"].to_numpy())) > 1:
         return
@@ -60,7 +62,7 @@ def _after_waiting(facts: Facts) -> Iterator[Symptom]:
     worst = int(np.argmax(late))
     if late[worst] > _ROUNDING_NS:
         behind = (launched < begins_ns[worst]) & (work["end_ns"].to_numpy() > ends_ns[worst] + _ROUNDING_NS)
-        grave = behind.sum() >= _MIN_LATE and late[worst] * facts.used_steps >= _LATE_RATIO * facts.window_ns
+        grave = behind.sum() >= _MIN_LATE and late[worst] * steps.count >= _LATE_RATIO * steps.total_ns
         late = late[late > _ROUNDING_NS]
         yield Symptom(
             "PG008",
@@ -73,9 +75,9 @@ def _after_waiting(facts: Facts) -> Iterator[Symptom]:
         )
 
 
-def _wrong_durations(facts: Facts) -> Iterator[Symptom]:
+def _wrong_durations(device: DeviceFacts, steps: Steps) -> Iterator[Symptom]:
     """Streams that do more than one thing at a time. Branches of a graph may share a stream: those are not looked at."""
-    launched = facts.launched
+    launched = device.launched
     single = ~(launched["shared"].to_numpy() | is_any(launched["launch_kind"], "graph_launch"))
     streams = _by_stream(launched, single)
     times = sum(int(dur.sum()) for _, dur in streams)
@@ -102,7 +104,7 @@ def _wrong_durations(facts: Facts) -> Iterator[Symptom]:
             "ones of its stream.",
             _AGAIN,
             len(found),
-            min(longest / max(facts.window_ns, 1), 1.0),
+            min(longest / max(steps.total_ns, 1), 1.0),
         )
 
 

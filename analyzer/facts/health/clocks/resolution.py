@@ -15,11 +15,11 @@ from analyzer.facts.health.complete.repairs import UNTOUCHED
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.spans.labels import codes_of
 from analyzer.units import duration, share
+from traces.trace import Trace
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analyzer.facts import Facts
 
 # The format counts in microseconds, and torch wrote whole ones up to 2.2.
 _FORMAT_NS = 1_000
@@ -30,9 +30,8 @@ _TIED_RATIO = 0.3
 _MIN_EVENTS = 100
 
 
-def check(facts: Facts) -> Iterator[Symptom]:
+def check(trace: Trace) -> Iterator[Symptom]:
     """Starts on a grid that is coarser than the format's, and several at one point of it."""
-    trace = facts.trace
     frames = [frame for frame in (trace.ops, trace.runtime, trace.kernels) if len(frame)]
     events = sum(map(len, frames))
     if events < _MIN_EVENTS:

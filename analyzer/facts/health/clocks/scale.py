@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,9 +10,7 @@ from analyzer.facts.health.complete.repairs import UNTOUCHED
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.spans.labels import is_any
 from analyzer.units import duration
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 # The shortest kernels of these devices take 1 us; in recorded traces the median is 2 us at least.
 _KNOWN_DEVICES = ("cuda", "rocm")
@@ -30,10 +27,10 @@ _MIN_OPS = 100
 _UNIT = f"`ts` and `dur` count microseconds: {UNTOUCHED}"
 
 
-def check(facts: Facts) -> Iterator[Symptom]:
+def check(trace: Trace) -> Iterator[Symptom]:
     """Half of all kernels, or ops, shorter than any, or nearly all launches longer than short ones are."""
-    kernels, ops = facts.trace.kernels["dur_ns"].to_numpy(), facts.trace.ops["dur_ns"].to_numpy()
-    if facts.trace.meta.device_kind not in _KNOWN_DEVICES:
+    kernels, ops = trace.kernels["dur_ns"].to_numpy(), trace.ops["dur_ns"].to_numpy()
+    if trace.meta.device_kind not in _KNOWN_DEVICES:
         kernels = kernels[:0]
     for some, what, least, shortest_ns in (
         (kernels, "kernels", _MIN_KERNELS, _SHORTEST_KERNEL_NS),
@@ -49,7 +46,7 @@ def check(facts: Facts) -> Iterator[Symptom]:
                 _UNIT,
                 len(timed),
             )
-    calls = facts.trace.runtime
+    calls = trace.runtime
     launches = calls["dur_ns"].to_numpy()[is_any(calls["kind"], "launch")]
     if len(launches) >= _MIN_KERNELS and (short := float(np.quantile(launches, _SHORT_LAUNCHES))) >= _LONG_LAUNCH_NS:
         yield Symptom(

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from analyzer.cause_names import IDLE_CAUSES
 from analyzer.facts.device.activity import is_elsewhere
 from analyzer.facts.device.launches import by_kernel_launch, launches_with_work
+from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.health.complete.repairs import FEWER_STEPS, WHOLE_FILE, is_cut
 from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.facts.host.section import HostFacts
+from analyzer.facts.steps.find import Steps
+from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.grouping import rows_by
 from analyzer.spans.intervals import EMPTY
 from analyzer.spans.labels import is_any
 from analyzer.units import count, share
-from traces.trace import Capability
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Capability, Trace
 
 # Shares of launches without their kernel from which shares of idle time are doubtful, or worthless.
 LOST_CAUTION = 0.1
@@ -39,20 +39,19 @@ _MAKERS = (
 )
 
 
-def check(facts: Facts) -> Iterator[Symptom]:
+def check(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) -> Iterator[Symptom]:
     """Symptoms that concern what was recorded at all."""
-    trace = facts.trace
     found = trace.capabilities
     launches = int(is_any(trace.runtime["kind"], "launch").sum())
     has_device = Capability.DEVICE in found
     if not has_device and not len(trace.ops) and not len(trace.collectives):
-        yield _empty(facts)
+        yield _empty(trace)
     elif not has_device and launches >= _MIN_LAUNCHES:
         yield Symptom(
             "PG005",
             Gravity.UNUSABLE,
             f"{launches:,} kernels were launched, none was recorded: the device looks idle, and is not.",
-            _whole_or(facts, _both(facts)),
+            _whole_or(trace, _both(trace)),
             launches,
         )
     elif not has_device and trace.meta.device_kind not in ("cpu", "other"):
@@ -60,15 +59,15 @@ def check(facts: Facts) -> Iterator[Symptom]:
             "PG005",
             Gravity.CAUTION,
             f"The machine has a {trace.meta.device_kind} device, but no device work was recorded: only the CPU's side is judged.",
-            _whole_or(facts, _both(facts)),
+            _whole_or(trace, _both(trace)),
             len(trace.runtime),
         )
-    elif not has_device and facts.unrecorded_device:
+    elif not has_device and device.unrecorded:
         yield Symptom(
             "PG005",
             Gravity.CAUTION,
             "Ops of a device were recorded, but no work on it: only the CPU's side is judged, and it may be waiting.",
-            _whole_or(facts, _MAKERS if trace.meta.device_kind == "other" or is_elsewhere(trace) else _both(facts)),
+            _whole_or(trace, _MAKERS if trace.meta.device_kind == "other" or is_elsewhere(trace) else _both(trace)),
             len(trace.ops),
         )
     elif has_device and not len(trace.ops):
@@ -76,23 +75,23 @@ def check(facts: Facts) -> Iterator[Symptom]:
             "PG005",
             Gravity.CAUTION,
             "Only device work was recorded: what the host does while the device idles is unknown.",
-            _activities(facts),
+            _activities(trace),
             len(trace.kernels),
             touches=IDLE_CAUSES,
         )
     if has_device:
-        yield from _lost(facts)
-    events = sparse_host_events(facts)
+        yield from _lost(trace, device, steps)
+    events = sparse_host_events(trace, device, steps, host)
     if events is not None:
-        alone = facts.device is None and is_any(facts.trace.annotations["kind"], "optimizer_step").any()
+        alone = device.main is None and is_any(trace.annotations["kind"], "optimizer_step").any()
         beside = " beside the optimizer's" if alone else ""
         yield Symptom(
             "PG005",
             Gravity.CAUTION,
-            f"The training thread has {count(events, 'op or call', 'ops and calls')} in {count(facts.used_steps, 'step')}{beside}: "
+            f"The training thread has {count(events, 'op or call', 'ops and calls')} in {count(steps.count, 'step')}{beside}: "
             "the trace was filtered or cut, or other threads do the work, so time outside ops means nothing.",
             _whole_or(
-                facts,
+                trace,
                 "record CPU activity whole, do not filter the file, and start the profiler in the thread that trains",
             ),
             events,
@@ -100,82 +99,82 @@ def check(facts: Facts) -> Iterator[Symptom]:
         )
 
 
-def sparse_host_events(facts: Facts) -> int | None:
+def sparse_host_events(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) -> int | None:
     """Number of ops and calls of the training thread in the used steps where there is less than one a step; else None.
 
     On a CPU-only trace those of the optimizer do not count: where there is nothing else, the forward and the backward pass ran on
     threads that the profiler does not see.
     """
-    trace, main = facts.trace, facts.main_thread
+    trace, main = trace, host.main_thread
     if not len(trace.ops) or main is None:
         return None
-    window = facts.host_window() - (facts.host.during("optimizer", main) if facts.device is None else EMPTY)
+    window = steps.host_window - (host.threads.during("optimizer", main) if device.main is None else EMPTY)
     events = 0
     for frame in (trace.ops, trace.runtime):
         starts = frame["start_ns"].to_numpy()[frame["thread"].to_numpy() == main]
         events += int(window.contains(starts).sum())
-    return events if events < facts.used_steps else None
+    return events if events < steps.count else None
 
 
-def launches_without_op(facts: Facts) -> float:
+def launches_without_op(host: HostFacts, time: TimeFacts) -> float:
     """Share of the kernels launched in the used steps whose launch lies inside no op of its thread; 0 without kernels.
 
     In traces recorded whole it is at most 2 %. Where it is more, ops were not recorded, or an extension launches by itself.
     """
-    launched = facts.launched_inside
+    launched = time.launched
     kernels = by_kernel_launch(launched)
     thread, at = launched["launch_thread"].to_numpy()[kernels], launched["launch_start_ns"].to_numpy()[kernels]
     outside = 0
     for one, rows in rows_by(thread).items():
-        outside += int((~facts.host.during("ops", one).contains(at[rows])).sum())
+        outside += int((~host.threads.during("ops", one).contains(at[rows])).sum())
     return outside / len(thread) if len(thread) else 0.0
 
 
-def _empty(facts: Facts) -> Symptom:
+def _empty(trace: Trace) -> Symptom:
     """Nothing to judge: why, as far as the file tells."""
-    if is_cut(facts):
+    if is_cut(trace):
         why, fix = ": the file ends early.", WHOLE_FILE
-    elif len(facts.trace.python):
-        why, fix = ", only Python calls.", _activities(facts)
+    elif len(trace.python):
+        why, fix = ", only Python calls.", _activities(trace)
     else:
         why = ": its events were cleared before the export."
         fix = "use schedule(..., repeat=1) and export in on_trace_ready, not after the loop"
     message = f"The trace holds neither ops nor device work{why}"
-    return Symptom("PG005", Gravity.UNUSABLE, message, fix, facts.trace.meta.events)
+    return Symptom("PG005", Gravity.UNUSABLE, message, fix, trace.meta.events)
 
 
-def _activities(facts: Facts) -> str:
-    return _BOTH.format(activity=_ACTIVITIES.get(facts.trace.meta.device_kind, "CUDA"))
+def _activities(trace: Trace) -> str:
+    return _BOTH.format(activity=_ACTIVITIES.get(trace.meta.device_kind, "CUDA"))
 
 
-def _both(facts: Facts) -> str:
+def _both(trace: Trace) -> str:
     """How to record the host and this kind of device together."""
-    kind = facts.trace.meta.device_kind
-    return f"{_activities(facts)}; {_ACCESS.get(kind, _ALONE)}"
+    kind = trace.meta.device_kind
+    return f"{_activities(trace)}; {_ACCESS.get(kind, _ALONE)}"
 
 
-def _whole_or(facts: Facts, otherwise: str) -> str:
+def _whole_or(trace: Trace, otherwise: str) -> str:
     """What is missing from a file that was cut may have been recorded."""
-    return WHOLE_FILE if is_cut(facts) else otherwise
+    return WHOLE_FILE if is_cut(trace) else otherwise
 
 
-def _lost(facts: Facts) -> Iterator[Symptom]:
+def _lost(trace: Trace, device: DeviceFacts, steps: Steps) -> Iterator[Symptom]:
     """Launches whose kernel is missing, by the launches inside the used steps."""
-    start, known = launches_with_work(facts.trace, facts.work)
-    inside = facts.host_window().contains(start)
+    start, known = launches_with_work(trace, device.work)
+    inside = steps.host_window.contains(start)
     total = int(inside.sum())
     lost = int((inside & ~known).sum())
     if not known.any():
         # The ids may be broken (PG007): then every kernel is that of some launch.
-        lost = max(lost - len(facts.trace.kernels), 0)
+        lost = max(lost - len(trace.kernels), 0)
     if total >= _MIN_LAUNCHES and lost / total >= LOST_CAUTION:
         # What a cut file lost is not spread over the steps.
-        grave = lost / total >= _LOST_UNUSABLE or facts.trace.whole_until_ns is not None
+        grave = lost / total >= _LOST_UNUSABLE or trace.whole_until_ns is not None
         yield Symptom(
             "PG005",
             Gravity.UNUSABLE if grave else Gravity.CAUTION,
             f"{lost:,} of {total:,} launches ({share(lost / total)}) have no kernel: "
-            f"device activity {'is missing from the cut file' if is_cut(facts) else 'was lost'}, idle time is overstated.",
-            _whole_or(facts, FEWER_STEPS),
+            f"device activity {'is missing from the cut file' if is_cut(trace) else 'was lost'}, idle time is overstated.",
+            _whole_or(trace, FEWER_STEPS),
             lost,
         )

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.health.complete.coverage import LOST_CAUTION
 from analyzer.facts.health.complete.repairs import WHOLE_FILE
 from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.facts.steps.find import Steps
 from analyzer.units import duration
-from traces.trace import Capability
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Capability, Trace
 
 
-def check(facts: Facts) -> Iterator[Symptom]:
+def check(trace: Trace, device: DeviceFacts, steps: Steps) -> Iterator[Symptom]:
     """What was lost looks like waiting: of one step where the file keeps to the order of time, else of all."""
-    trace, until = facts.trace, facts.trace.whole_until_ns
-    if until is None or not facts.steps.recorded:
+    trace, until = trace, trace.whole_until_ns
+    if until is None or not steps.recorded:
         return
-    ((begin, end),) = facts.steps.recorded.pairs()
+    ((begin, end),) = steps.recorded.pairs()
     if not (trace.steps["end_ns"] <= until).any() and end - until >= LOST_CAUTION * (end - begin):
         yield Symptom(
             "PG005",
@@ -30,7 +28,7 @@ def check(facts: Facts) -> Iterator[Symptom]:
             WHOLE_FILE,
             1,
         )
-    elif Capability.DEVICE not in trace.capabilities and _has_device(facts):
+    elif Capability.DEVICE not in trace.capabilities and _has_device(trace, device):
         yield Symptom(
             "PG005",
             Gravity.UNUSABLE,
@@ -40,6 +38,6 @@ def check(facts: Facts) -> Iterator[Symptom]:
         )
 
 
-def _has_device(facts: Facts) -> bool:
+def _has_device(trace: Trace, device: DeviceFacts) -> bool:
     """Whether the machine has a device, or ops ran on one."""
-    return facts.unrecorded_device or facts.trace.meta.device_kind not in ("cpu", "other")
+    return device.unrecorded or trace.meta.device_kind not in ("cpu", "other")

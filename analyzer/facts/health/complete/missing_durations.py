@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from analyzer.facts.health.complete.coverage import LOST_CAUTION
 from analyzer.facts.health.complete.repairs import UNTOUCHED
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.units import share
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 # Fewer say nothing of the others.
 _MIN_EVENTS = 20
 _FIX = f"check that no other profiler is attached, and {UNTOUCHED}"
 
 
-def check(facts: Facts) -> Iterator[Symptom]:
+def check(trace: Trace) -> Iterator[Symptom]:
     """Ops, calls or device work without durations, all of them or many."""
-    trace = facts.trace
     for name, what in (("ops", "ops"), ("runtime", "calls"), ("kernels", "kernels"), ("copies", "copies")):
         frame = getattr(trace, name)
         unfinished = trace.unfinished.get(name, 0)

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from analyzer.facts.device.launches import LAUNCHING
+from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.health.complete.coverage import LOST_CAUTION
 from analyzer.facts.health.complete.repairs import FEWER_STEPS
 from analyzer.facts.health.symptom import Gravity, Symptom
-from analyzer.facts.host.threads import LAUNCHING
+from analyzer.facts.host.section import HostFacts
+from analyzer.facts.steps.find import Steps
 from analyzer.spans.labels import is_any, matching
 from analyzer.units import share
 from traces.ordering import holds_start
-from traces.trace import Capability
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Capability, Trace
 
 # Ops that put work on the device whenever they are called for it: in recorded traces none of over 10,000 lacks its launch.
 _LAUNCHING = re.compile(
@@ -29,16 +28,16 @@ _LAUNCHING = re.compile(
 _MIN_OPS = 20
 
 
-def check(facts: Facts) -> Iterator[Symptom]:
+def check(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) -> Iterator[Symptom]:
     """Matrix products, convolutions and the like of the used steps in which nothing is launched."""
-    if facts.device is None or Capability.LAUNCHES not in facts.trace.capabilities:
+    if device.main is None or Capability.LAUNCHES not in trace.capabilities:
         return
-    ops, calls = facts.trace.ops, facts.trace.runtime
+    ops, calls = trace.ops, trace.runtime
     calls = calls[is_any(calls["kind"], *LAUNCHING)]
     start, end, thread = (ops[name].to_numpy() for name in ("start_ns", "end_ns", "thread"))
-    chosen = matching(ops["name"], _LAUNCHING.match) & facts.host_window().contains(start)
+    chosen = matching(ops["name"], _LAUNCHING.match) & steps.host_window.contains(start)
     # A compiler tries ops out on tensors without data.
-    chosen &= ~facts.host.anywhere("compile").contains(start)
+    chosen &= ~host.threads.anywhere("compile").contains(start)
     rows = np.flatnonzero(chosen)
     spans = (thread[rows], start[rows], end[rows])
     lost = int((~holds_start(*spans, calls["thread"].to_numpy(), calls["start_ns"].to_numpy())).sum())

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from analyzer.facts.health.symptom import Gravity, Symptom
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 # As of launches without their kernel: what is left says nothing about the whole.
 _LOST_UNUSABLE = 0.5
@@ -43,27 +40,27 @@ _ADVICE = {
 }  # fmt: skip
 
 
-def is_cut(facts: Facts) -> bool:
+def is_cut(trace: Trace) -> bool:
     """Whether the file ends before the trace does, so that what is missing was recorded and is not in the file."""
-    return any(repair.kind in _CUT for repair in facts.trace.repairs)
+    return any(repair.kind in _CUT for repair in trace.repairs)
 
 
-def check(facts: Facts) -> Iterator[Symptom]:
+def check(trace: Trace) -> Iterator[Symptom]:
     """One symptom for all repairs together; the list itself stands under `repairs`."""
-    repairs = facts.trace.repairs
+    repairs = trace.repairs
     if repairs:
         total = sum(repair.count for repair in repairs)
         kinds = ", ".join(f"{repair.kind} ({repair.count:,})" for repair in repairs)
         lost = sum(repair.count for repair in repairs if repair.kind == "lost-event")
-        grave = lost >= _LOST_UNUSABLE * (facts.trace.meta.events + lost)
+        grave = lost >= _LOST_UNUSABLE * (trace.meta.events + lost)
         harmless = all(repair.kind in _OF_TEXT for repair in repairs)
         gravity = Gravity.UNUSABLE if grave else Gravity.NOTE if harmless else Gravity.CAUTION
-        yield Symptom(None, gravity, f"The file had to be repaired: {kinds}.", "; ".join(_advice(facts)), total)
+        yield Symptom(None, gravity, f"The file had to be repaired: {kinds}.", "; ".join(_advice(trace)), total)
 
 
-def _advice(facts: Facts) -> list[str]:
+def _advice(trace: Trace) -> list[str]:
     """What avoids each kind, the most frequent first; where the file is cut, the last step is for that reason too."""
-    found = dict.fromkeys(_ADVICE[repair.kind] for repair in facts.trace.repairs)
-    if is_cut(facts):
+    found = dict.fromkeys(_ADVICE[repair.kind] for repair in trace.repairs)
+    if is_cut(trace):
         return [WHOLE_FILE, *(one for one in found if one not in (WHOLE_FILE, _LET_END))]
     return list(found)

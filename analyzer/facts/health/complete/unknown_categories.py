@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from analyzer.facts.health.symptom import Gravity, Symptom
-from traces.trace import Capability, UnknownCategory
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Capability, Trace, UnknownCategory
 
 # Fewer of them, or less beside what is known, are somebody's marks: as many as make lost launches worth a caution.
 _MIN_EVENTS = 20
@@ -18,9 +14,8 @@ _LISTED = 3
 _FIX = "read it with the tool of the device's maker (Ascend: msprof-analyze), or record with torch.profiler on CUDA, ROCm or XPU"
 
 
-def check(facts: Facts) -> Iterator[Symptom]:
+def check(trace: Trace) -> Iterator[Symptom]:
     """Whether unknown events may be the device's work."""
-    trace = facts.trace
     has_device = Capability.DEVICE in trace.capabilities
     alone = [one for one in trace.unknown_categories if one.alone]
     count = sum(one.alone for one in alone)

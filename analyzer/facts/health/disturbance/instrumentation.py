@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from analyzer.facts.health.disturbance.crowding import CROWDED_RATIO
 from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.facts.steps.find import Steps
+from analyzer.facts.time.section import TimeFacts
 from analyzer.units import share
-from traces.trace import Capability
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Capability, Trace
 
 # Host events a millisecond from which Python stacks distort the step (rules.md PG004).
 _BUSY_HOST_EVENTS_PER_MS = 20.0
@@ -19,22 +17,22 @@ _BUSY_HOST_EVENTS_PER_MS = 20.0
 _SLOWDOWN = 1.3
 
 
-def heavy_options(facts: Facts) -> tuple[str, ...]:
+def heavy_options(trace: Trace) -> tuple[str, ...]:
     """Options in use that cost host time on every op: with_stack, profile_memory."""
-    top, found = facts.trace.meta.top, facts.trace.capabilities
+    top, found = trace.meta.top, trace.capabilities
     heavy = []
-    if top.get("with_stack") in (1, True) or len(facts.trace.python) or Capability.STACKS in found:
+    if top.get("with_stack") in (1, True) or len(trace.python) or Capability.STACKS in found:
         heavy.append("with_stack")
     if top.get("profile_memory") in (1, True) or Capability.MEMORY in found:
         heavy.append("profile_memory")
     return tuple(heavy)
 
 
-def check(facts: Facts) -> Iterator[Symptom]:
+def check(trace: Trace, steps: Steps, time: TimeFacts) -> Iterator[Symptom]:
     """Stacks on a busy host, or a measured slowdown."""
-    trace, top = facts.trace, facts.trace.meta.top
-    options = heavy_options(facts)
-    window = facts.host_window()
+    trace, top = trace, trace.meta.top
+    options = heavy_options(trace)
+    window = steps.host_window
     events = sum(
         int(window.contains(frame["start_ns"].to_numpy()).sum()) for frame in (trace.ops, trace.runtime, trace.python)
     )
@@ -48,18 +46,20 @@ def check(facts: Facts) -> Iterator[Symptom]:
             events,
         )
     unprofiled = trace.meta.advisor.get("unprofiled_step_ns")
-    if isinstance(unprofiled, int) and unprofiled > 0 and facts.used_steps:
+    if isinstance(unprofiled, int) and unprofiled > 0 and steps.count:
         # A median as well: a few steps that hold something else make the mean longer, not the profiler.
-        slowdown = float(facts.steps.used["dur_ns"].median()) / unprofiled
+        slowdown = float(steps.used["dur_ns"].median()) / unprofiled
         if slowdown > _SLOWDOWN:
-            yield _slower(facts, slowdown, unprofiled, optional=bool(options or top.get("record_shapes") in (1, True)))
+            yield _slower(
+                steps, time, slowdown, unprofiled, optional=bool(options or top.get("record_shapes") in (1, True))
+            )
 
 
-def _slower(facts: Facts, slowdown: float, unprofiled_ns: int, *, optional: bool) -> Symptom:
+def _slower(steps: Steps, time: TimeFacts, slowdown: float, unprofiled_ns: int, *, optional: bool) -> Symptom:
     """A measured slowdown; it is the profiler's only as far as the thread had a core."""
     text = f"A profiled step takes {slowdown:.1f} times as long as one without the profiler"
-    lacked = facts.ratio(facts.without_core_ns)
-    if facts.window_ns - facts.without_core_ns <= _SLOWDOWN * unprofiled_ns * facts.used_steps:
+    lacked = steps.ratio(time.without_core_ns)
+    if steps.total_ns - time.without_core_ns <= _SLOWDOWN * unprofiled_ns * steps.count:
         text += f"; the thread had no core for {share(lacked)} of it, enough to explain that without the profiler"
     elif lacked >= CROWDED_RATIO:
         # What the threads of an op wait for each other, as one has no core, is not in that share: they spin.

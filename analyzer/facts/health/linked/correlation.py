@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from analyzer.cause_names import IDLE_CAUSES
 from analyzer.facts.device.launches import from_source
+from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.facts.steps.find import Steps
 from analyzer.units import share
-from traces.trace import Capability
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Capability, Trace
 
 # Share of kernels without a launch from which causes of idle time are mostly unknown.
 _UNLINKED = 0.2
 _MIN_KERNELS = 20
 
 
-def check(facts: Facts) -> Iterator[Symptom]:
+def check(trace: Trace, device: DeviceFacts, steps: Steps) -> Iterator[Symptom]:
     """External ids equal to correlations (torch 1.13-2.2), or kernels without a launch call."""
-    kernels = facts.trace.kernels
+    kernels = trace.kernels
     total = len(kernels)
-    if total < _MIN_KERNELS or Capability.HOST_OPS not in facts.trace.capabilities:
+    if total < _MIN_KERNELS or Capability.HOST_OPS not in trace.capabilities:
         return
     same = int((kernels["external_id"] == kernels["correlation"]).fillna(False).sum())
     if same > total / 2:
@@ -36,9 +34,9 @@ def check(facts: Facts) -> Iterator[Symptom]:
             same,
         )
     # What the step before the first one launched runs before the steps begin: nobody asks where it comes from.
-    since = int(facts.steps.frame["start_ns"].min())
+    since = int(steps.frame["start_ns"].min())
     total = int((kernels["start_ns"] >= since).sum())
-    launched = facts.launched[from_source(facts.launched, "kernels")]
+    launched = device.launched[from_source(device.launched, "kernels")]
     unlinked = total - int((launched["start_ns"] >= since).sum())
     if total >= _MIN_KERNELS and unlinked / total > _UNLINKED:
         yield Symptom(

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.facts.host.section import HostFacts
 from analyzer.spans.labels import is_any
 from analyzer.units import share
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 # A process with fewer launches, or ops where there is no device, is no rank.
 _MIN_EVENTS = 20
@@ -27,9 +25,8 @@ _FIX = (
 )
 
 
-def check(facts: Facts) -> Iterator[Symptom]:
+def check(trace: Trace, host: HostFacts) -> Iterator[Symptom]:
     """Several processes that train, launches that share their ids, or ops that no one thread can have run."""
-    trace = facts.trace
     launching = is_any(trace.runtime["kind"], "launch", "graph_launch", "memcpy")
     by_launches = bool(launching.any())
     process = trace.runtime["process"].to_numpy()[launching] if by_launches else trace.ops["process"].to_numpy()
@@ -57,7 +54,7 @@ def check(facts: Facts) -> Iterator[Symptom]:
             repeated,
         )
         return
-    crossing = _crossing(facts)
+    crossing = _crossing(host)
     if crossing >= _MIN_EVENTS:
         yield Symptom(
             "PG007",
@@ -69,9 +66,9 @@ def check(facts: Facts) -> Iterator[Symptom]:
         )
 
 
-def _crossing(facts: Facts) -> int:
+def _crossing(host: HostFacts) -> int:
     """Ops that begin inside a span of their thread and end after it."""
-    tree = facts.host_tree
+    tree = host.tree
     start, end = (tree.frame[name].to_numpy() for name in ("start_ns", "end_ns"))
     around = end[tree.parent]
     # A neighbour that a rounding error begins before its predecessor's end crosses nothing.

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from analyzer.facts.health.complete.repairs import FEWER_STEPS, WHOLE_FILE, is_cut
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.steps.faults import BEGUN_BEFORE, LOST, PARTIAL, SPIN
+from analyzer.facts.steps.find import Steps
 from analyzer.spans.grouping import chosen
 from analyzer.units import count, duration, share
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 # Fewer used steps than this allow no "high" (TraceML warns from 2, rules.md PG003).
 ENOUGH_STEPS = 3
@@ -34,9 +32,8 @@ _HOW_TO_MARK_COLLECTED = (
 )
 
 
-def check(facts: Facts) -> Iterator[Symptom]:
+def check(trace: Trace, steps: Steps) -> Iterator[Symptom]:
     """Symptoms that concern the steps."""
-    steps = facts.steps
     if not steps.marked:
         how = (
             "the whole trace is taken as one step"
@@ -44,25 +41,25 @@ def check(facts: Facts) -> Iterator[Symptom]:
             else f"steps are inferred from {steps.source.split(':', 1)[-1]}"
         )
         # What recurs in the program's own ranges tells steps as well as marks do; a guess from kernels, or none, does not.
-        told = steps.recurring and facts.used_steps >= ENOUGH_STEPS
+        told = steps.recurring and steps.count >= ENOUGH_STEPS
         yield Symptom(
             "PG001",
             Gravity.NOTE if told else Gravity.CAUTION,
             f"The trace has no step marks: {how}.",
-            _HOW_TO_MARK_COLLECTED if facts.trace.meta.advisor else _HOW_TO_MARK,
+            _HOW_TO_MARK_COLLECTED if trace.meta.advisor else _HOW_TO_MARK,
             1,
         )
-    elif facts.used_steps < ENOUGH_STEPS:
+    elif steps.count < ENOUGH_STEPS:
         yield Symptom(
             "PG003",
             Gravity.CAUTION,
-            f"Only {count(facts.used_steps, 'step')} can be used: one slow step cannot be told from a slow program.",
+            f"Only {count(steps.count, 'step')} can be used: one slow step cannot be told from a slow program.",
             WHOLE_FILE
-            if is_cut(facts)
+            if is_cut(trace)
             else "record at least 3 complete steps, better 6: schedule(wait=5, warmup=2, active=6, repeat=1)",
-            facts.used_steps,
+            steps.count,
         )
-    yield from _restless(facts)
+    yield from _restless(steps)
     if steps.backlog_ns:
         yield Symptom(
             None,
@@ -79,7 +76,7 @@ def check(facts: Facts) -> Iterator[Symptom]:
             "PG005",
             Gravity.CAUTION,
             _named(spoilt),
-            WHOLE_FILE if is_cut(facts) else FEWER_STEPS,
+            WHOLE_FILE if is_cut(trace) else FEWER_STEPS,
             len(spoilt),
         )
     odd = left_out[left_out["reason"].str.startswith(("first step", "cut off", "empty", SPIN, BEGUN_BEFORE))]
@@ -88,12 +85,12 @@ def check(facts: Facts) -> Iterator[Symptom]:
             "PG006",
             Gravity.NOTE,
             _named(odd),
-            _odd_fix(facts, odd),
+            _odd_fix(trace, odd),
             len(odd),
         )
 
 
-def _odd_fix(facts: Facts, odd: pd.DataFrame) -> str | None:
+def _odd_fix(trace: Trace, odd: pd.DataFrame) -> str | None:
     """A slow first step asks for a later start, one that ends early for a later end; an empty one in between for nothing."""
     reasons = odd["reason"].str
     fixes = []
@@ -102,15 +99,15 @@ def _odd_fix(facts: Facts, odd: pd.DataFrame) -> str | None:
     if bool(reasons.startswith("cut off").any()):
         fixes.append(
             WHOLE_FILE
-            if is_cut(facts)
+            if is_cut(trace)
             else "let the schedule end the recording, and wait for the device before the last prof.step()"
         )
     return "; ".join(fixes) or None
 
 
-def _restless(facts: Facts) -> Iterator[Symptom]:
+def _restless(steps: Steps) -> Iterator[Symptom]:
     """A mean that is mostly made of a few steps: shares of the mean step describe those, not a usual one."""
-    lengths = facts.steps.used["dur_ns"]
+    lengths = steps.used["dur_ns"]
     median = float(lengths.median()) if len(lengths) >= ENOUGH_STEPS else 0.0
     if not median or float(lengths.mean()) < _RESTLESS_TIMES * median:
         return

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from analyzer.facts.device.section import DeviceFacts
+from analyzer.facts.health.steps import warmup
 from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.facts.steps.find import Steps
 from analyzer.facts.steps.start_up import loads_lazily, once_calls, starting
 from analyzer.spans.grouping import chosen
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import is_any
 from analyzer.units import duration, share
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 # A launch this slow, or this many times the median, while the device idles loads its module; a slow launch beside a busy device
 # waits for a full queue.
@@ -40,19 +41,19 @@ class WarmUp(NamedTuple):
     calls: npt.NDArray[np.bool_]
 
 
-def warmup_time(facts: Facts) -> WarmUp:
+def warmup_time(trace: Trace, device: DeviceFacts, steps: Steps) -> WarmUp:
     """Start-up work inside the used steps, told from habits by what each of them does; see `start_up.starting`."""
-    calls = facts.trace.runtime
-    once = once_calls(facts.trace)
+    calls = trace.runtime
+    once = once_calls(trace)
     launching, dur = is_any(calls["kind"], "launch", "graph_launch"), calls["dur_ns"].to_numpy()
     limit = _SLOW_LAUNCH_TIMES * float(np.median(dur[launching])) if launching.any() else 0.0
     slow = chosen(calls, launching & (dur >= max(min(_SLOW_LAUNCH_NS, limit), 1)))
-    window = facts.window()
-    busy = facts.device.busy if facts.device else EMPTY
-    ranges, overhead = facts.trace.annotations, facts.trace.overhead
+    window = steps.window
+    busy = device.main.busy if device.main else EMPTY
+    ranges, overhead = trace.annotations, trace.overhead
     compiling = chosen(ranges, is_any(ranges["kind"], "compile"))
-    lazy = chosen(overhead, loads_lazily(facts.trace))
-    used = facts.steps.used
+    lazy = chosen(overhead, loads_lazily(trace))
+    used = steps.used
     begin, end = used["host_start_ns"].to_numpy(), used["host_end_ns"].to_numpy()
     found = np.zeros(len(calls), dtype=bool)
     found[np.flatnonzero(once)] = starting(chosen(calls, once), begin, end)
@@ -65,10 +66,10 @@ def warmup_time(facts: Facts) -> WarmUp:
     return WarmUp(total & window, number, found)
 
 
-def check(facts: Facts) -> Iterator[Symptom]:
+def check(trace: Trace, steps: Steps, warmup: warmup.WarmUp) -> Iterator[Symptom]:
     """Warm-up that takes at least 5 % of the used steps."""
-    time, number, _ = facts.warmup
-    ratio = facts.ratio(time.total_ns)
+    time, number, _ = warmup
+    ratio = steps.ratio(time.total_ns)
     if ratio >= WARMUP_SHARE:
         yield Symptom(
             "PG002",
@@ -80,15 +81,15 @@ def check(facts: Facts) -> Iterator[Symptom]:
             passes=True,
             time=time,
         )
-    elif not facts.steps.marked:
-        yield from _before(facts)
+    elif not steps.marked:
+        yield from _before(trace, steps)
 
 
-def _before(facts: Facts) -> Iterator[Symptom]:
+def _before(trace: Trace, steps: Steps) -> Iterator[Symptom]:
     """Start-up work that was recorded without marks and lies in no used step: worth knowing, and in no figure."""
-    raw = facts.window(raw=True)
-    calls = chosen(facts.trace.runtime, once_calls(facts.trace))
-    outside = (IntervalSet(calls["start_ns"].to_numpy(), calls["end_ns"].to_numpy()) & raw) - facts.window()
+    raw = steps.raw_window
+    calls = chosen(trace.runtime, once_calls(trace))
+    outside = (IntervalSet(calls["start_ns"].to_numpy(), calls["end_ns"].to_numpy()) & raw) - steps.window
     ratio = outside.total_ns / raw.total_ns if raw else 0.0
     if ratio >= WARMUP_SHARE:
         yield Symptom(

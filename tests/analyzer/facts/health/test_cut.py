@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.facts import Facts
-from analyzer.facts.health import Gravity, Symptom, symptoms
+from analyzer.facts.health.symptom import Gravity, Symptom
 from builders import TraceBuilder
 from traces.reader.read import read
 
@@ -32,7 +32,7 @@ def cut(folder: Path, builder: TraceBuilder, share: float) -> list[Symptom]:
     text = json.dumps(builder.document())
     path = folder / "trace.json"
     path.write_text(text[: int(len(text) * share)])
-    return [symptom for symptom in symptoms(Facts(read(path))) if symptom.code == "PG005"]
+    return [symptom for symptom in Facts(read(path)).health.symptoms if symptom.code == "PG005"]
 
 
 @pytest.mark.parametrize("share", [0.7, 0.85, 0.95])

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from analyzer.facts import Facts
-from analyzer.facts.health import Gravity, Symptom, symptoms
+from analyzer.facts.health.symptom import Gravity, Symptom
 from builders import AUTOGRAD, TraceBuilder
 from traces.trace import Repair, Trace
 
@@ -25,7 +25,7 @@ def sound(steps: int = 6, launches: int = 20, **top: Any) -> TraceBuilder:
 
 
 def found(builder: TraceBuilder) -> dict[str | None, Symptom]:
-    return {symptom.code: symptom for symptom in symptoms(Facts(builder.trace()))}
+    return {symptom.code: symptom for symptom in Facts(builder.trace()).health.symptoms}
 
 
 def test_a_sound_trace_has_no_symptom() -> None:
@@ -37,7 +37,7 @@ def test_the_gravest_comes_first() -> None:
     builder.launch(0, kernel_start=10, kernel_dur=5)
     for index in range(40):
         builder.runtime("cudaLaunchKernel", 100 + index * 10, 5)
-    gravities = [symptom.gravity for symptom in symptoms(Facts(builder.trace()))]
+    gravities = [symptom.gravity for symptom in Facts(builder.trace()).health.symptoms]
     assert gravities == sorted(gravities, reverse=True)
     assert gravities[0] is Gravity.UNUSABLE
 
@@ -74,7 +74,7 @@ def test_device_work_far_from_all_of_the_host(sign: int, away_s: int, apart: boo
     builder = sound()
     for event in builder.events:
         event["ts"] += 1e12 + (sign * away_s * 1e6 if event["cat"] == "kernel" else 0)
-    said = [one for one in symptoms(Facts(builder.trace())) if "clocks have nothing in common" in one.message]
+    said = [one for one in Facts(builder.trace()).health.symptoms if "clocks have nothing in common" in one.message]
     assert [one.gravity for one in said] == [Gravity.UNUSABLE] * apart
 
 
@@ -97,7 +97,7 @@ def test_a_file_of_which_half_is_lost(lost: int, gravity: Gravity) -> None:
 
 
 def symptom_of(trace: Trace) -> Gravity:
-    return next(one.gravity for one in symptoms(Facts(trace)) if "had to be repaired" in one.message)
+    return next(one.gravity for one in Facts(trace).health.symptoms if "had to be repaired" in one.message)
 
 
 # PG001, PG003, PG006: steps
@@ -391,7 +391,7 @@ def test_repairs_are_a_reason_without_a_code() -> None:
 
     trace = sound().trace()
     mended = msgspec.structs.replace(trace, repairs=(Repair("invalid-number", 3, 17, "..."),))
-    (symptom,) = symptoms(Facts(mended))
+    (symptom,) = Facts(mended).health.symptoms
     assert (symptom.code, symptom.gravity, symptom.count) == (None, Gravity.CAUTION, 3)
     assert "invalid-number (3)" in symptom.message
 
@@ -407,7 +407,7 @@ def repaired(builder: TraceBuilder, *kinds: str) -> Facts:
 def test_every_kind_of_repair_has_advice_that_fits_its_cause() -> None:
     from traces.reader.mend.repairs import MESSAGES
 
-    advice = {kind: symptoms(repaired(sound(), kind))[0].fix or "" for kind in MESSAGES}
+    advice = {kind: repaired(sound(), kind).health.symptoms[0].fix or "" for kind in MESSAGES}
     assert all(advice.values())
     assert len(set(advice.values())) >= 6
     assert "export_chrome_trace has returned" in advice["truncated"]
@@ -420,9 +420,9 @@ def test_a_cut_file_is_to_be_copied_again_and_not_recorded_with_fewer_steps() ->
     for call in range(400):
         builder.runtime("cudaLaunchKernel", 100 + call, 1)
     for kinds, says in (((), "record fewer steps"), (("truncated", "partial-step"), "copy the file again whole")):
-        (lost,) = [one for one in symptoms(repaired(builder, *kinds)) if one.code == "PG005"]
+        (lost,) = [one for one in repaired(builder, *kinds).health.symptoms if one.code == "PG005"]
         assert says in (lost.fix or "")
-    (repair,) = [one for one in symptoms(repaired(builder, "partial-step", "truncated")) if one.code is None]
+    (repair,) = [one for one in repaired(builder, "partial-step", "truncated").health.symptoms if one.code is None]
     assert "prof.step()" not in (repair.fix or "")
 
 
@@ -440,15 +440,15 @@ def skewed(by_us: float) -> TraceBuilder:
 
 def test_clocks_that_disagree_are_told_and_the_lead_is_not() -> None:
     facts = Facts(skewed(500).trace())
-    (symptom,) = [symptom for symptom in facts.symptoms if symptom.code == "PG008"]
+    (symptom,) = [symptom for symptom in facts.health.symptoms if symptom.code == "PG008"]
     assert "the clocks of host and device disagree, by at least 490 us" in symptom.message
-    assert facts.lead_ns is None
+    assert facts.time.lead_ns is None
 
 
 def test_kernels_that_start_while_they_are_launched_are_no_skew() -> None:
     facts = Facts(skewed(8).trace())
-    assert not [symptom for symptom in facts.symptoms if symptom.code == "PG008"]
-    assert facts.lead_ns == 0, "a kernel that starts while its call runs has no negative delay"
+    assert not [symptom for symptom in facts.health.symptoms if symptom.code == "PG008"]
+    assert facts.time.lead_ns == 0, "a kernel that starts while its call runs has no negative delay"
 
 
 def test_kernels_without_a_duration_are_no_base_of_advice() -> None:
@@ -458,7 +458,7 @@ def test_kernels_without_a_duration_are_no_base_of_advice() -> None:
         for index in range(10):
             start = number * 1_000 + index * 90
             builder.launch(start, kernel_start=start + 8, kernel_dur=0)
-    assert [one.code for one in Facts(builder.trace()).symptoms if one.gravity is Gravity.UNUSABLE] == ["PG005"]
+    assert [one.code for one in Facts(builder.trace()).health.symptoms if one.gravity is Gravity.UNUSABLE] == ["PG005"]
 
 
 @pytest.mark.parametrize("stacks", [False, True])

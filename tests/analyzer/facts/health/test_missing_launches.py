@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyzer.facts import Facts
-from analyzer.facts.health import Gravity, Symptom, symptoms
+from analyzer.facts.health.symptom import Gravity, Symptom
 from builders import AUTOGRAD, MAIN, TraceBuilder
 
 
@@ -28,7 +28,7 @@ def world(
 
 
 def found(builder: TraceBuilder) -> list[Symptom]:
-    return [one for one in symptoms(Facts(builder.trace())) if "launch nothing" in one.message]
+    return [one for one in Facts(builder.trace()).health.symptoms if "launch nothing" in one.message]
 
 
 @pytest.mark.parametrize("thread", [MAIN, AUTOGRAD])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from analyzer.engine.trust import grade
 from analyzer.facts import Facts
 from analyzer.facts.device.replays import graph_replays
-from analyzer.facts.health import Gravity, Symptom
+from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.steps.faults import first_spin
 from builders import TraceBuilder
 
@@ -57,7 +57,7 @@ def reasons(builder: TraceBuilder) -> dict[int, str]:
 
 
 def symptoms(builder: TraceBuilder, code: str) -> list[Symptom]:
-    return [symptom for symptom in Facts(builder.trace()).symptoms if symptom.code == code]
+    return [symptom for symptom in Facts(builder.trace()).health.symptoms if symptom.code == code]
 
 
 # Launches against kernels, per step
@@ -126,7 +126,7 @@ def test_graphs_of_different_sizes_are_whole() -> None:
 def test_without_steps_to_leave_out_the_trace_is_doubted(counts: list[int], gravity: Gravity | None) -> None:
     builder = replaying(counts, marked=False)
     facts = Facts(builder.trace(), None)
-    found = [symptom for symptom in facts.symptoms if symptom.code == "PG005" and "graph" in symptom.message]
+    found = [symptom for symptom in facts.health.symptoms if symptom.code == "PG005" and "graph" in symptom.message]
     assert [symptom.gravity for symptom in found] == ([gravity] if gravity else [])
 
 
@@ -137,7 +137,7 @@ def test_graphs_without_any_kernel_are_worthless() -> None:
 
 def test_a_trace_without_graphs_has_no_replays() -> None:
     facts = Facts(plain().trace())
-    assert len(graph_replays(facts.trace, facts.launched)) == 0
+    assert len(graph_replays(facts.trace, facts.device.launched)) == 0
 
 
 # The profilers' start
@@ -254,5 +254,5 @@ def test_the_verdict_is_never_ok_with_an_absurd_kernel(place: int, factor: float
     kernels[place]["dur"] = STEP * factor
     facts = Facts(builder.trace())
     assert grade(facts).verdict != "ok"
-    parts = facts.step_causes
+    parts = facts.time.step_causes
     assert (parts.sum(axis=1).to_numpy() == facts.steps.used["dur_ns"].to_numpy()).all()

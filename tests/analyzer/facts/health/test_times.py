@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from analyzer.facts import Facts
-from analyzer.facts.health import Gravity, Symptom, symptoms
+from analyzer.facts.health.symptom import Gravity, Symptom
 from builders import TraceBuilder
 
 Event = dict[str, Any]
@@ -44,7 +44,7 @@ def changed(
     for event in builder.events:
         if not categories or event["cat"] in categories:
             change(event)
-    return [one for one in symptoms(Facts(builder.trace())) if one.code in ("PG005", "PG008")]
+    return [one for one in Facts(builder.trace()).health.symptoms if one.code in ("PG005", "PG008")]
 
 
 def scaled(by: float, *keys: str) -> Callable[[Event], object]:
@@ -84,7 +84,7 @@ def test_a_coarse_grid_on_which_nothing_falls_together_is_chance() -> None:
     builder = TraceBuilder()
     for index in range(120):
         builder.launch(index * 500, kernel_start=index * 500 + 100, kernel_dur=200)
-    assert not [one for one in symptoms(Facts(builder.trace())) if "rounded" in one.message]
+    assert not [one for one in Facts(builder.trace()).health.symptoms if "rounded" in one.message]
 
 
 # Units
@@ -172,5 +172,5 @@ def test_a_device_that_is_behind_a_call_that_waited_for_it(by_us: float, late: i
     for event in [event for event in builder.events if event["cat"] == "kernel"][-late:]:
         event["ts"] += by_us
     builder.runtime("cudaDeviceSynchronize", 59_700, 100)
-    found = [one for one in symptoms(Facts(builder.trace())) if "that waited for its end" in one.message]
+    found = [one for one in Facts(builder.trace()).health.symptoms if "that waited for its end" in one.message]
     assert [one.gravity for one in found] == [gravity]

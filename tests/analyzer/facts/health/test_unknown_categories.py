@@ -6,7 +6,7 @@ import pytest
 
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
-from analyzer.facts.health import Gravity, Symptom, symptoms
+from analyzer.facts.health.symptom import Gravity, Symptom
 from builders import TraceBuilder
 
 
@@ -30,7 +30,9 @@ def world(
 
 
 def found(builder: TraceBuilder) -> list[Symptom]:
-    return [one for one in symptoms(Facts(builder.trace())) if one.code == "PG005" and "does not know" in one.message]
+    return [
+        one for one in Facts(builder.trace()).health.symptoms if one.code == "PG005" and "does not know" in one.message
+    ]
 
 
 @pytest.mark.parametrize(("events", "gravity"), [(19, None), (20, Gravity.UNUSABLE), (200, Gravity.UNUSABLE)])

@@ -6,7 +6,6 @@ import pytest
 
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
-from analyzer.facts.health import symptoms
 from builders import MAIN, PROCESS, TraceBuilder
 
 
@@ -45,7 +44,7 @@ def world(op: str = "aten::relu", device_type: int | None = None, calls: str | N
     ],
 )
 def test_ops_of_a_device(op: str, recorded: bool) -> None:
-    assert Facts(world(op).trace()).unrecorded_device is not recorded
+    assert Facts(world(op).trace()).device.unrecorded is not recorded
 
 
 @pytest.mark.parametrize(
@@ -53,7 +52,7 @@ def test_ops_of_a_device(op: str, recorded: bool) -> None:
 )
 def test_memory_of_a_device(device_type: int, recorded: bool) -> None:
     """`c10::DeviceType`: the host, none (meta), CUDA, HIP, MPS, PrivateUse1."""
-    assert Facts(world(device_type=device_type).trace()).unrecorded_device is not recorded
+    assert Facts(world(device_type=device_type).trace()).device.unrecorded is not recorded
 
 
 @pytest.mark.parametrize(
@@ -69,6 +68,6 @@ def test_memory_of_a_device(device_type: int, recorded: bool) -> None:
 def test_the_verdict_waits_for_a_profiler_that_sees_the_device(builder: TraceBuilder, makers: bool) -> None:
     facts = Facts(builder.trace())
     assert explain_facts(facts).analysis.summary.verdict.bound_by == "unknown"
-    (fix,) = (one.fix for one in symptoms(facts) if one.code == "PG005")
+    (fix,) = (one.fix for one in facts.health.symptoms if one.code == "PG005")
     assert ("its maker's profiler" in fix) is makers
     assert ("ProfilerActivity.CUDA" in fix) is not makers

@@ -69,7 +69,7 @@ def _place(*frames: str) -> str | None:
         builder.python(frame, depth, 1_000 - 2 * depth)
     builder.op("aten::mm", 500, 10)
     facts = Facts(builder.trace())
-    line = facts.stacks.commonest([facts.main_thread], [505_000], facts.main_thread)
+    line = facts.host.stacks.commonest([facts.host.main_thread], [505_000], facts.host.main_thread)
     return None if line is None else f"{line.file} {line.function}"
 
 

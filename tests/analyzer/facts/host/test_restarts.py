@@ -14,7 +14,7 @@ def test_ops_that_are_nothing_but_reads_of_a_seed(thread: int) -> None:
     builder.op("aten::item", 300, 100)
     # Somewhere in the trace a seed is drawn, on the thread that reads it or on another.
     builder.op("aten::random_", 310 if thread == 4300 else 450, 10, thread)
-    assert not Facts(builder.trace()).restarts
+    assert not Facts(builder.trace()).host.restarts
 
 
 def test_a_seed_read_last_is_still_one() -> None:
@@ -26,4 +26,4 @@ def test_a_seed_read_last_is_still_one() -> None:
         builder.op("aten::item", at + 20, 5)
         builder.loader(at + 100, 300, workers=1)
         builder.op("aten::mm", at + 500, 300)
-    assert len(Facts(builder.trace()).restarts) == 2
+    assert len(Facts(builder.trace()).host.restarts) == 2

@@ -60,7 +60,7 @@ def test_the_innermost_frame_at_a_moment() -> None:
     builder.op("aten::norm", 160, 10)
     facts = Facts(builder.trace())
     at = np.array([50, 170, 170, 250, 500, 2_000]) * 1_000
-    assert [name.split("(")[0] for name in facts.stacks.nearest(0, at)] == [
+    assert [name.split("(")[0] for name in facts.host.stacks.nearest(0, at)] == [
         "train.py",
         "losses.py",
         "losses.py",
@@ -77,8 +77,10 @@ def test_the_backward_thread_is_answered_by_the_main_thread() -> None:
     builder.op("aten::mm", 100, 10, thread=AUTOGRAD)
     facts = Facts(builder.trace())
     thread = int(facts.trace.ops["thread"].iloc[0])
-    assert thread != facts.main_thread
-    assert facts.stacks.commonest([thread], [105_000], facts.main_thread) == CodeLine("train.py", None, "main", 1)
+    assert thread != facts.host.main_thread
+    assert facts.host.stacks.commonest([thread], [105_000], facts.host.main_thread) == CodeLine(
+        "train.py", None, "main", 1
+    )
 
 
 def test_call_stacks_of_old_torch() -> None:
@@ -88,8 +90,8 @@ def test_call_stacks_of_old_torch() -> None:
     builder.op("aten::add_", 10, 20, **{"Call stack": stack})
     facts = Facts(builder.trace())
     # No op is open when the range starts: the first one inside answers.
-    assert facts.stacks.commonest([0], [0], 0) is None
-    assert facts.stacks.commonest([0], [0], 0, until_ns=[100_000]) == CodeLine("train.py", 51, "<module>")
+    assert facts.host.stacks.commonest([0], [0], 0) is None
+    assert facts.host.stacks.commonest([0], [0], 0, until_ns=[100_000]) == CodeLine("train.py", 51, "<module>")
 
 
 def test_own_time_of_functions_in_a_gap() -> None:
@@ -98,7 +100,7 @@ def test_own_time_of_functions_in_a_gap() -> None:
     builder.python("train.py(1): main", 0, 1_000)
     builder.python("data.py(2): prepare", 200, 300)
     facts = Facts(builder.trace())
-    found = facts.stacks.inside(0, IntervalSet.of([(100_000, 600_000)]))
+    found = facts.host.stacks.inside(0, IntervalSet.of([(100_000, 600_000)]))
     assert [(line.function, ns) for line, ns in found] == [("prepare", 300_000), ("main", 200_000)]
 
 
@@ -106,9 +108,9 @@ def test_without_stacks_nothing_is_known() -> None:
     builder = TraceBuilder(None)
     builder.op("aten::mm", 0, 10)
     facts = Facts(builder.trace())
-    assert not facts.stacks.known
-    assert facts.stacks.commonest([0], [5_000], 0) is None
-    assert facts.stacks.inside(0, IntervalSet.of([(0, 10)])) == []
+    assert not facts.host.stacks.known
+    assert facts.host.stacks.commonest([0], [5_000], 0) is None
+    assert facts.host.stacks.inside(0, IntervalSet.of([(0, 10)])) == []
 
 
 def test_a_function_that_torch_names_by_its_first_line_gets_the_line_that_ran_longest_where_one_stands_out() -> None:
@@ -123,7 +125,7 @@ def test_a_function_that_torch_names_by_its_first_line_gets_the_line_that_ran_lo
         builder = TraceBuilder(None, top={"advisor": {"lines": lines(*shares)}}).step(1, 0, 100)
         builder.python("train.py(1): main", 0, 100).op("aten::relu", 10, 10)
         facts = Facts(builder.trace())
-        return facts.stacks.commonest([facts.main_thread], [10_000], facts.main_thread)
+        return facts.host.stacks.commonest([facts.host.main_thread], [10_000], facts.host.main_thread)
 
     assert place(10, 80, 10) == CodeLine("train.py", 4, "main", 1)
     assert place(25, 25, 25, 25) == CodeLine("train.py", None, "main", 1)
@@ -133,6 +135,6 @@ def test_the_frame_of_a_module_names_no_line() -> None:
     builder = TraceBuilder(None).step(1, 0, 100).python("train.py(51): <module>", 0, 100)
     builder.op("aten::relu", 10, 10)
     facts = Facts(builder.trace())
-    assert facts.stacks.commonest([facts.main_thread], [10_000], facts.main_thread) == CodeLine(
+    assert facts.host.stacks.commonest([facts.host.main_thread], [10_000], facts.host.main_thread) == CodeLine(
         "train.py", None, "<module>"
     )

@@ -40,36 +40,36 @@ def world(*, workers: int = 0, stacks: bool = False, **top: Any) -> Facts:
 
 
 def test_the_line_that_ran_longest_comes_first() -> None:
-    code = world(loader_code=FUNCTIONS, lines=lines(row(14, 70), row(15, 30))).input_code
+    code = world(loader_code=FUNCTIONS, lines=lines(row(14, 70), row(15, 30))).input.code
     assert code.place == CodeLine("data.py", 14, "Signals.__getitem__", 12)
     assert [(line.line, line.ns) for line in code.lines] == [(14, 70), (15, 30)]
 
 
 def test_lines_outside_the_loader_are_not_its_own() -> None:
-    code = world(lines=lines(row(90, 70, loader=False, function="step", begins=80))).input_code
+    code = world(lines=lines(row(90, 70, loader=False, function="step", begins=80))).input.code
     assert code.lines == ()
     assert code.place is None
 
 
 def test_where_workers_load_their_lines_count() -> None:
     training, workers = lines(row(40, 90)), lines(row(14, 10), kind="workers")
-    code = world(workers=2, lines=training | {"workers": workers["workers"]}).input_code
+    code = world(workers=2, lines=training | {"workers": workers["workers"]}).input.code
     assert [line.line for line in code.lines] == [14]
 
 
 def test_recorded_functions_inside_the_loader_count_and_their_first_line_is_not_taken_for_the_place() -> None:
-    code = world(stacks=True).input_code
+    code = world(stacks=True).input.code
     assert code.place == CodeLine("data.py", None, "__getitem__", 12)
     assert [place.function for place, _ in code.recorded] == ["__getitem__"]
 
 
 def test_without_either_what_the_loader_was_made_with_is_named() -> None:
-    assert world(loader_code=FUNCTIONS).input_code.place == CodeLine("data.py", None, "Signals.__getitem__", 12)
+    assert world(loader_code=FUNCTIONS).input.code.place == CodeLine("data.py", None, "Signals.__getitem__", 12)
 
 
 def test_a_loader_of_libraries_alone_has_no_place() -> None:
-    assert world(loader_code=[]).input_code.place is None
-    assert world().input_code.place is None
+    assert world(loader_code=[]).input.code.place is None
+    assert world().input.code.place is None
 
 
 @pytest.mark.parametrize(
@@ -82,4 +82,4 @@ def test_a_loader_of_libraries_alone_has_no_place() -> None:
     ],
 )  # fmt: skip
 def test_nothing_is_believed_about_the_shape_of_what_a_file_says(top: dict[str, Any]) -> None:
-    assert world(**top).input_code.place is None
+    assert world(**top).input.code.place is None

@@ -9,7 +9,7 @@ from builders import TraceBuilder
 def op_of(builder: TraceBuilder) -> list[str | None]:
     facts = Facts(builder.trace())
     names = facts.trace.ops["name"].astype(str).to_numpy()
-    return [None if row < 0 else str(names[row]) for row in facts.kernels.frame["op"].tolist()]
+    return [None if row < 0 else str(names[row]) for row in facts.kernels.named.frame["op"].tolist()]
 
 
 def test_the_op_around_the_launch() -> None:
@@ -39,7 +39,7 @@ def test_only_kernels_of_the_used_steps_and_of_the_main_device_count() -> None:
     builder.launch(20, kernel_start=200, kernel_dur=10)
     builder.launch(30, kernel_start=300, kernel_dur=10, device=1)
     builder.launch(1_010, kernel_start=1_100, kernel_dur=10)
-    assert Facts(builder.trace()).kernels.frame["start_ns"].tolist() == [100_000, 200_000]
+    assert Facts(builder.trace()).kernels.named.frame["start_ns"].tolist() == [100_000, 200_000]
 
 
 def test_gains_shrink_with_idle_time_and_vanish_when_launch_bound() -> None:
@@ -51,7 +51,7 @@ def test_gains_shrink_with_idle_time_and_vanish_when_launch_bound() -> None:
         return Facts(builder.trace())
 
     queued, starved = world(200), world(3)
-    assert not queued.launch_bound
-    assert queued.kernel_gain_ns(100) == 50
-    assert starved.launch_bound
-    assert starved.kernel_gain_ns(100) == 0
+    assert not queued.time.launch_bound
+    assert queued.time.kernel_gain_ns(100) == 50
+    assert starved.time.launch_bound
+    assert starved.time.kernel_gain_ns(100) == 0

@@ -23,7 +23,7 @@ def one(
     builder = TraceBuilder(device, top=top).step(0, 0, 100)
     correlation = builder.runtime(call, 0, 5, **on_call)
     builder.kernel("k", 10, 50, correlation=correlation, **on_kernel)
-    (found,) = Facts(builder.trace()).kernels.frame["blocks_per_sm"].tolist()
+    (found,) = Facts(builder.trace()).kernels.named.frame["blocks_per_sm"].tolist()
     return float(found)
 
 
@@ -54,7 +54,7 @@ def test_a_module_launch_counts_work_items(where: str) -> None:
 def test_without_its_call_a_grid_of_rocm_says_nothing() -> None:
     builder = TraceBuilder("rocm").step(0, 0, 100)
     builder.kernel("k", 10, 50, **GRID)
-    assert Facts(builder.trace()).kernels.frame["blocks_per_sm"].isna().all()
+    assert Facts(builder.trace()).kernels.named.frame["blocks_per_sm"].isna().all()
 
 
 def test_kernels_of_a_graph_do_not_inherit_their_calls_grid() -> None:
@@ -62,7 +62,7 @@ def test_kernels_of_a_graph_do_not_inherit_their_calls_grid() -> None:
     correlation = builder.runtime("hipGraphLaunch", 0, 5, **GRID)
     for start in (10, 30):
         builder.kernel("k", start, 10, correlation=correlation)
-    assert Facts(builder.trace()).kernels.frame["blocks_per_sm"].isna().all()
+    assert Facts(builder.trace()).kernels.named.frame["blocks_per_sm"].isna().all()
 
 
 def test_different_cards_are_told_apart_by_number_or_not_at_all() -> None:
@@ -82,7 +82,7 @@ def test_an_odd_grid_is_unknown(grid: object) -> None:
 @pytest.mark.parametrize("source", ["warps per SM", "grid"])
 def test_what_is_derived_is_what_the_profiler_states(name: str, source: str, tmp_path: Path) -> None:
     path = SHARED / f"{name}.json.gz"
-    stated = Facts(read(path)).kernels.frame["blocks_per_sm"].to_numpy()
+    stated = Facts(read(path)).kernels.named.frame["blocks_per_sm"].to_numpy()
     with gzip.open(path, "rt", encoding="utf-8") as stream:
         document = json.load(stream)
     hidden = {"blocks per SM", "warps per SM"} - {source}
@@ -91,6 +91,6 @@ def test_what_is_derived_is_what_the_profiler_states(name: str, source: str, tmp
             event["args"] = {key: value for key, value in event["args"].items() if key not in hidden}
     without = tmp_path / "without.json"
     without.write_text(json.dumps(document))
-    derived = Facts(read(without)).kernels.frame["blocks_per_sm"].to_numpy()
+    derived = Facts(read(without)).kernels.named.frame["blocks_per_sm"].to_numpy()
     assert len(stated) > 1_000
     assert derived == pytest.approx(stated, rel=0.001)

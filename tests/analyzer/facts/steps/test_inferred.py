@@ -123,8 +123,8 @@ def test_without_marks_the_raw_window_is_the_whole_recording() -> None:
         builder.annotation("train_step", 5_000 + number * 1_000, 1_000)
         builder.op("aten::linear", 5_000 + number * 1_000, 900)
     measured = facts(builder)
-    assert measured.window(raw=True).total_ns == 8_000_000
-    assert measured.window().total_ns == 3_000_000
+    assert measured.steps.raw_window.total_ns == 8_000_000
+    assert measured.steps.window.total_ns == 3_000_000
 
 
 def passes(*, backward: bool = True, optimizer: bool = False) -> TraceBuilder:
@@ -155,4 +155,4 @@ def test_the_optimizer_tells_steps_better_than_a_forward_range() -> None:
 def test_a_backward_pass_is_training_without_an_optimizer_of_torch(backward: bool) -> None:
     measured = facts(passes(backward=backward))
     assert measured.steps.requests is not backward
-    assert measured.may_serve is not backward
+    assert measured.model.may_serve is not backward

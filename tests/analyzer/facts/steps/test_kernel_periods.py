@@ -181,7 +181,7 @@ def test_a_device_that_does_nothing_for_most_of_the_recording_is_not_compute_bou
             event["ts"] += before
         made.builder.op("aten::empty", 0, 10)
         measured = facts(made.builder)
-        totals = {cause: measured.waterfall.owned(cause).total_ns for cause in CAUSES}
+        totals = {cause: measured.time.waterfall.owned(cause).total_ns for cause in CAUSES}
         assert verdict_of(measured, totals).bound_by == bound
 
 

@@ -44,22 +44,22 @@ def test_every_step_lasts_as_long_as_its_own_work(linked: bool) -> None:
     facts = Facts(world(linked=linked).trace())
     frame = facts.steps.frame
     assert frame["dur_ns"].tolist() == pytest.approx([STEP * 1_000] * 3, rel=0.001)
-    assert facts.ratio(facts.waterfall.owned("compute").total_ns) > 0.99
-    assert facts.used_steps == 3
+    assert facts.steps.ratio(facts.time.waterfall.owned("compute").total_ns) > 0.99
+    assert facts.steps.count == 3
 
 
 def test_what_the_host_does_for_the_steps_is_counted_where_it_does_it() -> None:
     facts = Facts(world().trace())
     ops = facts.trace.ops
-    assert facts.window().contains(ops["start_ns"].to_numpy()).sum() < len(ops) / 2
-    assert facts.host_window().contains(ops["start_ns"].to_numpy()).all()
-    assert len(facts.launched_inside) == 30
+    assert facts.steps.window.contains(ops["start_ns"].to_numpy()).sum() < len(ops) / 2
+    assert facts.steps.host_window.contains(ops["start_ns"].to_numpy()).all()
+    assert len(facts.time.launched) == 30
     items = next(row for row in Operators(facts).rows("op") if row.name == "aten::item")
     assert items.calls == 10
 
 
 def test_kernels_without_a_launch_are_no_defect_there() -> None:
-    assert not any(symptom.code == "PG007" for symptom in Facts(world().trace()).symptoms)
+    assert not any(symptom.code == "PG007" for symptom in Facts(world().trace()).health.symptoms)
 
 
 @pytest.mark.parametrize(
@@ -108,9 +108,9 @@ def test_what_was_launched_before_the_recording_and_is_not_in_it_is_no_steps(mar
     facts = Facts(behind(marked=marked).trace())
     assert facts.steps.frame["start_ns"].iloc[0] == facts.trace.kernels["start_ns"].min() == 8_505_000
     assert facts.steps.backlog_ns == 8_505_000
-    assert facts.waterfall.owned("device_wait").total_ns == 11 * 10_000
-    assert sum(owned.total_ns for owned in facts.waterfall.owners.values()) == facts.window_ns
-    (told,) = [symptom for symptom in facts.symptoms if "launched before the recording" in symptom.message]
+    assert facts.time.waterfall.owned("device_wait").total_ns == 11 * 10_000
+    assert sum(owned.total_ns for owned in facts.time.waterfall.owners.values()) == facts.steps.total_ns
+    (told,) = [symptom for symptom in facts.health.symptoms if "launched before the recording" in symptom.message]
     assert "first 8.5 ms" in told.message
 
 
@@ -128,7 +128,7 @@ def test_a_first_kernel_that_starts_soon_has_no_backlog_before_it(
     facts = Facts(behind(**made, marked=marked).trace())
     assert facts.steps.backlog_ns == 0, why
     assert facts.steps.frame["start_ns"].iloc[0] == 0
-    assert not [symptom for symptom in facts.symptoms if "launched before the recording" in symptom.message]
+    assert not [symptom for symptom in facts.health.symptoms if "launched before the recording" in symptom.message]
 
 
 @pytest.mark.parametrize(("later", "backlog_us"), [(3_900, 8_505), (4_100, 0)])

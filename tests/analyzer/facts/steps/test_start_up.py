@@ -45,11 +45,11 @@ def allocating(
 
 
 def warming(facts: Facts) -> bool:
-    return "PG002" in facts.doubted
+    return "PG002" in facts.health.doubted
 
 
 def bound_by(facts: Facts) -> str:
-    return verdict_of(facts, {cause: facts.waterfall.owned(cause).total_ns for cause in CAUSES}).bound_by
+    return verdict_of(facts, {cause: facts.time.waterfall.owned(cause).total_ns for cause in CAUSES}).bound_by
 
 
 @pytest.mark.parametrize("marked", [True, False])
@@ -59,7 +59,7 @@ def bound_by(facts: Facts) -> str:
 def test_what_steps_do_again_is_a_habit(spent: list[float], marked: bool) -> None:
     facts = Facts(allocating(spent, marked=marked, longer=False).trace())
     assert facts.steps.marked is marked
-    assert facts.used_steps == len(spent)
+    assert facts.steps.count == len(spent)
     assert not warming(facts)
 
 
@@ -73,8 +73,8 @@ def test_what_later_steps_do_not_repeat_is_warm_up(spent: list[float], marked: b
 
 def test_of_a_habit_that_begins_with_more_only_that_step_is_warm_up() -> None:
     facts = Facts(allocating([9_000, 3_000, 3_000, 3_000], longer=False).trace())
-    assert facts.warmup.time.total_ns == pytest.approx(9_000_000, rel=0.01)
-    assert facts.warmup.number == 20
+    assert facts.health.warmup.time.total_ns == pytest.approx(9_000_000, rel=0.01)
+    assert facts.health.warmup.number == 20
 
 
 @pytest.mark.parametrize(("gives_back", "warms"), [(True, False), (False, True)])
@@ -109,7 +109,7 @@ def test_the_first_of_three_steps_is_left_out_where_start_up_calls_explain_it() 
 @pytest.mark.parametrize("spent", [[30_000] * 3, [30_000, 28_000, 31_000]])
 def test_three_steps_that_all_allocate_are_bound_by_it(spent: list[float]) -> None:
     facts = Facts(allocating(spent).trace())
-    assert (facts.used_steps, bound_by(facts)) == (3, "allocator")
+    assert (facts.steps.count, bound_by(facts)) == (3, "allocator")
 
 
 def test_a_first_step_of_three_that_is_slow_for_another_reason_stays() -> None:
@@ -117,14 +117,14 @@ def test_a_first_step_of_three_that_is_slow_for_another_reason_stays() -> None:
     for number, (at, dur) in enumerate([(0, 30_000), (30_000, 10_000), (40_000, 10_000)]):
         builder.step(number, at, dur).launch(at, kernel_start=at + 10, kernel_dur=9_000)
         builder.runtime("cudaMalloc", at + 9_500, 300 if number == 0 else 1)
-    assert Facts(builder.trace()).used_steps == 3
+    assert Facts(builder.trace()).steps.count == 3
 
 
 def test_warm_up_that_lies_in_no_used_step_is_said_and_doubts_nothing() -> None:
     facts = Facts(allocating([60_000, 0, 0, 0, 0], marked=False).trace())
     assert facts.steps.used["number"].tolist() == [1, 2, 3, 4]
     assert not warming(facts)
-    (symptom,) = [one for one in facts.symptoms if one.code == "PG002"]
+    (symptom,) = [one for one in facts.health.symptoms if one.code == "PG002"]
     assert "none of it in the steps that are used" in symptom.message
 
 
@@ -159,7 +159,7 @@ def test_a_first_step_without_its_beginning_is_left_out(device: str | None) -> N
         f"recorded from its middle on, or does less: 30 ops{kernels[0]}, the others at least 58{kernels[1]}",
     )
     facts = Facts(stepping([30, 60, 58, 60], device=device).trace())
-    assert any("start recording later" in (one.fix or "") for one in facts.symptoms if one.code == "PG006")
+    assert any("start recording later" in (one.fix or "") for one in facts.health.symptoms if one.code == "PG006")
 
 
 @pytest.mark.parametrize("device", ["cuda", None])

@@ -19,9 +19,9 @@ def world() -> TraceBuilder:
 
 def test_a_call_owns_never_more_than_it_lasted() -> None:
     facts = Facts(world().trace())
-    assert facts.waterfall.owned("sync").total_ns == 500_000
-    assert facts.waits.owned("explicit").total_ns == 100_000
-    assert facts.waits.calls["idle_ns"].tolist() == [100_000]
+    assert facts.time.waterfall.owned("sync").total_ns == 500_000
+    assert facts.sync.waits.owned("explicit").total_ns == 100_000
+    assert facts.sync.waits.calls["idle_ns"].tolist() == [100_000]
 
 
 def test_two_calls_never_own_the_same_nanosecond() -> None:
@@ -29,7 +29,7 @@ def test_two_calls_never_own_the_same_nanosecond() -> None:
     builder.op("aten::item", 450, 200)
     builder.runtime("cudaStreamSynchronize", 450, 200)
     facts = Facts(builder.trace())
-    explicit, scalar = facts.waits.owned("explicit"), facts.waits.owned("scalar")
+    explicit, scalar = facts.sync.waits.owned("explicit"), facts.sync.waits.owned("scalar")
     # The first call owns what lies between it and the second one.
     assert explicit.total_ns == 50_000
     assert scalar.total_ns > 0
@@ -42,10 +42,10 @@ def test_waiting_for_a_copy_to_the_device_is_nobody_elses() -> None:
     builder.copy("HtoD", 110, 20, start=150, dur=5, op=None)
     builder.runtime("cudaStreamSynchronize", 140, 30)
     facts = Facts(builder.trace())
-    assert sorted(facts.waits.calls["reason"]) == ["copy_in", "explicit"]
+    assert sorted(facts.sync.waits.calls["reason"]) == ["copy_in", "explicit"]
 
 
 def test_the_profilers_own_is_set_aside() -> None:
     builder = world()
     builder.runtime("cudaDeviceSynchronize", 960, 30)
-    assert "profiler" in set(Facts(builder.trace()).waits.calls["reason"])
+    assert "profiler" in set(Facts(builder.trace()).sync.waits.calls["reason"])

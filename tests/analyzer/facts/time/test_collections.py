@@ -50,28 +50,28 @@ def test_a_pass_is_neither_an_op_nor_a_call(category: str) -> None:
 @pytest.mark.parametrize("device", ["cuda", None])
 def test_it_is_not_loading(device: str | None) -> None:
     facts = Facts(world(device).trace())
-    assert facts.waterfall.owned("python").total_ns == PASS * 1_000
-    assert facts.waterfall.owned("input").total_ns == pytest.approx(8 * 1_000_000, rel=0.01)
-    assert facts.input_wait.host.total_ns == 8 * 1_000_000
-    assert facts.input_wait.calls["dur_ns"].tolist() == [1_000_000] * 8
+    assert facts.time.waterfall.owned("python").total_ns == PASS * 1_000
+    assert facts.time.waterfall.owned("input").total_ns == pytest.approx(8 * 1_000_000, rel=0.01)
+    assert facts.input.wait.host.total_ns == 8 * 1_000_000
+    assert facts.input.wait.calls["dur_ns"].tolist() == [1_000_000] * 8
     assert judged(SINGLE_PROCESS, world(device)).ns_per_step <= 1_000_000
     assert judged(RULE, world(device)).ns_per_step == PASS * 1_000 / 8
 
 
 def test_nor_is_it_while_nobody_marked_it() -> None:
-    assert Facts(world("cuda", marked=False).trace()).input_wait.host.total_ns == (8 * 1_000 + PASS) * 1_000
+    assert Facts(world("cuda", marked=False).trace()).input.wait.host.total_ns == (8 * 1_000 + PASS) * 1_000
 
 
 def test_one_on_another_thread_does_not_stop_the_loader() -> None:
     facts = Facts(world(None, thread=AUTOGRAD).trace())
-    assert facts.input_wait.host.total_ns == (8 * 1_000 + PASS) * 1_000
+    assert facts.input.wait.host.total_ns == (8 * 1_000 + PASS) * 1_000
 
 
 def test_while_compiling_it_is_part_of_that() -> None:
     builder = world("cuda")
     builder.annotation("compile_inner (dynamo_timed)", 3 * STEP + 400, PASS + 200)
     facts = Facts(builder.trace())
-    assert facts.waterfall.owned("python").total_ns == 0
+    assert facts.time.waterfall.owned("python").total_ns == 0
 
 
 def silent(*, recorded: bool) -> TraceBuilder:

@@ -53,10 +53,10 @@ def replayed(*, nodes: int = 100, gap: float = 45) -> TraceBuilder:
 def parts(builder: TraceBuilder) -> dict[str, float]:
     """What each part owns of a step, us."""
     facts = Facts(builder.trace())
-    waits = facts.device_waits
-    found = {name: getattr(waits, name).total_ns / facts.used_steps / 1_000 for name in waits.__struct_fields__}
+    waits = facts.time.device_waits
+    found = {name: getattr(waits, name).total_ns / facts.steps.count / 1_000 for name in waits.__struct_fields__}
     assert sum(found.values()) == pytest.approx(
-        facts.waterfall.owned("device_wait").total_ns / facts.used_steps / 1_000
+        facts.time.waterfall.owned("device_wait").total_ns / facts.steps.count / 1_000
     )
     return {name: us for name, us in found.items() if us}
 
@@ -93,7 +93,7 @@ def test_gaps_inside_a_graph_are_between_its_nodes_however_long() -> None:
 def test_without_a_device_nothing_waits_on_one() -> None:
     builder = TraceBuilder(None)
     builder.step(0, 0, 100).op("aten::add", 0, 50)
-    assert not Facts(builder.trace()).device_waits.unknown
+    assert not Facts(builder.trace()).time.device_waits.unknown
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_without_a_device_nothing_waits_on_one() -> None:
 def test_waiting_on_the_device_is_never_called_launch_bound(made: TraceBuilder, bound: str, words: str) -> None:
     """Whatever the launch lead says: the host has done its part."""
     facts = Facts(made.trace())
-    totals = {cause: facts.waterfall.owned(cause).total_ns for cause in CAUSES}
+    totals = {cause: facts.time.waterfall.owned(cause).total_ns for cause in CAUSES}
     found = verdict_of(facts, totals)
     assert found.bound_by == bound
     assert words in found.text

@@ -17,8 +17,8 @@ STEP = 1_000
 def owners(builder: TraceBuilder) -> dict[str, float]:
     """Microseconds by cause over the used steps, without the zeros; checks that they add up."""
     facts = Facts(builder.trace())
-    parts = {cause: facts.waterfall.owned(cause).total_ns for cause in CAUSES}
-    assert sum(parts.values()) == facts.window_ns
+    parts = {cause: facts.time.waterfall.owned(cause).total_ns for cause in CAUSES}
+    assert sum(parts.values()) == facts.steps.total_ns
     return {cause: ns / 1_000 for cause, ns in parts.items() if ns}
 
 
@@ -216,9 +216,9 @@ def test_each_device_has_a_waterfall_of_its_own() -> None:
     builder.launch(100, kernel_start=500, kernel_dur=100, call_dur=10, op=None, device=1)
     facts = Facts(builder.trace())
     totals = []
-    for device in facts.devices:
-        waterfall = facts.waterfall_of(device, facts.window())
-        assert sum(part.total_ns for part in waterfall.owners.values()) == facts.window_ns
+    for device in facts.device.all:
+        waterfall = facts.time.waterfall_of(device, facts.steps.window)
+        assert sum(part.total_ns for part in waterfall.owners.values()) == facts.steps.total_ns
         totals.append(waterfall.owned("compute").total_ns)
     assert totals == [900_000, 100_000]
 
@@ -244,8 +244,8 @@ def test_idle_is_what_the_device_causes_leave() -> None:
     facts = Facts(gap().trace())
     idle = EMPTY
     for cause in IDLE_CAUSES:
-        idle |= facts.waterfall.owned(cause)
-    assert facts.idle == idle
+        idle |= facts.time.waterfall.owned(cause)
+    assert facts.time.idle == idle
     assert set(DEVICE_CAUSES) | set(IDLE_CAUSES) == set(CAUSES)
 
 
@@ -303,15 +303,15 @@ def random_traces(draw: st.DrawFn) -> TraceBuilder:
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_parts_add_up_to_each_step_exactly_and_nothing_has_two_owners(builder: TraceBuilder) -> None:
     facts = Facts(builder.trace())
-    assert facts.step_causes.sum(axis=1).tolist() == facts.steps.used["dur_ns"].tolist()
-    assert facts.window_ns == int(facts.steps.used["dur_ns"].sum())
-    for device in facts.devices or (None,):
-        waterfall = facts.waterfall_of(device, facts.window())
+    assert facts.time.step_causes.sum(axis=1).tolist() == facts.steps.used["dur_ns"].tolist()
+    assert facts.steps.total_ns == int(facts.steps.used["dur_ns"].sum())
+    for device in facts.device.all or (None,):
+        waterfall = facts.time.waterfall_of(device, facts.steps.window)
         union = EMPTY
         for part in waterfall.owners.values():
             assert not union & part
             union |= part
-        assert union == facts.window()
+        assert union == facts.steps.window
         assert set(waterfall.owners) <= set(CAUSES)
 
 
@@ -323,6 +323,6 @@ def test_waiting_for_a_batch_is_input_whoever_launches() -> None:
         builder.op("aten::add", at + 400, 600)
         builder.kernel("k", at + 500, 400)
     facts = Facts(builder.trace())
-    assert facts.waterfall.owned("input").total_ns == 3 * 400_000
+    assert facts.time.waterfall.owned("input").total_ns == 3 * 400_000
     # Of what is left nobody knows who launches; after the last kernel the main thread tells.
-    assert facts.waterfall.owned("unexplained").total_ns == 5 * 100_000
+    assert facts.time.waterfall.owned("unexplained").total_ns == 5 * 100_000

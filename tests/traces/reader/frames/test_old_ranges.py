@@ -37,8 +37,8 @@ def test_a_range_is_told_by_what_it_holds(dialect: object) -> None:
     assert set(ranges(old.trace)) == {(RANGE, "user")} == set(ranges(new.trace))
     assert {"detach_", "aten::linear", "AddmmBackward"} <= set(old.trace.ops["name"].cat.categories)
     assert RANGE not in set(old.trace.ops["name"].cat.categories)
-    assert old.waterfall.owned("python") == new.waterfall.owned("python")
-    assert old.waterfall.owned("compute").total_ns == 3 * (200 + 20 + 100) * 1_000
+    assert old.time.waterfall.owned("python") == new.time.waterfall.owned("python")
+    assert old.time.waterfall.owned("compute").total_ns == 3 * (200 + 20 + 100) * 1_000
 
 
 def test_its_kind_is_that_of_any_range() -> None:

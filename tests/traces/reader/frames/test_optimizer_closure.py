@@ -47,7 +47,7 @@ def test_the_update_begins_where_the_backward_pass_ends(thread: int, node: str) 
 def test_a_range_around_the_backward_pass_ends_before_the_update() -> None:
     trace = world(closure=True, ranged=True).trace()
     assert updates(trace)[0] == [805, 990, 185]
-    assert Facts(trace).optimizing.parameters == 6
+    assert Facts(trace).model.optimizing.parameters == 6
 
 
 def test_a_step_without_closure_stays_as_recorded() -> None:
@@ -68,10 +68,10 @@ def test_a_node_that_outlasts_the_step_leaves_nothing_negative() -> None:
 
 def test_the_model_inside_a_closure_is_the_model() -> None:
     plain, inside = Facts(world(closure=False).trace()), Facts(world(closure=True).trace())
-    assert inside.waterfall.owned("compute").total_ns == plain.waterfall.owned("compute").total_ns
-    assert inside.optimizing.parameters == plain.optimizing.parameters == 6
-    assert inside.optimizing.ops_per_parameter == 3
-    assert inside.sparse_host_events is None, "the training thread does work beside the update"
+    assert inside.time.waterfall.owned("compute").total_ns == plain.time.waterfall.owned("compute").total_ns
+    assert inside.model.optimizing.parameters == plain.model.optimizing.parameters == 6
+    assert inside.model.optimizing.ops_per_parameter == 3
+    assert inside.health.sparse_host_events is None, "the training thread does work beside the update"
 
 
 @pytest.mark.parametrize("name", ["aten::mm", "Backward", "optimizer backward pass", "aten::_softmax_backward_data"])

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from analyzer.facts.sync.waits import BACKWARD_NODE
+from analyzer.facts.host.engine_steps import BACKWARD_NODE
+from analyzer.facts.host.section import HostFacts
+from analyzer.facts.sync.waits import Waits
 from analyzer.spans.grouping import Int64Array, sums_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import in_one_vocabulary, is_any, matching
+from traces.trace import Trace
 
 if TYPE_CHECKING:
-    from analyzer.facts import Facts
     from analyzer.facts.host.tree import BoolArray, Int64Array
 
 # Ranges that torch itself opens: their names say more than those of the ops inside.
@@ -43,21 +45,22 @@ class Silence(msgspec.Struct, frozen=True):
     total_ns: int
 
 
-def silences(facts: Facts, time: IntervalSet) -> tuple[Silence, ...]:
+def silences(trace: Trace, host: HostFacts, time: IntervalSet) -> tuple[Silence, ...]:
     """What stretches of the training thread's time lie between: ops, ranges of torch and calls; the longest together first.
 
     Args:
-        facts: The measurements.
+        trace: The trace.
+        host: What the threads of the host do.
         time: The stretches; those before the thread's first op or after its last one are left out.
     """
-    code, start, end, names = _outermost(facts)
+    code, start, end, names = _outermost(trace, host)
     if not len(start) or not time:
         return ()
     before = np.searchsorted(end, time.start_ns, side="right") - 1
     after = np.searchsorted(start, time.end_ns, side="left")
     inside = (before >= 0) & (after < len(start))
     before, after = before[inside], after[inside]
-    backward = _within_backward(facts, time, end[before], start[after], inside)
+    backward = _within_backward(trace, host, time, end[before], start[after], inside)
     names = [*names, BACKWARD]
     codes = [np.where(backward, len(names) - 1, code[neighbour]) for neighbour in (before, after)]
     pairs = codes[0] * len(names) + codes[1]
@@ -70,26 +73,28 @@ def silences(facts: Facts, time: IntervalSet) -> tuple[Silence, ...]:
     return tuple(sorted(found, key=lambda item: (-item.total_ns, item.before, item.after)))
 
 
-def after_reads(facts: Facts, time: IntervalSet) -> IntervalSet:
+def after_reads(trace: Trace, host: HostFacts, waits: Waits, time: IntervalSet) -> IntervalSet:
     """The stretches before which the training thread's last call read values off the device: `.item()`, `.cpu()`.
 
     Args:
-        facts: The measurements.
+        trace: The trace.
+        host: What the threads of the host do.
+        waits: Calls that wait for the device.
         time: The stretches.
     """
-    calls = facts.trace.runtime
-    mine = calls["thread"].to_numpy() == facts.main_thread
+    calls = trace.runtime
+    mine = calls["thread"].to_numpy() == host.main_thread
     start, end = (calls[name].to_numpy()[mine] for name in ("start_ns", "end_ns"))
     if not len(end):
         return EMPTY
     order = np.argsort(end, kind="stable")
-    reads = np.isin(start, facts.waits.of("scalar", "copy_out")["start_ns"].to_numpy())[order]
+    reads = np.isin(start, waits.of("scalar", "copy_out")["start_ns"].to_numpy())[order]
     last = np.searchsorted(end[order], time.start_ns, side="right") - 1
     follows = (last >= 0) & reads[np.maximum(last, 0)]
     return IntervalSet(time.start_ns[follows], time.end_ns[follows])
 
 
-def _outermost(facts: Facts) -> tuple[Int64Array, Int64Array, Int64Array, list[str]]:
+def _outermost(trace: Trace, host: HostFacts) -> tuple[Int64Array, Int64Array, Int64Array, list[str]]:
     """Ops, calls and torch's own ranges of the training thread that nothing is around, in order.
 
     Returns:
@@ -97,10 +102,10 @@ def _outermost(facts: Facts) -> tuple[Int64Array, Int64Array, Int64Array, list[s
     """
     # Of two with the same extent the range is the outer one, and comes first. Calls inside an op are not outermost; a replayed
     # graph, or a synchronisation, stands outside any.
-    frames = (facts.trace.annotations, facts.trace.ops, facts.trace.runtime)
+    frames = (trace.annotations, trace.ops, trace.runtime)
     codes, names = in_one_vocabulary([frame["name"] for frame in frames])
-    mine = [frame["thread"].to_numpy() == facts.main_thread for frame in frames]
-    mine[0] &= is_any(facts.trace.annotations["kind"], *_NAMED)
+    mine = [frame["thread"].to_numpy() == host.main_thread for frame in frames]
+    mine[0] &= is_any(trace.annotations["kind"], *_NAMED)
     code = np.concatenate([part[mask] for part, mask in zip(codes, mine, strict=True)])
     start, end = (
         np.concatenate([frame[name].to_numpy()[mask] for frame, mask in zip(frames, mine, strict=True)])
@@ -114,19 +119,20 @@ def _outermost(facts: Facts) -> tuple[Int64Array, Int64Array, Int64Array, list[s
 
 
 def _within_backward(
-    facts: Facts, time: IntervalSet, since_ns: Int64Array, until_ns: Int64Array, inside: BoolArray
+    trace: Trace, host: HostFacts, time: IntervalSet, since_ns: Int64Array, until_ns: Int64Array, inside: BoolArray
 ) -> BoolArray:
     """Whether nodes of the backward pass ran on another thread on both sides of a stretch, between its neighbours.
 
     Args:
-        facts: The measurements.
+        trace: The trace.
+        host: What the threads of the host do.
         time: The stretches.
         since_ns: End of the neighbour before each, shape (n,).
         until_ns: Start of the neighbour behind each, shape (n,).
         inside: Which of the stretches have both neighbours; n of them.
     """
-    ops = facts.trace.ops
-    nodes = matching(ops["name"], re.compile(BACKWARD_NODE).match) & (ops["thread"].to_numpy() != facts.main_thread)
+    ops = trace.ops
+    nodes = matching(ops["name"], re.compile(BACKWARD_NODE).match) & (ops["thread"].to_numpy() != host.main_thread)
     if not nodes.any():
         return np.zeros(len(since_ns), dtype=bool)
     starts, ends = (np.sort(ops[name].to_numpy()[nodes]) for name in ("start_ns", "end_ns"))

@@ -6,19 +6,16 @@ counted between two steps of the optimizer; where it leaves no range, between tw
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from analyzer.facts.steps.find import Steps
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import matching
 from analyzer.spans.nesting import nest
 from traces.reader.names.vocabulary import is_backward_node
-
-if TYPE_CHECKING:
-    from analyzer.facts import Facts
+from traces.trace import Trace
 
 Int64Array = npt.NDArray[np.int64]
 # Passes an update from which they are a loop over samples, as for repeated ops; accumulating gradients mostly takes 2 to 8.
@@ -42,10 +39,10 @@ class Passes(msgspec.Struct, frozen=True):
     mean_op_ns: float
 
 
-def many_passes(facts: Facts) -> Passes:
+def many_passes(trace: Trace, steps: Steps) -> Passes:
     """Finds updates with at least `MIN_PASSES` backward passes."""
-    window, ops, ranges = facts.window(), facts.trace.ops, facts.trace.annotations
-    ops = ops[facts.host_window().contains(ops["start_ns"].to_numpy())]
+    window, ops, ranges = steps.window, trace.ops, trace.annotations
+    ops = ops[steps.host_window.contains(ops["start_ns"].to_numpy())]
     nodes = ops[matching(ops["name"], is_backward_node)].sort_values("start_ns", kind="stable")
     begins = _begins(
         ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy()[(ops["name"] == "aten::ones_like").to_numpy()]
@@ -53,7 +50,7 @@ def many_passes(facts: Facts) -> Passes:
     starts = nodes["start_ns"].to_numpy()
     begins = begins[np.isin(begins, starts)]
     optimizer = ranges["start_ns"].to_numpy()[(ranges["kind"] == "optimizer_step").to_numpy()]
-    bounds = np.unique(np.concatenate([optimizer, facts.steps.used["host_start_ns"].to_numpy(), [_NEVER]]))
+    bounds = np.unique(np.concatenate([optimizer, steps.used["host_start_ns"].to_numpy(), [_NEVER]]))
     update, first, number = np.unique(
         np.searchsorted(bounds, begins, side="right"), return_index=True, return_counts=True
     )

@@ -1,0 +1,55 @@
+"""How training waits for data."""
+
+from __future__ import annotations
+
+from analyzer.facts.device.section import DeviceFacts
+from analyzer.facts.host.section import HostFacts
+from analyzer.facts.input.code import InputCode, input_code
+from analyzer.facts.input.loading import Loading, loading
+from analyzer.facts.input.wait import InputWait, input_wait
+from analyzer.facts.input.wait_pattern import WaitPattern, wait_pattern
+from analyzer.facts.isolation import fact
+from analyzer.facts.recording.section import RecordingFacts
+from analyzer.facts.section import Section
+from analyzer.facts.steps.find import Steps
+from analyzer.facts.time.section import TimeFacts
+
+
+class InputFacts(Section):
+    """Waiting for batches, and what making one consists of.
+
+    Args:
+        recording: What is known beside the events.
+        device: Work of the devices.
+        steps: The steps.
+        host: What the host's threads do.
+        time: Whose each nanosecond is.
+    """
+
+    NAME = "input"
+
+    def __init__(
+        self, recording: RecordingFacts, device: DeviceFacts, steps: Steps, host: HostFacts, time: TimeFacts
+    ) -> None:
+        super().__init__(device.trace, device.failures)
+        self._recording, self._device, self._steps, self._host, self._time = recording, device, steps, host, time
+
+    @fact
+    def wait(self) -> InputWait:
+        """Waiting for the data loader."""
+        return input_wait(self.trace, self._steps, self._host, self._time)
+
+    @fact
+    def code(self) -> InputCode:
+        """The user's functions and lines that make the batches."""
+        return input_code(self.trace, self._host, self.wait)
+
+    @fact
+    def pattern(self) -> WaitPattern:
+        """How waiting for batches is spread over the loader's calls."""
+        return wait_pattern(self._host, self.wait)
+
+    @fact
+    def loading(self) -> Loading:
+        """What loading a batch in the training process consists of."""
+        return loading(self.trace, self._recording, self._host, self.wait)

@@ -1,0 +1,80 @@
+"""What kernels compute."""
+
+from __future__ import annotations
+
+from analyzer.facts.device.section import DeviceFacts
+from analyzer.facts.host.ops import BoolArray
+from analyzer.facts.host.section import HostFacts
+from analyzer.facts.isolation import fact
+from analyzer.facts.kernels.alignment import Alignment, alignment
+from analyzer.facts.kernels.attention import Attention, attention
+from analyzer.facts.kernels.conv_bias import ConvBias, conv_bias
+from analyzer.facts.kernels.filling import Filling, filling
+from analyzer.facts.kernels.find import Kernels, kernels
+from analyzer.facts.kernels.fusion import Fusion, fusion
+from analyzer.facts.kernels.precision import Casts, MatrixWork, casts, double_kernels, matrix_work
+from analyzer.facts.section import Section
+from analyzer.facts.steps.find import Steps
+from analyzer.facts.time.section import TimeFacts
+
+
+class KernelFacts(Section):
+    """Kernels of the device that stands for the trace, and the ops that ask for them.
+
+    Args:
+        device: Work of the devices.
+        steps: The steps.
+        host: What the host's threads do.
+        time: Whose each nanosecond is.
+    """
+
+    NAME = "kernels"
+
+    def __init__(self, device: DeviceFacts, steps: Steps, host: HostFacts, time: TimeFacts) -> None:
+        super().__init__(device.trace, device.failures)
+        self._device, self._steps, self._host, self._time = device, steps, host, time
+
+    @fact
+    def named(self) -> Kernels:
+        """The kernels, with what their names say and the op that launched them."""
+        return kernels(self.trace, self._device, self._steps, self._host)
+
+    @fact
+    def filling(self) -> Filling:
+        """How full the device as a whole is while kernels compute."""
+        return filling(self.named)
+
+    @fact
+    def matrix_work(self) -> MatrixWork:
+        """GEMMs and convolutions, their number formats, and whether tensor cores do them."""
+        return matrix_work(self.trace, self._device, self._host, self.named)
+
+    @fact
+    def conv_bias(self) -> ConvBias:
+        """Convolutions whose bias a batch normalisation takes away."""
+        return conv_bias(self._host, self.named)
+
+    @fact
+    def casts(self) -> Casts:
+        """Conversions between 32 and 16 bits."""
+        return casts(self.trace, self._host, self.named)
+
+    @fact
+    def double_kernels(self) -> tuple[BoolArray, bool]:
+        """Kernels on 64-bit floats, and whether input types prove most of them."""
+        return double_kernels(self.trace, self.named)
+
+    @fact
+    def alignment(self) -> Alignment:
+        """GEMMs with operands that tensor cores cannot load at full width."""
+        return alignment(self.trace, self._host, self.named)
+
+    @fact
+    def fusion(self) -> Fusion:
+        """Pointwise kernels that follow one another on the same data."""
+        return fusion(self.trace, self.named)
+
+    @fact
+    def attention(self) -> Attention:
+        """Attention written out, and fused attention."""
+        return attention(self._host, self.named)

@@ -1,0 +1,74 @@
+"""How the program is made."""
+
+from __future__ import annotations
+
+from analyzer.facts.communication.section import CommunicationFacts
+from analyzer.facts.device.section import DeviceFacts
+from analyzer.facts.host.section import HostFacts
+from analyzer.facts.isolation import fact
+from analyzer.facts.model.compiled import Compiled, compiled
+from analyzer.facts.model.optimizing import Optimizing, optimizing
+from analyzer.facts.model.repetition import Repetition, repetition
+from analyzer.facts.recording.section import RecordingFacts
+from analyzer.facts.section import Section
+from analyzer.facts.steps.find import Steps
+from analyzer.facts.time.section import TimeFacts
+
+
+class ModelFacts(Section):
+    """Compiled regions, the optimizer, and whether steps repeat.
+
+    Args:
+        recording: What is known beside the events.
+        device: Work of the devices.
+        steps: The steps.
+        host: What the host's threads do.
+        time: Whose each nanosecond is.
+        communication: Collectives.
+    """
+
+    NAME = "model"
+
+    def __init__(
+        self,
+        recording: RecordingFacts,
+        device: DeviceFacts,
+        steps: Steps,
+        host: HostFacts,
+        time: TimeFacts,
+        communication: CommunicationFacts,
+    ) -> None:
+        super().__init__(device.trace, device.failures)
+        self._recording, self._device, self._steps, self._host, self._time, self._communication = (
+            recording,
+            device,
+            steps,
+            host,
+            time,
+            communication,
+        )
+
+    @fact
+    def compiled(self) -> Compiled:
+        """Compiled regions, guards, and compiling itself."""
+        return compiled(self.trace, self._steps, self._host)
+
+    @fact
+    def optimizing(self) -> Optimizing:
+        """How the optimizer updates and zeroes, and what that costs."""
+        return optimizing(self.trace, self._device, self._steps, self._host)
+
+    @fact
+    def repetition(self) -> Repetition:
+        """Whether steps launch the same kernels."""
+        return repetition(self.trace, self._device, self._steps, self._host, self._time, self._communication)
+
+    @property
+    def infers(self) -> bool:
+        """Whether the program only runs its model, as its ops show: advice for training would be none."""
+        return self._recording.infers
+
+    @property
+    def may_serve(self) -> bool:
+        """Whether nothing tells training from a server, whose idle time may be waiting for requests: no marks, no training."""
+        return not self._steps.marked and not self._recording.trains

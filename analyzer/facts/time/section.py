@@ -1,0 +1,144 @@
+"""Whose each nanosecond of the used steps is."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import pandas as pd
+
+from analyzer.facts.device.activity import DeviceActivity
+from analyzer.facts.device.launches import (
+    BlockingLaunches,
+    EarlyStarts,
+    blocking_launches,
+    early_starts,
+    lead_median_ns,
+    skew_matters,
+)
+from analyzer.facts.device.section import DeviceFacts
+from analyzer.facts.host.section import HostFacts
+from analyzer.facts.isolation import fact
+from analyzer.facts.recording.section import RecordingFacts
+from analyzer.facts.section import Section
+from analyzer.facts.steps.find import Steps
+from analyzer.facts.time.device_waits import DeviceWaits, device_waits
+from analyzer.facts.time.kernel_reach import kernel_reach_ratio
+from analyzer.facts.time.launch_bound import launch_bound
+from analyzer.facts.time.pauses import Pauses, pauses
+from analyzer.facts.time.unsteady import Unsteady, unsteady
+from analyzer.facts.time.waterfall import Waterfall, device_waterfall, host_waterfall, unexplained
+from analyzer.spans.intervals import IntervalSet
+
+
+class TimeFacts(Section):
+    """The waterfall of the used steps, and what follows from host and device seen together.
+
+    Args:
+        recording: What is known beside the events.
+        device: Work of the devices.
+        steps: The steps.
+        host: What the host's threads do.
+    """
+
+    NAME = "time"
+
+    def __init__(self, recording: RecordingFacts, device: DeviceFacts, steps: Steps, host: HostFacts) -> None:
+        super().__init__(device.trace, device.failures)
+        self._recording, self._device, self._steps, self._host = recording, device, steps, host
+
+    def waterfall_of(self, device: DeviceActivity | None, window: IntervalSet) -> Waterfall:
+        """The exclusive causes of one device (or of the CPU, for None) over a window; all unexplained where they cannot be told."""
+        return self.attempt("waterfall", lambda: self._divided(device, window), unexplained(window))
+
+    def _divided(self, device: DeviceActivity | None, window: IntervalSet) -> Waterfall:
+        host, main = self._host.threads, self._host.main_thread
+        if device is None and not self._device.found:
+            return host_waterfall(host, main, window)
+        assert device is not None
+        return device_waterfall(self.trace, device, self._device.launched, self._device.work, host, main, window)
+
+    @cached_property
+    def waterfall(self) -> Waterfall:
+        """The causes of the device that stands for the trace, over the used steps."""
+        return self.waterfall_of(self._device.main, self._steps.window)
+
+    @fact
+    def step_causes(self) -> pd.DataFrame:
+        """Used step x cause, int64 ns; each row sums to the step's duration."""
+        return self.waterfall.per_step(self._steps.used)
+
+    @fact
+    def idle(self) -> IntervalSet:
+        """The part of the used steps in which the device does nothing; on a CPU-only trace, time outside compute."""
+        device = self._device.main
+        return self._steps.window - (self.waterfall.owned("compute") if device is None else device.busy)
+
+    @fact
+    def device_waits(self) -> DeviceWaits:
+        """What launched work waits for while the device idles."""
+        return device_waits(self.trace, self._device, self.waterfall)
+
+    @fact
+    def launched(self) -> pd.DataFrame:
+        """Device work whose launch call begins in the used steps, with that call; see `launches.launches`."""
+        launched = self._device.launched
+        return launched[self._steps.host_window.contains(launched["launch_start_ns"].to_numpy())]
+
+    @fact
+    def lead_ns(self) -> int | None:
+        """Median launch lead over the kernels launched in the used steps; see `launches.lead_median_ns`. None without one clock."""
+        return None if self.clocks_apart else lead_median_ns(self.launched, self.skew_ns)
+
+    @fact
+    def early_starts(self) -> EarlyStarts | None:
+        """Kernels of the used steps that seem to start before their launch; None where the clocks agree."""
+        return early_starts(self.launched)
+
+    @property
+    def skew_ns(self) -> int:
+        """By how much the device's clock is behind the host's at least; 0 where they agree."""
+        return self.early_starts.most_ns if self.early_starts is not None else 0
+
+    @fact
+    def clocks_apart(self) -> bool:
+        """Whether host and device differ by so much that nothing which rests on both holds; see `launches.skew_matters`."""
+        return skew_matters(self.early_starts, self.idle)
+
+    @fact
+    def blocking_launches(self) -> BlockingLaunches:
+        """Launches in the used steps that outlast their kernel."""
+        return blocking_launches(self.launched, self.skew_ns)
+
+    @fact
+    def launch_bound(self) -> bool:
+        """Whether the device idles because it waits for each launch: a faster kernel then changes nothing."""
+        return launch_bound(
+            self.trace, self._steps, self.blocking_launches, self.device_waits, self.idle, self.lead_ns, self.waterfall
+        )
+
+    @fact
+    def kernel_reach_ratio(self) -> float:
+        """Share of the time by which kernels get shorter that the step usually gets shorter by; see `kernel_reach`."""
+        return kernel_reach_ratio(self._steps, self._host, self.idle, self.launch_bound, self.waterfall)
+
+    def kernel_gain_ns(self, kernel_ns: float) -> int:
+        """What of shortening kernels by `kernel_ns` in total usually reaches the clock; an expectation, see `kernel_reach`."""
+        return int(kernel_ns * self.kernel_reach_ratio)
+
+    @fact
+    def pauses(self) -> Pauses:
+        """Long stretches in which nothing runs."""
+        return pauses(self.trace, self._recording, self._device, self._steps, self._host, self.idle, self.waterfall)
+
+    @fact
+    def unsteady(self) -> Unsteady:
+        """How evenly long the steps are."""
+        return unsteady(self._steps, self.step_causes)
+
+    @property
+    def without_core_ns(self) -> int:
+        """For how long of the used steps the training thread could run and had no core; 0 where nobody asked the system.
+
+        What is no more than this on the host's clock may be the work of other programs.
+        """
+        return int((self._recording.collected.core_wait_ratio or 0.0) * self._steps.total_ns)
