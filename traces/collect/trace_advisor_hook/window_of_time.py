@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import time
-from typing import Any
+import types
 
 from .common import FAILURES, NAME
 from .forwards import Finder
@@ -17,6 +17,9 @@ from .watcher import Watcher
 START_S = 60.0
 # A program that only runs its model calls it many times in this time.
 LOOK_S = 0.2
+# The profiler imports what it needs: inside an import of the script's that may be a module that is only half there. A script that
+# does all its work inside an import is recorded after this time.
+IMPORT_S = 20.0
 
 
 def record_by_time(watcher: Watcher) -> None:
@@ -42,7 +45,10 @@ class Window:
     def __init__(self, watcher: Watcher, number: int) -> None:
         self.watcher = watcher
         self.number = number
-        self.started = threading.Event()
+        self.began, self.ended = threading.Event(), threading.Event()
+        # The event that is asked for: a signal may come late, or twice.
+        self.wanted: threading.Event | None = None
+        self.patient_until = 0.0
 
     def wait(self) -> None:
         """Look for a module that is called again and again, then ask for the recording; runs in a thread of its own."""
@@ -54,31 +60,52 @@ class Window:
                     finder.look()
         if not self.without_steps:
             return
-        self.ask()
-        self.started.wait(START_S)
+        self.ask(self.began)
         time.sleep(self.watcher.settings["window_s"])
-        self.ask()
+        self.ask(self.ended)
 
-    def ask(self) -> None:
-        """Bring the main thread here, unless it has found steps."""
-        wanted = self.without_steps or self.watcher.source == "time"
-        if wanted and signal.getsignal(self.number) == self.toggle:
+    def ask(self, wanted: threading.Event) -> None:
+        """Bring the main thread here until it has done what is wanted, unless it has found steps."""
+        now = time.monotonic()
+        self.wanted, self.patient_until = wanted, now + IMPORT_S
+        while time.monotonic() < now + START_S and (self.without_steps or self.watcher.source == "time"):
+            if signal.getsignal(self.number) != self.toggle:
+                return
             signal.pthread_kill(threading.main_thread().ident or 0, self.number)
+            if wanted.wait(LOOK_S):
+                return
 
-    def toggle(self, *_: Any) -> None:
+    def toggle(self, _: int, frame: types.FrameType | None) -> None:
         """Begin the recording, or end it; runs in the main thread."""
+        if _imports(frame) and time.monotonic() < self.patient_until:
+            return
         with contextlib.suppress(*FAILURES):
-            if self.watcher.phase == "window":
+            if self.wanted is self.ended and self.watcher.phase == "window":
                 self.watcher.stop_profiler()
                 self.watcher.phase = "done"
                 self.watcher.tell()
-            elif self.without_steps and not sys.modules["torch"].autograd._profiler_enabled():
+                self.ended.set()
+            elif self.wanted is self.began and self.without_steps and not _profiled():
                 self.watcher.source = "time"
                 self.watcher.start_profiler(None, self.watcher.settings["stacks"], self.watcher.settings["shapes"])
                 self.watcher.phase = "window"
-                self.started.set()
+                self.began.set()
 
     @property
     def without_steps(self) -> bool:
         """Whether no steps were found, or so few calls of a model that they are not worth waiting for."""
         return not self.watcher.source or (self.watcher.source == "forward" and self.watcher.phase == "skip")
+
+
+def _imports(frame: types.FrameType | None) -> bool:
+    """Whether a frame, or one that called it, is importing a module."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _profiled() -> bool:
+    """Whether a profiler of the script's own is on."""
+    return bool(sys.modules["torch"].autograd._profiler_enabled())

@@ -1,0 +1,84 @@
+"""When the recording of a program without steps begins."""
+
+import signal
+import sys
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+
+from traces.collect.trace_advisor_hook import window_of_time
+from traces.collect.trace_advisor_hook.window_of_time import Window
+
+
+class _Watcher:
+    settings: dict[str, Any] = {"stacks": False, "shapes": False}  # noqa: RUF012
+    source, phase = "", "skip"
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def start_profiler(self, *_: Any) -> None:
+        self.calls.append("start")
+
+    def stop_profiler(self) -> None:
+        self.calls.append("stop")
+
+    def tell(self) -> None:
+        self.calls.append("tell")
+
+
+def _window(wanted: str) -> tuple[Window, _Watcher]:
+    watcher: Any = _Watcher()
+    window = Window(watcher, signal.SIGUSR2)
+    window.wanted, window.patient_until = getattr(window, wanted), float("inf")
+    return window, watcher
+
+
+def _inside_an_import(window: Window) -> None:
+    code = compile("window.toggle(0, frame())", "<frozen importlib._bootstrap>", "exec")
+    exec(code, {"window": window, "frame": lambda: sys._getframe(1)})
+
+
+def test_a_recording_waits_until_an_import_is_over() -> None:
+    window, watcher = _window("began")
+    _inside_an_import(window)
+    assert watcher.calls == []
+    window.toggle(0, sys._getframe())
+    assert watcher.calls == ["start"]
+    assert window.began.is_set()
+
+
+def test_a_program_that_works_inside_an_import_is_recorded_in_the_end() -> None:
+    window, watcher = _window("began")
+    window.patient_until = 0.0
+    _inside_an_import(window)
+    assert watcher.calls == ["start"]
+
+
+def test_a_signal_that_comes_twice_does_not_end_what_it_began() -> None:
+    window, watcher = _window("began")
+    for _ in range(2):
+        window.toggle(0, sys._getframe())
+    assert watcher.calls == ["start"]
+    window.wanted = window.ended
+    for _ in range(2):
+        window.toggle(0, sys._getframe())
+    assert watcher.calls == ["start", "stop", "tell"]
+
+
+def test_it_is_asked_for_until_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
+    window, _ = _window("began")
+    sent: list[int] = []
+
+    def send(thread: int, number: int) -> None:
+        sent.append(number)
+        if len(sent) == 3:
+            window.began.set()
+
+    monkeypatch.setattr(window_of_time.signal, "pthread_kill", send)
+    monkeypatch.setattr(window_of_time.signal, "getsignal", lambda number: window.toggle)
+    monkeypatch.setattr(window_of_time, "LOOK_S", 0.001)
+    window.ask(window.began)
+    assert len(sent) == 3
