@@ -83,6 +83,9 @@ def tiny_batches(facts: Facts) -> tuple[Advice, ...]:
         return ()
     if known.dataset_length is not None and known.dataset_length < _BATCHES_OF_AN_EPOCH * batch:
         return ()
+    made = facts.input.loading.per_sample_ns
+    if made is not None and made > CHEAP_SAMPLE_NS:  # work of the sample's own, of which a larger batch holds more
+        return ()
     samples = count(batch, "sample")
     change = larger_batch(facts)
     return (
