@@ -20,7 +20,7 @@ import sys
 import time
 from pathlib import Path
 
-from reader import ROOT, SAMPLES, SHARED
+from made_files import ROOT, SAMPLES, SHARED
 
 _LEAST_BYTES = 9_000_000
 

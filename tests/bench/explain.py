@@ -21,7 +21,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from reader import ROOT, SAMPLES, SHARED
+from made_files import ROOT, SAMPLES, SHARED
 
 TARGET_RATIO = 0.4
 # As the `advisor` command does.

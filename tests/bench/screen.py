@@ -29,7 +29,7 @@ import time
 from pathlib import Path
 
 from explain import largest_sample
-from reader import ROOT, SHARED, generate
+from made_files import ROOT, SHARED, large
 
 PROGRAM = "import sys; from analyzer.cli.main import main; sys.exit(main())"
 # What is waited for: the loading screen, and then the keys under the answer.
@@ -151,7 +151,7 @@ def main() -> int:
         trace = options.trace
         if options.megabytes:
             trace = Path(folder) / f"repeated-{options.megabytes}MB.json"
-            generate(options.megabytes, trace)
+            large(options.megabytes, trace)
         runs = [one_run(trace, (int(columns), int(rows)), folder) for _ in range(options.repeat + 1)][1:]
     sys.stdout.write(
         f"{trace.name}, {options.size}, {time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, {platform.system()} "

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import compress, islice
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from traces.reader.columns.arguments import ARGUMENTS, Int32Array, codes
 from traces.reader.columns.numbering import EventNumbers
 from traces.reader.columns.numbers import nanoseconds
 from traces.reader.columns.pairs import Pairs
+from traces.reader.columns.signatures import Signatures
 from traces.reader.columns.symbols import Kinds, Symbols
 from traces.reader.events import Event
 from traces.reader.mend.repairs import Repairs
@@ -30,12 +30,6 @@ from traces.reader.names.vocabulary import (
     step_number,
 )
 
-# Run in C, once per event: what Python does per event is most of the time that reading takes.
-_PHASE_AND_CATEGORY = attrgetter("ph", "cat")
-_NAME = attrgetter("name")
-_THREAD = attrgetter("pid", "tid")
-_START = attrgetter("ts")
-_DURATION = attrgetter("dur")
 # Plain numbers: numpy takes twenty times as long to compare with a member of an enumeration.
 _OP, _ANNOTATION, _PYTHON, _GC, _UNKNOWN, _HALF = map(
     int, (Kind.OP, Kind.ANNOTATION, Kind.PYTHON, Kind.GC, Kind.UNKNOWN, Kind.HALF)
@@ -71,6 +65,7 @@ class Columns:
         # Whether spans came in halves, whose other half may stand anywhere in the file.
         self.halves = False
         self._kinds = Kinds()
+        self._signatures = Signatures(self._kinds, self.names, self.threads)
         # 0 where the name says nothing.
         self._name_kinds = np.empty(0, dtype=np.int8)
         self._pieces: dict[Kind, dict[str, list[npt.NDArray[Any]]]] = {}
@@ -82,18 +77,19 @@ class Columns:
 
     def _take_over(self, events: Sequence[Event]) -> npt.NDArray[np.int8]:
         """Takes one run of events over; the kind of each."""
-        kinds = self._event_kinds(events)
+        signatures = self._signatures.of(events)
+        kinds = self._event_kinds(signatures, events)
         self._settle(kinds, events)
         # Flows and process metadata are a third of many files: they end here.
-        events = list(compress(events, kinds.tolist()))
+        events = list(compress(events, kinds.tobytes()))
         if not events:
             return kinds
         kept = kinds != 0
-        names = codes(self.names, map(_NAME, events), len(events))
+        names, thread = self._signatures.names_and_threads(signatures[kept])
         kinds[kept] = kind = self._refine(kinds[kept], names)
-        thread = codes(self.threads, map(_THREAD, events), len(events))
-        start, start_known = nanoseconds(list(map(_START, events)))
-        dur, dur_known = nanoseconds(list(map(_DURATION, events)))
+        # What Python does per event is most of the time that reading takes: comprehensions of slots, and calls that run in C.
+        start, start_known = nanoseconds([event.ts for event in events])
+        dur, dur_known = nanoseconds([event.dur for event in events])
         shared: dict[str, npt.NDArray[Any]] = {
             "name": names,
             "thread": thread,
@@ -107,7 +103,7 @@ class Columns:
             part = {column: values[mask] for column, values in shared.items()}
             make = ARGUMENTS.get(Kind(value))
             if make:
-                part |= make(self, list(compress(events, mask.tolist())))
+                part |= make(self, list(compress(events, mask.tobytes())))
             self._append(Kind(value), part)
         return kinds
 
@@ -115,6 +111,8 @@ class Columns:
         """Takes over the spans whose halves were collected."""
         whole, halves = self._pairs.joined()
         self.numbers.join(self._take_over(whole), halves)
+        # Columns are handed from process to process; nothing more is looked up.
+        self._signatures.forget()
 
     def extend(self, other: Columns) -> None:
         """Takes over all events of other columns, which are given up, behind its own. Both are finished."""
@@ -125,10 +123,7 @@ class Columns:
             "categories": (self.categories, other.categories),
         }
         # From a code there to the code here; the last place is for -1, which stays: there is no text.
-        here = {
-            table: np.append(codes(mine, theirs, len(theirs)), np.int32(-1))
-            for table, (mine, theirs) in numbered.items()
-        }
+        here = {table: np.append(codes(mine, theirs), np.int32(-1)) for table, (mine, theirs) in numbered.items()}
         for kind in list(other._pieces):
             part = other.take(kind)
             self._append(kind, {c: here[_CODED[c]][values] if c in _CODED else values for c, values in part.items()})
@@ -173,15 +168,15 @@ class Columns:
             table.setdefault(column, []).append(values)
             self.size_bytes += values.nbytes
 
-    def _event_kinds(self, events: Sequence[Event]) -> npt.NDArray[np.int8]:
-        pairs = map(_PHASE_AND_CATEGORY, events)
-        kind = np.fromiter(map(self._kinds.__getitem__, pairs), dtype=np.int8, count=len(events))
+    def _event_kinds(self, signatures: Int32Array, events: Sequence[Event]) -> npt.NDArray[np.int8]:
+        kind = self._signatures.kinds(signatures)
         for index in np.flatnonzero(kind == _UNKNOWN).tolist():
             # An unknown category on a stream is device work of a backend we have not met; anything else is not.
-            arguments = events[index].args
+            event = events[index]
+            arguments = event.args
             on_device = arguments is not None and (arguments.stream is not None or arguments.device is not None)
             kind[index] = Kind.KERNEL if on_device else Kind.SKIP
-            self.unknown[events[index].cat or "", _THREAD(events[index]), on_device] += 1
+            self.unknown[event.cat or "", (event.pid, event.tid), on_device] += 1
         return kind
 
     def _refine(self, kind: npt.NDArray[np.int8], names: Int32Array) -> npt.NDArray[np.int8]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
-from contextlib import suppress
 from decimal import Decimal, InvalidOperation
-from itertools import compress, repeat
-from operator import is_not
 from typing import Any
 
 import numpy as np
@@ -18,17 +16,35 @@ _ID_MASK = (1 << 64) - 1
 LIMIT_US = 4 * 10**15
 # What numpy converts exactly enough by itself.
 _PLAIN = frozenset((int, float, type(None)))
+_FLOATING = frozenset((int, float))
+# What packing raises where a value is no such number, or too large for one.
+_NOT_PACKED = (struct.error, TypeError, OverflowError)
+
+
+def _packed(code: str, values: Sequence[Any]) -> npt.NDArray[Any] | None:
+    """Numbers of one type as an array (`q`: int64, `d`: float64); None where one is missing, a text or too large.
+
+    A third of what numpy needs for a list, which it looks through for its type first.
+    """
+    try:
+        return np.frombuffer(struct.pack(f"{len(values)}{code}", *values), dtype=code)
+    except _NOT_PACKED:
+        return None
+
+
+def small_integers(values: Sequence[int]) -> npt.NDArray[np.int32]:
+    """Codes as int32; they were counted, and cannot be too large."""
+    return np.frombuffer(struct.pack(f"{len(values)}i", *values), dtype=np.int32)
 
 
 def nanoseconds(values: Sequence[Any]) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
     """Microseconds as written (int, float, Decimal or text) to integer nanoseconds, and which of them were numbers."""
-    try:
-        plain = np.array(values)
-    except (ValueError, OverflowError):
-        plain = np.empty(0, dtype=object)
-    if plain.dtype == np.int64:
-        return np.clip(plain, -LIMIT_US, LIMIT_US) * 1000, np.ones(len(values), dtype=bool)
-    if plain.dtype == np.float64:
+    whole = _packed("q", values)
+    if whole is not None:
+        return np.clip(whole, -LIMIT_US, LIMIT_US) * 1000, np.ones(len(values), dtype=bool)
+    # A decimal would be packed too, rounded.
+    plain = _packed("d", values) if _FLOATING.issuperset(map(type, values)) else None
+    if plain is not None:
         return _nanoseconds(plain)
     try:
         micros = np.array(values, dtype=np.float64)
@@ -80,12 +96,17 @@ def integers(values: Sequence[Any]) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
     Ids up to 64 bits keep their identity: an unsigned one beyond int64 is stored as the int64 of the same bits, so
     equal ids stay equal and different ones different. Never through float64, which merges neighbours above 2**53.
     """
-    with suppress(TypeError, OverflowError, ValueError):
-        return np.array(values, dtype=np.int64), np.ones(len(values), dtype=bool)
-    known = np.fromiter(map(is_not, values, repeat(None)), dtype=bool, count=len(values))
-    ids = np.zeros(len(values), dtype=np.int64)
-    with suppress(TypeError, OverflowError, ValueError):
-        ids[known] = np.array(list(compress(values, known.tolist())), dtype=np.int64)
+    packed = _packed("q", values)
+    if packed is not None:
+        return packed, np.ones(len(values), dtype=bool)
+    there = [value for value in values if value is not None]
+    known = (
+        np.array([value is not None for value in values], dtype=bool) if there else np.zeros(len(values), dtype=bool)
+    )
+    packed = _packed("q", there)
+    if packed is not None:
+        ids = np.zeros(len(values), dtype=np.int64)
+        ids[known] = packed
         return ids, known
     parsed = [_integer(value) for value in values]
     known = np.array([value is not None for value in parsed], dtype=bool)
@@ -108,6 +129,11 @@ def _integer(value: Any) -> int | None:
 
 def floats(values: Sequence[Any]) -> npt.NDArray[np.float64]:
     """Numbers as written to float64; NaN where there is none."""
+    packed = _packed("d", values)
+    if packed is not None:
+        return packed
+    if values.count(None) == len(values):
+        return np.full(len(values), np.nan)
     try:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):

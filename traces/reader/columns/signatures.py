@@ -1,0 +1,80 @@
+"""What distinct events have in common: phase, category, name, process and thread, looked up together once per event.
+
+A trace of a million events holds a few hundred such signatures. One look-up gives a number; kind, name and thread follow from it
+for a whole run of events at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from traces.reader.columns.numbers import small_integers
+from traces.reader.columns.symbols import Kinds, Symbols
+from traces.reader.events import Event
+
+Int32Array = npt.NDArray[np.int32]
+# Where nearly every event has a name of its own, remembering them all would take more memory than the columns do.
+_MOST = 1 << 17
+
+
+class Signatures:
+    """Numbers signatures, and knows what each stands for.
+
+    Args:
+        kinds: The kind of each phase and category.
+        names: Where names are numbered, those of events that are kept only.
+        threads: Likewise pairs of process and thread.
+    """
+
+    def __init__(self, kinds: Kinds, names: Symbols, threads: Symbols) -> None:
+        self._kinds, self._names, self._threads = kinds, names, threads
+        self.forget()
+
+    def forget(self) -> None:
+        """Begins anew: numbers given out so far mean nothing any more."""
+        self._numbers = Symbols()
+        self._keys: list[tuple[Any, ...]] = []
+        self._kind_of = np.empty(0, dtype=np.int8)
+        # -1 until an event of that signature is kept.
+        self._name_of = np.empty(0, dtype=np.int32)
+        self._thread_of = np.empty(0, dtype=np.int32)
+
+    def of(self, events: Sequence[Event]) -> Int32Array:
+        """The number of each event's signature; valid until this is asked again."""
+        if len(self._keys) > _MOST:
+            self.forget()
+        keys = [(event.ph, event.cat, event.name, event.pid, event.tid) for event in events]
+        numbers = small_integers(list(map(self._numbers.__getitem__, keys)))
+        self._learn()
+        return numbers
+
+    def kinds(self, numbers: Int32Array) -> npt.NDArray[np.int8]:
+        """The kind of each event by phase and category, as an array of its own."""
+        return self._kind_of[numbers]
+
+    def names_and_threads(self, numbers: Int32Array) -> tuple[Int32Array, Int32Array]:
+        """The codes of the name and of the thread of each event; they are numbered in the order of events."""
+        unnumbered = numbers[self._name_of[numbers] < 0]
+        for number in dict.fromkeys(unnumbered.tolist()):
+            _, _, name, pid, tid = self._keys[number]
+            self._name_of[number] = self._names[name]
+            self._thread_of[number] = self._threads[pid, tid]
+        return self._name_of[numbers], self._thread_of[numbers]
+
+    def _learn(self) -> None:
+        known = len(self._keys)
+        new = list(islice(reversed(self._numbers), len(self._numbers) - known))[::-1]
+        if not new:
+            return
+        self._keys += new
+        if len(self._keys) > len(self._kind_of):
+            more = 2 * len(self._keys) - len(self._kind_of)
+            self._kind_of = np.append(self._kind_of, np.zeros(more, dtype=np.int8))
+            self._name_of = np.append(self._name_of, np.full(more, -1, dtype=np.int32))
+            self._thread_of = np.append(self._thread_of, np.full(more, -1, dtype=np.int32))
+        self._kind_of[known : len(self._keys)] = [self._kinds[phase, category] for phase, category, *_ in new]
