@@ -56,7 +56,7 @@ PROGRAMS = (
         file="pyg_builds_graphs", needs=("torch_geometric",), finds=(INPUT,), function="get",
         never_says=("torch.stack(",), quick=True,
     ),
-    Program(file="sb3_rollouts", needs=("stable_baselines3",), finds=(frozenset({"PY005", "PY007"}),), never=INPUT),
+    Program(file="sb3_rollouts", needs=("stable_baselines3",), finds=(frozenset({"ID004"}),), never=INPUT),
     Program(file="fastai_learner", needs=("fastai",), finds=(INPUT | {"PY001"},)),
     Program(file="peft_lora", needs=("peft", "transformers"), never=INPUT),
     Program(file="metric_learning_embeds", needs=("pytorch_metric_learning",), finds=(INPUT,), function="__getitem__"),
