@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import msgspec
 
 from analyzer.finding import Finding, Outcome, Unit
+from analyzer.spans.intervals import IntervalSet
 from traces.trace import Capability
 
 if TYPE_CHECKING:
@@ -31,6 +33,10 @@ class Threshold(msgspec.Struct, frozen=True):
 
 
 Limits = Mapping[str, float]
+# What the analyzer may ask of a rule without knowing its code: which of HTA's analyses speaks to its findings (`queue`,
+# `sequences`, `overlap`), whether a finding says that its rank keeps the others waiting (`late_rank`), and whether it describes a
+# symptom that is true of many programs (`symptom`), so that it is no answer to what was planted in one.
+Topic = Literal["queue", "sequences", "overlap", "late_rank", "symptom"]
 
 
 class RuleMeta(msgspec.Struct, frozen=True):
@@ -45,8 +51,11 @@ class RuleMeta(msgspec.Struct, frozen=True):
             without calling the rule.
         thresholds: Every limit `check` uses.
         explains: Codes of more general rules whose finding this one replaces on a card.
+        before: Codes of rules that leave alone what this one claims where it fires: they run later, and their `check` is handed
+            the claims.
         suppressed_by: Codes of hygiene symptoms (PG...) that make this rule's answer meaningless.
         binds: What a verdict calls the run by what this rule measures: `launch`. It asks the rules for a bound whether one fired.
+        topics: What the analyzer may ask of the rule without knowing its code.
         references: Where the method or the numbers come from, as addresses or document names.
     """
 
@@ -57,12 +66,18 @@ class RuleMeta(msgspec.Struct, frozen=True):
     needs: frozenset[Capability] = frozenset()
     thresholds: tuple[Threshold, ...] = ()
     explains: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
     suppressed_by: tuple[str, ...] = ()
     binds: tuple[str, ...] = ()
+    topics: frozenset[Topic] = frozenset()
     references: tuple[str, ...] = ()
 
 
-Check = Callable[["Facts", Limits], Iterator[Finding | Outcome]]
+Said = Iterator[Finding | Outcome]
+# A rule that others speak before takes a third argument: the time that those of them which fired have claimed.
+PlainCheck = Callable[["Facts", Limits], Said]
+ClaimsCheck = Callable[["Facts", Limits, IntervalSet], Said]
+Check = PlainCheck | ClaimsCheck
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -70,7 +85,8 @@ class Rule(msgspec.Struct, frozen=True):
 
     Args:
         meta: Declared data.
-        check: Yields at most one finding per cause; or one `Outcome` that says why there is none. Keeps no state.
+        check: Yields at most one finding per cause; or one `Outcome` that says why there is none. Keeps no state. Takes the
+            measurements and the limits; where other rules speak before it, as a third argument what they claimed.
         doc: The module's docstring: the public page, with fixed headings.
     """
 
@@ -82,3 +98,38 @@ class Rule(msgspec.Struct, frozen=True):
     def limits(self) -> dict[str, float]:
         """The default thresholds by name."""
         return {threshold.name: threshold.value for threshold in self.meta.thresholds}
+
+    def said(self, facts: Facts, limits: Limits, claimed: IntervalSet) -> Said:
+        """What `check` yields.
+
+        Args:
+            facts: The measurements.
+            limits: Thresholds by name.
+            claimed: What rules that fired before this one have claimed; not handed to a check of two arguments.
+        """
+        if takes_claims(self.check):
+            return cast("ClaimsCheck", self.check)(facts, limits, claimed)
+        return cast("PlainCheck", self.check)(facts, limits)
+
+
+def takes_claims(check: Callable[..., Any]) -> bool:
+    """Whether a check asks for the time that others have claimed: it needs a third argument."""
+    return not _takes(check, 2) and _takes(check, 3)
+
+
+def is_check(check: object) -> bool:
+    """Whether something can be called as a check: with facts and limits, or with what others have claimed as a third argument."""
+    return callable(check) and (_takes(check, 2) or _takes(check, 3))
+
+
+def _takes(check: Callable[..., Any], number: int) -> bool:
+    """Whether a function can be called with so many arguments; what cannot be looked at takes two, as checks do."""
+    try:
+        signature = inspect.signature(check)
+    except (ValueError, TypeError):
+        return number == 2
+    try:
+        signature.bind(*range(number))
+    except TypeError:
+        return False
+    return True

@@ -9,21 +9,25 @@ from analyzer.engine.trust import grade
 from analyzer.facts import Facts
 from analyzer.rule import Rule
 from builders import TraceBuilder
+from rules import RULES
 
 
 def run(rule: Rule, builder: TraceBuilder, limits: Mapping[str, float] | None = None) -> RuleRun:
-    """What the engine reports for a rule on a trace."""
+    """What the engine reports for a rule on a trace, behind those that speak before it."""
     facts = Facts(builder.trace())
-    (result,) = run_rules(facts, (rule,), grade(facts), limits={rule.meta.code: limits or {}})
-    return result
+    return run_rules(facts, _with_earlier(rule), grade(facts), limits={rule.meta.code: limits or {}})[0]
 
 
 def judged(rule: Rule, builder: TraceBuilder) -> Judged:
     """The rule's only finding with the engine's verdict on it; fails the test where there is none or several."""
     facts = Facts(builder.trace())
     trust = grade(facts)
-    (result,) = judge(facts, run_rules(facts, (rule,), trust), trust)
+    (result,) = judge(facts, run_rules(facts, _with_earlier(rule), trust)[:1], trust)
     return result
+
+
+def _with_earlier(rule: Rule) -> tuple[Rule, ...]:
+    return (rule, *(other for other in RULES if rule.meta.code in other.meta.before))
 
 
 def shifted(builder: TraceBuilder, by_us: float) -> TraceBuilder:

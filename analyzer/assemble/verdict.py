@@ -9,6 +9,7 @@ from analyzer.engine import RuleRun, run_rules
 from analyzer.engine.trust import TrustGrade
 from analyzer.facts import Facts
 from analyzer.finding import State
+from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.units import share
 from analyzer.verdict import Evidence, verdict_of
 
@@ -57,7 +58,7 @@ def evidence(facts: Facts, trust: TrustGrade, runs: Sequence[RuleRun]) -> dict[s
             for bound in run.rule.meta.binds:
                 asked.setdefault(bound, []).append(known)
     return {
-        bound: Evidence(any(run.state is State.FIRED for run in found), _why_not(bound, found))
+        bound: Evidence(any(run.state is State.FIRED for run in found), _why_not(bound, found), _claims(found))
         for bound, found in asked.items()
     }
 
@@ -68,3 +69,11 @@ def _why_not(bound: str, runs: Sequence[RuleRun]) -> str:
     if run.state is State.SUPPRESSED:
         return f"{run.rule.meta.code} is suppressed {run.reason}"
     return run.reason
+
+
+def _claims(runs: Sequence[RuleRun]) -> IntervalSet:
+    claims = EMPTY
+    for run in runs:
+        for finding in run.findings:
+            claims |= finding.saving.claims
+    return claims

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from analyzer.analysis import CARD_RATIO, SavingDocument
 from analyzer.cli.zoo_chance import Estimate, bound_of, mean_of, noise_of
+from analyzer.engine.plugins import load_rules
 from analyzer.explain import Explained
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ LEAST = 0.95
 MOST_DISTURBED_RATIO = 0.1
 # What the same loop differs from itself from one minute to the next, where its stretches of one minute differ less.
 LEAST_NOISE_RATIO = 0.03
-# Symptoms without a saving of their own: they describe a trace, and are true of many presets.
-_DESCRIBING = frozenset({"ID002", "CP001", "CP002"})
 
 
 @dataclass(frozen=True)
@@ -105,7 +104,9 @@ def judge(preset: Preset, explained: Iterable[Explained], timing: Timing | None)
             if reason.code:
                 found.setdefault(reason.code, 0.0)
     right = preset.fires & found.keys()
-    expected = preset.fires | preset.may | _DESCRIBING
+    # Symptoms without a saving of their own describe a trace, and are true of many presets.
+    symptoms = {rule.meta.code for rule in load_rules() if "symptom" in rule.meta.topics}
+    expected = preset.fires | preset.may | symptoms
     wrong = {
         code: ratio
         for code, ratio in found.items()

@@ -1,26 +1,33 @@
-"""Runs rules, catches a crashing one, gates by trust, removes double counting and ranks."""
+"""Judges what the rules found: severity and confidence by trust, ids, what stands for what, ranks, and what is reachable."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from analyzer.analysis import CARD_RATIO
-from analyzer.engine.conforming import given_by
 from analyzer.engine.identity import distinct, identity_of
-from analyzer.engine.limited import Caller, TookTooLong
 from analyzer.engine.merging import combined, same_change
+from analyzer.engine.running import RULE_SECONDS, RuleRun, run_rules
 from analyzer.engine.severity import least, severity_of
 from analyzer.engine.totals import saved_ns
 from analyzer.engine.trust import TrustGrade
 from analyzer.facts import Facts
-from analyzer.facts.isolation import FactError, described
-from analyzer.finding import Confidence, Finding, Outcome, Severity, State
+from analyzer.finding import Confidence, Finding, Severity
 from analyzer.rule import Rule
 from analyzer.spans.intervals import EMPTY, IntervalSet
-from analyzer.step_words import in_words
-from traces.trace import Capability
+
+__all__ = [
+    "RULE_SECONDS",
+    "Judged",
+    "RuleRun",
+    "claimed",
+    "judge",
+    "reachable_ns",
+    "run_rules",
+    "with_card",
+]
 
 # What is said of a rule that caps a severity and does not say why.
 _CAPPED = "its rule has doubts, see when it may be wrong"
@@ -30,10 +37,6 @@ _CONFIDENCE_WEIGHT = {Confidence.HIGH: 1.0, Confidence.MEDIUM: 0.7, Confidence.L
 _OVERLAP_RATIO = 0.1
 # More specific findings replace a general one on a card from this share of its saving on.
 _STANDS_FOR_RATIO = 0.5
-# Our slowest rule takes 0.3 s of the largest recorded trace (35 MB, 2 cores); one on a trace of 1 GB, on a machine that swaps,
-# still comes back. What does not is taken for hung.
-RULE_SECONDS = 120.0
-_OURS = "rules"
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -72,96 +75,6 @@ class Judged(msgspec.Struct, frozen=True):
     merged: bool = False
     lowered_from: Severity | None = None
     lowered_because: str = ""
-
-
-class RuleRun(msgspec.Struct, frozen=True):
-    """What became of one rule."""
-
-    rule: Rule
-    state: State
-    reason: str
-    findings: tuple[Finding, ...] = ()
-
-
-def run_rules(
-    facts: Facts,
-    rules: Sequence[Rule],
-    trust: TrustGrade,
-    *,
-    disabled: frozenset[str] = frozenset(),
-    limits: Mapping[str, Mapping[str, float]] | None = None,
-    seconds: float = RULE_SECONDS,
-) -> tuple[RuleRun, ...]:
-    """Runs every rule; one that crashes, ends the program or does not come back is reported and never takes the others down.
-
-    Args:
-        facts: The measurements.
-        rules: The catalogue.
-        trust: The grade; on an unusable trace only the hygiene rules (family `profiling`) are run.
-        disabled: Codes not to run.
-        limits: Thresholds by rule code that replace the defaults.
-        seconds: How long one rule may take.
-    """
-    given = limits or {}
-    with Caller[tuple[Finding | Outcome, ...]](seconds) as caller:
-        return tuple(
-            _skipped(facts, rule, trust, disabled)
-            or _run(facts, rule, {**rule.limits, **given.get(rule.meta.code, {})}, caller)
-            for rule in rules
-        )
-
-
-def _skipped(facts: Facts, rule: Rule, trust: TrustGrade, disabled: frozenset[str]) -> RuleRun | None:
-    """Why a rule is not run; None where it is."""
-    meta = rule.meta
-    if meta.code in disabled:
-        return RuleRun(rule, State.DISABLED, "switched off by --select or --ignore")
-    if trust.verdict == "unusable" and meta.family != "profiling":
-        return RuleRun(rule, State.SUPPRESSED, "by trust: the trace is unusable")
-    suppressing = [code for code in meta.suppressed_by if code in trust.doubted]
-    if suppressing:
-        return RuleRun(rule, State.SUPPRESSED, f"by {', '.join(suppressing)}")
-    return _lacking(facts, rule)
-
-
-def _run(
-    facts: Facts, rule: Rule, limits: Mapping[str, float], caller: Caller[tuple[Finding | Outcome, ...]]
-) -> RuleRun:
-    try:
-        given = caller(lambda: given_by(rule, facts, limits))
-    except FactError as error:
-        return RuleRun(rule, State.CANNOT_TELL, f"needs the measurement `{error.name}`, which failed: {error.reason}")
-    except TookTooLong as error:
-        return RuleRun(rule, State.CRASHED, f"{_whose(rule)}{error}; `rule-seconds` in the settings allows more")
-    except (
-        Exception
-    ) as error:  # A rule may be anybody's plug-in: whatever it raises becomes its state, and the others run.
-        return RuleRun(rule, State.CRASHED, f"{_whose(rule)}{described(error)}")
-    said = [in_words(item, facts.steps.noun) for item in given]
-    findings = tuple(item for item in said if isinstance(item, Finding))
-    outcomes = [item for item in said if isinstance(item, Outcome)]
-    if findings:
-        return RuleRun(rule, State.FIRED, findings[0].why, findings)
-    if outcomes:
-        return RuleRun(rule, outcomes[0].state, outcomes[0].reason)
-    return RuleRun(rule, State.CLEAR, "looked at, nothing found")
-
-
-def _whose(rule: Rule) -> str:
-    """The package of a rule that is not ours, for whoever looks for the fault; empty for ours."""
-    package = str(getattr(rule.check, "__module__", None) or "").partition(".")[0]
-    return f"in the package {package}: " if package and package != _OURS else ""
-
-
-def _lacking(facts: Facts, rule: Rule) -> RuleRun | None:
-    """The run of a rule whose data the trace lacks: not applicable without any device, else cannot tell."""
-    missing = [capability for capability in Capability if capability in rule.meta.needs - facts.trace.capabilities]
-    if not missing:
-        return None
-    of_device = {Capability.DEVICE, Capability.LAUNCHES}
-    if of_device & set(missing) and facts.trace.meta.device_kind == "cpu":
-        return RuleRun(rule, State.NOT_APPLICABLE, "no device in this trace")
-    return RuleRun(rule, State.CANNOT_TELL, "needs " + "; ".join(capability.value for capability in missing))
 
 
 def judge(facts: Facts, runs: Sequence[RuleRun], trust: TrustGrade) -> tuple[Judged, ...]:

@@ -23,13 +23,19 @@ _PARTS = ("saving", "evidence")
 _MOST_GIVEN = 1_000
 
 
-def given_by(rule: Rule, facts: Facts, limits: Limits) -> tuple[Finding | Outcome, ...]:
+def given_by(rule: Rule, facts: Facts, limits: Limits, claimed: IntervalSet = EMPTY) -> tuple[Finding | Outcome, ...]:
     """What a rule gives.
+
+    Args:
+        rule: The rule.
+        facts: The measurements.
+        limits: Thresholds by name.
+        claimed: What rules that fired before it have claimed.
 
     Raises:
         TypeError: It is not of the declared types, or more than any rule has to say.
     """
-    given = tuple(islice(rule.check(facts, limits), _MOST_GIVEN + 1))
+    given = tuple(islice(rule.said(facts, limits, claimed), _MOST_GIVEN + 1))
     if len(given) > _MOST_GIVEN:
         raise TypeError(f"the rule gave more than {_MOST_GIVEN} findings")
     return tuple(_within(_conforming(item), facts) for item in given)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from analyzer.analysis import Analysis, Column, FindingDocument, Table
+from analyzer.engine.plugins import load_rules
 from analyzer.hta import bridge, critical_path, kernel_sequences
+from analyzer.rule import Rule, Topic
 from traces.trace import Capability, Trace
 
-# Which of HTA's analyses speaks to which rule (rules.md, families ID, PY and CO).
-_QUEUE_RULES = ("ID001", "ID002", "PY003")
-_OVERLAP_RULES = ("CO001", "CO002")
+# Which of HTA's analyses speaks to a rule's findings is the rule's to say.
+_TOPICS: frozenset[Topic] = frozenset({"queue", "sequences", "overlap"})
 _STREAMS_SHOWN = 4
 _SEQUENCES_SHOWN = 6
 _KERNELS_SHOWN = 4
@@ -26,12 +27,21 @@ _BOUND_BY = {
 }
 
 
-def concerned(analysis: Analysis) -> set[str]:
-    """Codes of the findings that HTA can say more of."""
-    return {finding.rule for finding in analysis.findings} & {*_QUEUE_RULES, *_OVERLAP_RULES}
+def concerned(analysis: Analysis, rules: Sequence[Rule] | None = None) -> dict[str, frozenset[Topic]]:
+    """What HTA can say more of: the topics of each rule with a finding, by its code.
+
+    Args:
+        analysis: The document.
+        rules: The catalogue, where it is loaded already.
+    """
+    found = {finding.rule for finding in analysis.findings}
+    if not found:
+        return {}
+    topics = {rule.meta.code: rule.meta.topics & _TOPICS for rule in (load_rules() if rules is None else rules)}
+    return {code: topics[code] for code in sorted(found) if topics.get(code)}
 
 
-def deepen(analysis: Analysis, trace: Trace) -> Analysis:
+def deepen(analysis: Analysis, trace: Trace, rules: Sequence[Rule] | None = None) -> Analysis:
     """The same document with HTA's evidence beside the findings it concerns.
 
     Where HTA is not installed the findings say so as a caveat; nothing else changes.
@@ -39,21 +49,24 @@ def deepen(analysis: Analysis, trace: Trace) -> Analysis:
     Args:
         analysis: The document.
         trace: The trace it was made from.
+        rules: The catalogue, where it is loaded already.
     """
-    codes = concerned(analysis)
+    topics = concerned(analysis, rules)
+    codes, every = set(topics), frozenset[Topic]().union(*topics.values())
     if not codes:
         return analysis
     reason = bridge.missing()
     if reason is not None:
         return _each(analysis, codes, lambda finding: _with_caveat(finding, f"Not looked at in depth: {reason}."))
-    queue = _queue(trace) if codes & {*_QUEUE_RULES} and Capability.LAUNCHES in trace.capabilities else ()
-    overlap = _overlap(trace) if codes & {*_OVERLAP_RULES} else ()
-    path, caveats = _path(trace) if codes & {*_QUEUE_RULES} else ((), ())
+    queue = _queue(trace) if "queue" in every and Capability.LAUNCHES in trace.capabilities else ()
+    overlap = _overlap(trace) if "overlap" in every else ()
+    path, caveats = _path(trace) if "queue" in every else ((), ())
 
     def add(finding: FindingDocument) -> FindingDocument:
-        if finding.rule in _OVERLAP_RULES:
+        mine = topics[finding.rule]
+        if "overlap" in mine:
             return msgspec.structs.replace(finding, evidence=(*finding.evidence, *overlap))
-        sequences, said = _sequences(trace, finding) if finding.rule == "PY003" else ((), ())
+        sequences, said = _sequences(trace, finding) if "sequences" in mine else ((), ())
         return msgspec.structs.replace(
             finding,
             evidence=(*finding.evidence, *sequences, *queue, *path),

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from analyzer.analysis import Analysis, RankRow
+from analyzer.engine.plugins import load_rules
 from analyzer.explain import Explained, Options, explain_facts
 from analyzer.facts import Facts
 from analyzer.facts.communication.ranks import RankSkew, rank_of
@@ -100,8 +101,9 @@ def _row(facts: Facts, analysis: Analysis, index: int, skew: RankSkew | None) ->
 
 
 def _is_late(analysis: Analysis, facts: Facts) -> bool:
-    """Whether CO003 fired and names this rank."""
-    fired = any(check.rule == "CO003" and check.state == "fired" for check in analysis.checks)
+    """Whether a rule on late ranks fired, and this is the rank."""
+    telling = {rule.meta.code for rule in load_rules() if "late_rank" in rule.meta.topics}
+    fired = any(check.rule in telling and check.state == "fired" for check in analysis.checks)
     # A rule that fired has what it needs.
     return fired and facts.communication.rank_skew is not None and facts.communication.rank_skew.late == 0
 

@@ -11,9 +11,10 @@ import msgspec
 
 from analyzer.analysis import Verdict
 from analyzer.facts import Facts
-from analyzer.facts.loops.find import told_loops
+from analyzer.facts.loops.backward_passes import Passes
+from analyzer.facts.loops.find import Loop
 from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS
-from analyzer.spans.intervals import EMPTY
+from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.step_words import put
 from analyzer.verdict.overrides import OVERRIDES, Case, Evidence
 from analyzer.verdict.shares import verdict
@@ -34,7 +35,8 @@ def verdict_of(
     """
     if unusable:
         return Verdict(bound_by="unknown", ratio=0.0, text="Unknown: this trace cannot be the base of advice.")
-    loops_ns = _small_op_loops_ns(facts)
+    of_launching = (evidence or {}).get("launch")
+    loops_ns = _small_op_loops_ns(facts, of_launching.claims if of_launching else EMPTY)
     waits = facts.time.device_waits
     found = verdict(
         totals,
@@ -51,16 +53,21 @@ def verdict_of(
     return msgspec.structs.replace(said, text=put(said.text, facts.steps.noun))
 
 
-def _small_op_loops_ns(facts: Facts) -> int:
-    """On a CPU-only trace the time inside the ops of Python loops that have a finding, where dispatch is most of that time."""
+def _small_op_loops_ns(facts: Facts, claims: IntervalSet) -> int:
+    """On a CPU-only trace the time inside the ops of Python loops that have a finding, where dispatch is most of that time.
+
+    Args:
+        facts: The measurements.
+        claims: The time that rules on dispatch claim; a loop has a finding where that is most of its time outside ops.
+    """
     if facts.device.main is not None:
         return 0
-    spans = EMPTY
-    for loop in told_loops(facts.device, facts.steps, facts.time, facts.loops.found):
-        if loop.mean_op_ns < DISPATCH_BOUND_OP_NS:
+    loops: tuple[Loop | Passes, ...] = (*facts.loops.found, facts.loops.backward_passes)
+    outside, spans = facts.time.waterfall.owned("python"), EMPTY
+    for loop in loops:
+        own = loop.spans & outside
+        if own and loop.mean_op_ns < DISPATCH_BOUND_OP_NS and 2 * (own & claims).total_ns > own.total_ns:
             spans |= loop.spans
-    if facts.loops.backward_passes.mean_op_ns < DISPATCH_BOUND_OP_NS:
-        spans |= facts.loops.backward_passes.spans
     return (spans & facts.time.waterfall.owned("compute")).total_ns
 
 

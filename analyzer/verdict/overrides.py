@@ -10,6 +10,7 @@ from analyzer.analysis import BoundBy, Verdict
 from analyzer.facts import Facts
 from analyzer.facts.device.launches import BLOCKING_RATIO
 from analyzer.facts.host.dispatch_owner import dispatch_owner
+from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.units import duration, share
 from analyzer.verdict.shares import BOUND_PART_OF_LOSS, BOUND_RATIO, COMPUTE_RATIO
 
@@ -44,10 +45,12 @@ class Evidence(msgspec.Struct, frozen=True):
     Args:
         fired: Whether one of them found what it looks for.
         reason: Why the one that the bound is named after did not.
+        claims: The time that those which fired claim.
     """
 
     fired: bool
     reason: str
+    claims: IntervalSet = EMPTY
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -136,7 +139,7 @@ def _waiting_launches(case: Case) -> Verdict | None:
     if case.found.bound_by not in ("launch", "python") or few:
         return None
     text = (
-        f"Sync-bound: {share(blocking.ratio)} of the launches wait for their kernel (SY005), so the host's work and the "
+        f"Sync-bound: {share(blocking.ratio)} of the launches wait for their kernel, so the host's work and the "
         f"device's never overlap: for {share(case.found.ratio)} of the step the device idles."
     )
     return case.says("sync", text)

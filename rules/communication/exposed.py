@@ -83,6 +83,7 @@ META = RuleMeta(
     thresholds=(
         Threshold("min_ratio", 0.05, "ratio", "TraceLens warns from 5 %; XProf and TensorBoard from 3 and 10 %"),
     ),
+    topics=frozenset({"overlap"}),
     references=("https://docs.pytorch.org/docs/stable/notes/ddp.html",),
 )
 

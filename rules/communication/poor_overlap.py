@@ -75,6 +75,7 @@ META = RuleMeta(
         Threshold("min_hidden_ratio", 0.70, "ratio", "TraceLens asks for 70 %"),
         Threshold("min_exposed_ratio", 0.05, "ratio", "as CO001: below, there is nothing to hide"),
     ),
+    topics=frozenset({"overlap"}),
     references=("https://docs.pytorch.org/docs/stable/notes/ddp.html",),
 )
 

@@ -70,6 +70,7 @@ META = RuleMeta(
         ),
     ),
     explains=("CO001", "CO002"),
+    topics=frozenset({"late_rank"}),
 )
 
 _WHERE = {

@@ -72,6 +72,7 @@ META = RuleMeta(
             "min_matrix_ratio", 0.2, "ratio", "as for a high finding: below, faster units change little of the step"
         ),
     ),
+    topics=frozenset({"symptom"}),
     references=("https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html",),
 )
 

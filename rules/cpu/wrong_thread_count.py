@@ -69,6 +69,7 @@ META = RuleMeta(
             "min_matrix_ratio", 0.2, "ratio", "as for a high finding: below, more threads change little of the step"
         ),
     ),
+    topics=frozenset({"symptom"}),
     references=("https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html",),
 )
 

@@ -59,6 +59,7 @@ from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, Serie
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
 from rules.data_loading import place, words
+from rules.data_loading.bursts import MIN_SPREAD, MIN_TOP_RATIO
 
 META = RuleMeta(
     code="DL004",
@@ -68,8 +69,8 @@ META = RuleMeta(
     binds=("input",),
     thresholds=(
         Threshold("min_ratio", 0.05, "ratio", "as DL001: below, the loader is not what limits the step"),
-        Threshold("min_spread", 5.0, "count", "rules.md DL004; a steady loader stays below 2"),
-        Threshold("min_top_ratio", 0.8, "ratio", "rules.md DL004: nearly all waiting is in few calls"),
+        Threshold("min_spread", MIN_SPREAD, "count", "rules.md DL004; a steady loader stays below 2"),
+        Threshold("min_top_ratio", MIN_TOP_RATIO, "ratio", "rules.md DL004: nearly all waiting is in few calls"),
         Threshold(
             "min_calls", 10, "count", "a quarter of the calls has to be more than two, or one accident is a pattern"
         ),

@@ -55,7 +55,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from analyzer.facts import Facts
-from analyzer.facts.input.loading import is_bursty
 from analyzer.facts.input.wait_pattern import WAITING_NS, WaitPattern
 from analyzer.finding import Finding, Outcome, Saving, Series, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
@@ -63,6 +62,7 @@ from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
 from rules.data_loading import place
 from rules.data_loading.advice import COMPUTING_RATIO, WAITING_RATIO, feed_workers
+from rules.data_loading.bursts import is_bursty
 
 META = RuleMeta(
     code="DL003",

@@ -58,7 +58,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.input.loading import is_bursty, worker_bound
+from analyzer.facts.input.loading import worker_bound
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
@@ -70,6 +70,7 @@ from rules.data_loading.advice import (
     prepare_offline,
     suggested_workers,
 )
+from rules.data_loading.bursts import is_bursty
 
 META = RuleMeta(
     code="DL007",

@@ -69,6 +69,7 @@ META = RuleMeta(
         Threshold("large_ratio", 0.30, "ratio", "TraceML calls utilisation below 70 % low"),
         Threshold("most_ratio", 0.50, "ratio", "TensorBoard plugin warns below 50 % utilisation"),
     ),
+    topics=frozenset({"queue", "symptom"}),
     references=("https://github.com/pytorch/kineto/blob/main/tb_plugin/docs/gpu_utilization.md",),
 )
 

@@ -78,6 +78,7 @@ META = RuleMeta(
         Threshold("min_ratio", 0.05, "ratio", "below 5 % of the recorded steps one gap says little about the run"),
     ),
     explains=("ID002", "PY005"),
+    before=("ID001", "PY001"),
     references=("https://docs.pytorch.org/docs/stable/distributed.checkpoint.html",),
 )
 

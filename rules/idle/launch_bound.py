@@ -12,11 +12,12 @@ Launch lead: start of a kernel less the end of its launch call, median over the 
 for each launch brings it to 2-5 us on CUDA and 10-18 us on ROCm. The rule fires where the lead is small, the device idles, and
 most of the idle time, waiting for data aside, belongs to dispatch (causes `launch`, `framework`, `optimizer`, `python`, and of
 `device_wait` what launched work takes to start on an idle device): a loader empties the queue once a step and has rules of its
-own; it does not keep it empty. The saving is the idle time of `launch` and `framework`, and of `optimizer` where OP001 does not
-claim it; start-up calls (PG002) and loops that PY002 and PY003 know are left out. Where more than half of it lies inside one op,
-the op is named; where its calls take a millisecond or more each, it is its own work on the host, and the advice is about that.
-Kernels that seem to start before their launch show by how much the clocks differ; where that is little beside the gaps, it is
-added to the lead. Unit: nanoseconds.
+own; it does not keep it empty. The saving is the idle time of `launch`, `framework` and `optimizer`, and what launched work takes
+to start, as fewer launches start less often; without start-up calls (PG002) and without what more specific rules claim where they
+fire: optimizers (OP001, OP003), loops (PY002, PY003, PY006) and pauses (ID003, PY004). Where more than half of it lies inside one
+op, the op is named; where its calls take a millisecond or more each, it is its own work on the host, and the advice is about
+that. Kernels that seem to start before their launch show by how much the clocks differ; where that is little beside the gaps, it
+is added to the lead. Unit: nanoseconds.
 
 ## Example
 Slow:
@@ -72,7 +73,7 @@ from analyzer.facts import Facts
 from analyzer.facts.device.launches import BLOCKING_RATIO
 from analyzer.facts.health.disturbance.instrumentation import heavy_options
 from analyzer.facts.host.dispatch_owner import DispatchOwner, dispatch_owner
-from analyzer.facts.loops.find import loop_time
+from analyzer.facts.time.launch_bound import IDLE_RATIO, LEAD_NS, LEAD_ROCM_NS
 from analyzer.finding import Bar, Bars, Column, Finding, Outcome, Saving, Severity, Table, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
@@ -90,15 +91,18 @@ META = RuleMeta(
     needs=frozenset({Capability.HOST_OPS, Capability.DEVICE, Capability.LAUNCHES}),
     thresholds=(
         Threshold(
-            "max_lead_cuda_ns", 10_000, "ns", "46 traces: 2-5 us where launches limit, 71 us and more where they do not"
+            "max_lead_cuda_ns",
+            LEAD_NS,
+            "ns",
+            "46 traces: 2-5 us where launches limit, 71 us and more where they do not",
         ),
         Threshold(
             "max_lead_rocm_ns",
-            25_000,
+            LEAD_ROCM_NS,
             "ns",
             "46 traces: 10-18 us where launches limit, 170 us and more where they do not",
         ),
-        Threshold("min_idle_ratio", 0.15, "ratio", "TraceLens warns from 15 % idle"),
+        Threshold("min_idle_ratio", IDLE_RATIO, "ratio", "TraceLens warns from 15 % idle"),
         Threshold(
             "min_dispatch_part", 0.6, "ratio", "below, waiting of another kind is the main cause and has its own rule"
         ),
@@ -106,18 +110,19 @@ META = RuleMeta(
         Threshold("min_ratio", 0.05, "ratio", "XProf and this catalogue call 5 % of the step for launches low"),
     ),
     explains=("ID002",),
+    topics=frozenset({"queue"}),
     references=("https://docs.pytorch.org/docs/stable/torch.compiler_cudagraph_trees.html",),
 )
 _DISPATCH = ("launch", "framework", "optimizer", "python")
 
 
-def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Finding | Outcome]:
     """Fires when the launch lead is small and dispatch owns most of a large idle share."""
     quiet = _quiet(facts, limits)
     if quiet is not None:
         yield quiet
         return
-    claims = _claims(facts)
+    claims = _claims(facts) - claimed
     owner = dispatch_owner(facts.trace, facts.device, facts.host.ops, claims)
     ratio = facts.steps.ratio(claims.total_ns)
     if ratio < limits["min_ratio"]:
@@ -131,7 +136,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             f"({share(ratio)}) while the host dispatches {count(round(facts.steps.per_step(kernels)), 'kernel')}: each starts "
             f"{_after_launch(facts.time.lead_ns)}, so none ever waits in a queue.{_owned(facts, owner)}"
         ),
-        saving=Saving(claims=claims, basis="device-idle time in launch calls and in ops on their way to one"),
+        saving=Saving(
+            claims=claims,
+            basis="device-idle time in launch calls, on the way to one, and until the work starts",
+        ),
         fix=(own_work(facts, owner),) if owner is not None and owner.works else feed_faster(facts),
         verify="Record again: the median launch lead should exceed 100 us, and the GPU's idle share fall below 10 %.",
         steps_seen=facts.steps.count,
@@ -205,15 +213,11 @@ def _quiet(facts: Facts, limits: Limits) -> Outcome | None:
 
 
 def _claims(facts: Facts) -> IntervalSet:
-    owned = facts.time.waterfall.owned("launch") | facts.time.waterfall.owned("framework")
-    if facts.model.optimizing.style != "for-loop":
-        owned |= facts.time.waterfall.owned("optimizer") - facts.model.optimizing.zero_time
-    return (
-        owned
-        - facts.health.warmup[0]
-        - loop_time(facts.device, facts.steps, facts.time, facts.loops.backward_passes, facts.loops.found)
-        - facts.time.pauses.all
-    )
+    """Device-idle time in which the host dispatches; start-up work, which steady training does not repeat, is none."""
+    owned = facts.time.device_waits.starting
+    for cause in ("launch", "framework", "optimizer"):
+        owned |= facts.time.waterfall.owned(cause)
+    return owned - facts.health.warmup[0]
 
 
 def _evidence(facts: Facts) -> tuple[Bars, Table]:

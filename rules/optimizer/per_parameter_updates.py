@@ -74,6 +74,7 @@ META = RuleMeta(
         ),
     ),
     explains=("ID001",),
+    before=("ID001",),
     references=("https://docs.pytorch.org/docs/stable/optim.html",),
 )
 

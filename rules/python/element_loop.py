@@ -59,7 +59,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.loops.find import ELEMENT_RATIO, Loop
+from analyzer.facts.loops.find import Loop
 from analyzer.finding import Advice, Confidence, Finding, Outcome, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
@@ -74,8 +74,9 @@ META = RuleMeta(
     title="Python loop over tensor elements",
     binds=("launch", "python"),
     needs=frozenset({Capability.HOST_OPS}),
-    thresholds=(Threshold("min_ratio", ELEMENT_RATIO, "ratio", "below 2 % of the step a finding goes on no card"),),
+    thresholds=(Threshold("min_ratio", 0.02, "ratio", "below 2 % of the step a finding goes on no card"),),
     explains=("ID001", "PY001"),
+    before=("ID001", "PY001"),
     references=("https://docs.pytorch.org/docs/stable/generated/torch.vmap.html",),
 )
 _MAX_FINDINGS = 3

@@ -78,6 +78,7 @@ META = RuleMeta(
         Threshold("min_step_ratio", 0.5, "ratio", "a pause of half a step makes every rank wait that long"),
     ),
     explains=("PY005",),
+    before=("ID001", "PY001"),
     references=("https://github.com/pytorch/pytorch/pull/161209", "https://github.com/pytorch/torchtitan/pull/148"),
 )
 _RECORD = "`advisor collect`"

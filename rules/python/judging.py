@@ -17,6 +17,8 @@ _WHERE = {
     "step": "in the step",
 }
 _SHOWN_OPS = 8
+# Share of the used steps from which a loop over a list of tensors, or over a sequence, is worth a word.
+LIST_RATIO = 0.05
 
 
 def line_of(facts: Facts, loop: Loop) -> CodeLine | None:

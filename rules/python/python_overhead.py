@@ -10,11 +10,11 @@ already queued; the rest is idle time.
 
 ## How it is measured
 `|idle and no event on the issuing and the main thread| / |used steps|` (the cause `python` of the waterfall); on a thread of the
-backward pass the way from one op to the next, up to 100 us, is autograd's own and does not count. Pauses with rules of
-their own (garbage collection PY004, isolated gaps ID003) and loops over tensors (PY002, PY003) are taken out. On a CPU-only trace:
-time of the step's thread outside ops, in stretches long enough to be more than the way from one op to the next. That way is longer
-on a slow or busy core: `advisor collect` times an empty loop beside the recording, and the limit is `min_stretch_ns` times as long
-as the loop took against a quiet machine (17.5 ns a turn). Unit: nanoseconds, shown as a share of the step.
+backward pass the way from one op to the next, up to 100 us, is autograd's own and does not count. What more specific rules claim
+where they fire is taken out: pauses (garbage collection PY004, isolated gaps ID003), loops (PY002, PY003, PY006). On a CPU-only
+trace: time of the step's thread outside ops, in stretches long enough to be more than the way from one op to the next. That way
+is longer on a slow or busy core: `advisor collect` times an empty loop beside the recording, and the limit is `min_stretch_ns`
+times as long as the loop took against a quiet machine (17.5 ns a turn). Unit: nanoseconds, shown as a share of the step.
 
 ## Example
 Slow:
@@ -128,29 +128,29 @@ _MOST = 0.5
 _WITHOUT_OP_RATIO = 0.2
 
 
-def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Finding | Outcome]:
     """Fires when host code outside ops owns at least `min_ratio` of the used steps."""
     least = least_ns(facts, limits)
-    time = counted(facts, least)
+    time = counted(facts, least, claimed)
     ratio, slow = facts.steps.ratio(time.total_ns), slower_than_quiet(facts, limits)
     if ratio < limits["min_ratio"]:
-        short = uncounted_ns(facts, time)
+        short = uncounted_ns(facts, time, claimed)
         if (
             facts.steps.ratio(short) >= _MANY_SHORT
             and facts.steps.ratio(short - facts.time.without_core_ns) >= _MANY_SHORT
         ):
             yield cannot_tell(
                 f"host code outside any op takes {share(facts.steps.ratio(short))} of the step in stretches below "
-                f"{duration(least)}{_between(facts, outside_ops(facts) - time)}: the way from one small op to the "
+                f"{duration(least)}{_between(facts, outside_ops(facts, claimed) - time)}: the way from one small op to the "
                 f"next, or the program's own code in between, as of a simulator; `{collect(facts, '--stacks')}` tells which"
             )
             return
         yield clear(
             f"host code outside any op owns {share(ratio)} of the step, below {share(limits['min_ratio'])}"
-            f"{_short(facts, time, limits['min_ratio'])}{'; ' if slow else ''}{slow}"
+            f"{_short(facts, time, claimed, limits['min_ratio'])}{'; ' if slow else ''}{slow}"
         )
         return
-    doubt = doubtful_on_a_slow_core(facts, limits)
+    doubt = doubtful_on_a_slow_core(facts, limits, claimed)
     if doubt is not None:
         yield cannot_tell(f"host code outside any op owns {share(ratio)} of the step, {doubt}")
         return
@@ -217,15 +217,16 @@ def _between(facts: Facts, time: IntervalSet) -> str:
     return f"; {share(first.total_ns / time.total_ns)} of it lies after `{first.before}` and before `{first.after}`"
 
 
-def _short(facts: Facts, long: IntervalSet, min_ratio: float) -> str:
+def _short(facts: Facts, long: IntervalSet, claimed: IntervalSet, min_ratio: float) -> str:
     """On a CPU-only trace what the stretches too short to be counted come to: many small ops have as many ways between them."""
     if facts.device.main is not None:
         return ""
-    taken_ns = uncounted_ns(facts, long)
+    taken_ns = uncounted_ns(facts, long, claimed)
     if facts.steps.ratio(taken_ns) < min_ratio:
         return ""
     taken = share(facts.steps.ratio(taken_ns))
-    return f"; stretches too short to tell from the way to the next op take {taken}{_between(facts, outside_ops(facts) - long)}"
+    between = _between(facts, outside_ops(facts, claimed) - long)
+    return f"; stretches too short to tell from the way to the next op take {taken}{between}"
 
 
 def _confidence(facts: Facts, *, named: bool, inflated: bool) -> Confidence:
@@ -237,7 +238,7 @@ def _confidence(facts: Facts, *, named: bool, inflated: bool) -> Confidence:
 def _inflated(facts: Facts, time: IntervalSet, limit: float) -> bool:
     """Whether so many Python calls were recorded in this time that the recording is a good part of it."""
     calls = int(time.contains(facts.trace.python["start_ns"].to_numpy()).sum())
-    return calls / (time.total_ns / 1e6) > limit
+    return calls > limit * time.total_ns / 1e6
 
 
 def _in_backward(facts: Facts, time: IntervalSet) -> bool:

@@ -57,13 +57,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.loops.find import LIST_RATIO, Loop
-from analyzer.facts.loops.told_loops import may_be_the_steps
+from analyzer.facts.loops.find import Loop, may_be_the_steps
 from analyzer.finding import Advice, Confidence, Finding, Outcome, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
 from rules.place import location, named
-from rules.python.judging import evidence, experts_saving, line_of, saving_of, what
+from rules.python.judging import LIST_RATIO, evidence, experts_saving, line_of, saving_of, what
 from rules.python.passes import passes_finding
 from traces.trace import Capability
 
@@ -83,6 +82,8 @@ META = RuleMeta(
         ),
     ),
     explains=("ID001", "PY001"),
+    before=("ID001", "PY001"),
+    topics=frozenset({"queue", "sequences"}),
     references=("https://docs.pytorch.org/docs/stable/generated/torch.optim.swa_utils.AveragedModel.html",),
 )
 _MAX_FINDINGS = 3

@@ -60,13 +60,12 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.facts.loops.cells import Cell
-from analyzer.facts.loops.find import LIST_RATIO
 from analyzer.facts.loops.recurrence import Recurrence, recurrences
 from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
 from rules.place import location, named
-from rules.python.judging import evidence, line_of, what
+from rules.python.judging import LIST_RATIO, evidence, line_of, what
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -80,6 +79,7 @@ META = RuleMeta(
         Threshold("min_ratio", LIST_RATIO, "ratio", "as PY003: worth a word only where it is a low finding at least"),
     ),
     explains=("ID001", "PY001"),
+    before=("ID001", "PY001"),
     references=(
         "https://docs.pytorch.org/docs/stable/generated/torch.nn.LSTM.html",
         "https://docs.pytorch.org/docs/stable/generated/torch.compile.html",

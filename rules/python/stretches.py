@@ -9,7 +9,6 @@ from __future__ import annotations
 from analyzer.facts import Facts
 from analyzer.facts.host.engine_steps import engine_steps
 from analyzer.facts.host.profiler_calls import profiler_calls
-from analyzer.facts.loops.find import loop_time
 from analyzer.rule import Limits
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.units import duration, share
@@ -18,13 +17,9 @@ from analyzer.units import duration, share
 _SLOWER = 1.2
 
 
-def outside_ops(facts: Facts) -> IntervalSet:
-    """The cause `python` without what other rules know more about, and without what autograd's engine and a profiler do."""
-    left = (
-        facts.time.waterfall.owned("python")
-        - facts.time.pauses.all
-        - loop_time(facts.device, facts.steps, facts.time, facts.loops.backward_passes, facts.loops.found)
-    )
+def outside_ops(facts: Facts, claimed: IntervalSet) -> IntervalSet:
+    """The cause `python` without what other rules claim, and without what autograd's engine and a profiler do."""
+    left = facts.time.waterfall.owned("python") - claimed
     return left - _engine(facts) - profiler_calls(facts.trace)
 
 
@@ -37,26 +32,29 @@ def least_ns(facts: Facts, limits: Limits) -> float:
     return limits["min_stretch_ns"] * max(1.0, facts.recording.collected.python_slowness or 1.0)
 
 
-def counted(facts: Facts, least: float) -> IntervalSet:
-    """What is counted: on the CPU without the steps from op to op."""
-    time = outside_ops(facts)
+def counted(facts: Facts, least: float, claimed: IntervalSet) -> IntervalSet:
+    """What is counted: on the CPU without the steps from op to op.
+
+    A stretch is as long as it is before others claim a part of it: what they leave is counted, however short.
+    """
+    time = outside_ops(facts, EMPTY)
     if facts.device.main is not None:
-        return time
+        return time - claimed
     long = time.end_ns - time.start_ns >= least
-    return IntervalSet(time.start_ns[long], time.end_ns[long])
+    return IntervalSet(time.start_ns[long], time.end_ns[long]) - claimed
 
 
-def uncounted_ns(facts: Facts, long: IntervalSet) -> int:
+def uncounted_ns(facts: Facts, long: IntervalSet, claimed: IntervalSet) -> int:
     """On a CPU-only trace the time outside ops in stretches too short to be counted; on a device all of it is counted."""
-    return 0 if facts.device.main is not None else (outside_ops(facts) - long).total_ns
+    return 0 if facts.device.main is not None else (outside_ops(facts, claimed) - long).total_ns
 
 
-def doubtful_on_a_slow_core(facts: Facts, limits: Limits) -> str | None:
+def doubtful_on_a_slow_core(facts: Facts, limits: Limits, claimed: IntervalSet) -> str | None:
     """Why nobody can tell where the limit lies: no loop was timed, and a slower core would explain what is found; else None."""
     if facts.device.main is not None or facts.recording.collected.python_slowness is not None:
         return None
     least = limits["min_stretch_ns"] * limits["slow_core_times"]
-    ratio = facts.steps.ratio(counted(facts, least).total_ns)
+    ratio = facts.steps.ratio(counted(facts, least, claimed).total_ns)
     if ratio >= limits["min_ratio"]:
         return None
     return (

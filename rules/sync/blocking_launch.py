@@ -51,6 +51,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
+from analyzer.facts.device.launches import BLOCKING_RATIO
 from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
@@ -65,7 +66,10 @@ META = RuleMeta(
     needs=frozenset({Capability.DEVICE, Capability.LAUNCHES}),
     thresholds=(
         Threshold(
-            "min_ratio", 0.5, "ratio", "msprof-analyze uses 0.5; at most 1.4 % on 46 traces without the variable"
+            "min_ratio",
+            BLOCKING_RATIO,
+            "ratio",
+            "msprof-analyze uses 0.5; at most 1.4 % on 46 traces without the variable",
         ),
         Threshold("min_launches", 20, "count", "fewer launches say nothing about a setting of the process"),
     ),

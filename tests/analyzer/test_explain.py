@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from analyzer import explain
 from analyzer.analysis import Analysis
+from analyzer.engine import plugins
 from analyzer.explain import Options, analyse, load_rules
 from analyzer.rule import Rule, RuleMeta
 from builders import TraceBuilder
@@ -32,7 +32,7 @@ class Point:
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> Any:
     def install(*points: Point) -> None:
-        monkeypatch.setattr(explain, "entry_points", lambda group: list(points))
+        monkeypatch.setattr(plugins, "entry_points", lambda group: list(points))
 
     return install
 
@@ -77,6 +77,15 @@ def test_a_rule_registered_twice_is_one_rule(installed: Any) -> None:
         ([Point("a", ImportError("no module named x"))], "'a' cannot be loaded"),
         ([Point("a", SystemExit(0))], r"'a' cannot be loaded: Ended: raised SystemExit\(0\)"),
         ([Point("a", RuntimeError("y" * 9_000))], "'a' cannot be loaded: RuntimeError: y{300}[.]{3}"),
+        (
+            [Point("a", (rule("DL001", before=("DL002",)), rule("DL002", before=("DL001",))))],
+            "rules wait for one another",
+        ),
+        ([Point("a", (rule("DL001", before=("DL001",)),))], "rules wait for one another"),
+        (
+            [Point("a", (Rule(RuleMeta("DL001", "n", "f", "t"), lambda facts: iter(()), "page"),))],  # type: ignore[arg-type, misc]
+            "'a' has a rule DL001 whose check cannot be called",
+        ),
         ([Point("a", (Rule(RuleMeta(7, "n", "f", "t"), print, "page"),))], "'a' registers something that is no rule"),  # type: ignore[arg-type]
     ],
 )

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from analyzer.assemble.verdict import evidence as evidence_of
 from analyzer.cause_names import CAUSES
+from analyzer.engine import run_rules
+from analyzer.engine.trust import grade
 from analyzer.facts import Facts
 from analyzer.verdict import Evidence, verdict, verdict_of
 from builders import TraceBuilder
+from rules import RULES
 from traces.trace import Trace
 
 
@@ -140,8 +144,10 @@ def test_a_loss_in_a_python_loop_binds_a_run_on_the_cpu() -> None:
         builder.op("aten::linear", at + 3_200, 6_800)
     facts = Facts(builder.trace())
     totals = {cause: facts.time.waterfall.owned(cause).total_ns for cause in CAUSES}
+    trust = grade(facts)
+    said = evidence_of(facts, trust, run_rules(facts, RULES, trust))
     # 160 ops with 2 us behind each; the last of these gaps is not the loop's.
-    assert verdict_of(facts, totals).text == (
+    assert verdict_of(facts, totals, evidence=said).text == (
         "Python-bound: for 32 % of the step training is in Python code, most of it in loops of small ops, its largest loss; "
         "the model itself takes 68 %."
     )
@@ -261,7 +267,7 @@ def test_launches_that_wait_for_their_kernel_bind_the_run_themselves(launches: i
         builder.launch(at, kernel_start=at + 30, kernel_dur=50, call_dur=call_dur)
     found = verdict_of(Facts(builder.trace()), {"compute": 300, "launch": 700})
     assert found.bound_by == bound
-    assert ("wait for their kernel (SY005)" in found.text) is (bound == "sync")
+    assert ("wait for their kernel, so" in found.text) is (bound == "sync")
 
 
 def _working(builder: TraceBuilder) -> Trace:

@@ -113,6 +113,17 @@ def test_metadata(rule: Rule) -> None:
     assert len(rule.limits) == len(meta.thresholds)
 
 
+def test_the_page_of_a_general_rule_names_those_that_speak_before_it() -> None:
+    pages = {rule.meta.code: sections(rule)["How it is measured"] for rule in RULES}
+    unsaid = [
+        (rule.meta.code, general)
+        for rule in RULES
+        for general in rule.meta.before
+        if rule.meta.code not in pages[general]
+    ]
+    assert unsaid == []
+
+
 def test_no_two_rules_stand_for_each_other() -> None:
     explains = {rule.meta.code: set(rule.meta.explains) for rule in RULES}
     for code, general in explains.items():

@@ -12,7 +12,6 @@ import pandas as pd
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.input.wait import InputWait
-from analyzer.facts.input.wait_pattern import WaitPattern
 from analyzer.facts.recording.section import RecordingFacts
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.grouping import numbered, sums_by
@@ -27,9 +26,6 @@ Int64Array = npt.NDArray[np.int64]
 _MIN_SAMPLES = 4
 # One op may repeat for any reason; several with one count are the transform of one sample.
 _MIN_SEQUENCE = 3
-# Waiting in bursts: 95th percentile over median, and the part of all waiting in the longest quarter of the calls.
-_BURSTY_SPREAD = 5.0
-_BURSTY_TOP_RATIO = 0.8
 # Part of the turns of an op that must have equally many of another between them, for both to belong to each sample.
 _EVENLY_RATIO = 0.9
 # What draws random numbers; a loader that shuffles does so once an epoch, augmentation once a sample or more.
@@ -181,8 +177,3 @@ def worker_bound(recording: RecordingFacts, device: DeviceFacts, steps: Steps, i
     else:
         floor = max(rest, load / (cores - 1)) if cores > 1 else step
     return WorkerBound(step, load, rest, min(floor, step), cores)
-
-
-def is_bursty(pattern: WaitPattern) -> bool:
-    """Whether nearly all waiting is in few calls (the definition of rules.md DL004)."""
-    return pattern.spread >= _BURSTY_SPREAD and pattern.top_ratio >= _BURSTY_TOP_RATIO

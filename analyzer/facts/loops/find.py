@@ -16,14 +16,13 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.tree import HostTree, Int64Array
 from analyzer.facts.loops.backward import BackwardTimes
 from analyzer.facts.loops.loop import Loop
-from analyzer.facts.loops.told_loops import ELEMENT_RATIO, LIST_RATIO, loop_time, told_loops
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
 from analyzer.spans.repeats import canonical, repeated_runs, varying_runs
 from traces.trace import Trace
 
-__all__ = ["ELEMENT_RATIO", "LIST_RATIO", "Loop", "find_loops", "loop_time", "told_loops"]
+__all__ = ["Loop", "find_loops", "may_be_the_steps"]
 
 # Repetitions from which a run is a loop (torch's ForLoopIndexingPattern).
 MIN_REPEATS = 10
@@ -45,6 +44,13 @@ LAYER = re.compile(
 # An op of the backward pass under the engine.
 _ENGINE = re.compile(r"autograd::")
 _BACKWARD_FUNCTION = re.compile(r"\w*Backward\d*$")
+
+
+def may_be_the_steps(steps: Steps, loop: Loop) -> bool:
+    """Whether a trace without steps is nothing but this loop: beside it there is less than two of its turns."""
+    if steps.source != "whole-trace" or not loop.repeats:
+        return False
+    return steps.total_ns - loop.spans.total_ns < 2 * loop.spans.total_ns / loop.repeats
 
 
 def find_loops(trace: Trace, steps: Steps, host: HostFacts) -> tuple[Loop, ...]:

@@ -58,21 +58,21 @@ class Loop(msgspec.Struct, frozen=True):
 
     @property
     def over_list(self) -> bool:
-        """Small ops of the program's own: no elements (PY002), no layer, no norms (OP004), nothing of a library's internals."""
+        """Small ops of the program's own: no elements, no layer, no norms, nothing of a library's internals."""
         ours = all(name.startswith("aten::") for name in self.unit)
         norms = any("norm" in name for name in self.unit)
         return ours and not norms and not self.indexed and self.avoidable
 
     @property
     def steps_a_cell(self) -> bool:
-        """Whether it calls a recurrent cell, or what looks like one, turn by turn (PY006)."""
+        """Whether it calls a recurrent cell, or what looks like one, turn by turn."""
         if not self.of_layers or self.phase == "after":
             return False
         return cell_of(self.unit) is not None or like_a_cell(self.unit, indexed=self.indexed)
 
     @property
     def calls_experts(self) -> bool:
-        """Whether it sends rows through layers group by group (PY003)."""
+        """Whether it sends rows through layers group by group."""
         return self.of_layers and self.phase != "after" and routes_rows(self.unit)
 
     @property

@@ -10,10 +10,10 @@ from analyzer.spans.intervals import IntervalSet
 from traces.trace import Trace
 
 # Below this median launch lead the device waits for each launch (rules.md 0.4: 2-5 us measured on CUDA, 10-18 us on ROCm).
-_LEAD_NS = 10_000
-_LEAD_ROCM_NS = 25_000
+LEAD_NS = 10_000
+LEAD_ROCM_NS = 25_000
 # A device this busy is not starved, however short the lead.
-_IDLE_RATIO = 0.15
+IDLE_RATIO = 0.15
 
 
 def launch_bound(
@@ -31,8 +31,8 @@ def launch_bound(
     """
     if blocking_launches.ratio >= BLOCKING_RATIO:
         return False
-    limit = _LEAD_ROCM_NS if trace.meta.device_kind == "rocm" else _LEAD_NS
+    limit = LEAD_ROCM_NS if trace.meta.device_kind == "rocm" else LEAD_NS
     lead = lead_ns
     # What waits although it was launched does not wait for launches.
     waiting = waterfall.owned("device_wait") - device_waits.starting
-    return lead is not None and lead < limit and steps.ratio((idle - waiting).total_ns) >= _IDLE_RATIO
+    return lead is not None and lead < limit and steps.ratio((idle - waiting).total_ns) >= IDLE_RATIO

@@ -1,0 +1,96 @@
+"""The rules of every installed package: found by entry points, looked at, and put in order; no rule is known by name here."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, entry_points
+from typing import TypeGuard
+
+import msgspec
+
+from analyzer.engine.limited import Caller
+from analyzer.engine.precedence import in_order
+from analyzer.engine.running import RULE_SECONDS
+from analyzer.facts.isolation import described
+from analyzer.rule import Rule, RuleMeta, is_check
+from traces.errors import AdvisorError
+
+RULE_GROUP = "advisor.rules"
+# How our own rules are registered.
+_OURS = "rules:RULES"
+
+
+def load_rules() -> tuple[Rule, ...]:
+    """Every rule of every installed package that registers some in the entry-point group `advisor.rules`, by code.
+
+    Raises:
+        AdvisorError: A registered object is no tuple of rules, its package cannot be imported, two packages use one code,
+            or rules wait for one another.
+    """
+    found: dict[str, Rule] = {}
+    for point in sorted(entry_points(group=RULE_GROUP), key=lambda point: point.name):
+        for rule in _registered(point):
+            if not _is_rule(rule):
+                raise AdvisorError(
+                    f"the plug-in {_named(point)} registers something that is no rule",
+                    where=point.value,
+                    fix="let it name a tuple of analyzer.rule.Rule",
+                )
+            if not is_check(rule.check):
+                raise AdvisorError(
+                    f"the plug-in {_named(point)} has a rule {rule.meta.code} whose check cannot be called",
+                    where=point.value,
+                    why="a check takes (facts, limits), or (facts, limits, claimed) where other rules speak before it",
+                    fix="give it these arguments",
+                )
+            if rule.meta.code in found and found[rule.meta.code] is not rule:
+                raise AdvisorError(
+                    f"two packages have a rule {rule.meta.code}", where=point.value, fix="give one of them another code"
+                )
+            found[rule.meta.code] = rule
+    if not found:
+        raise AdvisorError(
+            "no rules are installed",
+            where=f"entry points {RULE_GROUP!r}",
+            why="the package is on the path without being installed",
+            fix="pip install .",
+        )
+    rules = tuple(found[code] for code in sorted(found))
+    in_order(rules)
+    return rules
+
+
+def _is_rule(value: object) -> TypeGuard[Rule]:
+    """Whether what is registered is a rule whose metadata are of the declared types."""
+    if not isinstance(value, Rule) or not callable(value.check) or not isinstance(value.doc, str):
+        return False
+    try:
+        msgspec.convert(msgspec.to_builtins(value.meta), RuleMeta)
+    except (msgspec.ValidationError, TypeError):
+        return False
+    return True
+
+
+def _registered(point: EntryPoint) -> tuple[object, ...]:
+    try:
+        if point.value == _OURS:
+            found = point.load()
+        else:
+            with Caller[object](RULE_SECONDS) as caller:
+                found = caller(point.load)
+    # An import runs anybody's code, which may raise anything or ask for the end of the program.
+    except Exception as error:
+        raise AdvisorError(
+            f"the plug-in {_named(point)} cannot be loaded: {described(error)}",
+            where=point.value,
+            fix="repair or uninstall the package that registers it",
+        ) from error
+    # Anything but a tuple or list counts as something that is no rule.
+    return tuple(found) if isinstance(found, tuple | list) else (None,)
+
+
+def _named(point: EntryPoint) -> str:
+    """A plug-in with the package that brings it."""
+    package = point.dist
+    return (
+        f"{point.name!r} of the package {package.name} {package.version}" if package is not None else repr(point.name)
+    )

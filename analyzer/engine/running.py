@@ -1,0 +1,130 @@
+"""Runs rules behind those that speak before them; one that crashes, ends the program or hangs is reported, and the others run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from analyzer.engine.conforming import given_by
+from analyzer.engine.limited import Caller, TookTooLong
+from analyzer.engine.precedence import claimed_before, in_order
+from analyzer.engine.trust import TrustGrade
+from analyzer.facts import Facts
+from analyzer.facts.isolation import FactError, described
+from analyzer.finding import Finding, Outcome, State
+from analyzer.rule import Rule
+from analyzer.spans.intervals import IntervalSet
+from analyzer.step_words import in_words
+from traces.trace import Capability
+
+# Our slowest rule takes 0.3 s of the largest recorded trace (35 MB, 2 cores); one on a trace of 1 GB, on a machine that swaps,
+# still comes back. What does not is taken for hung.
+RULE_SECONDS = 120.0
+_OURS = "rules"
+
+
+class RuleRun(msgspec.Struct, frozen=True):
+    """What became of one rule."""
+
+    rule: Rule
+    state: State
+    reason: str
+    findings: tuple[Finding, ...] = ()
+
+
+def run_rules(
+    facts: Facts,
+    rules: Sequence[Rule],
+    trust: TrustGrade,
+    *,
+    disabled: frozenset[str] = frozenset(),
+    limits: Mapping[str, Mapping[str, float]] | None = None,
+    seconds: float = RULE_SECONDS,
+) -> tuple[RuleRun, ...]:
+    """Runs every rule; one that crashes, ends the program or does not come back is reported and never takes the others down.
+
+    A rule runs behind those that speak before it, and is handed what they claimed where they fired.
+
+    Args:
+        facts: The measurements.
+        rules: The catalogue.
+        trust: The grade; on an unusable trace only the hygiene rules (family `profiling`) are run.
+        disabled: Codes not to run.
+        limits: Thresholds by rule code that replace the defaults.
+        seconds: How long one rule may take.
+
+    Returns:
+        One answer per rule, in the order of the catalogue.
+
+    Raises:
+        AdvisorError: Rules wait for one another.
+    """
+    given = limits or {}
+    runs: dict[int, RuleRun] = {}
+    found: dict[int, tuple[Finding, ...]] = {}
+    with Caller[tuple[Finding | Outcome, ...]](seconds) as caller:
+        for place in in_order(rules):
+            rule = rules[place]
+            claimed = claimed_before(place, rules, found)
+            own = {**rule.limits, **given.get(rule.meta.code, {})}
+            runs[place] = _skipped(facts, rule, trust, disabled) or _run(facts, rule, own, claimed, caller)
+            found[place] = runs[place].findings
+    return tuple(runs[place] for place in range(len(rules)))
+
+
+def _skipped(facts: Facts, rule: Rule, trust: TrustGrade, disabled: frozenset[str]) -> RuleRun | None:
+    """Why a rule is not run; None where it is."""
+    meta = rule.meta
+    if meta.code in disabled:
+        return RuleRun(rule, State.DISABLED, "switched off by --select or --ignore")
+    if trust.verdict == "unusable" and meta.family != "profiling":
+        return RuleRun(rule, State.SUPPRESSED, "by trust: the trace is unusable")
+    suppressing = [code for code in meta.suppressed_by if code in trust.doubted]
+    if suppressing:
+        return RuleRun(rule, State.SUPPRESSED, f"by {', '.join(suppressing)}")
+    return _lacking(facts, rule)
+
+
+def _run(
+    facts: Facts,
+    rule: Rule,
+    limits: Mapping[str, float],
+    claimed: IntervalSet,
+    caller: Caller[tuple[Finding | Outcome, ...]],
+) -> RuleRun:
+    try:
+        given = caller(lambda: given_by(rule, facts, limits, claimed))
+    except FactError as error:
+        return RuleRun(rule, State.CANNOT_TELL, f"needs the measurement `{error.name}`, which failed: {error.reason}")
+    except TookTooLong as error:
+        return RuleRun(rule, State.CRASHED, f"{_whose(rule)}{error}; `rule-seconds` in the settings allows more")
+    except (
+        Exception
+    ) as error:  # A rule may be anybody's plug-in: whatever it raises becomes its state, and the others run.
+        return RuleRun(rule, State.CRASHED, f"{_whose(rule)}{described(error)}")
+    said = [in_words(item, facts.steps.noun) for item in given]
+    findings = tuple(item for item in said if isinstance(item, Finding))
+    outcomes = [item for item in said if isinstance(item, Outcome)]
+    if findings:
+        return RuleRun(rule, State.FIRED, findings[0].why, findings)
+    if outcomes:
+        return RuleRun(rule, outcomes[0].state, outcomes[0].reason)
+    return RuleRun(rule, State.CLEAR, "looked at, nothing found")
+
+
+def _whose(rule: Rule) -> str:
+    """The package of a rule that is not ours, for whoever looks for the fault; empty for ours."""
+    package = str(getattr(rule.check, "__module__", None) or "").partition(".")[0]
+    return f"in the package {package}: " if package and package != _OURS else ""
+
+
+def _lacking(facts: Facts, rule: Rule) -> RuleRun | None:
+    """The run of a rule whose data the trace lacks: not applicable without any device, else cannot tell."""
+    missing = [capability for capability in Capability if capability in rule.meta.needs - facts.trace.capabilities]
+    if not missing:
+        return None
+    of_device = {Capability.DEVICE, Capability.LAUNCHES}
+    if of_device & set(missing) and facts.trace.meta.device_kind == "cpu":
+        return RuleRun(rule, State.NOT_APPLICABLE, "no device in this trace")
+    return RuleRun(rule, State.CANNOT_TELL, "needs " + "; ".join(capability.value for capability in missing))
