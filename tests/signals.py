@@ -34,6 +34,8 @@ TRAINING = {
     "experiment": "experiment --methods workers --epochs 1 --repeats 1 -o {out}",
     "zoo": "zoo --only slow-collate,ranks-straggler --no-timing -o {out}",
 }
+# Longer than the program gives itself.
+_ENDS_S = 120
 # A loop with a worker that goes on until it is ended.
 SCRIPT = """\
 import torch
@@ -109,6 +111,16 @@ def started(command: str, place: Place, trace: Path, script: Path) -> subprocess
         text=True,
         start_new_session=True,
     )
+
+
+def last_words(process: subprocess.Popen[str]) -> str:
+    """What a process that was sent a signal says until it ends; one that goes on is killed with all of its session, and fails."""
+    try:
+        return process.communicate(timeout=_ENDS_S)[1]
+    except subprocess.TimeoutExpired as error:
+        os.killpg(process.pid, signal.SIGKILL)
+        said = process.communicate()[1]
+        raise AssertionError(f"still runs {_ENDS_S} s after the signal: {said}") from error
 
 
 def others(session: int) -> list[int]:

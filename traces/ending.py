@@ -1,14 +1,24 @@
 """An end that is asked for from outside: SIGTERM and SIGHUP unwind this process as Ctrl-C does.
 
-Their default action ends a process where it stands, with its temporary files and its children left behind.
+Their default action ends a process where it stands, with its temporary files and its children left behind. An exception alone
+may get lost: Python only prints what finalizers, callbacks around fork and the like raise, and libraries catch too much. So a
+thread watches from the signal on. Where the exception is gone before it came to the surface, the signal is sent again; where it is
+held for longer than any cleaning up takes, the process ends with what is left to clean up done from there.
 """
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
+import sys
 import threading
+import time
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
+from typing import Any
 
 # A shell's status of a program that a signal ended: this and the signal's number.
 BY_SIGNAL = 128
@@ -17,6 +27,10 @@ SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasat
 
 # A finalizer is over by then.
 _AGAIN_S = 0.02
+# A killed process is gone by then, unless the disk it waits for is.
+_REAPED_S = 1.0
+# Less than service managers wait before they kill (90 s), more than writing a recorded trace or ending a loader's workers takes.
+_GRACE_S = 60.0
 
 
 class Ended(KeyboardInterrupt):
@@ -32,16 +46,26 @@ class Ended(KeyboardInterrupt):
 
 
 class _Asked:
-    """What was asked of this process.
+    """What was asked of this process, and how far it came.
 
     Args:
         process: The process that looks out for signals; a copy of it made by fork does not.
-        number: The last signal that came; None so far.
+        number: The first signal that came; None so far.
+        raised: The exception that was raised for it, as long as anybody holds it.
+        surfaced: Whether the program has nothing left to do but to leave.
     """
 
     def __init__(self) -> None:
         self.process = 0
         self.number: int | None = None
+        self.raised: Callable[[], Ended | None] = lambda: None
+        self.surfaced = False
+
+    def exception(self, number: int) -> Ended:
+        """A new exception, held by whoever asks for it only: held by a frame of its own traceback it would outlive its loss."""
+        ended = Ended(number)
+        self.raised = weakref.ref(ended)
+        return ended
 
 
 _asked = _Asked()
@@ -52,7 +76,20 @@ def end_in_order() -> None:
     _asked.process = os.getpid()
     for number in SIGNALS:
         if signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, _end)
+            signal.signal(number, end)
+    complain = sys.unraisablehook
+
+    def hook(unraisable: Any) -> None:
+        # A lost one is raised again: nobody needs to read of it.
+        if not isinstance(unraisable.exc_value, Ended):
+            complain(unraisable)
+
+    sys.unraisablehook = hook
+
+
+def surfaced() -> None:
+    """The program has come to its end, by whatever way: nothing is raised any more, and a signal that comes now ends it at once."""
+    _asked.surfaced = os.getpid() == _asked.process
 
 
 def received() -> int | None:
@@ -75,19 +112,65 @@ def code_of(interrupt: KeyboardInterrupt | None) -> int:
     return BY_SIGNAL + (interrupt.number if isinstance(interrupt, Ended) else signal.SIGINT)
 
 
-def _end(number: int, frame: FrameType | None) -> None:
-    if os.getpid() != _asked.process:
+def end_now(number: int) -> None:
+    """Ends this process from any thread, once what outlives a process is taken away.
+
+    Args:
+        number: The signal that asks for it.
+    """
+    # What was never imported has nothing to do.
+    if leftovers := sys.modules.get("traces.leftovers"):
+        leftovers.sweep()
+    if (processes := sys.modules.get("multiprocessing")) and hasattr(processes, "active_children"):
+        for child in processes.active_children():
+            with suppress(OSError, ValueError):
+                child.kill()
+                child.join(_REAPED_S)
+    os._exit(BY_SIGNAL + number)
+
+
+def end(number: int, frame: FrameType | None) -> None:
+    """The handler of `SIGNALS`.
+
+    Args:
+        number: The signal that came.
+        frame: Where.
+
+    Raises:
+        Ended: This is where the process is interrupted.
+    """
+    if _asked.process and os.getpid() != _asked.process:
         # A worker process made by fork: it ends as it would have without us, nobody reads its traceback.
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
         return
-    _asked.number = number
-    if _swallows(frame):
-        again = threading.Timer(_AGAIN_S, os.kill, (os.getpid(), number))
-        again.daemon = True
-        again.start()
+    first = _asked.number is None
+    if first:
+        _asked.number = number
+        if _asked.surfaced:
+            end_now(number)
+        # Not `threading`: the signal may have come inside a lock of it.
+        _thread.start_new_thread(_watch, (number,))
+    # A second signal must not interrupt what cleans up after the first.
+    if _asked.surfaced or _asked.raised() is not None or _swallows(frame):
         return
-    raise Ended(number)
+    raise _asked.exception(number)
+
+
+def _watch(number: int) -> None:
+    """Send the signal again whenever what it raised is lost, until the process ends or the time to do so is up."""
+    deadline = time.monotonic() + _GRACE_S
+    while time.monotonic() < deadline:
+        time.sleep(_AGAIN_S)
+        if _asked.surfaced or _asked.raised() is not None:
+            continue
+        if hasattr(signal, "pthread_kill"):
+            signal.pthread_kill(threading.main_thread().ident or 0, number)
+        else:
+            _thread.interrupt_main(number)
+    with suppress(OSError):
+        os.write(2, f"\nadvisor: ended by {signal.Signals(number).name}, {_GRACE_S:.0f} s after it came\n".encode())
+    end_now(number)
 
 
 def _swallows(frame: FrameType | None) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from traces.ending import Ended, code_of, end_in_order
+from traces.ending import BY_SIGNAL, Ended, code_of, end_in_order, end_now
 
 
 def program() -> None:
@@ -20,8 +20,8 @@ def program() -> None:
         said = str(interrupt) if isinstance(interrupt, Ended) else "interrupted"
         with suppress(OSError):
             os.write(2, f"\nadvisor: {said}\n".encode())
-        # What is half imported has nothing to clean up, and might complain.
-        os._exit(code_of(interrupt))
+        # What is half imported might complain when the interpreter takes it apart.
+        end_now(code_of(interrupt) - BY_SIGNAL)
 
 
 def _occupy_closed_streams() -> None:

@@ -161,6 +161,7 @@ def program() -> NoReturn:
     usual end.
     """
     code = main()
+    ending.surfaced()
     leftovers.sweep()
     asked = ending.received()
     if asked is not None:
@@ -197,6 +198,7 @@ def _complain(message: str, code: int) -> int:
 
 
 def _interrupted(interrupt: KeyboardInterrupt | None) -> int:
+    ending.surfaced()
     said = str(interrupt) if isinstance(interrupt, ending.Ended) else "interrupted"
     # The terminal may be what is gone.
     with suppress(OSError):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -43,6 +45,77 @@ def test_one_that_comes_in_a_finalizer_is_not_lost() -> None:
     finalizer = "class Last:\n    def __del__(self):\n        os.kill(os.getpid(), signal.SIGTERM); time.sleep(0.01)"
     code, said, complained = _run("Last()", first=finalizer)
     assert (code, said, complained) == (143, "raised ended by SIGTERM", "")
+
+
+_RAISED = "os.kill(os.getpid(), signal.SIGTERM); time.sleep(0.001)"
+# What Python or a library drops, in the words of a program that goes on afterwards.
+_LOSING = {
+    "before a fork": (
+        f"def ask():\n    {_RAISED}\nos.register_at_fork(before=ask)",
+        "if os.fork() == 0: os._exit(0)",
+    ),
+    "a callback of the collector": (
+        f"import gc\ndef ask(phase, _):\n    if phase == 'stop':\n        gc.callbacks.clear(); {_RAISED}",
+        "gc.callbacks.append(ask); gc.collect()",
+    ),
+    "a reference's end": (
+        f"import weakref\nclass It: pass\ndef ask(_):\n    {_RAISED}\nit = It(); reference = weakref.ref(it, ask)",
+        "del it",
+    ),
+    "all that is raised is caught": (
+        f"def ask():\n    try:\n        {_RAISED}\n    except BaseException:\n        pass",
+        "ask(); ask()",
+    ),
+    "a block that returns from its end": (
+        f"def ask():\n    try:\n        {_RAISED}\n    finally:\n        return",
+        "ask()",
+    ),
+}
+
+
+@pytest.mark.parametrize("losing", _LOSING)
+def test_one_that_is_dropped_is_raised_again(losing: str) -> None:
+    first, then = _LOSING[losing]
+    code, said, complained = _run(then, first=first)
+    assert (code, said, complained) == (143, "raised ended by SIGTERM", "")
+
+
+def test_one_that_is_held_for_good_ends_the_process_with_its_files_and_children() -> None:
+    first = f"""
+import multiprocessing, pathlib
+from traces import ending, leftovers
+ending._GRACE_S = 0.5
+held = []
+def ask():
+    try:
+        {_RAISED}
+    except KeyboardInterrupt as error:
+        held.append(error)
+"""
+    then = (
+        "child = multiprocessing.get_context('fork').Process(target=time.sleep, args=(60,)); child.start(); "
+        "scratch = leftovers.scratch_folder(); folder = scratch.__enter__(); print(folder, child.pid, flush=True); ask()"
+    )
+    code, said, complained = _run(then, first=first)
+    folder, child = said.split()
+    assert (code, complained) == (143, "advisor: ended by SIGTERM, 0 s after it came")
+    assert not Path(folder).exists()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(child), 0)
+
+
+def test_cleaning_up_is_not_interrupted_by_a_second_one() -> None:
+    then = (
+        "\n    try: os.kill(os.getpid(), signal.SIGTERM); time.sleep(9)\n"
+        "    finally: os.kill(os.getpid(), signal.SIGHUP); time.sleep(0.2); print('cleaned')"
+    )
+    code, said, _ = _run(then)
+    assert (code, said) == (143, "cleaned\nraised ended by SIGTERM")
+
+
+def test_one_that_comes_while_the_program_leaves_ends_it_without_a_word() -> None:
+    first = "import atexit\nfrom traces.ending import surfaced\natexit.register(os.kill, os.getpid(), signal.SIGTERM)"
+    assert _run("surfaced(); sys.exit(0)", first=first) == (143, "", "")
 
 
 def test_what_is_ignored_stays_ignored() -> None:

@@ -53,7 +53,7 @@ def _sent(
         else:
             signals.wait_until(lambda: process.poll() is not None, after_s)
         process.send_signal(kind)
-        said = process.communicate(timeout=120)[1]
+        said = signals.last_words(process)
         left = lambda: signals.others(process.pid)  # noqa: E731
         signals.wait_until(lambda: not left(), _WORKERS_NOTICE_S)
         assert left() == [], said
@@ -95,7 +95,7 @@ def test_a_signal_at_any_moment(
         # Or the runs below would end at the first line of a wrong call, with nothing to clean up.
         assert process.poll() in (None, 0), process.communicate()[1]
         process.terminate()
-        process.communicate(timeout=120)
+        signals.last_words(process)
     whole_s = min(time.monotonic() - begun, _LONGEST_S)
     for number in range(_TIMES):
         place = signals.place_in(tmp_path / str(number), cache)

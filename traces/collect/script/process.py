@@ -6,9 +6,9 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from types import FrameType
 
-from traces.ending import SIGNALS, Ended
+from traces.ending import SIGNALS, end
 
 
 class Started:
@@ -25,12 +25,13 @@ class Started:
             self.process.send_signal(self.asked)
         return self.process
 
-    def pass_on(self, number: int, _: Any) -> None:
+    def pass_on(self, number: int, frame: FrameType | None) -> None:
         """Hand a signal to the script; once that is over, it is for us."""
         self.asked = number
         if self.process is not None:
             if self.process.returncode is not None:
-                raise Ended(number)
+                end(number, frame)
+                return
             self.process.send_signal(number)
 
 
