@@ -123,6 +123,13 @@ def last_words(process: subprocess.Popen[str]) -> str:
         raise AssertionError(f"still runs {_ENDS_S} s after the signal: {said}") from error
 
 
+def is_caught(kind: signal.Signals, process: int) -> bool:
+    """Whether a process has a handler for a signal."""
+    status = Path(f"/proc/{process}/status").read_text()
+    caught = next(line for line in status.splitlines() if line.startswith("SigCgt:"))
+    return bool(int(caught.split()[1], 16) >> (kind - 1) & 1)
+
+
 def others(session: int) -> list[int]:
     """Processes of a session that live, but for its first."""
     found = []

@@ -43,14 +43,33 @@ def script(tmp_path: Path) -> Path:
 
 
 def _sent(
-    command: str, kind: signal.Signals, place: Place, trace: Path, script: Path, after_s: float | None
+    command: str,
+    kind: signal.Signals,
+    place: Place,
+    trace: Path,
+    script: Path,
+    after_s: float | None,
+    *,
+    heard: bool = False,
 ) -> tuple[int, str]:
-    """Exit code and last words of a command that is sent a signal; None: as soon as it has something that it must clean up."""
+    """Exit code and last words of a command that is sent a signal.
+
+    Args:
+        command: Its words.
+        kind: The signal.
+        place: Its folders.
+        trace: What it reads.
+        script: What it records.
+        after_s: When; None: as soon as it has something that it must clean up.
+        heard: Count from when it looks out for signals, not from its start.
+    """
     with signals.started(command, place, trace, script) as process:
         if after_s is None:
             begun = lambda: place.left() or signals.others(process.pid) or process.poll() is not None  # noqa: E731
             signals.wait_until(begun, 60)
         else:
+            if heard:
+                signals.wait_until(lambda: signals.is_caught(kind, process.pid), 60)
             signals.wait_until(lambda: process.poll() is not None, after_s)
         process.send_signal(kind)
         said = signals.last_words(process)
@@ -78,7 +97,7 @@ def test_what_only_reads_ends_with_the_code_and_a_word(
     name: str, tmp_path: Path, cache: Path, trace: Path, script: Path
 ) -> None:
     place = signals.place_in(tmp_path / "run", cache)
-    code, said = _sent(ALL[name], signal.SIGTERM, place, trace, script, 0.5)
+    code, said = _sent(ALL[name], signal.SIGTERM, place, trace, script, 0.3, heard=True)
     assert (code, said.strip()) == (143, "advisor: ended by SIGTERM")
 
 
