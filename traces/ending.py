@@ -167,7 +167,7 @@ def _watch(number: int) -> None:
         if hasattr(signal, "pthread_kill"):
             signal.pthread_kill(threading.main_thread().ident or 0, number)
         else:
-            _thread.interrupt_main(number)
+            _thread.interrupt_main(signal.Signals(number))
     with suppress(OSError):
         os.write(2, f"\nadvisor: ended by {signal.Signals(number).name}, {_GRACE_S:.0f} s after it came\n".encode())
     end_now(number)
