@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analyzer.facts import Facts
-from analyzer.facts.host.ops import BoolArray
 from analyzer.finding import Column, Figure, Saving, Shortened, Table
+from analyzer.spans.arrays import BoolArray
 from analyzer.spans.intervals import IntervalSet
 
 # A kernel's name with its template arguments may be thousands of characters long; the beginning identifies it.

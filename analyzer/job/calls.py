@@ -12,16 +12,14 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts import Facts
 from analyzer.ranks.names import PAIRWISE, kind_of
 from analyzer.ranks.summary import GroupPart
+from analyzer.spans.arrays import Int64Array
 from analyzer.spans.labels import codes_of, distinct_texts, matching, texts
 from traces.messages import Message, parse_message
-
-Int64Array = npt.NDArray[np.int64]
 
 _BACKEND = re.compile(r"(?:nccl|gloo|mpi|ucc|xccl|hccl|rccl):")
 _DIMS = re.compile(r"\d+")

@@ -11,12 +11,10 @@ import pandas as pd
 
 from analyzer.facts import Facts
 from analyzer.ranks.summary import KernelRow
+from analyzer.spans.arrays import BoolArray, Int64Array, ObjectArray
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching, texts
 
-BoolArray = npt.NDArray[np.bool_]
-Int64Array = npt.NDArray[np.int64]
-ObjectArray = npt.NDArray[np.object_]
 # A name of a template may be longer than all the rest of its row.
 _NAME = 160
 

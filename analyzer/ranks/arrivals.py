@@ -10,7 +10,8 @@ import msgspec
 import numpy as np
 
 from analyzer.ranks.matching import Matched
-from analyzer.ranks.table import BoolArray, Int64Array, Table
+from analyzer.ranks.table import Table
+from analyzer.spans.arrays import BoolArray, Int64Array
 
 
 class Arrivals(msgspec.Struct, frozen=True):

@@ -15,7 +15,8 @@ import pandas as pd
 from analyzer.ranks.arrivals import Arrivals
 from analyzer.ranks.document import Link, Uneven
 from analyzer.ranks.matching import Matched
-from analyzer.ranks.table import FloatArray, Int64Array, Table
+from analyzer.ranks.table import Table
+from analyzer.spans.arrays import FloatArray, Int64Array
 
 # A group that is so much slower than equal ones, in the median, is slow: protocols and neighbours make up less.
 SLOW_RATIO = 0.7

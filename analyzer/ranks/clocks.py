@@ -13,7 +13,8 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
 
 from analyzer.ranks.matching import Matched
-from analyzer.ranks.table import FloatArray, Int64Array, Table
+from analyzer.ranks.table import Table
+from analyzer.spans.arrays import FloatArray, Int64Array
 
 _ROUNDS = 4
 # Ends that a drift is fitted to: a third of them at each end of the recording.

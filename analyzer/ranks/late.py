@@ -15,7 +15,8 @@ from analyzer.ranks.matching import Matched
 from analyzer.ranks.peers import Peers
 from analyzer.ranks.replay import Replay
 from analyzer.ranks.stages import SLOW_STAGE_RATIO, Pipeline
-from analyzer.ranks.table import FloatArray, Table
+from analyzer.ranks.table import Table
+from analyzer.spans.arrays import FloatArray
 
 # What a late rank has to cost the job, as a share of the step: half of what TraceML warns from, which rule CO003 asks for.
 LATE_RATIO = 0.05

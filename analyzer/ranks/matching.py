@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analyzer.ranks.table import BoolArray, Int64Array, Table
+from analyzer.ranks.table import Table
+from analyzer.spans.arrays import BoolArray, Int64Array
 
 
 class Matched(msgspec.Struct, frozen=True, dict=True):

@@ -23,8 +23,9 @@ from analyzer.ranks.roll import Roll, call_the_roll
 from analyzer.ranks.rows import group_rows, rank_rows
 from analyzer.ranks.stages import SLOW_STAGE_RATIO, Pipeline, pipeline
 from analyzer.ranks.summary import RankSummary
-from analyzer.ranks.table import FloatArray, Table, table
+from analyzer.ranks.table import Table, table
 from analyzer.ranks.verdict import job_verdict
+from analyzer.spans.arrays import FloatArray
 
 
 class Measured(msgspec.Struct, frozen=True):

@@ -11,7 +11,8 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from analyzer.ranks.table import BoolArray, FloatArray, Int64Array, Table
+from analyzer.ranks.table import Table
+from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
 
 
 class Peers(msgspec.Struct, frozen=True):

@@ -13,7 +13,8 @@ import numpy as np
 
 from analyzer.ranks.arrivals import Arrivals
 from analyzer.ranks.matching import Matched
-from analyzer.ranks.table import FloatArray, Int64Array, Table
+from analyzer.ranks.table import Table
+from analyzer.spans.arrays import FloatArray, Int64Array
 
 
 class Level(msgspec.Struct, frozen=True):

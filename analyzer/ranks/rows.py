@@ -13,7 +13,8 @@ from analyzer.ranks.matching import Matched
 from analyzer.ranks.roll import Roll
 from analyzer.ranks.stages import Pipeline
 from analyzer.ranks.summary import RankSummary
-from analyzer.ranks.table import GroupKey, Int64Array, Table
+from analyzer.ranks.table import GroupKey, Table
+from analyzer.spans.arrays import Int64Array
 
 # Words in what a program, or a library, says of its groups (Megatron-LM, DeepSpeed, DeviceMesh).
 _KINDS: tuple[tuple[GroupKind, tuple[str, ...]], ...] = (

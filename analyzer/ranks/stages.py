@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from analyzer.ranks.table import FloatArray, Int64Array, Table
+from analyzer.ranks.table import Table
+from analyzer.spans.arrays import FloatArray, Int64Array
 
 # A stage this much slower than the middle of the others sets the pace: less is how layers happen to divide.
 SLOW_STAGE_RATIO = 1.1

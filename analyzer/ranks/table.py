@@ -13,10 +13,8 @@ import numpy.typing as npt
 
 from analyzer.ranks.names import PAIRWISE, SYMMETRIC
 from analyzer.ranks.summary import CollectiveColumns, GroupPart, RankSummary
+from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
 
-Int64Array = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 # What a rank spends in no collective, whatever it does meanwhile.
 _NOT_OWN = "communication"
 

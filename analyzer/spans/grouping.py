@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-Int64Array = npt.NDArray[np.int64]
+from analyzer.spans.arrays import Int64Array
 
 # Numbers of 16 bits are sorted by their digits, in one pass.
 _SMALL = 1 << 16

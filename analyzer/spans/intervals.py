@@ -7,11 +7,16 @@ O(n log n); the method for union, intersection and difference is the usual sweep
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-Int64Array = npt.NDArray[np.int64]
+from analyzer.spans.arrays import BoolArray, Int64Array
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 _EMPTY: Int64Array = np.empty(0, dtype=np.int64)
 
@@ -68,6 +73,17 @@ class IntervalSet:
         """The set of the given (start, end) pairs in nanoseconds."""
         array = np.array(list(pairs), dtype=np.int64).reshape(-1, 2)
         return cls(array[:, 0], array[:, 1])
+
+    @classmethod
+    def of_rows(cls, frame: pd.DataFrame, rows: BoolArray | Int64Array | None = None) -> IntervalSet:
+        """When the events of a frame run.
+
+        Args:
+            frame: Columns start_ns and end_ns.
+            rows: Which of its rows: a mask, or positions; None for all.
+        """
+        start, end = frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy()
+        return cls(start, end) if rows is None else cls(start[rows], end[rows])
 
     @property
     def total_ns(self) -> int:

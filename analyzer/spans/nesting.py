@@ -6,10 +6,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from analyzer.spans.arrays import Int64Array
 from analyzer.spans.grouping import numbered
 from traces.ordering import outer_first
-
-Int64Array = npt.NDArray[np.int64]
 
 
 class Nesting(msgspec.Struct, frozen=True):

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from analyzer.spans.arrays import Int64Array
 from analyzer.spans.nesting import nest, outer_first_per_thread
-
-Int64Array = npt.NDArray[np.int64]
 
 NONE = -1
 

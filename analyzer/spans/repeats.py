@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-Int64Array = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+from analyzer.spans.arrays import BoolArray, Int64Array
 
 # Longest unit looked for, in ops: enough for the body of a loss written by hand.
 MAX_PERIOD = 16

@@ -5,15 +5,11 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
 from analyzer.spans.nesting import levels, nest
 from analyzer.spans.open_spans import OpenSpans
-
-Int64Array = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 class SpanTree:

@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from analyzer.spans.arrays import Int64Array
 from analyzer.spans.span_tree import innermost
 from traces.trace import Trace
 
 if TYPE_CHECKING:
     from analyzer.facts import Facts
 
-Int64Array = npt.NDArray[np.int64]
 
 # Points kept of a curve: more than any terminal has columns.
 MOST_POINTS = 512

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analyzer.spans.arrays import FloatArray, Int64Array
 from analyzer.spans.span_tree import SpanTree, innermost
 from analyzer.views.operator_rows import Example, Group, Neighbour, OperatorDetail, OperatorRow
 
@@ -26,8 +27,6 @@ MODULE_PREFIX = "nn.Module: "
 MOST_NEIGHBOURS = 12
 MOST_EXAMPLES = 8
 
-Int64Array = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 # For a kernel's name: whether tensor cores do its work; None where the name does not say.
 TensorCore = Callable[[str], bool | None]
 

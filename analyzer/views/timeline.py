@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from analyzer.spans.intervals import EMPTY, IntervalSet
@@ -94,7 +93,7 @@ def _host_lane(facts: Facts, backward: IntervalSet, start_ns: int, end_ns: int) 
     assert main is not None
     blocking = host.during("blocking", main)
     optimizer = facts.trace.annotations
-    zeroing = _spans(optimizer, is_any(optimizer["kind"], "zero_grad"))
+    zeroing = IntervalSet.of_rows(optimizer, is_any(optimizer["kind"], "zero_grad"))
     layers = [
         ("gc", "python", host.during("gc", main)),
         ("next(loader)", "input", host.during("input", main)),
@@ -128,7 +127,7 @@ def _device_lane(facts: Facts, index: int, backward: IntervalSet, start_ns: int,
 def _backward(facts: Facts) -> IntervalSet:
     """When any thread evaluates a node of the autograd graph; before torch 1.10 only the nodes themselves are named."""
     ops = facts.trace.ops
-    return _spans(ops, matching(ops["name"], _BACKWARD.match))
+    return IntervalSet.of_rows(ops, matching(ops["name"], _BACKWARD.match))
 
 
 def _kernel_phases(facts: Facts, device: int, backward: IntervalSet) -> dict[str, IntervalSet]:
@@ -139,14 +138,10 @@ def _kernel_phases(facts: Facts, device: int, backward: IntervalSet) -> dict[str
     updating = facts.host.threads.anywhere("optimizer").contains(at)
     returning = backward.contains(at) & ~updating
     return {
-        "opt": _spans(launched, compute & updating),
-        "bwd": _spans(launched, compute & returning),
-        "fwd": _spans(launched, compute & ~updating & ~returning),
+        "opt": IntervalSet.of_rows(launched, compute & updating),
+        "bwd": IntervalSet.of_rows(launched, compute & returning),
+        "fwd": IntervalSet.of_rows(launched, compute & ~updating & ~returning),
     }
-
-
-def _spans(frame: pd.DataFrame, rows: npt.NDArray[np.bool_]) -> IntervalSet:
-    return IntervalSet(frame["start_ns"].to_numpy()[rows], frame["end_ns"].to_numpy()[rows])
 
 
 def _draw(layers: list[tuple[str, str, IntervalSet]], start_ns: int, end_ns: int) -> tuple[LaneSpan, ...]:

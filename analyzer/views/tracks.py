@@ -6,11 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from analyzer.cause_names import CAUSES
-
-Int64Array = npt.NDArray[np.int64]
+from analyzer.spans.arrays import Int64Array
 
 # Short events are drawn together over at most so many cells, so that a busy lane still says what it does where.
 STRETCH_CELLS = 24

@@ -101,7 +101,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             ),
         ),
         verify="Record every rank of the DistributedDataParallel run: each device should be busier, and the step shorter.",
-        steps_seen=steps_touched(facts, _spans(forward)),
+        steps_seen=steps_touched(facts, IntervalSet.of_rows(forward)),
         evidence=(
             Bars(
                 "busy share by device", "ratio", tuple(Bar(f"device {device}", ratio) for device, ratio in sorted(busy))
@@ -117,10 +117,6 @@ def _forward(facts: Facts) -> pd.DataFrame:
         if wanted:
             parts.append(frame.loc[frame["name"].isin(wanted), ["start_ns", "end_ns"]])
     return pd.concat(parts) if parts else pd.DataFrame({"start_ns": [], "end_ns": []}, dtype="int64")
-
-
-def _spans(frame: pd.DataFrame) -> IntervalSet:
-    return IntervalSet(frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy())
 
 
 RULE = Rule(META, check, __doc__)

@@ -57,11 +57,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from analyzer.facts import Facts
 from analyzer.finding import Bar, Bars, Column, Confidence, Finding, Outcome, Saving, Table, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.spans.arrays import FloatArray
 from analyzer.units import duration, share
 from rules.communication.advice import (
     every_rank_is_here,
@@ -71,8 +71,6 @@ from rules.communication.advice import (
     waiting_or_transferring,
 )
 from rules.evidence import steps_touched
-
-FloatArray = npt.NDArray[np.float64]
 
 META = RuleMeta(
     code="CO001",

@@ -229,7 +229,7 @@ def _ranges(facts: Facts, prefix: str) -> IntervalSet:
     """When a collective of such a name is called on the host."""
     frame = facts.trace.collectives
     rows = frame[matching(frame["name"], lambda name: name.startswith(prefix))]
-    return IntervalSet(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy())
+    return IntervalSet.of_rows(rows)
 
 
 def _checking_ns(facts: Facts) -> int:

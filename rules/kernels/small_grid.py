@@ -56,9 +56,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from analyzer.facts import Facts
-from analyzer.facts.host.ops import BoolArray
 from analyzer.finding import Advice, Confidence, Finding, Outcome, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.spans.arrays import BoolArray
 from analyzer.units import share
 from rules.changes import compiled, larger_batch
 from rules.evidence import kernel_saving, kernel_table, steps_touched

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from analyzer.facts import Facts
-from analyzer.facts.host.ops import BoolArray
 from analyzer.finding import Confidence, Outcome, cannot_tell, not_applicable
+from analyzer.spans.arrays import BoolArray
 
 VOLTA = 7
 AMPERE = 8

@@ -63,9 +63,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.host.ops import BoolArray
 from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.spans.arrays import BoolArray
 from analyzer.units import share
 from rules.changes import older_than
 from rules.evidence import kernel_saving, kernel_table, steps_with

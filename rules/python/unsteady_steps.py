@@ -191,7 +191,7 @@ def _saving(facts: Facts, cause: str) -> Saving:
         return Saving(basis="none of its own: slow steps do more work")
     frame = facts.time.unsteady.steps
     slow = frame[frame["number"].isin(facts.time.unsteady.slow)]
-    inside = IntervalSet(slow["start_ns"].to_numpy(), slow["end_ns"].to_numpy())
+    inside = IntervalSet.of_rows(slow)
     owned = facts.time.waterfall.owned(cause) & inside
     excess = facts.time.unsteady.excess_ns / owned.total_ns if owned else 0.0
     return Saving(

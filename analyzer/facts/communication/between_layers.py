@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from analyzer.facts.loops.find import LAYER
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.labels import matching
 from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Trace
@@ -20,9 +20,6 @@ from traces.trace import Trace
 if TYPE_CHECKING:
     import pandas as pd
 
-
-Int64Array = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 # Gathering is left out: sharded parameters are gathered between layers as well.
 _REDUCING = ("all_reduce", "allreduce", "reduce_scatter")

@@ -127,14 +127,14 @@ def collectives(
 
 def call_spans(device: DeviceFacts, steps: Steps, kernels: KernelFacts, rows: pd.DataFrame) -> IntervalSet:
     """When the device runs the collectives launched inside the given calls; on a CPU-only trace the calls themselves."""
-    calls = IntervalSet(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy())
+    calls = IntervalSet.of_rows(rows)
     if device.main is None:
         return calls
     frame = kernels.named.frame
     mine = np.flatnonzero(frame["collective"].to_numpy())
     launched = np.nan_to_num(frame["launch_start_ns"].to_numpy()[mine], nan=-1).astype(np.int64)
     mine = mine[calls.contains(launched)]
-    return IntervalSet(frame["start_ns"].to_numpy()[mine], frame["end_ns"].to_numpy()[mine]) & steps.window
+    return IntervalSet.of_rows(frame, mine) & steps.window
 
 
 def _kinds(names: pd.Series[Any]) -> npt.NDArray[np.object_]:
@@ -210,5 +210,5 @@ def searching_spans(trace: Trace, steps: Steps) -> tuple[IntervalSet, IntervalSe
     search = IntervalSet()
     for frame in (trace.annotations, trace.ops):
         rows = chosen(frame, matching(frame["name"], lambda name: "search_unused_parameters" in name))
-        search |= IntervalSet(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy())
-    return IntervalSet(gloo["start_ns"].to_numpy(), gloo["end_ns"].to_numpy()) & window, search & window
+        search |= IntervalSet.of_rows(rows)
+    return IntervalSet.of_rows(gloo) & window, search & window

@@ -12,18 +12,16 @@ from typing import Protocol
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from analyzer.cause_names import CAUSES
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.section import TimeFacts
+from analyzer.spans.arrays import Int64Array
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import matching, texts
 from traces.trace import Trace
-
-Int64Array = npt.NDArray[np.int64]
 
 
 class Rank(Protocol):

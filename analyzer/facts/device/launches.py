@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import column, is_any
 from analyzer.spans.open_spans import NONE
 from traces.trace import Trace
-
-Int64Array = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 # Columns of a piece of device work that every caller needs, beside its correlation.
 _WORK = ("start_ns", "dur_ns", "end_ns", "device", "stream")

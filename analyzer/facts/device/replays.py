@@ -11,7 +11,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.device.launches import from_source
-from analyzer.spans.grouping import Int64Array, rows_by
+from analyzer.spans.arrays import Int64Array
+from analyzer.spans.grouping import rows_by
 from analyzer.spans.labels import codes_of, distinct_texts, is_any
 from analyzer.spans.open_spans import NONE
 from traces.trace import Trace

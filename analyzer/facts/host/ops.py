@@ -6,15 +6,12 @@ from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.labels import matching
 from analyzer.spans.nesting import levels, nest
 from analyzer.spans.open_spans import NONE, OpenSpans
-
-Int64Array = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 class OpTree:

@@ -19,4 +19,4 @@ _PROFILER = re.compile(
 def profiler_calls(trace: Trace) -> IntervalSet:
     """Time inside calls of a profiler; empty without stacks."""
     rows = trace.python[matching(trace.python["name"], lambda name: _PROFILER.match(name) is not None)]
-    return IntervalSet(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy())
+    return IntervalSet.of_rows(rows)

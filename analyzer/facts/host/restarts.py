@@ -7,8 +7,6 @@ two calls of the loader, the first of them found the epoch at its end and shut t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 import numpy as np
 import numpy.typing as npt
@@ -16,16 +14,12 @@ import pandas as pd
 
 from analyzer.facts.recording.section import RecordingFacts
 from analyzer.facts.steps.find import Steps
+from analyzer.spans.arrays import Int64Array
 from analyzer.spans.grouping import chosen
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import is_any
 from analyzer.spans.nesting import nest
 from traces.trace import Trace
-
-if TYPE_CHECKING:
-    from traces.trace import Trace
-
-Int64Array = npt.NDArray[np.int64]
 
 MULTI_PROCESS = "MultiProcessingDataLoaderIter"
 _SEED = "aten::random_"
@@ -147,7 +141,7 @@ def _between_calls(trace: Trace, thread: int | None) -> pd.DataFrame:
         return ops.iloc[:0]
     ops = ops[ops["thread"] == thread].sort_values("start_ns", kind="stable")
     calls = _calls(trace, thread)
-    inside = IntervalSet(calls["start_ns"].to_numpy(), calls["end_ns"].to_numpy())
+    inside = IntervalSet.of_rows(calls)
     ops = ops[~inside.contains(ops["start_ns"].to_numpy())]
     return ops[nest(ops["thread"], ops["start_ns"], ops["end_ns"]).is_root] if len(ops) else ops
 

@@ -16,6 +16,7 @@ from analyzer.facts.host.code_lines import CodeLine, parse_frame, relative
 from analyzer.facts.host.own_code import OwnCode, own_code
 from analyzer.facts.recording.line_samples import training_lines
 from analyzer.facts.recording.second_pass import places
+from analyzer.spans.arrays import Int64Array
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching, texts
 from analyzer.spans.nesting import nest
@@ -23,8 +24,6 @@ from analyzer.spans.open_spans import OpenSpans
 from traces.trace import Trace
 
 __all__ = ["CodeLine", "Stacks", "parse_frame", "relative"]
-
-Int64Array = npt.NDArray[np.int64]
 
 
 def _in_backward(ops: pd.DataFrame) -> npt.NDArray[np.bool_]:

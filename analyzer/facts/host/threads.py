@@ -6,17 +6,15 @@ from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.device.launches import LAUNCHING, copies_of_calls, from_source
 from analyzer.facts.host.ops import pick_row
+from analyzer.spans.arrays import BoolArray
 from analyzer.spans.grouping import rows_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import is_any
 from traces.trace import Trace
-
-BoolArray = npt.NDArray[np.bool_]
 
 # Copies whose call waits for them, by its name.
 _SYNCHRONOUS = ("cudaMemcpy", "hipMemcpy", "hipMemcpyWithStream", "cudaMemcpy2D", "hipMemcpyDtoH")

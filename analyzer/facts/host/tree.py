@@ -8,15 +8,12 @@ from functools import cached_property
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.labels import constant, is_any, joined, matching
 from analyzer.spans.nesting import levels, nest
 from traces.trace import Trace
-
-Int64Array = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 class HostTree(msgspec.Struct, frozen=True, dict=True):

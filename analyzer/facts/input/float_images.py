@@ -6,11 +6,11 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from analyzer.facts.host.ops import Int64Array
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.input.loading import Loading
 from analyzer.facts.kernels.precision import decoded_list
 from analyzer.facts.transfer.section import TransferFacts
+from analyzer.spans.arrays import Int64Array
 from analyzer.spans.open_spans import NONE
 from traces.trace import Capability, Trace
 

@@ -6,7 +6,6 @@ import re
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.device.section import DeviceFacts
@@ -14,13 +13,12 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.input.wait import InputWait
 from analyzer.facts.recording.section import RecordingFacts
 from analyzer.facts.steps.find import Steps
+from analyzer.spans.arrays import Int64Array
 from analyzer.spans.grouping import numbered, sums_by
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching
 from analyzer.spans.nesting import nest
 from traces.trace import Trace
-
-Int64Array = npt.NDArray[np.int64]
 
 # An op sequence repeated fewer times than this in a batch says nothing about samples.
 _MIN_SAMPLES = 4
@@ -66,7 +64,7 @@ def loading(trace: Trace, recording: RecordingFacts, host: HostFacts, input_wait
     calls = input_wait.calls
     ops = trace.ops
     within = _inside(ops, host.main_thread, calls)
-    busy = IntervalSet(within["start_ns"].to_numpy(), within["end_ns"].to_numpy())
+    busy = IntervalSet.of_rows(within)
     samples, sequence = _repeated(within, calls)
     stated = recording.collected.batch_size
     if stated and input_wait.single_process and not recording.collected.whole_batches:
@@ -90,7 +88,7 @@ def _draws(ops: pd.DataFrame, calls: pd.DataFrame) -> float:
 
 def _inside(ops: pd.DataFrame, thread: int | None, calls: pd.DataFrame) -> pd.DataFrame:
     """Outermost ops of a thread that begin inside a call."""
-    spans = IntervalSet(calls["start_ns"].to_numpy(), calls["end_ns"].to_numpy())
+    spans = IntervalSet.of_rows(calls)
     lane, start, end = (ops[name].to_numpy() for name in ("thread", "start_ns", "end_ns"))
     rows = np.flatnonzero(spans.contains(start) & (lane == thread))
     return ops.iloc[rows[nest(lane[rows], start[rows], end[rows]).is_root]]

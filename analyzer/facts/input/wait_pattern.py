@@ -8,9 +8,8 @@ import numpy.typing as npt
 
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.input.wait import InputWait
+from analyzer.spans.arrays import Int64Array
 from analyzer.spans.intervals import IntervalSet
-
-Int64Array = npt.NDArray[np.int64]
 
 # A call shorter than this hands over a batch that is ready: the residual in healthy recordings with workers is 1.3 ms at most,
 # and mostly 0.1 (rules.md DL003).

@@ -5,10 +5,11 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from analyzer.facts.host.ops import BoolArray, pick, pick_row
+from analyzer.facts.host.ops import pick, pick_row
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.find import Kernels
 from analyzer.facts.kernels.precision import first_tensor_type, tensor_dims
+from analyzer.spans.arrays import BoolArray
 from analyzer.spans.labels import matching
 from traces.trace import Trace
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from analyzer.facts.host.ops import BoolArray, Int64Array, pick
+from analyzer.facts.host.ops import pick
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.find import Kernels
+from analyzer.spans.arrays import BoolArray, Int64Array
 
 _SOFTMAX = frozenset(("aten::_softmax",))
 _SOFTMAX_BACKWARD = frozenset(("aten::_softmax_backward_data",))

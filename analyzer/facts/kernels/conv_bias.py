@@ -7,10 +7,11 @@ import re
 import msgspec
 import numpy as np
 
-from analyzer.facts.host.ops import BoolArray, pick, pick_row
+from analyzer.facts.host.ops import pick, pick_row
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.find import Kernels
 from analyzer.facts.kernels.precision import tensor_dims
+from analyzer.spans.arrays import BoolArray
 from analyzer.spans.labels import matching
 from analyzer.spans.open_spans import NONE
 

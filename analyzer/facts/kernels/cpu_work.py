@@ -7,10 +7,10 @@ import re
 import msgspec
 import numpy as np
 
-from analyzer.facts.host.ops import BoolArray
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.precision import first_tensor_type
 from analyzer.facts.steps.find import Steps
+from analyzer.spans.arrays import BoolArray
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import matching
 from traces.trace import Trace

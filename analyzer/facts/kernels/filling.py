@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.facts.host.ops import Int64Array
 from analyzer.facts.kernels.find import Kernels
+from analyzer.spans.arrays import Int64Array
 from analyzer.spans.intervals import IntervalSet
 
 # Blocks per multiprocessor are added up in millionths: sums of floats would leave remainders.

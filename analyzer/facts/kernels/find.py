@@ -11,11 +11,11 @@ import pandas as pd
 
 from analyzer.facts.device.launches import LaunchCalls, calls_of
 from analyzer.facts.device.section import DeviceFacts
-from analyzer.facts.host.ops import BoolArray, Int64Array
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.grids import blocks_per_sm
 from analyzer.facts.kernels.names import describe, is_cast, is_depthwise
 from analyzer.facts.steps.find import Steps
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import sums_by
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any

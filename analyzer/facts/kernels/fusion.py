@@ -8,10 +8,10 @@ import re
 import msgspec
 import numpy as np
 
-from analyzer.facts.host.ops import BoolArray, Int64Array
 from analyzer.facts.kernels.find import Kernels
 from analyzer.facts.kernels.names import POINTWISE_FAMILIES
 from analyzer.facts.kernels.precision import tensor_dims
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.labels import codes_of, distinct_texts, is_any
 from analyzer.spans.open_spans import NONE
 from traces.trace import Trace

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from analyzer.facts.device.launches import LaunchCalls
 from analyzer.facts.device.section import DeviceFacts
-from analyzer.facts.host.ops import BoolArray, Int64Array, pick, pick_row
+from analyzer.facts.host.ops import pick, pick_row
+from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
 from analyzer.spans.labels import in_one_vocabulary, matching
 from analyzer.spans.open_spans import NONE
 from traces.trace import Trace
-
-if TYPE_CHECKING:
-    from analyzer.facts.device.launches import LaunchCalls
-
-FloatArray = npt.NDArray[np.float64]
 
 # These calls state their grid in work-items, all others in blocks (HIP; in 4 recorded traces 1,503 of 1,515 such grids are whole
 # multiples of their block, 125 of 2,260 of the others).

@@ -8,10 +8,11 @@ import msgspec
 import numpy as np
 
 from analyzer.facts.device.section import DeviceFacts
-from analyzer.facts.host.ops import BoolArray, pick, pick_row
+from analyzer.facts.host.ops import pick, pick_row
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.find import Kernels
 from analyzer.facts.kernels.names import MATRIX_FAMILIES, SHORT_FORMATS
+from analyzer.spans.arrays import BoolArray
 from analyzer.spans.labels import distinct_texts, matching
 from analyzer.spans.open_spans import NONE
 from traces.trace import Trace

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from analyzer.facts.device.section import DeviceFacts
-from analyzer.facts.host.ops import BoolArray
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.isolation import fact
 from analyzer.facts.kernels.alignment import Alignment, alignment
@@ -16,6 +15,7 @@ from analyzer.facts.kernels.precision import Casts, MatrixWork, casts, double_ke
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.section import TimeFacts
+from analyzer.spans.arrays import BoolArray
 
 
 class KernelFacts(Section):

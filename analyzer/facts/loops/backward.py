@@ -14,8 +14,9 @@ import numpy as np
 import pandas as pd
 
 from analyzer.facts.host.engine_steps import BACKWARD_NODE
-from analyzer.facts.host.tree import HostTree, Int64Array
+from analyzer.facts.host.tree import HostTree
 from analyzer.facts.steps.find import Steps
+from analyzer.spans.arrays import Int64Array
 from analyzer.spans.grouping import rows_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import is_any, matching

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from analyzer.facts.steps.find import Steps
+from analyzer.spans.arrays import Int64Array
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import matching
 from analyzer.spans.nesting import nest
 from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Trace
 
-Int64Array = npt.NDArray[np.int64]
 # Passes an update from which they are a loop over samples, as for repeated ops; accumulating gradients mostly takes 2 to 8.
 MIN_PASSES = 10
 _NEVER = np.iinfo(np.int64).max

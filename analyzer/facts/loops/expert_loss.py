@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from analyzer.facts.device.section import DeviceFacts
+from analyzer.facts.loops.loop import Loop
 from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS, HostLoss, host_loss
 from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.intervals import IntervalSet
 from traces.trace import Trace
-
-if TYPE_CHECKING:
-    from analyzer.facts.loops.loop import Loop
 
 # The ops that compute a product, whatever is above them.
 PRODUCTS = ("aten::addmm", "aten::mm", "aten::bmm", "aten::baddbmm", "aten::addmv", "aten::mv")
@@ -23,7 +19,7 @@ def expert_loss(trace: Trace, device: DeviceFacts, time: TimeFacts, loop: Loop) 
         return host_loss(device, time.device_waits, time.waterfall, loop.spans)
     ops = trace.ops
     rows = ops[ops["name"].isin(PRODUCTS)]
-    products = IntervalSet(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy())
+    products = IntervalSet.of_rows(rows)
     others_ns = (loop.op_ns - (products & loop.forward).total_ns) / max(loop.ops, 1)
     return host_loss(
         device,

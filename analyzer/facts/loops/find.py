@@ -13,10 +13,11 @@ import numpy as np
 import pandas as pd
 
 from analyzer.facts.host.section import HostFacts
-from analyzer.facts.host.tree import HostTree, Int64Array
+from analyzer.facts.host.tree import HostTree
 from analyzer.facts.loops.backward import BackwardTimes
 from analyzer.facts.loops.loop import Loop
 from analyzer.facts.steps.find import Steps
+from analyzer.spans.arrays import Int64Array
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
 from analyzer.spans.repeats import canonical, repeated_runs, varying_runs

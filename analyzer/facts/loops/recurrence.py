@@ -60,7 +60,7 @@ def _op_time(trace: Trace, time: TimeFacts, loop: Loop) -> int:
     """Time inside the loop's ops, less the sequential part of the forward products."""
     ops = trace.ops
     products = ops[ops["name"].isin(PRODUCTS)]
-    spans = IntervalSet(products["start_ns"].to_numpy(), products["end_ns"].to_numpy())
+    spans = IntervalSet.of_rows(products)
     inside = (loop.spans & time.waterfall.owned("compute")).total_ns
     return inside - _sequential((spans & loop.forward).total_ns, (spans & loop.backward).total_ns)
 

@@ -59,7 +59,7 @@ def allocations(trace: Trace, steps: Steps, time: TimeFacts, health: HealthFacts
     warming = inside & health.warmup.calls if "PG002" in health.doubted else np.zeros(len(calls), dtype=bool)
     at = calls["start_ns"].to_numpy()[warming]
     calls = chosen(calls, inside & ~warming)
-    spans = IntervalSet(calls["start_ns"].to_numpy(), calls["end_ns"].to_numpy()) & window
+    spans = IntervalSet.of_rows(calls) & window
     names = distinct_texts(trace.python["name"])
     return Allocations(
         calls=calls,

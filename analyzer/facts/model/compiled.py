@@ -8,10 +8,10 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from analyzer.facts.host.ops import BoolArray
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.threads import per_thread
 from analyzer.facts.steps.find import Steps
+from analyzer.spans.arrays import BoolArray
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import distinct_texts, is_any
 from traces.trace import Trace
@@ -69,10 +69,10 @@ def compiled(trace: Trace, steps: Steps, host: HostFacts) -> Compiled:
     outermost = regions[region_rows[regions.index]]
     spans, compiling_steps = _compiling(trace, steps)
     names = [str(name) for name in regions["name"].unique()]
-    guards = _union(ops[_named(host, _GUARDS)]) & window
+    guards = IntervalSet.of_rows(ops, _named(host, _GUARDS)) & window
     between, frames = _between(steps, regions, outermost)
     passing, inside = _nested(trace, steps, host, every, guards)
-    between = between - _union(ops[_named(host, _BACKWARD)]) - guards
+    between = between - IntervalSet.of_rows(ops, _named(host, _BACKWARD)) - guards
     thread = int(regions["thread"].mode().iloc[0]) if len(regions) else -1
     return Compiled(
         regions=len(regions),
@@ -92,7 +92,7 @@ def _compiling(trace: Trace, steps: Steps) -> tuple[IntervalSet, int]:
     """Ranges of compilation, and how many used steps hold any of it."""
     ranges, used = trace.annotations, steps.used
     mine = is_any(ranges["kind"], "compile")
-    spans = IntervalSet(ranges["start_ns"].to_numpy()[mine], ranges["end_ns"].to_numpy()[mine]) & steps.window
+    spans = IntervalSet.of_rows(ranges, mine) & steps.window
     touched = spans.overlap_with(used["start_ns"].to_numpy(), used["end_ns"].to_numpy()) > 0
     return spans, int(touched.sum())
 
@@ -118,13 +118,9 @@ def _named(host: HostFacts, pattern: re.Pattern[str]) -> BoolArray:
     return host.ops.named(lambda name: pattern.match(name) is not None)
 
 
-def _union(frame: pd.DataFrame) -> IntervalSet:
-    return IntervalSet(frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy())
-
-
 def _between(steps: Steps, regions: pd.DataFrame, outermost: pd.DataFrame) -> tuple[IntervalSet, int]:
     """Time between the outermost regions of each step, and how many distinct frames a step calls at most."""
-    inside = _union(outermost)
+    inside = IntervalSet.of_rows(outermost)
     gaps, frames = EMPTY, 0
     starts = regions["start_ns"].to_numpy()
     used = steps.used
@@ -152,10 +148,10 @@ def _nested(
     code = _named(host, _CODE)
     marked = np.zeros(len(regions), dtype=bool)
     marked[parent[code]] = True
-    inner = _union(ops[regions & ~calling])
-    passing = _union(ops[calling]) - inner - _union(ops[calling[parent] & ~own]) - guards
+    inner = IntervalSet.of_rows(ops, regions & ~calling)
+    passing = IntervalSet.of_rows(ops, calling) - inner - IntervalSet.of_rows(ops, calling[parent] & ~own) - guards
     eager = calling[parent] & marked[parent] & ~own & ~code
-    return passing, _union(ops[eager]) & steps.window
+    return passing, IntervalSet.of_rows(ops, eager) & steps.window
 
 
 def _wrappers(trace: Trace, host: HostFacts) -> IntervalSet:
@@ -165,7 +161,7 @@ def _wrappers(trace: Trace, host: HostFacts) -> IntervalSet:
     inside = calls[tree.parent] & ~calls & (tree.parent != np.arange(len(tree.parent)))
     working = np.zeros(len(calls), dtype=bool)
     working[tree.parent[inside]] = True
-    return _union(ops[calls & working]) - _union(ops[inside])
+    return IntervalSet.of_rows(ops, calls & working) - IntervalSet.of_rows(ops, inside)
 
 
 def _frame(name: str) -> str:

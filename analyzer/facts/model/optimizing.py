@@ -12,8 +12,9 @@ import pandas as pd
 from analyzer.facts.device.launches import from_source
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
-from analyzer.facts.host.tree import BoolArray, HostTree, Int64Array
+from analyzer.facts.host.tree import HostTree
 from analyzer.facts.steps.find import Steps
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import numbered, sums_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching

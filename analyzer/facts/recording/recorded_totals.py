@@ -14,11 +14,11 @@ import msgspec
 from analyzer.spans.grouping import numbered
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import is_any
+from traces.trace import Trace
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from traces.trace import Trace
 
 RECORDING = "recording"
 _STREAMS = ("kernels", "copies")

@@ -13,12 +13,11 @@ import pandas as pd
 
 from analyzer.facts.device.launches import calls_of, launches_with_work
 from analyzer.facts.device.replays import graph_replays
+from analyzer.spans.arrays import Int64Array
 from analyzer.spans.grouping import chosen
 from analyzer.spans.labels import codes_of, is_any, matching
 from analyzer.units import count, duration
 from traces.trace import Trace
-
-Int64Array = npt.NDArray[np.int64]
 
 # Fewer launches say nothing about how many kernels a step lost.
 _MIN_LAUNCHES = 5

@@ -12,17 +12,15 @@ from typing import Literal
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.steps.inferred import infer_steps
 from analyzer.facts.steps.left_out import OUTSIDE, left_out
 from analyzer.facts.steps.pre_window_work import backlog_end_ns, busy_until
+from analyzer.spans.arrays import Int64Array
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration
 from traces.trace import Trace
-
-Int64Array = npt.NDArray[np.int64]
 
 PROFILER_STEP = "ProfilerStep"
 WHOLE_TRACE = "whole-trace"
@@ -59,7 +57,7 @@ class Steps(msgspec.Struct, frozen=True, dict=True):
     def window(self) -> IntervalSet:
         """Union of the used steps."""
         used = self.used
-        return IntervalSet(used["start_ns"].to_numpy(), used["end_ns"].to_numpy())
+        return IntervalSet.of_rows(used)
 
     @cached_property
     def host_window(self) -> IntervalSet:
@@ -90,7 +88,7 @@ class Steps(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def whole(self) -> IntervalSet:
         """All steps, used or not."""
-        return IntervalSet(self.frame["start_ns"].to_numpy(), self.frame["end_ns"].to_numpy())
+        return IntervalSet.of_rows(self.frame)
 
     @cached_property
     def total_ns(self) -> int:

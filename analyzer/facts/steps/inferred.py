@@ -11,15 +11,13 @@ import re
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.recording.training import trains
 from analyzer.facts.steps.kernel_periods import kernel_steps
 from analyzer.facts.steps.tiling_ranges import MIN_REPETITIONS, VARYING, tiling_ranges
+from analyzer.spans.arrays import Int64Array
 from traces.trace import Trace
-
-Int64Array = npt.NDArray[np.int64]
 
 _ITERATION_RANGES = re.compile(
     r"execute_(?:\d+_)?context_|(?:.*[ .:])?execute_model|execute_new_|.*run_training_batch|(?:.*[ .:])?run_batch\b"

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.device.launches import from_source
 from analyzer.facts.steps.tiling_ranges import MIN_REPETITIONS, host_extent
+from analyzer.spans.arrays import Int64Array
 from analyzer.spans.labels import is_any, matching
 from analyzer.spans.open_spans import NONE
 from traces.trace import Trace
-
-Int64Array = npt.NDArray[np.int64]
 
 # A sequence counts as periodic when this share of its kernels equals the one a period later.
 _PERIODIC_RATIO = 0.9

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.steps.faults import began_inside, faults
 from analyzer.facts.steps.start_up import start_up_ns
+from analyzer.spans.arrays import Int64Array
 from analyzer.units import duration
 from traces.trace import Trace
-
-Int64Array = npt.NDArray[np.int64]
 
 # The TensorBoard plugin drops a trailing step with fewer device events than this share of the one before.
 TRAILING_DEVICE_SHARE = 0.8

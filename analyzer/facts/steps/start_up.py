@@ -11,15 +11,13 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from analyzer.spans.grouping import Int64Array, chosen, numbered
+from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.grouping import chosen, numbered
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import codes_of, is_any, matching
 from traces.trace import Trace
-
-BoolArray = npt.NDArray[np.bool_]
 
 # Calls that create what training then reuses.
 _ONCE = re.compile(
@@ -80,7 +78,7 @@ def start_up_ns(trace: Trace, begin_ns: Int64Array, end_ns: Int64Array, step: in
     found = EMPTY
     for frame in (chosen(trace.runtime, once_calls(trace)), ranges, chosen(trace.overhead, loads_lazily(trace))):
         frame = chosen(frame, starting(frame, begin_ns, end_ns))
-        found |= IntervalSet(frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy())
+        found |= IntervalSet.of_rows(frame)
     return found.clip(int(begin_ns[step]), int(end_ns[step])).total_ns
 
 

@@ -10,14 +10,12 @@ import re
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.device.launches import LAUNCHING
+from analyzer.spans.arrays import Int64Array
 from analyzer.spans.labels import distinct_texts, is_any
 from traces.trace import Trace
-
-Int64Array = npt.NDArray[np.int64]
 
 # Two repetitions are a pair, not a rhythm.
 MIN_REPETITIONS = 3

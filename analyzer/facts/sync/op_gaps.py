@@ -6,7 +6,6 @@ Without stacks that is all a trace knows of the program's own code, and often en
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -14,13 +13,11 @@ import numpy as np
 from analyzer.facts.host.engine_steps import BACKWARD_NODE
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.sync.waits import Waits
-from analyzer.spans.grouping import Int64Array, sums_by
+from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.grouping import sums_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import in_one_vocabulary, is_any, matching
 from traces.trace import Trace
-
-if TYPE_CHECKING:
-    from analyzer.facts.host.tree import BoolArray, Int64Array
 
 # Ranges that torch itself opens: their names say more than those of the ops inside.
 _NAMED = ("optimizer_step", "zero_grad", "loader")

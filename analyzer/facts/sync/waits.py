@@ -20,9 +20,10 @@ from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.engine_steps import BACKWARD_NODE
 from analyzer.facts.host.ops import pick, pick_row
 from analyzer.facts.host.section import HostFacts
-from analyzer.facts.host.tree import BoolArray, HostTree, Int64Array
+from analyzer.facts.host.tree import HostTree
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.section import TimeFacts
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import chosen, running_sums_by
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching, texts

@@ -10,18 +10,15 @@ import re
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from analyzer.facts.device.activity import DeviceActivity
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.time.waterfall import Waterfall
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import matching
 from analyzer.spans.open_spans import NONE
 from traces.trace import Trace
-
-Int64Array = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 # The launch lead is 2-18 us where the device waits for each launch, and 71 us or more where it does not (rules.md 0.4, 46 traces);
 # from one piece of queued work to the next 14 us pass at most in eight recorded traces.
@@ -77,7 +74,7 @@ def device_waits(trace: Trace, device: DeviceFacts, waterfall: Waterfall) -> Dev
     short = waits.end_ns - waits.start_ns < _SHORT_NS
     idle_before = np.append(device.work["end_ns"].to_numpy(), np.iinfo(np.int64).min)[before] < returned
     other = device.work["device"].to_numpy() != main.device
-    elsewhere = IntervalSet(device.work["start_ns"].to_numpy()[other], device.work["end_ns"].to_numpy()[other])
+    elsewhere = IntervalSet.of_rows(device.work, other)
     together = elsewhere.overlap_with(waits.start_ns, waits.end_ns)
     names = ("between_nodes", "starting", "in_queue", "for_event", "for_device")
     tests = (

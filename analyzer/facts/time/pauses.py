@@ -122,7 +122,7 @@ def _gaps(trace: Trace, device: DeviceFacts, steps: Steps, waterfall: Waterfall)
         busy = device.main.busy
         gaps = IntervalSet(busy.end_ns[:-1], busy.start_ns[1:])
     overhead = trace.overhead
-    touched = IntervalSet(overhead["start_ns"].to_numpy(), overhead["end_ns"].to_numpy())
+    touched = IntervalSet.of_rows(overhead)
     clean = touched.overlap_with(gaps.start_ns, gaps.end_ns) == 0
     return IntervalSet(gaps.start_ns[clean], gaps.end_ns[clean]) & steps.window
 
@@ -146,7 +146,7 @@ def _silence(trace: Trace, steps: Steps) -> IntervalSet:
     """Time in the used steps with no event of the host on any thread."""
     heard = EMPTY
     for frame in (trace.ops, trace.runtime, trace.python, trace.gc, trace.collectives, trace.overhead):
-        heard |= IntervalSet(frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy())
+        heard |= IntervalSet.of_rows(frame)
     ranges, known = trace.annotations, ~is_any(trace.annotations["kind"], "user")
-    heard |= IntervalSet(ranges["start_ns"].to_numpy()[known], ranges["end_ns"].to_numpy()[known])
+    heard |= IntervalSet.of_rows(ranges, known)
     return steps.window - heard

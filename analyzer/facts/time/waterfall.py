@@ -91,7 +91,7 @@ def device_waterfall(
     divider.take("communication", activity.collective)
     divider.take("copy", activity.copy)
     idle = divider.left
-    overhead = IntervalSet(trace.overhead["start_ns"].to_numpy(), trace.overhead["end_ns"].to_numpy())
+    overhead = IntervalSet.of_rows(trace.overhead)
     divider.take("unexplained", overhead)
     kernel_starts = np.sort(trace.kernels["start_ns"].to_numpy()[trace.kernels["device"].to_numpy() == activity.device])
     # Where no op was recorded, silence on a thread does not mean Python.

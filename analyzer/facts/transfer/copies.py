@@ -70,7 +70,7 @@ def transfers(trace: Trace, device: DeviceFacts, steps: Steps) -> Transfers:
 
 def device_time(copies: pd.DataFrame) -> IntervalSet:
     """When the copies run on the device."""
-    return IntervalSet(copies["start_ns"].to_numpy(), copies["end_ns"].to_numpy())
+    return IntervalSet.of_rows(copies)
 
 
 def call_time(copies: pd.DataFrame) -> IntervalSet:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from analyzer.facts.host.ops import BoolArray, Int64Array
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.fusion import is_compiled
 from analyzer.facts.kernels.section import KernelFacts
 from analyzer.facts.model.section import ModelFacts
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.transfer.copies import Transfers, device_time
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import sums_by
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts

@@ -6,10 +6,11 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from analyzer.facts.host.ops import BoolArray, Int64Array, OpTree
+from analyzer.facts.host.ops import OpTree
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.precision import decoded_list
 from analyzer.facts.transfer.copies import Transfers
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import texts
 from analyzer.spans.nesting import outer_first_per_thread

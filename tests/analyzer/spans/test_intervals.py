@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -164,3 +165,11 @@ def test_a_set_neither_locks_nor_follows_the_arrays_it_was_made_of() -> None:
         start[0] = 2
         end[-1] = 99
         assert made.pairs() == [(0, 5), (10, 15)][:length]
+
+
+def test_rows_of_a_frame_by_mask_by_position_or_all() -> None:
+    frame = pd.DataFrame({"start_ns": [30, 0, 10], "end_ns": [40, 5, 20]})
+    assert IntervalSet.of_rows(frame).pairs() == [(0, 5), (10, 20), (30, 40)]
+    assert IntervalSet.of_rows(frame, np.array([True, False, True])).pairs() == [(10, 20), (30, 40)]
+    assert IntervalSet.of_rows(frame, np.array([1])).pairs() == [(0, 5)]
+    assert IntervalSet.of_rows(frame.iloc[:0]) == IntervalSet()

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analyzer.cause_names import IDLE_CAUSES
-from analyzer.facts.device.launches import BoolArray, by_kernel_launch
+from analyzer.facts.device.launches import by_kernel_launch
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.steps.find import Steps
-from analyzer.spans.grouping import Int64Array, numbered, rows_by
+from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.grouping import numbered, rows_by
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import is_any
 from analyzer.units import count, duration

@@ -51,7 +51,7 @@ def check(trace: Trace, steps: Steps, time: TimeFacts) -> Iterator[Symptom]:
             touches=IDLE_CAUSES,
         )
     overhead = trace.overhead
-    spent = IntervalSet(overhead["start_ns"].to_numpy(), overhead["end_ns"].to_numpy()) & time.idle
+    spent = IntervalSet.of_rows(overhead) & time.idle
     ratio = steps.ratio(spent.total_ns)
     if ratio >= _OVERHEAD_SHARE:
         yield Symptom(

@@ -58,10 +58,10 @@ def warmup_time(trace: Trace, device: DeviceFacts, steps: Steps) -> WarmUp:
     found = np.zeros(len(calls), dtype=bool)
     found[np.flatnonzero(once)] = starting(chosen(calls, once), begin, end)
     slow = chosen(slow, starting(slow, begin, end))
-    total = IntervalSet(slow["start_ns"].to_numpy(), slow["end_ns"].to_numpy()) - busy
+    total = IntervalSet.of_rows(slow) - busy
     number = len(slow)
     for frame in (chosen(calls, found), *(chosen(part, starting(part, begin, end)) for part in (compiling, lazy))):
-        total |= IntervalSet(frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy())
+        total |= IntervalSet.of_rows(frame)
         number += len(frame)
     return WarmUp(total & window, number, found)
 
@@ -89,7 +89,7 @@ def _before(trace: Trace, steps: Steps) -> Iterator[Symptom]:
     """Start-up work that was recorded without marks and lies in no used step: worth knowing, and in no figure."""
     raw = steps.raw_window
     calls = chosen(trace.runtime, once_calls(trace))
-    outside = (IntervalSet(calls["start_ns"].to_numpy(), calls["end_ns"].to_numpy()) & raw) - steps.window
+    outside = (IntervalSet.of_rows(calls) & raw) - steps.window
     ratio = outside.total_ns / raw.total_ns if raw else 0.0
     if ratio >= WARMUP_SHARE:
         yield Symptom(
