@@ -15,10 +15,14 @@ from __future__ import annotations
 
 import json
 import tempfile
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from traces.reader.read import read
+from traces.schema import SCHEMA
 from traces.trace import Trace
 
 PROCESS = 4242
@@ -199,10 +203,18 @@ class TraceBuilder:
         return path
 
     def trace(self) -> Trace:
-        """The trace as the real reader sees it."""
-        with tempfile.TemporaryDirectory() as folder:
-            return read(self.write(Path(folder) / "trace.json"))
+        """The trace as the real reader sees it; equal worlds are read once, and each gets frames of its own."""
+        known = _as_read(json.dumps(self.document()))
+        return msgspec.structs.replace(known, **{name: getattr(known, name).copy() for name in SCHEMA})
 
     def _identity(self) -> int:
         self._next_id += 1
         return self._next_id
+
+
+@lru_cache(maxsize=64)
+def _as_read(text: str) -> Trace:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.json"
+        path.write_text(text)
+        return read(path)
