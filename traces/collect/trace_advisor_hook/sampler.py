@@ -24,6 +24,9 @@ _MOST_PLACES = 500
 _CHAIN = 4
 # Frames that call whatever the program wants called, and say nothing of it.
 _WRAPPERS = ("torch/nn/modules/module.py", "torch/utils/_contextlib.py", "contextlib.py", "functools.py")
+# What torch wraps around the `step` of every optimizer, and around it for a scheduler that counts them.
+_STEP_WRAPPERS = ("torch/optim/optimizer.py", "torch/optim/lr_scheduler.py")
+_STEP_WRAPPER_NAMES = ("wrapper", "_use_grad")
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _Functions = tuple[tuple[str, str], ...]
 _Place = tuple[_Functions, int, str, str, bool]
@@ -122,7 +125,9 @@ def _stack(frame: FrameType | None) -> list[FrameType]:
 
 
 def _is_wrapper(frame: FrameType) -> bool:
-    return frame.f_code.co_filename.replace("\\", "/").endswith(_WRAPPERS)
+    code = frame.f_code
+    file = code.co_filename.replace("\\", "/")
+    return file.endswith(_WRAPPERS) or (file.endswith(_STEP_WRAPPERS) and code.co_name in _STEP_WRAPPER_NAMES)
 
 
 def _named(frame: FrameType) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from .frameworks import describe_frameworks
 from .installed import installed_names
 from .later_phases import LaterPhases
 from .loader_code import loader_code
+from .optimizer_turns import OptimizerTurns
 from .phases import FIRST_STEP
 from .run_description import describe_process, describe_training, world
 from .sampler import Sampler
@@ -44,7 +45,8 @@ class Watcher(LaterPhases):
         self.child = self.pid != 0
         self.pid = os.getpid()
         self.source = ""
-        self.lead = self.backwards = self.batches = 0
+        self.turns = OptimizerTurns()
+        self.backwards = self.batches = 0
         self.lead_backward: tuple[CodeType, int] | None = None
         self.drawn_from: dict[int, Any] = {}
         self.loader_steps: dict[int, tuple[Any, int]] = {}
@@ -52,7 +54,6 @@ class Watcher(LaterPhases):
         self.course = Course()
         self.sampler = Sampler(self.course)
         self.loader: Any = None
-        self.optimizer: Any = None
         self.iterator: Any = None
         self.drawn = self.done = self.early = 0
         self.look = BatchLook()
@@ -62,11 +63,13 @@ class Watcher(LaterPhases):
     # Where steps come from.
 
     def after_optimizer(self, optimizer: Any) -> None:
-        """A step of an optimizer is over; the first that steps leads, so that several count once."""
+        """A step of an optimizer is over; of several that take turns, a round of all is one step of the loop."""
         self.counts["optimizer"] += 1
-        if not self.lead:
-            self.lead, self.optimizer = id(optimizer), optimizer
-        if id(optimizer) == self.lead:
+        ends = self.turns.ends_step(optimizer)
+        if self.phase == "skip" and self.turns.let_lead(optimizer):
+            self.begin_loop("optimizer")
+            ends = True
+        if ends:
             self.boundary("optimizer")
 
     def before_batch(self, iterator: Any) -> None:
@@ -81,7 +84,7 @@ class Watcher(LaterPhases):
         self.batches += 1
         self.drawn_from[id(self.loader)] = self.loader
         patience = WITHOUT_OPTIMIZER if sys.modules["torch"].is_grad_enabled() else self.skip
-        if self.source == "loader" or (not self.lead and self.counts["loader"] > patience):
+        if self.source == "loader" or (self.turns.lead is None and self.counts["loader"] > patience):
             self.boundary("loader")
 
     def after_backward(self, caller: FrameType | None) -> None:
@@ -92,7 +95,7 @@ class Watcher(LaterPhases):
         """
         while caller is not None and caller.f_code.co_filename.endswith("_tensor.py"):
             caller = caller.f_back
-        if caller is None or self.lead:
+        if caller is None or self.turns.lead is not None:
             return
         self.counts["backward"] += 1
         place = (caller.f_code, caller.f_lineno)
@@ -111,12 +114,7 @@ class Watcher(LaterPhases):
         if self.source != source:
             if self.source and PREFERENCE[source] < PREFERENCE[self.source]:
                 return
-            self.abandon()
-            self.source, self.thread = source, threading.get_ident()
-            self.early = self.drawn - 1 if source == "loader" else 0
-            self.reset()
-            self.course.restart()
-            self.sampler = self.sampler.anew()
+            self.begin_loop(source)
         if threading.get_ident() != self.thread:
             return
         now = time.perf_counter_ns()
@@ -135,6 +133,15 @@ class Watcher(LaterPhases):
         self.sampler.paused = self.profiler is not None
         self.course.worked(now)
         self.last = self.course.last_ns
+
+    def begin_loop(self, source: str) -> None:
+        """What was taken for steps was none of the loop that begins now."""
+        self.abandon()
+        self.source, self.thread = source, threading.get_ident()
+        self.early = self.drawn - 1 if source == "loader" else 0
+        self.reset()
+        self.course.restart()
+        self.sampler = self.sampler.anew()
 
     def end_step(self, now: int, duration: int) -> None:
         """Count the step among all of the run, and its batches."""
@@ -232,7 +239,7 @@ class Watcher(LaterPhases):
         steps = {"source": self.source, "batches_per_step": batches_of_a_step(self.batches_of_steps or [self.batches])}
         return (
             describe_process()
-            | describe_training(self.optimizer, loader, self.look)
+            | describe_training(self.turns.lead, loader, self.look)
             | {"frameworks": describe_frameworks(loader, self.look.modules), "environment": describe_environment()}
             | {"gc_recorded": self.collections.able, "steps": steps, "loader_code": loader_code(loader)}
             | {"installed": installed_names()}

@@ -80,6 +80,16 @@ def test_gradient_accumulation_and_two_optimizers_make_one_step(tmp_path: Path) 
     assert sum(name.startswith("Optimizer.step#SGD") for name in names) in (12, 13)
 
 
+@pytest.mark.scripts
+def test_a_critic_that_steps_twice_makes_one_step_of_each_batch(tmp_path: Path) -> None:
+    (recording,) = _collect(tmp_path, "critic.py", active=6).recordings
+    names, advisor = _trace(recording.path)
+    assert (recording.steps, advisor["steps"]["batches_per_step"]) == (6, 1.0)
+    assert sum(name.startswith("Optimizer.step#") for name in names) in (17, 18, 19)
+    # The rounds after the first: until the second optimizer steps, nobody knows of it.
+    assert advisor["run"]["steps"] in (200, 201)
+
+
 def test_without_optimizer_batches_are_steps(tmp_path: Path) -> None:
     (recording,) = _collect(tmp_path, "evaluate.py").recordings
     _, advisor = _trace(recording.path)

@@ -117,6 +117,26 @@ def test_only_a_long_step_is_looked_into_and_the_function_named(long: bool) -> N
     assert told["cpu_ns"] < 0.5 * told["samples"] * told["sample_ns"]
 
 
+def test_what_torch_wraps_around_a_step_is_not_named() -> None:
+    torch = pytest.importorskip("torch")
+
+    class Slow(torch.optim.SGD):  # type: ignore[misc, name-defined]
+        def step(self, closure: object = None) -> None:
+            _Enough(sampler).wait()
+
+    course = Course()
+    course.limit_ns, course.last_ns = 1, time.perf_counter_ns()
+    sampler = Sampler(course)
+    optimizer = Slow([torch.zeros(1, requires_grad=True)], lr=0.1)
+    torch.optim.lr_scheduler.StepLR(optimizer, 1)
+    sampler.begin()
+    optimizer.step()
+    sampler.end()
+    functions = [name.rpartition(".")[2] for name, _ in sampler.told()["places"][0]["functions"]]
+    assert functions[0] == "step"
+    assert "wrapper" not in functions
+
+
 def test_nothing_is_seen_while_it_is_paused() -> None:
     course = Course()
     course.limit_ns, course.last_ns = 1, time.perf_counter_ns()

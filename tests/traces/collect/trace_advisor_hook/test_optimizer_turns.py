@@ -1,0 +1,83 @@
+"""One step of the loop to a round of its optimizers, however often each of them steps in it."""
+
+from types import SimpleNamespace
+from unittest.mock import MagicMock
+
+import pytest
+
+pytest.importorskip("torch")
+
+from traces.collect.trace_advisor_hook.watcher import Watcher
+
+OPTIMIZERS = {name: SimpleNamespace(name=name) for name in "ABC"}
+SETTINGS = {"wait": 10, "warmup": 3, "least": 6, "most": 24, "long_ns": 10**12, "stacks": False, "shapes": False}
+
+
+class _Watcher(Watcher):
+    """Without a profiler; notes after which of the optimizers' steps one of the loop ended."""
+
+    def __init__(self) -> None:
+        self.ends: list[int] = []
+        super().__init__(SETTINGS)
+
+    def start_profiler(self, warmup: int | None, stacks: bool, shapes: bool) -> None:
+        self.profiler = MagicMock()
+
+    def steady(self) -> bool:
+        return True
+
+    def tell(self) -> None:
+        """Nobody listens."""
+
+    def boundary(self, source: str) -> None:
+        self.ends.append(self.counts["optimizer"])
+        super().boundary(source)
+
+    def run(self, order: str) -> "_Watcher":
+        for name in order:
+            self.after_optimizer(OPTIMIZERS[name])
+        return self
+
+
+def _apart(watcher: _Watcher) -> list[int]:
+    return [after - before for before, after in zip(watcher.ends, watcher.ends[1:], strict=False)]
+
+
+@pytest.mark.parametrize(
+    ("order", "round_of"),
+    [
+        ("A", 1),
+        ("AB", 2),
+        ("AAB", 3),  # a GAN whose critic takes two steps to one of the generator
+        ("BAA", 3),
+        ("ABB", 3),
+        ("AABB", 4),
+        ("AAAAAB", 6),  # WGAN
+        ("ABC", 3),
+        ("AABAAC", 3),  # C takes B's turn now and then
+    ],
+)
+def test_a_round_of_all_is_one_step(order: str, round_of: int) -> None:
+    # The first round does not know yet what comes after it.
+    assert set(_apart(_Watcher().run(order * 8))[len(order) :]) == {round_of}
+
+
+def test_an_optimizer_that_comes_rarely_does_not_make_steps_of_many() -> None:
+    after = _Watcher().run(("A" * 100 + "B") * 3)
+    assert (set(_apart(after)), len(after.ends)) == ({1, 2}, 300)
+    # It may be the first to step, too: nothing is recorded before the loop shows.
+    before = _Watcher().run(("B" + "A" * 100) * 3)
+    assert len(before.ends) > 280
+    assert before.turns.lead is OPTIMIZERS["A"]
+
+
+def test_a_loop_of_one_optimizer_after_another_of_few_steps_is_the_one_recorded() -> None:
+    watcher = _Watcher().run("AAAA" + "B" * 40)
+    assert watcher.turns.lead is OPTIMIZERS["B"]
+    # Those of the first loop, and of the second those until it is clear that the first is over, are none of its steps.
+    assert (watcher.phase, watcher.course.steps) == ("profile", 40 - 9)
+
+
+def test_a_recording_under_way_keeps_its_optimizer() -> None:
+    watcher = _Watcher().run("A" * 12 + "B" * 40)
+    assert (watcher.phase, watcher.turns.lead, watcher.course.steps) == ("profile", OPTIMIZERS["A"], 11)

@@ -1,0 +1,45 @@
+"""Which optimizer's steps end a step of the loop, where several take turns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# A critic takes up to five steps to one of the generator (WGAN), a value network two to one of the policy (TD3). An optimizer that
+# comes less often than that is a rare guest of a loop whose steps are alike without it.
+MOST_IN_A_ROW = 8
+
+
+class OptimizerTurns:
+    """Follows the optimizers of one loop.
+
+    The first one that steps leads, and each of its steps ends a step of the loop, so that several which step together count once.
+    Where it steps several times before it is another's turn, as the critic of a GAN does, only the first of them counts: from
+    there to the same place of the next round is what repeats.
+    """
+
+    def __init__(self) -> None:
+        self.lead: Any = None
+        self.in_a_row = 0
+        self.others_in_a_row = 0
+        self.turn: int | None = None
+
+    def ends_step(self, optimizer: Any) -> bool:
+        """Whether the step that this optimizer has just taken ends one of the loop."""
+        if self.lead is None:
+            self.lead = optimizer
+        if optimizer is not self.lead:
+            if self.in_a_row:
+                self.turn, self.in_a_row = self.in_a_row, 0
+            self.others_in_a_row += 1
+            return False
+        self.in_a_row += 1
+        self.others_in_a_row = 0
+        return self.in_a_row == 1 or self.turn is None or self.turn > MOST_IN_A_ROW or self.in_a_row > MOST_IN_A_ROW
+
+    def let_lead(self, optimizer: Any) -> bool:
+        """Hand over to an optimizer that steps again and again while the leading one does not; whether that was done."""
+        if optimizer is self.lead or self.others_in_a_row <= MOST_IN_A_ROW:
+            return False
+        self.lead, self.turn = optimizer, None
+        self.in_a_row = self.others_in_a_row = 0
+        return True
