@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from among import among
 from analyzer.facts import Facts
 from analyzer.rule import Rule
 from builders import TraceBuilder
@@ -150,5 +151,5 @@ def facts_of(code: str, *, fires: bool = True) -> Facts:
         ranks: Sequence[Facts] = getattr(tests_of(code), scenario.world)(
             **(scenario.fires if fires else scenario.quiet)
         )
-        return Facts(ranks[0].trace, peers=tuple(ranks[1:]))
+        return among(ranks[0], *ranks[1:])
     return Facts(world(code, fires=fires).trace())

@@ -57,6 +57,7 @@ from analyzer.analysis.trace import (
     Versions,
 )
 from analyzer.cause_names import Cause
+from analyzer.ranks.document import Job
 
 __all__ = [
     "CARD_RATIO",
@@ -116,6 +117,7 @@ class Analysis(Document, frozen=True, kw_only=True):
     """The whole answer for one trace; `ranks` is filled where several ranks of one job were given, this one among them.
 
     `timeline` draws the representative step; `slowest` the slowest used one where it is at least a tenth longer than the median.
+    `job` holds all ranks of the job together.
     `since` says what changed where a baseline was named.
     `totals` holds the sums over the file that differ from those of the analysis.
     """
@@ -132,6 +134,7 @@ class Analysis(Document, frozen=True, kw_only=True):
     timeline: Timeline
     slowest: Timeline | None = None
     ranks: tuple[RankRow, ...] = ()
+    job: Job | None = None
     since: Since | None = None
     totals: tuple[Total, ...] = ()
 

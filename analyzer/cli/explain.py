@@ -120,7 +120,9 @@ def command(
         code = _show(sources, options, baseline, config.path)
         if code is not None:
             ctx.exit(code)
-    alone = len(sources) == 1 and baseline is None
+    from analyzer.ranks.files import looks_like_summary
+
+    alone = len(sources) == 1 and baseline is None and not looks_like_summary(sources[0])
     ctx.exit(_report(sources[0], options, request) if alone else _report_several(sources, options, request))
 
 
@@ -210,7 +212,7 @@ def _report_several(sources: list[Path], options: Options, request: Request) -> 
 
     before = since.runs(request.baseline, options, redacted=request.redacted) if request.baseline is not None else []
     with ProgressLine() as progress:
-        job = explain_job(sources, options, progress)
+        job = explain_job(sources, options, progress, only_first=True)
     if job.one_job or len(sources) == 1:
         shown = job.first.analysis
         if request.baseline is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from analyzer.facts.communication.ranks import JobPlace
 from analyzer.facts.communication.section import CommunicationFacts
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.health.section import HealthFacts
@@ -34,15 +35,15 @@ class Facts(Section):
     Args:
         trace: The trace.
         selected_steps: First and last step number to use, inclusive; None for all usable ones.
-        peers: The other ranks of the same job.
+        job: This rank among the ranks of its job; None where it stands alone.
     """
 
     def __init__(
-        self, trace: Trace, selected_steps: tuple[int, int] | None = None, peers: tuple[Facts, ...] = ()
+        self, trace: Trace, selected_steps: tuple[int, int] | None = None, job: JobPlace | None = None
     ) -> None:
         super().__init__(trace, {})
         self._selected_steps = selected_steps
-        self.peers = peers
+        self.job = job
         self.recording = RecordingFacts(trace, self.failures)
         self.device = DeviceFacts(trace, self.failures)
 
@@ -82,9 +83,8 @@ class Facts(Section):
 
     @cached_property
     def communication(self) -> CommunicationFacts:
-        """Collectives, and who is late for them."""
-        ranks = (self, *self.peers)
-        return CommunicationFacts(self.device, self.steps, self.host, self.time, self.kernels, ranks)
+        """Collectives."""
+        return CommunicationFacts(self.device, self.steps, self.host, self.time, self.kernels)
 
     @cached_property
     def model(self) -> ModelFacts:

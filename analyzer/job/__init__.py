@@ -7,16 +7,27 @@ from pathlib import Path
 
 import msgspec
 
-from analyzer.analysis import Analysis, RankRow
-from analyzer.engine.plugins import load_rules
+from analyzer.analysis import RankRow
+from analyzer.analysis.summary import BoundBy
 from analyzer.explain import Explained, Options, explain_facts
 from analyzer.facts import Facts
-from analyzer.facts.communication.ranks import RankSkew, rank_of
-from analyzer.facts.isolation import attempt
+from analyzer.facts.communication.ranks import JobPlace
+from analyzer.job.engines import Engine, Outcome
+from analyzer.job.engines.local import HereEngine
+from analyzer.job.from_summary import analysis_of
+from analyzer.job.remote import fetched, name_of
+from analyzer.ranks import document
+from analyzer.ranks.document import Failed
+from analyzer.ranks.files import decode, looks_like_summary
+from analyzer.ranks.merge import merge
+from analyzer.ranks.names import rank_in
+from analyzer.ranks.summary import RankSummary
 from traces.progress import Progress, silent
 from traces.reader.read import read_every
 
 _PLAIN = Options()
+# Where all ranks are asked for, so many are explained: each is read once more.
+_EXPLAINED = 16
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -36,78 +47,123 @@ class Job(msgspec.Struct, frozen=True):
         return self.explained[0]
 
 
-def explain_job(paths: Sequence[Path], options: Options = _PLAIN, progress: Progress | None = None) -> Job:
-    """Reads several traces and says what each means; ranks of one job know of each other.
+def explain_job(
+    paths: Sequence[Path | str],
+    options: Options = _PLAIN,
+    progress: Progress | None = None,
+    engine: Engine | None = None,
+    *,
+    only_first: bool = False,
+) -> Job:
+    """Reads several traces and says what each means; ranks of one job are held against each other.
 
     Args:
-        paths: The traces, at least one.
+        paths: Traces or summaries, at least one; paths or URLs.
         options: What to run on what.
-        progress: Told (stage, done, total) for each trace in turn.
+        progress: Told (stage, done, total).
+        engine: Who reads them; this process where none is named.
+        only_first: Whether of one job's ranks only the one to look at first is to be explained.
 
     Raises:
-        AdvisorError: A trace cannot be read.
+        AdvisorError: A trace cannot be read, and the others are not ranks of one job.
     """
-    every = [
-        Facts(trace, options.steps)
-        for path in paths
-        for trace in read_every(path, progress or silent, strict=options.strict)
-    ]
-    if not _one_job(every):
-        return Job(tuple(explain_facts(facts, options, progress) for facts in every), False)
+    tell = progress or silent
+    places = [str(path) for path in paths]
+    if len(places) == 1 and not looks_like_summary(Path(places[0])):
+        whole = _alone(Path(places[0]), options, progress)
+        if whole is not None:
+            return whole
+    outcomes = _outcomes(places, options, tell, engine or HereEngine())
+    found = [(one.place, summary) for one in outcomes for summary in one.ranks()]
+    summaries = [summary for _, summary in found]
+    failed = [_failed(places[one.place], one.reason) for one in outcomes if one.reason]
+    if not one_job(summaries):
+        for one in outcomes:
+            if one.reason:
+                raise one.raised()
+        every = [one for place in places for one in _explained(place, options, progress, None, None)]
+        return Job(tuple(every), False)
+    job = merge(summaries, failed, _name(places))
+    where = {(one.rank, one.file): (places[place], one) for place, one in found}
+    return Job(_in_order(job, where, options, progress, 1 if only_first else _EXPLAINED), True)
+
+
+def one_job(summaries: Sequence[RankSummary]) -> bool:
+    """Whether there are two ranks or more that state one number of ranks, or none at all."""
+    known = [one for one in summaries if one.rank is not None]
+    return len({one.rank for one in known}) > 1 and len({one.world_size for one in known}) == 1
+
+
+def _alone(path: Path, options: Options, progress: Progress | None) -> Job | None:
+    """One trace that is no job; None where several ranks wrote into one file."""
+    traces = read_every(path, progress or silent, strict=options.strict)
+    if len(traces) > 1:
+        return None
+    return Job((explain_facts(Facts(traces[0], options.steps), options, progress),), False)
+
+
+def _outcomes(places: Sequence[str], options: Options, tell: Progress, engine: Engine) -> list[Outcome]:
+    tell("reading ranks", 0, len(places))
+    found: list[Outcome] = []
+    for one in engine.outcomes(places, options, lambda *_: tell("reading ranks", len(found), len(places))):
+        found.append(one)
+        tell("reading ranks", len(found), len(places))
+    return sorted(found, key=lambda one: one.place)
+
+
+def _failed(place: str, reason: str) -> Failed:
+    name = name_of(place)
+    return Failed(file=name, rank=rank_in(name), reason=reason)
+
+
+def _name(places: Sequence[str]) -> str:
+    """The job is called by its folder."""
+    parents = {place.rstrip("/").rpartition("/")[0] for place in places}
+    if len(parents) != 1:
+        return "job"
+    folder = parents.pop()
+    return name_of(folder) if "://" in folder else Path(folder or ".").resolve().name or "job"
+
+
+def _in_order(
+    job: document.Job,
+    where: dict[tuple[int | None, str], tuple[str, RankSummary]],
+    options: Options,
+    progress: Progress | None,
+    most: int,
+) -> tuple[Explained, ...]:
+    """The ranks to look at, the first one first, each knowing of the others."""
+    ranks = tuple(_row(job, row) for row in job.ranks if row.state == "ok" and row.rank is not None)
     explained = []
-    for index, facts in enumerate(every):
-        # Facts are cached per object: each rank keeps its own and borrows the others'.
-        facts.peers = tuple(other for place, other in enumerate(every) if place != index)
-        explained.append(explain_facts(facts, options, progress))
-    rows = _rows(every, [item.analysis for item in explained])
-    ordered = sorted(zip(rows, explained, strict=True), key=lambda pair: _urgency(pair[0]))
-    ranks = tuple(row for row, _ in ordered)
-    return Job(
-        tuple(
-            msgspec.structs.replace(item, analysis=msgspec.structs.replace(item.analysis, ranks=ranks))
-            for _, item in ordered
-        ),
-        True,
-    )
+    for row in ranks[:most]:
+        place, summary = where[row.rank, row.name]
+        (one,) = _explained(place, options, progress, JobPlace(job, row.rank), summary)
+        analysis = msgspec.structs.replace(one.analysis, ranks=ranks if most == 1 else ranks[:most], job=job)
+        explained.append(msgspec.structs.replace(one, analysis=analysis))
+    return tuple(explained)
 
 
-def _one_job(every: Sequence[Facts]) -> bool:
-    """Ranks of one job state different ranks and one world size."""
-    stated = [facts.trace.meta.distributed for facts in every]
-    ranks = [info.get("rank") for info in stated]
-    sizes = {info.get("world_size") for info in stated}
-    known = all(isinstance(rank, int) for rank in ranks)
-    return len(every) > 1 and known and len(set(ranks)) == len(ranks) and len(sizes) == 1
+def _explained(
+    where: str, options: Options, progress: Progress | None, place: JobPlace | None, summary: RankSummary | None
+) -> tuple[Explained, ...]:
+    """What the traces in a file mean; of a job's rank only its own, of a summary as much as that holds."""
+    with fetched(where) as path:
+        if looks_like_summary(path):
+            return (Explained(analysis_of(summary or decode(path.read_bytes(), where))),)
+        traces = read_every(path, progress or silent, strict=options.strict)
+    if place is not None and len(traces) > 1:
+        traces = tuple(trace for trace in traces if trace.meta.distributed.get("rank") == place.rank)[:1]
+    return tuple(explain_facts(Facts(trace, options.steps, place), options, progress) for trace in traces)
 
 
-def _rows(every: Sequence[Facts], analyses: Sequence[Analysis]) -> list[RankRow]:
-    skew = attempt(lambda: every[0].communication.rank_skew, None)
-    return [
-        _row(facts, analysis, index, skew) for index, (facts, analysis) in enumerate(zip(every, analyses, strict=True))
-    ]
-
-
-def _row(facts: Facts, analysis: Analysis, index: int, skew: RankSkew | None) -> RankRow:
-    summary = analysis.summary
+def _row(job: document.Job, row: document.JobRank) -> RankRow:
+    bound: BoundBy = msgspec.convert(row.bound_by, BoundBy)
     return RankRow(
-        rank=rank_of(facts.trace, index),
-        name=analysis.trace.name,
-        step_ns=summary.step_ns.mean,
-        bound_by=summary.verdict.bound_by,
-        verdict=summary.verdict.text,
-        in_collectives_ns=int(skew.in_collectives_ns[index].mean()) if skew is not None else None,
-        late=_is_late(analysis, facts),
+        rank=row.rank or 0,
+        name=row.file or "",
+        step_ns=row.step_ns or 0,
+        bound_by=bound,
+        verdict=row.verdict or "",
+        in_collectives_ns=row.in_collectives_ns if job.matched.matched else None,
+        late=any(one.rank == row.rank for one in job.late),
     )
-
-
-def _is_late(analysis: Analysis, facts: Facts) -> bool:
-    """Whether a rule on late ranks fired, and this is the rank."""
-    telling = {rule.meta.code for rule in load_rules() if "late_rank" in rule.meta.topics}
-    fired = any(check.rule in telling and check.state == "fired" for check in analysis.checks)
-    # A rule that fired has what it needs.
-    return fired and facts.communication.rank_skew is not None and facts.communication.rank_skew.late == 0
-
-
-def _urgency(row: RankRow) -> tuple[bool, int, int]:
-    """The late rank first, then the one that waits least for the others, then the slowest."""
-    return (not row.late, row.in_collectives_ns if row.in_collectives_ns is not None else 0, -row.step_ns)

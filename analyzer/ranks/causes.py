@@ -29,6 +29,7 @@ _WORDS = {
     "copy": "copies",
     "device_wait": "launched work that waits",
 }
+_NO_SHAPES = "it computes longer; with no shapes recorded (record_shapes=True) a slower device and more work look alike"
 _EFFECTS = ("communication", "device_wait")
 _WORK = ("compute", "copy")
 
@@ -71,6 +72,9 @@ def why_late(late: RankSummary, peers: Sequence[RankSummary], excess_ns: float) 
     words, explained = found[best]
     ratio = min(explained / excess_ns, 1.0)
     if ratio < EXPLAINED_RATIO:
+        computes = _mean(late, "compute") - float(np.median([_mean(peer, "compute") for peer in others]))
+        if computes >= EXPLAINED_RATIO * excess_ns and not any(row.shape for row in late.kernels):
+            return Why("not clear", _NO_SHAPES, max(ratio, 0.0))
         parts = ", ".join(f"{name} {min(max(ns / excess_ns, 0), 1):.0%}" for name, (_, ns) in found.items())
         return Why("not clear", f"no cause explains most of it ({parts})", max(ratio, 0.0))
     return Why(best, words, ratio)

@@ -19,23 +19,24 @@ _PIPELINE = re.compile(r"## (?:(?:start_|wait_)?sparse_data_dist|sdd_)")
 
 
 def every_rank_is_here(facts: Facts) -> bool:
-    """Whether the traces of all ranks of the job were read, and hold the same steps."""
-    size = facts.trace.meta.distributed.get("world_size")
-    if not isinstance(size, int) or isinstance(size, bool):
-        return False
-    return len(facts.peers) + 1 >= size and facts.communication.rank_skew is not None
+    """Whether the traces of all ranks of the job were read, and hold collectives of one another."""
+    return facts.job is not None and facts.job.every_rank_is_here
 
 
 def waiting_or_transferring(facts: Facts) -> str:
     """What the time inside collectives is, as far as the ranks that were read tell: one sentence."""
-    skew = facts.communication.rank_skew
-    if skew is None:
+    place = facts.job
+    row = place.row if place is not None else None
+    if place is None or row is None or not place.job.matched.matched:
         return "One rank's trace cannot tell waiting for another rank from transferring."
-    waited = facts.steps.per_step(waiting_for_others(facts.steps, facts.time, skew).total_ns)
-    if skew.late and waited:
-        return f"{duration(waited)} of it a step is waiting for rank {skew.ranks[skew.late]} (CO003)."
-    unread = "" if every_rank_is_here(facts) else ", or waiting for a rank that was not"
-    return f"Of the {len(skew.ranks)} ranks read this one waits least: for the most part it is transferring{unread}."
+    late, waited = place.late, facts.steps.per_step(waiting_for_others(facts.steps, facts.time, place).total_ns)
+    if late is not None and waited:
+        return f"{duration(waited)} of it a step is waiting for rank {late.rank} (CO003)."
+    waits, inside = row.waiting_ns or 0, row.in_collectives_ns or 0
+    if 2 * waits > inside:
+        return f"{duration(waits)} of the {duration(inside)} inside them is waiting for other ranks."
+    unread = "" if place.every_rank_is_here else ", or waiting for a rank that was not"
+    return f"By the {len(place.used)} ranks read it is for the most part transferring{unread}."
 
 
 def look_at_all_ranks(facts: Facts) -> tuple[Advice, ...]:

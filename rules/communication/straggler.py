@@ -8,10 +8,12 @@ A collective ends when the last rank has arrived. Every other rank stands inside
 communication in its own trace and is none.
 
 ## How it is measured
-Needs the traces of several ranks (`advisor explain FOLDER`). Steps in which all ranks run the same sequence of collectives
-are matched; per step, the time inside collectives is compared between ranks. No clock is compared across machines. The rank with
-the least such time arrived last. Metric: (longest - shortest) / step, and in how many steps it is the same rank. The waterfall then
-says in which cause that rank spends more than the median of the others.
+Needs the traces of several ranks (`advisor explain FOLDER`). Collectives are matched by process group and number, in any mix of
+data, tensor, pipeline and expert parallelism. What each rank spends between two collectives is held against the median of its
+peers, ranks that run the same program; the job is then played again with one rank's work as its peers' (what-if). Metric:
+(step - step without what the rank does beyond them) / step, and in how many steps it is late. A rank that is late because it
+waited is not blamed. The same kernels on the same shapes that take longer are a slow device, more or larger ones an imbalance; the
+rest is the host's. A class is named where it explains at least 80 %.
 
 ## Example
 Slow:
@@ -32,19 +34,19 @@ sampler = LengthGroupedSampler(dataset, shuffle=True)  # equal work on every ran
 3. If the rank is late in compute with the same work, its device is slower: clocks, temperature, other jobs.
 
 ## Expected gain
-On the late rank, at most what the job loses by it: what the other ranks wait for it, in the mean, with no compute beside. It is
-claimed in the causes in which the late rank spends more than they do. On any other rank, at most what that one waits for it.
+What the job's step is shorter by with this rank as its peers. On the late rank it is claimed in the causes in which that spends
+more than the others do; on any other rank in what that one waits.
 
 ## When it is wrong
 Ranks that do different work on purpose (pipeline stages). A few steps may hit one rank by chance; the same rank in at least 60 % of
 them is asked for. Ranks that are missing from the folder cannot be named.
 
 ## Thresholds
-- `min_ratio`: share of the step from which the skew counts.
-- `min_consistency_ratio`: share of the steps in which the same rank has to be last.
+- `min_ratio`: share of the step that the rank has to cost the job.
+- `min_consistency_ratio`: share of the steps in which the same rank has to be late.
 
 ## References
-- TraceML: 10 and 20 % of the step; HTA, straggler analysis
+- TraceML: 10 and 20 % of the step; HTA, straggler analysis; ByteDance, What-if analysis of stragglers (OSDI'25)
 """
 
 from __future__ import annotations
@@ -52,8 +54,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.communication.ranks import RankSkew, lateness, waiting_for_others
+from analyzer.facts.communication.ranks import JobPlace, lateness, waiting_for_others
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
+from analyzer.ranks.document import LateRank
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
 
@@ -89,65 +92,87 @@ _WHERE = {
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
-    """Fires when one rank is last in most steps and the skew is a large enough share of the step."""
+    """Fires when one rank is late in most steps and costs the job a large enough share of the step."""
     if not facts.communication.collectives.running and not len(facts.communication.collectives.calls):
         yield not_applicable("no collective in the used steps")
         return
-    if not facts.peers:
+    place = facts.job
+    if place is None or len(place.used) < 2:
         yield cannot_tell("needs the traces of the other ranks: advisor explain FOLDER")
         return
-    skew = facts.communication.rank_skew
-    if skew is None:
-        yield cannot_tell("no step has the same collectives on all ranks: record the same steps on every rank")
+    if not place.job.matched.matched:
+        yield cannot_tell("no collective is the same on two ranks: record the same steps on every rank")
         return
-    ratio = skew.skew_ns / skew.step_ns if skew.step_ns else 0.0
-    if ratio < limits["min_ratio"]:
+    late = place.late
+    ratio = late.waited_ns_per_step / place.job.step_ns if late is not None else place.most_ratio
+    if late is None or ratio < limits["min_ratio"]:
         yield clear(
-            f"ranks differ by {share(ratio)} of the step inside collectives, below {share(limits['min_ratio'])}"
+            f"no rank costs the others more than {share(ratio)} of the step, below {share(limits['min_ratio'])}"
         )
         return
-    if skew.consistency_ratio < limits["min_consistency_ratio"]:
-        yield clear(
-            f"no rank is late in most steps: the latest one in {share(skew.consistency_ratio)} of {len(skew.steps)}"
-        )
+    consistent = late.steps_late / late.of if late.of else 0.0
+    if consistent < limits["min_consistency_ratio"]:
+        yield clear(f"no rank is late in most steps: the latest one in {share(consistent)} of {late.of}")
         return
-    late = skew.ranks[skew.late]
-    where = f" It spends {duration(skew.lost_in[1])} more a step {_in(skew.lost_in[0])}." if skew.lost_in else ""
-    mine = "This is that rank." if skew.late == 0 else "This rank waits for it."
-    yield Finding(
-        why=f"Rank {late} arrives last in {share(skew.consistency_ratio)} of {len(skew.steps)} matched steps; the others wait "
-        f"{duration(skew.wait_ns)} a step for it ({share(skew.wait_ns / skew.step_ns)}).{where} {mine}",
-        saving=_saving(facts, skew),
-        fix=_fix(late, skew.lost_in[0] if skew.lost_in else None),
+    yield _finding(facts, place, late, ratio)
+
+
+def _finding(facts: Facts, place: JobPlace, late: LateRank, ratio: float) -> Finding:
+    more = next(iter(place.more_in), None)
+    where = f" It spends {duration(more[1])} more a step {_in(more[0])}." if more else ""
+    since = "" if late.since_step is None else f" from step {late.since_step} on"
+    mine = "This is that rank." if place.is_late else "This rank waits for it."
+    return Finding(
+        why=f"Rank {late.rank} arrives last in {share(late.steps_late / late.of)} of {late.of} matched steps{since}; the others "
+        f"wait {duration(late.waited_ns_per_step)} a step for it ({share(ratio)}).{where} {_class(late)} {mine}",
+        saving=_saving(facts, place),
+        fix=_fix(late, more[0] if more else None),
         verify="Record all ranks again: the times inside collectives should be alike, and CO003 clear.",
-        steps_seen=min(len(skew.steps), facts.steps.count),
-        confidence=Confidence.HIGH if len(skew.steps) >= 3 else Confidence.MEDIUM,
+        steps_seen=min(late.of, facts.steps.count),
+        confidence=Confidence(late.confidence) if late.cause != "not clear" else Confidence.MEDIUM,
         evidence=(
             Bars(
                 "time inside collectives a step",
                 "ns",
-                tuple(
-                    Bar(f"rank {rank}", float(skew.in_collectives_ns[index].mean()))
-                    for index, rank in enumerate(skew.ranks)
-                ),
+                tuple(Bar(f"rank {row.rank}", float(row.in_collectives_ns or 0)) for row in place.used[:_SHOWN]),
             ),
         ),
-        caveats=("Ranks whose traces are not here may be later still.",),
+        caveats=_caveats(place),
     )
 
 
-def _saving(facts: Facts, skew: RankSkew) -> Saving:
+_SHOWN = 16
+_CLASSES = {
+    "device": "Its kernels are the same, on the same shapes, and take longer.",
+    "imbalance": "It has more work: larger shapes, or more kernels.",
+    "host": "Its host is what is late.",
+    "link": "It moves its data more slowly.",
+    "stage": "It is in the stage that works longest.",
+}
+
+
+def _class(late: LateRank) -> str:
+    return _CLASSES.get(late.cause, f"Why is not clear: {late.cause_detail}.")
+
+
+def _caveats(place: JobPlace) -> tuple[str, ...]:
+    if place.every_rank_is_here:
+        return ()
+    return ("Ranks whose traces are not here may be later still.",)
+
+
+def _saving(facts: Facts, place: JobPlace) -> Saving:
     """What the job loses by the late rank: on itself as what it spends more, on the others as what they wait."""
-    if skew.late == 0:
-        claims, kernel_ns = lateness(facts.device, facts.steps, facts.time, skew)
+    if place.is_late:
+        claims, kernel_ns = lateness(facts.device, facts.steps, facts.time, place)
         return Saving(
             claims,
             kernel_ns,
-            "what the other ranks wait for this one with no compute beside, where it spends more than they do",
+            "what the job's step is shorter by with this rank as its peers, where it spends more than they do",
         )
     return Saving(
-        claims=waiting_for_others(facts.steps, facts.time, skew),
-        basis="what this rank waits inside collectives beyond the late rank; it shrinks only when that rank gets faster",
+        claims=waiting_for_others(facts.steps, facts.time, place),
+        basis="what this rank waits for others, up to what the job's step is shorter by with the late rank as its peers",
     )
 
 
@@ -160,9 +185,16 @@ def _in(cause: str) -> str:
     )
 
 
-def _fix(late: int, cause: str | None) -> tuple[Advice, ...]:
-    look = Advice("shell", f"advisor explain rank{late}.json", f"Rank {late}'s own report names what makes it late.")
-    if cause == "input":
+def _fix(late: LateRank, cause: str | None) -> tuple[Advice, ...]:
+    rank = late.rank
+    look = Advice("shell", f"advisor explain rank{rank}.json", f"Rank {rank}'s own report names what makes it late.")
+    if late.cause == "imbalance":
+        work = Advice(
+            "text",
+            "Give every rank equal work: group samples by length, and balance tokens over experts.",
+            "Its kernels are not slower: they have more to do than those of the other ranks.",
+        )
+    elif cause == "input":
         work = Advice(
             "python",
             "sampler = DistributedSampler(dataset, shuffle=True)\nloader = DataLoader(dataset, sampler=sampler, num_workers=4)",

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from analyzer.facts.communication.collectives import Collectives, collectives
-from analyzer.facts.communication.ranks import Rank, RankSkew, rank_skew
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.isolation import fact
@@ -16,7 +13,7 @@ from analyzer.facts.time.section import TimeFacts
 
 
 class CommunicationFacts(Section):
-    """Collectives, and who is late for them.
+    """Collectives.
 
     Args:
         device: Work of the devices.
@@ -24,7 +21,6 @@ class CommunicationFacts(Section):
         host: What the host's threads do.
         time: Whose each nanosecond is.
         kernels: Kernels of the used steps.
-        ranks: This rank, then the other ranks of its job.
     """
 
     NAME = "communication"
@@ -36,18 +32,11 @@ class CommunicationFacts(Section):
         host: HostFacts,
         time: TimeFacts,
         kernels: KernelFacts,
-        ranks: Sequence[Rank],
     ) -> None:
         super().__init__(device.trace, device.failures)
         self._device, self._steps, self._host, self._time, self._kernels = device, steps, host, time, kernels
-        self._ranks = ranks
 
     @fact
     def collectives(self) -> Collectives:
         """Collectives: when they run, and what of it nothing hides."""
         return collectives(self.trace, self._device, self._steps, self._host, self._time, self._kernels)
-
-    @fact
-    def rank_skew(self) -> RankSkew | None:
-        """This rank and its peers held against each other; None without peers or common steps."""
-        return rank_skew(self._ranks)

@@ -17,6 +17,7 @@ from analyzer.report.markdown.detail import BUDGET, LEVELS, Detail
 from analyzer.report.markdown.escape import cell, code, figure, prose
 from analyzer.report.markdown.evidence import table
 from analyzer.report.markdown.finding import place, section
+from analyzer.report.markdown.job import job
 from analyzer.report.markdown.since import since
 from analyzer.report.text.findings import IN_FULL, MARKS
 from analyzer.report.text.trust import RECORD_AGAIN
@@ -37,6 +38,7 @@ def render(analysis: Analysis, *, redacted: bool = True, budget: int = BUDGET) -
 
 def _blocks(analysis: Analysis, detail: Detail, redacted: bool) -> Iterator[str]:
     yield f"{_marker(analysis)}\n### {prose(wording.title(analysis))}"
+    yield job(analysis)
     if analysis.trust.verdict == "unusable":
         yield from _unusable(analysis)
         yield since(analysis)
@@ -111,7 +113,8 @@ def _lowered(one: FindingDocument) -> str:
 
 def _ranks(analysis: Analysis, detail: Detail) -> str:
     rows = wording.rank_rows(analysis)
-    if not rows:
+    # With a job they stand on top already.
+    if not rows or analysis.job is not None:
         return ""
     most = min(detail.rows, 64)
     more = f"\n\n{len(rows) - most} more ranks are not listed here." if len(rows) > most else ""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from analyzer.analysis import Analysis
 from analyzer.report.style import Style
-from analyzer.report.text import card, chart, checks, findings, headline, ranks, since, trust
+from analyzer.report.text import card, chart, checks, findings, headline, job, ranks, since, trust
 
 # GitHub's runner takes a line of a log that starts like this for a command, also after spaces.
 _RUNNER_COMMAND = re.compile(r"^(\s*)(::|##\[)", re.MULTILINE)
@@ -26,6 +26,7 @@ def render(analysis: Analysis, style: Style | None = None) -> str:
 
 
 def _blocks(analysis: Analysis, style: Style) -> Iterator[Iterator[str]]:
+    yield job.lines(analysis, style)
     yield headline.lines(analysis, style)
     yield since.lines(analysis, style)
     if analysis.trust.verdict == "unusable":

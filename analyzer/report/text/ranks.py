@@ -18,6 +18,9 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
         return
     shown = analysis.trace.ranks[0] if analysis.trace.ranks else None
     yield style.paint(f"{count(len(analysis.ranks), 'rank')}, this report is of rank {shown}", "title")
+    if analysis.job is not None:
+        # Their bars stand on top already.
+        return
     yield ""
     for row in analysis.ranks[:_SHOWN]:
         yield from _row(row, style)

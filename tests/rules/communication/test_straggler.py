@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from among import among
 from analyzer.engine import Judged, RuleRun, judge, run_rules
 from analyzer.engine.trust import grade
 from analyzer.facts import Facts
@@ -34,25 +35,26 @@ def ranks(*, late_us: float) -> tuple[Facts, Facts]:
 
 
 def run(first: Facts, *others: Facts) -> RuleRun:
-    facts = Facts(first.trace, peers=others)
+    facts = among(first, *others)
     (result,) = run_rules(facts, (RULE,), grade(facts))
     return result
 
 
 def test_the_waiting_rank_names_the_late_one_and_bounds_its_own_wait() -> None:
-    facts = Facts(rank(0, 5_000).trace, peers=(rank(1, 8_000, clock_us=1e9),))
+    facts = among(rank(0, 5_000), rank(1, 8_000, clock_us=1e9))
     trust = grade(facts)
     (found,) = judge(facts, run_rules(facts, (RULE,), trust), trust)
     assert found.ns_per_step == pytest.approx(3_000_000, rel=0.001)
     assert found.finding.why == (
         "Rank 1 arrives last in 100 % of 4 matched steps; the others wait 3.0 ms a step for it (30 %). "
-        "It spends 3.0 ms more a step computing. This rank waits for it."
+        "It spends 3.0 ms more a step computing. Why is not clear: it computes longer; with no shapes recorded "
+        "(record_shapes=True) a slower device and more work look alike. This rank waits for it."
     )
 
 
 def on(first: Facts, *others: Facts) -> Judged:
     """The finding on the first of the ranks, judged."""
-    facts = Facts(first.trace, peers=others)
+    facts = among(first, *others)
     trust = grade(facts)
     (found,) = judge(facts, run_rules(facts, (RULE,), trust), trust)
     return found
@@ -104,11 +106,11 @@ def test_waiting_that_compute_hides_costs_the_job_nothing() -> None:
             builder.launch(at + 20, kernel_start=at + compute_us, kernel_dur=dur, name=ALL_REDUCE, stream=20)
         return Facts(builder.trace())
 
-    assert on(hidden(1, 8_000), hidden(0, 5_000)).ns_per_step < 20_000
+    assert run(hidden(1, 8_000), hidden(0, 5_000)).state is State.CLEAR
 
 
-def test_the_job_loses_the_mean_of_what_the_others_wait() -> None:
-    found = on(rank(2, 8_000), rank(0, 5_000), rank(1, 7_000))
+def test_the_job_is_no_faster_than_its_second_latest_rank() -> None:
+    found = on(rank(2, 9_000), rank(0, 5_000), rank(1, 7_000))
     assert found.ns_per_step == pytest.approx(2_000_000, rel=0.001)
     assert "the others wait 2.0 ms a step for it" in found.finding.why
 
@@ -130,7 +132,7 @@ def test_a_rank_that_is_late_by_chance_is_none() -> None:
 
     result = run(alternating(0), alternating(1))
     assert result.state is State.CLEAR
-    assert "no rank is late in most steps" in result.reason
+    assert "no rank costs the others more than 0 %" in result.reason
 
 
 def test_one_rank_alone_cannot_tell() -> None:
@@ -155,11 +157,11 @@ def test_not_applicable_without_collectives() -> None:
     ("mine", "other", "said"),
     [
         (5_000, 8_000, "3.0 ms of it a step is waiting for rank 1 (CO003)."),
-        (8_000, 5_000, "Of the 2 ranks read this one waits least: for the most part it is transferring."),
+        (8_000, 5_000, "By the 2 ranks read it is for the most part transferring."),
     ],
 )
 def test_with_all_ranks_exposed_communication_says_what_it_is(mine: float, other: float, said: str) -> None:
-    facts = Facts(rank(0, mine).trace, peers=(rank(1, other),))
+    facts = among(rank(0, mine), rank(1, other))
     (result,) = run_rules(facts, (EXPOSED,), grade(facts))
     (found,) = result.findings
     assert found.why.endswith(said)

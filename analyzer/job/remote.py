@@ -1,0 +1,124 @@
+"""Traces elsewhere: a URL is fetched to a file beside the worker, read, and taken away."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from traces.errors import UnreadableTraceError, UsageError
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+://")
+_ENDINGS = (".json", ".json.gz", ".json.zst")
+_PIECE = 4 << 20
+
+
+def is_url(place: str) -> bool:
+    """Whether a place is no path here."""
+    return _URL.match(place) is not None
+
+
+def without_secrets(url: str) -> str:
+    """A URL that can be printed: no user, no password, no query, which may be signed."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, host, parts.path, "", ""))
+
+
+def name_of(place: str) -> str:
+    """The name of a file, without folders."""
+    return PurePosixPath(urlsplit(place).path).name if is_url(place) else Path(place).name
+
+
+@contextmanager
+def fetched(place: str) -> Iterator[Path]:
+    """A file here with what a place holds; of a path itself, of a URL a copy that is gone afterwards.
+
+    Raises:
+        UnreadableTraceError: What is there is missing, forbidden or cannot be reached.
+        UsageError: fsspec, or what it needs for such URLs, is not installed.
+    """
+    if not is_url(place):
+        yield Path(place)
+        return
+    filesystem, path = _opened(place)
+    with tempfile.TemporaryDirectory(prefix="advisor-") as folder:
+        copy = Path(folder) / (name_of(place) or "trace.json")
+        with _told(place), filesystem.open(path, "rb") as source, copy.open("wb") as target:
+            while piece := source.read(_PIECE):
+                target.write(piece)
+        yield copy
+
+
+def listed(place: str) -> Sequence[str]:
+    """The traces in a folder of a URL, or the URL itself where it is a file.
+
+    Raises:
+        UnreadableTraceError: As for `fetched`.
+        UsageError: As for `fetched`.
+    """
+    if name_of(place).endswith(_ENDINGS):
+        return (place,)
+    filesystem, path = _opened(place)
+    with _told(place):
+        found = filesystem.ls(path, detail=False)
+    scheme = place.split("://", 1)[0]
+    names = sorted(str(one) for one in found if str(one).endswith(_ENDINGS))
+    return tuple(name if is_url(name) else f"{scheme}://{name}" for name in names)
+
+
+def _opened(place: str) -> tuple[Any, str]:
+    shown = without_secrets(place)
+    try:
+        import fsspec
+    except ModuleNotFoundError as error:
+        raise _missing(shown, "fsspec") from error
+    try:
+        filesystem, path = fsspec.core.url_to_fs(place)
+    except ImportError as error:
+        raise _missing(shown, f"what fsspec needs for {place.split(':', 1)[0]}:// URLs") from error
+    except ValueError as error:
+        raise UsageError(
+            f"nothing is known of {place.split(':', 1)[0]}:// URLs", where=shown, fix="use s3, gs, https or hf"
+        ) from error
+    return filesystem, str(path)
+
+
+def _missing(shown: str, what: str) -> UsageError:
+    return UsageError(f"{what} is not installed", where=shown, fix="pip install 'trace-advisor[remote]'")
+
+
+@contextmanager
+def _told(place: str) -> Iterator[None]:
+    """Whatever a library of storage raises, as an error that names the place and no secret."""
+    shown = without_secrets(place)
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise UnreadableTraceError("there is no such file", where=shown, fix="check the URL") from error
+    except PermissionError as error:
+        raise UnreadableTraceError(
+            "access is forbidden",
+            where=shown,
+            why="the credentials of this machine do not allow it",
+            fix="log in there",
+        ) from error
+    # Each store raises errors of its own, whose texts may hold signed URLs.
+    except (OSError, ValueError, RuntimeError) as error:
+        raise UnreadableTraceError("it cannot be fetched", where=shown, why=_kind(error)) from error
+    except Exception as error:
+        if not type(error).__module__.startswith(_STORES):
+            raise
+        raise UnreadableTraceError("it cannot be fetched", where=shown, why=_kind(error)) from error
+
+
+_STORES = ("aiohttp", "botocore", "aiobotocore", "s3fs", "gcsfs", "google", "huggingface_hub", "requests", "fsspec")
+
+
+def _kind(error: Exception) -> str:
+    status = getattr(error, "status", None)
+    return f"{type(error).__name__}" + (f", status {status}" if isinstance(status, int) else "")

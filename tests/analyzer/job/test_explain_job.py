@@ -1,0 +1,122 @@
+"""Folders of ranks: traces, summaries and mixtures; ranks that are missing, cut or doubled; what a report says first."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from analyzer.cli.main import advisor
+from analyzer.job import explain_job
+from analyzer.job.one import summary_of
+from analyzer.options import Options
+from analyzer.ranks.files import encode
+from jobs import MS, Job
+from recorded import SHARED, needs_shared
+from traces.errors import UnreadableTraceError
+
+FAULT = Job(dp=2, tp=2, late_host={1: 8 * MS})
+# What is looked at here is the job; rules cost a third of a second a rank.
+FEW = Options(select=("CO",))
+
+
+def test_traces_summaries_and_mixtures_give_the_same_job(tmp_path: Path) -> None:
+    paths = FAULT.run().write(tmp_path)
+    small = []
+    for path in paths:
+        small.append(path.with_suffix(".summary.json.gz"))
+        small[-1].write_bytes(encode(summary_of(path, FEW)))
+    first = explain_job(paths, FEW, only_first=True).first.analysis.job
+    assert first is not None
+    assert [(one.rank, one.cause) for one in first.late] == [(1, "host")]
+    assert first.name == tmp_path.name
+    for mixed in (small, [*paths[:2], *small[2:]]):
+        other = explain_job(mixed, FEW, only_first=True).first.analysis.job
+        assert other == first
+
+
+def test_of_summaries_alone_the_job_and_the_ranks_figures_are_told(tmp_path: Path) -> None:
+    for path in FAULT.run().write(tmp_path):
+        path.with_name(path.stem + ".summary.json").write_bytes(encode(summary_of(path, FEW), compress=False))
+        path.unlink()
+    result = CliRunner().invoke(advisor, ["explain", str(tmp_path), "--format", "json"])
+    assert result.exit_code == 0
+    document = json.loads(result.stdout)
+    assert document["job"]["late"][0]["rank"] == 1
+    assert document["trace"]["ranks"] == [1]
+    assert document["findings"] == []
+
+
+def test_a_cut_a_missing_and_a_doubled_rank_end_nothing(tmp_path: Path) -> None:
+    run = Job(dp=8, late_host={1: 8 * MS}).run()
+    paths = run.write(tmp_path, without=(6,))
+    paths[5].write_bytes(b'{"traceEvents": [')
+    again = tmp_path / "again_rank_2.json"
+    again.write_bytes(paths[2].read_bytes())
+    job = explain_job([*paths, again], FEW, only_first=True).first.analysis.job
+    assert job is not None
+    assert {(row.rank, row.state) for row in job.ranks if row.state != "ok"} == {
+        (5, "unreadable"),
+        (6, "missing"),
+        (2, "doubled"),
+    }
+    assert [one.rank for one in job.late] == [1]
+    assert "6 of 8 ranks are here" in job.verdict.text
+
+
+def test_one_file_of_all_ranks_is_split(tmp_path: Path) -> None:
+    run = FAULT.run()
+    path = tmp_path / "merged.json"
+    path.write_text("\n".join(json.dumps(run.trace(rank).document()) for rank in range(4)))
+    job = explain_job([path], FEW, only_first=True)
+    assert job.one_job
+    assert job.first.analysis.job is not None
+    assert [one.rank for one in job.first.analysis.job.late] == [1]
+
+
+def test_a_damaged_file_beside_an_unrelated_one_is_an_error_as_before(tmp_path: Path) -> None:
+    damaged = tmp_path / "a.json"
+    damaged.write_text("[")
+    with pytest.raises(UnreadableTraceError):
+        explain_job([damaged, FAULT.run().trace(0).write(tmp_path / "b.json")], FEW)
+
+
+def test_the_job_stands_first_in_text_and_markdown(tmp_path: Path) -> None:
+    FAULT.run().write(tmp_path)
+    text = CliRunner().invoke(advisor, ["explain", str(tmp_path), "--plain"]).stdout
+    assert text.startswith(f"Job {tmp_path.name}: 4 ranks")
+    assert "The others wait 8.0 ms of each 29 ms step for rank 1: Python on its host." in " ".join(text.split())
+    assert "waits for others" in text
+    assert "with rank 1 as its peers" in text
+    out = tmp_path / "r.md"
+    CliRunner().invoke(advisor, ["explain", str(tmp_path), "-o", str(out)])
+    assert "| 1 | 8.0 ms |" in out.read_text()
+
+
+def test_the_finding_on_the_late_rank_saves_what_the_job_gains(tmp_path: Path) -> None:
+    FAULT.run().write(tmp_path)
+    first = explain_job(sorted(tmp_path.iterdir()), FEW, only_first=True).first.analysis
+    assert first.trace.ranks == (1,)
+    [found] = [one for one in first.findings if one.rule == "CO003"]
+    assert found.saving.ns_per_step_max == pytest.approx(8 * MS, rel=0.05)
+    assert "Its host is what is late." in found.why
+
+
+def test_ranks_of_two_jobs_are_none(tmp_path: Path) -> None:
+    a = Job(dp=2).run().trace(0).write(tmp_path / "a.json")
+    b = Job(dp=4).run().trace(1).write(tmp_path / "b.json")
+    assert not explain_job([a, b], FEW).one_job
+
+
+@needs_shared
+def test_of_two_ranks_among_128_nothing_is_said_of_the_others() -> None:
+    job = explain_job(
+        [SHARED / "hta_two_ranks_0.json.gz", SHARED / "hta_two_ranks_1.json.gz"], FEW, only_first=True
+    ).first.analysis.job
+    assert job is not None
+    assert (job.present, job.world_size, job.missing) == (2, 128, 126)
+    assert job.late == ()
+    assert not any(link.slow for link in job.links)
+    assert "2 of 128 ranks are here; nothing is known of the other 126" in job.verdict.text
