@@ -10,6 +10,8 @@ import analyses
 from analyzer.analysis import Analysis
 from analyzer.compare.comparison import Comparison, compare
 from analyzer.compare.since import since
+from analyzer.compare.snapshot import FindingState, Snapshot
+from analyzer.compare.surroundings import Surroundings
 from builders import TraceBuilder
 from snapshots import CONDITIONS, finding, snapshot
 
@@ -47,6 +49,21 @@ def hostile(names: tuple[str, ...] = HOSTILE) -> Comparison:
         ]
         sides.append(runs)
     return compare(*sides)
+
+
+def beside(
+    step_ns: int = 10_000_000, *, count: int = 30, findings: tuple[FindingState, ...] = (), **measured: object
+) -> Snapshot:
+    """A run of `step_ns`, and what was measured beside it (fields of `Surroundings`)."""
+    return snapshot(step_ns, count, findings=findings, surroundings=Surroundings(**measured))
+
+
+def starved() -> Comparison:
+    """A loader fixed on a machine with others' work: the step, a twelfth without the profiler, was recorded five times as long."""
+    before = beside(
+        49_500_000, findings=(finding("DL001", 40_000_000),), core_wait_ratio=0.34, unprofiled_step_ns=212_000_000
+    )
+    return compare([before], [beside(286_500_000, core_wait_ratio=0.68, unprofiled_step_ns=18_000_000)])
 
 
 def against(analysis: Analysis, comparison: Comparison, baseline: str = "main") -> Analysis:

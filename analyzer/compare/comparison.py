@@ -9,8 +9,9 @@ import msgspec
 
 from analyzer.analysis.since import Difference, FigureName, Outcome, RuleChange, RuleState
 from analyzer.cause_names import Cause
+from analyzer.compare.believed import judge
 from analyzer.compare.comparable import differences
-from analyzer.compare.noise import Change, judge_change
+from analyzer.compare.noise import Change
 from analyzer.compare.public import known_only
 from analyzer.compare.snapshot import FindingState, Snapshot, mean_of
 
@@ -83,7 +84,7 @@ def compare(before: Sequence[Snapshot], after: Sequence[Snapshot]) -> Comparison
     has_steps = all(run.steps_ns for run in (*before, *after))
     change = None
     if comparable and has_steps:
-        change = judge_change([run.steps_ns for run in before], [run.steps_ns for run in after])
+        change = judge(before, after)
     return Comparison(
         schema_version=COMPARISON_VERSION,
         before=_side(before),

@@ -13,10 +13,17 @@ from traces.errors import UsageError
 
 @dataclass(frozen=True)
 class GateResult:
-    """What the gate says of a comparison: failed limits and why, or why it stays open."""
+    """What the gate says of a comparison: failed limits and why, or why it stays open.
+
+    Args:
+        passed: Whether it stays open.
+        lines: One for each limit, or why none was judged.
+        judged: Whether there was an answer to judge.
+    """
 
     passed: bool
     lines: tuple[str, ...]
+    judged: bool = True
 
 
 def parse_gate(text: str) -> tuple[Limit, ...]:
@@ -61,7 +68,9 @@ def apply_gate(comparison: Comparison, limits: Sequence[Limit]) -> GateResult:
     """
     change = comparison.change
     if change is None:
-        return GateResult(True, ("not judged: the sides are not comparable",))
+        return GateResult(True, ("not judged: the sides are not comparable",), judged=False)
+    if change.kind == "inconclusive":
+        return GateResult(True, ("not judged: the answer is inconclusive",), judged=False)
     if change.kind != "slower":
         return GateResult(True, (f"no regression: {change.text}",))
     lines = []

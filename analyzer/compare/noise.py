@@ -9,6 +9,7 @@ are known to be still, or inconclusive.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -34,6 +35,8 @@ _MOST_STEPS = 1000
 ENOUGH_RUNS = 5
 _MOST_RUNS = 20
 
+Doubt = Literal["cores", "profiler"]
+
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
     """How the step time changed.
@@ -54,6 +57,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
         needed_steps: Steps a side that would decide an inconclusive comparison; None where decided, and where only more runs can.
         needed_runs: Runs a side that would, by what the runs differ; None where decided, and where more steps can.
         text: The answer in one sentence.
+        doubt: What else may have made the change, where that forbids an answer: `cores` that lacked, or the `profiler`.
     """
 
     kind: Kind
@@ -70,6 +74,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     needed_steps: int | None
     needed_runs: int | None
     text: str
+    doubt: Doubt | None = None
 
 
 def judge_change(before: Runs, after: Runs) -> Change:

@@ -11,13 +11,14 @@ import pandas as pd
 
 from analyzer.analysis import Analysis
 from analyzer.analysis.base import FigureName
+from analyzer.compare.surroundings import Surroundings, surroundings
 from analyzer.facts import Facts
 from analyzer.facts.kernels.precision import tensor_dims
 from analyzer.facts.recording.collected import collected
 from analyzer.spans.nesting import nest
 from traces.trace import Trace
 
-SNAPSHOT_VERSION = "1.1"
+SNAPSHOT_VERSION = "1.2"
 # Rows kept of kernels and ops: what changed most is among what takes most.
 _TOP_ROWS = 200
 
@@ -94,6 +95,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
         kernels_ns: Device nanoseconds a step by kernel name, the longest first.
         ops_ns: Host self nanoseconds a step by op name, the longest first.
         left_out: Names that were left out; None where none were looked for.
+        surroundings: What else went on.
     """
 
     version: str
@@ -108,6 +110,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     kernels_ns: dict[str, float]
     ops_ns: dict[str, float]
     left_out: LeftOut | None = None
+    surroundings: Surroundings = Surroundings()
 
 
 def snapshot(analysis: Analysis, facts: Facts) -> Snapshot:
@@ -139,6 +142,7 @@ def snapshot(analysis: Analysis, facts: Facts) -> Snapshot:
         quiet=tuple(check.rule for check in analysis.checks if check.state in ("clear", "not_applicable")),
         kernels_ns=_kernel_times(facts),
         ops_ns=_op_self_times(facts),
+        surroundings=surroundings(facts),
     )
 
 

@@ -30,7 +30,7 @@ def _answer(comparison: Comparison, gate: GateResult | None) -> Iterator[str]:
     else:
         # A gate that cannot judge stays open; nobody should take that for a pass.
         judged = comparison.change is not None and comparison.change.kind in ("faster", "unchanged")
-        kept = f" Gate: {'; '.join(gate.lines)}." if gate is not None and comparison.change is None else ""
+        kept = f" Gate: {'; '.join(gate.lines)}." if gate is not None and not gate.judged else ""
         yield command("notice" if judged else "warning", title, rows.answer(comparison) + kept)
 
 

@@ -61,7 +61,7 @@ def _page(comparison: Comparison, gate: GateResult | None) -> Page:
         before_spread=safe.keep_units(rows.spread(comparison.before)),
         after_spread=safe.keep_units(rows.spread(comparison.after)),
         answer=safe.keep_units(rows.answer(comparison)),
-        gate_head="" if gate is None else "The gate was kept" if gate.passed else "The gate failed",
+        gate_head="" if gate is None else "The gate " + rows.gate_state(gate).replace("kept", "was kept"),
         gate_lines=tuple(safe.clean(line) for line in gate.lines) if gate is not None else (),
         differences=_differences(comparison),
         bars=pair.bars(comparison),

@@ -30,8 +30,10 @@ def _blocks(comparison: Comparison, gate: GateResult | None) -> Iterator[str]:
         for name, side in (("before", comparison.before), ("after", comparison.after))
     )
     if gate is not None:
-        state = "kept" if gate.passed else "**failed**"
-        yield "\n".join([f"Gate {state}:", "", *(f"- {code(line, 400)}" for line in gate.lines)])
+        state = rows.gate_state(gate)
+        yield "\n".join(
+            [f"Gate {state if gate.passed else f'**{state}**'}:", "", *(f"- {code(line, 400)}" for line in gate.lines)]
+        )
     differing = [
         [what, cell(_code(before)), cell(_code(after)), effect]
         for what, before, after, effect in rows.differing(comparison.differences)

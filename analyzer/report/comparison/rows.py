@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from analyzer.analysis.since import Difference, FigureName, Kind, Outcome, RuleChange, RuleState
 from analyzer.compare.comparison import CauseChange, Comparison, Side
+from analyzer.compare.gate import GateResult
 from analyzer.report import safe, savings
 from analyzer.report.text.causes import label
 from analyzer.units import count, duration
@@ -75,6 +76,13 @@ def verdict(text: str | None, differences: Sequence[Difference]) -> str:
     return f"Not comparable: {blocking or 'no steps'}. No verdict is given."
 
 
+def gate_state(gate: GateResult) -> str:
+    """`kept`, `failed`, or that it passes because nothing could be judged."""
+    if not gate.judged:
+        return "passes, undecided"
+    return "kept" if gate.passed else "failed"
+
+
 def differing(differences: Sequence[Difference]) -> list[tuple[str, str, str, str]]:
     """What, before, after, and whether it forbids a verdict."""
     return [
@@ -119,7 +127,7 @@ def rules(comparison: Comparison) -> list[tuple[str, str, str, str, str]]:
 
 
 def came_true(row: RuleChange, kind: Kind | None) -> str:
-    """`confirmed: 45 ms faster`; empty where nothing was fixed.
+    """`confirmed: 45 ms faster`; `undecided` where the step allows no answer; empty where nothing was fixed.
 
     Args:
         row: The rule.
@@ -127,6 +135,8 @@ def came_true(row: RuleChange, kind: Kind | None) -> str:
     """
     if row.realised_ns is None:
         return ""
+    if kind == "inconclusive":
+        return "undecided"
     faster = f"{duration(abs(row.realised_ns))} {'faster' if row.realised_ns >= 0 else 'slower'}"
     untold = "together with others" if kind == "faster" else "undecided"
     return f"{_OUTCOMES[row.kind].get(row.outcome, untold)}: {faster}"

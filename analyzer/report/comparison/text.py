@@ -8,7 +8,7 @@ from analyzer.compare.comparison import Comparison
 from analyzer.compare.gate import GateResult
 from analyzer.report import safe
 from analyzer.report.comparison import rows
-from analyzer.report.style import Style
+from analyzer.report.style import Role, Style
 
 
 def render(comparison: Comparison, gate: GateResult | None = None, style: Style | None = None) -> str:
@@ -19,7 +19,8 @@ def render(comparison: Comparison, gate: GateResult | None = None, style: Style 
         blocks.append(_differences(comparison, style))
     blocks += [_table(title, heads, body, style) for title, heads, body in rows.tables(comparison)]
     if gate is not None:
-        mark = style.paint("gate kept", "good") if gate.passed else style.paint("gate FAILED", "bad")
+        role: Role = "strong" if not gate.judged else "good" if gate.passed else "bad"
+        mark = style.paint("gate FAILED" if not gate.passed else f"gate {rows.gate_state(gate)}", role)
         blocks.append([mark, *(f"  {safe.clean(line)}" for line in gate.lines)])
     return style.encode("\n\n".join("\n".join(line.rstrip() for line in block) for block in blocks) + "\n")
 

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+import comparisons
 from analyzer.compare.comparison import compare
 from analyzer.compare.gate import apply_gate, parse_gate
 from analyzer.config.limit import Limit
+from analyzer.report.comparison import formats
 from snapshots import snapshot
 from traces.errors import UsageError
 
@@ -40,13 +42,25 @@ def test_few_steps_never_fail() -> None:
     comparison = compare([snapshot(count=4)], [snapshot(11_000_000, count=4)])
     result = apply_gate(comparison, parse_gate("step_ns<=+3%"))
     assert result.passed
-    assert "Inconclusive" in result.lines[0]
+    assert "inconclusive" in result.lines[0]
+    assert not result.judged
 
 
 def test_sides_that_cannot_be_compared_never_fail() -> None:
     result = apply_gate(compare([snapshot(count=2)], [snapshot()]), parse_gate("step_ns<=+3%"))
     assert result.passed
     assert "not comparable" in result.lines[0]
+
+
+def test_a_step_that_lacked_cores_never_fails() -> None:
+    comparison = comparisons.starved()
+    assert comparison.change is not None
+    assert comparison.change.ratio > 4
+    result = apply_gate(comparison, parse_gate("step_ns<=+3%,input_ns<=+3%"))
+    assert (result.passed, result.judged) == (True, False)
+    text = formats.render(comparison, result, "text")
+    assert "gate passes, undecided" in text
+    assert "gate kept" not in text
 
 
 def test_a_cause_is_judged_as_a_share_of_the_step() -> None:

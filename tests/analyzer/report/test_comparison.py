@@ -106,7 +106,7 @@ def test_a_log_shows_no_more_than_the_runner_does():
 
 def test_what_cannot_be_judged_is_a_warning():
     other = snapshot(conditions=msgspec.structs.replace(CONDITIONS, device="A100"))
-    text = formats.render(compare([snapshot()], [other]), GateResult(True, ("not judged",)), "github")
+    text = formats.render(compare([snapshot()], [other]), GateResult(True, ("not judged",), judged=False), "github")
     assert text.startswith("::warning title=advisor ")
     assert "Gate: not judged." in text
 

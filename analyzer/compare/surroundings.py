@@ -1,0 +1,35 @@
+"""What else went on while a run was recorded, as far as `advisor collect` measured it: whether its steps can be believed."""
+
+from __future__ import annotations
+
+import msgspec
+
+from analyzer.facts import Facts
+
+
+class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+    """Of one run; None where nobody measured it.
+
+    Args:
+        core_wait_ratio: Share of the recorded steps in which the training thread could run and had no core.
+        python_slowness: How many times as long an empty loop took beside the recording as on a quiet machine.
+        unprofiled_step_ns: Median step time with the profiler off.
+        crowds_itself: Whether the run has loader workers, or more threads than cores, that may be what took the cores.
+    """
+
+    core_wait_ratio: float | None = None
+    python_slowness: float | None = None
+    unprofiled_step_ns: int | None = None
+    crowds_itself: bool = False
+
+
+def surroundings(facts: Facts) -> Surroundings:
+    """Takes down those of one run."""
+    told = facts.recording.collected
+    threads = told.intra_op_threads is not None and told.cores is not None and told.intra_op_threads > told.cores
+    return Surroundings(
+        core_wait_ratio=told.core_wait_ratio,
+        python_slowness=told.python_slowness,
+        unprofiled_step_ns=told.unprofiled_step_ns or None,
+        crowds_itself=threads or bool(told.num_workers) or facts.input.wait.multi_process,
+    )
