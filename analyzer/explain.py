@@ -20,6 +20,7 @@ from analyzer.rule import Rule
 from analyzer.spans.intervals import IntervalSet
 from traces.errors import UsageError
 from traces.progress import Progress, silent
+from traces.reader.cache import cached
 from traces.reader.decode.document import decode
 from traces.reader.read import Decode, read
 
@@ -44,7 +45,7 @@ class Explained(msgspec.Struct, frozen=True):
 
 
 def analyse(
-    path: Path, options: Options = _PLAIN, progress: Progress | None = None, decoder: Decode = decode
+    path: Path, options: Options = _PLAIN, progress: Progress | None = None, decoder: Decode | None = None
 ) -> Analysis:
     """Reads a trace and says what it means.
 
@@ -52,7 +53,7 @@ def analyse(
         path: The trace.
         options: What to run on what.
         progress: Told (stage, done, total); raise from it to cancel.
-        decoder: As for `traces.reader.read.read`.
+        decoder: As for `traces.reader.read.read`; None is the one that the options ask for.
 
     Raises:
         UnreadableTraceError: The file is no trace or is damaged.
@@ -62,12 +63,13 @@ def analyse(
 
 
 def analyse_with_facts(
-    path: Path, options: Options = _PLAIN, progress: Progress | None = None, decoder: Decode = decode
+    path: Path, options: Options = _PLAIN, progress: Progress | None = None, decoder: Decode | None = None
 ) -> Explained:
     """As `analyse`, with the measurements kept, for views that show more than the document holds."""
     # Looked for among all packages installed, which takes milliseconds; where other processes decode, they do so meanwhile.
     rules = load_rules()
-    trace = read(path, progress or silent, strict=options.strict, decoder=decoder)
+    chosen = decoder or (cached.decode if options.cached else decode)
+    trace = read(path, progress or silent, strict=options.strict, decoder=chosen)
     return explain_facts(Facts(trace, options.steps), options, progress, rules)
 
 

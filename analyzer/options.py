@@ -18,6 +18,7 @@ class Options(msgspec.Struct, frozen=True):
         accepted: Reasons by id of the findings the team lives with.
         deep: Whether to add what HolisticTraceAnalysis says; takes seconds.
         strict: Refuse a trace that has to be repaired.
+        cached: Whether the columns of large traces are kept for the next time, and taken from there.
         rule_seconds: How long one rule may take; None for what the engine allows.
     """
 
@@ -28,4 +29,5 @@ class Options(msgspec.Struct, frozen=True):
     accepted: Mapping[str, str] = msgspec.field(default_factory=dict)
     deep: bool = False
     strict: bool = False
+    cached: bool = False
     rule_seconds: float | None = None

@@ -42,6 +42,7 @@ FORMATS = ("text", "markdown", "html", "json", "github")
     help="Read this advisor.toml or pyproject.toml instead of the nearest one.",
 )  # fmt: skip
 @click.option("--isolated", is_flag=True, help="Read no configuration file.")
+@click.option("--no-cache", is_flag=True, help="Decode large traces again, and keep nothing of them for the next time.")
 @click.option("--no-redact", is_flag=True, help="Keep full paths, names of machines and users, and what looks secret.")
 @click.pass_context
 def command(
@@ -53,6 +54,7 @@ def command(
     gate_text: str | None,
     config_file: Path | None,
     isolated: bool,
+    no_cache: bool,
     no_redact: bool,
 ) -> None:
     """Say whether a change helped, beyond noise.
@@ -60,6 +62,8 @@ def command(
     BEFORE and AFTER are traces, or folders with several runs of one configuration. Two paths are one side each;
     an even number of files is split in the middle.
     """
+    from msgspec.structs import replace
+
     from analyzer.compare.comparison import compare
     from analyzer.compare.gate import apply_gate, parse_gate
 
@@ -70,7 +74,7 @@ def command(
     limits = parse_gate(gate_text) if gate_text is not None else config.gate
     redacted = not no_redact
     first = sides.saved(baseline, redacted=redacted) if baseline is not None else []
-    options = settings.options_of(config)
+    options = replace(settings.options_of(config), cached=not no_cache)
     first += sides.snapshots_of(before, options, redacted=redacted)
     second = sides.snapshots_of(after, options, redacted=redacted)
     comparison = compare(first, second)

@@ -67,6 +67,7 @@ class Request:
 )
 @click.option("--deep", is_flag=True, help="Add what HolisticTraceAnalysis says of queues and overlap (takes seconds).")
 @click.option("--strict", is_flag=True, help="Refuse a trace that has to be repaired, with exit code 3.")
+@click.option("--no-cache", is_flag=True, help="Decode a large trace again, and keep nothing of it for the next time.")
 @click.option("--no-redact", is_flag=True, help="Keep full paths, names of machines and users, and what looks secret.")
 @click.pass_context
 def command(
@@ -84,6 +85,7 @@ def command(
     baseline: str | None,
     deep: bool,
     strict: bool,
+    no_cache: bool,
     no_redact: bool,
 ) -> None:
     """Say where each step's time goes and what to change.
@@ -115,7 +117,8 @@ def command(
         since.check(baseline, sources, planned)
     from msgspec.structs import replace
 
-    options = replace(settings.options_of(config, select=select, ignore=ignore, span=span), deep=deep, strict=strict)
+    chosen = settings.options_of(config, select=select, ignore=ignore, span=span)
+    options = replace(chosen, deep=deep, strict=strict, cached=not no_cache)
     if request.on_screen:
         code = _show(sources, options, baseline, config.path)
         if code is not None:
@@ -154,7 +157,7 @@ def _show(paths: list[Path], options: Options, baseline: str | None, config: Pat
     if len(paths) > 1:
         return _open(paths, options, baseline, config)
     # It is decoded while the interface is imported, whose first screen comes before the trace.
-    with decoding_ahead(paths[0], strict=options.strict, spared_cores=1) as ahead:
+    with decoding_ahead(paths[0], strict=options.strict, spared_cores=1, cached=options.cached) as ahead:
         return _open(paths, options, baseline, config, ahead)
 
 
@@ -182,7 +185,11 @@ def _report(path: Path, options: Options, request: Request) -> int:
     """Analyse, write the reports, and say with the exit code what it means."""
     from traces.reader.parallel.ahead import decoding_ahead
 
-    with decoding_ahead(path, strict=options.strict) as ahead, ProgressLine() as progress, _uncollected():
+    with (
+        decoding_ahead(path, strict=options.strict, cached=options.cached) as ahead,
+        ProgressLine() as progress,
+        _uncollected(),
+    ):
         from analyzer.report.load import analyse
 
         analysis = analyse(path, options, progress, ahead)

@@ -24,7 +24,7 @@ from traces.errors import AdvisorError
 INTERNAL_ERROR = 70
 # What a shell reports of a program that a closed pipe ended.
 PIPE_CLOSED = 141
-_NEEDING_NO_FOLDER = ("rules", "rule")
+_NEEDING_NO_FOLDER = ("rules", "rule", "cache")
 
 # Command, module, the line `advisor --help` shows (a test holds it equal to the command's own).
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -38,6 +38,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "slim": ("analyzer.cli.slim", "Write a small copy of a trace: some steps, less detail."),
     "annotate": ("analyzer.cli.annotate", "Write the trace with gaps and findings on its timeline."),
     "zoo": ("analyzer.cli.zoo", "Plant known bottlenecks and see whether they are found."),
+    "cache": ("analyzer.cli.cache", "Say what is kept of large traces, or remove it."),
     "rules": ("analyzer.cli.rules", "List every rule."),
     "rule": ("analyzer.cli.rule", "Show what a rule finds, why it matters and how to fix it."),
 }

@@ -53,9 +53,8 @@ def analyse(path: Path, options: Options, progress: Progress, ahead: Ahead | Non
     # Strict reading of the first rank alone would refuse the others that follow it.
     if not _is_pipe(path) and not options.strict:
         from analyzer.explain import analyse as analyse_trace
-        from traces.reader.decode.document import decode
 
-        found = analyse_trace(path, options, progress, ahead.decode if ahead else decode)
+        found = analyse_trace(path, options, progress, ahead.decode if ahead else None)
         if all(repair.kind != "several-documents" for repair in found.repairs):
             return found
     from analyzer.job import explain_job

@@ -116,7 +116,6 @@ def _explained(paths: Sequence[Path], options: Options, report: Report, ahead: A
     from analyzer.explain import Explained, analyse_with_facts
     from analyzer.job import explain_job
     from analyzer.report.load import load
-    from traces.reader.decode.document import decode
 
     if len(paths) == 1:
         saved = load(paths[0])
@@ -124,7 +123,7 @@ def _explained(paths: Sequence[Path], options: Options, report: Report, ahead: A
             return (Explained(saved),)
         # Strict reading of the first rank alone would refuse the others that follow it.
         if not (options.strict and paths[0].is_file()):
-            found = analyse_with_facts(paths[0], options, report, ahead.decode if ahead else decode)
+            found = analyse_with_facts(paths[0], options, report, ahead.decode if ahead else None)
             # What a pipe gave is gone by now.
             if not paths[0].is_file() or all(repair.kind != "several-documents" for repair in found.analysis.repairs):
                 return (found,)

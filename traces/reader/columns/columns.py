@@ -132,10 +132,43 @@ class Columns:
         self.unknown.update(other.unknown)
         self._kinds.update(other._kinds)
 
+    def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """Everything of columns that are finished and hold no halves: plain values, and arrays by name. They stay as they are."""
+        arrays: dict[str, npt.NDArray[Any]] = {"kinds": self.numbers.kinds}
+        for kind, table in self._pieces.items():
+            for column, pieces in table.items():
+                # One column at a time is in memory twice.
+                pieces[:] = [np.concatenate(pieces)]
+                arrays[f"{kind.name}.{column}"] = pieces[0]
+        tables: dict[str, Any] = {
+            name: list(getattr(self, name)) for name in ("names", "threads", "texts", "categories")
+        }
+        tables["unknown"] = [[category, *thread, device, n] for (category, thread, device), n in self.unknown.items()]
+        tables["kinds"] = [[*pair, kind] for pair, kind in self._kinds.items()]
+        return tables, arrays
+
+    @classmethod
+    def of(cls, tables: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], repairs: Repairs) -> Columns:
+        """The columns that `state` gave."""
+        made = cls(repairs)
+        made.numbers = EventNumbers.of_kinds(arrays.pop("kinds"))
+        made.events = len(made.numbers.kinds)
+        for name, values in arrays.items():
+            kind, column = name.split(".")
+            made._append(Kind[kind], {column: values})
+        for name in ("names", "threads", "texts", "categories"):
+            table = getattr(made, name)
+            for value in tables[name]:
+                table[tuple(value) if name == "threads" else value] = len(table)
+        for category, pid, tid, device, count in tables["unknown"]:
+            made.unknown[category, (pid, tid), device] = count
+        made._kinds.update({(phase, category): kind for phase, category, kind in tables["kinds"]})
+        return made
+
     def take(self, kind: Kind) -> dict[str, npt.NDArray[Any]]:
         """All columns of one kind, joined; empty where there was no such event. The pieces are given up."""
         pieces = self._pieces.pop(kind, {})
-        return {column: np.concatenate(pieces.pop(column)) for column in list(pieces)}
+        return {column: _joined(pieces.pop(column)) for column in list(pieces)}
 
     def _settle(self, kind: npt.NDArray[np.int8], events: Sequence[Event]) -> None:
         """Sets halves of spans aside, and finds out what events without a phase are."""
@@ -190,6 +223,10 @@ class Columns:
         # A step or range name decides for both categories; a collective's op stays an op beside its range.
         change = (host & (by_name != 0)) | ((kind == _PYTHON) & (by_name == _GC))
         return np.where(change, by_name, kind)
+
+
+def _joined(pieces: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
 
 def _kind_by_name(name: str) -> Kind:

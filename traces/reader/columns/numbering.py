@@ -38,6 +38,18 @@ class EventNumbers:
         self._kinds += other._kinds
         self._events += other._events
 
+    @property
+    def kinds(self) -> npt.NDArray[np.int8]:
+        """The kind of every event, for `of_kinds`; shape (events,)."""
+        return np.concatenate(self._kinds) if self._kinds else np.empty(0, dtype=np.int8)
+
+    @classmethod
+    def of_kinds(cls, kinds: npt.NDArray[np.int8]) -> EventNumbers:
+        """The numbers of events none of which came in halves."""
+        made = cls()
+        made.add(kinds)
+        return made
+
     def drop(self, kind: Kind, mask: Mask) -> None:
         """Follows rows that are taken out."""
         self._left[kind] = self.of(kind)[~mask]

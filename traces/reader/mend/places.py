@@ -10,6 +10,9 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+import numpy as np
+import numpy.typing as npt
+
 from traces.reader.mend.nesting import event_starts
 
 
@@ -29,6 +32,18 @@ class Places:
         """Takes over the places of events that follow `before` others."""
         self._events.extend(event + before for event in other._events)
         self._offsets.extend(other._offsets)
+
+    def arrays(self) -> dict[str, npt.NDArray[np.int64]]:
+        """All of them, for `of`."""
+        return {"events": np.array(self._events), "offsets": np.array(self._offsets)}
+
+    @classmethod
+    def of(cls, arrays: dict[str, npt.NDArray[np.int64]]) -> Places:
+        """The places that `arrays` gave."""
+        made = cls()
+        made._events.frombytes(arrays["events"].tobytes())
+        made._offsets.frombytes(arrays["offsets"].tobytes())
+        return made
 
     def around(self, event: int) -> tuple[int, int, int | None] | None:
         """Number and offset of the nearest known event that is not behind this one, and the offset of the one after it."""

@@ -63,51 +63,72 @@ class Ahead(msgspec.Struct, frozen=True):
         strict: As for `read`.
         pipes: Where what they make comes from: the file decoded, or its digest and then its parts in order; none if
             nothing was begun.
+        cached: Whether columns of large files are kept for the next time.
+        entry: What was kept of the file last time; then its digest is all that they make.
     """
 
     path: Path
     strict: bool
     pipes: tuple[IO[bytes], ...]
+    cached: bool = False
+    entry: Path | None = None
 
     def decode(self, path: Path, progress: Progress, strict: bool, several: bool) -> Decoded:
         """As `traces.reader.decode.document.decode`; waits for the other processes where they were asked the same."""
+        from traces.reader.cache import cached
         from traces.reader.decode.document import decode
         from traces.reader.parallel.parts import joined
 
+        made = None
         if self.pipes and (path, strict, several) == (self.path, self.strict, False):
             # A file that was removed meanwhile: what opens it says so.
             with suppress(FileNotFoundError):
                 made = _received(self.pipes, path.stat().st_size, progress)
-                if made is not None:
-                    return made[0] if len(made) == 1 else joined(path, made[0], made[1:], strict)
-        return decode(path, progress, strict, several)
+        if made is None or self.entry:
+            found = cached.load(path, self.entry, made[0]) if made and self.entry else None
+            return found or (cached.decode if self.cached else decode)(path, progress, strict, several)
+        decoded: Decoded = made[0] if len(made) == 1 else joined(path, made[0], made[1:], strict)
+        if self.cached:
+            cached.keep(path, decoded)
+        return decoded
 
 
 @contextmanager
-def decoding_ahead(path: Path, *, strict: bool, spared_cores: int = 0) -> Iterator[Ahead]:
+def decoding_ahead(path: Path, *, strict: bool, spared_cores: int = 0, cached: bool = False) -> Iterator[Ahead]:
     """Begins to decode a file in other processes, if that saves time; leaving the context ends them.
 
     Args:
         path: The file.
         strict: As for `read`.
         spared_cores: Cores that the parts of a large file must not take from this process.
+        cached: Whether to look for what was kept of the file, and to keep it.
     """
     with ExitStack() as begun:
-        tasks = _tasks(path, strict, spared_cores) if _worth_it(path) else []
+        entry = _entry(path) if cached else None
+        tasks = _tasks(path, strict, spared_cores, entry) if _worth_it(path) else []
         try:
             pipes = tuple(begun.enter_context(_begun(task)) for task in tasks)
         except OSError:
             # No more processes, or no more open files, are allowed: this one reads the file, when it comes to that.
             begun.close()
             pipes = ()
-        yield Ahead(path, strict, pipes)
+        yield Ahead(path, strict, pipes, cached, entry)
 
 
-def _tasks(path: Path, strict: bool, spared_cores: int) -> list[_Task]:
-    """What the other processes make of a file: all of it in one go, or its digest and then its parts."""
+def _entry(path: Path) -> Path | None:
+    """What may have been kept of a file."""
+    from traces.reader.cache.folder import entry_of
+
+    return entry_of(path)
+
+
+def _tasks(path: Path, strict: bool, spared_cores: int, entry: Path | None) -> list[_Task]:
+    """What the other processes make of a file: its digest, and where nothing was kept its parts; or all of it in one go."""
     from traces.reader.input.digest import digest
     from traces.reader.parallel.cuts import parts_of
 
+    if entry:
+        return [lambda progress: digest(path)]
     parts = parts_of(path, _cores() - spared_cores)
     if len(parts) > 1:
         return [lambda progress: digest(path), *(partial(_part, part) for part in parts)]

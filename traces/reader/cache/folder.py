@@ -1,0 +1,101 @@
+"""Where columns are kept: under XDG_CACHE_HOME, a file for each trace, no more than a fixed number of bytes together."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+# Smaller files are decoded in less time than the imports take.
+LEAST_BYTES = 50_000_000
+MOST_BYTES = 4 << 30
+ENDING = ".columns"
+# Where a file is looked at to find what may be kept of it: its digest decides afterwards.
+_LOOKS = 64
+_LOOK_BYTES = 4096
+
+
+def folder() -> Path:
+    """Where; it need not exist."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "trace-advisor"
+
+
+def place(path: Path) -> Path:
+    """The file that would keep a trace's columns, for this version of the reader.
+
+    Args:
+        path: The trace.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    found = hashlib.sha256(_reader().encode())
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        for look in range(_LOOKS):
+            file.seek(max(size - _LOOK_BYTES, 0) * look // (_LOOKS - 1))
+            found.update(file.read(_LOOK_BYTES))
+    return folder() / f"{size:x}-{found.hexdigest()[:40]}{ENDING}"
+
+
+def entry_of(path: Path) -> Path | None:
+    """What may be kept of a file; None where nothing is."""
+    with suppress(OSError, ValueError, RuntimeError):  # no home folder
+        if path.is_file() and path.stat().st_size >= LEAST_BYTES and (entry := place(path)).is_file():
+            return entry
+    return None
+
+
+@cache
+def _reader() -> str:
+    """Changes with whatever may make other columns of the same bytes: the reader's own code."""
+    parts = []
+    root = Path(__file__).parents[1]
+    for source in sorted(root.rglob("*.py")):
+        status = source.stat()
+        parts.append(f"{source.relative_to(root)} {status.st_size} {status.st_mtime_ns}")
+    return "\n".join(parts)
+
+
+def entries() -> list[Path]:
+    """What is kept, the longest unused first."""
+    with suppress(OSError):
+        return sorted(folder().glob(f"*{ENDING}"), key=lambda path: path.stat().st_mtime)
+    return []
+
+
+def make_room(size_bytes: int) -> bool:
+    """Drops what was not used for longest until so much more may be kept; whether it may."""
+    kept = entries()
+    total = sum(sizes(kept)) + size_bytes
+    for entry in kept:
+        if total <= MOST_BYTES:
+            break
+        total -= sum(sizes([entry]))
+        entry.unlink(missing_ok=True)
+    return total <= MOST_BYTES and shutil.disk_usage(folder()).free > 2 * size_bytes
+
+
+def clear() -> tuple[int, int]:
+    """Drops everything that is kept: how many files, and how many bytes.
+
+    Raises:
+        OSError: One cannot be removed.
+    """
+    kept = entries()
+    size = sum(sizes(kept))
+    for entry in kept:
+        entry.unlink(missing_ok=True)
+    return len(kept), size
+
+
+def sizes(paths: list[Path]) -> Iterator[int]:
+    """Bytes of each file that is still there."""
+    for path in paths:
+        with suppress(OSError):
+            yield path.stat().st_size
