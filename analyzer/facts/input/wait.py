@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import msgspec
-import numpy as np
 import pandas as pd
 
 from analyzer.facts.host.section import HostFacts
@@ -54,11 +53,8 @@ def input_wait(trace: Trace, steps: Steps, host: HostFacts, time: TimeFacts) -> 
     rows = _outermost(rows)
     used = steps.used
     # A call belongs to the step whose mark it follows: the device may still be busy with the step before.
-    begin, end = used["host_start_ns"].to_numpy(), used["host_end_ns"].to_numpy()
-    at = rows["start_ns"].to_numpy()
-    step = np.searchsorted(begin, at, side="right") - 1
-    inside = (step >= 0) & (at < end[np.maximum(step, 0)]) if len(used) else np.zeros(len(rows), dtype=bool)
-    rows, step = rows[inside], step[inside]
+    step = steps.of_host(rows["start_ns"].to_numpy())
+    rows, step = rows[step >= 0], step[step >= 0]
     owned = time.waterfall.owned("input")
     collected = host.threads.during("gc", host.main_thread) if host.main_thread is not None else EMPTY
     starts, ends = rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()

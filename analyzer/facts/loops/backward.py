@@ -50,8 +50,7 @@ class BackwardTimes:
         self._sequence = numbers.to_numpy(dtype=np.int64, na_value=0)
         self.starts = np.sort(self._start[self._known])
         # The last node of a step's, or a thread's, backward pass has none behind it.
-        step = np.searchsorted(steps.used["host_start_ns"].to_numpy(), self._start, side="right")
-        place = np.stack([thread[rows], step])
+        place = np.stack([thread[rows], steps.of_host(self._start)])
         self._followed = np.append(np.all(place[:, 1:] == place[:, :-1], axis=0), False)[: len(rows)]
         self._starting = self._counted(ops, place)
         self._ops = ops["sequence"]

@@ -125,8 +125,7 @@ def _sequence(steps: Steps, tree: HostTree) -> tuple[Int64Array, Int64Array, Int
     wanted = ops & ~excluded & ~above_hides & steps.host_window.contains(start)
     rows = np.flatnonzero(wanted)
     parent = np.where(root[rows], -1, tree.parent[rows])
-    used = steps.used["host_start_ns"].to_numpy()
-    step = np.searchsorted(used, start[rows], side="right") - 1
+    step = steps.of_host(start[rows])
     thread = frame["thread"].to_numpy()[rows]
     order = np.lexsort((start[rows], parent, step, thread))
     keys = np.stack([thread, step, parent])[:, order]

@@ -18,7 +18,7 @@ from analyzer.spans.labels import codes_of, is_any
 from traces.trace import Trace
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 
 # Idle time that ends with one call for all of a step's kernels.
@@ -64,13 +64,12 @@ def repetition(
     trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts, time: TimeFacts, communication: CommunicationFacts
 ) -> Repetition:
     """Compares the steps by the names of their kernels in the order of launches."""
-    used = steps.used
-    sequences = _sequences(trace, device, used)
+    sequences = _sequences(trace, device, steps)
     counts: dict[bytes, int] = {}
     for sequence in sequences:
         counts[sequence] = counts.get(sequence, 0) + 1
     most = max(counts, key=lambda sequence: counts[sequence], default=b"")
-    hosts = IntervalSet(used["host_start_ns"].to_numpy(), used["host_end_ns"].to_numpy())
+    hosts = steps.host_window
     calls = host.threads.calls
     inside = hosts.contains(calls["start_ns"].to_numpy())
     kinds = {kind: int((inside & is_any(calls["kind"], kind)).sum()) for kind in ("sync", "allocator", "graph_launch")}
@@ -92,25 +91,23 @@ def repetition(
         devices=len(device.all),
         claims=claims,
         replayed=replayed,
-        removable=replayed | time.device_waits.in_queue | (python & _between_launches(device, used)),
+        removable=replayed | time.device_waits.in_queue | (python & _between_launches(device, steps)),
     )
 
 
-def _between_launches(device: DeviceFacts, used: pd.DataFrame) -> IntervalSet:
+def _between_launches(device: DeviceFacts, steps: Steps) -> IntervalSet:
     """From the first to the last launch of each used step."""
     at = np.sort(device.launched["launch_start_ns"].to_numpy()[from_source(device.launched, "kernels")])
-    low = np.searchsorted(at, used["host_start_ns"].to_numpy(), side="left")
-    high = np.searchsorted(at, used["host_end_ns"].to_numpy(), side="left")
+    low, high = steps.host_slices(at)
     some = high > low
     return IntervalSet(at[low[some]], at[high[some] - 1])
 
 
-def _sequences(trace: Trace, device: DeviceFacts, used: pd.DataFrame) -> list[bytes]:
+def _sequences(trace: Trace, device: DeviceFacts, steps: Steps) -> list[bytes]:
     """For each used step the codes of its kernels' names in the order of their launches, as bytes that compare quickly."""
     rows = np.flatnonzero(from_source(device.launched, "kernels"))
     rows = rows[np.argsort(device.launched["launch_start_ns"].to_numpy()[rows], kind="stable")]
     at = device.launched["launch_start_ns"].to_numpy()[rows]
     codes = codes_of(trace.kernels["name"]).astype(np.int32)[device.launched["row"].to_numpy()[rows]]
-    low = np.searchsorted(at, used["host_start_ns"].to_numpy(), side="left")
-    high = np.searchsorted(at, used["host_end_ns"].to_numpy(), side="left")
+    low, high = steps.host_slices(at)
     return [codes[first:last].tobytes() for first, last in zip(low.tolist(), high.tolist(), strict=True)]

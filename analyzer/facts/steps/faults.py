@@ -13,6 +13,7 @@ import pandas as pd
 
 from analyzer.facts.device.launches import calls_of, launches_with_work
 from analyzer.facts.device.replays import graph_replays
+from analyzer.facts.steps.index import position_of
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.grouping import chosen
 from analyzer.spans.labels import codes_of, is_any, matching
@@ -118,7 +119,7 @@ def _trains_nothing(
 
 def _in_steps(events: pd.DataFrame, host_start: Int64Array, host_end: Int64Array) -> Int64Array:
     """How many events begin in each step, shape (n,)."""
-    step = _step_of(events["start_ns"].to_numpy(), host_start, host_end)
+    step = position_of(events["start_ns"].to_numpy(), host_start, host_end)
     return np.bincount(step[step >= 0], minlength=len(host_start))
 
 
@@ -131,7 +132,7 @@ def began_inside(trace: Trace, steps: pd.DataFrame, others: Int64Array) -> str |
         others: Positions of the sound ones after the first, shape (others,), not empty.
     """
     at = trace.ops["start_ns"].to_numpy()
-    step = _step_of(at, steps["host_start_ns"].to_numpy(), steps["host_end_ns"].to_numpy())
+    step = position_of(at, steps["host_start_ns"].to_numpy(), steps["host_end_ns"].to_numpy())
     ops = np.bincount(step[step >= 0], minlength=len(steps))
     # Fewer of one kind alone are lost events, or another way to do the same.
     kinds = [
@@ -146,15 +147,9 @@ def began_inside(trace: Trace, steps: pd.DataFrame, others: Int64Array) -> str |
     return f"{BEGUN_BEFORE}: {has}, the others at least {' and '.join(f'{few:,}' for few in least)}"
 
 
-def _step_of(at: Int64Array, host_start: Int64Array, host_end: Int64Array) -> Int64Array:
-    """Position of the step each time lies in, -1 for none."""
-    step = np.searchsorted(host_start, at, side="right") - 1
-    return np.where((step >= 0) & (at < host_end[np.maximum(step, 0)]), step, -1)
-
-
 def _lost(trace: Trace, launched: pd.DataFrame, host_start: Int64Array, host_end: Int64Array) -> dict[int, str]:
     start, known = launches_with_work(trace, launched)
-    step = _step_of(start, host_start, host_end)
+    step = position_of(start, host_start, host_end)
     total = np.bincount(step[step >= 0], minlength=len(host_start))
     lost = np.bincount(step[(step >= 0) & ~known], minlength=len(host_start))
     ratio = lost / np.maximum(total, 1)
@@ -170,7 +165,7 @@ def _lost(trace: Trace, launched: pd.DataFrame, host_start: Int64Array, host_end
 def _partial(trace: Trace, launched: pd.DataFrame, host_start: Int64Array, host_end: Int64Array) -> dict[int, str]:
     replays = graph_replays(trace, launched)
     replays = chosen(replays, replays["partial"].to_numpy())
-    step = _step_of(replays["start_ns"].to_numpy(), host_start, host_end)
+    step = position_of(replays["start_ns"].to_numpy(), host_start, host_end)
     kernels, expected = replays["kernels"].to_numpy(), replays["expected"].to_numpy()
     found: dict[int, str] = {}
     for index, has, should in zip(step.tolist(), kernels.tolist(), expected.tolist(), strict=True):
@@ -187,7 +182,7 @@ def _spin(trace: Trace, launched: pd.DataFrame, host_start: Int64Array, host_end
     row, dur = first
     call = calls_of(launched, "kernels", np.array([row]), len(trace.kernels))
     at = int(call.start_ns[0]) if call.known[0] else int(trace.kernels["start_ns"].iloc[row])
-    step = int(_step_of(np.array([at]), host_start, host_end)[0])
+    step = int(position_of(np.array([at]), host_start, host_end)[0])
     return {step: f"{SPIN}: its first collective waits {duration(dur)} for other ranks"} if step >= 0 else {}
 
 

@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.steps.index import position_of, slices
 from analyzer.facts.steps.inferred import infer_steps
 from analyzer.facts.steps.left_out import OUTSIDE, left_out
 from analyzer.facts.steps.pre_window_work import backlog_end_ns, busy_until
@@ -89,6 +90,18 @@ class Steps(msgspec.Struct, frozen=True, dict=True):
     def whole(self) -> IntervalSet:
         """All steps, used or not."""
         return IntervalSet.of_rows(self.frame)
+
+    def of_host(self, at_ns: Int64Array) -> Int64Array:
+        """The position among the used steps of the one that the host is in at each moment, -1 for none."""
+        return position_of(at_ns, self.used["host_start_ns"].to_numpy(), self.used["host_end_ns"].to_numpy())
+
+    def of_device(self, at_ns: Int64Array) -> Int64Array:
+        """The same for the device, which may get to a step later than the host."""
+        return position_of(at_ns, self.used["start_ns"].to_numpy(), self.used["end_ns"].to_numpy())
+
+    def host_slices(self, at_ns: Int64Array) -> tuple[Int64Array, Int64Array]:
+        """Where in sorted moments of the host those of each used step begin, and where they end; shape (used steps,) both."""
+        return slices(at_ns, self.used["host_start_ns"].to_numpy(), self.used["host_end_ns"].to_numpy())
 
     @cached_property
     def total_ns(self) -> int:
@@ -254,8 +267,8 @@ def _device_extent(
         busy_until_ns: When the device has done what was launched before the first step.
     """
     launch = launches["launch_start_ns"].to_numpy()
-    step = np.searchsorted(host_start, launch, side="right") - 1
-    inside = (step >= 0) & (launch < host_end[np.maximum(step, 0)])
+    step = position_of(launch, host_start, host_end)
+    inside = step >= 0
     end = host_end.copy()
     np.maximum.at(end, step[inside], launches["end_ns"].to_numpy()[inside])
     end = np.maximum.accumulate(end)
@@ -266,5 +279,5 @@ def _device_extent(
 
 
 def _events_per_step(host_start: Int64Array, host_end: Int64Array, at: Int64Array) -> Int64Array:
-    at = np.sort(at)
-    return np.searchsorted(at, host_end, side="left") - np.searchsorted(at, host_start, side="left")
+    first, beyond = slices(np.sort(at), host_start, host_end)
+    return beyond - first

@@ -13,6 +13,7 @@ import re
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.steps.index import position_of
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import chosen, numbered
 from analyzer.spans.intervals import EMPTY, IntervalSet
@@ -60,8 +61,8 @@ def starting(frame: pd.DataFrame, begin_ns: Int64Array, end_ns: Int64Array) -> B
     at, dur = frame["start_ns"].to_numpy(), frame["dur_ns"].to_numpy()
     names = codes_of(frame["name"]).astype(np.int64)
     if len(begin_ns) >= _MIN_STEPS:
-        return _passing(names, _part_of(at, begin_ns, end_ns), dur, len(begin_ns))
-    inside = _part_of(at, begin_ns, end_ns) >= 0
+        return _passing(names, position_of(at, begin_ns, end_ns), dur, len(begin_ns))
+    inside = position_of(at, begin_ns, end_ns) >= 0
     return inside & ~_made_throughout(frame, names, begin_ns, end_ns)
 
 
@@ -80,12 +81,6 @@ def start_up_ns(trace: Trace, begin_ns: Int64Array, end_ns: Int64Array, step: in
         frame = chosen(frame, starting(frame, begin_ns, end_ns))
         found |= IntervalSet.of_rows(frame)
     return found.clip(int(begin_ns[step]), int(end_ns[step])).total_ns
-
-
-def _part_of(at_ns: Int64Array, begin_ns: Int64Array, end_ns: Int64Array) -> Int64Array:
-    """In which part each time lies, shape (rows,); -1 for none."""
-    part = np.searchsorted(begin_ns, at_ns, side="right") - 1
-    return np.where((part >= 0) & (at_ns < end_ns[np.maximum(part, 0)]), part, -1)
 
 
 def _spent(names: Int64Array, part: Int64Array, dur_ns: Int64Array, parts: int) -> tuple[Int64Array, Int64Array]:
@@ -121,7 +116,7 @@ def _made_throughout(frame: pd.DataFrame, names: Int64Array, begin_ns: Int64Arra
     memory = is_any(frame["kind"], "allocator") if "kind" in frame else np.zeros(len(frame), dtype=bool)
     back = memory & matching(frame["name"], _GIVES_BACK.match)
     edges = np.linspace(begin_ns[0], end_ns[-1], _PARTS + 1).astype(np.int64)
-    part = _part_of(frame["start_ns"].to_numpy(), edges[:-1], edges[1:])
+    part = position_of(frame["start_ns"].to_numpy(), edges[:-1], edges[1:])
     rows = np.flatnonzero(memory & (part >= 0))
     habit = np.zeros(len(frame), dtype=bool)
     if not len(rows) or back[rows].sum() < _GIVEN_BACK * (~back[rows]).sum() or not (~back[rows]).any():

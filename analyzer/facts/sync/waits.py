@@ -89,9 +89,9 @@ def waits(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts, time
     start = frame["start_ns"].to_numpy()
     frame["idle_ns"] = sync.overlap_with(start, until)
     used = steps.used
-    step = np.searchsorted(used["host_start_ns"].to_numpy(), start, side="right") - 1
+    step = steps.of_host(start)
     frame["step"] = used["number"].to_numpy()[step] if len(used) else step
-    inside = steps.host_window.contains(start)
+    inside = step >= 0
     return Waits(frame[inside].reset_index(drop=True), sync, until[inside])
 
 

@@ -105,10 +105,8 @@ def pinned_bandwidth(trace: Trace, transfers: Transfers) -> tuple[float, str]:
 
 def steps_touched(steps: Steps, copies: pd.DataFrame) -> int:
     """Used steps in which at least one of the copies begins."""
-    starts = np.sort(copies["start_ns"].to_numpy())
-    used = steps.used
-    first = np.searchsorted(starts, used["start_ns"].to_numpy(), side="left")
-    return int((np.searchsorted(starts, used["end_ns"].to_numpy(), side="left") > first).sum())
+    step = steps.of_device(copies["start_ns"].to_numpy())
+    return len(np.unique(step[step >= 0]))
 
 
 class BlockedAfter(msgspec.Struct, frozen=True):
