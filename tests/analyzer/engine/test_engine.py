@@ -266,7 +266,7 @@ def test_what_numpy_was_told_holds_for_rules() -> None:
         ({"location": Location("f.py", "3", None)}, "`location`"),  # type: ignore[arg-type]
         ({"evidence": ("chart",)}, "`evidence[0]`"),
         ({"evidence": [Series("t", "ns", (1.0,))]}, "`evidence`"),
-        ({"evidence": (Series("t", "ns", (1.0, "two")),)}, "`evidence[0]`"),  # type: ignore[arg-type]
+        ({"evidence": (Series(7, "ns", (1.0,)),)}, "`evidence[0]`"),  # type: ignore[arg-type]
         ({"saving": Saving([(0, 4)])}, "`saving.claims`"),  # type: ignore[arg-type]
         ({"saving": Saving(kernel_ns="7")}, "`saving.kernel_ns`"),  # type: ignore[arg-type]
         ({"saving": Saving(basis=None)}, "`saving.basis`"),  # type: ignore[arg-type]

@@ -135,7 +135,7 @@ def test_buffers_copied_before_each_forward_pass_come_first(broadcast: bool, dur
     assert ("broadcast_buffers=False" in first.code) is advised
     if advised:
         # The device idles until the first op of the model, 1 ms of each step of 10 ms.
-        assert "idles 1.0 ms of each step (10 %)" in (first.note or "")
+        assert "idles 1.0 ms of each 10 ms step (10 %)" in (first.note or "")
 
 
 def test_python_between_the_launches_is_the_business_of_py001() -> None:
