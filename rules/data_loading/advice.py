@@ -10,6 +10,7 @@ from analyzer.finding import Advice
 from analyzer.units import count, size
 from rules.changes import larger_batch
 from rules.data_loading import words
+from rules.data_loading.samples import in_memory, random_samples, stored
 
 # On so few cores workers take the time from training: with 0/1/2/4 workers the seeds' baseline takes 7.4/10/10/10 ms a step.
 FEW_CORES = 2
@@ -46,11 +47,6 @@ def may_fit(facts: Facts) -> bool:
         return False
     known = facts.recording.collected.dataset_bytes
     return known is None or known <= MEMORY_BYTES
-
-
-def random_samples(facts: Facts) -> bool:
-    """Whether samples come out different in each epoch: as their ops show it, or as the collector saw it."""
-    return facts.input.loading.draws or facts.recording.collected.random_samples is True
 
 
 def suggested_workers(facts: Facts) -> int:
@@ -159,53 +155,6 @@ def more_workers(facts: Facts) -> Advice:
     return words.loader(facts, {"num_workers": workers, "persistent_workers": True, **pinned}, note)
 
 
-def in_memory(facts: Facts) -> Advice:
-    """Load once, index whole batches."""
-    known = facts.recording.collected.dataset_bytes
-    where = f"The data are {size(known)}" if known is not None else "Where the data fit in memory"
-    said = words.prepared_once(facts, random=random_samples(facts))
-    if said is not None:
-        return said
-    if facts.recording.collected.batch_kind == "tensors" and frameworks(facts.trace).of_loop is not None:
-        return Advice(
-            "python",
-            "columns = zip(*(dataset[index] for index in range(len(dataset))))   # once, before training\n"
-            "dataset = TensorDataset(*(torch.stack([torch.as_tensor(value) for value in column]) for column in columns))",
-            f"{where}: load and transform once, and give the framework this data set instead.",
-        )
-    if facts.recording.collected.batch_kind not in (None, "tensors"):
-        return Advice(
-            "python",
-            "samples = [dataset[index] for index in range(len(dataset))]   # once, before training\n"
-            "loader = DataLoader(samples, ..., collate_fn=loader.collate_fn)",
-            f"{where}: a list of samples is a data set too, whatever a sample is; the step only puts batches together.",
-        )
-    return Advice(
-        "python",
-        "images = torch.stack([sample for sample, _ in dataset])   # once, before training\n"
-        "labels = torch.tensor([label for _, label in dataset])\n"
-        "for index in torch.randperm(len(images)).split(batch_size):\n"
-        "    batch, target = images[index], labels[index]",
-        f"{where}: load and transform once, then index whole batches; no per-sample Python is left in the step. "
-        "Random augmentation then has to run on the batch (torchvision.transforms.v2; it draws once per batch).",
-    )
-
-
-def whole_batches(facts: Facts) -> Advice:
-    """Keep the loader, fetch a batch at a time."""
-    batch_size = facts.recording.collected.batch_size or "batch_size"
-    return Advice(
-        "python",
-        "class Images(Dataset):\n"
-        "    def __getitem__(self, index):        # a list of indices: one batch\n"
-        "        return self.images[index], self.labels[index]\n\n"
-        f"sampler = BatchSampler(RandomSampler(dataset), batch_size={batch_size}, drop_last=True)\n"
-        "loader = DataLoader(dataset, sampler=sampler, batch_size=None)",
-        "Keeps the DataLoader and hands it whole batches; transforms then run on the batch. An `IterableDataset` does the same by "
-        "yielding batches itself, with `batch_size=None`.",
-    )
-
-
 def larger_files() -> Advice:
     """Make the storage faster: the workers wait for it."""
     return Advice(
@@ -224,23 +173,7 @@ def prepare_offline(facts: Facts) -> tuple[Advice, ...]:
         return (said,)
     if drawn:
         return ()
-    if facts.recording.collected.batch_kind not in (None, "tensors"):
-        return (
-            Advice(
-                "python",
-                "for number in range(len(dataset)):   # once, before training\n"
-                '    torch.save(dataset[number], folder / f"{number}.pt")   # read, tokenised, built: as the loader gets it',
-                "What is the same in every epoch (reading, tokenising, building graphs) can be done once and stored.",
-            ),
-        )
-    return (
-        Advice(
-            "python",
-            "for number, (image, label) in enumerate(raw_dataset):   # once, before training\n"
-            '    torch.save((resize(image), label), folder / f"{number}.pt")   # uint8 tensor, already decoded and resized',
-            "What is the same in every epoch (decoding, resizing, tokenising) can be done once and stored.",
-        ),
-    )
+    return (stored(facts),)
 
 
 def cheaper_samples() -> Advice:

@@ -78,16 +78,8 @@ from analyzer.finding import (
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share, size
 from rules.data_loading import one_long_call, place
-from rules.data_loading.advice import (
-    CHEAP_SAMPLE_NS,
-    MEMORY_BYTES,
-    in_memory,
-    more_workers,
-    random_samples,
-    suggested_workers,
-    tiny_batches,
-    whole_batches,
-)
+from rules.data_loading.advice import CHEAP_SAMPLE_NS, MEMORY_BYTES, more_workers, suggested_workers, tiny_batches
+from rules.data_loading.samples import in_memory, random_samples, stackable, whole_batches
 
 META = RuleMeta(
     code="DL006",
@@ -182,7 +174,7 @@ def _why_not(facts: Facts, limits: Limits) -> Outcome | None:
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:
     last = (more_workers(facts),) if suggested_workers(facts) else ()
-    if facts.recording.collected.batch_kind not in (None, "tensors"):
+    if not stackable(facts):
         return (*tiny_batches(facts), in_memory(facts), *last)
     return (*tiny_batches(facts), in_memory(facts), whole_batches(facts), *last)
 

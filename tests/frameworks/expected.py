@@ -21,6 +21,7 @@ class Program:
         says: Words that must stand in the fixes of the findings.
         never_says: Words that must not stand in any fix.
         launcher: Words before the script's name: `-m torch.distributed.run --`.
+        ranks: Processes that train, each with a file of its own.
         quick: Part of `.ci/run`.
     """
 
@@ -32,6 +33,7 @@ class Program:
     says: tuple[str, ...] = ()
     never_says: tuple[str, ...] = ()
     launcher: tuple[str, ...] = ()
+    ranks: int = 1
     quick: bool = False
     arguments: tuple[str, ...] = field(default=())
 
@@ -44,7 +46,7 @@ PROGRAMS = (
     Program(file="lightning_computes", needs=("lightning",), never=INPUT),
     Program(
         file="trainer_tokenizes", needs=("transformers", "accelerate"), finds=(INPUT,), function="__getitem__",
-        says=("dataloader_num_workers",), never_says=("torch.stack([sample", "LightningDataModule"),
+        says=("dataloader_num_workers",), never_says=("default_collate(", "LightningDataModule"),
     ),
     Program(file="accelerate_slow_collate", needs=("accelerate",), finds=(INPUT,), function="pad"),
     Program(
@@ -54,7 +56,7 @@ PROGRAMS = (
     Program(file="monai_transforms", needs=("monai",), finds=(INPUT,), says=("CacheDataset",)),
     Program(
         file="pyg_builds_graphs", needs=("torch_geometric",), finds=(INPUT,), function="get",
-        never_says=("torch.stack(",), quick=True,
+        never_says=("torch.stack(", "default_collate("), quick=True,
     ),
     Program(file="sb3_rollouts", needs=("stable_baselines3",), finds=(frozenset({"ID004"}),), never=INPUT),
     Program(file="fastai_learner", needs=("fastai",), finds=(INPUT | {"PY001"},)),
@@ -66,9 +68,9 @@ PROGRAMS = (
     Program(file="click_app", needs=("click",), never=INPUT),
     Program(
         file="torchrun_ddp", needs=("torch",), finds=(INPUT,), function="__getitem__",
-        launcher=("-m", "torch.distributed.run", "--", "--nproc-per-node", "2"),
+        launcher=("-m", "torch.distributed.run", "--", "--nproc-per-node", "2"), ranks=2,
     ),
-    Program(file="spawned_ddp", needs=("torch",), never=INPUT),
+    Program(file="spawned_ddp", needs=("torch",), never=INPUT, ranks=2),
     Program(file="tutorial_by_hand", needs=("torch",), never=INPUT, quick=True),
     Program(file="generate_texts", needs=("transformers",), never=INPUT),
 )  # fmt: skip

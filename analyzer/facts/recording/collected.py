@@ -41,6 +41,8 @@ class Collected(msgspec.Struct, frozen=True):
         torch_version: Major and minor version of torch.
         parameters: Numbers that the optimizers update.
         batch_kind: What a batch is: tensors, mapping, text or objects.
+        sample_form: What a sample is, where torch's own collation puts samples together: tensor, sequence or mapping (of tensors).
+        sample_parts: Parts of it: 1 for a tensor.
         random_samples: Whether samples come out different in each epoch; None where the collector could not tell.
         environment: Variables that slow a run down, and how many threads it may use; None where nobody recorded them.
         script: Name of the script that was recorded, or of the module after `-m`; None where it was none.
@@ -68,6 +70,8 @@ class Collected(msgspec.Struct, frozen=True):
     torch_version: tuple[int, int] | None
     parameters: int | None
     batch_kind: str | None
+    sample_form: str | None
+    sample_parts: int | None
     random_samples: bool | None
     environment: dict[str, str] | None
     script: str | None
@@ -87,7 +91,7 @@ def collected(meta: Meta) -> Collected:
     top = meta.advisor
     loader, dataset, threads = _dict(top.get("loader")), _dict(top.get("dataset")), _dict(top.get("threads"))
     samples, script = _dict(top.get("samples")), _dict(top.get("script"))
-    memory = _dict(samples.get("memory"))
+    memory, sample = _dict(samples.get("memory")), _dict(dataset.get("sample"))
     length, size = _int(dataset.get("length")), _int(dataset.get("sample_bytes"))
     return Collected(
         cores=_int(top.get("usable_cores")) or _int(top.get("cpu_count")),
@@ -110,6 +114,8 @@ def collected(meta: Meta) -> Collected:
         torch_version=_version(_dict(top.get("versions")).get("torch")),
         parameters=_int(_dict(top.get("model")).get("parameters")),
         batch_kind=_text(dataset.get("batch_kind")),
+        sample_form=_text(sample.get("form")),
+        sample_parts=_int(sample.get("parts")),
         random_samples=dataset["random"] if isinstance(dataset.get("random"), bool) else None,
         environment=_words(top.get("environment")),
         script=_text(script.get("target")),

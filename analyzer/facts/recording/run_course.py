@@ -22,6 +22,8 @@ LONG_NS = 10_000_000
 FEWEST_STEPS = 20
 # Fewer looks say little of what the time is.
 _FEWEST_SAMPLES = 3
+# One look in twenty falls on what is next to it.
+_OF_A_KIND = 0.05
 # Long steps that come as regularly as this come every so many steps.
 _REGULAR_RATIO = 0.2
 # A file may say anything.
@@ -38,7 +40,14 @@ _KINDS = (
         re.compile(r"roll_?out|collect_|env_step|gymnasium|(?:^|/)gym/|vec_env|self_play|play_", re.IGNORECASE),
     ),
     ("evaluation", re.compile(r"(?:^|[_./:])(?:eval|valid|test|infer|predict|metric|score|generat)", re.IGNORECASE)),
-    ("logging", re.compile(r"tensorboard|wandb|mlflow|comet_ml|logging/|(?:^|_|\.)log(?:$|_|ger)")),
+    # Not `log_prob` and its kin, which are arithmetic.
+    (
+        "logging",
+        re.compile(
+            r"tensorboard|wandb|mlflow|comet_ml|logging/|"
+            r"(?:^|[_.:])log(?:$|_(?!prob|soft|sum|sigm|likel|dens|norm|det)|ger)"
+        ),
+    ),
 )
 
 
@@ -116,12 +125,12 @@ class RunCourse(msgspec.Struct, frozen=True):
 
     @property
     def kinds(self) -> dict[str, float]:
-        """Share of what lies between by what is done, most first."""
+        """Share of what lies between by what is done, most first; none with so little of it that it does not matter."""
         found: dict[str, float] = {}
         for place in self.places:
             if place.kind is not None and place.kind != "loading":
                 found[place.kind] = found.get(place.kind, 0.0) + place.ratio
-        return dict(sorted(found.items(), key=lambda item: -item[1]))
+        return {kind: ratio for kind, ratio in sorted(found.items(), key=lambda item: -item[1]) if ratio >= _OF_A_KIND}
 
     @property
     def rhythm(self) -> str:

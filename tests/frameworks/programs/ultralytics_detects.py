@@ -35,7 +35,7 @@ def main():
             f"path: {folder}\ntrain: train/images\nval: val/images\nnames: {{0: square}}\n"
         )
         YOLO("yolov8n.yaml").train(
-            data=str(folder / "data.yaml"), epochs=1, imgsz=64, batch=2, workers=0, device="cpu", plots=False, val=False,
+            data=str(folder / "data.yaml"), epochs=1, imgsz=64, batch=2, nbs=2, workers=0, device="cpu", plots=False, val=False,
             save=False, verbose=False, amp=False, project=str(folder), optimizer="SGD",
         )  # fmt: skip
 

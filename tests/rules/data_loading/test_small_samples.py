@@ -123,7 +123,7 @@ def test_augmentation_is_not_to_be_frozen(draws: int, state: State) -> None:
     builder = world(advisor=SMALL, draws=draws)
     assert run(RULE, builder).state is state
     advised = [advice.code for advice in judged(SINGLE_PROCESS, builder).finding.fix]
-    assert any("torch.stack([sample" in code for code in advised) is (state is State.FIRED)
+    assert any("default_collate(samples)" in code for code in advised) is (state is State.FIRED)
 
 
 def test_the_fix_names_the_batch_of_this_run() -> None:

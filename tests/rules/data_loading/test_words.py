@@ -26,7 +26,13 @@ def world(
     known = {
         "usable_cores": 16,
         "frameworks": {"imported": {name.split(".")[0]: None for name in modules}, "loop": [loop], "data": [data]},
-        "dataset": {"length": 1000, "sample_bytes": 3000, "batch_kind": kind, "random": random},
+        "dataset": {
+            "length": 1000,
+            "sample_bytes": 3000,
+            "batch_kind": kind,
+            "random": random,
+            "sample": {"form": "sequence", "parts": 2} if kind == "tensors" else None,
+        },
         "batch_size": 64,
     }
     builder = TraceBuilder(None, advisor=known | more)
@@ -78,14 +84,14 @@ def test_arguments_that_a_framework_does_not_take_are_left_out() -> None:
     ("kind", "stacked"), [("tensors", True), (None, True), ("mapping", False), ("text", False), ("objects", False)]
 )
 def test_only_tensors_are_stacked(kind: str | None, *, stacked: bool) -> None:
-    assert ("torch.stack" in codes(kind=kind)) is stacked
+    assert ("default_collate" in codes(kind=kind)) is stacked
     assert ("resize(image)" in codes(kind=kind)) is stacked
 
 
 def test_graphs_are_kept_as_graphs() -> None:
     found = codes(data="torch_geometric.loader", kind="objects")
     assert "pre_transform=" in found
-    assert "torch.stack" not in found
+    assert "default_collate" not in found
 
 
 @pytest.mark.parametrize("kind", ["tensors", "mapping"])
@@ -128,4 +134,4 @@ def test_tiny_batches_are_named_as_the_cause(given: dict[str, Any], *, tiny: boo
 def test_a_framework_that_runs_the_loop_gets_a_data_set_and_no_loop(loop: str, *, own: bool) -> None:
     found = codes(loop=loop)
     assert ("for index in torch.randperm" in found) is own
-    assert ("TensorDataset(" in found) is not own
+    assert ("dataset = [dataset[index]" in found) is not own

@@ -166,3 +166,23 @@ def test_a_function_that_may_do_several_things_is_told_by_what_it_calls(inner: s
     names = [["Trainer._maybe_log_save_evaluate", "transformers/trainer.py"], [inner, "transformers/trainer.py"]]
     found = judged(RULE, world(place=ROLLOUT | {"functions": names})).finding
     assert found.title == (f"{kind} between the steps" if kind else None)
+
+
+@pytest.mark.parametrize(
+    ("name", "logs"), [("Policy.log", True), ("log_scalars", True), ("Categorical.log_prob", False)]
+)
+def test_arithmetic_is_no_logging(name: str, logs: bool) -> None:
+    place = ROLLOUT | {"functions": [[name, "agent.py"]]}
+    assert judged(RULE, world(place=place)).finding.title == ("Logging between the steps" if logs else None)
+
+
+@pytest.mark.parametrize(("share", "advised"), [(0.02, False), (0.2, True)])
+def test_what_hardly_takes_part_is_not_advised_on(share: float, advised: bool) -> None:
+    told = course()
+    few = round(share * told["between"]["samples"])
+    told["between"]["places"][0]["samples"] -= few
+    logging = ROLLOUT | {"functions": [["log_scalars", "train.py"]], "samples": few}
+    told["between"]["places"].append(logging)
+    found = judged(RULE, world(told=told)).finding
+    assert found.title == "Rollouts between the steps"
+    assert any("Log every N steps" in fix.note for fix in found.fix) is advised

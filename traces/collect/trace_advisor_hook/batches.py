@@ -6,10 +6,11 @@ import contextlib
 import random
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from .common import FAILURES
+from .dataset_parts import data_sets, transforms_of
 from .frameworks import module_of
 
 # The first batch of an iterator draws its seed; a few more tell what every one of them does.
@@ -30,7 +31,6 @@ _DRAWS = frozenset(
         "default_rng",
     )
 )
-_LISTS = re.compile(r"transform|tfm|aug|preprocess|pipeline")
 
 
 class BatchLook:
@@ -39,6 +39,7 @@ class BatchLook:
     def __init__(self) -> None:
         self.bytes = 0
         self.kind: str | None = None
+        self.form: dict[str, Any] | None = None
         self.modules: list[str] = []
         self.seen = 0
         self.iterator = 0
@@ -58,7 +59,7 @@ class BatchLook:
         if self.states is not None:
             self.drawn, self.states = _states() != self.states, None
         if self.kind is None:
-            self.bytes, self.kind = bytes_of(batch), kind_of(batch)
+            self.bytes, self.kind, self.form = bytes_of(batch), kind_of(batch), form_of(batch)
             self.modules = [module_of(part) for part in (batch, *(batch if isinstance(batch, list | tuple) else ()))]
 
 
@@ -87,6 +88,24 @@ def kind_of(batch: Any) -> str:
     return "objects"
 
 
+def form_of(batch: Any) -> dict[str, Any] | None:
+    """A tensor, a sequence of tensors or a mapping to them, and of how many; None for anything else."""
+    if hasattr(batch, "element_size"):
+        return {"form": "tensor", "parts": 1}
+    form = "mapping" if type(batch) is dict else "sequence" if type(batch) in (list, tuple) else None
+    parts = list(batch.values() if form == "mapping" else batch) if form is not None else []
+    return {"form": form, "parts": len(parts)} if parts and all(hasattr(one, "element_size") for one in parts) else None
+
+
+def sample_form(loader: Any, form: dict[str, Any] | None) -> dict[str, Any] | None:
+    """What a sample is, by what a batch is; None where a function of its own puts samples together, to whatever form."""
+    collate = getattr(loader, "collate_fn", None)
+    torchs = getattr(collate, "__name__", "") == "default_collate" and str(
+        getattr(collate, "__module__", "")
+    ).startswith("torch.")
+    return form if torchs else None
+
+
 def draws(loader: Any, drawn: bool | None) -> bool | None:
     """Whether samples come out different each time; None where nothing tells.
 
@@ -97,9 +116,10 @@ def draws(loader: Any, drawn: bool | None) -> bool | None:
     if drawn:
         return True
     with contextlib.suppress(*FAILURES):
-        if any(map(_random, _transforms(getattr(loader, "dataset", None)))):
+        parts = list(data_sets(getattr(loader, "dataset", None)))
+        if any(_random(transform) for data in parts for transform in transforms_of(data)):
             return True
-        if drawn is None and _calls_random(getattr(loader, "dataset", None)):
+        if drawn is None and any(map(_calls_random, parts)):
             return True
     return drawn
 
@@ -117,38 +137,11 @@ def _states() -> tuple[Any, ...]:
     return tuple(found)
 
 
-def _transforms(data: Any) -> Iterator[Any]:
-    """What the attributes of a data set, and of what it is a part of, hold under a name of transforms."""
-    for _ in range(5):
-        if data is None:
-            return
-        for name, value in list(getattr(data, "__dict__", {}).items()):
-            if _LISTS.search(name.lower()):
-                yield from _flat(value)
-        data = getattr(data, "dataset", None) or getattr(data, "ds", None)
-
-
-def _flat(value: Any, depth: int = 0) -> Iterator[Any]:
-    yield value
-    inner = (
-        value if isinstance(value, list | tuple) else getattr(value, "transforms", None) or getattr(value, "tfms", None)
-    )
-    if depth < 4 and isinstance(inner, list | tuple):
-        for part in inner[:50]:
-            yield from _flat(part, depth + 1)
-
-
 def _random(transform: Any) -> bool:
     names = [kind.__name__ for kind in type(transform).__mro__]
     return any(_RANDOM.search(name) for name in names) or bool(getattr(transform, "randomize", None))
 
 
 def _calls_random(data: Any) -> bool:
-    for _ in range(5):
-        code = getattr(getattr(type(data), "__getitem__", None), "__code__", None)
-        if code is not None and _DRAWS & set(code.co_names):
-            return True
-        data = getattr(data, "dataset", None)
-        if data is None:
-            break
-    return False
+    code = getattr(getattr(type(data), "__getitem__", None), "__code__", None)
+    return code is not None and bool(_DRAWS & set(code.co_names))

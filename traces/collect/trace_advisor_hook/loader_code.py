@@ -7,14 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from .common import FAILURES
+from .dataset_parts import data_sets, transforms_of
 from .own_code import is_own, qualified
 
-# What holds another data set or other transforms: torch's Subset and ConcatDataset, torchvision's data sets and Compose,
-# timm's, MONAI's and Hugging Face's likewise.
-_INNER_DATA = ("dataset", "datasets", "data", "items", "source")
-_TRANSFORMS = ("transform", "target_transform", "transforms", "pre_transform", "augmentation", "_transform")
 _MAKES_SAMPLES = ("__getitems__", "__getitem__", "__iter__", "get", "_transform")
-_DEPTH, _MOST = 4, 20
+_MOST = 20
 
 
 def loader_code(loader: Any) -> list[dict[str, Any]]:
@@ -45,46 +42,13 @@ def loader_code(loader: Any) -> list[dict[str, Any]]:
 
 def _parts(loader: Any) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
     """What takes part in making a batch: its role, the object, and the methods that would be called."""
-    data = getattr(loader, "dataset", None)
-    yield from _data(data, _DEPTH)
+    for one in data_sets(getattr(loader, "dataset", None)):
+        yield "dataset", one, _MAKES_SAMPLES
+        for transform in transforms_of(one):
+            yield "transform", transform, ("__call__", "forward")
     yield "collate", getattr(loader, "collate_fn", None), ("__call__",)
     for name in ("batch_sampler", "sampler"):
         yield "sampler", getattr(loader, name, None), ("__iter__",)
-
-
-def _data(data: Any, depth: int) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
-    if data is None or depth == 0:
-        return
-    yield "dataset", data, _MAKES_SAMPLES
-    held = _held(data)
-    for name in _TRANSFORMS:
-        yield from _transforms(held.get(name), depth)
-    for name in _INNER_DATA:
-        inner = held.get(name)
-        several = inner[:4] if isinstance(inner, list | tuple) else [inner]
-        for one in several:
-            if hasattr(type(one), "__getitem__") and not isinstance(one, str | bytes | list | tuple | dict):
-                yield from _data(one, depth - 1)
-
-
-def _transforms(transform: Any, depth: int) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
-    if transform is None or depth == 0:
-        return
-    if isinstance(transform, list | tuple):
-        for one in transform[:_MOST]:
-            yield from _transforms(one, depth - 1)
-        return
-    yield "transform", transform, ("__call__", "forward")
-    held = _held(transform)
-    for name in ("transforms", "transform", "lambd", "_modules"):
-        inner = held.get(name)
-        yield from _transforms(list(inner.values()) if isinstance(inner, dict) else inner, depth - 1)
-
-
-def _held(thing: Any) -> dict[str, Any]:
-    """An object's own attributes, without asking it: a property of the user's would run."""
-    held = getattr(thing, "__dict__", None)
-    return held if isinstance(held, dict) else {}
 
 
 def _codes(thing: Any, names: tuple[str, ...]) -> Iterator[tuple[types.CodeType, Any]]:

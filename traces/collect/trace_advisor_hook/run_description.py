@@ -8,7 +8,7 @@ import platform
 import sys
 from typing import Any
 
-from .batches import BatchLook, draws
+from .batches import BatchLook, draws, sample_form
 from .common import FAILURES, reach
 
 
@@ -89,6 +89,7 @@ def describe_data(loader: Any, look: BatchLook) -> dict[str, Any]:
         "length": _length(data),
         "sample_bytes": look.bytes // size if size and look.bytes else None,
         "batch_kind": look.kind,
+        "sample": sample_form(loader, look.form),
         "random": draws(loader, look.drawn) if loader is not None else None,
     }
 

@@ -45,6 +45,7 @@ class Watcher(LaterPhases):
         self.child = self.pid != 0
         self.pid = os.getpid()
         self.source = ""
+        self.job: tuple[int | None, int] = (None, 1)
         self.turns = OptimizerTurns()
         self.backwards = self.batches = 0
         self.lead_backward: tuple[CodeType, int] | None = None
@@ -213,7 +214,9 @@ class Watcher(LaterPhases):
 
     def tell(self) -> None:
         """Write the status file."""
-        rank, size = world()
+        found = world()
+        # A script may leave its group before it ends: its rank stays what it was.
+        rank, size = self.job = found if found[1] > 1 else self.job
         status = {
             "pid": self.pid, "rank": rank, "world_size": size, "source": self.source, "problem": self.problem,
             "counts": self.counts, "steps": self.course.steps + (self.course.first_ns is not None),

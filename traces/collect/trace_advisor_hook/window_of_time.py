@@ -49,6 +49,7 @@ class Window:
         # The event that is asked for: a signal may come late, or twice.
         self.wanted: threading.Event | None = None
         self.patient_until = 0.0
+        self.busy = False
 
     def wait(self) -> None:
         """Look for a module that is called again and again, then ask for the recording; runs in a thread of its own."""
@@ -76,9 +77,19 @@ class Window:
                 return
 
     def toggle(self, _: int, frame: types.FrameType | None) -> None:
-        """Begin the recording, or end it; runs in the main thread."""
-        if _imports(frame) and time.monotonic() < self.patient_until:
+        """Begin the recording, or end it; runs in the main thread.
+
+        Asked for again while it does so (an export takes longer than a look), it would turn the profiler off twice, and crash.
+        """
+        if self.busy or (_imports(frame) and time.monotonic() < self.patient_until):
             return
+        self.busy = True
+        try:
+            self._toggle()
+        finally:
+            self.busy = False
+
+    def _toggle(self) -> None:
         with contextlib.suppress(*FAILURES):
             if self.wanted is self.ended and self.watcher.phase == "window":
                 self.watcher.stop_profiler()

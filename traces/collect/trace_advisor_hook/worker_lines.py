@@ -17,6 +17,8 @@ from .common import FAILURES
 from .line_sampler import LineSampler
 
 _LOOK_S = 0.1
+# torch gives a worker five seconds to end.
+_WRITE_S = 2.0
 
 
 def request(folder: str, pid: int) -> str:
@@ -34,27 +36,39 @@ def wrap_workers(folder: str) -> None:
 
     @functools.wraps(loop)
     def _worker_loop(*args: Any, **kwargs: Any) -> Any:
+        over = threading.Event()
+        watch = threading.Thread(
+            target=_watch, args=(folder, threading.get_ident(), over), name="advisor line sampler", daemon=True
+        )
         with contextlib.suppress(*FAILURES):
-            watch = threading.Thread(
-                target=_watch, args=(folder, threading.get_ident()), name="advisor line sampler", daemon=True
-            )
             watch.start()
-        return loop(*args, **kwargs)
+        try:
+            return loop(*args, **kwargs)
+        finally:
+            over.set()  # an epoch may end while lines are sampled: what was seen is written then
+            with contextlib.suppress(*FAILURES):
+                watch.join(_WRITE_S)
 
     worker._worker_loop = _worker_loop
 
 
-def _watch(folder: str, thread: int) -> None:
-    """Sample this worker's main thread whenever the training process asks for it, and write what was seen."""
+def _watch(folder: str, thread: int, over: threading.Event) -> None:
+    """Sample this worker's main thread once the training process asks for it, and write what was seen.
+
+    Args:
+        folder: Where it asks.
+        thread: The worker's main thread.
+        over: Set where the worker ends.
+    """
     fetch: Any = sys.modules["torch.utils.data._utils.fetch"]
     marks = frozenset({(fetch.__file__, "fetch")})
-    asked, wait = request(folder, os.getppid()), threading.Event()
-    while not wait.wait(_LOOK_S):
+    asked = request(folder, os.getppid())
+    while not over.wait(_LOOK_S):
         if not os.path.exists(asked):
             continue
         sampler = LineSampler(thread, marks)
         sampler.start()
-        while os.path.exists(asked) and not wait.wait(_LOOK_S):
+        while os.path.exists(asked) and not over.wait(_LOOK_S):
             pass
         sampler.stop()
         with contextlib.suppress(OSError):

@@ -68,6 +68,20 @@ def test_a_signal_that_comes_twice_does_not_end_what_it_began() -> None:
     assert watcher.calls == ["start", "stop", "tell"]
 
 
+def test_a_signal_that_comes_while_it_is_ended_does_not_end_it_again() -> None:
+    window, watcher = _window("ended")
+    watcher.phase = "window"
+
+    def stop_profiler() -> None:
+        watcher.calls.append("stop")
+        if len(watcher.calls) == 1:
+            window.toggle(0, sys._getframe())
+
+    watcher.stop_profiler = stop_profiler  # type: ignore[method-assign]
+    window.toggle(0, sys._getframe())
+    assert watcher.calls == ["stop", "tell"]
+
+
 def test_it_is_asked_for_until_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
     window, _ = _window("began")
     sent: list[int] = []

@@ -1,0 +1,101 @@
+"""Samples that are made once and kept, as code that fits what a sample of this run is."""
+
+from __future__ import annotations
+
+from analyzer.facts import Facts
+from analyzer.facts.recording.frameworks import frameworks
+from analyzer.finding import Advice
+from analyzer.units import size
+from rules.data_loading import words
+
+_ONCE = "samples = [dataset[index] for index in range(len(dataset))]   # once, before training"
+# How whole batches are taken of samples that torch's own collation has put together.
+_TAKEN = {
+    "tensor": "data[index]",
+    "sequence": "[part[index] for part in data]",
+    "mapping": "{name: part[index] for name, part in data.items()}",
+}
+_ANY = f"{_TAKEN['sequence']}   # a tensor alone: {_TAKEN['tensor']}; a dictionary: {_TAKEN['mapping']}"
+
+
+def random_samples(facts: Facts) -> bool:
+    """Whether samples come out different in each epoch: as their ops show it, or as the collector saw it."""
+    return facts.input.loading.draws or facts.recording.collected.random_samples is True
+
+
+def stackable(facts: Facts) -> bool:
+    """Whether torch's own collation puts samples together, as far as anybody knows."""
+    known = facts.recording.collected
+    return known.batch_kind is None or known.sample_form in _TAKEN
+
+
+def in_memory(facts: Facts) -> Advice:
+    """Load once, index whole batches."""
+    known = facts.recording.collected.dataset_bytes
+    where = f"The data are {size(known)}" if known is not None else "Where the data fit in memory"
+    said = words.prepared_once(facts, random=random_samples(facts))
+    if said is not None:
+        return said
+    if frameworks(facts.trace).of_loop is not None:
+        return Advice(
+            "python",
+            "dataset = [dataset[index] for index in range(len(dataset))]   # once, before training",
+            f"{where}: load and transform once, and give the framework this list: it is a data set too, whatever a sample is.",
+        )
+    if not stackable(facts):
+        return Advice(
+            "python",
+            f"{_ONCE}\nloader = DataLoader(samples, ..., collate_fn=loader.collate_fn)",
+            f"{where}: a list of samples is a data set too, whatever a sample is; the step only puts batches together.",
+        )
+    return Advice(
+        "python",
+        f"{_ONCE}\n"
+        "data = torch.utils.data.default_collate(samples)\n"
+        "for index in torch.randperm(len(samples)).split(batch_size):\n"
+        f"    batch = {_taken(facts)}",
+        f"{where}: load and transform once, then index whole batches; no per-sample Python is left in the step. "
+        "Random augmentation then has to run on the batch (torchvision.transforms.v2; it draws once per batch).",
+    )
+
+
+def whole_batches(facts: Facts) -> Advice:
+    """Keep the loader, fetch a batch at a time."""
+    batch_size = facts.recording.collected.batch_size or "batch_size"
+    taken = _taken(facts).replace("data", "self.data")
+    return Advice(
+        "python",
+        "class InMemory(Dataset):\n"
+        "    def __getitem__(self, index):        # a list of indices: one batch\n"
+        f"        return {taken}\n\n"
+        f"sampler = BatchSampler(RandomSampler(dataset), batch_size={batch_size}, drop_last=True)\n"
+        "loader = DataLoader(dataset, sampler=sampler, batch_size=None)",
+        "Keeps the DataLoader and hands it whole batches; transforms then run on the batch. An `IterableDataset` does the same by "
+        "yielding batches itself, with `batch_size=None`.",
+    )
+
+
+def stored(facts: Facts) -> Advice:
+    """Store once what every epoch repeats."""
+    if facts.recording.collected.batch_kind is not None and not _is_pair(facts):
+        return Advice(
+            "python",
+            "for number in range(len(dataset)):   # once, before training\n"
+            '    torch.save(dataset[number], folder / f"{number}.pt")   # read, tokenised, built: as the loader gets it',
+            "What is the same in every epoch (reading, tokenising, building graphs) can be done once and stored.",
+        )
+    return Advice(
+        "python",
+        "for number, (image, label) in enumerate(raw_dataset):   # once, before training\n"
+        '    torch.save((resize(image), label), folder / f"{number}.pt")   # uint8 tensor, already decoded and resized',
+        "What is the same in every epoch (decoding, resizing, tokenising) can be done once and stored.",
+    )
+
+
+def _taken(facts: Facts) -> str:
+    return _TAKEN.get(facts.recording.collected.sample_form or "", _ANY)
+
+
+def _is_pair(facts: Facts) -> bool:
+    known = facts.recording.collected
+    return (known.sample_form, known.sample_parts) == ("sequence", 2)
