@@ -7,6 +7,8 @@ from typing import Protocol, runtime_checkable
 
 # Called with (stage, done, total), done and total in the stage's own unit (bytes while reading). To cancel, raise from it.
 Progress = Callable[[str, int, int], None]
+# How a stage begins in which nothing happens until somebody else does something.
+WAITING = "waiting"
 
 
 @runtime_checkable

@@ -1,4 +1,7 @@
-"""A progress line on stderr: only for a person, only when the work takes over a second, gone when it is done."""
+"""A progress line on stderr, when the work takes over a second: gone when it is done.
+
+Where nobody sits at a terminal, a line now and then stays in the log instead, and only of work that takes far longer.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,16 @@ import click
 from analyzer.cli.terminal import is_terminal
 from analyzer.report.safe import columns, pad
 from analyzer.units import count
+from traces.progress import WAITING
 
 _PATIENCE_S = 1.0
 _REDRAW_S = 0.1
 _BAR, _SHORTEST_BAR = 24, 4
 # The stage whose amounts are bytes on disk.
 _READING = "reading"
+# In a log: no word of what will be over so soon, and longer and longer from one line to the next.
+_WORTH_A_LINE_S = 5.0
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 10.0, 60.0
 # Earlier than this share of a stage its remaining time is a guess.
 _FORESEEABLE = 0.05
 
@@ -34,6 +41,7 @@ class ProgressLine:
         self._next_draw = self._began + patience_s
         self._events = 0
         self._drawn = 0
+        self._pause_s = _FIRST_PAUSE_S
 
     def __enter__(self) -> ProgressLine:
         return self
@@ -49,7 +57,10 @@ class ProgressLine:
         if stage != self._stage or done < self._last:
             self._stage, self._began, self._events = stage, now, 0
         self._last = done
-        if not self._visible or now < self._next_draw:
+        if now < self._next_draw:
+            return
+        if not self._visible:
+            self._log(stage, done, total, now)
             return
         self._next_draw = now + _REDRAW_S
         # What wraps could not be taken away: a return goes to the start of the last line only.
@@ -58,6 +69,18 @@ class ProgressLine:
         text = _line(stage, done, total, details, room)[: max(room, 1)]
         click.echo("\r" + pad(text, max(self._drawn, columns(text))), nl=False, err=True)
         self._drawn = columns(text)
+
+    def _log(self, stage: str, done: int, total: int, now: float) -> None:
+        """Say it in a line of its own, where that is worth one."""
+        spent = now - self._began
+        foreseeable = total > 0 and done >= _FORESEEABLE * total
+        rest = spent * (total - done) / done if foreseeable else spent
+        if rest < _WORTH_A_LINE_S and not stage.startswith(WAITING):
+            return
+        self._next_draw, self._pause_s = now + self._pause_s, min(2 * self._pause_s, _LONGEST_PAUSE_S)
+        click.echo(
+            f"advisor: {_line(stage, done, total, _details(stage, done, total, self._events, spent), 0)}", err=True
+        )
 
     def count_events(self, number: int) -> None:
         """Show from now on that so many events of this file were decoded."""
@@ -84,7 +107,7 @@ def _line(stage: str, done: int, total: int, details: list[str], room: int) -> s
     length = min(_BAR, room - len(f"{stage:<10} []") - len(words))
     full = round(ratio * length)
     drawn = f" [{'#' * full}{'-' * (length - full)}]" if length >= _SHORTEST_BAR else ""
-    return f"{stage:<10}{drawn}{words}"
+    return f"{stage:<10}{drawn}{words}" if drawn or room else f"{stage}{words}"
 
 
 def _details(stage: str, done: int, total: int, events: int, seconds: float) -> list[str]:

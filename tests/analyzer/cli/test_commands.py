@@ -11,7 +11,6 @@ import analyzer
 from analyzer.cli import installation
 from analyzer.cli.collect import summary
 from analyzer.cli.main import COMMANDS, advisor, main
-from analyzer.cli.progress import ProgressLine
 from analyzer.cli.terminal import style_for
 
 ROOT = Path(analyzer.__file__).parents[1]
@@ -140,65 +139,11 @@ def test_missing_package_is_named(monkeypatch):
     assert "is missing" in (installation.foreign_package() or "")
 
 
-def test_progress_is_silent_where_nobody_looks(capsys):
-    with ProgressLine(patience_s=0) as line:
-        line("reading", 1, 2)
-    assert capsys.readouterr().err == ""
-
-
-def test_progress_is_drawn_late_and_taken_away(capsys, monkeypatch):
-    monkeypatch.setattr("analyzer.cli.progress.is_terminal", lambda stream: True)
-    with ProgressLine(patience_s=60) as line:
-        line("reading", 1, 2)
-    assert capsys.readouterr().err == ""
-    with ProgressLine(patience_s=0) as line:
-        line("reading", 1, 2)
-    drawn = capsys.readouterr().err
-    assert "reading    [############------------]  50%" in drawn
-    assert drawn.endswith("\r")
-
-
-def test_progress_says_bytes_events_and_the_time_left(capsys, monkeypatch):
-    clock = iter([0.0, 10.0, 20.0])
-    monkeypatch.setattr("analyzer.cli.progress.is_terminal", lambda stream: True)
-    monkeypatch.setattr("analyzer.cli.progress.time.monotonic", lambda: next(clock))
-    with ProgressLine() as line:
-        line("reading", 0, 400_000_000)
-        line.count_events(812_345)
-        line("reading", 100_000_000, 400_000_000)
-    assert "25%, 100 of 400 MB, 812,345 events, 30 s left" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("columns", "drawn"),
-    [
-        ("60", "reading    [####------------]  25%, 100 of 400 MB"),
-        ("30", "reading     25%, 100 of 400 MB"[:29]),
-        ("9", "reading  "[:8]),
-    ],
-)
-def test_progress_never_wraps(capsys, monkeypatch, columns, drawn):
-    monkeypatch.setattr("analyzer.cli.progress.is_terminal", lambda stream: True)
-    monkeypatch.setenv("COLUMNS", columns)
-    with ProgressLine(patience_s=0) as line:
-        line("reading", 100_000_000, 400_000_000)
-    _, first, *_ = capsys.readouterr().err.split("\r")
-    assert first.startswith(drawn)
-    assert len(first) < int(columns)
-
-
 @pytest.mark.parametrize(
     ("columns", "width"), [("60", 60), ("9", 40), ("4000", 160), ("wide", 100), ("0", 100), ("", 100)]
 )
 def test_piped_text_is_as_wide_as_columns_says(columns, width):
     assert style_for(io.StringIO(), {"COLUMNS": columns}).width == width
-
-
-def test_progress_of_a_stream_has_no_end(capsys, monkeypatch):
-    monkeypatch.setattr("analyzer.cli.progress.is_terminal", lambda stream: True)
-    with ProgressLine(patience_s=0) as line:
-        line("reading", 12_000_000, 0)
-    assert "reading ... 12 MB" in capsys.readouterr().err
 
 
 def test_missing_dependency_is_a_message():

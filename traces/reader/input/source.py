@@ -17,6 +17,7 @@ from traces.reader.input.encoding import COUNTED, encoding_of, to_utf8
 from traces.reader.input.inflate import inflate, is_compressed
 from traces.reader.input.kept import Kept
 from traces.reader.input.looks import nearest_name
+from traces.reader.input.named_pipe import is_named_pipe, open_named_pipe
 from traces.reader.input.standard_input import is_standard_input, standard_input
 from traces.reader.mend.repairs import Repairs
 
@@ -61,6 +62,8 @@ class Source:
                     where=str(self._path),
                     fix="name one trace file in it, such as rank0.json.gz",
                 )
+            if is_named_pipe(self._path):
+                return open_named_pipe(self._path, self._progress)
             self._expected = self._path.stat().st_size
             return self._path.open("rb")
         except (OSError, ValueError) as error:
