@@ -63,7 +63,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.host.stacks import CodeLine
 from analyzer.facts.sync.op_gaps import BACKWARD, after_reads, silences
 from analyzer.finding import (
     Advice,
@@ -80,6 +79,7 @@ from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
 from rules.commands import collect
 from rules.place import location
+from rules.python import sampled
 from rules.python.advice import BESIDE, IN_ITS_WORKERS, IN_WORKERS, SIMULATOR, look, move
 from rules.python.outside_ops import evidence_of
 from rules.python.stretches import (
@@ -182,24 +182,25 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
     top = places[0] if places and places[0][1] >= _WORTH_A_PLACE * time.total_ns else None
     most = "most" if top and top[1] > _MOST * time.total_ns else "the largest part"
     named = f", {most} of it ({share(top[1] / time.total_ns)}) in `{top[0].function}` ({top[0].place})" if top else ""
+    line = None if top else sampled.sampled_line(facts, ratio)
+    where = sampled.sentence(facts, line) if line is not None else named or _between(facts, time)
     who = "The GPU idles" if facts.device.main is not None else "The step spends"
-    duration(facts.steps.per_step(facts.steps.total_ns))
     inflated = _inflated(facts, time, limits["max_events_per_ms"])
     slow = slower_than_quiet(facts, limits)
     return Finding(
         why=(
             f"{who} {duration(facts.steps.per_step(time.total_ns))} of {facts.steps.each} ({share(ratio)}) "
-            f"in host code outside any PyTorch op{named or _between(facts, time)}."
+            f"in host code outside any PyTorch op{where}."
         ),
         saving=Saving(
             claims=time, basis="idle time in which no op, launch or loader runs on the threads that issue work"
         ),
-        fix=_fix(facts, time, top[0] if top else None),
+        fix=_fix(facts, time, move(top[0]) if top else sampled.move(line) if line is not None else None),
         verify="Record again without stacks: the share of PY001 should fall below 5 %.",
         steps_seen=facts.steps.count_with(time),
         confidence=_confidence(facts, named=top is not None, inflated=inflated),
         evidence=evidence_of(facts, time, places),
-        location=location(top[0]) if top else None,
+        location=location(top[0]) if top else sampled.location(line) if line is not None else None,
         caveats=(*_caveats(facts, time, inflated=inflated), *((f"{slow[0].upper()}{slow[1:]}.",) if slow else ())),
         severity_cap=Severity.MEDIUM if inflated else Severity.HIGH,
         capped_because="recording stacks slows Python down",
@@ -247,11 +248,11 @@ def _in_backward(facts: Facts, time: IntervalSet) -> bool:
     return bool(found) and found[0].before == BACKWARD and found[0].total_ns > _MOST * time.total_ns
 
 
-def _fix(facts: Facts, time: IntervalSet, line: CodeLine | None) -> tuple[Advice, ...]:
+def _fix(facts: Facts, time: IntervalSet, moved: Advice | None) -> tuple[Advice, ...]:
     has_workers = facts.input.wait.multi_process or bool(facts.recording.collected.num_workers)
     elsewhere = BESIDE if facts.model.infers else IN_ITS_WORKERS if has_workers else IN_WORKERS
-    if line is not None:
-        return (move(line), elsewhere)
+    if moved is not None:
+        return (moved, elsewhere)
     if _in_backward(facts, time):
         return (look(facts),)
     if not _acts_on_values(facts, time):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from analyzer.facts.isolation import fact
 from analyzer.facts.recording.collected import Collected, collected
+from analyzer.facts.recording.line_samples import LineSamples, training_lines
 from analyzer.facts.recording.run_course import RunCourse, run_course
 from analyzer.facts.recording.training import trains
 from analyzer.facts.section import Section
@@ -23,6 +24,11 @@ class RecordingFacts(Section):
     def run_course(self) -> RunCourse | None:
         """The whole run; None where the recording says nothing of it."""
         return run_course(self.trace.meta)
+
+    @fact
+    def training_lines(self) -> LineSamples:
+        """Lines of the training thread, sampled in a pass of their own; empty where none were."""
+        return training_lines(self.trace.meta)
 
     @fact
     def infers(self) -> bool:

@@ -392,3 +392,48 @@ def test_what_a_profiler_does_is_not_the_programs(name: str, *, own: bool) -> No
     for number in range(3):
         builder.event(name, "python_function", number * STEP + 1, 39_990, args={"Python id": number + 1})
     assert (run(RULE, builder).state is State.FIRED) is own
+
+
+def sampled(at_line: int, *, loader: bool = False, gap: float = 90_000) -> TraceBuilder:
+    """Nine tenths of the step outside ops, and lines sampled in steps of their own, `at_line` ns of 1000 at one of them."""
+    row = {
+        "loader": loader,
+        "file": "train.py",
+        "line": 7,
+        "function": "main",
+        "begins": 3,
+        "text": "x = prepare(batch)",
+    }
+    other = row | {"line": 9, "loader": False, "text": "loss.backward()"}
+    rows = [row | {"ns": at_line}, other | {"ns": 1000 - at_line}]
+    part = {"processes": 1, "total_ns": 1000, "loader_ns": at_line if loader else 0, "rows": rows}
+    builder = TraceBuilder(None, advisor={"lines": {"interval_ns": 2, "training": part}, "python_loop": QUIET})
+    for number in range(3):
+        builder.step(number, number * STEP, STEP).op("aten::linear", number * STEP + gap, STEP - gap)
+    return builder
+
+
+def test_a_sampled_line_that_must_hold_most_of_it_is_named() -> None:
+    found = judged(RULE, sampled(900)).finding
+    assert found.location is not None
+    assert (found.location.file, found.location.line, found.location.function) == ("train.py", 7, "main")
+    assert "Sampled, 90 % of the step is at train.py:7 in `main` (`x = prepare(batch)`)." in found.why
+    assert "train.py:7" in found.fix[0].code
+
+
+@pytest.mark.parametrize(
+    "builder",
+    [
+        # Of 90 % of the step a line with half of the samples holds 40 % at least: less than half of it.
+        sampled(500),
+        # Of 40 % of the step one with 55 % may hold nothing.
+        sampled(550, gap=40_000),
+        # The loader's time is none of this.
+        sampled(900, loader=True),
+    ],
+    ids=["one of two", "may be elsewhere", "in the loader"],
+)
+def test_a_sampled_line_that_may_hold_little_of_it_is_not(builder: TraceBuilder) -> None:
+    found = judged(RULE, builder).finding
+    assert found.location is None
+    assert "Sampled" not in found.why

@@ -1,0 +1,49 @@
+"""The line that host code outside ops is at, by lines sampled in a pass of their own: where no stack was recorded."""
+
+from __future__ import annotations
+
+from analyzer.facts import Facts
+from analyzer.facts.recording.line_samples import SampledLine
+from analyzer.finding import Advice, Location
+from analyzer.units import share
+
+# A line that holds less of the time than this is one of several.
+_MOST = 0.5
+
+
+def sampled_line(facts: Facts, ratio: float) -> SampledLine | None:
+    """The line that most of a time must lie at; None where samples leave that open.
+
+    Samples are of whole steps, ops included: of a time that is `ratio` of the step a line with a share of the samples holds at
+    least as much as the two exceed one by.
+
+    Args:
+        facts: The measurements.
+        ratio: Share of the step that the time is.
+    """
+    samples = facts.recording.training_lines
+    line = max(samples.lines, key=lambda line: 0 if line.loader else line.ns, default=None)
+    if line is None or line.loader or not samples.total_ns:
+        return None
+    return line if line.ns / samples.total_ns + ratio - 1 >= _MOST * ratio else None
+
+
+def sentence(facts: Facts, line: SampledLine) -> str:
+    """Words to put behind the cause."""
+    text = f" (`{line.text}`)" if line.text else ""
+    of = share(line.ns / facts.recording.training_lines.total_ns)
+    return f". Sampled, {of} of the step is at {line.file}:{line.line} in `{line.function}`{text}"
+
+
+def location(line: SampledLine) -> Location:
+    """The contract's form of it."""
+    return Location(line.file, line.line, line.function, line.begins)
+
+
+def move(line: SampledLine) -> Advice:
+    """Another place for the work of the line."""
+    return Advice(
+        "text",
+        f"Move what {line.file}:{line.line} does out of the step, do it beside training, or do it every N steps.",
+        "The line was sampled without the profiler, in steps of their own after the recorded ones.",
+    )
