@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-
-import msgspec
 
 from analyzer.analysis import Analysis
 from analyzer.assemble import assemble
 from analyzer.engine import RULE_SECONDS, judge, run_rules
 from analyzer.engine.plugins import RULE_GROUP, load_rules
 from analyzer.engine.trust import grade
+from analyzer.explained import Explained
 from analyzer.facts import Facts
-from analyzer.finding import Saving
 from analyzer.hta.deepen import deepen
 from analyzer.options import Options
 from analyzer.rule import Rule
-from analyzer.spans.intervals import IntervalSet
 from traces.errors import UsageError
 from traces.progress import Progress, silent
 from traces.reader.cache import cached
@@ -26,22 +23,6 @@ from traces.reader.read import Decode, read
 
 _PLAIN = Options()
 __all__ = ["RULE_GROUP", "Explained", "Options", "analyse", "analyse_with_facts", "explain_facts", "load_rules"]
-
-
-class Explained(msgspec.Struct, frozen=True):
-    """The document and what it was made from.
-
-    Args:
-        analysis: The document.
-        facts: The measurements; None where only the document is there (a report that is opened again).
-        claims: For each finding of its own the time it explains, best finding first.
-        savings: What each finding claims, those that others explain among them.
-    """
-
-    analysis: Analysis
-    facts: Facts | None = None
-    claims: Mapping[str, IntervalSet] = msgspec.field(default_factory=dict)
-    savings: Mapping[str, Saving] = msgspec.field(default_factory=dict)
 
 
 def analyse(

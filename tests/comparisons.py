@@ -9,7 +9,7 @@ import msgspec
 import analyses
 from analyzer.analysis import Analysis
 from analyzer.compare.comparison import Comparison, compare
-from analyzer.compare.since import since
+from analyzer.compare.runs import since
 from analyzer.compare.snapshot import FindingState, Snapshot
 from analyzer.compare.surroundings import Surroundings
 from builders import TraceBuilder

@@ -10,7 +10,7 @@ import pytest
 
 from analyzer.analysis import Analysis
 from analyzer.explain import Options
-from analyzer.report.load import analyse
+from analyzer.opening import open_paths
 from odd_changes import STEPS, base
 from odd_variants import Variant, variants
 from recorded import ROOT
@@ -23,7 +23,7 @@ VARIANTS = variants()
 def answer(folder: Path, variant: Variant) -> Analysis:
     path = folder / variant.file
     path.write_bytes(variant.content)
-    return analyse(path, Options(), silent)
+    return open_paths([path], Options(), silent).first.analysis
 
 
 def busy_ns(analysis: Analysis) -> float:

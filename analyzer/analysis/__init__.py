@@ -8,6 +8,7 @@ The JSON Schema in `analyzer/report/schema.json` is generated from these classes
 from __future__ import annotations
 
 from analyzer.analysis.base import Document
+from analyzer.analysis.changes import Since
 from analyzer.analysis.evidence import (
     Bar,
     Bars,
@@ -30,7 +31,6 @@ from analyzer.analysis.finding import (
     SeverityName,
     StateName,
 )
-from analyzer.analysis.since import Since
 from analyzer.analysis.summary import (
     BoundBy,
     CauseTime,
@@ -61,6 +61,8 @@ from analyzer.ranks.document import Job
 
 __all__ = [
     "CARD_RATIO",
+    "COMPARISON_ID",
+    "ELEMENT_ID",
     "SCHEMA_VERSION",
     "Advice",
     "Analysis",
@@ -109,6 +111,9 @@ __all__ = [
 ]
 
 SCHEMA_VERSION = "1.0"
+# The elements in which an HTML report holds its document, and a comparison's page its own.
+ELEMENT_ID = "advisor-analysis"
+COMPARISON_ID = "advisor-comparison"
 # Findings that are expected to save less than this share of the step stay off the cards (TraceLens drops below 0.5 % and 2 %).
 CARD_RATIO = 0.02
 

@@ -30,7 +30,8 @@ def command(path: Path, output: Path, span: str | None, no_redact: bool) -> None
     device with their causes, and the time that each finding explains. Open it at https://ui.perfetto.dev. As in a
     report, what looks secret, names of machines and users, and paths outside the project are taken out (--no-redact keeps them).
     """
-    from analyzer.explain import Options, analyse_with_facts
+    from analyzer.explain import Options
+    from analyzer.opening import open_trace
     from traces.rewrite.annotated import write_annotated
     from traces.rewrite.writer import check_output
 
@@ -38,11 +39,14 @@ def command(path: Path, output: Path, span: str | None, no_redact: bool) -> None
     check_output(output, path)
     options = Options(steps=parse_steps(span))
     with ProgressLine() as progress:
-        explained = analyse_with_facts(path, options, progress)
+        explained = open_trace(path, options, progress)
         _check(explained.analysis, path)
-        from analyzer.report.annotations import events
+        assert explained.facts is not None  # only a report comes without
+        from analyzer.views.annotations import events
 
-        result = write_annotated(path, output, events(explained), progress, redaction(no_redact))
+        result = write_annotated(
+            path, output, events(explained.facts, explained.analysis, explained.claims), progress, redaction(no_redact)
+        )
     click.echo(summary(output, result))
     click.echo("open it at https://ui.perfetto.dev: the tracks are in the process advisor")
 

@@ -11,7 +11,9 @@ import click
 
 from analyzer.cli import documents, settings, sides
 from analyzer.cli.documents import Document
+from analyzer.cli.output import NamedChoice
 from analyzer.cli.terminal import style_for
+from analyzer.report.comparison.formats import MODULES
 from traces.errors import UntrustedTraceError
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from analyzer.compare.gate import GateResult
 
 GATE_FAILED = 1
-FORMATS = ("text", "markdown", "html", "json", "github")
+FORMATS = tuple(MODULES)
 
 
 @click.command("compare", short_help="Say whether a change helped, beyond noise.")
@@ -27,7 +29,7 @@ FORMATS = ("text", "markdown", "html", "json", "github")
 @click.option(
     "--baseline", metavar="NAME", help="Take BEFORE from a saved baseline (or its file); every PATH is then AFTER."
 )
-@click.option("--format", "stated", type=click.Choice(FORMATS), help="Print in this format.")
+@click.option("--format", "stated", type=NamedChoice(FORMATS), help="Print in this format.")
 @click.option(
     "-o", "--output", "targets", type=click.Path(path_type=Path), metavar="FILE", multiple=True,
     help="Write to FILE; its ending (.md, .html, .json, .txt) names the format. May be repeated.",

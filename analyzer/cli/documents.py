@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Document:
-    """One document: its format, and its file or None for stdout."""
+    """One document: its format, its file or None for stdout, and whether it only answers where it is text."""
 
     form: str
     target: Path | None
+    briefly: bool = False
 
     @property
     def printed(self) -> bool:
@@ -34,7 +35,12 @@ class Document:
 
 
 def plan(
-    stated: str | None, targets: Sequence[Path], sources: Sequence[Path], forms: Sequence[str] = output.FORMATS
+    stated: str | None,
+    targets: Sequence[Path],
+    sources: Sequence[Path],
+    forms: Sequence[str] = output.FORMATS,
+    *,
+    briefly: bool = False,
 ) -> tuple[Document, ...]:
     """The documents a call asks for, everything wrong with them told before any work.
 
@@ -43,6 +49,7 @@ def plan(
         targets: The files asked for.
         sources: What is read, and must not be written over.
         forms: The formats there are.
+        briefly: Whether text only answers.
 
     Raises:
         UsageError: a file could not be written, its name means no format, or one format is stated for several files.
@@ -54,7 +61,7 @@ def plan(
             fix="leave it out: the endings of the files name their formats",
         )
     places: Sequence[Path | None] = targets or [None]
-    documents = tuple(Document(output.format_of(place, stated), place) for place in places)
+    documents = tuple(Document(output.format_of(place, stated), place, briefly) for place in places)
     for document in documents:
         if document.form not in forms:
             raise UsageError(
@@ -108,7 +115,8 @@ def _rendered(analysis: Analysis, document: Document, redacted: bool) -> str:
         from analyzer.report import text
         from analyzer.report.style import Style
 
-        return text.render(analysis, style_for(sys.stdout) if document.printed else Style())
+        style = style_for(sys.stdout) if document.printed else Style()
+        return text.render(analysis, style, briefly=document.briefly)
     if document.form == "markdown":
         from analyzer.report import markdown
 

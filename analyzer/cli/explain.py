@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from analyzer.cli import documents, output, settings, several, since
+from analyzer.cli import against, documents, output, settings, several
 from analyzer.cli.documents import Document
-from analyzer.cli.output import FORMATS
+from analyzer.cli.output import FORMATS, NamedChoice
 from analyzer.cli.progress import ProgressLine
-from analyzer.cli.terminal import wants_screen
+from analyzer.cli.terminal import is_terminal, wants_screen
 from traces.errors import AdvisorError, UntrustedTraceError, UsageError
 
 if TYPE_CHECKING:
@@ -45,12 +46,13 @@ class Request:
 
 @click.command("explain", short_help="Say where each step's time goes and what to change.")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="PATH...")
-@click.option("--format", "stated", type=click.Choice(FORMATS), help="Print this instead of opening the UI.")
+@click.option("--format", "stated", type=NamedChoice(FORMATS), help="Print this instead of opening the UI.")
 @click.option(
     "-o", "--output", "targets", type=click.Path(path_type=Path), metavar="FILE", multiple=True,
     help="Write to FILE; its ending (.md, .html, .json, .sarif, .svg, .txt) names the format. May be repeated.",
 )  # fmt: skip
-@click.option("--plain", is_flag=True, help="Print text instead of opening the UI.")
+@click.option("--brief", is_flag=True, help="Print verdict, bar, findings and the first fix: what a pipe gets.")
+@click.option("--full", "--plain", "full", is_flag=True, help="Print the whole text instead of opening the UI.")
 @click.option("--select", metavar="CODES", help="Run only these rules: codes, prefixes or names, as in DL,SY001.")
 @click.option("--ignore", metavar="CODES", help="Leave these rules out.")
 @click.option("--fail-on", type=click.Choice(_SEVERITIES), help="Exit with 1 on a finding of this severity or higher.")
@@ -75,7 +77,8 @@ def command(
     paths: tuple[Path, ...],
     stated: str | None,
     targets: tuple[Path, ...],
-    plain: bool,
+    brief: bool,
+    full: bool,
     select: str | None,
     ignore: str | None,
     fail_on: str | None,
@@ -95,14 +98,19 @@ def command(
     Several of them, or a folder, are the ranks of one job where they say so: then the rank the others wait for is shown;
     in a terminal r shows the others. Other traces are offered there to pick from, and so are the newest ones below this
     folder where none is named.
-    In a terminal the result opens as a screen to walk through; elsewhere, and with any of --plain, --format, -o and
-    --fail-on, it is printed. Reports show paths relative to the project and leave out names and secrets.
+    In a terminal the result opens as a screen to walk through; elsewhere, and with any of --brief, --full, --format, -o
+    and --fail-on, it is printed: into a pipe in brief, unless a format or --full asks for all of it. Reports show paths
+    relative to the project and leave out names and secrets.
     """
     # Everything wrong with the call is said before the trace is read.
-    asked = stated is not None or bool(targets) or plain
+    if brief and full:
+        raise UsageError("a text cannot be brief and whole", where="--brief, --full", fix="leave one of them out")
+    formed = stated is not None or bool(targets) or full
+    asked = formed or brief
     browsing = not paths and not asked and fail_on is None and wants_screen()
     sources = (several.newest(Path.cwd()) if browsing else []) or several.sources(paths)
-    planned = documents.plan(stated, targets, sources)
+    briefly = brief or (not formed and not is_terminal(sys.stdout))
+    planned = documents.plan(stated, targets, sources, briefly=briefly)
     for source in sources:
         _check_saved(source, given=any(option is not None for option in (select, ignore, span)))
     config = settings.configured(config_file, isolated=isolated)
@@ -114,7 +122,7 @@ def command(
         baseline=baseline,
     )
     if baseline is not None:
-        since.check(baseline, sources, planned)
+        against.check(baseline, sources, planned)
     from msgspec.structs import replace
 
     chosen = settings.options_of(config, select=select, ignore=ignore, span=span)
@@ -135,7 +143,7 @@ def _check_saved(path: Path, *, given: bool) -> None:
     Raises:
         UsageError: it is, and such an option was given.
     """
-    from analyzer.report.load import is_report
+    from analyzer.opening.saved import is_report
 
     if given and is_report(path):
         name = "standard input" if str(path) == "-" else path.name
@@ -171,7 +179,7 @@ def _open(
             raise
         click.echo("advisor: the terminal UI needs textual, which is not installed; here is the text", err=True)
         return None
-    from analyzer.tui.same_job import same_job
+    from analyzer.opening.same_job import same_job
 
     if len(paths) == 1 or same_job(paths):
         return run(paths, options, baseline, ahead, config)
@@ -190,9 +198,9 @@ def _report(path: Path, options: Options, request: Request) -> int:
         ProgressLine() as progress,
         _uncollected(),
     ):
-        from analyzer.report.load import analyse
+        from analyzer.opening import open_paths
 
-        analysis = analyse(path, options, progress, ahead)
+        analysis = open_paths([path], options, progress, ahead).first.analysis
     if options.deep:
         from analyzer.hta.deepen import concerned
 
@@ -215,15 +223,15 @@ def _uncollected() -> Iterator[None]:
 
 def _report_several(sources: list[Path], options: Options, request: Request) -> int:
     """The same for several traces, or against a baseline: of one job's ranks the one to look at first, else a line for each."""
-    from analyzer.job import explain_job
+    from analyzer.opening import open_paths
 
-    before = since.runs(request.baseline, options, redacted=request.redacted) if request.baseline is not None else []
+    before = against.runs(request.baseline, options, redacted=request.redacted) if request.baseline is not None else []
     with ProgressLine() as progress:
-        job = explain_job(sources, options, progress, only_first=True)
+        job = open_paths(sources, options, progress, only_first=True)
     if job.one_job or len(sources) == 1:
         shown = job.first.analysis
         if request.baseline is not None:
-            shown = since.with_since(job.first, request.baseline, before, redacted=request.redacted)
+            shown = against.with_since(job.first, request.baseline, before, redacted=request.redacted)
         return _conclude(shown, sources[0], request)
     if request.baseline is not None or any(one.form != "text" or not one.printed for one in request.documents):
         raise UsageError(

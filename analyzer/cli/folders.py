@@ -43,8 +43,8 @@ def traces_in(paths: Sequence[Path]) -> list[Path]:
 
 
 def _is_no_trace(path: Path) -> bool:
+    from analyzer.opening.saved import is_report
     from analyzer.ranks.files import looks_like_summary
-    from analyzer.report.load import is_report
     from traces.reader.input.looks import is_other_json
 
     return not looks_like_summary(path) and (is_report(path) or is_other_json(path))

@@ -191,7 +191,7 @@ def _usage(error: click.ClickException, args: Sequence[str]) -> str:
 
 def _complain(message: str, code: int) -> int:
     """Print an error as `advisor: error: ...`, its text free of control characters, and return its code."""
-    from analyzer.report.printable import clean
+    from analyzer.page.printable import clean
 
     for number, line in enumerate(message.splitlines()):
         click.echo(f"advisor: error: {clean(line)}" if number == 0 else clean(line), err=True)

@@ -5,13 +5,36 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from analyzer.report import formats
+from analyzer.report.formats import BY_NAME, ENDINGS
 from traces.errors import UsageError
 from traces.replacing import replacing
 
-FORMATS = ("text", "markdown", "html", "json", "sarif", "github", "svg")
+FORMATS = tuple(BY_NAME)
+
+# Before click 8.2 it has no parameter.
+if TYPE_CHECKING:
+    _Choice = click.Choice[str]
+else:
+    _Choice = click.Choice
+
+
+class NamedChoice(_Choice):
+    """A choice among formats that knows what else people call them: `htm`, `.md`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The format; of another word the message says which one it means."""
+        if value in self.choices:
+            return value
+        from analyzer.cli.codes import nearest
+
+        meant = ENDINGS.get(f".{str(value).lower().removeprefix('.')}")
+        near = f" Did you mean {meant}?" if meant in self.choices else nearest(str(value), map(str, self.choices))
+        self.fail(f"there is no format {value!r}.{near} There is {', '.join(map(str, self.choices))}.", param, ctx)
 
 
 def format_of(output: Path | None, stated: str | None) -> str:
@@ -24,8 +47,6 @@ def format_of(output: Path | None, stated: str | None) -> str:
         return stated
     if output is None or str(output) == "-":
         return "text"
-    from analyzer.report import formats
-
     known = formats.of(output.name)
     if known is None:
         raise UsageError(

@@ -13,7 +13,7 @@ from types import TracebackType
 import click
 
 from analyzer.cli.terminal import is_terminal
-from analyzer.report.safe import columns, pad
+from analyzer.page.safe import columns, pad
 from analyzer.units import count
 from traces.progress import WAITING
 

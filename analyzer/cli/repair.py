@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from analyzer.cli.progress import ProgressLine
-from analyzer.report.safe import clean
+from analyzer.page.safe import clean
 from analyzer.units import count
 
 if TYPE_CHECKING:

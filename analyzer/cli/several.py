@@ -80,7 +80,7 @@ def _json_below(folder: Path) -> Iterator[Path]:
 
 def overview(analyses: Sequence[Analysis]) -> Iterator[str]:
     """A line for each trace, and how to see more of one."""
-    from analyzer.report import safe
+    from analyzer.page import safe
     from analyzer.units import duration
 
     yield f"{len(analyses)} traces that are not ranks of one job:"

@@ -42,8 +42,8 @@ def snapshots_of(paths: Sequence[Path], options: Options, *, redacted: bool) -> 
         UsageError: A path is a report.
     """
     from analyzer.compare.snapshot import snapshot
-    from analyzer.explain import analyse_with_facts
-    from analyzer.report.load import is_report
+    from analyzer.opening import open_trace
+    from analyzer.opening.saved import is_report
 
     reports = [path for path in paths if is_report(path)]
     if reports:
@@ -55,7 +55,7 @@ def snapshots_of(paths: Sequence[Path], options: Options, *, redacted: bool) -> 
     taken = []
     for path in paths:
         with ProgressLine() as progress:
-            explained = analyse_with_facts(path, options, progress)
+            explained = open_trace(path, options, progress)
         assert explained.facts is not None  # only a report comes without
         taken.append(snapshot(explained.analysis, explained.facts))
     return shown(taken) if redacted else taken

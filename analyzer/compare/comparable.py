@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analyzer.analysis.since import Difference
+from analyzer.analysis.changes import Difference
 from analyzer.compare.snapshot import Conditions, Snapshot
 
 MIN_STEPS = 3

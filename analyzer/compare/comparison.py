@@ -7,7 +7,7 @@ from typing import get_args
 
 import msgspec
 
-from analyzer.analysis.since import Difference, FigureName, Outcome, RuleChange, RuleState
+from analyzer.analysis.changes import Difference, FigureName, Outcome, RuleChange, RuleState
 from analyzer.cause_names import Cause
 from analyzer.compare.believed import judge
 from analyzer.compare.comparable import differences

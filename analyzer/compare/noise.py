@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from analyzer.analysis.since import Kind
+from analyzer.analysis.changes import Kind
 from analyzer.compare.level import CONFIDENCE, Float64Array, Move, Runs, moves
 
 # Fewer steps a side leave only very large changes without any overlap beyond doubt.

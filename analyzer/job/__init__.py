@@ -9,7 +9,8 @@ import msgspec
 
 from analyzer.analysis import RankRow
 from analyzer.analysis.summary import BoundBy
-from analyzer.explain import Explained, Options, explain_facts
+from analyzer.explain import Options, explain_facts
+from analyzer.explained import Explained, Job
 from analyzer.facts import Facts
 from analyzer.facts.communication.ranks import JobPlace
 from analyzer.job.engines import Engine, Outcome
@@ -28,23 +29,6 @@ from traces.reader.read import read_every
 _PLAIN = Options()
 # Where all ranks are asked for, so many are explained: each is read once more.
 _EXPLAINED = 16
-
-
-class Job(msgspec.Struct, frozen=True):
-    """What became of several traces.
-
-    Args:
-        explained: One answer per trace; of one job's ranks the one to look at first comes first.
-        one_job: Whether the traces are ranks of one job.
-    """
-
-    explained: tuple[Explained, ...]
-    one_job: bool
-
-    @property
-    def first(self) -> Explained:
-        """The answer to show first."""
-        return self.explained[0]
 
 
 def explain_job(

@@ -7,7 +7,10 @@ report itself goes to the page of the job (`GITHUB_STEP_SUMMARY`), which the com
 from __future__ import annotations
 
 from analyzer.analysis import Analysis, FindingDocument
-from analyzer.report import safe, savings, since, wording
+from analyzer.page import changes, safe, savings
+from analyzer.page import headline as wording
+from analyzer.page.card import lowered
+from analyzer.page.places import own_file, own_line
 from analyzer.units import count, share
 
 _MOST = 10
@@ -31,27 +34,30 @@ def _since(analysis: Analysis) -> str:
     if analysis.since is None:
         return ""
     level = "warning" if analysis.since.kind == "slower" else "notice"
-    figures = f" {since.figures(analysis.since)}." if analysis.since.kind is not None else ""
-    text = f"{since.answer(analysis.since)}{figures} {since.summary(analysis.since)}"
-    return command(level, {"title": f"advisor: {since.heading(analysis.since)}"}, text)
+    figures = f" {changes.figures(analysis.since)}." if analysis.since.kind is not None else ""
+    text = f"{changes.answer(analysis.since)}{figures} {changes.summary(analysis.since)}"
+    return command(level, {"title": f"advisor: {changes.heading(analysis.since)}"}, text)
 
 
 def _finding(one: FindingDocument) -> str:
     properties: dict[str, str] = {}
-    place = one.location
-    if place is not None and not place.file.startswith(("…", "/", "~", "<")):
-        properties["file"] = safe.name(place.file, 300)
-        if place.jump_line is not None:
-            properties["line"] = str(place.jump_line)
+    file, line = own_file(one.location), own_line(one.location)
+    if file is not None:
+        # Of a library's file the runner would show a note where nobody can change anything.
+        properties["file"] = safe.name(file, 300)
+        if line is not None:
+            properties["line"] = str(line)
     properties["title"] = f"advisor {safe.name(one.rule, 12)}: {safe.name(one.title, 80)}"
-    lowered = f"; {one.severity}, {wording.lowered(one)}" if one.lowered_from is not None else ""
+    why_lower = f"; {one.severity}, {lowered(one)}" if one.lowered_from is not None else ""
     gain = (
         f"{savings.worth(one)} ({share(one.saving.stated_ratio)}){savings.beside(one.saving)}"
         if one.saving.stated_ns > 0
         else savings.worth(one)
     )
     return command(
-        _LEVELS[one.severity], properties, f"{one.why[:1_200]} Fixing it {gain}; {one.confidence} confidence{lowered}."
+        _LEVELS[one.severity],
+        properties,
+        f"{one.why[:1_200]} Fixing it {gain}; {one.confidence} confidence{why_lower}.",
     )
 
 

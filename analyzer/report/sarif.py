@@ -12,7 +12,9 @@ from typing import Any
 from urllib.parse import quote
 
 from analyzer.analysis import Analysis, FindingDocument, SeverityName
-from analyzer.report import safe, savings, wording
+from analyzer.page import safe, savings
+from analyzer.page.card import lowered
+from analyzer.page.places import own_file, own_line
 from analyzer.report.markdown.escape import block, prose
 from analyzer.units import share
 
@@ -50,17 +52,9 @@ def unplaced(analysis: Analysis) -> int:
 
 
 def _uri(finding: FindingDocument) -> str | None:
-    """The file relative to the project's root; None without one, and for files of packages and of elsewhere."""
-    place = finding.location
-    if place is None or place.jump_line is None or place.jump_line < 1:
-        return None
-    parts = re.split(r"[\\/]", place.file)
-    outside = (
-        place.file.startswith(("/", "~", "<", "…")) or ":" in parts[0] or ".." in parts or "site-packages" in parts
-    )
-    if outside or not place.file.isprintable() or len(place.file) > 1_000 or not parts[-1]:
-        return None
-    return quote("/".join(part for part in parts if part not in ("", ".")))
+    """The file relative to the project's root; None without a line of the user's own."""
+    file = own_file(finding.location)
+    return quote(file) if file is not None and own_line(finding.location) is not None else None
 
 
 def _rule(finding: FindingDocument) -> dict[str, Any]:
@@ -116,6 +110,6 @@ def _result(finding: FindingDocument, index: int) -> dict[str, Any]:
             "savingRatioMax": finding.saving.ratio_max,
             "savingNsPerStepExpected": finding.saving.expected_ns,
             "confidence": finding.confidence,
-            **({"lowered": safe.name(wording.lowered(finding), 160)} if finding.lowered_from is not None else {}),
+            **({"lowered": lowered(finding)} if finding.lowered_from is not None else {}),
         },
     }

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from markupsafe import escape
 
 from analyzer.analysis import Analysis
-from analyzer.report import safe, wording
+from analyzer.page import headline as wording
+from analyzer.page import safe
+from analyzer.page.waterfall import by_size
 from analyzer.report.drawing import palette
 from analyzer.report.drawing.shapes import WIDTH, Drawing, text
 from analyzer.report.drawing.timeline import timeline
-from analyzer.report.drawing.waterfall import per_step, shown_parts, steps, waterfall
-from analyzer.report.text import causes
+from analyzer.report.drawing.waterfall import steps, waterfall
 from analyzer.units import duration, share
 
 _MARGIN = 24
@@ -42,8 +43,7 @@ def render(analysis: Analysis) -> str:
 
 
 def _parts(analysis: Analysis) -> Iterator[tuple[str, Drawing]]:
-    mean = duration(analysis.summary.step_ns.mean)
-    yield f"Where a step of {mean} goes", waterfall(analysis)
+    yield wording.where(analysis), waterfall(analysis)
     lanes = timeline(analysis)
     if lanes is not None:
         step = (
@@ -58,14 +58,12 @@ def _parts(analysis: Analysis) -> Iterator[tuple[str, Drawing]]:
 
 def _legend(analysis: Analysis) -> tuple[str, int]:
     pieces: list[str] = []
-    parts = sorted(shown_parts(analysis), key=lambda part: -part.ns)
+    parts = by_size(analysis)
     for place, part in enumerate(parts):
         x, y = place % 4 * _LEGEND_WIDTH, place // 4 * 20
         name = part.cause.replace("_", "-")
         pieces.append(f'<rect class="c-{name}" x="{x}" y="{y}" width="12" height="12" rx="2"/>')
-        pieces.append(
-            text(x + 18, y + 10, f"{causes.label(part.cause)} {per_step(part, analysis)}, {share(part.ratio)}")
-        )
+        pieces.append(text(x + 18, y + 10, f"{part.label} {part.time}, {share(part.ratio)}"))
     return "".join(pieces), (len(parts) + 3) // 4 * 20
 
 

@@ -12,15 +12,15 @@ from textual.worker import Worker, WorkerState
 
 from analyzer.tui.asked import Asked
 from analyzer.tui.deeper import Deeper
+from analyzer.tui.export_actions import ExportActions
 from analyzer.tui.job import Job, bug, job_for
 from analyzer.tui.messages import Failed, Progressed
 from analyzer.tui.prompt import answer_soon
 from analyzer.tui.screens.loading import LoadingScreen
-from analyzer.tui.showing import Showing
 from analyzer.tui.switching import SwitchingApp
-from analyzer.tui.taking import Taking
 from analyzer.tui.terminal import Look, current_look
 from analyzer.tui.tidying import collecting_when_quiet
+from analyzer.tui.views import Views
 from traces.ending import BY_SIGNAL
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ CANCELLED = 130
 STYLES = ("base", "findings", "states", "checks", "operators", "timeline", "memory", "plain")
 
 
-class AdvisorApp(Showing, SwitchingApp[int]):
+class AdvisorApp(Views, SwitchingApp[int]):
     """Ends with the process's exit code.
 
     Args:
@@ -59,8 +59,8 @@ class AdvisorApp(Showing, SwitchingApp[int]):
             id="app.suspend",
             tooltip="Back to the shell; fg returns",
         ),
-        *Showing.BINDINGS,
-        *Taking.BINDINGS,
+        *Views.BINDINGS,
+        *ExportActions.BINDINGS,
     ]
 
     def __init__(self, name: str, job: Job, look: Look, path: Path | None = None, config: Path | None = None) -> None:

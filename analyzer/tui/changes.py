@@ -8,6 +8,7 @@ from textual.content import Content
 
 from analyzer import units
 from analyzer.analysis import FindingDocument
+from analyzer.page.changes import came_true, promised
 from analyzer.tui.glyphs import Glyphs
 from analyzer.tui.opened import Since
 from analyzer.tui.plain import line
@@ -18,12 +19,6 @@ LONGEST_NAME = 24
 # What stands at the left and at the right of one.
 Line = tuple[Content, Content]
 Group = tuple[str, list[FindingDocument]]
-_OUTCOMES = {
-    "exceeded": "the step is faster than was promised",
-    "confirmed": "the step is faster by it",
-    "partly": "the step is a little faster",
-    "refuted": "no faster step",
-}
 
 
 def grouped(findings: Iterable[FindingDocument], since: Since | None) -> list[Group]:
@@ -58,13 +53,17 @@ def unchecked(since: Since, glyphs: Glyphs) -> list[Line]:
 
 
 def _listed(since: Since, state: str, heading: str, mark: tuple[str, str]) -> list[Line]:
-    rules = [rule for rule in since.comparison.rules if rule.state == state]
+    comparison = since.comparison
+    rules = [rule for rule in comparison.rules if rule.state == state]
     lines = [(Content.styled(heading, "bold $heading"), Content(""))] if rules else []
     for rule in rules[:MOST]:
-        was = f"was {units.duration(rule.predicted_ns)}" if rule.predicted_ns else ""
-        outcome = f"  {_OUTCOMES[rule.outcome]}" if rule.outcome else ""
+        was = f"was {promised(rule.kind, rule.predicted_ns)}" if rule.predicted_ns else ""
+        outcome = came_true(rule, comparison.change.kind if comparison.change is not None else None)
         left = Content.assemble(
-            mark, (f"{line(rule.rule, LONGEST_NAME)}  ", "$quiet"), line(rule.title), (outcome, "$quiet")
+            mark,
+            (f"{line(rule.rule, LONGEST_NAME)}  ", "$quiet"),
+            line(rule.title),
+            (f"  {outcome}" if outcome else "", "$quiet"),
         )
         lines.append((left, Content.styled(was, "$quiet")))
     if len(rules) > MOST:

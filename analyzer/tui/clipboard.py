@@ -7,10 +7,9 @@ import tempfile
 from pathlib import Path
 
 from analyzer.analysis import FindingDocument
-from analyzer.report import savings
-from analyzer.tui import wording
+from analyzer.page import savings
+from analyzer.page.card import Card
 from analyzer.tui.plain import clean, line
-from analyzer.units import duration
 
 
 def folder() -> Path:
@@ -35,20 +34,16 @@ def fix_text(finding: FindingDocument) -> str:
     return finding.fix[0].code.rstrip("\n") + "\n" if finding.fix else ""
 
 
-def finding_markdown(finding: FindingDocument) -> str:
+def finding_markdown(card: Card) -> str:
     """One finding as Markdown. Names from the trace stay inside code spans."""
-    where = wording.place(finding)
-    lowered = wording.lowered(finding)
-    facts = [f"{finding.severity} impact" + (f", {lowered}" if lowered else ""), f"{finding.confidence} confidence"]
-    facts.append(f"{finding.steps.seen}/{finding.steps.of} {finding.steps.noun}s")
-    lines = [f"### {finding.rule} {_escape(finding.title)}", ""]
-    saves = (
-        f"Saves {savings.limit(finding.saving.kind)} **{duration(finding.saving.stated_ns)}** {savings.each(finding)}"
-    )
-    saves += savings.beside(finding.saving)
-    lines += [f"{saves if finding.saving.stated_ns else 'Saves nothing by itself'}, {', '.join(facts)}", ""]
-    lines[2] += f", {_span(where)}." if where else "."
-    lines += [clean(finding.why), ""]
+    finding = card.finding
+    severity = f"{finding.severity} severity" + (f", {card.lowered}" if card.lowered else "")
+    lines = [f"### {card.rule} {_escape(card.title)}", ""]
+    saves = "No saving of its own"
+    if card.amount:
+        saves = f"Saves {savings.word(finding.saving.kind)} **{card.amount}** ({card.share}){card.beside}"
+    where = f", {_span(card.where)}" if card.where else ""
+    lines += [f"{saves}, {severity}, {card.sure}, {card.seen}{where}.", "", clean(finding.why), ""]
     lines += [f"- {clean(caveat)}" for caveat in finding.caveats] + ([""] if finding.caveats else [])
     for fix in finding.fix:
         if fix.language == "text":
@@ -57,7 +52,7 @@ def finding_markdown(finding: FindingDocument) -> str:
             fence = _fence(fix.code)
             lines += [f"{fence}{fix.language}", clean(fix.code).rstrip("\n"), fence, ""]
         lines += [clean(fix.note), ""] if fix.note else []
-    lines += [f"Check: {clean(finding.verify)}", "", clean(savings.basis(finding.saving))]
+    lines += [f"Check: {clean(finding.verify)}", "", clean(card.basis)]
     return "\n".join(lines).rstrip() + "\n"
 
 

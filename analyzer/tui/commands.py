@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from textual.app import SystemCommand
 
 from analyzer.analysis import Analysis, CheckDocument, RankRow
-from analyzer.tui import wording
+from analyzer.page.ranks import bound
+from analyzer.page.vocabulary import STATES
 from analyzer.tui.export import FORMS, Form
 from analyzer.tui.plain import line
 
@@ -34,7 +35,7 @@ def commands(
     for form in FORMS:
         yield SystemCommand(f"Write {form.name} report", form.use, _bound(write, form))
     for check in analysis.checks:
-        about = f"This rule's page ({wording.STATE_WORDS[check.state]})"
+        about = f"This rule's page ({STATES[check.state]})"
         yield SystemCommand(f"Rule {check.rule} {line(check.title)}", about, _bound(page, check))
 
 
@@ -50,5 +51,5 @@ def ranks(rows: Sequence[RankRow], show: Callable[[int], object]) -> Iterator[Sy
         show: Shows the one at a place.
     """
     for index, row in enumerate(rows):
-        about = "Show this rank: the others wait for it" if row.late else f"Show this rank ({wording.bound(row)})"
+        about = "Show this rank: the others wait for it" if row.late else f"Show this rank ({bound(row)})"
         yield SystemCommand(f"Rank {row.rank}", about, _bound(show, index))

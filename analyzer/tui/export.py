@@ -6,32 +6,43 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analyzer.analysis import Analysis
+from analyzer.report import formats
 from analyzer.tui import clipboard
 
 
 @dataclass(frozen=True)
 class Form:
-    """A format: its name for `analyzer.report.formats`, its key in the menu, its ending, what it is good for."""
+    """A format as the menu offers it.
+
+    Args:
+        name: As `analyzer.report.formats` has it.
+        key: In the menu.
+    """
 
     name: str
     key: str
-    ending: str
-    use: str
+
+    @property
+    def ending(self) -> str:
+        """Of its file."""
+        return formats.BY_NAME[self.name].endings[0]
+
+    @property
+    def use(self) -> str:
+        """What it is good for."""
+        return formats.BY_NAME[self.name].use
 
 
-FORMS = (
-    Form("markdown", "m", ".md", "for an issue or a chat"),
-    Form("html", "h", ".html", "one page for a browser, works offline"),
-    Form("json", "j", ".json", "everything, for programs; opens again here"),
-    Form("text", "t", ".txt", "plain text"),
-    Form("svg", "s", ".svg", "a picture of the step"),
-    Form("sarif", "a", ".sarif.json", "for code scanning"),
-)
+FORMS = tuple(
+    Form(name, key)
+    for name, key in (
+        ("markdown", "m"), ("html", "h"), ("json", "j"), ("text", "t"), ("svg", "s"), ("sarif", "a"),
+    )
+)  # fmt: skip
 
 
 def render(analysis: Analysis, form: str) -> str:
     """The report, without names of people, machines and folders."""
-    from analyzer.report import formats
     from analyzer.report.redact import redact
     from analyzer.report.redact.here import project
 

@@ -87,13 +87,15 @@ def job_for(paths: Sequence[Path], options: Options, baseline: str | None = None
             return opened(report)
 
     def opened(report: Report) -> Opened:
+        from analyzer.opening import open_paths
+
         if baseline is None:
-            explained = _explained(paths, options, report, ahead)
+            explained = open_paths(paths, options, report, ahead).explained
             return Opened(explained, paths=_places(paths, explained), deep=options.deep)
-        from analyzer.compare.since import runs_before, short_name
+        from analyzer.compare.runs import runs_before, short_name
 
         before = runs_before(baseline, options, report)
-        explained = _explained(paths, options, report, ahead)
+        explained = open_paths(paths, options, report, ahead).explained
         report("comparing", 0, 1)
         since = tuple(Since(short_name(baseline), one) for one in _compared(before, explained))
         return Opened(explained, since, _places(paths, explained), options.deep)
@@ -112,25 +114,6 @@ def _set_aside() -> Iterator[None]:
         gc.enable()
 
 
-def _explained(paths: Sequence[Path], options: Options, report: Report, ahead: Ahead | None) -> tuple[Explained, ...]:
-    from analyzer.explain import Explained, analyse_with_facts
-    from analyzer.job import explain_job
-    from analyzer.report.load import load
-
-    if len(paths) == 1:
-        saved = load(paths[0])
-        if saved is not None:
-            return (Explained(saved),)
-        # Strict reading of the first rank alone would refuse the others that follow it.
-        if not (options.strict and paths[0].is_file()):
-            found = analyse_with_facts(paths[0], options, report, ahead.decode if ahead else None)
-            # What a pipe gave is gone by now.
-            if not paths[0].is_file() or all(repair.kind != "several-documents" for repair in found.analysis.repairs):
-                return (found,)
-    job = explain_job(paths, options, report)
-    return job.explained if job.one_job else job.explained[:1]
-
-
 def _places(paths: Sequence[Path], explained: Sequence[Explained]) -> tuple[Path | None, ...]:
     """Where each can be read again; nowhere where one file holds several ranks."""
     known = {path.name: path for path in paths if path.is_file()}
@@ -140,7 +123,7 @@ def _places(paths: Sequence[Path], explained: Sequence[Explained]) -> tuple[Path
 
 def _compared(before: Sequence[Snapshot], explained: Sequence[Explained]) -> list[Comparison]:
     from analyzer.compare.comparison import compare
-    from analyzer.compare.since import run_of
+    from analyzer.compare.runs import run_of
 
     runs = [run_of(one) for one in explained]
     return [compare(before, [run]) for run in runs]

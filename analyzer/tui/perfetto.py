@@ -26,12 +26,13 @@ def write(explained: Explained, path: Path) -> Path:
         AdvisorError: The trace cannot be read again, or the copy not be written.
         OSError: There is no folder for it.
     """
-    from analyzer.report.annotations import events
+    from analyzer.views.annotations import events
     from traces.rewrite.annotated import write_annotated
 
+    assert explained.facts is not None  # only a report comes without
     output = clipboard.folder() / f"{path.name.partition('.')[0][:80] or 'trace'}.annotated.json.gz"
     output.unlink(missing_ok=True)
-    write_annotated(path, output, events(explained))
+    write_annotated(path, output, events(explained.facts, explained.analysis, explained.claims))
     return output
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analyzer.report import safe
+from analyzer.page import safe
 
 LONGEST = 20_000
 

@@ -11,8 +11,8 @@ from analyzer.analysis import Analysis, RankRow
 from analyzer.tui.glyphs import Glyphs
 
 if TYPE_CHECKING:
-    from analyzer.tui.measured import Measured
     from analyzer.tui.opened import Since
+    from analyzer.views.measured import Measured
 
 
 @dataclass(frozen=True, eq=False)

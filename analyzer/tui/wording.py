@@ -1,68 +1,19 @@
-"""The document's figures in words. One place, so that every screen says the same thing."""
+"""What only the screens say of a document; the words that reports share with them are in `analyzer.page`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from analyzer import units
-from analyzer.analysis import Analysis, CheckDocument, FindingDocument, RankRow, StepRow, Unit
-from analyzer.report import wording as of_reports
-from analyzer.report.wording import mended, set_aside
+from analyzer.analysis import Analysis, CheckDocument, FindingDocument, RankRow
+from analyzer.page.recording import mended, set_aside
 from analyzer.tui.plain import line
-
-CAUSE_WORDS = {
-    "compute": "compute",
-    "communication": "communication",
-    "copy": "copy",
-    "device_wait": "device wait",
-    "input": "input wait",
-    "allocator": "allocator",
-    "sync": "sync",
-    "transfer_call": "transfer call",
-    "optimizer": "optimizer",
-    "compile": "compile",
-    "launch": "launch",
-    "framework": "framework",
-    "python": "Python",
-    "unexplained": "unexplained",
-}
-STATE_WORDS = {
-    "fired": "found",
-    "clear": "passed",
-    "not_applicable": "not applicable",
-    "cannot_tell": "cannot tell",
-    "suppressed": "suppressed",
-    "disabled": "disabled",
-    "crashed": "error",
-}
-# A step this much longer than the median is named under the step bars.
-SLOW_RATIO = 1.1
-
-
-def value(number: str | float | int | None, unit: Unit) -> str:
-    """A figure of the evidence in its unit; a dash where there is none."""
-    if number is None:
-        return "-"
-    if isinstance(number, str):
-        return line(number)
-    if unit == "ns":
-        return units.duration(number)
-    if unit == "bytes":
-        return units.size(number)
-    if unit == "ratio":
-        return units.share(number)
-    return units.figure(number)
 
 
 def saving(finding: FindingDocument) -> str:
     """What is expected, by which findings are sorted and graded: `148 ms`; `note` where nothing is to be had by it alone."""
     ns = finding.saving.expected_ns
     return units.duration(ns) if ns else "note"
-
-
-def lowered(finding: FindingDocument, *, briefly: bool = False) -> str:
-    """Why the severity is lower than the saving alone would make it; empty where it is not."""
-    return line(of_reports.lowered(finding, briefly=briefly), 160)
 
 
 def headline(analysis: Analysis) -> tuple[str, str]:
@@ -114,39 +65,10 @@ def banners(analysis: Analysis) -> list[str]:
     return lines
 
 
-def slow_steps(analysis: Analysis) -> list[StepRow]:
-    """Used steps that took much longer than the median."""
-    limit = analysis.summary.step_ns.median * SLOW_RATIO
-    return [row for row in analysis.steps if row.used and row.dur_ns > limit]
-
-
-def count_states(checks: Iterable[CheckDocument]) -> dict[str, int]:
-    """Checks by state, every state present."""
-    counts = dict.fromkeys(STATE_WORDS, 0)
-    for check in checks:
-        counts[check.state] += 1
-    return counts
-
-
 def missing_options(checks: Iterable[CheckDocument]) -> list[str]:
     """What would have to be recorded for the checks that could not run, each once."""
     reasons = (line(check.reason).removeprefix("needs ") for check in checks if check.state == "cannot_tell")
     return list(dict.fromkeys(reasons))
-
-
-def place(finding: FindingDocument) -> str | None:
-    """`train.py:88`; `step in train.py, from line 80` where the line that ran is unknown."""
-    where = finding.location
-    if where is None:
-        return None
-    if where.line is None and where.function:
-        return f"{line(where.function, 80)} in {line(where.file, 200)}{where.begins_text}"
-    return line(where.file, 200) + where.line_text
-
-
-def bound(row: RankRow) -> str:
-    """`input-bound`, for a rank."""
-    return row.bound_by if row.bound_by in ("mixed", "unknown") else f"{row.bound_by}-bound"
 
 
 def verdict(analysis: Analysis, rank: RankRow | None) -> str:

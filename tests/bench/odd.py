@@ -125,12 +125,12 @@ def _asked(tool: Callable[[Path], Answer], path: Path, sender: Connection) -> No
 def advisor(path: Path) -> Answer:
     """What `advisor explain` answers."""
     from analyzer.explain import Options
-    from analyzer.report.load import analyse
+    from analyzer.opening import open_paths
     from traces.errors import UnreadableTraceError
     from traces.progress import silent
 
     try:
-        analysis = analyse(path, Options(), silent)
+        analysis = open_paths([path], Options(), silent).first.analysis
     except UnreadableTraceError as error:
         return f"refused: {_short(error.what)}", None, True
     grave = analysis.trust.verdict == "unusable"

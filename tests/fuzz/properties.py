@@ -11,8 +11,8 @@ from pathlib import Path
 from analyzer.analysis import Analysis, CauseTime
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
+from analyzer.opening.saved import load
 from analyzer.report import formats
-from analyzer.report.load import load
 from rules import RULES
 from traces.errors import AdvisorError
 from traces.progress import silent
@@ -101,7 +101,7 @@ def _total(waterfall: tuple[CauseTime, ...]) -> int:
 
 
 def _renders(analysis: Analysis, path: Path, number: int) -> None:
-    names = sorted(formats.MODULES)
+    names = sorted(formats.BY_NAME)
     for form in names if number == 0 else ("json", names[number % len(names)]):
         text = formats.render(analysis, form)
         assert text.endswith("\n"), form

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
-from analyzer.compare.comparison import Comparison
-from analyzer.compare.gate import GateResult
+if TYPE_CHECKING:
+    from analyzer.compare.comparison import Comparison
+    from analyzer.compare.gate import GateResult
 
 MODULES = {
     "text": "analyzer.report.comparison.text",

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.analysis.since import RuleChange
+from analyzer.analysis.changes import RuleChange
 from analyzer.compare.comparison import Comparison
 from analyzer.compare.gate import GateResult
-from analyzer.report import safe
+from analyzer.page import safe
+from analyzer.page.changes import came_true, promised
 from analyzer.report.comparison import rows
 from analyzer.report.github import command
 
@@ -42,14 +43,14 @@ def _findings(comparison: Comparison) -> Iterator[str]:
             row,
             "warning",
             "new",
-            f"It was not there before; fixing it saves {rows.promised(row.kind, row.left_ns)} a step.",
+            f"It was not there before; fixing it saves {promised(row.kind, row.left_ns)} a step.",
         )
     for row in fixed[:_MOST]:
-        promised = rows.promised(row.kind, row.predicted_ns).capitalize()
-        came_true = rows.came_true(row, comparison.change.kind if comparison.change is not None else None)
+        before = promised(row.kind, row.predicted_ns).capitalize()
+        outcome = came_true(row, comparison.change.kind if comparison.change is not None else None)
         yield _finding(
             row, "notice", "fixed",
-            f"{promised} a step was promised" + (f"; {came_true}." if came_true else "."),
+            f"{before} a step was promised" + (f"; {outcome}." if outcome else "."),
         )  # fmt: skip
 
 

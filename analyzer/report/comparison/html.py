@@ -6,18 +6,19 @@ from dataclasses import dataclass
 
 import msgspec
 
+from analyzer.analysis import COMPARISON_ID
 from analyzer.assemble import tool_version
 from analyzer.compare.comparison import Comparison
 from analyzer.compare.gate import GateResult
-from analyzer.report import safe
+from analyzer.page import safe
+from analyzer.page.changes import differing
 from analyzer.report.comparison import json, rows
 from analyzer.report.drawing import pair
 from analyzer.report.drawing.shapes import Drawing
 from analyzer.report.html import drawn
-from analyzer.report.html.evidence import Head, Sheet
+from analyzer.report.html.evidence_pieces import Head, Sheet
 from analyzer.report.html.prose import embedded
 
-ELEMENT_ID = "advisor-comparison"
 # A page beyond this opens slowly; the data are in `--format json` too.
 _DATA_LIMIT = 2_000_000
 
@@ -46,7 +47,9 @@ class Page:
 def render(comparison: Comparison, gate: GateResult | None = None) -> str:
     """The page, ending in a newline."""
     data = embedded(msgspec.json.encode(json.document(comparison, gate)))
-    return drawn("comparison.html.j2", _page(comparison, gate), data if len(data) <= _DATA_LIMIT else None, ELEMENT_ID)
+    return drawn(
+        "comparison.html.j2", _page(comparison, gate), data if len(data) <= _DATA_LIMIT else None, COMPARISON_ID
+    )
 
 
 def _page(comparison: Comparison, gate: GateResult | None) -> Page:
@@ -72,7 +75,7 @@ def _page(comparison: Comparison, gate: GateResult | None) -> Page:
 
 
 def _differences(comparison: Comparison) -> Sheet | None:
-    found = rows.differing(comparison.differences)
+    found = differing(comparison.differences)
     heads = tuple(Head(text) for text in ("What", "Before", "After", "Effect"))
     return Sheet("Conditions that are not the same on both sides", heads, found) if found else None
 

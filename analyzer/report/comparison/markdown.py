@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from analyzer.compare.comparison import Comparison
 from analyzer.compare.gate import GateResult
+from analyzer.page.changes import differing
 from analyzer.report.comparison import rows
 from analyzer.report.markdown.escape import cell, code, figure
-from analyzer.report.markdown.evidence import table
+from analyzer.report.markdown.evidence_tables import table
 
 # By it a program finds its own report again.
 MARKER = "<!-- advisor-comparison schema={} -->"
@@ -34,12 +35,12 @@ def _blocks(comparison: Comparison, gate: GateResult | None) -> Iterator[str]:
         yield "\n".join(
             [f"Gate {state if gate.passed else f'**{state}**'}:", "", *(f"- {code(line, 400)}" for line in gate.lines)]
         )
-    differing = [
+    conditions = [
         [what, cell(_code(before)), cell(_code(after)), effect]
-        for what, before, after, effect in rows.differing(comparison.differences)
+        for what, before, after, effect in differing(comparison.differences)
     ]
-    if differing:
-        yield table(("differs", "before", "after", "effect"), "llll", differing)
+    if conditions:
+        yield table(("differs", "before", "after", "effect"), "llll", conditions)
     for title, heads, body in rows.tables(comparison):
         drawn = _table(heads, body)
         folded = heads[0] in ("kernel", "op")

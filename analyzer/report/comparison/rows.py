@@ -2,40 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from analyzer.analysis.since import Difference, FigureName, Kind, Outcome, RuleChange, RuleState
+from analyzer.analysis.changes import RuleState
 from analyzer.compare.comparison import CauseChange, Comparison, Side
 from analyzer.compare.gate import GateResult
-from analyzer.report import safe, savings
-from analyzer.report.text.causes import label
+from analyzer.page import safe
+from analyzer.page.changes import came_true, promised, verdict
+from analyzer.page.vocabulary import CAUSES
 from analyzer.units import count, duration
 
+# Where no verdict is possible, nobody can say that it was fixed: another device or batch has other findings.
+ELSEWHERE: dict[RuleState, str] = {"fixed": "not found after", "new": "not found before"}
 # A cause that moved by less than this share of the step is noise in the table.
 _SHOWN_RATIO = 0.002
 _NAME_COLUMNS = 56
-# Where no verdict is possible, nobody can say that it was fixed: another device or batch has other findings.
-ELSEWHERE: dict[RuleState, str] = {"fixed": "not found after", "new": "not found before"}
 _NAMED = 4
-# Where more came than a bound allows, nothing was confirmed.
-_OUTCOMES: dict[FigureName, dict[Outcome | None, str]] = {
-    "bound": {
-        "exceeded": "more than promised",
-        "reached": "all that was promised, or more",
-        "together": "came true together with others",
-        "confirmed": "confirmed",
-        "partly": "partly",
-        "refuted": "refuted",
-    },
-    "estimate": {
-        "exceeded": "more than estimated",
-        "reached": "as estimated, or more",
-        "together": "came true together with others",
-        "confirmed": "as estimated",
-        "partly": "less than estimated",
-        "refuted": "refuted",
-    },
-}
+
+
+def gate_state(gate: GateResult) -> str:
+    """`kept`, `failed`, or that it passes because nothing could be judged."""
+    if not gate.judged:
+        return "passes, undecided"
+    return "kept" if gate.passed else "failed"
 
 
 def headline(comparison: Comparison) -> str:
@@ -66,36 +53,6 @@ def answer(comparison: Comparison) -> str:
     return verdict(comparison.change.text if comparison.change is not None else None, comparison.differences)
 
 
-def verdict(text: str | None, differences: Sequence[Difference]) -> str:
-    """The answer where there is one, else why there is none."""
-    if text is not None:
-        cleaned = safe.clean(text)
-        return cleaned[:1].upper() + cleaned[1:]
-    # Both sides may lack the same.
-    blocking = ", ".join(dict.fromkeys(safe.name(item.what, 60) for item in differences if item.blocking))
-    return f"Not comparable: {blocking or 'no steps'}. No verdict is given."
-
-
-def gate_state(gate: GateResult) -> str:
-    """`kept`, `failed`, or that it passes because nothing could be judged."""
-    if not gate.judged:
-        return "passes, undecided"
-    return "kept" if gate.passed else "failed"
-
-
-def differing(differences: Sequence[Difference]) -> list[tuple[str, str, str, str]]:
-    """What, before, after, and whether it forbids a verdict."""
-    return [
-        (
-            safe.name(item.what, 60),
-            safe.name(item.before),
-            safe.name(item.after),
-            "no verdict possible" if item.blocking else "noted",
-        )
-        for item in differences
-    ]
-
-
 def moved(comparison: Comparison) -> list[CauseChange]:
     """The causes that own more than noise on a side, the largest change first."""
     least = _SHOWN_RATIO * max(comparison.before.mean_ns, 1)
@@ -106,7 +63,7 @@ def moved(comparison: Comparison) -> list[CauseChange]:
 def causes(comparison: Comparison) -> list[tuple[str, str, str, str]]:
     """Cause, before, after, difference; the largest change first."""
     return [
-        (label(row.cause), duration(row.before_ns), duration(row.after_ns), signed(row.after_ns - row.before_ns))
+        (CAUSES[row.cause], duration(row.before_ns), duration(row.after_ns), signed(row.after_ns - row.before_ns))
         for row in moved(comparison)
     ]
 
@@ -124,27 +81,6 @@ def rules(comparison: Comparison) -> list[tuple[str, str, str, str, str]]:
         for row in comparison.rules
         if row.predicted_ns or row.left_ns
     ]
-
-
-def came_true(row: RuleChange, kind: Kind | None) -> str:
-    """`confirmed: 45 ms faster`; `undecided` where the step allows no answer; empty where nothing was fixed.
-
-    Args:
-        row: The rule.
-        kind: The answer for the step: without one noise allows none for the rule; with one other findings vanished, too.
-    """
-    if row.realised_ns is None:
-        return ""
-    if kind == "inconclusive":
-        return "undecided"
-    faster = f"{duration(abs(row.realised_ns))} {'faster' if row.realised_ns >= 0 else 'slower'}"
-    untold = "together with others" if kind == "faster" else "undecided"
-    return f"{_OUTCOMES[row.kind].get(row.outcome, untold)}: {faster}"
-
-
-def promised(kind: FigureName, ns: int) -> str:
-    """`at most 45 ms`, `about 45 ms`; empty where nothing is."""
-    return f"{savings.word(kind)} {duration(ns)}" if ns else ""
 
 
 def names(comparison: Comparison, what: str) -> list[tuple[str, str, str, str]]:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from analyzer.compare.comparison import Comparison
 from analyzer.compare.gate import GateResult
-from analyzer.report import safe
+from analyzer.page import safe
+from analyzer.page.changes import differing
 from analyzer.report.comparison import rows
 from analyzer.report.style import Role, Style
 
@@ -43,7 +44,7 @@ def _head(comparison: Comparison, style: Style) -> list[str]:
 
 def _differences(comparison: Comparison, style: Style) -> list[str]:
     lines = [style.paint("What differs between the sides", "title")]
-    for what, before, after, effect in rows.differing(comparison.differences):
+    for what, before, after, effect in differing(comparison.differences):
         sides = f"{before} → {after}" if before and after else before or after
         lines.append(f"  {what} ({effect}): {sides}")
     return lines

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from analyzer.compare.comparison import CauseChange, Comparison, Side
+from analyzer.page.vocabulary import CAUSES
 from analyzer.report.drawing.shapes import WIDTH, Drawing, cause_class, line, rect, text, width_of
-from analyzer.report.text import causes
 from analyzer.units import duration
 
 _BAR = 34
@@ -37,7 +37,7 @@ def _bar(comparison: Comparison, name: str, longest: int, top: int) -> str:
         if width <= 0 or x >= WIDTH:
             continue
         drawn = min(max(width - 1.5, min(width, 0.5)), WIDTH - x)
-        label = causes.label(row.cause)
+        label = CAUSES[row.cause]
         pieces.append(rect(x, top, drawn, _BAR, cause_class(row.cause), f"{label}: {duration(ns)}"))
         if width_of(label) + 12 < drawn:
             pieces.append(text(x + drawn / 2, top + _BAR / 2 + 4, label, "inside"))
@@ -56,13 +56,13 @@ def changes(rows: list[CauseChange]) -> Drawing:
         width = abs(ns) / largest * _REACH
         top = number * _ROW + 4
         sign = "+" if ns > 0 else "-" if ns < 0 else ""
-        pieces.append(text(0, top + 13, causes.label(row.cause)))
+        pieces.append(text(0, top + 13, CAUSES[row.cause]))
         pieces.append(
             rect(_MIDDLE if ns > 0 else _MIDDLE - width, top + 2, width, _ROW - 8, "slow" if ns > 0 else "drawn")
         )
         beside = _MIDDLE + width + 8 if ns > 0 else _MIDDLE - width - 8
         pieces.append(text(beside, top + 13, f"{sign}{duration(abs(ns))}", "" if ns > 0 else "end"))
-        told.append(f"{causes.label(row.cause)} {sign}{duration(abs(ns))}")
+        told.append(f"{CAUSES[row.cause]} {sign}{duration(abs(ns))}")
     return Drawing(height, "".join(pieces), f"Change a step by cause: {', '.join(told)}.")
 
 

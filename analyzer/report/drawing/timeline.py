@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from analyzer.analysis import Analysis, Intervals, Lane, Timeline
-from analyzer.cause_names import Cause
-from analyzer.report import safe, savings
+from analyzer.analysis import Analysis, FindingDocument, Timeline
+from analyzer.page import lanes as geometry
+from analyzer.page import safe, savings
+from analyzer.page.lanes import Box, along, claimed, is_partly
 from analyzer.report.drawing.shapes import WIDTH, Drawing, cause_class, line, number, rect, text, width_of
 from analyzer.units import count, duration
 
@@ -19,24 +19,11 @@ _BOX = 23
 _TOP = 22
 _BRACKET = 30
 _MOST_RECTS = 1_600
-# A device busy for less of a box than this is drawn lower; wider boxes than this many pixels then have a frame.
-_BUSY = 0.9
+# Wider boxes than this many pixels have a frame where a device works in part.
 _FRAMED = 6
 _NOTE = 20
 _MOST_BRACKETS = 4
 _MOST_PIECES = 40
-
-
-@dataclass
-class _Box:
-    """A drawn span in pixels; `held_ns` is its length, `ns` what of it the lane works."""
-
-    start: float
-    end: float
-    label: str
-    cause: Cause
-    ns: int
-    held_ns: int
 
 
 def timeline(analysis: Analysis, shown: Timeline | None = None) -> Drawing | None:
@@ -50,10 +37,10 @@ def timeline(analysis: Analysis, shown: Timeline | None = None) -> Drawing | Non
     for row, (lane, boxes) in enumerate(zip(shown.lanes, lanes, strict=True)):
         y = _TOP + row * _LANE + (_LANE - _BOX) / 2
         body.append(text(0, y + _BOX / 2 + 4, safe.name(lane.name, 10), ""))
-        body += [piece for box in boxes for piece in _drawn(box, y, partly=_is_partly(box, lane))]
+        body += [piece for box in boxes for piece in _drawn(box, y, partly=is_partly(box, lane))]
     rows = list(_brackets(analysis, shown, bottom, body))
     height = bottom + max(rows, default=0) * _BRACKET + 6
-    if any(_is_partly(box, lane) for lane, boxes in zip(shown.lanes, lanes, strict=True) for box in boxes):
+    if any(is_partly(box, lane) for lane, boxes in zip(shown.lanes, lanes, strict=True) for box in boxes):
         height += _NOTE
         body.append(
             text(0, height - 6, "What a device does is drawn as high as the device is busy meanwhile.", "quiet")
@@ -61,41 +48,17 @@ def timeline(analysis: Analysis, shown: Timeline | None = None) -> Drawing | Non
     return Drawing(height, "".join(body), _sentence(shown))
 
 
-def _boxes(shown: Timeline) -> list[list[_Box]]:
+def _boxes(shown: Timeline) -> list[list[Box]]:
     """Spans in pixels; merged the more coarsely the more there are."""
-    boxes: list[list[_Box]] = []
+    drawn: list[list[Box]] = []
     for least in (1.0, 2.0, 4.0, 8.0):
-        boxes = [_merged(lane, shown.dur_ns, least) for lane in shown.lanes]
-        if sum(map(len, boxes)) <= _MOST_RECTS:
+        drawn = [geometry.boxes(lane, shown.dur_ns, _ROOM, least) for lane in shown.lanes]
+        if sum(map(len, drawn)) <= _MOST_RECTS:
             break
-    return boxes
+    return drawn
 
 
-def _merged(lane: Lane, whole_ns: int, least: float) -> list[_Box]:
-    """Boxes at least `least` pixels wide; what is closer than that to one of its kind joins it."""
-    boxes: list[_Box] = []
-    for span in lane.spans:
-        start = min(max(span.start_ns / whole_ns, 0.0), 1.0) * _ROOM
-        end = max(min(max((span.start_ns + span.dur_ns) / whole_ns, 0.0), 1.0) * _ROOM, start + least)
-        last = boxes[-1] if boxes else None
-        if last is not None and start - last.end < least:
-            if span.cause == last.cause and span.label == last.label:
-                last.end, last.ns = max(end, last.end), last.ns + span.worked_ns
-                last.held_ns += span.dur_ns
-                continue
-            start = max(start, last.end)
-            if end - start < least:
-                continue
-        boxes.append(_Box(start, min(end, float(_ROOM)), span.label, span.cause, span.worked_ns, span.dur_ns))
-    return boxes
-
-
-def _is_partly(box: _Box, lane: Lane) -> bool:
-    """Whether a device idles so much in between that a filled box would deny it."""
-    return lane.kind == "device" and box.ns < _BUSY * box.held_ns
-
-
-def _drawn(box: _Box, y: float, *, partly: bool) -> Iterator[str]:
+def _drawn(box: Box, y: float, *, partly: bool) -> Iterator[str]:
     """A box with its name, filled only as high as it is busy where that is asked for."""
     width = box.end - box.start
     name = safe.name(box.label or box.cause.replace("_", " "), 60)
@@ -127,7 +90,7 @@ def _brackets(analysis: Analysis, shown: Timeline, bottom: int, body: list[str])
     """A bracket per finding under the time it claims, its name under the longest piece; yields the rows used."""
     taken: list[float] = []
     for finding in analysis.cards[:_MOST_BRACKETS]:
-        pieces = sorted(_pieces(finding.evidence, shown), key=lambda piece: piece[0] - piece[1])
+        pieces = sorted(_pieces(finding, shown), key=lambda piece: piece[0] - piece[1])
         if not pieces:
             continue
         stated = finding.saving
@@ -149,12 +112,9 @@ def _brackets(analysis: Analysis, shown: Timeline, bottom: int, body: list[str])
         yield row + 1
 
 
-def _pieces(evidence: tuple[object, ...], shown: Timeline) -> Iterator[tuple[float, float]]:
-    for one in evidence:
-        if isinstance(one, Intervals) and one.step == shown.step:
-            for low, high in one.spans:
-                start, end = (min(max(place / shown.dur_ns, 0.0), 1.0) * _ROOM for place in (low, high))
-                yield start, end
+def _pieces(finding: FindingDocument, shown: Timeline) -> Iterator[tuple[float, float]]:
+    for low, high in claimed(finding, shown):
+        yield along(low, shown.dur_ns, _ROOM), along(high, shown.dur_ns, _ROOM)
 
 
 def _sentence(shown: Timeline) -> str:

@@ -15,11 +15,10 @@ import jinja2
 import msgspec
 from markupsafe import Markup
 
-from analyzer.analysis import Analysis
+from analyzer.analysis import ELEMENT_ID, Analysis
 from analyzer.report.drawing import palette
 from analyzer.report.html.prose import embedded
 from analyzer.report.html.view import view
-from analyzer.report.load import ELEMENT_ID
 
 __all__ = ["drawn", "render"]
 

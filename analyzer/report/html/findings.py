@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from analyzer.analysis import Advice, Analysis, FindingDocument
-from analyzer.report import safe, savings, wording
-from analyzer.report.html.evidence import Piece, percent, pieces
+from analyzer.analysis import Advice, Analysis
+from analyzer.page import safe, savings
+from analyzer.page.card import Card, card_of
+from analyzer.report.html.evidence_pieces import Piece, percent, pieces
 from analyzer.report.html.prose import link, prose
-from analyzer.report.text.findings import MARKS
-from analyzer.units import duration, share
+from analyzer.units import duration
 
 _MOST_FINDINGS = 500
 
@@ -63,7 +63,7 @@ class Finding:
 
 def findings(analysis: Analysis) -> tuple[Finding, ...]:
     """The cards, best first."""
-    return tuple(_finding(one, analysis) for one in analysis.cards[:_MOST_FINDINGS])
+    return tuple(_finding(card_of(one, analysis)) for one in analysis.cards[:_MOST_FINDINGS])
 
 
 def small(analysis: Analysis) -> tuple[Markup, ...]:
@@ -80,25 +80,25 @@ def small(analysis: Analysis) -> tuple[Markup, ...]:
     )
 
 
-def _finding(one: FindingDocument, analysis: Analysis) -> Finding:
-    ns = one.saving.stated_ns
+def _finding(card: Card) -> Finding:
+    one = card.finding
     return Finding(
         anchor=re.sub(r"[^A-Za-z0-9_-]", "", one.id)[:40] or f"finding-{one.rank}",
         severity=one.severity,
-        mark=MARKS[one.severity],
-        word=wording.SEVERITY_WORDS[one.severity],
-        rule=safe.name(one.rule, 12),
-        title=safe.name(one.title, 80),
+        mark=card.mark,
+        word=card.word,
+        rule=card.rule,
+        title=card.title,
         percent=percent(one.saving.stated_ratio),
-        saving=f"{savings.word(one.saving.kind)} {duration(ns)}" if ns > 0 else "",
-        share=share(one.saving.stated_ratio) if ns > 0 else "",
-        facts=f"{one.confidence} confidence, {savings.seen(one)}",
-        lowered=safe.name(wording.lowered(one), 160),
-        briefly=safe.name(wording.lowered(one, briefly=True), 80),
-        place=_place(one),
+        saving=f"{savings.word(one.saving.kind)} {duration(one.saving.stated_ns)}" if card.amount else "",
+        share=card.share,
+        facts=f"{card.sure}, {card.seen}",
+        lowered=card.lowered,
+        briefly=card.briefly,
+        place=card.place + (f" in {card.function}" if card.function else ""),
         accepted=prose(one.accepted or ""),
         why=prose(one.why),
-        basis=_basis(one, analysis),
+        basis=_basis(card),
         evidence=tuple(pieces(one.evidence)),
         fix=tuple(_fix(fix) for fix in one.fix),
         verify=_verify(one.verify),
@@ -107,24 +107,12 @@ def _finding(one: FindingDocument, analysis: Analysis) -> Finding:
     )
 
 
-def _place(one: FindingDocument) -> str:
-    if one.location is None:
-        return ""
-    file = safe.name(one.location.file, 100)
-    function = f" in {safe.name(one.location.function, 60)}{one.location.begins_text}" if one.location.function else ""
-    return f"{file}{one.location.line_text}{function}"
-
-
-def _basis(one: FindingDocument, analysis: Analysis) -> Markup:
-    merged = {other.id: other.rule for other in analysis.findings if one.id in other.explained_by}
-    others = dict.fromkeys(name.split("-")[0] for name in one.saving.overlaps_with if name not in merged)
-    parts: list[str] = []
-    if one.saving.stated_ns > 0:
-        parts.append(f"{savings.basis(one.saving)}.")
-    if others:
-        parts.append(f"Shares time with {', '.join(others)}.")
-    if merged:
-        parts.append(f"Explains {', '.join(dict.fromkeys(merged.values()))}.")
+def _basis(card: Card) -> Markup:
+    parts = [f"{card.basis.removesuffix('.')}{card.beside}."] if card.basis else []
+    if card.shares:
+        parts.append(f"Shares time with {', '.join(card.shares)}.")
+    if card.explains:
+        parts.append(f"Explains {', '.join(card.explains)}.")
     return prose(" ".join(parts))
 
 

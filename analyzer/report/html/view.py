@@ -8,24 +8,23 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from analyzer.analysis import Analysis, Timeline
-from analyzer.report import safe, wording
+from analyzer.page import headline as wording
+from analyzer.page import recording, safe
+from analyzer.page.groups import NOTES, counts, grouped, no_card, notes_are, unit
+from analyzer.page.ranks import RANK_HEADS, rank_rows
+from analyzer.page.vocabulary import CAUSES, STATES, states_line
+from analyzer.page.waterfall import by_size
 from analyzer.report.drawing.shapes import Drawing, cause_class
 from analyzer.report.drawing.timeline import timeline
-from analyzer.report.drawing.waterfall import MOST_STEPS, per_step, shown_parts, steps, waterfall
-from analyzer.report.html.evidence import Head, Sheet
+from analyzer.report.drawing.waterfall import MOST_STEPS, steps, waterfall
+from analyzer.report.html.change_section import Since, since
+from analyzer.report.html.evidence_pieces import Head, Sheet
 from analyzer.report.html.findings import Finding, findings, small
 from analyzer.report.html.prose import prose
-from analyzer.report.html.since import Since, since
-from analyzer.report.text import causes
-from analyzer.report.text.trust import RECORD_AGAIN
 from analyzer.units import count, duration, share
 
 _MOST_SPANS = 240
 _NO_STEP = Timeline(step=None, dur_ns=0, lanes=())
-_STATES = {
-    "fired": "found", "clear": "passed", "cannot_tell": "could not run", "crashed": "crashed", "suppressed": "suppressed",
-    "not_applicable": "does not apply", "disabled": "not selected",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,6 @@ class Page:
     origin: str
     figures: tuple[Figure, ...]
     verdict: str
-    minor: str
     outlook: str
     since: Since | None
     doubts_head: str
@@ -76,9 +74,12 @@ class Page:
     slowest_table: Sheet
     steps: Drawing | None
     steps_line: str
+    counts: str
     findings: tuple[Finding, ...]
     nothing: str
     small: tuple[Markup, ...]
+    small_head: str
+    small_are: str
     ranks: Sheet | None
     checks_line: str
     checks: Sheet
@@ -90,9 +91,7 @@ class Page:
 def view(analysis: Analysis, data_note: str) -> Page:
     """The page of an analysis; an unusable trace gets no figures, only why and what to record."""
     usable = analysis.trust.verdict != "unusable"
-    summary = analysis.summary
     drawn, slowest = timeline(analysis) if usable else None, analysis.slowest or _NO_STEP
-    whole = analysis.trace.steps.source == "whole-trace"
     return Page(
         version=safe.name(analysis.tool.version, 24),
         title=wording.title(analysis),
@@ -102,18 +101,15 @@ def view(analysis: Analysis, data_note: str) -> Page:
         verdict=safe.clean(wording.verdict(analysis))
         if usable
         else "The trace was read, but no advice can rest on it.",
-        minor=wording.minor(analysis).capitalize() + ".",
         outlook=safe.keep_units(" ".join(wording.outlook(analysis))) if usable else "",
         since=since(analysis),
         doubts_head="Why there is no advice" if not usable else "Notes on trust",
         doubts=tuple(
             prose(f"{one.code} {one.message}" if one.code else one.message, 600) for one in analysis.trust.reasons[:40]
         ),
-        record_again="\n".join(RECORD_AGAIN) if not usable else "",
-        where_head="Where the time goes"
-        if whole
-        else f"Where {wording.each(analysis)} of {duration(summary.step_ns.mean)} goes",
-        waterfall=waterfall(analysis) if usable and shown_parts(analysis) else None,
+        record_again="\n".join(recording.RECORD_AGAIN) if not usable else "",
+        where_head=wording.where(analysis),
+        waterfall=waterfall(analysis) if usable and by_size(analysis) else None,
         legend=tuple(_legend(analysis)),
         device_line=_device_line(analysis),
         timeline_head=_timeline_head(analysis),
@@ -124,22 +120,25 @@ def view(analysis: Analysis, data_note: str) -> Page:
         slowest_table=_timeline_table(slowest),
         steps=steps(analysis) if usable else None,
         steps_line=_steps_line(analysis),
+        counts=counts(analysis),
         findings=findings(analysis),
         nothing=_nothing(analysis),
         small=small(analysis),
+        small_head=NOTES,
+        small_are=f"L{notes_are(analysis)[1:]}{grouped(analysis).also_with_trust}.",
         ranks=_ranks(analysis),
         checks_line=_checks_line(analysis),
         checks=_checks(analysis),
-        environment=tuple((label, prose(text, 600)) for label, text in wording.environment(analysis)),
+        environment=tuple((label, prose(text, 600)) for label, text in recording.environment(analysis)),
         repairs=tuple(
-            prose(text, 400) for text in (*map(wording.mended, analysis.repairs), *wording.set_aside(analysis))
+            prose(text, 400) for text in (*map(recording.mended, analysis.repairs), *recording.set_aside(analysis))
         ),
         data_note=prose(data_note, 400),
     )
 
 
 def _origin(analysis: Analysis) -> Iterator[str]:
-    device = wording.device(analysis)
+    device = recording.device(analysis)
     yield safe.name(device, 80) if device else "no GPU events"
     if analysis.trace.versions.torch:
         yield f"torch {safe.name(analysis.trace.versions.torch, 40)}"
@@ -156,16 +155,12 @@ def _figures(analysis: Analysis) -> Iterator[Figure]:
             yield Figure(duration(summary.likely_step_ns), "likely", good=True)
     if summary.gpu_busy_ratio is not None:
         yield Figure(share(summary.gpu_busy_ratio), "GPU busy")
-    yield Figure(f"{summary.used_steps:,}", "steps")
+    yield Figure(f"{summary.used_steps:,}", f"{unit(analysis)}{'s' if summary.used_steps != 1 else ''}")
 
 
 def _legend(analysis: Analysis) -> Iterator[Part]:
-    on_device = analysis.summary.gpu_busy_ratio is not None
-    for part in sorted(shown_parts(analysis), key=lambda part: -part.ns):
-        yield Part(
-            cause_class(part.cause), causes.label(part.cause), per_step(part, analysis), share(part.ratio),
-            causes.meaning(part.cause, on_device),
-        )  # fmt: skip
+    for part in by_size(analysis):
+        yield Part(cause_class(part.cause), part.label, part.time, share(part.ratio), part.meaning)
 
 
 def _device_line(analysis: Analysis) -> str:
@@ -189,7 +184,7 @@ def _timeline_table(shown: Timeline) -> Sheet:
     least = sorted((span.dur_ns for _, span in spans), reverse=True)[_MOST_SPANS - 1] if len(spans) > _MOST_SPANS else 0
     rows = [
         [safe.name(lane, 40), duration(span.start_ns), duration(span.dur_ns), share(span.busy_ratio),
-         safe.name(span.label, 80), causes.label(span.cause)]
+         safe.name(span.label, 80), CAUSES[span.cause]]
         for lane, span in spans
         if span.dur_ns >= least
     ][:_MOST_SPANS]  # fmt: skip
@@ -214,32 +209,31 @@ def _steps_line(analysis: Analysis) -> str:
     drawn = (
         f" Step {step} is drawn above; its bar is green." if analysis.timeline is not None and step is not None else ""
     )
-    left_out = "; ".join(safe.clean(line) for line in wording.excluded(analysis))
+    left_out = "; ".join(safe.clean(line) for line in recording.excluded(analysis))
     return spread + drawn + more + (f" {left_out[:1].upper()}{left_out[1:]}." if left_out else "")
 
 
 def _nothing(analysis: Analysis) -> str:
     if analysis.trust.verdict == "unusable":
         return "None: no advice can rest on this trace."
-    return wording.nothing_found(analysis)
+    return f"{no_card(analysis)}."
 
 
 def _ranks(analysis: Analysis) -> Sheet | None:
-    rows = wording.rank_rows(analysis)
-    heads = tuple(Head(name or "Note", number in (0, 1, 3)) for number, name in enumerate(wording.RANK_HEADS))
+    rows = rank_rows(analysis)
+    heads = tuple(Head(name or "Note", number in (0, 1, 3)) for number, name in enumerate(RANK_HEADS))
     return Sheet("The ranks of this job, the one to look at first on top", heads, rows) if rows else None
 
 
 def _checks_line(analysis: Analysis) -> str:
-    counts = {state: sum(check.state == state for check in analysis.checks) for state in _STATES}
-    return ", ".join(f"{number} {_STATES[state]}" for state, number in counts.items() if number) + (
-        f", of {count(len(analysis.checks), 'check')}." if analysis.checks else "No checks were run."
-    )
+    if not analysis.checks:
+        return "No checks were run."
+    return f"{states_line(analysis.checks)}, of {count(len(analysis.checks), 'check')}."
 
 
 def _checks(analysis: Analysis) -> Sheet:
     rows = [
-        [safe.name(check.rule, 12), safe.name(check.title, 80), _STATES[check.state], prose(check.reason, 300)]
+        [safe.name(check.rule, 12), safe.name(check.title, 80), STATES[check.state], prose(check.reason, 300)]
         for check in analysis.checks
     ]
     return Sheet(

@@ -10,18 +10,23 @@ import re
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis, FindingDocument
-from analyzer.report import savings, wording
+from analyzer.page import headline as wording
+from analyzer.page import savings
+from analyzer.page.card import card_of, lowered
+from analyzer.page.groups import counts, notes_are, unit
+from analyzer.page.ranks import RANK_HEADS, rank_rows
+from analyzer.page.recording import RECORD_AGAIN
+from analyzer.page.vocabulary import MARKS, SEVERITIES
 from analyzer.report.markdown import checks
+from analyzer.report.markdown.change_table import since
 from analyzer.report.markdown.chart import chart
 from analyzer.report.markdown.detail import BUDGET, LEVELS, Detail
 from analyzer.report.markdown.escape import cell, code, figure, prose
-from analyzer.report.markdown.evidence import table
-from analyzer.report.markdown.finding import place, section
+from analyzer.report.markdown.evidence_tables import table
+from analyzer.report.markdown.finding import place_of, section
 from analyzer.report.markdown.job import job
-from analyzer.report.markdown.since import since
-from analyzer.report.text.findings import IN_FULL, MARKS
-from analyzer.report.text.trust import RECORD_AGAIN
-from analyzer.units import duration, share
+from analyzer.report.text.findings import IN_FULL
+from analyzer.units import count, duration, share
 
 __all__ = ["render"]
 
@@ -76,30 +81,30 @@ def _findings(analysis: Analysis, detail: Detail) -> Iterator[str]:
     cards = cards or list(analysis.cards[:IN_FULL])
     if not cards:
         return
-    yield _table(cards, detail)
+    yield f"**Findings:** {counts(analysis)}."
+    yield _table(cards, analysis, detail)
     hidden = len(analysis.cards) - min(len(cards), detail.rows)
     if hidden > 0:
         yield f"{hidden:,} more findings are not listed here."
     for number, finding in enumerate(cards[:IN_FULL]):
-        yield section(finding, analysis, detail, opened=number == 0)
+        yield section(card_of(finding, analysis), detail, opened=number == 0)
     small = len(analysis.minor)
     if small > 0:
-        verb = "findings likely save" if small > 1 else "finding likely saves"
-        yield f"{small} smaller {verb} less than {wording.LIMIT} of the {wording.noun(analysis)}: see the full report."
+        yield f"{count(small, 'note')}, {notes_are(analysis)}: see the full report."
 
 
-def _table(cards: list[FindingDocument], detail: Detail) -> str:
-    heads = ["", "Finding", "Saves", "Of the step", "Confidence", "Where"]
+def _table(cards: list[FindingDocument], analysis: Analysis, detail: Detail) -> str:
+    heads = ["", "Finding", "Saves", f"Of the {unit(analysis)}", "Confidence", "Where"]
     rows = [
         [
-            f"{MARKS[one.severity]}&nbsp;{wording.SEVERITY_WORDS[one.severity]}" + _lowered(one),
+            f"{MARKS[one.severity]}&nbsp;{SEVERITIES[one.severity]}" + _lowered(one),
             cell(f"{code(one.rule, 12)} {prose(one.title, 80)}" + (" (accepted)" if one.accepted is not None else "")),
             f"{savings.word(one.saving.kind)} {figure(duration(one.saving.stated_ns))}"
             if one.saving.stated_ns > 0
             else "-",
             figure(share(one.saving.stated_ratio)) if one.saving.stated_ns > 0 else "-",
             one.confidence,
-            cell(place(one) or "-"),
+            cell(place_of(card_of(one, analysis)) or "-"),
         ]
         for one in cards[: detail.rows]
     ]
@@ -107,19 +112,19 @@ def _table(cards: list[FindingDocument], detail: Detail) -> str:
 
 
 def _lowered(one: FindingDocument) -> str:
-    lowered = wording.lowered(one, briefly=True)
-    return f" ({cell(prose(lowered, 80))})" if lowered else ""
+    short = lowered(one, briefly=True)
+    return f" ({cell(prose(short, 80))})" if short else ""
 
 
 def _ranks(analysis: Analysis, detail: Detail) -> str:
-    rows = wording.rank_rows(analysis)
+    rows = rank_rows(analysis)
     # With a job they stand on top already.
     if not rows or analysis.job is not None:
         return ""
     most = min(detail.rows, 64)
     more = f"\n\n{len(rows) - most} more ranks are not listed here." if len(rows) > most else ""
     shown = [[figure(text) if place in (1, 3) else text for place, text in enumerate(row)] for row in rows[:most]]
-    return f"**Ranks of this job**\n\n{table(wording.RANK_HEADS, 'rrlrl', shown)}{more}"
+    return f"**Ranks of this job**\n\n{table(RANK_HEADS, 'rrlrl', shown)}{more}"
 
 
 def _unusable(analysis: Analysis) -> Iterator[str]:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analyzer.analysis import Analysis, Intervals, Lane
+from analyzer.analysis import Analysis, Lane
 from analyzer.cause_names import Cause
-from analyzer.report import safe
+from analyzer.page import lanes, safe
+from analyzer.page.waterfall import by_size, parts
 from analyzer.report.markdown.escape import block
-from analyzer.report.text import causes
-from analyzer.units import duration
+from analyzer.units import count, duration
 
 _WIDTH = 64
 _LABEL = 5
@@ -30,21 +30,24 @@ _SMALL = 0.02
 
 def chart(analysis: Analysis) -> str:
     """The whole chart in a code block; nothing where there is no time to divide."""
-    parts = list(_stacked(analysis))
-    if not parts:
+    bar = list(_stacked(analysis))
+    if not bar:
         return ""
-    lanes = list(_lanes(analysis))
-    return block("\n".join([*parts, *([""] if lanes else []), *lanes]), "text", most_lines=60)
+    rows = list(_lanes(analysis))
+    return block("\n".join([*bar, *([""] if rows else []), *rows]), "text", most_lines=60)
 
 
 def _stacked(analysis: Analysis) -> Iterator[str]:
-    summary = analysis.summary
-    shown = [part for part in summary.waterfall if part.ns > 0]
+    shown = parts(analysis)
     if not shown:
         return
-    whole = analysis.trace.steps.source == "whole-trace"
-    head = "the whole trace" if whole else f"mean of {summary.used_steps} steps"
-    total = duration(summary.step_ns.mean)
+    steps = analysis.trace.steps
+    head = (
+        "the whole trace"
+        if steps.source == "whole-trace"
+        else f"mean of {count(analysis.summary.used_steps, steps.noun)}"
+    )
+    total = duration(analysis.summary.step_ns.mean)
     yield " " * _LABEL + head + total.rjust(_WIDTH - len(head))
     passed, start = 0.0, 0
     row = ""
@@ -54,14 +57,9 @@ def _stacked(analysis: Analysis) -> Iterator[str]:
         row += _FILLS[part.cause] * (end - start)
         start = end
     yield " " * _LABEL + row
-    named = sorted((part for part in shown if part.ratio >= _SMALL), key=lambda part: -part.ns)
-    entries = [
-        f"{_FILLS[part.cause]} {causes.label(part.cause)} {duration(part.ns / max(summary.used_steps, 1))}"
-        for part in named
-    ]
+    entries = [f"{_FILLS[part.cause]} {part.label} {part.time}" for part in by_size(analysis) if part.ratio >= _SMALL]
     rest = sum(part.ns for part in shown if part.ratio < _SMALL)
-    if rest:
-        entries.append(f"other {duration(rest / max(summary.used_steps, 1))}")
+    entries += [f"other {duration(rest)}"] if rest else []
     yield from (" " * _LABEL + line for line in _filled(entries, _WIDTH + 8))
 
 
@@ -94,42 +92,21 @@ def _lanes(analysis: Analysis) -> Iterator[str]:
 
 def _drawn(lane: Lane, whole_ns: int) -> str:
     """Each column shows the cause that owns most of it; of a device that works in part, so many columns are filled."""
-    owned: list[dict[Cause, float]] = [{} for _ in range(_WIDTH)]
-    idle = [0.0] * _WIDTH
-    for span in lane.spans:
-        first, last = span.start_ns / whole_ns * _WIDTH, (span.start_ns + span.dur_ns) / whole_ns * _WIDTH
-        for column in range(max(int(first), 0), min(int(last) + 1, _WIDTH)):
-            part = min(last, column + 1) - max(first, column)
-            if part > 0:
-                owned[column][span.cause] = owned[column].get(span.cause, 0.0) + part
-                if lane.kind == "device":
-                    idle[column] += part * (1 - span.busy_ratio)
     due = 0.0
     row = ""
-    for causes_here, gaps in zip(owned, idle, strict=True):
-        fill = _most(causes_here)
-        due += gaps if fill != _IDLE else 0.0
+    for cell in lanes.cells(lane, whole_ns, _WIDTH):
+        fill = _IDLE if cell.span is None else _FILLS[cell.span.cause]
+        due += 1 - cell.busy if cell.span is not None else 0.0
         row += _IDLE if due >= 1 else fill
         due -= due >= 1
     return row
-
-
-def _most(column: dict[Cause, float]) -> str:
-    if sum(column.values()) < 0.4:
-        return _IDLE
-    return _FILLS[max(column, key=lambda cause: column[cause])]
 
 
 def _brackets(analysis: Analysis) -> Iterator[tuple[int, int, str]]:
     """Where the longest piece of the time of each of the first findings lies, in columns."""
     timeline = analysis.timeline
     for finding in analysis.cards[:_MOST_BRACKETS]:
-        pieces = [
-            piece
-            for one in finding.evidence
-            if isinstance(one, Intervals) and one.step == timeline.step
-            for piece in one.spans
-        ]
+        pieces = list(lanes.claimed(finding, timeline))
         if not pieces:
             continue
         low, high = max(pieces, key=lambda piece: piece[1] - piece[0])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analyzer.analysis import Analysis, CheckDocument
-from analyzer.report import wording
+from analyzer.analysis import Analysis, CheckDocument, StateName
+from analyzer.page.recording import EXAMPLE_TRACE, mended, set_aside
+from analyzer.page.recording import environment as recorded
+from analyzer.page.vocabulary import states_line
 from analyzer.report.markdown.detail import Detail
 from analyzer.report.markdown.escape import cell, code, prose
-from analyzer.report.markdown.evidence import table
+from analyzer.report.markdown.evidence_tables import table
 from analyzer.units import count
 
 _MOST_REASONS = 12
@@ -16,34 +18,26 @@ _MOST_REPAIRS = 12
 
 
 def checks(analysis: Analysis, detail: Detail) -> str:
-    """Passed, could not run, notes."""
-    groups = {state: [check for check in analysis.checks if check.state == state] for state in _STATES}
-    shown = ", ".join(f"{count(len(found), *_STATES[state])}" for state, found in groups.items() if found)
+    """By what became of them."""
+    shown = states_line(analysis.checks)
     if not shown:
         return ""
-    body = [_group(state, found, detail) for state, found in groups.items() if found]
-    return _details(shown, body)
+    groups = {state: [check for check in analysis.checks if check.state == state] for state in _HEADS}
+    return _details(f"Checks: {shown}", [_group(state, found, detail) for state, found in groups.items() if found])
 
 
-_STATES: dict[str, tuple[str, str]] = {
-    "crashed": ("check crashed", "checks crashed"),
-    "cannot_tell": ("could not run", "could not run"),
-    "clear": ("check passed", "checks passed"),
-    "suppressed": ("suppressed", "suppressed"),
-    "not_applicable": ("does not apply", "do not apply"),
-    "disabled": ("not selected", "not selected"),
-}
-_HEADS = {
+# What fired stands above.
+_HEADS: dict[StateName, str] = {
     "crashed": "Crashed: a bug in advisor, please report it",
-    "cannot_tell": "Could not run",
+    "cannot_tell": "Cannot tell",
     "clear": "Passed: looked for and not found",
     "suppressed": "Suppressed",
-    "not_applicable": "Does not apply",
-    "disabled": "Not selected",
+    "not_applicable": "Not applicable",
+    "disabled": "Disabled",
 }
 
 
-def _group(state: str, found: Sequence[CheckDocument], detail: Detail) -> str:
+def _group(state: StateName, found: Sequence[CheckDocument], detail: Detail) -> str:
     if state in ("suppressed", "not_applicable", "disabled"):
         codes = ", ".join(code(check.rule, 12) for check in found[: detail.checks])
         more = f" and {len(found) - detail.checks} more" if len(found) > detail.checks else ""
@@ -73,8 +67,8 @@ def trust(analysis: Analysis) -> str:
     heads += [count(len(repairs), "kind of repair", "kinds of repair")] if repairs else []
     lines = [_bullet(f"{reason.code} {reason.message}" if reason.code else reason.message) for reason in
              reasons[:_MOST_REASONS]]  # fmt: skip
-    lines += [_bullet(f"mended {wording.mended(repair)}") for repair in repairs[:_MOST_REPAIRS]]
-    lines += [_bullet(total) for total in wording.set_aside(analysis)]
+    lines += [_bullet(f"mended {mended(repair)}") for repair in repairs[:_MOST_REPAIRS]]
+    lines += [_bullet(total) for total in set_aside(analysis)]
     more = max(len(reasons) - _MOST_REASONS, 0) + max(len(repairs) - _MOST_REPAIRS, 0)
     lines += [f"- … {more} more"] if more else []
     return _details(", ".join(heads), ["\n".join(lines)])
@@ -86,7 +80,7 @@ def _bullet(text: str) -> str:
 
 def environment(analysis: Analysis, redacted: bool) -> str:
     """What was measured, on what, how."""
-    rows = [[label, cell(prose(text, 400))] for label, text in wording.environment(analysis)]
+    rows = [[label, cell(prose(text, 400))] for label, text in recorded(analysis)]
     note = (
         "Paths are shown relative to the project; names of machines and users, other paths and anything that looks like a "
         "secret are left out (`--no-redact` keeps them)."
@@ -102,7 +96,7 @@ def _details(summary: str, body: Sequence[str]) -> str:
 
 def footer(analysis: Analysis, detail: Detail) -> Iterator[str]:
     """What was left out, and who wrote this."""
-    trace = wording.EXAMPLE_TRACE
+    trace = EXAMPLE_TRACE
     if detail.left_out:
         yield (
             f"Left out so that this fits into a comment: {detail.left_out}. In full: "

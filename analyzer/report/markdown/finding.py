@@ -4,41 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.analysis import Advice, Analysis, FindingDocument
-from analyzer.report import safe, savings, wording
+from analyzer.analysis import Advice
+from analyzer.page import safe
+from analyzer.page.card import Card
 from analyzer.report.markdown.detail import Detail
 from analyzer.report.markdown.escape import block, code, inline_html, prose
-from analyzer.report.markdown.evidence import evidence
-from analyzer.report.text.findings import MARKS
+from analyzer.report.markdown.evidence_tables import evidence
 
 _MOST_EVIDENCE = 4
 _MOST_CAVEATS = 4
 _LANGUAGES = {"diff": "diff", "python": "python", "shell": "bash", "text": ""}
 
 
-def place(finding: FindingDocument) -> str | None:
+def place_of(card: Card) -> str | None:
     """`train.py:88` as code; None where the finding has no line."""
-    if finding.location is None:
+    location = card.finding.location
+    if location is None:
         return None
-    file = safe.name(finding.location.file, 80)
-    if finding.location.line is None and finding.location.function:
-        return f"{code(safe.name(finding.location.function, 60))} in {code(file)}{finding.location.begins_text}"
-    return code(f"{file}{finding.location.line_text}")
+    if location.line is None and location.function:
+        return f"{code(safe.name(location.function, 60))} in {code(card.place)}{location.begins_text}"
+    return code(card.place)
 
 
-def section(finding: FindingDocument, analysis: Analysis, detail: Detail, opened: bool) -> str:
+def section(card: Card, detail: Detail, opened: bool) -> str:
     """The section; nothing in it can end it early."""
-    head = f"<b>{MARKS[finding.severity]} {inline_html(finding.rule, 12)}</b> {inline_html(finding.title)}"
-    summary = f"<details{' open' if opened else ''}><summary>{head}: {savings.worth(finding)}</summary>"
-    return "\n\n".join([summary, *(text for text in _body(finding, analysis, detail) if text), "</details>"])
+    head = f"<b>{card.mark} {inline_html(card.rule)}</b> {inline_html(card.title)}"
+    summary = f"<details{' open' if opened else ''}><summary>{head}: {card.worth}</summary>"
+    return "\n\n".join([summary, *(text for text in _body(card, detail) if text), "</details>"])
 
 
-def _body(finding: FindingDocument, analysis: Analysis, detail: Detail) -> Iterator[str]:
+def _body(card: Card, detail: Detail) -> Iterator[str]:
+    finding = card.finding
     if finding.accepted is not None:
         yield f"**Accepted:** {prose(finding.accepted, detail.paragraph)}"
     yield prose(finding.why, detail.paragraph)
-    yield _facts(finding, analysis)
-    where = place(finding)
+    yield _facts(card)
+    where = place_of(card)
     for number, fix in enumerate(finding.fix):
         yield from _fix(fix, number, where, detail)
     if finding.verify:
@@ -62,17 +63,15 @@ def _is_link(text: str) -> bool:
     return text.startswith("https://") and text.isascii() and text.isprintable() and not set(text) & set("<> \\`|\"'")
 
 
-def _facts(finding: FindingDocument, analysis: Analysis) -> str:
-    merged = {other.id: other.rule for other in analysis.findings if finding.id in other.explained_by}
-    others = [name.split("-")[0] for name in finding.saving.overlaps_with if name not in merged]
-    seen = f"{finding.confidence} confidence, {savings.seen(finding)}"
-    lowered = prose(wording.lowered(finding), 160)
-    seen = f"{finding.severity} severity, {lowered}; {seen}" if lowered else seen
-    parts = [prose(savings.basis(finding.saving), 500)] if finding.saving.stated_ns > 0 else []
-    if others:
-        parts.append(f"shares time with {', '.join(code(one, 12) for one in dict.fromkeys(others))}")
-    if merged:
-        parts.append(f"explains {', '.join(code(one, 12) for one in dict.fromkeys(merged.values()))}")
+def _facts(card: Card) -> str:
+    seen = f"{card.sure}, {card.seen}"
+    if card.lowered:
+        seen = f"{card.finding.severity} severity, {prose(card.lowered, 160)}; {seen}"
+    parts = [prose(card.basis.removesuffix(".") + card.beside, 500)] if card.basis else []
+    if card.shares:
+        parts.append(f"shares time with {', '.join(map(code, card.shares))}")
+    if card.explains:
+        parts.append(f"explains {', '.join(map(code, card.explains))}")
     return f"{'; '.join([*parts, seen])}."
 
 

@@ -10,25 +10,44 @@ import re
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis
+from analyzer.page.card import card_of
 from analyzer.report.style import Style
-from analyzer.report.text import card, chart, checks, findings, headline, job, ranks, since, trust
+from analyzer.report.text import brief, card, change_lines, chart, checks, findings, headline, job, ranks, trust
 
 # GitHub's runner takes a line of a log that starts like this for a command, also after spaces.
 _RUNNER_COMMAND = re.compile(r"^(\s*)(::|##\[)", re.MULTILINE)
 
 
-def render(analysis: Analysis, style: Style | None = None) -> str:
-    """The whole report, ending in a newline."""
+def render(analysis: Analysis, style: Style | None = None, *, briefly: bool = False) -> str:
+    """The report, ending in a newline.
+
+    Args:
+        analysis: The document.
+        style: How it may look.
+        briefly: Only what answers: verdict, bar, findings and the first fix.
+    """
     style = style or Style()
-    blocks = [block for block in (list(lines) for lines in _blocks(analysis, style)) if block]
+    lines = _brief(analysis, style) if briefly and analysis.trust.verdict != "unusable" else _blocks(analysis, style)
+    blocks = [block for block in map(list, lines) if block]
     text = "\n\n".join("\n".join(line.rstrip() for line in block) for block in blocks) + "\n"
     return style.encode(_RUNNER_COMMAND.sub(r"\1\\\2", text))
+
+
+def _brief(analysis: Analysis, style: Style) -> Iterator[Iterator[str]]:
+    yield job.lines(analysis, style)
+    yield headline.lines(analysis, style, alone=True)
+    yield change_lines.lines(analysis, style)
+    yield ranks.lines(analysis, style)
+    yield brief.bar_lines(analysis, style)
+    yield brief.finding_lines(analysis, style)
+    yield brief.fix_lines(analysis, style)
+    yield brief.more_lines(style)
 
 
 def _blocks(analysis: Analysis, style: Style) -> Iterator[Iterator[str]]:
     yield job.lines(analysis, style)
     yield headline.lines(analysis, style)
-    yield since.lines(analysis, style)
+    yield change_lines.lines(analysis, style)
     if analysis.trust.verdict == "unusable":
         yield trust.unusable_lines(analysis, style)
     else:
@@ -37,7 +56,7 @@ def _blocks(analysis: Analysis, style: Style) -> Iterator[Iterator[str]]:
         yield chart.step_lines(analysis, style)
         yield findings.lines(analysis, style)
         for finding in analysis.cards[: findings.IN_FULL]:
-            yield card.lines(finding, analysis, style)
+            yield card.lines(card_of(finding, analysis), style)
         yield findings.rest_lines(analysis, style)
         yield findings.small_lines(analysis, style)
     yield checks.lines(analysis, style)

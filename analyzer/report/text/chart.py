@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analyzer.analysis import Analysis, CauseTime
-from analyzer.report import safe
+from analyzer.analysis import Analysis
+from analyzer.page import safe
+from analyzer.page.waterfall import Part, by_size, parts, slow_steps
 from analyzer.report.style import Style
 from analyzer.report.text import causes
 from analyzer.units import count, duration, share
@@ -13,8 +14,6 @@ from analyzer.units import count, duration, share
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _HEIGHTS = "▁▂▃▄▅▆▇█"
 _BAR = 20
-# Steps this much longer than the median are named.
-_SLOW = 1.1
 _MOST_STEPS = 48
 # One machine's.
 _MOST_DEVICES = 16
@@ -37,8 +36,8 @@ def sparkline(values: Sequence[float]) -> str:
     return "".join(_HEIGHTS[min(int(max(value, 0.0) / top * 8), 7)] for value in values)
 
 
-def lines(analysis: Analysis, style: Style) -> Iterator[str]:
-    """A bar of the mean step with its parts, then a row per cause; the rows add up to the step."""
+def head_lines(analysis: Analysis, style: Style) -> Iterator[str]:
+    """What is divided, and a bar of it with its parts."""
     summary = analysis.summary
     steps = "the whole trace" if analysis.trace.steps.source == "whole-trace" else f"each {analysis.trace.steps.noun}"
     mean = duration(summary.step_ns.mean)
@@ -48,36 +47,38 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
     mean_of = f"mean of {over}; " if source != "whole-trace" else ""
     yield f"{style.paint(f'Where {steps} goes', 'title')}  {mean_of}parts add up to {mean}"
     yield ""
-    shown = [part for part in summary.waterfall if part.ns > 0]
-    yield "  " + _stacked(shown, style)
+    yield "  " + _stacked(parts(analysis), style)
+
+
+def lines(analysis: Analysis, style: Style) -> Iterator[str]:
+    """A bar of the mean step with its parts, then a row per cause; the rows add up to the step."""
+    yield from head_lines(analysis, style)
     yield ""
-    largest = max((part.ratio for part in shown), default=1.0)
-    on_device = summary.gpu_busy_ratio is not None
-    for part in sorted(shown, key=lambda part: -part.ns):
-        yield _row(part, summary.used_steps, largest, on_device, style)
+    rows = by_size(analysis)
+    for part in rows:
+        yield _row(part, rows[0].ratio, style)
     yield from _device(analysis, style)
 
 
-def _row(part: CauseTime, used_steps: int, largest: float, on_device: bool, style: Style) -> str:
-    figures = f"{duration(part.ns / max(used_steps, 1)):>8} {share(part.ratio):>7}"
+def _row(part: Part, largest: float, style: Style) -> str:
+    figures = f"{part.time:>8} {share(part.ratio):>7}"
     drawn = style.paint(safe.pad(bar(part.ratio / largest, _BAR), _BAR), causes.role(part.cause))
-    row = f"  {causes.label(part.cause):<14}{figures}  {drawn}"
+    row = f"  {part.label:<14}{figures}  {drawn}"
     room = style.width - 2 - 14 - 16 - 2 - _BAR - 2
-    text = causes.meaning(part.cause, on_device)
-    return f"{row}  {style.paint(safe.pad(text, room).rstrip(), 'dim')}" if room >= 24 else row
+    return f"{row}  {style.paint(safe.pad(part.meaning, room).rstrip(), 'dim')}" if room >= 24 else row
 
 
-def _stacked(parts: Sequence[CauseTime], style: Style) -> str:
+def _stacked(shown: Sequence[Part], style: Style) -> str:
     """Every part as wide as its share, in one bar; the labels stand in the rows below."""
     room = style.width - 4
     pieces: list[str] = []
     start = 0
     passed = 0.0
-    for part in parts:
+    for part in shown:
         passed += part.ratio
         end = min(round(passed * room), room)
         fill = causes.FILLS.get(part.cause, causes.OTHER_FILL)
-        pieces.append(style.paint(_segment(causes.label(part.cause), fill, end - start), causes.role(part.cause)))
+        pieces.append(style.paint(_segment(part.label, fill, end - start), causes.role(part.cause)))
         start = end
     return "".join(pieces)
 
@@ -121,7 +122,7 @@ def step_lines(analysis: Analysis, style: Style) -> Iterator[str]:
     spread = f"p95 {duration(times.p95)}, {duration(times.min)} to {duration(times.max)}"
     yield f"{analysis.trace.steps.noun.capitalize()}s {first}-{last}  {style.paint(drawn, 'useful')}{more}"
     yield f"  median {duration(times.median)}, {spread}"
-    slow = [row for row in rows if row.used and row.dur_ns > times.median * _SLOW]
+    slow = slow_steps(analysis)
     if slow:
         named = ", ".join(f"{row.step} ({duration(row.dur_ns)})" for row in slow[:6])
         yield style.paint(f"  slow: {named}{' …' if len(slow) > 6 else ''}", "waste")

@@ -5,33 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from analyzer.analysis import Analysis, CheckDocument, StateName
-from analyzer.report import safe
+from analyzer.page import safe
+from analyzer.page.vocabulary import STATES, count_states, states_line
 from analyzer.report.style import Role, Style
 
-# State, heading, mark, role; in the order shown. What fired stands above.
-_GROUPS: tuple[tuple[StateName, str, str, Role], ...] = (
-    ("crashed", "crashed", "!", "bad"),
-    ("cannot_tell", "cannot tell", "?", "medium"),
-    ("clear", "passed", "✓", "good"),
-    ("suppressed", "suppressed", "-", "dim"),
-    ("not_applicable", "not applicable", "-", "dim"),
-    ("disabled", "disabled", "-", "dim"),
-)
-_NAMES: dict[StateName, str] = {"fired": "fired", **{state: name for state, name, _, _ in _GROUPS}}
+# What fired stands above.
+_LOOKS: dict[StateName, tuple[str, Role]] = {
+    "crashed": ("!", "bad"),
+    "cannot_tell": ("?", "medium"),
+    "clear": ("✓", "good"),
+    "suppressed": ("-", "dim"),
+    "not_applicable": ("-", "dim"),
+    "disabled": ("-", "dim"),
+}
 
 
 def lines(analysis: Analysis, style: Style) -> Iterator[str]:
     """Counts, then the checks by state: passed ones with what was measured, the others with the reason they share."""
     if not analysis.checks:
         return
-    counts = {state: sum(check.state == state for check in analysis.checks) for state in _NAMES}
-    summed = ", ".join(f"{number} {_NAMES[state]}" for state, number in counts.items() if number)
-    first, *others = safe.wrap(f"Checks: {summed}; each by what it looks for", style.width)
+    counts = count_states(analysis.checks)
+    first, *others = safe.wrap(f"Checks: {states_line(analysis.checks)}; each by what it looks for", style.width)
     yield style.paint("Checks", "title") + first.removeprefix("Checks")
     yield from others
     if len(analysis.checks) > counts["fired"]:
         yield ""
-    for state, _, mark, role in _GROUPS:
+    for state, (mark, role) in _LOOKS.items():
         group = [check for check in analysis.checks if check.state == state]
         if not group:
             continue
@@ -53,7 +52,7 @@ def _by_reason(checks: Sequence[CheckDocument]) -> list[list[CheckDocument]]:
 def _line(mark: str, checks: Sequence[CheckDocument], style: Style, role: Role) -> Iterator[str]:
     """`✓ OP003 Gradients are zeroed by kernels  zero_grad takes 0.3 % of the step`; codes last if many."""
     first = checks[0]
-    words = "" if first.state == "clear" else f"{_NAMES[first.state]}: "
+    words = "" if first.state == "clear" else f"{STATES[first.state]}: "
     reason = safe.clean(first.reason) or "no reason given"
     if len(checks) > 1:
         codes = " ".join(check.rule for check in checks)

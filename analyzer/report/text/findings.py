@@ -6,29 +6,24 @@ import shlex
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis, FindingDocument, FindingUnit
-from analyzer.report import safe, savings, wording
+from analyzer.page import safe, savings
+from analyzer.page.card import lowered, place
+from analyzer.page.groups import NOTES, counts, grouped, no_card, notes_are
+from analyzer.page.vocabulary import MARKS, passed_line
 from analyzer.report.style import Style
-from analyzer.units import count, duration, share
+from analyzer.units import duration, share
 
 # More cards than this and nobody reads the first.
 IN_FULL = 5
 _EACH: dict[FindingUnit, str] = {"step": "/step", "request": "/request", "recording": ""}
-MARKS = {"high": "▲", "medium": "■", "low": "●", "info": "○"}
-
-
-def place(finding: FindingDocument, analysis: Analysis) -> str:
-    """`train.py:88`, or the name of the trace where the finding has no line of code."""
-    if finding.location is None:
-        return safe.name(analysis.trace.name, 60)
-    return safe.name(finding.location.file, 80) + finding.location.line_text
 
 
 def saving(finding: FindingDocument) -> str:
     """`at most 148 ms/step, 36 %; 90 ms (22 %) likely`; with `, lowered: trust is caution` where that makes its severity lower."""
     stated = finding.saving
     amount = f"{savings.word(stated.kind)} {duration(stated.stated_ns)}{_EACH[finding.steps.noun]}, {share(stated.stated_ratio)}"
-    lowered = safe.name(wording.lowered(finding, briefly=True), 80)
-    amount += f", {lowered}" if lowered else ""
+    short = lowered(finding, briefly=True)
+    amount += f", {short}" if short else ""
     return amount + (savings.beside(stated) if stated.kind == "bound" else "")
 
 
@@ -37,7 +32,8 @@ def line(finding: FindingDocument, analysis: Analysis, style: Style) -> str:
     severity = style.paint(f"[{finding.severity}]", finding.severity)
     worth = f" ({saving(finding)})" if finding.saving.stated_ns > 0 else ""
     lived_with = " accepted" if finding.accepted is not None else ""
-    return f"{place(finding, analysis)}: {finding.rule} {severity} {safe.name(finding.title)}{worth}{lived_with}"
+    where = place(finding.location) or safe.name(analysis.trace.name, 60)
+    return f"{where}: {finding.rule} {severity} {safe.name(finding.title)}{worth}{lived_with}"
 
 
 def lines(analysis: Analysis, style: Style) -> Iterator[str]:
@@ -47,23 +43,22 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
         yield from _nothing(analysis, style)
         return
     note = "they share time: do not add them up" if len(cards) > 1 else "what fixing it saves"
-    yield f"{style.paint(count(len(cards), 'finding'), 'title')}  {note}"
+    yield f"{style.paint('Findings', 'title')}  {counts(analysis)}; {note}"
     yield ""
     yield from (line(finding, analysis, style) for finding in cards)
 
 
 def _nothing(analysis: Analysis, style: Style) -> Iterator[str]:
-    passed = sum(check.state == "clear" for check in analysis.checks)
-    open_questions = sum(check.state in ("cannot_tell", "crashed") for check in analysis.checks)
-    nothing = wording.nothing_found(analysis).removesuffix(".")
     bound_by = analysis.summary.verdict.bound_by
     if bound_by == "compute":
-        yield style.paint(f"✓ {nothing}.", "good")
+        yield style.paint(f"✓ {no_card(analysis)}.", "good")
     else:
         # Not a clean bill: the verdict above names a loss that no rule could pin down.
-        yield from safe.wrap(f"{nothing}: no check names a cause that can be changed.", style.width)
-    unknown = f", {open_questions} could not run (see below)" if open_questions else ""
-    yield f"  {count(passed, 'check')} passed{unknown}."
+        yield from safe.wrap(f"{no_card(analysis)}: no check names a cause that can be changed.", style.width)
+    yield f"  {passed_line(analysis.checks)}."
+    found = counts(analysis)
+    if found:
+        yield f"  {found}."
 
 
 def rest_lines(analysis: Analysis, style: Style) -> Iterator[str]:
@@ -91,7 +86,7 @@ def rest_lines(analysis: Analysis, style: Style) -> Iterator[str]:
 
 
 def _why_lowered(finding: FindingDocument, width: int) -> list[str]:
-    return safe.wrap(f"{finding.severity}, {safe.name(wording.lowered(finding), 160)}", width)
+    return safe.wrap(f"{finding.severity}, {lowered(finding)}", width)
 
 
 def small_lines(analysis: Analysis, style: Style) -> Iterator[str]:
@@ -99,7 +94,7 @@ def small_lines(analysis: Analysis, style: Style) -> Iterator[str]:
     small = analysis.minor
     if not small:
         return
-    yield style.paint("Minor", "title") + f"  {wording.minor(analysis)}"
+    yield style.paint(NOTES, "title") + f"  {notes_are(analysis)}{grouped(analysis).also_with_trust}"
     yield ""
     for finding in small:
         worth = f", {saving(finding)}" if finding.saving.stated_ns > 0 else ""

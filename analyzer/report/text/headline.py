@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis, TraceInfo
-from analyzer.report import safe, wording
+from analyzer.page import headline as wording
+from analyzer.page import recording, safe
 from analyzer.report.style import Style
 from analyzer.units import count, duration, share
 
 _WHOLE = "for the whole trace, taken as one step"
 
 
-def lines(analysis: Analysis, style: Style) -> Iterator[str]:
-    """Trace, verdict and, where the trace can be believed, the headline figures."""
+def lines(analysis: Analysis, style: Style, *, alone: bool = False) -> Iterator[str]:
+    """Trace, verdict and, where the trace can be believed, the headline figures; `alone` where no reasons stand below."""
     origin = safe.wrap(" · ".join(_origin(analysis.trace)), style.width)
     yield from (style.paint(line, "dim") for line in origin)
     yield ""
@@ -24,9 +25,20 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
     sentence = verdict[:1].upper() + verdict[1:].rstrip(".") + "."
     yield from (style.paint(line, "strong") for line in safe.wrap(sentence, style.width))
     yield from _figures(analysis, style)
-    if analysis.trust.verdict == "caution":
-        doubts = count(wording.doubts(analysis), "reason")
+    if analysis.trust.verdict == "caution" and alone:
+        yield from (style.paint(line, "medium") for line in safe.wrap(_caution(analysis), style.width))
+    elif analysis.trust.verdict == "caution":
+        doubts = count(recording.doubts(analysis), "reason")
         yield style.paint(f"Caution: {doubts} to doubt these figures, see Trust below.", "medium")
+
+
+def _caution(analysis: Analysis) -> str:
+    """`Caution: PG001 The trace has no step marks (1 more reason)`."""
+    first, *others = [reason for reason in analysis.trust.reasons if reason.doubts]
+    code = f"{first.code} " if first.code else ""
+    # What to do next time stands in the whole report.
+    message = first.message.partition(" Next time: ")[0].rstrip(".")
+    return f"Caution: {code}{message}" + (f" ({count(len(others), 'more reason')})" if others else "") + "."
 
 
 def _origin(trace: TraceInfo) -> Iterator[str]:

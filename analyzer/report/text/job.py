@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis
+from analyzer.page import safe
 from analyzer.ranks.document import Job, JobRank
-from analyzer.report import safe
 from analyzer.report.style import Style
 from analyzer.units import count, duration, share
 

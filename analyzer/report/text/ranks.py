@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis, RankRow
-from analyzer.report import safe
+from analyzer.page.ranks import bound
 from analyzer.report.style import Style
 from analyzer.units import count, duration
 
@@ -31,5 +31,4 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
 def _row(row: RankRow, style: Style) -> Iterator[str]:
     inside = "" if row.in_collectives_ns is None else f"{duration(row.in_collectives_ns):>8} in collectives"
     mark = style.paint("  the others wait for it", "bad") if row.late else ""
-    bound = row.bound_by if row.bound_by in ("mixed", "unknown") else f"{row.bound_by}-bound"
-    yield f"  rank {row.rank:<4} {duration(row.step_ns):>8} a step  {inside:<24}  {safe.clean(bound)}{mark}"
+    yield f"  rank {row.rank:<4} {duration(row.step_ns):>8} a step  {inside:<24}  {bound(row)}{mark}"

@@ -5,20 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis
-from analyzer.report import safe, wording
+from analyzer.page import safe
+from analyzer.page.recording import RECORD_AGAIN, mended, set_aside
 from analyzer.report.style import Style
 from analyzer.units import count
 
 _MOST = 12
-RECORD_AGAIN = (
-    "with torch.profiler.profile(",
-    "    schedule=torch.profiler.schedule(wait=5, warmup=2, active=6, repeat=1),",
-    "    on_trace_ready=lambda p: p.export_chrome_trace('trace.json'),",
-    ") as prof:",
-    "    for batch in loader:",
-    "        train_step(batch)",
-    "        prof.step()    # once per iteration, or there are no steps",
-)
 
 
 def lines(analysis: Analysis, style: Style) -> Iterator[str]:
@@ -34,15 +26,15 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
         yield style.paint("Repairs", "title") + "  what was mended while reading; the rest of the file stands"
         yield ""
         for repair in analysis.repairs[:_MOST]:
-            yield from _item(wording.mended(repair), style)
+            yield from _item(mended(repair), style)
         if len(analysis.repairs) > _MOST:
             yield f"  … {count(len(analysis.repairs) - _MOST, 'more kind', 'more kinds')} of repair"
-        for total in wording.set_aside(analysis):
+        for total in set_aside(analysis):
             yield from _item(total, style)
     if analysis.trace.notes:
         if reasons or analysis.repairs:
             yield ""
-        yield style.paint("Notes", "title") + "  how the file is written"
+        yield style.paint("File", "title") + "  how it is written"
         yield ""
         for note in analysis.trace.notes[:_MOST]:
             yield from _item(note, style)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from analyzer import units
-from analyzer.analysis import Advice, FindingDocument
-from analyzer.report import savings
-from analyzer.tui import wording
-from analyzer.tui.draw.finding import prose
+from analyzer.analysis import Advice
+from analyzer.page.card import Card
+from analyzer.tui.draw.finding import prose, saves
 from analyzer.tui.glyphs import Glyphs
 from analyzer.tui.plain import line
 
@@ -17,11 +15,12 @@ GUTTER = 7
 _OPEN = (",", "(", "[", "{", "\\")
 
 
-def brief(finding: FindingDocument, width: int, height: int, glyphs: Glyphs) -> Content:
+def brief(card: Card, width: int, height: int, glyphs: Glyphs) -> Content:
     """As much as `height` lines of `width` cells hold, the three answers before all."""
     if height < 1 or width < 1:
         return Content("")
-    lines, room = [_saving(finding, width, glyphs)], height - 1
+    finding = card.finding
+    lines, room = [_saving(card, width, glyphs)], height - 1
     inner = max(1, width - GUTTER)
     check = prose(line(finding.verify))
     if finding.fix and room:
@@ -42,21 +41,15 @@ def _under(title: str, drawn: list[Content]) -> list[Content]:
     ]
 
 
-def _saving(finding: FindingDocument, width: int, glyphs: Glyphs) -> Content:
-    ns = finding.saving.stated_ns
+def _saving(card: Card, width: int, glyphs: Glyphs) -> Content:
+    finding = card.finding
     dot = f" {glyphs.dot} "
-    facts = [f"{finding.confidence} confidence", f"{finding.steps.seen}/{finding.steps.of} {finding.steps.noun}s"]
+    # What is cut where there is no room comes last.
+    facts = ["accepted"] if finding.accepted is not None else []
     facts += ["lowered"] if finding.lowered_from is not None else []
-    facts += ["accepted"] if finding.accepted is not None else []
-    where = wording.place(finding)
-    facts += [where] if where else []
-    colour = f"bold $sev-{finding.severity}"
-    saves: list[Content | str | tuple[str, str]] = [("Saves nothing by itself", "$quiet")]
-    if ns:
-        share = f" ({units.share(finding.saving.stated_ratio)})"
-        amount = f"{units.duration(ns)} {savings.each(finding)}"
-        saves = [(f"Saves {savings.limit(finding.saving.kind)} ", "$quiet"), (amount, colour), (share, "$quiet")]
-    return Content.assemble(*saves, (dot + dot.join(facts), "$quiet")).truncate(width, ellipsis=True)
+    facts += [card.sure, card.seen]
+    facts += [card.where] if card.where else []
+    return Content.assemble(saves(card, briefly=True), (dot + dot.join(facts), "$quiet")).truncate(width, ellipsis=True)
 
 
 def _change(fix: Advice, width: int, most: int) -> list[Content]:

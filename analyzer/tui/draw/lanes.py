@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from math import ceil
 
@@ -11,32 +10,21 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from analyzer.analysis import Lane, Span
+from analyzer.page.lanes import BUSY_RATIO, Cell
+from analyzer.page.lanes import cells as cells_of
+from analyzer.page.vocabulary import CAUSES
 from analyzer.tui.draw.bars import partial, segment
 from analyzer.tui.glyphs import Glyphs
 from analyzer.tui.plain import line
-from analyzer.tui.wording import CAUSE_WORDS
 
 _STEPS = (1, 2, 5)
-# A device that works less of a cell than this is drawn as high as it is busy: a filled one would say that it never idles.
-_BUSY = 0.9
-
-
-@dataclass(frozen=True)
-class _Cell:
-    """What one cell shows, nothing where `span` is None; `busy` is the share of its time, 0 to 1."""
-
-    span: Span | None
-    busy: float
-
-
-_NOTHING = _Cell(None, 0.0)
 
 
 def lane(lanes: Sequence[Lane], dur_ns: int, width: int, glyphs: Glyphs) -> Content:
     """One row of `width` cells; where the first lane has nothing, the next one shows (backward's own thread)."""
-    cells = [_NOTHING] * width
+    cells = [Cell(None, 0.0)] * width
     for one in lanes:
-        cells = [mine if mine.span else other for mine, other in zip(cells, _cells(one, dur_ns, width), strict=True)]
+        cells = [mine if mine.span else other for mine, other in zip(cells, cells_of(one, dur_ns, width), strict=True)]
     pieces = []
     for _, group in groupby(cells, key=lambda cell: id(cell.span)):
         run = list(group)
@@ -48,8 +36,8 @@ def lane(lanes: Sequence[Lane], dur_ns: int, width: int, glyphs: Glyphs) -> Cont
 def _piece(span: Span, busy: Sequence[float], glyphs: Glyphs) -> Content:
     label = line(span.label, 200)
     # `conv2d +30` stands for 31 events: the number gives way before the name does.
-    labels = tuple(text for text in (label, label.partition(" +")[0], CAUSE_WORDS[span.cause]) if text)
-    full = [index for index, share in enumerate(busy) if share >= _BUSY]
+    labels = tuple(text for text in (label, label.partition(" +")[0], CAUSES[span.cause]) if text)
+    full = [index for index, share in enumerate(busy) if share >= BUSY_RATIO]
     first, last = (full[0], full[-1] + 1) if full else (0, 0)
     if len(full) < max(last - first, 1):
         return partial(span.cause, busy, labels, glyphs)
@@ -62,29 +50,6 @@ def _piece(span: Span, busy: Sequence[float], glyphs: Glyphs) -> Content:
 
 def _gap(width: int, glyphs: Glyphs) -> Content:
     return Content.styled(glyphs.gap * width, "$quiet")
-
-
-def _cells(lane: Lane, dur_ns: int, width: int) -> list[_Cell]:
-    """For each cell the span that covers most of it, and for how much of it a device works.
-
-    What a host does are phases, drawn whole where they cover at least half of a cell; of a device's idle time nothing is hidden.
-    """
-    owners: list[Span | None] = [None] * width
-    most, covered, worked = [0.0] * width, [0.0] * width, [0.0] * width
-    size = max(dur_ns, 1) / max(width, 1)
-    for span in lane.spans:
-        end = span.start_ns + span.dur_ns
-        for index in range(max(0, int(span.start_ns / size)), min(width, int(end / size) + 1)):
-            share = min(end, (index + 1) * size) - max(span.start_ns, index * size)
-            if share <= 0:
-                continue
-            covered[index] += share
-            worked[index] += share * span.busy_ratio
-            if share > most[index]:
-                most[index], owners[index] = share, span
-    if lane.kind == "device":
-        return [_Cell(owner, done / size) for owner, done in zip(owners, worked, strict=True)]
-    return [_Cell(owner, 1.0) if on * 2 >= size else _NOTHING for owner, on in zip(owners, covered, strict=True)]
 
 
 def axis(dur_ns: int, width: int, start_ns: int = 0) -> Content:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from textual.content import Content
 
 from analyzer import units
-from analyzer.analysis import Analysis, FindingDocument, Intervals, StepRow
-from analyzer.tui import wording
+from analyzer.analysis import Analysis, FindingDocument, StepRow
+from analyzer.page import waterfall as page
+from analyzer.page.lanes import claimed
 from analyzer.tui.draw import bars, lanes
 from analyzer.tui.glyphs import Glyphs
 
@@ -40,34 +41,24 @@ def _lanes(analysis: Analysis, width: int, glyphs: Glyphs) -> list[Content]:
 
 
 def _bracket(analysis: Analysis, finding: FindingDocument | None, width: int, glyphs: Glyphs) -> Content:
-    step = analysis.timeline.step
-    for evidence in finding.evidence if finding else ():
-        if isinstance(evidence, Intervals) and evidence.step == step and finding:
-            room = max(1, width - GUTTER)
-            style = f"bold $sev-{finding.severity}"
-            row = lanes.bracket(evidence.spans, analysis.timeline.dur_ns, room, finding.rule, glyphs, style)
-            return _gutter("", row)
+    spans = list(claimed(finding, analysis.timeline)) if finding else []
+    if finding and spans:
+        room = max(1, width - GUTTER)
+        style = f"bold $sev-{finding.severity}"
+        return _gutter("", lanes.bracket(spans, analysis.timeline.dur_ns, room, finding.rule, glyphs, style))
     return Content("")
 
 
 def waterfall(analysis: Analysis, width: int, glyphs: Glyphs) -> tuple[Content, Content]:
     """The stacked bar of the mean used step, and a legend for the parts too narrow for a label."""
-    summary = analysis.summary
-    used = max(summary.used_steps, 1)
-    parts = []
-    for owned in summary.waterfall:
-        if owned.ns > 0:
-            word = wording.CAUSE_WORDS[owned.cause]
-            labels = (f"{word} {units.duration(owned.ns / used)}", word)
-            parts.append(bars.Part(owned.cause, owned.ns, labels))
-    parts.sort(key=lambda part: -part.value)
+    parts = [bars.Part(part.cause, part.ns, (f"{part.label} {part.time}", part.label)) for part in page.parts(analysis)]
     inside = bars.shown_inside(parts, width)
+    wide = {part.cause for part, shown in zip(parts, inside, strict=True) if shown}
     legend, room = [], width
-    for part, shown in zip(parts, inside, strict=True):
-        share = units.share(part.value / max(summary.window_ns, 1))
-        figures = f" {units.duration(part.value / used)} ({share})  "
-        entry = Content.assemble(bars.swatch(part.cause, glyphs), " ", part.labels[-1], (figures, "$quiet"))
-        if shown or entry.cell_length - 2 > room:
+    for part in page.by_size(analysis):
+        figures = f" {part.time} ({units.share(part.ratio)})  "
+        entry = Content.assemble(bars.swatch(part.cause, glyphs), " ", part.label, (figures, "$quiet"))
+        if part.cause in wide or entry.cell_length - 2 > room:
             continue
         room -= entry.cell_length
         legend.append(entry)
@@ -76,7 +67,7 @@ def waterfall(analysis: Analysis, width: int, glyphs: Glyphs) -> tuple[Content, 
 
 def steps_row(analysis: Analysis, width: int, glyphs: Glyphs) -> Content:
     """A column per step, slow ones coloured and named; the most recent ones where they do not all fit."""
-    slow = {row.step for row in wording.slow_steps(analysis)}
+    slow = {row.step for row in page.slow_steps(analysis)}
     shown = analysis.summary.representative_step
     rows = analysis.steps[-max(1, width // 3) :]
     per_step = 2 if len(rows) * 2 <= width // 3 else 1

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from analyzer.analysis import Analysis, Bar, Bars, FindingDocument
+from analyzer.analysis import Analysis, Bar, Bars
+from analyzer.page.card import Card
 from analyzer.tui.draw.evidence import evidence
 from analyzer.tui.draw.finding import heading, prose
 from analyzer.tui.glyphs import Glyphs
 
 
-def whole(analysis: Analysis, finding: FindingDocument, width: int, glyphs: Glyphs) -> Content:
+def whole(analysis: Analysis, card: Card, width: int, glyphs: Glyphs) -> Content:
     """Two sections under the evidence of a finding.
 
     Args:
         analysis: The document.
-        finding: The one shown above; the sections are the same for all.
+        card: The finding shown above; the sections are the same for all.
         width: Cells.
         glyphs: How to draw.
     """

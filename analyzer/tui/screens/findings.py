@@ -15,7 +15,9 @@ from textual.widget import Widget
 from textual.widgets import ListView
 
 from analyzer.analysis import Analysis, FindingDocument
-from analyzer.tui import changes, clipboard, filtering, outside, wording
+from analyzer.page.card import card_of
+from analyzer.page.groups import counts
+from analyzer.tui import changes, clipboard, filtering, outside
 from analyzer.tui.messages import AcceptanceWanted, PlaceWanted, TraceWanted
 from analyzer.tui.screens.mode import ModeScreen
 from analyzer.tui.session import Session
@@ -96,8 +98,8 @@ class FindingsScreen(ModeScreen):
             with ListPane(id="list-pane"):
                 yield FilterBar()
                 yield FindingList(self._session)
-                yield Brief(self._glyphs, id="brief-below", named=True)
-            yield Detail(self._glyphs)
+                yield Brief(self._analysis, self._glyphs, id="brief-below", named=True)
+            yield Detail(self._analysis, self._glyphs)
             yield EvidenceColumn(self._analysis, self._glyphs)
 
     async def on_mount(self) -> None:
@@ -121,9 +123,7 @@ class FindingsScreen(ModeScreen):
     def _count(self, found: int, total: int) -> str:
         if self.query_text:
             return f"{found} of {total} match"
-        counts = self._analysis.summary.counts
-        words = [f"{getattr(counts, name)} {name}" for name in ("high", "medium", "low") if getattr(counts, name)]
-        return f" {self._glyphs.dot} ".join(words)
+        return counts(self._analysis)
 
     async def watch_query_text(self) -> None:
         """Refill the list."""
@@ -244,7 +244,11 @@ class FindingsScreen(ModeScreen):
     def action_copy_finding(self) -> None:
         """Copy the finding as Markdown."""
         if self._finding is not None:
-            self._copy(clipboard.finding_markdown(self._finding), f"finding-{self._finding.rule}.md", "finding")
+            self._copy(
+                clipboard.finding_markdown(card_of(self._finding, self._analysis)),
+                f"finding-{self._finding.rule}.md",
+                "finding",
+            )
 
     def action_accept(self) -> None:
         """Accept the finding in the configuration."""
@@ -256,7 +260,7 @@ class FindingsScreen(ModeScreen):
         location = self._finding.location if self._finding else None
         command = outside.editor_command(location) if location else None
         if command is None:
-            place = wording.place(self._finding) if self._finding else None
+            place = card_of(self._finding, self._analysis).where if self._finding else None
             self.notify(
                 f"{place} is not here, or $EDITOR is not set" if place else "No place in your code is known",
                 markup=False,
@@ -281,6 +285,9 @@ class FindingsScreen(ModeScreen):
         self._analysis = analysis
         if not self.has_class("-notice"):
             self.query_one(FindingList).replace({finding.id: finding for finding in analysis.findings})
+            if not self.query_text:
+                # One that was accepted is no longer one to act on.
+                self.query_one("#list-pane").border_subtitle = counts(analysis)
 
     def go_to(self, identity: str) -> None:
         """Put the cursor on a finding."""

@@ -10,7 +10,7 @@ from textual.content import Content
 
 from analyzer import units
 from analyzer.analysis import RankRow
-from analyzer.tui import wording
+from analyzer.page.ranks import bound
 from analyzer.tui.screens.menu import MenuScreen
 
 
@@ -36,6 +36,6 @@ def _line(row: RankRow) -> Content:
         (f" rank {row.rank:<4}", "bold"),
         f" {units.duration(row.step_ns):>8} a step",
         (inside, "$quiet"),
-        (f"  {wording.bound(row)}", "$quiet"),
+        (f"  {bound(row)}", "$quiet"),
         ("  the others wait for it" if row.late else "", "bold $sev-high"),
     )

@@ -8,7 +8,7 @@ from textual.content import Content
 
 from analyzer.analysis import CheckDocument
 from analyzer.explain import load_rules
-from analyzer.tui import wording
+from analyzer.page.vocabulary import STATES
 from analyzer.tui.draw.finding import heading, prose
 from analyzer.tui.draw.markdown import markdown
 from analyzer.tui.plain import line
@@ -36,7 +36,7 @@ class RulePage(TextPage):
     def text(self, width: int) -> Content:
         """The text."""
         check = self._check
-        parts = [Content.assemble((wording.STATE_WORDS[check.state], "bold"), ": ", prose(line(check.reason)))]
+        parts = [Content.assemble((STATES[check.state], "bold"), ": ", prose(line(check.reason)))]
         advice = self._advice()
         parts += [heading(advice)] if advice else []
         body = (

@@ -14,6 +14,7 @@ from textual.widget import Widget
 from textual.widgets import DataTable
 
 from analyzer.analysis import FindingDocument, Intervals
+from analyzer.page.waterfall import slow_steps
 from analyzer.tui import wording
 from analyzer.tui.draw.timeline import Mark
 from analyzer.tui.messages import FindingWanted
@@ -184,7 +185,7 @@ class TimelineScreen(ModeScreen):
         """Any step, from a menu."""
         if self._number is not None:
             rows = [row for row in self._session.analysis.steps if row.dur_ns > 0]
-            slow = {row.step for row in wording.slow_steps(self._session.analysis)}
+            slow = {row.step for row in slow_steps(self._session.analysis)}
             menu = StepsScreen(rows, slow, self._numbers.index(self._number), self._session.glyphs)
             self.app.push_screen(menu, self._chosen)
 

@@ -6,7 +6,8 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from analyzer.analysis import FindingDocument
+from analyzer.analysis import Analysis, FindingDocument
+from analyzer.page.card import card_of
 from analyzer.tui.draw.brief import brief
 from analyzer.tui.draw.finding import heading
 from analyzer.tui.glyphs import Glyphs
@@ -19,6 +20,7 @@ class Brief(Widget):
     """Draws as much as its height holds.
 
     Args:
+        analysis: The document.
         glyphs: How to draw.
         id: For styles.
         named: Whether a heading says which finding it is, and little room leaves it out.
@@ -27,8 +29,9 @@ class Brief(Widget):
     finding: reactive[FindingDocument | None] = reactive(None)
     """The finding drawn."""
 
-    def __init__(self, glyphs: Glyphs, id: str, *, named: bool = False) -> None:
+    def __init__(self, analysis: Analysis, glyphs: Glyphs, id: str, *, named: bool = False) -> None:
         super().__init__(id=id)
+        self._analysis = analysis
         self._glyphs = glyphs
         self._named = named
 
@@ -38,10 +41,11 @@ class Brief(Widget):
         finding = self.finding
         if finding is None:
             return Content("")
+        card = card_of(finding, self._analysis)
         if not self._named:
-            return brief(finding, width, height, self._glyphs)
+            return brief(card, width, height, self._glyphs)
         # Less than the three answers under an empty line and a heading would be a remnant.
         if height < ANSWERS + 2:
             return Content("")
-        drawn = brief(finding, width, min(height - 2, LONGEST), self._glyphs)
+        drawn = brief(card, width, min(height - 2, LONGEST), self._glyphs)
         return Content("\n").join([Content(""), heading(f"{finding.rule} in short"), drawn])

@@ -8,14 +8,12 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import DataTable
 
-from analyzer.analysis import Analysis, CheckDocument, SeverityName, StateName
-from analyzer.tui import wording
+from analyzer.analysis import Analysis, CheckDocument, SeverityName
+from analyzer.page.vocabulary import STATES, count_states
 from analyzer.tui.glyphs import Glyphs
 from analyzer.tui.plain import line
 
-ORDER: tuple[StateName, ...] = (
-    "fired", "crashed", "cannot_tell", "suppressed", "clear", "not_applicable", "disabled",
-)  # fmt: skip
+ORDER = tuple(STATES)
 TITLES = ("", "Rule", "State", "Looks for", "Reason")
 STATE = 2
 # Around each cell; the scroll bar; the least of a reason that still says something.
@@ -44,8 +42,8 @@ class CheckTable(DataTable[Content]):
             self._severities.setdefault(finding.rule, finding.severity)
         self._checks = sorted(analysis.checks, key=lambda check: (ORDER.index(check.state), check.rule))
         self._glyphs = glyphs
-        counts = wording.count_states(self._checks)
-        words = [f"{counts[state]} {wording.STATE_WORDS[state]}" for state in ORDER if counts[state]]
+        counts = count_states(self._checks)
+        words = [f"{counts[state]} {STATES[state]}" for state in ORDER if counts[state]]
         self.border_title = "Checks"
         self.border_subtitle = f" {glyphs.dot} ".join(words)
 
@@ -86,7 +84,7 @@ class CheckTable(DataTable[Content]):
 
     def _cells(self, check: CheckDocument) -> list[Content]:
         style = self._style(check)
-        texts = (self._mark(check), check.rule, wording.STATE_WORDS[check.state], check.title, check.reason)
+        texts = (self._mark(check), check.rule, STATES[check.state], check.title, check.reason)
         return [Content.styled(line(text), style if number < 3 else "") for number, text in enumerate(texts)]
 
     def _style(self, check: CheckDocument) -> str:

@@ -13,12 +13,13 @@ from textual.geometry import Size
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from analyzer.analysis import FindingDocument
+from analyzer.analysis import Analysis, FindingDocument
+from analyzer.page.card import Card, card_of
 from analyzer.tui.draw import finding as drawing
 from analyzer.tui.glyphs import Glyphs
 from analyzer.tui.widgets.brief import Brief
 
-Draw = Callable[[FindingDocument, int, Glyphs], Content]
+Draw = Callable[[Card, int, Glyphs], Content]
 
 
 class Part(Widget):
@@ -27,8 +28,9 @@ class Part(Widget):
     finding: reactive[FindingDocument | None] = reactive(None, layout=True)
     """The finding drawn."""
 
-    def __init__(self, draw: Draw, glyphs: Glyphs, id: str) -> None:
+    def __init__(self, draw: Draw, analysis: Analysis, glyphs: Glyphs, id: str) -> None:
         super().__init__(id=id)
+        self._analysis = analysis
         self._draw = draw
         self._glyphs = glyphs
 
@@ -42,11 +44,13 @@ class Part(Widget):
         return self._content(self.size.width)
 
     def _content(self, width: int) -> Content:
-        return self._draw(self.finding, width, self._glyphs) if self.finding and width else Content("")
+        if self.finding is None or not width:
+            return Content("")
+        return self._draw(card_of(self.finding, self._analysis), width, self._glyphs)
 
 
-def _head(finding: FindingDocument, _width: int, glyphs: Glyphs) -> Content:
-    return drawing.head(finding, glyphs)
+def _head(card: Card, _width: int, glyphs: Glyphs) -> Content:
+    return drawing.head(card, glyphs)
 
 
 class Pane(VerticalScroll):
@@ -73,13 +77,14 @@ class Pane(VerticalScroll):
 class Detail(Pane):
     """The finding as a text; its evidence is here too where there is no column for it (styles)."""
 
-    def __init__(self, glyphs: Glyphs) -> None:
+    def __init__(self, analysis: Analysis, glyphs: Glyphs) -> None:
         super().__init__(id="detail")
+        self._analysis = analysis
         self._glyphs = glyphs
 
     def compose(self) -> ComposeResult:
         """Head, evidence, story; or all of it in a few lines."""
-        yield Brief(self._glyphs, id="brief")
-        yield Part(_head, self._glyphs, id="part-head")
-        yield Part(drawing.evidence_part, self._glyphs, id="part-evidence")
-        yield Part(drawing.story, self._glyphs, id="part-story")
+        yield Brief(self._analysis, self._glyphs, id="brief")
+        yield Part(_head, self._analysis, self._glyphs, id="part-head")
+        yield Part(drawing.evidence_part, self._analysis, self._glyphs, id="part-evidence")
+        yield Part(drawing.story, self._analysis, self._glyphs, id="part-story")

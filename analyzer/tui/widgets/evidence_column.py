@@ -28,5 +28,5 @@ class EvidenceColumn(Pane):
 
     def compose(self) -> ComposeResult:
         """Evidence, then the whole."""
-        yield Part(drawing.evidence_lines, self._glyphs, id="column-evidence")
-        yield Part(partial(whole, self._analysis), self._glyphs, id="column-whole")
+        yield Part(drawing.evidence_lines, self._analysis, self._glyphs, id="column-evidence")
+        yield Part(partial(whole, self._analysis), self._analysis, self._glyphs, id="column-whole")

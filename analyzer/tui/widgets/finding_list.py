@@ -11,8 +11,9 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import ListItem, ListView
 
-from analyzer import units
-from analyzer.analysis import FindingDocument
+from analyzer.analysis import FindingDocument, StateName
+from analyzer.page.card import card_of
+from analyzer.page.vocabulary import STATES, count_states
 from analyzer.tui import changes, wording
 from analyzer.tui.plain import line
 from analyzer.tui.session import Session
@@ -88,9 +89,9 @@ class FindingList(ListView):
 
     def _row(self, finding: FindingDocument) -> FindingRow:
         return FindingRow(
-            finding,
+            card_of(finding, self._analysis),
             self._glyphs,
-            card=finding.id in self._cards,
+            of_cards=finding.id in self._cards,
             largest_ns=self._largest_ns,
             seen_on=self._session.seen_on.get(finding.id, ""),
         )
@@ -98,22 +99,23 @@ class FindingList(ListView):
     def replace(self, findings: Mapping[str, FindingDocument]) -> None:
         """The same findings by their ids, with more to show."""
         for row in self._rows:
-            row.finding = findings.get(row.finding.id, row.finding)
+            row.card = card_of(findings.get(row.finding.id, row.finding), self._analysis)
+            row.refresh()
         self._announce()
 
     def _tail(self) -> list[ListItem]:
-        counts = wording.count_states(self._analysis.checks)
-        lines = []
-        if counts["clear"]:
-            passed = units.count(counts["clear"], "check passed", "checks passed")
-            lines.append(Content.assemble((f"{self._glyphs.passed} ", "$good"), passed, ("   5 shows them", "$quiet")))
-        if counts["cannot_tell"]:
-            missing = ", ".join(wording.missing_options(self._analysis.checks))
-            unknown = f"{counts['cannot_tell']} not checked"
-            lines.append(Content.assemble((f"{self._glyphs.unknown} ", "$quiet"), unknown, (f"   {missing}", "$quiet")))
-        if counts["crashed"]:
-            crashed = f"{counts['crashed']} ended in an error"
-            lines.append(Content.assemble(("! ", "bold $sev-medium"), crashed, ("   5 shows it", "$quiet")))
+        counts = count_states(self._analysis.checks)
+        missing = ", ".join(wording.missing_options(self._analysis.checks))
+        told: tuple[tuple[StateName, str, str, str], ...] = (
+            ("clear", f"{self._glyphs.passed} ", "$good", "5 shows them"),
+            ("cannot_tell", f"{self._glyphs.unknown} ", "$quiet", missing),
+            ("crashed", "! ", "bold $sev-medium", "5 shows it"),
+        )
+        lines = [
+            Content.assemble((mark, style), f"{counts[state]} {STATES[state]}", (f"   {more}", "$quiet"))
+            for state, mark, style, more in told
+            if counts[state]
+        ]
         return [TextRow(text, "tail") for text in lines]
 
     def on_list_view_highlighted(self, event: ListView.Highlighted) -> None:

@@ -13,7 +13,7 @@ from textual.widgets import DataTable
 
 from analyzer import units
 from analyzer.analysis import FindingDocument
-from analyzer.tui import wording
+from analyzer.page.vocabulary import label
 from analyzer.tui.draw import bars
 from analyzer.tui.glyphs import Glyphs
 from analyzer.tui.plain import line
@@ -115,7 +115,7 @@ class GapTable(FillingTable):
             named = Content.assemble((found.rule, f"bold $sev-{found.severity}"), f" {line(found.title)}")
         return [
             *(Content(text) for text in texts),
-            Content.assemble(bars.swatch(gap.cause, self._glyphs), " ", wording.CAUSE_WORDS[gap.cause]),
+            Content.assemble(bars.swatch(gap.cause, self._glyphs), " ", label(gap.cause)),
             Content.styled(host, "" if gap.host else "$quiet"),
             named,
         ]

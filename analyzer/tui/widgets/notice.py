@@ -12,6 +12,8 @@ from textual.widgets import Static
 
 from analyzer import units
 from analyzer.analysis import Analysis
+from analyzer.page.vocabulary import passed_line
+from analyzer.page.waterfall import by_size
 from analyzer.tui import changes, wording
 from analyzer.tui.draw.finding import code_block, prose
 from analyzer.tui.plain import line
@@ -44,20 +46,17 @@ class Notice(VerticalScroll):
 def no_findings(session: Session) -> Content:
     """What was checked, where the time is, what would have to be recorded to check more."""
     analysis, glyphs = session.analysis, session.glyphs
-    counts, summary = wording.count_states(analysis.checks), analysis.summary
-    unknown = f", {counts['cannot_tell']} could not run" if counts["cannot_tell"] else ""
+    summary = analysis.summary
+    passed, *others = passed_line(analysis.checks).partition(",")
     parts: list[Content | str | tuple[str, str]] = [
-        (f"{glyphs.passed} ", "bold $good"), (f"{counts['clear']} checks passed", "bold"), f"{unknown}.\n\n",
+        (f"{glyphs.passed} ", "bold $good"), (passed, "bold"), f"{''.join(others)}.\n\n",
     ]  # fmt: skip
     if summary.gpu_busy_ratio is not None:
         parts += ["The GPU was busy for ", (units.share(summary.gpu_busy_ratio), "bold"), " of the step"]
         parts.append(f" (mean of {units.count(summary.used_steps, 'step')}).\n")
     parts.append("Where the time of a step is:\n\n")
-    for part in sorted(summary.waterfall, key=lambda one: -one.ns)[:LARGEST_CAUSES]:
-        if part.ns > 0:
-            time = units.duration(part.ns / max(summary.used_steps, 1))
-            parts += [f"  {wording.CAUSE_WORDS[part.cause]:<14}", (f"{time:>8}", "bold")]
-            parts.append((f"  {units.share(part.ratio):>7}\n", "$quiet"))
+    for part in by_size(analysis)[:LARGEST_CAUSES]:
+        parts += [f"  {part.label:<14}", (f"{part.time:>8}", "bold"), (f"  {units.share(part.ratio):>7}\n", "$quiet")]
     missing = wording.missing_options(analysis.checks)
     if missing:
         parts.append(f"\nNot checked: {', '.join(missing)}.\n")

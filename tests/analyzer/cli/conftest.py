@@ -12,6 +12,7 @@ import pytest
 import analyses
 from analyzer.analysis import Analysis
 from analyzer.explain import Options
+from analyzer.explained import Explained
 from analyzer.rule import Rule, RuleMeta, Threshold
 
 DOC = """{code} {name}: what it is.
@@ -40,16 +41,16 @@ RULES = (rule("DL001", "loader-bound"), rule("DL002", "no-workers"), rule("SY001
 
 @dataclass
 class World:
-    """What `analyse` answers (an analysis or an error), and what it was asked."""
+    """What `analyse_with_facts` answers (an analysis or an error), and what it was asked."""
 
     answer: Analysis | BaseException = field(default_factory=analyses.example)
     asked: list[tuple[Path, object]] = field(default_factory=list)
 
-    def analyse(self, path: Path, options: object, progress: object = None, ahead: object = None) -> Analysis:
+    def analyse(self, path: Path, options: object, progress: object = None, decoder: object = None) -> Explained:
         self.asked.append((path, options))
         if isinstance(self.answer, BaseException):
             raise self.answer
-        return self.answer
+        return Explained(self.answer)
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
     stub = types.ModuleType("analyzer.explain")
     world = World()
     stub.Options = Options  # type: ignore[attr-defined]
-    stub.analyse = world.analyse  # type: ignore[attr-defined]
+    stub.analyse_with_facts = world.analyse  # type: ignore[attr-defined]
     stub.load_rules = lambda: RULES  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "analyzer.explain", stub)
     for name in ("NO_COLOR", "FORCE_COLOR", "ADVISOR_TRACEBACK"):

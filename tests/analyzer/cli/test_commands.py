@@ -85,6 +85,17 @@ def test_rule_shows_its_page(world, capsys, word):
     assert out.endswith("- one\n- two\n\n")
 
 
+def test_a_terminal_shows_the_page_drawn(world, capsys, monkeypatch):
+    monkeypatch.setattr("analyzer.cli.rule.is_terminal", lambda stream: True)
+    assert main(["rule", "DL001"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("DL001 loader-bound: what it is.\nloader bound · loader-bound · data loading\n")
+    assert "\nWhy it costs time\n" in out
+    assert "loader =  DataLoader(dataset)" in out
+    assert "#" not in out
+    assert "`" not in out
+
+
 def test_unknown_rule_names_the_nearest(world, capsys):
     assert main(["rule", "DL01"]) == 2
     assert "Did you mean DL001" in capsys.readouterr().err

@@ -11,6 +11,7 @@ import analyses
 from analyzer.cli import settings
 from analyzer.cli.main import main
 from analyzer.explain import Options
+from analyzer.explained import Explained
 from traces.errors import UnreadableTraceError, UsageError
 
 
@@ -19,6 +20,43 @@ def test_piped_output_is_plain_text(world, capsys):
     out = capsys.readouterr().out
     assert "train.py:88: DL002 [high] DataLoader has no workers" in out
     assert "\x1b" not in out
+
+
+def test_a_pipe_gets_the_answer_in_brief_unless_it_asks_for_all(world, capsys):
+    assert main(["explain", "trace.json"]) == 0
+    brief = capsys.readouterr().out
+    assert len(brief.splitlines()) <= 35
+    assert "6 to act on, 1 explained, 1 note" in brief
+    assert "\nFirst: DL002 DataLoader has no workers" in brief
+    assert "num_workers=8" in brief
+    assert "In full: add --full" in brief
+    assert "Checks:" not in brief
+    for asked in (["--full"], ["--plain"], ["--format", "text"]):
+        assert main(["explain", "trace.json", *asked]) == 0
+        whole = capsys.readouterr().out
+        assert "Checks:" in whole
+        assert "In full: add --full" not in whole
+    assert main(["explain", "trace.json", "--brief", "--format", "text"]) == 0
+    assert capsys.readouterr().out == brief
+
+
+def test_brief_says_why_to_doubt_and_why_there_is_no_advice(world, capsys):
+    assert main(["explain", "trace.json", "--brief"]) == 0
+    assert "Caution: PG002 The profiler adds 6 % to each step." in capsys.readouterr().out
+    world.answer = analyses.unusable()
+    assert main(["explain", "trace.json", "--brief"]) == 4
+    assert "What to record instead" in capsys.readouterr().out
+
+
+def test_brief_and_whole_exclude_each_other(world, capsys):
+    assert main(["explain", "trace.json", "--brief", "--full"]) == 2
+    assert "cannot be brief and whole" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("word", "meant"), [("htm", "html"), ("md", "markdown"), ("sarf", "sarif"), (".txt", "text")])
+def test_another_name_of_a_format_is_told_ours(world, capsys, word, meant):
+    assert main(["explain", "trace.json", "--format", word]) == 2
+    assert f"Did you mean {meant}?" in capsys.readouterr().err
 
 
 def test_json_on_stdout_is_the_document_and_nothing_else(world, capsys):
@@ -317,11 +355,11 @@ def test_an_acceptance_ends_with_its_day(world, tmp_path, capsys, days, code):
     config.write_text(f'[[accept]]\nid = "DL001-6d1f"\nreason = "on purpose"\nuntil = {day.isoformat()}\n')
     example = analyses.example()
 
-    def answer(path, options, progress=None, ahead=None):
+    def answer(path, options, progress=None, decoder=None):
         accepted = options.accepted.get("DL001-6d1f")
         finding = msgspec.structs.replace(example.findings[0], id="DL001-6d1f", explained_by=(), accepted=accepted)
-        return msgspec.structs.replace(example, findings=(finding,))
+        return Explained(msgspec.structs.replace(example, findings=(finding,)))
 
-    sys.modules["analyzer.explain"].analyse = answer
+    sys.modules["analyzer.explain"].analyse_with_facts = answer
     assert main(["explain", "trace.json", "--config", str(config), "--fail-on", "low"]) == code
     assert ("is no longer accepted" in capsys.readouterr().err) is (code == 1)

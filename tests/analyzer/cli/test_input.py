@@ -115,7 +115,9 @@ def test_a_path_that_cannot_be_is_an_error_in_words(here: Path, capsys: pytest.C
 
 
 def test_a_misspelt_name_is_told_the_nearest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "trace.json").write_text("{}")
+    (tmp_path / "trace.json").write_text('{"traceEvents": []}')
+    # Nearer, but nothing that can be explained.
+    (tmp_path / "trace.jsn~").write_text('{"lr": 1}')
     assert main(["explain", str(tmp_path / "trace.jsn")]) == 3
     assert f"did you mean {tmp_path / 'trace.json'}?" in capsys.readouterr().err
     for other in ("else.json", "none/trace.json"):

@@ -15,6 +15,7 @@ from analyzer.explain import explain_facts
 from analyzer.facts import Facts
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.finding import Confidence, Finding, Severity
+from analyzer.page.card import card_of
 from analyzer.report import github, html, markdown, sarif, text
 from analyzer.report import json as json_report
 from analyzer.spans.intervals import IntervalSet
@@ -109,10 +110,12 @@ SHOWN: dict[str, Callable[[Analysis], str]] = {
     "json": json_report.render,
     "sarif": lambda analysis: sarif.render(_placed(analysis)),
     "github": github.render,
-    "detail": lambda analysis: str(head(analysis.cards[0], UNICODE)),
-    "brief": lambda analysis: str(brief(analysis.cards[0], 200, 8, UNICODE)),
-    "list": lambda analysis: str(row(analysis.cards[0], 80, 2, UNICODE, card=True, largest_ns=10_000_000)),
-    "copy": lambda analysis: finding_markdown(analysis.cards[0]),
+    "detail": lambda analysis: str(head(card_of(analysis.cards[0], analysis), UNICODE)),
+    "brief": lambda analysis: str(brief(card_of(analysis.cards[0], analysis), 200, 8, UNICODE)),
+    "list": lambda analysis: str(
+        row(card_of(analysis.cards[0], analysis), 80, 2, UNICODE, of_cards=True, largest_ns=10_000_000)
+    ),
+    "copy": lambda analysis: finding_markdown(card_of(analysis.cards[0], analysis)),
 }
 
 
@@ -134,7 +137,7 @@ def test_lists_say_why_beside_the_share() -> None:
     assert "(lowered: trust is caution)" in markdown.render(analysis)
     assert "40 %, lowered: trust is caution" in html.render(analysis)
     assert "40 %, lowered: trust is caution" in SHOWN["list"](analysis)
-    narrow = str(row(analysis.cards[0], 46, 2, UNICODE, card=True, largest_ns=10_000_000))
+    narrow = str(row(card_of(analysis.cards[0], analysis), 46, 2, UNICODE, of_cards=True, largest_ns=10_000_000))
     assert narrow.endswith("40 %, lowered")
     assert json.loads(json_report.render(analysis))["findings"][0]["lowered_from"] == "high"
 

@@ -31,7 +31,7 @@ def changed(value, chance, dice):
     return dice.choice([0.0, -1.0, 7.5, 1e9]) if isinstance(value, float) else value
 
 
-@pytest.mark.parametrize("form", formats.MODULES)
+@pytest.mark.parametrize("form", formats.BY_NAME)
 @pytest.mark.parametrize("seed", range(40))
 def test_any_numbers_can_be_rendered(form, seed):
     """A report may be read again after anybody changed it."""
@@ -40,7 +40,7 @@ def test_any_numbers_can_be_rendered(form, seed):
     assert formats.render(msgspec.convert(document, Analysis), form).endswith("\n")
 
 
-@pytest.mark.parametrize("form", formats.MODULES)
+@pytest.mark.parametrize("form", formats.BY_NAME)
 @pytest.mark.parametrize("build", EXAMPLES)
 def test_every_document_renders_the_same_each_time_and_holds_no_control_character(form, build):
     text = formats.render(build(), form)

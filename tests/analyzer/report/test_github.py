@@ -7,6 +7,7 @@ import pytest
 
 import analyses
 import comparisons
+from analyzer.analysis import Location
 from analyzer.report import github
 
 EXAMPLES = [
@@ -28,6 +29,14 @@ def test_every_line_is_one_command(build):
 def test_finding_stands_at_its_line():
     first = github.render(analyses.example()).splitlines()[0]
     assert first.startswith("::warning file=train.py,line=88,title=advisor DL002%3A DataLoader has no workers::The GPU")
+
+
+def test_a_library_is_not_annotated():
+    base = analyses.example()
+    elsewhere = Location("lib/python3.11/site-packages/torch/optim/adam.py", 12, "step")
+    moved = msgspec.structs.replace(base.cards[0], location=elsewhere)
+    first = github.render(msgspec.structs.replace(base, findings=(moved,))).splitlines()[0]
+    assert first.startswith("::warning title=advisor DL002")
 
 
 def test_ten_findings_and_a_count_of_the_rest():

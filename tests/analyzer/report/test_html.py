@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 import analyses
-from analyzer.report import html, json, load, markdown, redact
+from analyzer.opening import saved as load
+from analyzer.report import html, json, markdown, redact
 from analyzer.report.drawing import palette
 from analyzer.tui import themes
 from pages import Page

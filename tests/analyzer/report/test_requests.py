@@ -4,7 +4,9 @@ import msgspec
 import pytest
 
 import analyses
-from analyzer.report import html, markdown, text, wording
+from analyzer.page import headline as wording
+from analyzer.page import recording
+from analyzer.report import html, markdown, text
 from analyzer.report.style import Style
 
 
@@ -17,7 +19,7 @@ def served():
 def test_each_is_a_step_a_request_or_everything():
     assert wording.each(analyses.example()) == "a step"
     assert wording.each(served()) == "a request"
-    assert "requests used" in wording.steps(served())
+    assert "requests used" in recording.steps(served())
 
 
 def test_the_text_counts_requests():

@@ -1,7 +1,7 @@
 import pytest
 
 import analyses
-from analyzer.report import safe
+from analyzer.page import safe
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 import analyses
 import comparisons
 from analyzer.compare.comparison import compare
+from analyzer.page import changes as words
 from analyzer.report import formats
-from analyzer.report import since as words
 from snapshots import CONDITIONS, finding, snapshot
 
 FORMS = ["text", "markdown", "html", "github"]

@@ -6,10 +6,10 @@ import pytest
 
 import analyses
 from analyzer import analysis as doc
+from analyzer.page.safe import columns
 from analyzer.report import text
-from analyzer.report.safe import columns
 from analyzer.report.style import Style
-from analyzer.report.text import chart, evidence
+from analyzer.report.text import chart, evidence_lines
 
 GOLDEN = Path(__file__).with_name("example_100.txt")
 RUFF_SHAPE = re.compile(
@@ -52,7 +52,7 @@ def test_five_cards_then_a_table_then_what_is_minor():
     rendered = text.render(analyses.example())
     assert len(re.findall(r"^\S [A-Z]{2}\d{3} .*: at most ", rendered, re.MULTILINE)) == 5
     assert "Also found" in rendered
-    assert rendered.index("Minor") > rendered.index("Also found")
+    assert rendered.index("Notes") > rendered.index("Also found")
     assert "PY001 [info] Garbage collection inside steps, at most 4.0 ms/step, 1.0 %" in rendered
 
 
@@ -62,7 +62,7 @@ def test_every_card_says_where_its_figure_comes_from():
 
 def test_checks_are_counted_and_missing_options_named():
     rendered = text.render(analyses.example())
-    assert "8 fired, 1 crashed, 2 cannot tell, 3 passed, 1 suppressed, 1 not applicable, 1 disabled" in rendered
+    assert "8 found, 1 crashed, 2 cannot tell, 3 passed, 1 suppressed, 1 not applicable, 1 disabled" in rendered
     assert "cannot tell: needs profile_memory=True: ME001 ME002" in rendered
 
 
@@ -174,7 +174,7 @@ def test_no_finding_is_no_clean_bill_where_the_run_is_not_compute_bound():
 def test_a_tables_names_give_way_to_its_figures():
     columns_ = (doc.Column(title="kernel", unit="text"), doc.Column(title="time", unit="ns"))
     table = doc.Table(title="slowest", columns=columns_, rows=(("a" * 30 + "z" * 28, 4_500_000),))
-    *_, row = evidence.lines(table, Style(width=44))
+    *_, row = evidence_lines.lines(table, Style(width=44))
     assert columns(row) == 44
     assert row.startswith("    aaaa")
     assert row.endswith("zzzz  4.5 ms")

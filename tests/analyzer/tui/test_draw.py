@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 import analyses
 from analyzer.analysis import Lane, Span
+from analyzer.page.card import card_of
 from analyzer.tui.draw import bars, lanes
 from analyzer.tui.draw.brief import brief
 from analyzer.tui.draw.evidence import evidence
@@ -98,7 +99,7 @@ def test_evidence_and_rows_fit_any_width(width: int) -> None:
             for item in finding.evidence:
                 assert all(line.cell_length <= width for line in evidence(item, width, UNICODE, ""))
             for height in (1, 2):
-                drawn = row(finding, width, height, UNICODE, card=True, largest_ns=1)
+                drawn = row(card_of(finding, analysis), width, height, UNICODE, of_cards=True, largest_ns=1)
                 assert all(line.cell_length <= width for line in drawn.split("\n"))
 
 
@@ -113,15 +114,17 @@ def test_code_is_folded_not_cut() -> None:
 def test_a_brief_finding_fits_any_size(width: int, height: int) -> None:
     for analysis in (analyses.example(), analyses.hostile()):
         for finding in analysis.findings:
-            lines = brief(finding, width, height, UNICODE).split("\n")
+            lines = brief(card_of(finding, analysis), width, height, UNICODE).split("\n")
             assert len(lines) <= max(1, height)
             if width > 10:
                 assert all(line.cell_length <= width for line in lines)
 
 
 def test_three_lines_answer_what_it_saves_what_to_change_and_how_to_check() -> None:
-    first, change, check = brief(analyses.example().cards[0], 100, 3, UNICODE).plain.split("\n")
-    assert first.startswith("Saves up to 142 ms a step (34 %)")
+    first, change, check = brief(card_of(analyses.example().cards[0], analyses.example()), 100, 3, UNICODE).plain.split(
+        "\n"
+    )
+    assert first.startswith("Saves at most 142 ms a step (34 %)")
     assert change.startswith("Fix    dataset, batch_size=64, num_workers=8, persistent_workers=True,")
     assert check == "Check  advisor explain after.json --select DL002"
 
@@ -131,7 +134,7 @@ def test_a_long_change_leaves_room_for_the_check() -> None:
     long = replace(
         finding, fix=(replace(finding.fix[0], language="text", code="word " * 99, note=""),), verify="see " * 99
     )
-    words = [line[:5] for line in brief(long, 60, 7, UNICODE).plain.split("\n")]
+    words = [line[:5] for line in brief(card_of(long, analyses.example()), 60, 7, UNICODE).plain.split("\n")]
     assert words == ["Saves", "Fix  ", "     ", "     ", "Check", "     ", "     "]
 
 
@@ -152,7 +155,7 @@ def test_a_long_change_leaves_room_for_the_check() -> None:
 def test_a_change_on_one_line(language: str, code: str, shown: str) -> None:
     finding = analyses.example().cards[0]
     changed = replace(finding, fix=(replace(finding.fix[0], language=language, code=code, note="why"),))
-    lines = brief(changed, 80, 4, UNICODE).plain.split("\n")
+    lines = brief(card_of(changed, analyses.example()), 80, 4, UNICODE).plain.split("\n")
     assert lines[1] == f"Fix    {shown}"
     assert lines[2] == "       why"
 

@@ -214,7 +214,7 @@ def test_a_job_reads_all_ranks_and_says_what_is_wrong_with_a_baseline(tmp_path, 
 
 @pytest.mark.parametrize(("sizes", "same"), [((2, 2), True), ((2, 4), False), ((0, 0), False)])
 def test_ranks_of_one_job_are_known_by_their_heads(tmp_path, sizes, same):
-    from analyzer.tui.same_job import same_job
+    from analyzer.opening.same_job import same_job
 
     paths = []
     for number, size in enumerate(sizes):

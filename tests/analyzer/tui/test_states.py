@@ -238,7 +238,12 @@ async def test_one_screen_says_what_is_saved_what_to_change_and_how_to_check(
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
         shown = text_of(app)
-        for words in (heading, "Saves up to 142 ms a step", "Fix    dataset, batch_size=64", "Check  advisor explain"):
+        for words in (
+            heading,
+            "Saves at most 142 ms a step",
+            "Fix    dataset, batch_size=64",
+            "Check  advisor explain",
+        ):
             assert words in shown, words
         await pilot.press("j")
         await settle(pilot)

@@ -14,6 +14,7 @@ from traces.reader.input.sniff import GZIP, other_json
 _READ_BYTES, _UNPACKED_BYTES = 1 << 14, 1 << 16
 # A folder may hold a million files, and comparing names takes some microseconds each.
 _MOST_BESIDE = 2_000
+_MOST_OPENED = 5
 _OURS = re.compile(rb'"(?:traceEvents|schemaVersion|deviceProperties)"\s*:|"ph"\s*:\s*"')
 
 
@@ -52,12 +53,12 @@ def _has_events(item: object) -> bool:
 
 
 def nearest_name(path: Path) -> Path | None:
-    """The file beside a missing one whose name is most like it; None where none is."""
+    """The file beside a missing one whose name is most like it and that looks like a trace; None where none does."""
     import difflib
 
     try:
         beside = [item.name for item in islice(path.parent.iterdir(), _MOST_BESIDE) if not item.name.startswith(".")]
     except OSError:
         return None
-    close = difflib.get_close_matches(path.name, beside, n=1, cutoff=0.7)
-    return path.with_name(close[0]) if close else None
+    close = difflib.get_close_matches(path.name, beside, n=_MOST_OPENED, cutoff=0.7)
+    return next(filter(looks_like_trace, map(path.with_name, close)), None)

@@ -8,8 +8,8 @@ import pytest
 
 from analyzer.explain import Options
 from analyzer.facts.recording.recorded_totals import RECORDING, recorded_totals
+from analyzer.opening import open_paths
 from analyzer.report import formats
-from analyzer.report.load import analyse
 from odd_changes import absurd_starts, changed, overlap, setting, text
 from traces.progress import silent
 from traces.reader.read import read
@@ -69,5 +69,5 @@ def test_sums_of_many_absurd_values_fit_64_bits(tmp_path: Path, number: int) -> 
 def test_every_report_says_both(tmp_path: Path, name: str) -> None:
     path = tmp_path / "trace.json"
     path.write_bytes(setting("dur", 1e12))
-    report = formats.render(analyse(path, Options(), silent), name)
+    report = formats.render(open_paths([path], Options(), silent).first.analysis, name)
     assert "kernels: 1,000,000 s as the file states, 20 ms without what was set aside" in " ".join(report.split())

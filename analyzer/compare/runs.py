@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analyzer.analysis.since import Since
+from analyzer.analysis.changes import Since
 from analyzer.compare.baseline import load_baseline
 from analyzer.compare.comparison import Comparison
 from analyzer.compare.snapshot import Snapshot, snapshot
@@ -27,9 +27,9 @@ def runs_before(baseline: str, options: Options, progress: Progress | None = Non
     path = Path(baseline)
     if not looks_like_trace(path):
         return list(load_baseline(baseline))
-    from analyzer.explain import analyse_with_facts
+    from analyzer.opening import open_trace
 
-    return [run_of(analyse_with_facts(path, options, progress))]
+    return [run_of(open_trace(path, options, progress))]
 
 
 def run_of(explained: Explained) -> Snapshot:

@@ -76,9 +76,9 @@ def beside(saving: SavingDocument) -> str:
 
 
 def basis(saving: SavingDocument) -> str:
-    """`Upper bound: idle time inside the calls`, with what usually comes true."""
+    """`Upper bound: idle time inside the calls`."""
     text = saving.basis.rstrip(".") or ("no more than this" if saving.kind == "bound" else "what is expected")
-    return f"{name(saving.kind)}: {text}{beside(saving)}"
+    return f"{name(saving.kind)}: {text}"
 
 
 def seen(finding: FindingDocument) -> str:

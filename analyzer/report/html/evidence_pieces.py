@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from analyzer.analysis import Bars, Evidence, Series, Table
-from analyzer.report import safe
+from analyzer.page import safe
+from analyzer.page.values import value
 from analyzer.report.drawing.shapes import rect
-from analyzer.report.text.evidence import value
 from analyzer.units import count, duration
 
 _MOST_BARS = 24

@@ -10,30 +10,18 @@ from analyzer.analysis import (
     Intervals,
     Series,
     Table,
-    Unit,
 )
-from analyzer.report import safe
+from analyzer.page import safe
+from analyzer.page.values import value
 from analyzer.report.style import Style
 from analyzer.report.text.chart import bar, sparkline
-from analyzer.units import count, duration, figure, share, size
+from analyzer.units import count, duration
 
 _MOST_ROWS = 6
 _MOST_VALUES = 64
 _BAR = 20
 # Before each row of a table, and the least of a name that still says something.
 _INDENT, _SHORTEST = 4, 12
-
-
-def value(number: str | float | int | None, unit: Unit) -> str:
-    """A number in its unit; text cleaned and shortened; a dash for what is unknown."""
-    if number is None:
-        return "-"
-    if isinstance(number, str):
-        return safe.name(number, 60)
-    formats = {"ns": duration, "bytes": size, "ratio": share}
-    if unit in formats:
-        return formats[unit](number)
-    return figure(number)
 
 
 def lines(one: Evidence, style: Style) -> Iterator[str]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from analyzer.analysis import Analysis
-from analyzer.report import since as words
+from analyzer.page import changes as words
 from analyzer.report.markdown.escape import cell, code, prose
-from analyzer.report.markdown.evidence import table
+from analyzer.report.markdown.evidence_tables import table
 
 
 def since(analysis: Analysis) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis
-from analyzer.analysis.since import RuleState
-from analyzer.report import safe
-from analyzer.report import since as words
+from analyzer.analysis.changes import RuleState
+from analyzer.page import changes as words
+from analyzer.page import safe
 from analyzer.report.style import Role, Style
 
 _ROLES: dict[RuleState, Role] = {"fixed": "good", "new": "bad", "still": "dim", "not checked": "medium"}

@@ -15,10 +15,9 @@ import numpy as np
 
 from analyzer.analysis import Analysis, FindingDocument
 from analyzer.cause_names import Cause
-from analyzer.explain import Explained
 from analyzer.facts import Facts
-from analyzer.report import safe, savings
-from analyzer.report.text import causes
+from analyzer.page import safe, savings
+from analyzer.page.vocabulary import CAUSES, meaning
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.units import duration, share
 
@@ -30,15 +29,19 @@ _SHORTEST_NS = 1_000
 _MOST_GAPS = 200_000
 
 
-def events(explained: Explained) -> Iterator[bytes]:
-    """The events to add, each a JSON object; times are on the file's own clock."""
-    facts = explained.facts
-    assert facts is not None
+def events(facts: Facts, analysis: Analysis, claims: Mapping[str, IntervalSet]) -> Iterator[bytes]:
+    """The events to add, each a JSON object; times are on the file's own clock.
+
+    Args:
+        facts: The measurements, whose gaps are drawn.
+        analysis: The document, whose findings are.
+        claims: For each finding the time it explains.
+    """
     origin = facts.trace.meta.origin_ns
     yield from _names(facts)
     for event in (
         *_apart(_gaps(facts), origin),
-        *_apart(_claims(explained.analysis, explained.claims), origin),
+        *_apart(_claims(analysis, claims), origin),
     ):
         start, dur = event.pop("start_ns"), event.pop("dur_ns")
         head = {
@@ -100,10 +103,10 @@ def _gaps(facts: Facts) -> list[dict[str, Any]]:
     return [
         {
             "tid": _GAPS,
-            "name": causes.label(cause),
+            "name": CAUSES[cause],
             "start_ns": start,
             "dur_ns": end - start,
-            "args": {"cause": cause, "meaning": causes.meaning(cause, on_device)},
+            "args": {"cause": cause, "meaning": meaning(cause, on_device)},
         }
         for start, end, cause in sorted(found)
     ]

@@ -10,7 +10,7 @@ import re
 
 from rich.cells import cell_len, chop_cells, set_cell_size
 
-from analyzer.report.printable import clean as clean
+from analyzer.page.printable import clean as clean
 
 # A number stays on the line of its unit.
 _UNIT_GAP = re.compile(r"(?<=\d) (?=(?:%|[mun]?s|[KMGT]iB|B)(?!\w))")

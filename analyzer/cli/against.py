@@ -26,7 +26,7 @@ def check(baseline: str, sources: Sequence[Path], planned: Sequence[Document]) -
     Raises:
         UsageError: It is such a call.
     """
-    from analyzer.report.load import is_report
+    from analyzer.opening.saved import is_report
 
     for source in sources:
         if is_report(source):
@@ -45,7 +45,7 @@ def check(baseline: str, sources: Sequence[Path], planned: Sequence[Document]) -
 
 def runs(baseline: str, options: Options, *, redacted: bool) -> list[Snapshot]:
     """The baseline's runs. One written elsewhere is redacted here too, or its names would not be those of the trace."""
-    from analyzer.compare.since import runs_before
+    from analyzer.compare.runs import runs_before
 
     with ProgressLine() as progress:
         before = runs_before(baseline, options, progress)
@@ -57,7 +57,7 @@ def with_since(explained: Explained, baseline: str, before: Sequence[Snapshot], 
     from msgspec.structs import replace
 
     from analyzer.compare.comparison import compare
-    from analyzer.compare.since import run_of, since
+    from analyzer.compare.runs import run_of, since
 
     after = [run_of(explained)]
     comparison = compare(before, sides.shown(after) if redacted else after)

@@ -23,7 +23,7 @@ else:
     Base = object
 
 
-class Taking(Base):
+class ExportActions(Base):
     """Actions on the whole report. The app says which document there is by `analysis`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

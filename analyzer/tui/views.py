@@ -18,25 +18,25 @@ from analyzer.config import accepting
 from analyzer.tui import deeper
 from analyzer.tui.acceptance import Acceptance
 from analyzer.tui.deeper import Deeper, NotDeeperError
+from analyzer.tui.export_actions import ExportActions
 from analyzer.tui.glyphs import Glyphs
 from analyzer.tui.messages import Analysed, Deepened, Deepening, FindingWanted, PlaceWanted, RankWanted, TraceWanted
 from analyzer.tui.modes import MODE_BINDINGS, MODES
 from analyzer.tui.plain import line
 from analyzer.tui.session import Session
-from analyzer.tui.taking import Taking
 from traces.errors import UntrustedTraceError
 
 if TYPE_CHECKING:
-    from analyzer.tui.measured import Measured
     from analyzer.tui.opened import Opened
     from analyzer.tui.screens.findings import FindingsScreen
+    from analyzer.views.measured import Measured
 
     Base = App[Any]
 else:
     Base = object
 
 
-class Showing(Taking, Acceptance, Base):
+class Views(ExportActions, Acceptance, Base):
     """The modes of each rank opened are kept once they were shown; their names begin with the rank's place."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -115,7 +115,7 @@ class Showing(Taking, Acceptance, Base):
             self.post_message(Deepened(None, index, str(error)))
 
     def _session(self, opened: Opened, index: int) -> Session:
-        from analyzer.tui.measured import Measured
+        from analyzer.views.measured import Measured
 
         explained = opened.explained[index]
         self._measured[index] = Measured(explained.facts, explained.claims) if explained.facts else None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from analyzer.analysis import Bars, Evidence, Series, Table, Unit
+from analyzer.page.values import value
 from analyzer.report.markdown.escape import cell, code, figure, prose
 from analyzer.report.text.chart import sparkline
-from analyzer.report.text.evidence import value
 from analyzer.units import count, duration
 
 _MOST_ROWS = 8

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analyzer.analysis.since import RuleChange, RuleState, Since
-from analyzer.report import safe
-from analyzer.report.comparison import rows
+from analyzer.analysis.changes import Difference, FigureName, Kind, Outcome, RuleChange, RuleState, Since
+from analyzer.page import safe, savings
 from analyzer.units import count, duration
 
 # Findings named in each group; the JSON has all of them.
@@ -18,9 +18,29 @@ _GROUPS: tuple[tuple[RuleState, str, str], ...] = (
     ("not checked", "could not be checked again", "?"),
 )
 
-
 # Where no verdict is possible, nobody can say that it was fixed: another device or batch has other findings.
 _ELSEWHERE: dict[RuleState, str] = {"fixed": "not found here", "new": "not found before"}
+
+
+# Where more came than a bound allows, nothing was confirmed.
+_OUTCOMES: dict[FigureName, dict[Outcome | None, str]] = {
+    "bound": {
+        "exceeded": "more than promised",
+        "reached": "all that was promised, or more",
+        "together": "came true together with others",
+        "confirmed": "confirmed",
+        "partly": "partly",
+        "refuted": "refuted",
+    },
+    "estimate": {
+        "exceeded": "more than estimated",
+        "reached": "as estimated, or more",
+        "together": "came true together with others",
+        "confirmed": "as estimated",
+        "partly": "less than estimated",
+        "refuted": "refuted",
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -50,14 +70,14 @@ def figures(since: Since) -> str:
 
 def answer(since: Since) -> str:
     """The verdict in one sentence, or why there is none."""
-    return rows.verdict(since.text, since.differences)
+    return verdict(since.text, since.differences)
 
 
 def noted(since: Since) -> list[str]:
     """`another torch: 2.1 → 2.9`, for each condition that is not the same."""
     return [
         f"{what}: {f'{before} → {after}' if before and after else before or after}"
-        for what, before, after, _ in rows.differing(since.differences)
+        for what, before, after, _ in differing(since.differences)
     ]
 
 
@@ -99,10 +119,54 @@ def _detail(rule: RuleChange, since: Since) -> str:
         return f"saves {now} a step" if rule.left_ns else ""
     if rule.state == "still":
         return f"{before} before, {now} a step now" if rule.predicted_ns or rule.left_ns else ""
-    promised = f"{before} a step was promised" if rule.predicted_ns else ""
-    came_true = rows.came_true(rule, since.kind)
-    return f"{promised}; {came_true}" if came_true else promised
+    told = f"{before} a step was promised" if rule.predicted_ns else ""
+    outcome = came_true(rule, since.kind)
+    return f"{told}; {outcome}" if outcome else told
 
 
 def _most(rule: RuleChange, ns: int) -> str:
-    return rows.promised(rule.kind, ns) or "no saving of its own"
+    return promised(rule.kind, ns) or "no saving of its own"
+
+
+def verdict(text: str | None, differences: Sequence[Difference]) -> str:
+    """The answer where there is one, else why there is none."""
+    if text is not None:
+        cleaned = safe.clean(text)
+        return cleaned[:1].upper() + cleaned[1:]
+    # Both sides may lack the same.
+    blocking = ", ".join(dict.fromkeys(safe.name(item.what, 60) for item in differences if item.blocking))
+    return f"Not comparable: {blocking or 'no steps'}. No verdict is given."
+
+
+def differing(differences: Sequence[Difference]) -> list[tuple[str, str, str, str]]:
+    """What, before, after, and whether it forbids a verdict."""
+    return [
+        (
+            safe.name(item.what, 60),
+            safe.name(item.before),
+            safe.name(item.after),
+            "no verdict possible" if item.blocking else "noted",
+        )
+        for item in differences
+    ]
+
+
+def came_true(row: RuleChange, kind: Kind | None) -> str:
+    """`confirmed: 45 ms faster`; `undecided` where the step allows no answer; empty where nothing was fixed.
+
+    Args:
+        row: The rule.
+        kind: The answer for the step: without one noise allows none for the rule; with one other findings vanished, too.
+    """
+    if row.realised_ns is None:
+        return ""
+    if kind == "inconclusive":
+        return "undecided"
+    faster = f"{duration(abs(row.realised_ns))} {'faster' if row.realised_ns >= 0 else 'slower'}"
+    untold = "together with others" if kind == "faster" else "undecided"
+    return f"{_OUTCOMES[row.kind].get(row.outcome, untold)}: {faster}"
+
+
+def promised(kind: FigureName, ns: int) -> str:
+    """`at most 45 ms`, `about 45 ms`; empty where nothing is."""
+    return f"{savings.word(kind)} {duration(ns)}" if ns else ""

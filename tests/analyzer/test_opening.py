@@ -3,8 +3,8 @@
 import pytest
 
 import analyses
+from analyzer.opening.saved import is_report, load
 from analyzer.report import json
-from analyzer.report.load import is_report, load
 from traces.errors import UnreadableTraceError
 
 EXAMPLES = [

@@ -5,24 +5,14 @@ from __future__ import annotations
 import re
 from io import BufferedReader
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from analyzer.analysis import SCHEMA_VERSION, Analysis
+from analyzer.analysis import COMPARISON_ID, ELEMENT_ID, SCHEMA_VERSION, Analysis
+from analyzer.opening import STDIN
 from traces.errors import UnreadableTraceError
-from traces.progress import Progress
 from traces.reader.input.standard_input import standard_input
 
-# As for the reader of traces, whose modules need not be imported to open a report.
-STDIN = Path("-")
-
-if TYPE_CHECKING:
-    from analyzer.explain import Options
-    from traces.reader.parallel.ahead import Ahead
-
-# Where the HTML report holds its document.
-ELEMENT_ID = "advisor-analysis"
 _HEAD_BYTES = 4_096
 # A report is some hundred kilobytes; a file far beyond that is none of ours.
 _LIMIT_BYTES = 64 << 20
@@ -31,45 +21,8 @@ _HTML_HEAD = re.compile(
     rb"^(?:\xef\xbb\xbf)?\s*<!doctype html>.*<meta name=\"generator\" content=\"advisor", re.DOTALL | re.I
 )
 _COMPARISON_JSON = re.compile(rb'^(?:\xef\xbb\xbf)?\s*\{\s*"schema_version"\s*:\s*"[\d.]*"\s*,\s*"before"\s*:')
-_COMPARISON_PAGE = b'<script type="application/json" id="advisor-comparison">'
+_COMPARISON_PAGE = f'<script type="application/json" id="{COMPARISON_ID}">'.encode()
 _EMBEDDED = re.compile(rf'<script type="application/json" id="{ELEMENT_ID}">(.*?)</script>'.encode(), re.DOTALL)
-
-
-def analyse(path: Path, options: Options, progress: Progress, ahead: Ahead | None = None) -> Analysis:
-    """The analysis that a report at `path` holds, or that of the trace there.
-
-    Args:
-        path: The report or the trace.
-        options: What to run on a trace.
-        progress: Told (stage, done, total).
-        ahead: Where decoding the trace may have begun already.
-
-    Raises:
-        UnreadableTraceError: the file is neither, or damaged.
-    """
-    saved = load(path)
-    if saved is not None:
-        return saved
-    # Strict reading of the first rank alone would refuse the others that follow it.
-    if not _is_pipe(path) and not options.strict:
-        from analyzer.explain import analyse as analyse_trace
-
-        found = analyse_trace(path, options, progress, ahead.decode if ahead else None)
-        if all(repair.kind != "several-documents" for repair in found.repairs):
-            return found
-    from analyzer.job import explain_job
-
-    # Ranks that wrote one file, one after another; what a pipe gives cannot be read again to find out.
-    return explain_job([path], options, progress).first.analysis
-
-
-def _is_pipe(path: Path) -> bool:
-    """Whether what is read from there is gone afterwards."""
-    try:
-        return (path.exists() and not path.is_file() and not path.is_dir()) or path == STDIN
-    except (OSError, ValueError):
-        # No such path can be: the reader says so.
-        return False
 
 
 def is_report(path: Path) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from analyzer.analysis import Analysis
-from analyzer.report import safe
-from analyzer.report import since as words
-from analyzer.report.html.evidence import Head, Sheet
+from analyzer.page import changes as words
+from analyzer.page import safe
+from analyzer.report.html.evidence_pieces import Head, Sheet
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,86 @@
+"""The headline in words, the same in every document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.analysis import Analysis
+from analyzer.page import savings
+from analyzer.page.groups import no_card
+from analyzer.page.recording import doubts
+from analyzer.units import count, duration, share
+
+
+def each(analysis: Analysis, whole: str = "in all") -> str:
+    """`a step` or `a request`; `whole` where the trace has neither."""
+    steps = analysis.trace.steps
+    return f"a {steps.noun}" if steps.source != "whole-trace" else whole
+
+
+def where(analysis: Analysis) -> str:
+    """`Where a step of 178 ms goes`."""
+    if analysis.trace.steps.source == "whole-trace":
+        return "Where the time goes"
+    return f"Where {each(analysis)} of {duration(analysis.summary.step_ns.mean)} goes"
+
+
+def promises(analysis: Analysis) -> bool:
+    """Whether there is a saving worth naming: the trace can be believed and a card says how."""
+    summary = analysis.summary
+    believed = analysis.trust.verdict != "unusable"
+    return believed and bool(analysis.cards) and 0 < summary.reachable_step_ns < summary.step_ns.mean
+
+
+def title(analysis: Analysis) -> str:
+    """`PyTorch performance report: 412 ms a step, 148 ms looks reachable`."""
+    what = "PyTorch performance report"
+    if analysis.trust.verdict == "unusable":
+        return f"{what}: this trace cannot be the base of advice"
+    summary = analysis.summary
+    head = f"{what}: {duration(summary.step_ns.mean)} {each(analysis)}"
+    return f"{head}, {duration(summary.likely_step_ns)} looks reachable" if promises(analysis) else head
+
+
+def verdict(analysis: Analysis) -> str:
+    """What the run is bound by, as a sentence."""
+    text = analysis.summary.verdict.text.rstrip(".")
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def together(analysis: Analysis, *, opening: bool = False) -> str:
+    """`together the findings save at most 84 ms (20 %)`, with what is likely where that is less; `opening` a sentence."""
+    summary, many = analysis.summary, len(analysis.cards) > 1
+    mean, saved = summary.step_ns.mean, summary.step_ns.mean - summary.reachable_step_ns
+    cards = f"{len(analysis.cards)} " if opening else ""
+    who = f"together the {cards}findings save" if many else "the finding saves"
+    text = f"{who} {savings.word(summary.reachable_kind)} {duration(saved)} ({share(saved / mean)})"
+    likely = mean - summary.likely_step_ns
+    if duration(likely) != duration(saved):
+        text += f", likely {duration(likely)} ({share(likely / mean)})"
+    return text[:1].upper() + text[1:] if opening else text
+
+
+def outlook(analysis: Analysis) -> Iterator[str]:
+    """What the findings save together, what the profiler costs, how far to believe it: a sentence each."""
+    summary = analysis.summary
+    mean, reachable = summary.step_ns.mean, summary.reachable_step_ns
+    if promises(analysis):
+        times = f"{mean / reachable:.1f} times as fast"
+        to = f"from {duration(mean)} to {duration(reachable)} {each(analysis)}"
+        yield f"{together(analysis, opening=True)}: {to}, {times}, the rest staying as it is."
+        if len(analysis.cards) > 1:
+            yield "They share time, so their savings do not add up."
+    elif not analysis.cards:
+        yield f"{no_card(analysis)}."
+    unprofiled = summary.unprofiled_step_ns
+    if unprofiled is not None and unprofiled > 0:
+        # A median was measured without it: the mean of uneven steps says nothing of the profiler.
+        usual = summary.step_ns.median
+        cost = (
+            f"; the median with it, {duration(usual)}, is {share(usual / unprofiled - 1)} longer"
+            if usual > unprofiled
+            else ""
+        )
+        yield f"Without the profiler a step took {duration(unprofiled)}{cost}."
+    if analysis.trust.verdict == "caution":
+        yield f"{count(doubts(analysis), 'reason')} to doubt these figures: see the notes on trust."

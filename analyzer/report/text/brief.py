@@ -1,0 +1,56 @@
+"""The answer on one screen: verdict, bar, findings, and what to change first. A pipe gets this unless it asks for more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.analysis import Analysis
+from analyzer.page import safe
+from analyzer.page.card import card_of
+from analyzer.page.waterfall import by_size
+from analyzer.report.style import Style
+from analyzer.report.text import card, chart, findings
+
+_MOST_FINDINGS = 5
+_MOST_FIX_LINES = 9
+# Parts of the bar below this share are told together.
+_SMALL_RATIO = 0.02
+_WHOLE = "In full: add --full, or write a page with -o report.html"
+
+
+def bar_lines(analysis: Analysis, style: Style) -> Iterator[str]:
+    """The bar of a mean step, and its largest parts in a line or two."""
+    yield from filter(None, chart.head_lines(analysis, style))
+    parts = by_size(analysis)
+    named = [f"{part.label} {part.time}" for part in parts if part.ratio >= _SMALL_RATIO]
+    left = len(parts) - len(named)
+    named += [f"{left} smaller"] if left else []
+    yield from (f"  {style.paint(text, 'dim')}" for text in safe.wrap(", ".join(named), style.width - 2))
+
+
+def finding_lines(analysis: Analysis, style: Style) -> Iterator[str]:
+    """The largest findings, a line each."""
+    every = [line for line in findings.lines(analysis, style) if line]
+    cards = len(analysis.cards)
+    yield from every[: len(every) - max(cards - _MOST_FINDINGS, 0)] if cards else every
+    if cards > _MOST_FINDINGS:
+        yield style.paint(f"and {cards - _MOST_FINDINGS} more", "dim")
+
+
+def fix_lines(analysis: Analysis, style: Style) -> Iterator[str]:
+    """What to change first, and how to see that it worked."""
+    first = next((finding for finding in analysis.cards if finding.accepted is None and finding.fix), None)
+    if first is None:
+        return
+    shown = card_of(first, analysis)
+    yield style.paint(f"First: {shown.rule} {shown.title}", "title") + (f"  {shown.where}" if shown.where else "")
+    lines = list(card.fix_lines(first.fix[0], 0, style))
+    yield from lines[:_MOST_FIX_LINES]
+    if len(lines) > _MOST_FIX_LINES:
+        yield style.paint(f"            … {len(lines) - _MOST_FIX_LINES} more lines", "dim")
+    yield from card.labelled("Check", first.verify, style)
+
+
+def more_lines(style: Style) -> Iterator[str]:
+    """Where the rest is."""
+    yield style.paint(_WHOLE, "dim")
