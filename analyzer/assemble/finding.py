@@ -61,7 +61,8 @@ def finding_document(
 def _range(facts: Facts, item: Judged) -> tuple[int | None, int]:
     """The least and the most that measured pairs brought of an estimate; of a bound, and where none were measured, only itself."""
     ns = item.ns_per_step
-    if item.finding.saving.kind is Figure.BOUND or facts.device.main is not None or not ns:
+    paired = item.rule.meta.measured and facts.device.main is None
+    if item.finding.saving.kind is Figure.BOUND or not paired or not ns:
         return None, ns
     return least_ns(ns), most_ns(ns, int(facts.steps.per_step(facts.steps.total_ns)))
 

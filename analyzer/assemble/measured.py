@@ -5,7 +5,7 @@ from __future__ import annotations
 # Without a device the rest of the step is work on the same cores: what goes no longer empties their caches, and what is left gets
 # faster, or the fix has work of its own to do. Of 17 planted bottlenecks (traces/README.md, 2 cores, 2026-11-22) the remedies
 # brought 0.52 (element-loop) to 1.21 (zeroed) times what was claimed, of this project's own `collect` and `collect --in-memory`
-# 1.05 to 1.13 times.
+# 1.05 to 1.13 times. None of them is about communication, threads or memory: RuleMeta.measured says whose pairs these are.
 _LEAST_PART, _MOST_PART = 0.5, 1.25
 # And what was left of the step got faster by up to 44 % (the same `collect --in-memory`; slow-collate 37 %).
 _REST_FASTER_RATIO = 0.5

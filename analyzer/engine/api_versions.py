@@ -91,9 +91,10 @@ APIS = (
     _api(r"\bv2\.functional\.to_dtype|v2\.ToDtype", (0, 16), "torchvision"),
     _api(r"\bv2\.", (0, 15), "torchvision"),
     _api(r"decode_jpeg\([^)]*device=", (0, 10), "torchvision"),
-    # Cards of NVIDIA. torch/_inductor/scheduler.py refuses older ones ("too old to be supported by the triton GPU compiler").
+    # Cards of NVIDIA. torch/_inductor/exc.py (GPUTooOldForTriton) refuses those below 7.0 (pytorch#93801).
     _api(r"torch\.compile\(|flex_attention", (7, 0), "compute capability", "cuda"),
-    # CUDA C++ Programming Guide, features by compute capability: tensor cores, then bfloat16 and TF32 in them.
+    # Tensor cores take float16 from 7.0 on, bfloat16 and TF32 from 8.0 on (CUTLASS and Transformer Engine, tables of what each
+    # architecture supports).
     _api(r"autocast\([^)]*float16", (7, 0), "compute capability", "cuda"),
     _api(
         r"autocast\([^)]*bfloat16|allow_tf32|fp32_precision|set_float32_matmul_precision",
@@ -101,7 +102,8 @@ APIS = (
         "compute capability",
         "cuda",
     ),
-    # aten/src/ATen/cuda/CUDAGraph.cpp: "CUDA graphs may only be used in Pytorch built with CUDA >= 11.0".
+    # aten/src/ATen/cuda/CUDAGraph.cpp, torch 1.10 to 2.1: "CUDA graphs may only be used in Pytorch built with CUDA >= 11.0"; later
+    # releases come with newer ones.
     _api(r"reduce-overhead|max-autotune\"|make_graphed_callables|torch\.cuda\.graph\b", (11, 0), "CUDA", "cuda"),
 )
 

@@ -77,6 +77,7 @@ META = RuleMeta(
     ),
     explains=("DL001",),
     references=("https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader",),
+    measured=True,
 )
 
 

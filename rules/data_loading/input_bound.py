@@ -75,6 +75,7 @@ META = RuleMeta(
     ),
     explains=("PY005",),
     references=("https://docs.pytorch.org/docs/stable/data.html",),
+    measured=True,
 )
 
 

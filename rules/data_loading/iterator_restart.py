@@ -96,6 +96,7 @@ META = RuleMeta(
     ),
     explains=("DL001",),
     references=("https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading",),
+    measured=True,
 )
 
 _FEW_CALLS = 3

@@ -66,6 +66,7 @@ META = RuleMeta(
     binds=("compile",),
     thresholds=(Threshold("min_ratio", 0.01, "ratio", "rules.md GR003: steady training compiles nothing at all"),),
     references=("https://docs.pytorch.org/docs/stable/torch.compiler_troubleshooting.html",),
+    measured=True,
 )
 
 

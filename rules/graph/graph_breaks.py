@@ -81,6 +81,7 @@ META = RuleMeta(
         Threshold("min_guard_ratio", 0.02, "ratio", "rules.md GR002; guards of a healthy region take some 30 us"),
     ),
     references=("https://docs.pytorch.org/docs/stable/torch.compiler_profiling_torch_compile.html",),
+    measured=True,
 )
 
 

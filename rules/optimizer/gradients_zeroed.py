@@ -69,6 +69,7 @@ META = RuleMeta(
     explains=("ID001",),
     before=("ID001",),
     references=("https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html",),
+    measured=True,
 )
 
 

@@ -76,6 +76,7 @@ META = RuleMeta(
     explains=("ID001",),
     before=("ID001",),
     references=("https://docs.pytorch.org/docs/stable/optim.html",),
+    measured=True,
 )
 
 

@@ -78,6 +78,7 @@ META = RuleMeta(
     explains=("ID001", "PY001"),
     before=("ID001", "PY001"),
     references=("https://docs.pytorch.org/docs/stable/generated/torch.vmap.html",),
+    measured=True,
 )
 _MAX_FINDINGS = 3
 _RECURSION = Advice(

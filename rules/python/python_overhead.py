@@ -118,6 +118,7 @@ META = RuleMeta(
     ),
     explains=("ID002",),
     references=("https://github.com/openxla/xprof",),
+    measured=True,
 )
 # Short stretches that are together as much as a run is bound by: then they are the question, whatever each of them is.
 _MANY_SHORT = 0.2

@@ -93,6 +93,7 @@ META = RuleMeta(
         Threshold("min_steps", 5, "count", "with fewer the median itself is uncertain"),
     ),
     references=("https://docs.aws.amazon.com/sagemaker/latest/dg/debugger-built-in-profiler-rules.html",),
+    measured=True,
 )
 
 # As of bursts of waiting (DL004): below so many times the usual wait, slow steps are those of a loader that is always late.

@@ -75,6 +75,7 @@ META = RuleMeta(
     ),
     explains=("ID002",),
     references=("https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#disable-debugging-apis",),
+    measured=True,
 )
 
 

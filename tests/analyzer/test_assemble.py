@@ -152,6 +152,35 @@ def test_a_cpu_only_trace() -> None:
     assert summary["verdict"]["bound_by"] == "compute"
 
 
+@pytest.mark.parametrize(
+    ("device", "measured", "expected"),
+    [
+        ("cpu", True, ("estimate", 20_000, 40_000, 50_000)),
+        # No pair was about this rule: nothing is known but the estimate itself.
+        ("cpu", False, ("estimate", None, None, 40_000)),
+        # On a device the figure is a bound, whatever the CPU's pairs say.
+        ("cuda", True, ("bound", None, None, 40_000)),
+    ],
+)
+def test_a_range_is_that_of_pairs_of_the_rule_itself(
+    device: str, measured: bool, expected: tuple[str, int | None, int | None, int]
+) -> None:
+    builder = TraceBuilder() if device == "cuda" else TraceBuilder(None)
+    for number in range(5):
+        at = number * 100
+        builder.step(number, at, 100).op("aten::mm", at + 1, 95)
+        if device == "cuda":
+            builder.launch(at + 1, kernel_start=at + 60, kernel_dur=30)
+    facts = Facts(builder.trace())
+    claimed = claim(*((number * 100 + 10, number * 100 + 50) for number in range(5)))
+    trust = grade(facts)
+    runs = run_rules(facts, [rule("AA000", finding(claimed), measured=measured)], trust)
+    (found,) = assemble(facts, trust, runs, judge(facts, runs, trust)).findings
+    saving = found.saving
+    figures = (saving.kind, saving.ns_per_step_min, saving.ns_per_step_expected, saving.ns_per_step_max)
+    assert figures == expected
+
+
 def test_a_trace_without_marks() -> None:
     builder = TraceBuilder()
     builder.launch(0, kernel_start=10, kernel_dur=90)

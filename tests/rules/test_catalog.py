@@ -113,6 +113,14 @@ def test_metadata(rule: Rule) -> None:
     assert len(rule.limits) == len(meta.thresholds)
 
 
+def test_a_range_is_quoted_where_pairs_of_the_rule_itself_were_measured() -> None:
+    table = (FOLDER.parent / "traces" / "README.md").read_text(encoding="utf-8").partition("| preset | found |")[2]
+    rows = [row.split("|") for row in table.partition("<!-- zoo: end -->")[0].splitlines()[2:] if row.startswith("|")]
+    measured = {code for row in rows for code in re.findall(r"[A-Z]{2}\d{3}", row[2])}
+    assert len(measured) > 10
+    assert {rule.meta.code for rule in RULES if rule.meta.measured} == measured
+
+
 def test_the_page_of_a_general_rule_names_those_that_speak_before_it() -> None:
     pages = {rule.meta.code: sections(rule)["How it is measured"] for rule in RULES}
     unsaid = [
