@@ -31,7 +31,7 @@ def _advisor() -> Callable[[Path], int]:
     return lambda path: read(path).meta.events
 
 
-def _explain() -> Callable[[Path], int]:
+def _explain(*more: str) -> Callable[[Path], int]:
     """The whole `advisor explain --format json`, with the imports it makes on its way."""
     import contextlib
     import io
@@ -41,7 +41,7 @@ def _explain() -> Callable[[Path], int]:
     def run(path: Path) -> int:
         text = io.StringIO()
         with contextlib.redirect_stdout(text):
-            advisor(["explain", str(path), "--format", "json"])
+            advisor(["explain", str(path), "--format", "json", *more])
         return int(json.loads(text.getvalue())["trace"]["events"])
 
     return run
@@ -93,7 +93,8 @@ def _tracelens() -> Callable[[Path], int]:
 WORKERS: dict[str, Callable[[], Callable[[Path], int]]] = {
     "advisor": _advisor,
     "advisor gz": _advisor,
-    "explain": _explain,
+    "explain": lambda: _explain("--no-cache"),
+    "explain again": _explain,
     "json": _json,
     "orjson": _orjson,
     "bare": _bare,
