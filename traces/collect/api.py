@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import torch
     from torch.utils.data import DataLoader
 
-    from traces.collect.recorder.batch_size import SeenBatch
     from traces.collect.recorder.recorder import Recorder
+    from traces.collect.trace_advisor_hook.batches import BatchLook
 
 
 @contextmanager
@@ -54,7 +54,7 @@ def record(
     import torch
 
     from traces.collect.output.metadata import describe_recording
-    from traces.collect.recorder.batch_size import first_batch
+    from traces.collect.recorder.first_batch import first_batch
     from traces.collect.recorder.recorder import Recorder
 
     output, window = Path(path), window_of(active)
@@ -82,15 +82,10 @@ def _too_few(done: int, wait: int, warmup: int, window: Window) -> UsageError:
     )
 
 
-def _describe(device: torch.device, loader: DataLoader[Any] | None, seen: SeenBatch) -> dict[str, Any]:
+def _describe(device: torch.device, loader: DataLoader[Any] | None, seen: BatchLook) -> dict[str, Any]:
     """What the trace cannot say about a loop that is not ours."""
-    from traces.collect.output.metadata import (
-        SCHEMA_VERSION,
-        describe_dataset,
-        describe_loader,
-        describe_process,
-        describe_versions,
-    )
+    from traces.collect.output.metadata import SCHEMA_VERSION, describe_process, describe_versions
+    from traces.collect.trace_advisor_hook.run_description import describe_data, describe_loader
 
     return {
         "schema_version": SCHEMA_VERSION,
@@ -98,7 +93,7 @@ def _describe(device: torch.device, loader: DataLoader[Any] | None, seen: SeenBa
         "device": device.type,
         "batch_size": loader.batch_size if loader is not None else None,
         "loader": describe_loader(loader) if loader is not None else None,
-        "dataset": describe_dataset(loader, seen.sample_bytes(loader)) if loader is not None else None,
+        "dataset": describe_data(loader, seen) if loader is not None else None,
         "versions": describe_versions(),
         **describe_process(),
     }

@@ -16,7 +16,13 @@ def train(rank, world):
     torch.distributed.init_process_group("gloo", rank=rank, world_size=world)
     data = TensorDataset(torch.randn(64 * 60, 256), torch.randn(64 * 60, 1))
     model = DistributedDataParallel(
-        torch.nn.Sequential(torch.nn.Linear(256, 512), torch.nn.ReLU(), torch.nn.Linear(512, 1))
+        torch.nn.Sequential(
+            torch.nn.Linear(256, 2048),
+            torch.nn.ReLU(),
+            torch.nn.Linear(2048, 2048),
+            torch.nn.ReLU(),
+            torch.nn.Linear(2048, 1),
+        )
     )
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     for inputs, targets in DataLoader(data, batch_size=64):

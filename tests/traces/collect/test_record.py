@@ -33,7 +33,16 @@ def test_marked_steps_are_recorded(tmp_path: Path) -> None:
     assert steps == ["ProfilerStep#3", "ProfilerStep#4", "ProfilerStep#5"]
     assert trace["advisor"]["loader"]["batch_size"] == 4
     assert trace["advisor"]["unprofiled_steps"] == 20
-    assert trace["advisor"]["dataset"] == {"length": 200, "sample_bytes": 16}
+    assert trace["advisor"]["dataset"] == {
+        "name": "TensorDataset",
+        "length": 200,
+        "sample_bytes": 16,
+        "batch_kind": "tensors",
+        "sample": {"form": "sequence", "parts": 1},
+        "random": None,
+    }
+    # What the hook says of a script's process is said of a marked loop's too.
+    assert trace["advisor"]["flags"]["anomaly_mode"] is False
     loop = trace["advisor"]["python_loop"]
     # Timed before and after.
     assert (loop["turns"], loop["rounds"]) == (TURNS, 2 * ROUNDS)
@@ -60,7 +69,8 @@ def test_other_loaders_and_batches_without_tensors_tell_no_size(tmp_path: Path) 
         for _ in zip(loader, other, strict=False):
             recorder.step()
     advisor = json.loads((tmp_path / "t.json").read_bytes())["advisor"]
-    assert advisor["dataset"] == {"length": 40, "sample_bytes": None}
+    assert (advisor["dataset"]["length"], advisor["dataset"]["sample_bytes"]) == (40, None)
+    assert (advisor["dataset"]["batch_kind"], advisor["dataset"]["sample"]) == ("mapping", None)
     assert _BaseDataLoaderIter.__next__ is draw
 
 

@@ -5,9 +5,6 @@ No environment, host, user or path goes in; every value below is named one by on
 
 from __future__ import annotations
 
-import os
-import platform
-from collections.abc import Sized
 from typing import Any
 
 import torch
@@ -17,6 +14,7 @@ from torch.utils.data import DataLoader
 from traces.collect.output.cores import describe_cores
 from traces.collect.recorder.recorder import Recorder
 from traces.collect.reference.config import CollectConfig
+from traces.collect.trace_advisor_hook import run_description
 
 SCHEMA_VERSION = "1.0"
 
@@ -35,7 +33,7 @@ def describe(
         "device": device.type,
         "non_blocking": config.non_blocking,
         "batch_size": config.batch_size,
-        "loader": describe_loader(loader),
+        "loader": run_description.describe_loader(loader),
         "dataset": {
             "name": data_name,
             "length": samples,
@@ -49,27 +47,14 @@ def describe(
 
 def describe_process() -> dict[str, Any]:
     """Cores, threads and switches of torch in this process."""
-    return {
-        **describe_cores(),
-        "threads": {
-            "intra_op": torch.get_num_threads(),
-            "inter_op": torch.get_num_interop_threads(),
-            # These two decide whether idle threads give their core to the loader; no other variable is recorded.
-            "omp_num_threads": os.environ.get("OMP_NUM_THREADS"),
-            "omp_wait_policy": os.environ.get("OMP_WAIT_POLICY"),
-        },
-        "flags": _flags(),
-    }
+    told = run_description.describe_process()
+    return {**describe_cores(), "threads": told["threads"], "flags": told["flags"]}
 
 
 def describe_versions() -> dict[str, Any]:
     """Versions that decide how fast a step is."""
-    return {
-        "torch": str(torch.__version__),
-        "python": platform.python_version(),
-        "cuda": torch.version.cuda,
-        "rocm": torch.version.hip,
-    }
+    versions: dict[str, Any] = run_description.describe_process()["versions"]
+    return versions
 
 
 def describe_recording(recorder: Recorder, wait: int, warmup: int) -> dict[str, Any]:
@@ -87,33 +72,4 @@ def describe_recording(recorder: Recorder, wait: int, warmup: int) -> dict[str, 
         "python_loop": recorder.python_loop,
         "gc_recorded": recorder.gc_recorded,
         "samples": recorder.samples,
-    }
-
-
-def describe_loader(loader: DataLoader[Any]) -> dict[str, Any]:
-    """The arguments a loader was made with, as far as they decide its speed."""
-    return {
-        "batch_size": loader.batch_size,
-        "num_workers": loader.num_workers,
-        "pin_memory": loader.pin_memory,
-        "persistent_workers": loader.persistent_workers,
-        "prefetch_factor": loader.prefetch_factor,
-        # A sampler of whole batches holds the one that draws.
-        "shuffle": isinstance(getattr(loader.sampler, "sampler", loader.sampler), torch.utils.data.RandomSampler),
-        "drop_last": loader.drop_last,
-    }
-
-
-def describe_dataset(loader: DataLoader[Any], sample_bytes: int | None) -> dict[str, Any]:
-    """Samples in a loader's data set, None where it is a stream; and the bytes of one, None where unknown."""
-    data = loader.dataset
-    return {"length": len(data) if isinstance(data, Sized) else None, "sample_bytes": sample_bytes}
-
-
-def _flags() -> dict[str, Any]:
-    return {
-        "float32_matmul_precision": torch.get_float32_matmul_precision(),
-        "cudnn_allow_tf32": torch.backends.cudnn.allow_tf32,
-        "cudnn_benchmark": torch.backends.cudnn.benchmark,
-        "deterministic_algorithms": torch.are_deterministic_algorithms_enabled(),
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import time
 from multiprocessing import active_children
 from pathlib import Path
@@ -12,17 +11,16 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerAction, ProfilerActivity, profile
 
-from traces.collect.recorder.core_wait import CoreWait
 from traces.collect.recorder.window import Window
+from traces.collect.trace_advisor_hook.core_wait import CoreWait
 from traces.collect.trace_advisor_hook.gc_marks import CollectionMarks
 from traces.collect.trace_advisor_hook.machine import difference, usage
+from traces.collect.trace_advisor_hook.phases import SETTLE_STEPS
 from traces.collect.trace_advisor_hook.python_loop import described, time_loop
-from traces.collect.trace_advisor_hook.step_times import usual_step, wait_for_devices
+from traces.collect.trace_advisor_hook.step_times import middle, usual_step, wait_for_devices
 from traces.collect.trace_advisor_hook.torchs_warning import without_torchs_warning
 
 UNPROFILED_STEPS = 20
-# Left out after the recorded steps, for caches and allocator to settle.
-SETTLE_STEPS = 8
 
 
 class Recorder:
@@ -185,7 +183,7 @@ class Recorder:
     @property
     def profiled_step_ns(self) -> int | None:
         """Median time of a recorded step, the profiler's own start and stop left out; None before the first."""
-        return _median(self._profiled_ns)
+        return middle(self._profiled_ns)
 
     @property
     def unprofiled_step_ns(self) -> int | None:
@@ -222,7 +220,3 @@ class Recorder:
 
     def _export(self, profiler: profile) -> None:
         profiler.export_chrome_trace(str(self._path))
-
-
-def _median(durations_ns: list[int]) -> int | None:
-    return round(statistics.median(durations_ns)) if durations_ns else None

@@ -1,4 +1,4 @@
-"""How long the training thread could have run and had no core."""
+"""How long the training thread could have run and had no core: other programs, or its own workers, had them all."""
 
 from __future__ import annotations
 
@@ -8,19 +8,33 @@ import time
 
 from .common import FAILURES
 
+# Of the thread that reads it: ns on a core, ns ready to run without one, time slices. Linux tells.
+_SCHEDULED = "/proc/thread-self/schedstat"
 
-def without_core() -> tuple[int, int, int] | None:
-    """How long this thread was ready to run and had no core, the time, both in ns, and which thread it is.
 
-    None where the system does not tell.
-    """
-    with contextlib.suppress(*FAILURES, IndexError), open("/proc/thread-self/schedstat") as file:
-        return int(file.read().split()[1]), time.perf_counter_ns(), threading.get_ident()
+def waited_ns() -> int | None:
+    """Time this thread was ready to run and had no core, since it began; None where the system does not tell."""
+    with contextlib.suppress(*FAILURES, IndexError), open(_SCHEDULED) as file:
+        return int(file.read().split()[1])
     return None
 
 
-def share_waited(before: tuple[int, int, int] | None, after: tuple[int, int, int] | None) -> float | None:
-    """Share of the time between two readings of one thread in which it had no core; None where they cannot be compared."""
-    if before is None or after is None or before[2] != after[2]:
-        return None
-    return round(min(1.0, (after[0] - before[0]) / max(after[1] - before[1], 1)), 4)
+class CoreWait:
+    """Measures from when it is made, on the thread that makes it."""
+
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
+        self.waited, self.started = waited_ns(), time.perf_counter_ns()
+
+    def _since(self) -> int | None:
+        now = waited_ns() if threading.get_ident() == self.thread else None
+        return None if now is None or self.waited is None else now - self.waited
+
+    def ns(self) -> int:
+        """Time without a core since then; 0 where the system does not tell, or asked on another thread."""
+        return self._since() or 0
+
+    def ratio(self) -> float | None:
+        """The same as a share of the time since then; None where it is not known."""
+        passed, waited = time.perf_counter_ns() - self.started, self._since()
+        return None if waited is None else round(min(1.0, waited / max(passed, 1)), 4)

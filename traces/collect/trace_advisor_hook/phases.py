@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from .common import FAILURES
-from .core_wait import share_waited, without_core
+from .core_wait import CoreWait
 from .gc_marks import CollectionMarks
 from .machine import difference, usage
 from .python_loop import described, time_loop
@@ -16,6 +16,7 @@ from .run_description import world
 from .step_times import wait_for_devices
 from .torchs_warning import without_torchs_warning
 
+# Left out after the recorded steps, for caches and allocator to settle.
 SETTLE_STEPS = 8
 OTHER_PROFILER = "the script runs a profiler of its own, and only one can run at a time"
 # Our marks of steps count from here on: a profiler of the script's own marks steps, too, even when it no longer records.
@@ -51,7 +52,7 @@ class Phases:
         self.recorded = ""
         self.complete = False
         self.before: dict[str, Any] = {}
-        self.without_core: tuple[int, int, int] | None = None
+        self.core_wait = CoreWait()
         self.core_wait_ratio: float | None = None
         self.python_rounds: list[int] = []
         self.details: dict[str, Any] = {}
@@ -159,11 +160,11 @@ class Phases:
         with without_torchs_warning():
             self.profiler.start()
         self.collections.start()
-        self.without_core = without_core()
+        self.core_wait = CoreWait()
 
     def stop_profiler(self) -> None:
         """Turn it off, which writes what it recorded, and note what else is known of these steps."""
-        self.core_wait_ratio = share_waited(self.without_core, without_core())
+        self.core_wait_ratio = self.core_wait.ratio()
         self.details = self.describe()
         self.collections.stop()
         self.profiler.stop()
@@ -181,7 +182,7 @@ class Phases:
             return
         self.profiler.step()
         if self.number == self.settings["warmup"]:
-            self.without_core = without_core()
+            self.core_wait = CoreWait()
 
     def in_settle(self, duration: int) -> None:
         """The export took a while, in which workers filled their queue; the steps that find it full are not timed."""

@@ -70,7 +70,9 @@ def describe_process() -> dict[str, Any]:
 def describe_loader(loader: Any) -> dict[str, Any]:
     """The arguments a loader was made with, as far as they decide its speed."""
     names = ("num_workers", "pin_memory", "persistent_workers", "prefetch_factor", "drop_last")
-    shuffle = "Random" in type(getattr(loader, "sampler", None)).__name__
+    sampler = getattr(loader, "sampler", None)
+    # A sampler of whole batches holds the one that draws.
+    shuffle = "Random" in type(getattr(sampler, "sampler", sampler)).__name__
     told = {name: getattr(loader, name, None) for name in names}
     return told | {"shuffle": shuffle, "batch_size": batch_size(loader)}
 

@@ -19,8 +19,9 @@ from traces.collect.api import record
 from traces.collect.output.files import write_atomically
 from traces.collect.output.metadata import describe_process
 from traces.collect.output.sanitize import clean_trace
-from traces.collect.recorder.core_wait import CoreWait
-from traces.collect.recorder.recorder import SETTLE_STEPS, UNPROFILED_STEPS
+from traces.collect.recorder.recorder import UNPROFILED_STEPS
+from traces.collect.trace_advisor_hook.core_wait import CoreWait
+from traces.collect.trace_advisor_hook.phases import SETTLE_STEPS
 from traces.collect.zoo.preset import Preset
 from traces.leftovers import scratch_folder
 
