@@ -24,9 +24,15 @@ SOURCES = sorted(path for name in ("traces", "analyzer", "rules") for path in (R
 PAGES = [
     ROOT / "README.md",
     ROOT / "traces" / "README.md",
+    ROOT / "analyzer" / "compare" / "README.md",
+    ROOT / "tests" / "bench" / "README.md",
     ROOT / ".github" / "CONTRIBUTING.md",
     ROOT / "rules" / "README.md",
 ]
+
+
+def test_the_readme_takes_two_minutes() -> None:
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 135
 
 
 def test_source_files_are_short() -> None:

@@ -1,6 +1,6 @@
 """Does the gate stay green where nothing changed, and does it catch a planted slowdown of a tenth?
 
-    python tests/bench/gate.py --calm                        the README's table, in about seven minutes
+    python tests/bench/gate.py --calm                        the table of analyzer/compare/README.md, in about seven minutes
     python tests/bench/gate.py [--work mlp|small|loader|all] [--repeat 20] [--runs 5] [--steps 40] [--data FILE] [--calm] [--fresh]
 
 A repeat runs one small training loop in processes of their own, in turns: as it is, as it is again, and with every step made to

@@ -13,10 +13,10 @@ from analyzer.job.engines import Outcome, Report, outcome
 from analyzer.options import Options
 from traces.reader.memory_left import available_bytes
 
-# What a process takes before it reads anything: Python, numpy, pandas (README, "Speed").
+# What a process takes before it reads anything: Python, numpy, pandas (tests/bench/README.md).
 _BASE_BYTES = 110_000_000
 # Of a trace as it is stored, what explaining it takes at most beside that: 535 MB for 993 MB of text, which gzip makes 15 times
-# smaller (README, "Speed").
+# smaller (tests/bench/README.md).
 _PER_PLAIN_BYTE, _PER_PACKED_BYTE = 0.6, 9.0
 # Under this much work processes take longer to start than they save.
 _WORTH_BYTES = 4_000_000
