@@ -48,13 +48,17 @@ class ExcludedStep(Document, frozen=True, kw_only=True):
 
 
 class Steps(Document, frozen=True, kw_only=True):
-    """How steps were found. `source`: `ProfilerStep`, `inferred:<how>` or `whole-trace`; `noun`: what to call one."""
+    """How steps were found. `source`: `ProfilerStep`, `inferred:<how>` or `whole-trace`; `noun`: what to call one.
+
+    `more_excluded`: Steps left out beside those in `excluded`, which has room for a thousand.
+    """
 
     source: str
     count: int
     used: int
     excluded: tuple[ExcludedStep, ...]
     noun: Literal["step", "request"] = "step"
+    more_excluded: int = 0
 
 
 class TraceInfo(Document, frozen=True, kw_only=True):

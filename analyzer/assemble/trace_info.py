@@ -9,6 +9,9 @@ from analyzer.facts import Facts
 from analyzer.spans.grouping import chosen
 from traces.trace import Capability, Meta
 
+# A serving trace may have hundreds of thousands of steps, each with a reason.
+MOST_EXCLUDED = 1_000
+
 
 def trace_info(facts: Facts) -> doc.TraceInfo:
     """The part of the document about the input."""
@@ -16,6 +19,7 @@ def trace_info(facts: Facts) -> doc.TraceInfo:
     found = facts.trace.capabilities
     frame = facts.steps.frame
     rank = meta.distributed.get("rank")
+    left_out = _left_out(frame)
     return doc.TraceInfo(
         name=meta.name,
         sha256=meta.sha256,
@@ -34,16 +38,21 @@ def trace_info(facts: Facts) -> doc.TraceInfo:
             source=facts.steps.source,
             count=len(frame) if facts.steps.source != "whole-trace" else 0,
             used=facts.steps.count,
-            excluded=_excluded(frame),
+            excluded=_excluded(left_out[:MOST_EXCLUDED]),
+            more_excluded=max(len(left_out) - MOST_EXCLUDED, 0),
             noun="request" if facts.steps.requests else "step",
         ),
         notes=facts.trace.notes,
     )
 
 
-def _excluded(frame: pd.DataFrame) -> tuple[doc.ExcludedStep, ...]:
-    """The steps that are left out, with their reasons."""
-    left_out = chosen(frame, frame["reason"].notna().to_numpy() & ~frame["used"].to_numpy())
+def _left_out(frame: pd.DataFrame) -> pd.DataFrame:
+    """The steps that are left out."""
+    return chosen(frame, frame["reason"].notna().to_numpy() & ~frame["used"].to_numpy())
+
+
+def _excluded(left_out: pd.DataFrame) -> tuple[doc.ExcludedStep, ...]:
+    """Steps with the reasons why they are left out."""
     return tuple(
         doc.ExcludedStep(step=int(number), reason=str(reason))
         for number, reason in zip(left_out["number"].to_numpy().tolist(), left_out["reason"].tolist(), strict=True)

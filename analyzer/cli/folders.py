@@ -11,12 +11,15 @@ from traces.errors import UsageError
 
 _ENDINGS = (".json", ".json.gz", ".json.zst")
 _NAMED = 5
+# The ranks of the largest jobs; so many traces take a minute or more.
+MOST_TRACES = 4_096
 
 
 def traces_in(paths: Sequence[Path]) -> list[Path]:
     """The traces that paths name: files as given, and those directly inside folders, by name.
 
-    What lies in a folder and is surely none, as a report or settings, is left out with a note; what is damaged is not.
+    What lies in a folder and is surely none, as a report or settings, is left out with a note; what is damaged is not. So is
+    what goes beyond `MOST_TRACES`.
 
     Raises:
         UsageError: A folder holds none.
@@ -27,6 +30,13 @@ def traces_in(paths: Sequence[Path]) -> list[Path]:
             found.append(path)
             continue
         named = sorted(item for item in path.iterdir() if item.is_file() and item.name.endswith(_ENDINGS))
+        if len(named) > MOST_TRACES:
+            click.echo(
+                f"advisor: note: {path} holds {len(named):,} files, of which the first {MOST_TRACES:,} by name are read; "
+                "name the others, or move them to a folder of their own",
+                err=True,
+            )
+            del named[MOST_TRACES:]
         others = [item for item in named if _is_no_trace(item)]
         inside = [item for item in named if item not in others]
         if not inside:

@@ -56,7 +56,7 @@ def excluded(analysis: Analysis, most: int = 4) -> list[str]:
     """`step 2: first recorded step`, for each step left out, the last line counting those not named."""
     left_out = analysis.trace.steps.excluded
     lines = [f"{analysis.trace.steps.noun} {one.step} left out: {one.reason}" for one in left_out[:most]]
-    more = len(left_out) - most
+    more = len(left_out) - most + analysis.trace.steps.more_excluded
     return [*lines, f"{more} more left out"] if more > 0 else lines
 
 

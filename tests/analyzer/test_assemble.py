@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import jsonschema
 import msgspec
 import pytest
 
+import analyses
 from analyzer.analysis import Analysis
 from analyzer.assemble import assemble
+from analyzer.assemble.trace_info import trace_info
 from analyzer.cause_names import CAUSES
 from analyzer.engine import judge, run_rules
 from analyzer.engine.trust import grade
 from analyzer.facts import Facts
 from analyzer.finding import Bar, Bars, Column, Location, Saving, Series, Table, clear
+from analyzer.page import recording
 from analyzer.report.json import render
 from analyzer.report.schema import schema
 from analyzer.spans.intervals import IntervalSet
@@ -85,6 +89,21 @@ def test_each_device_adds_up_exactly() -> None:
     for device in made.summary.devices:
         assert sum(part.ns for part in device.waterfall) == made.summary.window_ns
     assert made.summary.devices[0].waterfall == made.summary.waterfall
+
+
+def test_of_many_steps_left_out_the_first_are_listed_and_the_rest_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    builder = TraceBuilder()
+    for number in range(12):
+        builder.step(number, number * 10_000, 10_000).op("aten::mm", number * 10_000, 9_000)
+    facts = Facts(builder.trace(), (8, 9))
+    every = trace_info(facts).steps
+    assert (len(every.excluded), every.more_excluded) == (every.count - every.used, 0)
+    monkeypatch.setattr(sys.modules[trace_info.__module__], "MOST_EXCLUDED", 4)
+    cut = trace_info(facts).steps
+    assert cut.excluded == every.excluded[:4]
+    assert len(cut.excluded) + cut.more_excluded == len(every.excluded) > 4
+    told = analyses.example(trace=analyses.trace_info(steps=cut))
+    assert recording.excluded(told)[-1] == f"{len(every.excluded) - 4} more left out"
 
 
 def test_the_document_follows_the_schema_and_survives_json() -> None:

@@ -131,5 +131,6 @@ def step_lines(analysis: Analysis, style: Style) -> Iterator[str]:
     others = [one for one in analysis.trace.steps.excluded if f"step {one.step} is left out" not in told]
     for out in others[:3]:
         yield style.paint(f"  left out: {noun} {out.step}, {safe.name(out.reason)}", "dim")
-    if len(others) > 3:
-        yield style.paint(f"  left out: {len(others) - 3} more", "dim")
+    unnamed = max(len(others) - 3, 0) + analysis.trace.steps.more_excluded
+    if unnamed:
+        yield style.paint(f"  left out: {unnamed} more", "dim")

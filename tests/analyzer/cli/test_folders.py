@@ -26,6 +26,16 @@ def test_folders_stand_for_their_traces(tmp_path: Path) -> None:
     assert [path.name for path in traces_in([tmp_path])] == ["rank0.json", "rank1.json"]
 
 
+def test_of_a_folder_of_thousands_the_first_are_read_and_the_rest_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("analyzer.cli.folders.MOST_TRACES", 3)
+    for number in range(5):
+        write_trace(tmp_path / f"rank{number}.json")
+    assert [path.name for path in traces_in([tmp_path])] == ["rank0.json", "rank1.json", "rank2.json"]
+    assert "holds 5 files, of which the first 3 by name are read" in capsys.readouterr().err
+
+
 def test_a_folder_without_traces_is_wrong_usage(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no trace"):
         traces_in([tmp_path])
