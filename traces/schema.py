@@ -73,6 +73,9 @@ SCHEMA: dict[str, dict[str, Column]] = {
         "sequence": Column("Int64", "Autograd sequence number, shared by a forward op and its backward."),
         "input_dims": Column("category", "Input shapes as JSON text, NA where not recorded."),
         "input_types": Column("category", "Input types as JSON text, NA where not recorded."),
+        "concrete_inputs": Column(
+            "category", "Numbers and lists among the inputs of convolutions and attention as JSON text, else NA."
+        ),
         "stack": Column("category", "`Call stack` of torch <= 2.0: frames separated by `;`, innermost first; else NA."),
     },
     "annotations": {
@@ -117,6 +120,9 @@ SCHEMA: dict[str, dict[str, Column]] = {
         "external_id": _IDS["external_id"],
         "input_dims": Column("category", "Input shapes as JSON text, NA where not recorded."),
         "input_types": Column("category", "Input types as JSON text, NA where not recorded."),
+        "concrete_inputs": Column(
+            "category", "Numbers and lists among the inputs of convolutions and attention as JSON text, else NA."
+        ),
         "message_elements": Column(
             "Int64", "Elements that this rank sends; NA before torch 2.2 and beside `record_param_comms`."
         ),

@@ -20,6 +20,7 @@ _ARGUMENT_NAMES = {
     "input_dims": "Input Dims",
     "input_dims_legacy": "Input dims",
     "input_types": "Input type",
+    "concrete_inputs": "Concrete Inputs",
     "stack": "Call stack",
     "bandwidth": "memory bandwidth (GB/s)",
     "blocks_per_sm": "blocks per SM",
@@ -65,6 +66,7 @@ class Args(msgspec.Struct, gc=False, rename=_ARGUMENT_NAMES):
     input_dims: msgspec.Raw = ABSENT
     input_dims_legacy: msgspec.Raw = ABSENT
     input_types: msgspec.Raw = ABSENT
+    concrete_inputs: msgspec.Raw = ABSENT
     stack: str | None = None
     bytes: Number = None
     size: Number = None

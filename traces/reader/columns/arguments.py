@@ -5,6 +5,7 @@ A comprehension takes a third of the time of `map(attrgetter(...))`: the interpr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
@@ -20,6 +21,8 @@ from traces.reader.names.vocabulary import Kind
 
 Int32Array = npt.NDArray[np.int32]
 _NO_ARGS = Args()
+# What a convolution's stride, padding and mask of gradients say, and whether attention is causal.
+_SHAPED_OP = re.compile(r"^aten::\w*(?:conv|attention)")
 
 
 class Tables(Protocol):
@@ -88,10 +91,19 @@ def _op(tables: Tables, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
     dims = [a.input_dims if a.input_dims is not ABSENT else a.input_dims_legacy for a in args]
     part["input_dims"] = _json(tables, dims)
     part["input_types"] = _json(tables, [a.input_types for a in args])
+    part["concrete_inputs"] = _json(tables, _of_shaped_ops(events, args))
     stacks = [a.stack for a in args]
     absent = stacks.count(None) == len(stacks)
     part["stack"] = np.full(len(stacks), -1, dtype=np.int32) if absent else _texts(tables, stacks)
     return part
+
+
+def _of_shaped_ops(events: Sequence[Event], args: Sequence[Args]) -> list[msgspec.Raw]:
+    """Numbers and lists among the inputs, of those ops alone whose work depends on them."""
+    stated = [a.concrete_inputs for a in args]
+    if _all_absent(stated):
+        return stated
+    return [text if _SHAPED_OP.search(str(event.name)) else ABSENT for event, text in zip(events, stated, strict=True)]
 
 
 def _collective(tables: Tables, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:

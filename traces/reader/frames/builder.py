@@ -148,6 +148,7 @@ class FrameBuilder:
                 "sequence": nullable(table, "sequence"),
                 "input_dims": self._raw(table.get("input_dims", empty)),
                 "input_types": self._raw(table.get("input_types", empty)),
+                "concrete_inputs": self._raw(table.get("concrete_inputs", empty)),
                 "stack": self._raw(table.get("stack", empty)),
                 **({} if kind is Kind.OP else message(table, empty)),
             }

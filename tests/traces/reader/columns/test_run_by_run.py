@@ -27,6 +27,9 @@ CATEGORIES = st.sampled_from(
     ["cpu_op", "kernel", "cuda_runtime", "gpu_memcpy", "python_function", "user_annotation", "fpga", "", None]
 )
 NAMES = st.sampled_from(["aten::mm", "ProfilerStep#3", "nccl:all_reduce", "[memory]", "thread_name", "", None])
+TEXT_COLUMNS = (
+    "input_dims", "input_types", "concrete_inputs", "stack", "grid", "block", "text", "message_type", "message",
+)  # fmt: skip
 TEXTS = st.sampled_from(["", "[]", "[[2, 3]]", '""', "null"])
 
 
@@ -76,7 +79,7 @@ def columns_of(runs: Sequence[Sequence[Event]]) -> tuple[dict[str, Any], object]
         for column, values in columns.take(kind).items():
             if column in ("name", "thread"):
                 kept[f"{kind}.{column}"] = [(names if column == "name" else threads)[code] for code in values]
-            elif column in ("input_dims", "input_types", "stack", "grid", "block", "text", "message_type", "message"):
+            elif column in TEXT_COLUMNS:
                 kept[f"{kind}.{column}"] = [texts[code] or None for code in values]
             else:
                 kept[f"{kind}.{column}"] = [None if value != value else value for value in values.tolist()]

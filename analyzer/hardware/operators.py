@@ -1,0 +1,109 @@
+"""Time and work of each operator with the same inputs, over the used steps."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pandas as pd
+
+from analyzer.facts import Facts
+from analyzer.facts.host.ops import pick_row
+from analyzer.hardware.call import Work
+from analyzer.hardware.work import FORMULAS, work_of
+from analyzer.spans.arrays import Int64Array
+from analyzer.spans.labels import codes_of, distinct_texts
+from analyzer.spans.open_spans import NONE
+
+
+class Operator(msgspec.Struct, frozen=True):
+    """All calls of an op with the same inputs, in the used steps.
+
+    Args:
+        op: Name.
+        input_dims: Recorded shapes, JSON; empty where there are none.
+        input_types: Recorded types, likewise.
+        calls: How many calls.
+        device_ns: Sum of their kernels' durations; of the calls themselves where no device was recorded.
+        work: What one call has to do, or why that is not known.
+        formats: Number formats that its kernels' names state, each with its time; empty where none does.
+    """
+
+    op: str
+    input_dims: str
+    input_types: str
+    calls: int
+    device_ns: int
+    work: Work | str
+    formats: dict[str, int]
+
+
+class Operators(msgspec.Struct, frozen=True):
+    """Operators with a formula, the longest first.
+
+    Args:
+        rows: One to an op and its inputs.
+        all_ns: Time of all kernels of the used steps, of those that belong to none of `rows` too; of all ops that are inside no
+            other where no device was recorded.
+    """
+
+    rows: tuple[Operator, ...]
+    all_ns: int
+
+
+def operators(facts: Facts) -> Operators:
+    """Groups calls by op and inputs. A call inside another that has a formula belongs to that one, so nothing counts twice."""
+    tree = facts.host.ops
+    counted = tree.outermost(tree.named(FORMULAS.__contains__))
+    if facts.device.main is None:
+        rows, time, all_ns = _on_the_host(facts, counted)
+        formats = pd.DataFrame({"op": np.empty(0, dtype=np.int64), "format": [], "dur_ns": []})
+    else:
+        frame = facts.kernels.named.frame
+        owner = pick_row(tree.nearest(counted), frame["op"].to_numpy())
+        known = owner != NONE
+        duration = frame["dur_ns"].to_numpy()
+        all_ns = int(duration.sum())
+        rows, place = np.unique(owner[known], return_inverse=True)
+        time = np.bincount(place, weights=duration[known], minlength=len(rows)).astype(np.int64)
+        formats = pd.DataFrame(
+            {"op": owner[known], "format": frame["number_format"].to_numpy()[known], "dur_ns": duration[known]}
+        ).dropna()
+    return Operators(_grouped(facts, rows, time, formats), all_ns)
+
+
+def _on_the_host(
+    facts: Facts, counted: np.ndarray[tuple[int], np.dtype[np.bool_]]
+) -> tuple[Int64Array, Int64Array, int]:
+    """Without a device the op itself does the work."""
+    tree = facts.host.ops
+    inside = facts.steps.host_window.contains(tree.ops["start_ns"].to_numpy())
+    duration = tree.ops["dur_ns"].to_numpy(dtype=np.int64)
+    roots = inside & (tree.depth == 0)
+    rows = np.flatnonzero(counted & inside)
+    return rows, duration[rows], int(duration[roots].sum())
+
+
+def _grouped(facts: Facts, rows: Int64Array, time: Int64Array, formats: pd.DataFrame) -> tuple[Operator, ...]:
+    ops = facts.trace.ops
+    columns = [ops[name] for name in ("name", "input_dims", "input_types", "concrete_inputs")]
+    codes = np.stack([codes_of(column).astype(np.int64)[rows] for column in columns])
+    keys, place = np.unique(codes, axis=1, return_inverse=True)
+    place = place.reshape(-1)
+    calls = np.bincount(place, minlength=keys.shape[1])
+    totals = np.bincount(place, weights=time, minlength=keys.shape[1])
+    texts = [[*distinct_texts(column), ""] for column in columns]
+    group_of = dict(zip(rows.tolist(), place.tolist(), strict=True))
+    stated: list[dict[str, int]] = [{} for _ in range(keys.shape[1])]
+    for (row, kind), spent in formats.groupby(["op", "format"], observed=True)["dur_ns"].sum().items():
+        mine = stated[group_of[int(row)]]
+        mine[str(kind)] = mine.get(str(kind), 0) + int(spent)
+    found = []
+    for group in range(keys.shape[1]):
+        name, dims, types, values = (table[code] for table, code in zip(texts, keys[:, group].tolist(), strict=True))
+        found.append(
+            Operator(
+                op=name, input_dims=dims, input_types=types, calls=int(calls[group]), device_ns=int(totals[group]),
+                work=work_of(name, dims, types, values), formats=stated[group],
+            )
+        )  # fmt: skip
+    return tuple(sorted(found, key=lambda one: (-one.device_ns, one.op, one.input_dims)))

@@ -1,0 +1,132 @@
+"""Work of matrix products and convolutions; the arithmetic of `torch.utils.flop_counter`, on recorded shapes."""
+
+from __future__ import annotations
+
+import math
+
+from analyzer.hardware.call import Call, Formula, Shape, UnknownWorkError, Work, filled, total
+
+
+def _product(left: int, *, batched: bool, added: bool = False) -> Formula:
+    """`mm` and its kin: [.., m, k] x [.., k, n].
+
+    Args:
+        left: Place of the left factor.
+        batched: Whether both have a batch dimension.
+        added: Whether the argument before the left factor is added.
+    """
+    dims = 3 if batched else 2
+
+    def formula(call: Call) -> Work:
+        first, second = call.tensor(left, dims), call.tensor(left + 1, dims)
+        if first[-1] != second[-2] or first[:-2] != second[:-2]:
+            raise UnknownWorkError("the factors do not fit")
+        result = (*first[:-1], second[-1])
+        before = call.size_bytes(left - 1) if added else 0
+        moved = total(call.size_bytes(left), call.size_bytes(left + 1), before, filled(call, result, left))
+        return Work(2 * math.prod(result) * first[-1], moved)
+
+    return formula
+
+
+def _scaled_product(call: Call) -> Work:
+    """`_scaled_mm`: the result is of 16 bits, unless stated otherwise."""
+    first, second = call.tensor(0, 2), call.tensor(1, 2)
+    if first[1] != second[0]:
+        raise UnknownWorkError("the factors do not fit")
+    # The type of the result is an argument that is not recorded: 16 bits is what all callers in torch ask for.
+    moved = total(call.size_bytes(0), call.size_bytes(1), 2 * first[0] * second[1])
+    return Work(2 * first[0] * first[1] * second[1], moved)
+
+
+def _one_convolution(data: Shape, weight: Shape, result: Shape, *, transposed: bool) -> int:
+    """FLOPs of one convolution; `weight` is [out, in / groups, ..], so that groups are counted."""
+    places = data[2:] if transposed else result[2:]
+    return 2 * math.prod(places) * math.prod(weight) * data[0]
+
+
+def _batched(data: Shape, weight: Shape) -> Shape:
+    """The input with its batch dimension, which may be left out."""
+    return (1, *data) if len(data) == len(weight) - 1 else data
+
+
+def _convolution(call: Call) -> Work:
+    """`convolution`: (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, ..)."""
+    weight = call.tensor(1)
+    data = _batched(call.tensor(0), weight)
+    space = len(weight) - 2
+    transposed = call.value(6)
+    if not isinstance(transposed, bool):
+        raise UnknownWorkError("whether the convolution is transposed is not recorded")
+    stride, padding, dilation = (call.integers(place, space) for place in (3, 4, 5))
+    if transposed:
+        more, groups = call.integers(7, space), call.integers(8, 1)[0]
+        sizes = [
+            (size - 1) * s - 2 * p + d * (kernel - 1) + o + 1
+            for size, s, p, d, kernel, o in zip(data[2:], stride, padding, dilation, weight[2:], more, strict=True)
+        ]
+        result = (data[0], weight[1] * groups, *sizes)
+    else:
+        result = (data[0], weight[0], *_output_sizes(data, weight, stride, padding, dilation))
+    return _forward_work(call, data, weight, result, transposed=transposed)
+
+
+def _library_convolution(padding: int, stride: int, dilation: int | None) -> Formula:
+    """A convolution of a library, never transposed, by the places of its arguments; without a place for dilation it has none."""
+
+    def formula(call: Call) -> Work:
+        weight = call.tensor(1)
+        data = _batched(call.tensor(0), weight)
+        space = len(weight) - 2
+        strides, paddings = call.integers(stride, space), call.integers(padding, space)
+        dilations = call.integers(dilation, space) if dilation is not None else (1,) * space
+        result = (data[0], weight[0], *_output_sizes(data, weight, strides, paddings, dilations))
+        return _forward_work(call, data, weight, result, transposed=False)
+
+    return formula
+
+
+def _output_sizes(data: Shape, weight: Shape, stride: Shape, padding: Shape, dilation: Shape) -> list[int]:
+    return [
+        (size + 2 * p - d * (kernel - 1) - 1) // s + 1
+        for size, s, p, d, kernel in zip(data[2:], stride, padding, dilation, weight[2:], strict=True)
+    ]
+
+
+def _forward_work(call: Call, data: Shape, weight: Shape, result: Shape, *, transposed: bool) -> Work:
+    moved = total(call.size_bytes(0), call.size_bytes(1), call.size_bytes(2), filled(call, result, 0))
+    return Work(_one_convolution(data, weight, result, transposed=transposed), moved)
+
+
+def _convolution_backward(call: Call) -> Work:
+    """(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask).
+
+    The gradient of the bias is no product.
+    """
+    weight = call.tensor(2)
+    gradient, data = (_batched(call.tensor(place), weight) for place in (0, 1))
+    transposed, wanted = call.value(7), call.flags(10)
+    if not isinstance(transposed, bool) or len(wanted) != 3:
+        raise UnknownWorkError("which gradients are wanted is not recorded")
+    # Each of the two gradients takes a product for each that the convolution itself takes, groups or not.
+    flops = _one_convolution(data, weight, gradient, transposed=transposed) * (wanted[0] + wanted[1])
+    written = total(call.size_bytes(1) if wanted[0] else 0, call.size_bytes(2) if wanted[1] else 0)
+    read = total(call.size_bytes(0), call.size_bytes(1) if wanted[1] else 0, call.size_bytes(2) if wanted[0] else 0)
+    return Work(flops, total(read, written))
+
+
+FORMULAS: dict[str, Formula] = {
+    "aten::mm": _product(0, batched=False),
+    "aten::bmm": _product(0, batched=True),
+    "aten::addmm": _product(1, batched=False, added=True),
+    "aten::baddbmm": _product(1, batched=True, added=True),
+    "aten::_scaled_mm": _scaled_product,
+    "aten::convolution": _convolution,
+    "aten::_convolution": _convolution,
+    "aten::convolution_overrideable": _convolution,
+    "aten::convolution_backward": _convolution_backward,
+    "aten::cudnn_convolution": _library_convolution(2, 3, 4),
+    "aten::mkldnn_convolution": _library_convolution(3, 4, 5),
+    "aten::miopen_convolution": _library_convolution(3, 4, 5),
+    "aten::_slow_conv2d_forward": _library_convolution(5, 4, None),
+}

@@ -1,0 +1,163 @@
+"""The work of each op against torch's own counter, on recordings made here: forward and backward, with random sizes."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from analyzer.hardware.call import Work
+from analyzer.hardware.work import PRODUCTS, work_of
+
+torch = pytest.importorskip("torch")
+
+from torch.profiler import profile  # noqa: E402
+from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
+
+
+def _tensor(*shape: int) -> torch.Tensor:
+    return torch.randn(*shape, requires_grad=True)
+
+
+def _products(rng: random.Random) -> torch.Tensor:
+    b, m, k, n = (rng.randint(2, 9) for _ in range(4))
+    linear = torch.nn.Linear(k, n)(_tensor(b, m, k)).sum()
+    return (
+        linear + torch.mm(_tensor(m, k), _tensor(k, n)).sum() + torch.bmm(_tensor(b, m, k), _tensor(b, k, n)).sum()
+        + torch.addmm(_tensor(n), _tensor(m, k), _tensor(k, n)).sum()
+        + torch.baddbmm(_tensor(b, m, n), _tensor(b, m, k), _tensor(b, k, n)).sum()
+    )  # fmt: skip
+
+
+def _convolutions(rng: random.Random) -> torch.Tensor:
+    c, out, side = rng.randint(2, 5), rng.randint(2, 6), rng.randint(9, 14)
+    stride, padding, dilation = rng.randint(1, 3), rng.randint(0, 2), rng.randint(1, 2)
+    first = torch.nn.Conv2d(c, out, 3, stride=stride, padding=padding, dilation=dilation)
+    second = torch.nn.ConvTranspose2d(c, out, 3, stride=stride, padding=padding, output_padding=stride - 1)
+    third = torch.nn.Conv1d(c, out, 2, stride=stride)
+    # The first takes an image that wants no gradient, as the first layer of a model does.
+    return (
+        first(torch.randn(2, c, side, side)).sum() + second(_tensor(2, c, side, side)).sum()
+        + third(_tensor(3, c, side)).sum()
+    )  # fmt: skip
+
+
+def _attention(rng: random.Random) -> torch.Tensor:
+    batch, heads, queries, keys, width = (rng.randint(2, 8) for _ in range(5))
+    query, key, value = (_tensor(batch, heads, length, width * 8) for length in (queries, keys, keys))
+    return torch.nn.functional.scaled_dot_product_attention(query, key, value).sum()
+
+
+def _recorded(path: Path, run: Callable[[random.Random], torch.Tensor], seed: int) -> tuple[int, Counter[str]]:
+    """FLOPs by the recording's own ops, those inside counted ones left out, and how many of each there were."""
+    with profile(record_shapes=True) as recorded:
+        run(random.Random(seed)).backward()
+    recorded.export_chrome_trace(str(path))
+    events = [one for one in json.loads(path.read_text())["traceEvents"] if one.get("cat") == "cpu_op"]
+    flops, seen, until = 0, Counter[str](), dict[object, float]()
+    for event in sorted(events, key=lambda one: (one["ts"], -one["dur"])):
+        if event["name"] not in PRODUCTS or event["ts"] < until.get(event["tid"], 0.0):
+            continue
+        until[event["tid"]] = event["ts"] + event["dur"]
+        texts = [json.dumps(event["args"].get(key, [])) for key in ("Input Dims", "Input type", "Concrete Inputs")]
+        work = work_of(event["name"], *texts)
+        assert isinstance(work, Work), (event["name"], work)
+        flops, seen = flops + work.flops, seen + Counter([event["name"]])
+    return flops, seen
+
+
+@pytest.mark.parametrize("run", [_products, _convolutions, _attention])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_work_is_what_torch_counts(tmp_path: Path, run: Callable[[random.Random], torch.Tensor], seed: int) -> None:
+    with FlopCounterMode(display=False) as counter:
+        run(random.Random(seed)).backward()
+    flops, seen = _recorded(tmp_path / "t.json", run, seed)
+    assert seen
+    assert flops == counter.get_total_flops() > 0
+
+
+def test_every_op_torch_counts_has_a_formula() -> None:
+    from torch.utils.flop_counter import flop_registry
+
+    known = {f"aten::{one.__name__}" for one in flop_registry if isinstance(one, torch._ops.OpOverloadPacket)}
+    assert known <= set(PRODUCTS)
+
+
+SHAPES = {"query": (2, 4, 5, 8), "key": (2, 2, 7, 8), "value": (2, 2, 7, 16), "gradient": (2, 4, 5, 16)}
+
+
+@pytest.mark.parametrize("name", sorted(name for name in PRODUCTS if "dot_product" in name and "override" not in name))
+def test_attention_of_every_backend_is_counted_as_by_torch(name: str) -> None:
+    from torch.utils.flop_counter import flop_registry
+
+    formula = flop_registry[getattr(torch.ops.aten, name.removeprefix("aten::"))]
+    named = (["gradient"] if name.endswith("backward") else []) + ["query", "key", "value"]
+    tensors = [torch.empty(SHAPES[one], device="meta") for one in named]
+    work = work_of(name, json.dumps([SHAPES[one] for one in named]))
+    assert isinstance(work, Work)
+    assert work.flops == formula(*tensors, out_val=tensors[0])
+
+
+def test_scaled_products_and_library_convolutions_are_counted_as_by_torch() -> None:
+    from torch.utils.flop_counter import flop_registry
+
+    scaled = flop_registry[torch.ops.aten._scaled_mm]((3, 16), (16, 5), (), ())
+    work = work_of(
+        "aten::_scaled_mm", "[[3, 16], [16, 5], [], []]", '["c10::Float8_e4m3fn", "c10::Float8_e4m3fn", "", ""]'
+    )
+    assert work == Work(scaled, 3 * 16 + 16 * 5 + 2 * 3 * 5)
+    weight = torch.empty(6, 2, 3, 3, device="meta")
+    out = torch.nn.functional.conv2d(torch.empty(2, 4, 9, 9, device="meta"), weight, stride=2, padding=1, groups=2)
+    counted = flop_registry[torch.ops.aten.cudnn_convolution](
+        (2, 4, 9, 9), (6, 2, 3, 3), None, None, None, None, False, out_val=out
+    )
+    values = '["", "", "[1, 1]", "[2, 2]", "[1, 1]", "2"]'
+    assert work_of("aten::cudnn_convolution", "[[2, 4, 9, 9], [6, 2, 3, 3], [], [], [], []]", "", values) == Work(
+        counted, None
+    )
+
+
+def test_a_grouped_convolution_has_three_products_of_one_size() -> None:
+    """Torch's counter takes a gradient of the weight for that of an ungrouped convolution: groups times what it is."""
+    values = '["", "", "", "[0]", "[1, 1]", "[0, 0]", "[1, 1]", "False", "[0, 0]", "4", "[true, true, false]"]'
+    dims = "[[2, 8, 5, 5], [2, 4, 7, 7], [8, 1, 3, 3], [], [], [], [], [], [], [], []]"
+    assert work_of("aten::convolution_backward", dims, "", values) == Work(2 * (2 * 2 * 8 * 1 * 9 * 25), None)
+
+
+@pytest.mark.parametrize(
+    ("name", "dims", "values"),
+    [
+        ("aten::mm", "", ""),
+        ("aten::mm", "[[2, 3], [4, 5]]", ""),
+        ("aten::mm", "not json", ""),
+        ("aten::convolution", "[[2, 4, 9, 9], [8, 4, 3, 3], [8], [], [], [], [], [], []]", ""),
+        ("aten::_flash_attention_forward", "[[64, 4, 8], [64, 4, 8], [64, 4, 8], [9], [9]]", ""),
+        ("aten::_efficient_attention_forward", "[[1, 64, 4, 8], [1, 64, 4, 8], [1, 64, 4, 8], [], [9], [9]]", ""),
+        ("aten::linear", "[[2, 3], [5, 3], [5]]", ""),
+    ],
+)
+def test_what_is_not_recorded_is_not_made_up(name: str, dims: str, values: str) -> None:
+    assert isinstance(work_of(name, dims, "", values), str)
+
+
+@pytest.mark.parametrize(
+    ("name", "dims", "types", "moved"),
+    [
+        ("aten::add", [[8, 4], [4], []], ["c10::Half", "c10::Half", "Scalar"], 2 * (32 + 4 + 32)),
+        ("aten::mul", [[8, 1], [1, 4]], ["c10::BFloat16", "float"], 16 + 16 + 4 * 32),
+        ("aten::eq", [[8, 4], [8, 4]], ["long int", "long int"], 2 * 8 * 32 + 32),
+        ("aten::copy_", [[8, 4], [8, 4], []], ["float", "c10::Half", "Scalar"], 4 * 32 + 2 * 32),
+        ("aten::_softmax", [[8, 4], [], []], ["float", "Scalar", "Scalar"], 2 * 4 * 32),
+        ("aten::embedding", [[100, 4], [2, 3]], ["float", "long int"], 8 * 6 + 2 * 4 * 24),
+        ("aten::addmm", [[5], [2, 3], [3, 5]], ["float"] * 3, 4 * (5 + 6 + 15 + 10)),
+        ("aten::mm", [[2, 3], [3, 5]], ["some type", "float"], None),
+    ],
+)
+def test_bytes_are_inputs_and_outputs_once(name: str, dims: object, types: object, moved: int | None) -> None:
+    work = work_of(name, json.dumps(dims), json.dumps(types))
+    assert isinstance(work, Work)
+    assert work.bytes == moved
