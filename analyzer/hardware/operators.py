@@ -8,8 +8,9 @@ import pandas as pd
 
 from analyzer.facts import Facts
 from analyzer.facts.host.ops import pick_row
+from analyzer.facts.kernels.names import MATRIX_FAMILIES
 from analyzer.hardware.call import Work
-from analyzer.hardware.work import FORMULAS, work_of
+from analyzer.hardware.work import FORMULAS, PRODUCTS, work_of
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.labels import codes_of, distinct_texts
 from analyzer.spans.open_spans import NONE
@@ -44,10 +45,12 @@ class Operators(msgspec.Struct, frozen=True):
         rows: One to an op and its inputs.
         all_ns: Time of all kernels of the used steps, of those that belong to none of `rows` too; of all ops that are inside no
             other where no device was recorded.
+        other_products_ns: Time of kernels that multiply matrices and belong to no product in `rows`: of graphs, of compiled code.
     """
 
     rows: tuple[Operator, ...]
     all_ns: int
+    other_products_ns: int
 
 
 def operators(facts: Facts) -> Operators:
@@ -56,6 +59,7 @@ def operators(facts: Facts) -> Operators:
     counted = tree.outermost(tree.named(FORMULAS.__contains__))
     if facts.device.main is None:
         rows, time, all_ns = _on_the_host(facts, counted)
+        other_products_ns = 0
         formats = pd.DataFrame({"op": np.empty(0, dtype=np.int64), "format": [], "dur_ns": []})
     else:
         frame = facts.kernels.named.frame
@@ -68,7 +72,10 @@ def operators(facts: Facts) -> Operators:
         formats = pd.DataFrame(
             {"op": owner[known], "format": frame["number_format"].to_numpy()[known], "dur_ns": duration[known]}
         ).dropna()
-    return Operators(_grouped(facts, rows, time, formats), all_ns)
+        formats = formats.groupby(["op", "format"], observed=True)["dur_ns"].sum().reset_index()
+        products = np.append(tree.named(PRODUCTS.__contains__), False)[owner]
+        other_products_ns = int(duration[facts.kernels.named.is_family(*MATRIX_FAMILIES) & ~products].sum())
+    return Operators(_grouped(facts, rows, time, formats), all_ns, other_products_ns)
 
 
 def _on_the_host(
@@ -94,9 +101,9 @@ def _grouped(facts: Facts, rows: Int64Array, time: Int64Array, formats: pd.DataF
     texts = [[*distinct_texts(column), ""] for column in columns]
     group_of = dict(zip(rows.tolist(), place.tolist(), strict=True))
     stated: list[dict[str, int]] = [{} for _ in range(keys.shape[1])]
-    for (row, kind), spent in formats.groupby(["op", "format"], observed=True)["dur_ns"].sum().items():
-        mine = stated[group_of[int(row)]]
-        mine[str(kind)] = mine.get(str(kind), 0) + int(spent)
+    for row, kind, spent in zip(*(formats[name].tolist() for name in ("op", "format", "dur_ns")), strict=True):
+        mine = stated[group_of[row]]
+        mine[kind] = mine.get(kind, 0) + spent
     found = []
     for group in range(keys.shape[1]):
         name, dims, types, values = (table[code] for table, code in zip(texts, keys[:, group].tolist(), strict=True))

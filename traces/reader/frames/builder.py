@@ -31,6 +31,7 @@ ANNOTATION_KINDS = ("loader", "optimizer_step", "zero_grad", "compile", "user")
 RUNTIME_KINDS = ("launch", "graph_launch", "memcpy", "memset", "sync", "allocator", "other")
 DIRECTIONS = ("HtoD", "DtoH", "DtoD", "PtoP", "HtoH", "memset", "unknown")
 HOST_MEMORY = ("pageable", "pinned", "unknown")
+_RAW_INPUTS = ("input_dims", "input_types", "concrete_inputs", "stack")
 
 
 class FrameBuilder:
@@ -146,10 +147,7 @@ class FrameBuilder:
             return {
                 "external_id": nullable(table, "external_id"),
                 "sequence": nullable(table, "sequence"),
-                "input_dims": self._raw(table.get("input_dims", empty)),
-                "input_types": self._raw(table.get("input_types", empty)),
-                "concrete_inputs": self._raw(table.get("concrete_inputs", empty)),
-                "stack": self._raw(table.get("stack", empty)),
+                **{name: self._raw(table.get(name, empty)) for name in _RAW_INPUTS},
                 **({} if kind is Kind.OP else message(table, empty)),
             }
 
