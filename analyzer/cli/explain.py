@@ -14,7 +14,9 @@ import click
 
 from analyzer.cli import against, documents, output, settings, several
 from analyzer.cli.documents import Document
+from analyzer.cli.engines import Engines, engine_options
 from analyzer.cli.output import FORMATS, NamedChoice
+from analyzer.cli.place import Place, parted
 from analyzer.cli.progress import ProgressLine
 from analyzer.cli.terminal import is_terminal, wants_screen
 from traces.errors import AdvisorError, UntrustedTraceError, UsageError
@@ -45,7 +47,7 @@ class Request:
 
 
 @click.command("explain", short_help="Say where each step's time goes and what to change.")
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="PATH...")
+@click.argument("paths", nargs=-1, type=Place(), metavar="PATH...")
 @click.option("--format", "stated", type=NamedChoice(FORMATS), help="Print this instead of opening the UI.")
 @click.option(
     "-o", "--output", "targets", type=click.Path(path_type=Path), metavar="FILE", multiple=True,
@@ -63,18 +65,17 @@ class Request:
 )  # fmt: skip
 @click.option("--isolated", is_flag=True, help="Read no configuration file.")
 @click.option(
-    "--baseline",
-    metavar="NAME",
-    help="Show what is faster, fixed and new since this baseline, its file, or a trace.",
+    "--baseline", metavar="NAME", help="Show what is faster, fixed and new since this baseline, its file, or a trace."
 )
 @click.option("--deep", is_flag=True, help="Add what HolisticTraceAnalysis says of queues and overlap (takes seconds).")
 @click.option("--strict", is_flag=True, help="Refuse a trace that has to be repaired, with exit code 3.")
 @click.option("--no-cache", is_flag=True, help="Decode a large trace again, and keep nothing of it for the next time.")
+@engine_options
 @click.option("--no-redact", is_flag=True, help="Keep full paths, names of machines and users, and what looks secret.")
 @click.pass_context
 def command(
     ctx: click.Context,
-    paths: tuple[Path, ...],
+    paths: tuple[Path | str, ...],
     stated: str | None,
     targets: tuple[Path, ...],
     brief: bool,
@@ -89,6 +90,9 @@ def command(
     deep: bool,
     strict: bool,
     no_cache: bool,
+    jobs: int | None,
+    scheduler: str | None,
+    scheduler_file: Path | None,
     no_redact: bool,
 ) -> None:
     """Say where each step's time goes and what to change.
@@ -108,7 +112,8 @@ def command(
     formed = stated is not None or bool(targets) or full
     asked = formed or brief
     browsing = not paths and not asked and fail_on is None and wants_screen()
-    sources = (several.newest(Path.cwd()) if browsing else []) or several.sources(paths)
+    near, urls = parted(paths)
+    sources = [] if urls and not near else (several.newest(Path.cwd()) if browsing else []) or several.sources(near)
     briefly = brief or (not formed and not is_terminal(sys.stdout))
     planned = documents.plan(stated, targets, sources, briefly=briefly)
     for source in sources:
@@ -127,14 +132,16 @@ def command(
 
     chosen = settings.options_of(config, select=select, ignore=ignore, span=span)
     options = replace(chosen, deep=deep, strict=strict, cached=not no_cache)
-    if request.on_screen:
+    if request.on_screen and not urls:
         code = _show(sources, options, baseline, config.path)
         if code is not None:
             ctx.exit(code)
     from analyzer.ranks.files import looks_like_summary
 
-    alone = len(sources) == 1 and baseline is None and not looks_like_summary(sources[0])
-    ctx.exit(_report(sources[0], options, request) if alone else _report_several(sources, options, request))
+    alone = not urls and len(sources) == 1 and baseline is None and not looks_like_summary(sources[0])
+    if alone:
+        ctx.exit(_report(sources[0], options, request))
+    ctx.exit(_report_several([*sources, *urls], options, request, Engines(jobs, scheduler, scheduler_file)))
 
 
 def _check_saved(path: Path, *, given: bool) -> None:
@@ -221,18 +228,18 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _report_several(sources: list[Path], options: Options, request: Request) -> int:
+def _report_several(sources: list[Path | str], options: Options, request: Request, engine: Engines) -> int:
     """The same for several traces, or against a baseline: of one job's ranks the one to look at first, else a line for each."""
     from analyzer.opening import open_paths
 
     before = against.runs(request.baseline, options, redacted=request.redacted) if request.baseline is not None else []
     with ProgressLine() as progress:
-        job = open_paths(sources, options, progress, only_first=True)
+        job = open_paths(sources, options, progress, only_first=True, engine=engine.reading(sources))
     if job.one_job or len(sources) == 1:
         shown = job.first.analysis
         if request.baseline is not None:
             shown = against.with_since(job.first, request.baseline, before, redacted=request.redacted)
-        return _conclude(shown, sources[0], request)
+        return _conclude(shown, Path(shown.trace.name), request)
     if request.baseline is not None or any(one.form != "text" or not one.printed for one in request.documents):
         raise UsageError(
             f"{len(sources)} traces were given that are not ranks of one job",

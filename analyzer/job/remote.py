@@ -99,14 +99,12 @@ def _told(place: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
+        # fsspec says this of whatever a server refuses; what it answered stands behind it.
+        if _status(error) in _FORBIDDEN:
+            raise _forbidden(shown) from error
         raise UnreadableTraceError("there is no such file", where=shown, fix="check the URL") from error
     except PermissionError as error:
-        raise UnreadableTraceError(
-            "access is forbidden",
-            where=shown,
-            why="the credentials of this machine do not allow it",
-            fix="log in there",
-        ) from error
+        raise _forbidden(shown) from error
     # Each store raises errors of its own, whose texts may hold signed URLs.
     except (OSError, ValueError, RuntimeError) as error:
         raise UnreadableTraceError("it cannot be fetched", where=shown, why=_kind(error)) from error
@@ -119,6 +117,25 @@ def _told(place: str) -> Iterator[None]:
 _STORES = ("aiohttp", "botocore", "aiobotocore", "s3fs", "gcsfs", "google", "huggingface_hub", "requests", "fsspec")
 
 
+_FORBIDDEN = (401, 403)
+
+
+def _forbidden(shown: str) -> UnreadableTraceError:
+    return UnreadableTraceError(
+        "access is forbidden", where=shown, why="the credentials of this machine do not allow it", fix="log in there"
+    )
+
+
+def _status(error: BaseException | None) -> int | None:
+    """The status that a server answered with, from the error or what it came from; None where there is none."""
+    while error is not None:
+        status = getattr(error, "status", None)
+        if isinstance(status, int):
+            return status
+        error = error.__cause__ or error.__context__
+    return None
+
+
 def _kind(error: Exception) -> str:
-    status = getattr(error, "status", None)
-    return f"{type(error).__name__}" + (f", status {status}" if isinstance(status, int) else "")
+    status = _status(error)
+    return type(error).__name__ + (f", status {status}" if status is not None else "")

@@ -18,21 +18,29 @@ STDIN = Path("-")
 
 if TYPE_CHECKING:
     from analyzer.explain import Options
+    from analyzer.job.engines import Engine
     from traces.reader.parallel.ahead import Ahead
 
 __all__ = ["STDIN", "open_paths", "open_trace"]
 
 
 def open_paths(
-    paths: Sequence[Path], options: Options, progress: Progress, ahead: Ahead | None = None, *, only_first: bool = False
+    paths: Sequence[Path | str],
+    options: Options,
+    progress: Progress,
+    ahead: Ahead | None = None,
+    *,
+    only_first: bool = False,
+    engine: Engine | None = None,
 ) -> Job:
     """What lies at the paths, each answer with its measurements but for that of a report.
 
     Args:
-        paths: One report, trace or file of several ranks; or several traces. At least one.
+        paths: One report, trace or file of several ranks; or several traces, URLs among them. At least one.
         options: What to run on a trace.
         progress: Told (stage, done, total); raise from it to cancel.
         ahead: Where decoding a single trace may have begun already.
+        engine: Who reads the ranks of a job; this process where none is named.
         only_first: Whether of one job's ranks only the one to look at first is to be explained.
 
     Returns:
@@ -44,16 +52,17 @@ def open_paths(
     """
     from analyzer.ranks.files import looks_like_summary
 
-    if len(paths) == 1 and not looks_like_summary(paths[0]):
+    first = paths[0]
+    if len(paths) == 1 and isinstance(first, Path) and not looks_like_summary(first):
         from analyzer.opening.saved import load
 
-        saved = load(paths[0])
-        alone = Explained(saved) if saved is not None else _alone(paths[0], options, progress, ahead)
+        saved = load(first)
+        alone = Explained(saved) if saved is not None else _alone(first, options, progress, ahead)
         if alone is not None:
             return Job((alone,), False)
     from analyzer.job import explain_job
 
-    job = explain_job(paths, options, progress, only_first=only_first)
+    job = explain_job(paths, options, progress, engine, only_first=only_first)
     return job if job.one_job or len(paths) > 1 else Job(job.explained[:1], False)
 
 

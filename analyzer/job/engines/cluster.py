@@ -1,0 +1,124 @@
+"""Summarising on a Dask cluster of the user's own: the same function, on workers that read where the data is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from analyzer.assemble import tool_version
+from analyzer.job.engines import Outcome, Report, outcome
+from analyzer.job.remote import is_url
+from analyzer.options import Options
+from traces.errors import AdvisorError, UnreadableTraceError, UsageError
+
+# An unreachable scheduler is said within ten seconds.
+_PATIENCE_S = 8
+# A task whose worker dies is tried again elsewhere so often.
+_RETRIES = 2
+
+
+class ClusterEngine:
+    """Files summarised by the workers of a scheduler.
+
+    Args:
+        address: Of the scheduler, `tcp://host:8786`.
+        scheduler_file: Where the scheduler wrote its address, as under SLURM.
+    """
+
+    def __init__(self, address: str | None = None, scheduler_file: Path | None = None) -> None:
+        self._address = address
+        self._file = scheduler_file
+        self._shown = address or str(scheduler_file)
+
+    def outcomes(self, places: Sequence[str], options: Options, report: Report) -> Iterator[Outcome]:
+        """See `Engine`.
+
+        Raises:
+            UnreadableTraceError: The scheduler cannot be reached, has no workers, or these have no or another advisor.
+            UsageError: dask.distributed is not installed here.
+        """
+        client = self._client()
+        try:
+            self._check_workers(client)
+            yield from _gathered(client, places, options)
+        finally:
+            # What is not done is of no use to anybody any more; Ctrl-C ends it too.
+            client.close(timeout=_PATIENCE_S)
+
+    def _client(self) -> Any:
+        try:
+            from distributed import Client
+        except ModuleNotFoundError as error:
+            raise UsageError(
+                "dask.distributed is not installed", where=self._shown, fix="pip install 'trace-advisor[cluster]'"
+            ) from error
+        if self._file is not None and not self._file.is_file():
+            raise self._unreachable(f"there is no file {self._file.name}")
+        try:
+            return Client(  # type: ignore[no-untyped-call]
+                address=self._address,
+                scheduler_file=str(self._file) if self._file else None,
+                timeout=_PATIENCE_S,
+                set_as_default=False,
+            )
+        except (OSError, ValueError, TimeoutError) as error:
+            raise self._unreachable(type(error).__name__) from error
+
+    def _unreachable(self, why: str) -> AdvisorError:
+        return UnreadableTraceError(
+            "the scheduler cannot be reached",
+            where=self._shown,
+            why=why,
+            fix="start one: `dask scheduler`, then `dask worker ADDRESS` on each node; or leave it out to read here",
+        )
+
+    def _check_workers(self, client: Any) -> None:
+        workers = client.scheduler_info(n_workers=-1)["workers"]
+        if not workers:
+            raise UnreadableTraceError(
+                "the scheduler has no workers", where=self._shown, fix="start some: `dask worker ADDRESS` on each node"
+            )
+        said: dict[str, str] = client.run(_version_there)
+        mine = tool_version()
+        for worker, version in said.items():
+            if version != mine:
+                raise UnreadableTraceError(
+                    f"a worker has advisor {version}, here it is {mine}" if version else "a worker has no advisor",
+                    where=worker,
+                    why="all must run the same version, or their summaries differ",
+                    fix="install the same version in the workers' environment: pip install trace-advisor",
+                )
+
+
+def _version_there() -> str:
+    """On a worker: its version of advisor, empty where it has none."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("trace-advisor")
+    except PackageNotFoundError:
+        return ""
+
+
+def _gathered(client: Any, places: Sequence[str], options: Options) -> Iterator[Outcome]:
+    from distributed import as_completed
+
+    futures = {
+        client.submit(outcome, number, _there(place), options, pure=False, retries=_RETRIES): number
+        for number, place in enumerate(places)
+    }
+    try:
+        for future in as_completed(list(futures)):  # type: ignore[no-untyped-call]
+            error = future.exception() if future.status == "error" else None
+            if future.status == "cancelled" or error is not None:
+                yield Outcome(futures[future], reason=f"its worker was lost {_RETRIES + 1} times")
+            else:
+                yield future.result()
+    finally:
+        client.cancel(list(futures), force=True)
+
+
+def _there(place: str) -> str:
+    """A path that means the same on a worker."""
+    return place if is_url(place) else str(Path(place).resolve())

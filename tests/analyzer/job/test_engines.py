@@ -1,0 +1,161 @@
+"""Engines: all give the same job; what is wrong with a cluster, a URL or a file is said, and nothing is lost."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import json
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from analyzer.cli.main import advisor, main
+from analyzer.job import explain_job
+from analyzer.job.engines.choose import engine_for
+from analyzer.job.engines.cluster import ClusterEngine
+from analyzer.job.engines.local import HereEngine, ProcessesEngine, jobs_for
+from analyzer.job.remote import without_secrets
+from analyzer.options import Options
+from analyzer.ranks.document import Job as MergedJob
+from jobs import MS, Job
+from traces.errors import UnreadableTraceError, UsageError
+
+FEW = Options(select=("CO",))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("job")
+    Job(dp=4, late_host={1: 8 * MS}, steps=3).run().write(made)
+    return made
+
+
+def told(places: list[Any], engine: Any = None) -> MergedJob:
+    job = explain_job(places, FEW, engine=engine, only_first=True).first.analysis.job
+    assert job is not None
+    return job
+
+
+@pytest.fixture(scope="module")
+def here(folder: Path) -> MergedJob:
+    return told(sorted(folder.iterdir()))
+
+
+def test_processes_give_the_same_job(folder: Path, here: MergedJob) -> None:
+    assert [(one.rank, one.cause) for one in here.late] == [(1, "host")]
+    assert told(sorted(folder.iterdir()), ProcessesEngine(2)) == here
+
+
+def test_as_many_processes_as_cores_and_memory_allow(tmp_path: Path) -> None:
+    places = []
+    for number in range(8):
+        places.append(str(tmp_path / f"{number}.json"))
+        Path(places[-1]).write_bytes(b" " * 10_000_000)
+    assert jobs_for(places, cores=4, memory=10**12) == 4
+    assert jobs_for(places, cores=64, memory=10**12) == 8
+    assert jobs_for(places, cores=4, memory=500_000_000) == 2
+    assert jobs_for(places, cores=4, memory=0) == 1
+    assert jobs_for(places[:1], cores=4, memory=10**12) == 1
+
+
+def test_little_work_is_done_here(folder: Path) -> None:
+    assert isinstance(engine_for([str(path) for path in folder.iterdir()]), HereEngine)
+
+
+def test_engines_exclude_one_another() -> None:
+    with pytest.raises(UsageError):
+        engine_for(["a"], jobs=2, scheduler="tcp://x:1")
+
+
+def test_an_unreachable_scheduler_is_an_error_within_ten_seconds(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    began = time.monotonic()
+    assert main(["explain", str(folder), "--scheduler", "tcp://127.0.0.1:9", "--plain"]) == 3
+    assert time.monotonic() - began < 60  # ten on a machine that does nothing else
+    said = capfd.readouterr().err
+    assert "the scheduler cannot be reached" in said
+    assert "dask scheduler" in said
+
+
+def test_a_scheduler_file_that_is_not_there_is_named(folder: Path) -> None:
+    with pytest.raises(UnreadableTraceError, match="cannot be reached"):
+        list(ClusterEngine(scheduler_file=folder / "none.json").outcomes(["a"], FEW, lambda *_: None))
+
+
+class FakeClient:
+    def __init__(self, versions: dict[str, str]) -> None:
+        self.versions = versions
+
+    def scheduler_info(self, **_: Any) -> dict[str, Any]:
+        return {"workers": self.versions}
+
+    def run(self, _: Any) -> dict[str, str]:
+        return self.versions
+
+
+@pytest.mark.parametrize(
+    ("versions", "said"),
+    [({}, "has no workers"), ({"tcp://a": ""}, "has no advisor"), ({"tcp://a": "0.0.1"}, "has advisor 0.0.1")],
+)
+def test_workers_without_this_advisor_are_told(versions: dict[str, str], said: str) -> None:
+    with pytest.raises(UnreadableTraceError, match=said):
+        ClusterEngine("tcp://x:1")._check_workers(FakeClient(versions))
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: Any) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        if "forbidden" in self.path:
+            self.send_error(403)
+        else:
+            super().do_GET()
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[str]:
+    handler = functools.partial(Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as served:
+        thread = threading.Thread(target=served.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{served.server_port}"
+        served.shutdown()
+        thread.join()
+
+
+def test_urls_give_the_same_job(server: str, folder: Path, here: MergedJob) -> None:
+    urls = [f"{server}/{path.name}" for path in sorted(folder.iterdir())]
+    found = told(urls)
+    assert (found.late, found.what_if, found.ranks) == (here.late, here.what_if, here.ranks)
+
+
+def test_a_missing_and_a_forbidden_url_are_unreadable_ranks(server: str, folder: Path) -> None:
+    urls = [f"{server}/{path.name}" for path in sorted(folder.iterdir())[:2]]
+    job = told([*urls, f"{server}/rank_2_gone.json", f"{server}/rank_3_forbidden.json?token=SECRET"])
+    assert {(row.rank, row.state) for row in job.ranks} == {
+        (0, "ok"),
+        (1, "ok"),
+        (2, "unreadable"),
+        (3, "unreadable"),
+    }
+    reasons = {one.rank: one.reason for one in job.failed}
+    assert "no such file" in reasons[2]
+    assert "403" in reasons[3] or "forbidden" in reasons[3]
+    assert "SECRET" not in json.dumps(list(reasons.values()))
+
+
+def test_the_command_takes_urls(server: str) -> None:
+    result = CliRunner().invoke(advisor, ["explain", f"{server}/rank_0.json", f"{server}/rank_1.json", "--plain"])
+    assert result.exit_code == 0
+    assert "2 of 4 ranks" in result.stdout
+
+
+def test_no_secret_of_a_url_is_shown() -> None:
+    assert without_secrets("https://me:pw@host:1/a/b.json?sig=x#y") == "https://host:1/a/b.json"

@@ -1,0 +1,103 @@
+"""How long merging takes and how much memory: generated summaries of jobs of growing size, and traces from 1 to 64 ranks.
+
+`python tests/bench/ranks.py` prints the tables of analyzer/ranks/README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import click
+import msgspec
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from analyzer.job.one import summary_of
+from analyzer.ranks.files import decode, encode
+from analyzer.ranks.merge import merge
+from analyzer.ranks.summary import KernelRow
+from jobs import MS, Job
+
+SIZES = (64, 512, 4_096)
+
+
+def merging(ranks: int) -> None:
+    """Writes the summaries of a job to a folder and merges them from there, in a process of its own."""
+    run = Job(dp=ranks // 64, tp=8, pp=8, layers=8, microbatches=4, steps=3, late_host={17: 20 * MS}).run()
+    rows = tuple(KernelRow(name=f"kernel_{n}", shape=f"{n:08x}", count=30, dur_ns=9_000 + n) for n in range(300))
+    with tempfile.TemporaryDirectory() as folder:
+        total = 0
+        for rank in range(ranks):
+            one = run.summary(rank)
+            data = encode(msgspec.structs.replace(one, kernels=(*one.kernels, *rows)))
+            total += len(data)
+            Path(folder, f"{rank}.summary.json.gz").write_bytes(data)
+        del run
+        subprocess.run([sys.executable, __file__, "--merge", folder, str(total)], check=True)
+
+
+def merged(folder: Path, total: int) -> None:
+    """Merges a folder of summaries, and says what that took."""
+    began = time.perf_counter()
+    summaries = [decode(path.read_bytes(), path.name) for path in sorted(folder.iterdir())]
+    read = time.perf_counter()
+    job = merge(summaries, name=folder.name)
+    done = time.perf_counter()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    late = ", ".join(f"rank {one.rank} ({one.cause})" for one in job.late)
+    click.echo(
+        f"| {len(summaries):,} | {total / len(summaries) / 1e3:.0f} KB | {job.matched.matched:,} | {read - began:.1f} | "
+        f"{done - read:.1f} | {peak:,.0f} MB | {late} |",
+    )
+
+
+def tracing(ranks: int, repeats: int) -> None:
+    """Explains a folder of that many ranks, as a process, with one process and with all cores."""
+    run = Job(dp=ranks, tp=1, layers=40, microbatches=repeats, steps=4, late_host={0: 20 * MS}).run()
+    with tempfile.TemporaryDirectory() as folder:
+        paths = run.write(Path(folder))
+        size = sum(path.stat().st_size for path in paths) / ranks / 1e6
+        for jobs in ("1", "2"):
+            began = time.perf_counter()
+            subprocess.run(
+                [sys.executable, "-m", "analyzer.cli.entry", "explain", folder, "--jobs", jobs, "--format", "json"],
+                check=True,
+                stdout=subprocess.DEVNULL,
+            )
+            seconds = time.perf_counter() - began
+            peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+            click.echo(
+                f"| {ranks} | {size:.1f} MB | {jobs} | {seconds:.1f} | {seconds / ranks:.2f} | {peak:,.0f} MB |",
+                flush=True,
+            )
+
+
+def summarizing(path: Path) -> None:
+    """How large the summary of a trace is."""
+    data = encode(summary_of(path))
+    click.echo(f"{path.name}: {path.stat().st_size:,} bytes, its summary {len(data):,}")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--merge", nargs=2, metavar=("FOLDER", "BYTES"))
+    parser.add_argument("--summary", type=Path, metavar="TRACE")
+    parser.add_argument("--ranks", type=int, nargs="*", default=[])
+    parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
+    given = parser.parse_args()
+    if given.merge:
+        merged(Path(given.merge[0]), int(given.merge[1]))
+    elif given.summary:
+        summarizing(given.summary)
+    elif given.ranks:
+        for many in given.ranks:
+            tracing(many, 60)
+    else:
+        for many in given.sizes:
+            merging(many)
