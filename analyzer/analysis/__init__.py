@@ -31,6 +31,7 @@ from analyzer.analysis.finding import (
     SeverityName,
     StateName,
 )
+from analyzer.analysis.hardware import Ceiling, Hardware, OperatorWork, Peaks
 from analyzer.analysis.summary import (
     BoundBy,
     CauseTime,
@@ -71,6 +72,7 @@ __all__ = [
     "BoundBy",
     "Cause",
     "CauseTime",
+    "Ceiling",
     "CheckDocument",
     "Column",
     "ConfidenceName",
@@ -82,9 +84,12 @@ __all__ = [
     "ExcludedStep",
     "FindingDocument",
     "FindingUnit",
+    "Hardware",
     "Intervals",
     "Lane",
     "Location",
+    "OperatorWork",
+    "Peaks",
     "ProfilerOptions",
     "RankRow",
     "Reason",
@@ -125,6 +130,7 @@ class Analysis(Document, frozen=True, kw_only=True):
     `job` holds all ranks of the job together.
     `since` says what changed where a baseline was named.
     `totals` holds the sums over the file that differ from those of the analysis.
+    `hardware` says how far each operator is from what the device can do; None where measuring it failed.
     """
 
     schema_version: str
@@ -142,6 +148,7 @@ class Analysis(Document, frozen=True, kw_only=True):
     job: Job | None = None
     since: Since | None = None
     totals: tuple[Total, ...] = ()
+    hardware: Hardware | None = None
 
     @property
     def cards(self) -> tuple[FindingDocument, ...]:

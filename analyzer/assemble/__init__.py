@@ -17,6 +17,7 @@ from analyzer.engine import Judged, RuleRun
 from analyzer.engine.trust import TrustGrade, verdict_of
 from analyzer.facts import Facts
 from analyzer.facts.recording.recorded_totals import recorded_totals
+from analyzer.hardware.document import hardware
 from analyzer.views.timeline import DrawnStep, representative_step, slowest_step
 
 DISTRIBUTION = "trace-advisor"
@@ -73,6 +74,7 @@ def assemble(
         timeline=facts.attempt("timeline", lambda: timeline(facts, representative), timeline(facts, None)),
         slowest=facts.attempt("slowest step", lambda: _slowest(facts), None),
         totals=facts.attempt("totals", lambda: _totals(facts), ()),
+        hardware=facts.attempt("hardware", lambda: hardware(facts), None),
     )
     # What failed before was a reason of the verdict on trust; rules that need it say so themselves.
     late = [f"not shown, advisor failed at it: {facts.failures[name]}" for name in facts.failures if name not in known]

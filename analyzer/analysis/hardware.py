@@ -1,0 +1,100 @@
+"""How far the operators are from what the device can do, as the document says it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from analyzer.analysis.base import Document
+
+PeakSource = Literal["datasheet", "calibrated", "unknown"]
+Side = Literal["compute", "memory"]
+
+
+class Peaks(Document, frozen=True, kw_only=True):
+    """What the device can do at most, for dense matrices.
+
+    Args:
+        name: The device as the trace names it; empty where it does not.
+        source: Where the figures are from.
+        document: The document they were read in; None where there is none.
+        words: How it states them.
+        flops_per_s: By number format (fp64, fp32, tf32, fp16, bf16, fp8).
+        bytes_per_s: Of its memory; None where it is unknown.
+    """
+
+    name: str
+    source: PeakSource
+    document: str | None
+    words: str | None
+    flops_per_s: dict[str, float]
+    bytes_per_s: float | None
+
+
+class OperatorWork(Document, frozen=True, kw_only=True):
+    """All calls of an op with the same inputs in the used steps; totals, not means.
+
+    Args:
+        op: Name.
+        input_dims: Recorded shapes, JSON.
+        input_types: Recorded types, JSON.
+        calls: How many.
+        kernel_ns: Their kernels' durations; of the calls themselves where no device was recorded.
+        flops: Of products, as `torch.utils.flop_counter` counts them; None where it cannot be told.
+        bytes: Inputs and outputs once; None where it cannot be told.
+        flops_per_s: Achieved.
+        bytes_per_s: Achieved.
+        format: Number format whose peak it is compared with; None where it cannot be told.
+        peak_ratio: The least time that its side of the roofline allows, as a share of `kernel_ns`; None where it cannot be told.
+        side: Which peak limits it.
+        above_roofline_ns: What `kernel_ns` is longer than that least time: no more can be saved.
+        reason: Why a figure is None; empty where none is.
+    """
+
+    op: str
+    input_dims: str
+    input_types: str
+    calls: int
+    kernel_ns: int
+    flops: int | None
+    bytes: int | None
+    flops_per_s: float | None
+    bytes_per_s: float | None
+    format: str | None
+    peak_ratio: float | None
+    side: Side | None
+    above_roofline_ns: int | None
+    reason: str
+
+
+class Ceiling(Document, frozen=True, kw_only=True):
+    """How long a step would be if one thing were perfect and the rest as recorded; None where it cannot be told, with a reason."""
+
+    name: Literal["overlap", "recomputation", "roofline"]
+    step_ns: int | None
+    reason: str
+
+
+class Hardware(Document, frozen=True, kw_only=True):
+    """How far the operators are from what the device can do.
+
+    Args:
+        peaks: Of the device.
+        operators: The longest first.
+        operators_left_out: How many more there are.
+        known_ratio: Share of all kernel time in operators whose work is known; None where nothing ran.
+        hfu_ratio: Hardware FLOPs utilisation: products, recomputed ones too, at their peaks as a share of the used steps.
+        mfu_ratio: Model FLOPs utilisation: the same without recomputed ones.
+        utilisation_reason: Why one of the two is None; empty where none is.
+        ceilings: What perfection would bring.
+        reason: Why there are no operators; empty where there are.
+    """
+
+    peaks: Peaks
+    operators: tuple[OperatorWork, ...]
+    operators_left_out: int
+    known_ratio: float | None
+    hfu_ratio: float | None
+    mfu_ratio: float | None
+    utilisation_reason: str
+    ceilings: tuple[Ceiling, ...]
+    reason: str

@@ -1,0 +1,128 @@
+"""What the document says of operators and peaks."""
+
+from __future__ import annotations
+
+from analyzer.analysis import hardware as doc
+from analyzer.facts import Facts
+from analyzer.hardware.call import Work
+from analyzer.hardware.operators import Operator, Operators, operators
+from analyzer.hardware.peaks import Peak, peak_of
+from analyzer.hardware.roofline import Place, place
+from analyzer.hardware.work import PRODUCTS
+from traces.trace import Capability
+
+MOST_OPERATORS = 200
+_RECOMPUTED = frozenset(("aten::linear", "aten::matmul", "aten::conv1d", "aten::conv2d", "aten::conv3d",
+                         "aten::scaled_dot_product_attention"))  # fmt: skip
+
+
+def hardware(facts: Facts) -> doc.Hardware:
+    """How far the operators are from what the device can do; without shapes only what the device is."""
+    device, peak = _device(facts)
+    peaks = doc.Peaks(
+        name=str(device.get("name", "")),
+        source="datasheet" if peak else "unknown",
+        document=peak.document if peak else None,
+        words=peak.words if peak else None,
+        flops_per_s=dict(peak.flops_per_s) if peak else {},
+        bytes_per_s=peak.bytes_per_s if peak else None,
+    )
+    if Capability.SHAPES not in facts.trace.capabilities:
+        return _nothing(peaks, "shapes were not recorded (record_shapes=True)")
+    found = operators(facts)
+    places = [place(one, peak) for one in found.rows]
+    known = sum(one.device_ns for one in found.rows if isinstance(one.work, Work))
+    used, reason = _utilisation(facts, found, places, peak)
+    recomputes = _recomputes(facts)
+    return doc.Hardware(
+        peaks=peaks,
+        operators=tuple(_row(one, at) for one, at in zip(found.rows[:MOST_OPERATORS], places, strict=False)),
+        operators_left_out=max(0, len(found.rows) - MOST_OPERATORS),
+        known_ratio=known / found.all_ns if found.all_ns else None,
+        hfu_ratio=used,
+        mfu_ratio=None if recomputes else used,
+        utilisation_reason=reason
+        or ("forward ops run inside the backward pass: recomputed ones" if recomputes else ""),
+        ceilings=_ceilings(facts, found, places),
+        reason="" if found.rows else "no op with a formula ran in the used steps",
+    )
+
+
+def _device(facts: Facts) -> tuple[dict[str, object], Peak | None]:
+    """The device that stands for the trace, as the trace describes it, and its peaks."""
+    main = facts.device.main
+    if main is None:
+        return {}, None
+    listed = facts.trace.meta.devices
+    # Where only one is listed it is that one, whatever its number: a process may see one of eight as number 0.
+    mine = [one for one in listed if one.get("id") == main.device] or (listed if len(listed) == 1 else [])
+    return (mine[0], peak_of(mine[0])) if mine else ({}, None)
+
+
+def _nothing(peaks: doc.Peaks, reason: str) -> doc.Hardware:
+    return doc.Hardware(
+        peaks=peaks, operators=(), operators_left_out=0, known_ratio=None, hfu_ratio=None, mfu_ratio=None,
+        utilisation_reason=reason, ceilings=_unknown_ceilings(reason), reason=reason,
+    )  # fmt: skip
+
+
+def _row(one: Operator, at: Place) -> doc.OperatorWork:
+    work = one.work if isinstance(one.work, Work) else None
+    flops = one.calls * work.flops if work else None
+    moved = one.calls * work.bytes if work and work.bytes is not None else None
+    seconds = one.device_ns / 1e9
+    least = at.least_ns
+    return doc.OperatorWork(
+        op=one.op, input_dims=one.input_dims, input_types=one.input_types, calls=one.calls, kernel_ns=one.device_ns,
+        flops=flops, bytes=moved,
+        flops_per_s=flops / seconds if flops is not None and seconds else None,
+        bytes_per_s=moved / seconds if moved is not None and seconds else None,
+        format=at.format, peak_ratio=least / one.device_ns if least is not None else None, side=at.side,
+        above_roofline_ns=round(one.device_ns - least) if least is not None else None,
+        reason=at.reason,
+    )  # fmt: skip
+
+
+def _utilisation(facts: Facts, found: Operators, places: list[Place], peak: Peak | None) -> tuple[float | None, str]:
+    """Hardware FLOPs utilisation, or why it cannot be told: a product left out would make it too small."""
+    if peak is None:
+        return None, "the peaks of this device are not known"
+    if found.other_products_ns:
+        return None, "matrix kernels ran outside ops whose work is known"
+    needed = 0.0
+    for one, at in zip(found.rows, places, strict=True):
+        if one.op not in PRODUCTS:
+            continue
+        if not isinstance(one.work, Work) or at.format is None or at.format not in peak.flops_per_s:
+            return None, f"{one.op}: {at.reason}"
+        if at.side == "compute" and at.least_ns is None:
+            return None, f"{one.op}: {at.reason}"
+        needed += one.calls * one.work.flops / peak.flops_per_s[at.format] * 1e9
+    return (needed / facts.steps.total_ns, "") if facts.steps.total_ns else (None, "there are no used steps")
+
+
+def _recomputes(facts: Facts) -> bool:
+    """Whether forward ops run inside the backward pass: activations that are computed again, or a backward of the user's own."""
+    tree = facts.host.ops
+    backward = tree.nearest(tree.named(lambda name: name.startswith("autograd::engine::evaluate_function"))) >= 0
+    return bool((backward & tree.named(_RECOMPUTED.__contains__)).any())
+
+
+def _ceilings(facts: Facts, found: Operators, places: list[Place]) -> tuple[doc.Ceiling, ...]:
+    unknown = _unknown_ceilings("it is not measured yet")
+    if facts.device.main is None or not any(at.least_ns is not None for at in places):
+        return _unknown_ceilings("no operator has a roofline")
+    above = sum(
+        one.device_ns - at.least_ns for one, at in zip(found.rows, places, strict=True) if at.least_ns is not None
+    )
+    # Kernels side by side may lose more than the step is long.
+    step = max(0.0, facts.steps.per_step(facts.steps.total_ns - above))
+    return (*unknown[:2], doc.Ceiling(name="roofline", step_ns=round(step), reason=""))
+
+
+def _unknown_ceilings(reason: str) -> tuple[doc.Ceiling, ...]:
+    return (
+        doc.Ceiling(name="overlap", step_ns=None, reason=reason),
+        doc.Ceiling(name="recomputation", step_ns=None, reason=reason),
+        doc.Ceiling(name="roofline", step_ns=None, reason=reason),
+    )

@@ -1,0 +1,114 @@
+"""What devices can do at most: dense figures, each row read in a document of the vendor's. No document, no row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+_AMPERE = "NVIDIA Ampere Architecture In-Depth, https://developer.nvidia.com/blog/nvidia-ampere-architecture-in-depth/"
+_TURING = "NVIDIA Turing Architecture In-Depth, https://developer.nvidia.com/blog/nvidia-turing-architecture-in-depth/"
+_CDNA3 = "AMD CDNA 3 white paper, PID 2258402-B, endnotes"
+_T, _G = 1e12, 1e9
+
+
+class Peak(msgspec.Struct, frozen=True):
+    """One device.
+
+    Args:
+        pattern: What its name in `deviceProperties` matches as a whole.
+        compute: Compute capability, major and minor.
+        multiprocessors: Number of multiprocessors, of compute units on AMD.
+        memory_gib: Least and most memory, GiB: what a device states is somewhat less than what is printed on it.
+        flops_per_s: Dense, by number format.
+        bytes_per_s: Of its memory.
+        document: Where it was read.
+        words: The document's words.
+    """
+
+    pattern: str
+    compute: tuple[int, int]
+    multiprocessors: int
+    memory_gib: tuple[float, float]
+    flops_per_s: dict[str, float]
+    bytes_per_s: float
+    document: str
+    words: str
+
+
+PEAKS = (
+    Peak(
+        r"Tesla P100-SXM2-16GB", (6, 0), 56, (14, 16.1),
+        {"fp64": 5.3 * _T, "fp32": 10.6 * _T, "fp16": 21.2 * _T}, 720 * _G, _AMPERE,
+        "Peak FP16 TFLOPS 21.2, Peak FP32 TFLOPS 10.6, Peak FP64 TFLOPS 5.3, Memory Bandwidth 720 GB/sec",
+    ),
+    Peak(
+        r"Tesla V100-SXM2-(16|32)GB", (7, 0), 80, (14, 32.1),
+        {"fp64": 7.8 * _T, "fp32": 15.7 * _T, "fp16": 125 * _T}, 900 * _G, _AMPERE,
+        "Peak FP16 Tensor TFLOPS with FP32 Accumulate 125, Peak FP32 TFLOPS 15.7, Peak FP64 TFLOPS 7.8, "
+        "Memory Bandwidth 900 GB/sec",
+    ),
+    Peak(
+        r"(NVIDIA )?A100-SXM4-40GB", (8, 0), 108, (36, 40.1),
+        {"fp64": 19.5 * _T, "fp32": 19.5 * _T, "tf32": 156 * _T, "fp16": 312 * _T, "bf16": 312 * _T}, 1555 * _G, _AMPERE,
+        "Peak FP16 and BF16 Tensor TFLOPS with FP32 Accumulate 312/624 (the second sparse), Peak TF32 Tensor TFLOPS 156/312, "
+        "Peak FP64 Tensor TFLOPS 19.5, Peak FP32 TFLOPS 19.5, Memory Bandwidth 1555 GB/sec",
+    ),
+    Peak(
+        r"(NVIDIA )?GeForce RTX 2080 Ti", (7, 5), 68, (10, 11.1),
+        {"fp32": 14.2 * _T, "fp16": 56.9 * _T}, 616 * _G, _TURING,
+        "Reference / Founders Edition, of which the second is taken: Peak FP16 Tensor TFLOPS with FP32 Accumulate 53.8 / 56.9, "
+        "Peak FP32 TFLOPS 13.4 / 14.2, Memory Bandwidth (GB/sec) 616",
+    ),
+    Peak(
+        r"(NVIDIA )?Quadro RTX 6000", (7, 5), 72, (21, 24.1),
+        {"fp32": 16.3 * _T, "fp16": 130.5 * _T}, 672 * _G, _TURING,
+        "Peak FP16 Tensor TFLOPS with FP32 Accumulate 130.5, Peak FP32 TFLOPS 16.3, Memory Bandwidth (GB/sec) 672",
+    ),
+    Peak(
+        r"AMD Instinct MI250X(/MI250)?", (9, 0), 110, (60, 64.1),
+        {"fp64": 95.7 / 2 * _T, "fp32": 95.7 / 2 * _T, "fp16": 383.0 / 2 * _T, "bf16": 383.0 / 2 * _T}, 3.277e12 / 2, _CDNA3,
+        "MI250X, two dies, each a device: 383.0 TFLOPS (FP16), 383.0 TFLOPS (BF16), 95.7 TFLOPS (FP32 Matrix), 95.7 TFLOPS "
+        "(FP64 Matrix), 3.277 TB/s",
+    ),
+    Peak(
+        r"AMD Instinct MI300X", (9, 4), 304, (190, 192.1),
+        {"fp64": 163.4 * _T, "fp32": 163.4 * _T, "tf32": 653.7 * _T, "fp16": 1307.4 * _T, "bf16": 1307.4 * _T, "fp8": 2614.9 * _T},
+        5.325e12, _CDNA3,
+        "1307.4 TFLOPS (FP16), 1307.4 TFLOPS (BF16), 653.7 TFLOPS (TF32), 2614.9 TFLOPS (FP8), 163.4 TFLOPS (FP32 Matrix), "
+        "163.4 TFLOPS (FP64 Matrix), 5.325 TB/s",
+    ),
+    Peak(
+        r"AMD Instinct MI325X", (9, 4), 304, (250, 256.1),
+        {"fp64": 163.4 * _T, "fp32": 163.4 * _T, "tf32": 653.7 * _T, "fp16": 1307.4 * _T, "bf16": 1307.4 * _T, "fp8": 2614.9 * _T},
+        6e12, _CDNA3,
+        "1307.4 TFLOPS (FP16), 1307.4 TFLOPS (BF16), 653.7 TFLOPS (TF32), 2614.9 TFLOPS (FP8), 163.4 TFLOPS (FP32 Matrix), "
+        "163.4 TFLOPS (FP64 Matrix), 6 TB/s",
+    ),
+)  # fmt: skip
+
+
+def peak_of(device: Mapping[str, Any]) -> Peak | None:
+    """The row of a device; None where its name, or anything that it states of itself, fits none.
+
+    Args:
+        device: One of `deviceProperties`.
+    """
+    return next((peak for peak in PEAKS if _fits(peak, device)), None)
+
+
+def _fits(peak: Peak, device: Mapping[str, Any]) -> bool:
+    if re.fullmatch(peak.pattern, str(device.get("name", ""))) is None:
+        return False
+    memory = device.get("totalGlobalMem")
+    least, most = peak.memory_gib
+    return (
+        device.get("computeMajor") == peak.compute[0]
+        and device.get("computeMinor") == peak.compute[1]
+        # Traces of old versions do not state it; a part of a device that was split states fewer.
+        and device.get("numSms", peak.multiprocessors) == peak.multiprocessors
+        and isinstance(memory, int)
+        and least <= memory / 2**30 <= most
+    )

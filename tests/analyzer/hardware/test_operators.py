@@ -1,0 +1,147 @@
+"""Time and work of operators: on built traces, and against sums made from the raw events of somebody's recording."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from collections import defaultdict
+from typing import Any
+
+import pytest
+
+from analyzer.facts import Facts
+from analyzer.hardware.call import Work
+from analyzer.hardware.document import hardware
+from analyzer.hardware.operators import operators
+from builders import TraceBuilder
+from recorded import SHARED, needs_shared
+from traces.reader.read import read
+
+LINEAR = {"Input Dims": [[64, 128], [256, 128], [256]], "Input type": ["float"] * 3}
+ADDMM = {"Input Dims": [[256], [64, 128], [128, 256]], "Input type": ["c10::BFloat16"] * 3}
+NAME = "Cijk_Ailk_Bljk_BBS_BH_MT128x128x32_MI32x32x8x1_SN"
+FLOPS = 2 * 64 * 128 * 256
+
+
+def _builder(dur: float) -> TraceBuilder:
+    """Three steps, each a linear layer: `addmm` inside `linear`, and one kernel."""
+    builder = TraceBuilder(device="rocm")
+    for number in range(3):
+        at = number * 1_000
+        builder.step(number, at, 900)
+        builder.op("aten::linear", at + 10, 100, **LINEAR)
+        builder.op("aten::addmm", at + 20, 80, **ADDMM)
+        builder.launch(at + 30, kernel_start=at + 150, kernel_dur=dur, name=NAME, op=None)
+    return builder
+
+
+def test_a_layer_counts_once_as_the_product_inside_it() -> None:
+    facts = Facts(_builder(100).trace())
+    (one,) = operators(facts).rows
+    assert (one.op, one.calls, one.device_ns) == ("aten::addmm", facts.steps.count, facts.steps.count * 100_000)
+    assert one.work == Work(FLOPS, 2 * (256 + 64 * 128 + 128 * 256 + 64 * 256))
+
+
+def test_the_document_compares_with_the_datasheet() -> None:
+    facts = Facts(_builder(100).trace())
+    document = hardware(facts)
+    (one,) = document.operators
+    assert document.peaks.source == "datasheet"
+    assert document.peaks.document
+    assert one.flops == facts.steps.count * FLOPS
+    assert one.flops_per_s == pytest.approx(FLOPS / 100e-6)
+    least_ns = max(FLOPS / 1307.4e12, one.bytes / facts.steps.count / 5.325e12) * 1e9  # type: ignore[operator]
+    assert one.side == "memory"
+    assert one.peak_ratio == pytest.approx(least_ns / 100_000)
+    assert one.above_roofline_ns == pytest.approx(facts.steps.count * (100_000 - least_ns), abs=1)
+    assert (
+        document.hfu_ratio
+        == document.mfu_ratio
+        == pytest.approx(facts.steps.count * FLOPS / 1307.4e12 * 1e9 / facts.steps.total_ns)
+    )
+    assert document.known_ratio == 1.0
+
+
+def test_faster_than_the_peak_is_doubt_and_no_result() -> None:
+    (one,) = hardware(Facts(_builder(0.001).trace())).operators
+    assert (one.peak_ratio, one.above_roofline_ns) == (None, None)
+    assert "faster than the peak" in one.reason
+
+
+def test_an_unknown_device_has_rates_and_no_share() -> None:
+    builder = _builder(100)
+    builder.top["deviceProperties"] = [builder.top["deviceProperties"][0] | {"numSms": 38}]
+    document = hardware(Facts(builder.trace()))
+    (one,) = document.operators
+    assert one.flops_per_s
+    assert one.peak_ratio is None
+    assert document.hfu_ratio is None
+    assert document.peaks.source == "unknown"
+    assert not document.peaks.flops_per_s
+
+
+def test_without_shapes_nothing_is_said() -> None:
+    builder = TraceBuilder(device="rocm")
+    for number in range(3):
+        builder.step(number, number * 1_000, 900)
+        builder.op("aten::addmm", number * 1_000 + 20, 80)
+        builder.launch(number * 1_000 + 30, kernel_start=number * 1_000 + 150, kernel_dur=100, op=None)
+    document = hardware(Facts(builder.trace()))
+    assert document.operators == ()
+    assert "record_shapes" in document.reason
+    assert document.hfu_ratio is document.mfu_ratio is None
+    assert all(one.step_ns is None for one in document.ceilings)
+
+
+@needs_shared
+def test_a_recorded_run_agrees_with_sums_of_its_raw_events() -> None:
+    """By correlation, launch, and the op around the launch, in plain loops; output sizes from the ops' own strides and pads."""
+    path = SHARED / "tracelens_mi300x_ddp_resnet.json.gz"
+    events = json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
+    wanted = {"aten::convolution", "aten::convolution_backward", "aten::mm", "aten::addmm"}
+    ops = [one for one in events if one.get("cat") == "cpu_op" and one["name"] in wanted]
+    calls = {
+        one["args"]["correlation"]: one
+        for one in events
+        if one.get("cat") == "cuda_runtime" and "correlation" in one["args"]
+    }
+    facts = Facts(read(path))
+    origin = facts.trace.meta.origin_ns
+    used = [(low + origin, high + origin) for low, high in facts.steps.window.pairs()]
+    times: dict[str, float] = defaultdict(float)
+    flops: dict[str, float] = defaultdict(float)
+    seen: set[int] = set()
+    for kernel in (one for one in events if one.get("cat") == "kernel"):
+        at, call = kernel["ts"] * 1_000, calls.get(kernel["args"]["correlation"])
+        if call is None or not any(low <= at < high for low, high in used):
+            continue
+        for op in ops:
+            if op["tid"] == call["tid"] and op["ts"] <= call["ts"] <= op["ts"] + op["dur"]:
+                times[op["name"]] += kernel["dur"] * 1_000
+                if id(op) not in seen:
+                    seen.add(id(op))
+                    flops[op["name"]] += _flops(op)
+                break
+    found = operators(facts)
+    assert set(times) == wanted
+    for name in wanted:
+        rows = [one for one in found.rows if one.op == name]
+        assert sum(one.device_ns for one in rows) == pytest.approx(times[name], rel=0.01)
+        assert sum(one.calls * one.work.flops for one in rows if isinstance(one.work, Work)) == pytest.approx(
+            flops[name], rel=0.01
+        )
+
+
+def _flops(op: dict[str, Any]) -> float:
+    dims, values = op["args"]["Input Dims"], op["args"]["Concrete Inputs"]
+    if op["name"].endswith("mm"):
+        first, second = dims[-2:] if op["name"] == "aten::mm" else dims[1:3]
+        return 2.0 * first[0] * first[1] * second[1]
+    if op["name"] == "aten::convolution_backward":
+        gradient, _, weight = dims[:3]
+        return 2.0 * math.prod(gradient) * math.prod(weight[1:]) * values[10].strip("[]").split(", ")[:2].count("True")
+    data, weight = dims[:2]
+    stride, pad = (json.loads(values[place])[0] for place in (3, 4))
+    side = math.floor((data[2] + 2 * pad - weight[2]) / stride) + 1
+    return 2.0 * data[0] * weight[0] * side * side * math.prod(weight[1:])

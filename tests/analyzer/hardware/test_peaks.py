@@ -1,0 +1,54 @@
+"""Peaks: one row a device, and only where all that a device states of itself fits it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from analyzer.hardware.peaks import PEAKS, peak_of
+
+V100 = {
+    "name": "Tesla V100-SXM2-16GB",
+    "totalGlobalMem": 16945512448,
+    "computeMajor": 7,
+    "computeMinor": 0,
+    "numSms": 80,
+}
+
+
+def test_a_device_is_found_by_all_it_states() -> None:
+    peak = peak_of(V100)
+    assert peak is not None
+    assert peak.flops_per_s["fp16"] == 125e12
+    assert peak.bytes_per_s == 900e9
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"name": "NVIDIA A100-PG509-200"}, {"name": "Tesla V100-DGXS-32GB"}, {"name": ""}, {"computeMajor": 8}, {"numSms": 40},
+        {"totalGlobalMem": 8 * 2**30}, {"totalGlobalMem": None},
+    ],
+)  # fmt: skip
+def test_one_that_differs_in_anything_is_unknown(other: dict[str, Any]) -> None:
+    assert peak_of(V100 | other) is None
+
+
+def test_every_figure_stands_in_the_words_of_its_document() -> None:
+    for peak in PEAKS:
+        stated = {float(one) for one in re.findall(r"\d+(?:\.\d+)?", peak.words)}
+        # A device that is one of two dies has half of what is stated.
+        share = 2 if "each a device" in peak.words else 1
+        for rate in peak.flops_per_s.values():
+            assert any(rate * share == pytest.approx(one * 1e12) for one in stated), peak.pattern
+        assert any(peak.bytes_per_s * share == pytest.approx(one * unit) for one in stated for unit in (1e9, 1e12))
+        assert "http" in peak.document or "white paper" in peak.document
+
+
+def test_figures_are_dense() -> None:
+    """With sparsity they would be twice as large, and no row's 16-bit rate is more than twice its 32-bit matrix rate there."""
+    for peak in PEAKS:
+        if {"tf32", "fp16"} <= set(peak.flops_per_s):
+            assert peak.flops_per_s["fp16"] == pytest.approx(2 * peak.flops_per_s["tf32"], rel=0.01)
