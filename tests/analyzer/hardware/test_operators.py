@@ -145,3 +145,18 @@ def _flops(op: dict[str, Any]) -> float:
     stride, pad = (json.loads(values[place])[0] for place in (3, 4))
     side = math.floor((data[2] + 2 * pad - weight[2]) / stride) + 1
     return 2.0 * data[0] * weight[0] * side * side * math.prod(weight[1:])
+
+
+def test_without_a_device_an_op_takes_its_own_time_and_no_peak_is_named() -> None:
+    builder = TraceBuilder(device=None)
+    for number in range(3):
+        builder.step(number, number * 1_000, 900)
+        builder.op("aten::linear", number * 1_000 + 10, 100, **LINEAR)
+        builder.op("aten::addmm", number * 1_000 + 20, 80, **ADDMM)
+    facts = Facts(builder.trace())
+    document = hardware(facts)
+    (one,) = document.operators
+    assert (one.op, one.calls, one.kernel_ns) == ("aten::addmm", facts.steps.count, facts.steps.count * 80_000)
+    assert one.flops_per_s == pytest.approx(FLOPS / 80e-6)
+    assert one.peak_ratio is None
+    assert document.peaks.source == "unknown"
