@@ -272,7 +272,7 @@ def test_the_configuration_of_the_folder_counts(world, tmp_path, monkeypatch):
     assert options.ignore == ("SY",)
     assert options.limits == {"DL001": {"share_ratio": 0.2}}
     main(["explain", "trace.json", "--isolated"])
-    assert world.asked[-1][1] == Options()
+    assert world.asked[-1][1] == Options(cached=True)
 
 
 def test_a_mistake_in_the_configuration_is_wrong_usage(world, tmp_path, capsys):
