@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -16,6 +16,7 @@ from analyzer.facts.communication.ranks import JobPlace
 from analyzer.job.engines import Engine, Outcome
 from analyzer.job.engines.local import HereEngine
 from analyzer.job.from_summary import analysis_of
+from analyzer.job.one import summarized
 from analyzer.job.remote import fetched, name_of
 from analyzer.ranks import document
 from analyzer.ranks.document import Failed
@@ -53,10 +54,10 @@ def explain_job(
     """
     tell = progress or silent
     places = [str(path) for path in paths]
-    if len(places) == 1 and not looks_like_summary(Path(places[0])):
-        whole = _alone(Path(places[0]), options, progress)
-        if whole is not None:
-            return whole
+    if len(places) == 1:
+        with fetched(places[0]) as path:
+            if not looks_like_summary(path):
+                return _one_file(path, options, progress, only_first)
     outcomes = _outcomes(places, options, tell, engine or HereEngine())
     found = [(one.place, summary) for one in outcomes for summary in one.ranks()]
     summaries = [summary for _, summary in found]
@@ -69,7 +70,12 @@ def explain_job(
         return Job(tuple(every), False)
     job = merge(summaries, failed, _name(places))
     where = {(one.rank, one.file): (places[place], one) for place, one in found}
-    return Job(_in_order(job, where, options, progress, 1 if only_first else _EXPLAINED), True)
+
+    def again(row: RankRow) -> Explained:
+        path, summary = where[row.rank, row.name]
+        return _explained(path, options, progress, JobPlace(job, row.rank), summary)[0]
+
+    return Job(_in_order(job, again, 1 if only_first else _EXPLAINED), True)
 
 
 def one_job(summaries: Sequence[RankSummary]) -> bool:
@@ -78,12 +84,23 @@ def one_job(summaries: Sequence[RankSummary]) -> bool:
     return len({one.rank for one in known}) > 1 and len({one.world_size for one in known}) == 1
 
 
-def _alone(path: Path, options: Options, progress: Progress | None) -> Job | None:
-    """One trace that is no job; None where several ranks wrote into one file."""
+def _one_file(path: Path, options: Options, progress: Progress | None, only_first: bool) -> Job:
+    """The one trace of a file, or the ranks that wrote into one: read once, as what a pipe gave is gone afterwards."""
     traces = read_every(path, progress or silent, strict=options.strict)
-    if len(traces) > 1:
-        return None
-    return Job((explain_facts(Facts(traces[0], options.steps), options, progress),), False)
+    if len(traces) == 1:
+        return Job((explain_facts(Facts(traces[0], options.steps), options, progress),), False)
+    found = [summarized(Facts(trace, options.steps), options, progress) for trace in traces]
+    summaries = [summary for _, summary in found]
+    if not one_job(summaries):
+        return Job(tuple(explained for explained, _ in found), False)
+    job = merge(summaries, [], path.name)
+    at = {(one.rank, one.file): place for place, one in enumerate(summaries)}
+
+    def again(row: RankRow) -> Explained:
+        trace = traces[at[row.rank, row.name]]
+        return explain_facts(Facts(trace, options.steps, JobPlace(job, row.rank)), options, progress)
+
+    return Job(_in_order(job, again, 1 if only_first else _EXPLAINED), True)
 
 
 def _outcomes(places: Sequence[str], options: Options, tell: Progress, engine: Engine) -> list[Outcome]:
@@ -109,19 +126,12 @@ def _name(places: Sequence[str]) -> str:
     return name_of(folder) if "://" in folder else Path(folder or ".").resolve().name or "job"
 
 
-def _in_order(
-    job: document.Job,
-    where: dict[tuple[int | None, str], tuple[str, RankSummary]],
-    options: Options,
-    progress: Progress | None,
-    most: int,
-) -> tuple[Explained, ...]:
+def _in_order(job: document.Job, explain: Callable[[RankRow], Explained], most: int) -> tuple[Explained, ...]:
     """The ranks to look at, the first one first, each knowing of the others."""
     ranks = tuple(_row(job, row) for row in job.ranks if row.state == "ok" and row.rank is not None)
     explained = []
     for row in ranks[:most]:
-        place, summary = where[row.rank, row.name]
-        (one,) = _explained(place, options, progress, JobPlace(job, row.rank), summary)
+        one = explain(row)
         analysis = msgspec.structs.replace(one.analysis, ranks=ranks if most == 1 else ranks[:most], job=job)
         explained.append(msgspec.structs.replace(one, analysis=analysis))
     return tuple(explained)
