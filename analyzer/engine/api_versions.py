@@ -93,8 +93,8 @@ APIS = (
     _api(r"decode_jpeg\([^)]*device=", (0, 10), "torchvision"),
     # Cards of NVIDIA. torch/_inductor/exc.py (GPUTooOldForTriton) refuses those below 7.0 (pytorch#93801).
     _api(r"torch\.compile\(|flex_attention", (7, 0), "compute capability", "cuda"),
-    # Tensor cores take float16 from 7.0 on, bfloat16 and TF32 from 8.0 on (CUTLASS and Transformer Engine, tables of what each
-    # architecture supports).
+    # Tensor cores take bfloat16 and TF32 from 8.0 on (CUTLASS and Transformer Engine, tables of what each architecture supports),
+    # float16 from 7.0 on (Mojo's documentation of NVIDIA's matrix instructions).
     _api(r"autocast\([^)]*float16", (7, 0), "compute capability", "cuda"),
     _api(
         r"autocast\([^)]*bfloat16|allow_tf32|fp32_precision|set_float32_matmul_precision",
@@ -102,8 +102,7 @@ APIS = (
         "compute capability",
         "cuda",
     ),
-    # aten/src/ATen/cuda/CUDAGraph.cpp, torch 1.10 to 2.1: "CUDA graphs may only be used in Pytorch built with CUDA >= 11.0"; later
-    # releases come with newer ones.
+    # aten/src/ATen/cuda/CUDAGraph.cpp: "CUDA graphs may only be used in Pytorch built with CUDA >= 11.0".
     _api(r"reduce-overhead|max-autotune\"|make_graphed_callables|torch\.cuda\.graph\b", (11, 0), "CUDA", "cuda"),
 )
 
