@@ -15,7 +15,6 @@ _TAKEN = {
     "sequence": "[part[index] for part in data]",
     "mapping": "{name: part[index] for name, part in data.items()}",
 }
-_ANY = f"{_TAKEN['sequence']}   # a tensor alone: {_TAKEN['tensor']}; a dictionary: {_TAKEN['mapping']}"
 
 
 def random_samples(facts: Facts) -> bool:
@@ -53,7 +52,7 @@ def in_memory(facts: Facts) -> Advice:
         f"{_ONCE}\n"
         "data = torch.utils.data.default_collate(samples)\n"
         "for index in torch.randperm(len(samples)).split(batch_size):\n"
-        f"    batch = {_taken(facts)}",
+        f"{_taken(facts, '    batch = ')}",
         f"{where}: load and transform once, then index whole batches; no per-sample Python is left in the step. "
         "Random augmentation then has to run on the batch (torchvision.transforms.v2; it draws once per batch).",
     )
@@ -62,12 +61,12 @@ def in_memory(facts: Facts) -> Advice:
 def whole_batches(facts: Facts) -> Advice:
     """Keep the loader, fetch a batch at a time."""
     batch_size = facts.recording.collected.batch_size or "batch_size"
-    taken = _taken(facts).replace("data", "self.data")
+    taken = _taken(facts, "        return ").replace("data", "self.data")
     return Advice(
         "python",
         "class InMemory(Dataset):\n"
         "    def __getitem__(self, index):        # a list of indices: one batch\n"
-        f"        return {taken}\n\n"
+        f"{taken}\n\n"
         f"sampler = BatchSampler(RandomSampler(dataset), batch_size={batch_size}, drop_last=True)\n"
         "loader = DataLoader(dataset, sampler=sampler, batch_size=None)",
         "Keeps the DataLoader and hands it whole batches; transforms then run on the batch. An `IterableDataset` does the same by "
@@ -92,8 +91,17 @@ def stored(facts: Facts) -> Advice:
     )
 
 
-def _taken(facts: Facts) -> str:
-    return _TAKEN.get(facts.recording.collected.sample_form or "", _ANY)
+def _taken(facts: Facts, begin: str) -> str:
+    """The statement that takes a batch; behind what it does for other samples where nobody knows what a sample is."""
+    form = facts.recording.collected.sample_form or ""
+    if form in _TAKEN:
+        return f"{begin}{_TAKEN[form]}"
+    indent = " " * (len(begin) - len(begin.lstrip()))
+    return (
+        f"{indent}# a tensor alone: {_TAKEN['tensor']}\n"
+        f"{indent}# a dictionary: {_TAKEN['mapping']}\n"
+        f"{begin}{_TAKEN['sequence']}"
+    )
 
 
 def _is_pair(facts: Facts) -> bool:
