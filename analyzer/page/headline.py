@@ -53,11 +53,16 @@ def together(analysis: Analysis, *, opening: bool = False) -> str:
     mean, saved = summary.step_ns.mean, summary.step_ns.mean - summary.reachable_step_ns
     cards = f"{len(analysis.cards)} " if opening else ""
     who = f"together the {cards}findings save" if many else "the finding saves"
-    text = f"{who} {savings.word(summary.reachable_kind)} {duration(saved)} ({share(saved / mean)})"
+    text = f"{who} {savings.word(summary.reachable_kind)} {_of_step(saved, mean)}"
     likely = mean - summary.likely_step_ns
     if duration(likely) != duration(saved):
-        text += f", likely {duration(likely)} ({share(likely / mean)})"
+        text += f", likely {_of_step(likely, mean)}"
     return text[:1].upper() + text[1:] if opening else text
+
+
+def _of_step(part_ns: float, step_ns: float) -> str:
+    """A time with its share of a step; of a step without length it has none."""
+    return f"{duration(part_ns)} ({share(part_ns / step_ns)})" if step_ns else duration(part_ns)
 
 
 def outlook(analysis: Analysis) -> Iterator[str]:
