@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from pathlib import Path
 
 import msgspec
@@ -137,8 +138,10 @@ def _check_columns(summary: RankSummary, where: str) -> None:
 
 
 def looks_like_summary(path: Path) -> bool:
-    """Whether a file is a summary, by its first bytes."""
+    """Whether a file is a summary, by its first bytes; what a pipe gave would be gone afterwards, so it is none."""
     try:
+        if not path.is_file():
+            return False
         with path.open("rb") as file:
             head = file.read(2)
             file.seek(0)
@@ -146,5 +149,5 @@ def looks_like_summary(path: Path) -> bool:
                 with gzip.open(file) as unpacked:
                     return _MARK in unpacked.read(_LOOKED_AT)
             return _MARK in file.read(_LOOKED_AT)
-    except (OSError, EOFError):
+    except (OSError, EOFError, ValueError, zlib.error):
         return False

@@ -175,3 +175,11 @@ def test_recorded_ranks_are_summarised() -> None:
     assert [group.ranks for group in found.groups] == [tuple(range(8))]
     assert set(found.kinds) == {"broadcast", "all_reduce"}
     assert len(files.encode(found)) < 20_000
+
+
+def test_a_damaged_archive_and_a_name_that_cannot_be_are_no_summaries(tmp_path: Path) -> None:
+    damaged = tmp_path / "trace.json.gz"
+    damaged.write_bytes(gzip.compress(b'{"traceEvents": []}')[:10] + b"\xff" * 40)
+    assert not files.looks_like_summary(damaged)
+    assert not files.looks_like_summary(Path("a\0b"))
+    assert not files.looks_like_summary(tmp_path)

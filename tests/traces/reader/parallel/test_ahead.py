@@ -94,7 +94,9 @@ def test_a_core_that_is_spared_decodes_no_part(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(cuts, "_LEAST_BYTES", 1)
     monkeypatch.setattr(ahead, "_cores", lambda: 3)
     # With the digest, where there are parts.
-    assert [len(ahead._tasks(plain, False, spared)) for spared in (0, 1, 2)] == [4, 3, 1]
+    assert [len(ahead._tasks(plain, False, spared, None)) for spared in (0, 1, 2)] == [4, 3, 1]
+    # Where columns were kept, only whether they are this file's is asked.
+    assert len(ahead._tasks(plain, False, 0, plain)) == 1
 
 
 def test_a_part_that_wants_a_repair_leaves_the_file_to_this_process(tmp_path: Path) -> None:
