@@ -39,8 +39,12 @@ def test_a_folder_of_ranks_shows_the_late_one(tmp_path: Path, capsys: pytest.Cap
     assert main(["explain", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert "2 ranks, this report is of rank 1" in out
-    (late,) = [line for line in out.splitlines() if "the others wait for it" in line]
-    assert " ".join(late.split()) == ("rank 1 10 ms a step 2.0 ms in collectives compute-bound the others wait for it")
+    assert "The others wait 3.0 ms of each 10 ms step for rank 1" in " ".join(out.split())
+    rows = [" ".join(line.split()) for line in out.splitlines() if line.startswith("  rank ") and "waits" in line]
+    assert [row.partition(" waits ")[2] for row in rows] == [
+        "0 ns of 10 ms compute-bound",
+        "3.0 ms of 10 ms communication-bound",
+    ]
 
 
 def test_unrelated_traces_get_a_line_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
