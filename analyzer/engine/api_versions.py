@@ -90,6 +90,8 @@ APIS = (
     # torchvision: documentation of 0.15 (v2 as a beta) and 0.16 (`to_dtype` with `scale`).
     _api(r"\bv2\.functional\.to_dtype|v2\.ToDtype", (0, 16), "torchvision"),
     _api(r"\bv2\.", (0, 15), "torchvision"),
+    # pytorch#69862; 1.10 raises an ImportError (pytorch.github.io#1032).
+    _api(r"torch\.utils\.data\.default_collate", (1, 11)),
     _api(r"decode_jpeg\([^)]*device=", (0, 10), "torchvision"),
     # Cards of NVIDIA. torch/_inductor/exc.py (GPUTooOldForTriton) refuses those below 7.0 (pytorch#93801).
     _api(r"torch\.compile\(|flex_attention", (7, 0), "compute capability", "cuda"),

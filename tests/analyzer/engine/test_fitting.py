@@ -188,7 +188,6 @@ def test_flags_of_a_framework_that_is_not_in_use_give_way(
 # Every fix in the rules: what it names of torch's stands in the table, or is as old as the oldest traces.
 
 AS_OLD_AS_TORCH_1_8 = """
-as_tensor
 _foreach_add_ _foreach_mul_ arange autograd.set_detect_anomaly bfloat16 bincount bmm cat channels_last cuda.Event cuda.Stream
 cuda.current_stream cuda.set_device cuda.stream distributed.all_reduce distributed.all_to_all_single
 distributed.init_process_group empty float32 from_numpy int32 jit.script nn.Conv2d nn.parallel.DistributedDataParallel
