@@ -11,6 +11,7 @@ from analyzer.facts.communication.ranks import waiting_for_others
 from analyzer.finding import Advice
 from analyzer.units import duration, share
 from rules.changes import memory_limits_the_batch, older_than
+from rules.communication import serving
 
 # Kernels that make tensors narrower before they are sent (FBGEMM's codecs).
 _QUANTISES = re.compile(r"(?i).*(?:fp8|8bit)\w*quantize|.*float(?:tofp8|_to_(?:fp8|bfloat16|half))")
@@ -98,6 +99,25 @@ _WITHIN_MACHINES = Advice(
     "What is sent has 16 bits a number already. Over several machines, where memory allows: shard within each, so that parameters "
     "are gathered over its fast links and only gradients travel between machines.",
 )
+# Lookups of embedding tables (FBGEMM, which torchrec is built on, but not its products in 8 bits).
+_EMBEDDINGS = re.compile(
+    r"(?i).*(?:embedding_?bag|split_?embedding|splitlookup|_sparse_(?:data|features)|(?:^|[_ ])sdd_)"
+)
+# What only mixtures of experts do with their tokens.
+_EXPERTS = re.compile(
+    r".*(?:(?<![A-Za-z])moe(?![a-z])|MoE|MOE|(?i:expert|(?:un)?permute_?tokens|token_?dispatch|deep_?ep|(?:dispatch|combine)_?tokens))"
+)
+
+_BALANCED = Advice(
+    "text",
+    "Balance what the ranks get: a loss for balance or a capacity for experts, equal shards of embeddings or sequences.",
+    "All-to-all waits for the fullest rank. Where what is sent is wider than 16 bits a number, send 16.",
+)
+_IN_PARTS = Advice(
+    "text",
+    "Exchange in two parts, each with `async_op=True`: while one travels, compute what belongs to the other.",
+    "Layers that do not need what is exchanged (experts that every token uses, the dense part) can run meanwhile as well.",
+)
 # No range tells which library shards: what it is called in the two that most programs use.
 _ZERO_IN_16_BITS = Advice(
     "python",
@@ -115,24 +135,10 @@ _ZERO_BESIDE_COMPUTE = Advice(
 
 def move_less(facts: Facts) -> tuple[Advice, ...]:
     """Fewer bytes, or the same bytes less often."""
-    if "all_to_all" in (facts.communication.collectives.main_kind or ""):
-        if facts.communication.collectives.narrow or _named(facts.trace.kernels, _QUANTISES):
-            return (
-                Advice(
-                    "text",
-                    "Balance the shards of embeddings or experts: all-to-all waits for the fullest rank.",
-                    "What is sent has 16 bits a number, or fewer, already.",
-                ),
-            )
-        return (
-            Advice(
-                "python",
-                "from torchrec.distributed.fbgemm_qcomm_codec import CommType, QCommsConfig, get_qcomm_codecs_registry\n"
-                "config = QCommsConfig(forward_precision=CommType.BF16, backward_precision=CommType.BF16)\n"
-                "codecs = get_qcomm_codecs_registry(config)",
-                "Exchange embeddings or tokens in 16 bits, and balance their shards: all-to-all waits for the fullest rank.",
-            ),
-        )
+    if facts.model.infers:
+        return serving.move_less(facts)
+    if _exchanges(facts):
+        return _exchange_less(facts)
     if facts.communication.collectives.stages:
         return (_MORE_MICRO_BATCHES,)
     if facts.communication.collectives.activations:
@@ -176,25 +182,10 @@ def move_less(facts: Facts) -> tuple[Advice, ...]:
 
 def hide_more(facts: Facts) -> tuple[Advice, ...]:
     """Let compute run beside what has to be sent."""
-    if "all_to_all" in (facts.communication.collectives.main_kind or ""):
-        if _named(facts.trace.annotations, _PIPELINE):
-            return (
-                Advice(
-                    "python",
-                    "work = torch.distributed.all_to_all_single(received, sent, async_op=True)\ndense = bottom_layers(features)\n"
-                    "work.wait()",
-                    "The next batch's indices travel beside this batch already. What is left are the embeddings themselves: start "
-                    "their exchange early, and compute meanwhile what does not need them.",
-                ),
-            )
-        return (
-            Advice(
-                "python",
-                "pipeline = torchrec.distributed.TrainPipelineSparseDist(model, optimizer, device)\nfor _ in range(steps):\n"
-                "    pipeline.progress(batches)",
-                "Exchanges the next batch's indices while this batch computes; else all_to_all_single(..., async_op=True).",
-            ),
-        )
+    if facts.model.infers:
+        return serving.hide_more(facts)
+    if _exchanges(facts):
+        return _exchange_beside_compute(facts)
     if facts.communication.collectives.stages:
         return (_INTERLEAVED,)
     if facts.communication.collectives.activations:
@@ -225,6 +216,62 @@ def hide_more(facts: Facts) -> tuple[Advice, ...]:
             "Start the collective as soon as its input is ready and wait as late as possible.",
         ),
     )
+
+
+def _exchanges(facts: Facts) -> bool:
+    """Whether most of the exposed time each rank sends something else to each other one."""
+    return "all_to_all" in (facts.communication.collectives.main_kind or "")
+
+
+def _exchange_less(facts: Facts) -> tuple[Advice, ...]:
+    if not _of_embeddings(facts):
+        return (_BALANCED,)
+    if facts.communication.collectives.narrow or _named(facts.trace.kernels, _QUANTISES):
+        return (
+            Advice(
+                "text",
+                "Balance the shards of embeddings or experts: all-to-all waits for the fullest rank.",
+                "What is sent has 16 bits a number, or fewer, already.",
+            ),
+        )
+    return (
+        Advice(
+            "python",
+            "from torchrec.distributed.fbgemm_qcomm_codec import CommType, QCommsConfig, get_qcomm_codecs_registry\n"
+            "config = QCommsConfig(forward_precision=CommType.BF16, backward_precision=CommType.BF16)\n"
+            "codecs = get_qcomm_codecs_registry(config)",
+            "Exchange embeddings or tokens in 16 bits, and balance their shards: all-to-all waits for the fullest rank.",
+        ),
+    )
+
+
+def _exchange_beside_compute(facts: Facts) -> tuple[Advice, ...]:
+    if not _of_embeddings(facts):
+        return (_IN_PARTS,)
+    if _named(facts.trace.annotations, _PIPELINE):
+        return (
+            Advice(
+                "python",
+                "work = torch.distributed.all_to_all_single(received, sent, async_op=True)\ndense = bottom_layers(features)\n"
+                "work.wait()",
+                "The next batch's indices travel beside this batch already. What is left are the embeddings themselves: start "
+                "their exchange early, and compute meanwhile what does not need them.",
+            ),
+        )
+    return (
+        Advice(
+            "python",
+            "pipeline = torchrec.distributed.TrainPipelineSparseDist(model, optimizer, device)\nfor _ in range(steps):\n"
+            "    pipeline.progress(batches)",
+            "Exchanges the next batch's indices while this batch computes; else all_to_all_single(..., async_op=True).",
+        ),
+    )
+
+
+def _of_embeddings(facts: Facts) -> bool:
+    """Whether embedding tables are looked up: their rows are exchanged, not the tokens of experts or the heads of attention."""
+    frames = (facts.trace.ops, facts.trace.annotations, facts.trace.kernels)
+    return any(_named(frame, _EMBEDDINGS) for frame in frames) and not any(_named(frame, _EXPERTS) for frame in frames)
 
 
 def _named(frame: pd.DataFrame, wanted: re.Pattern[str]) -> bool:

@@ -10,7 +10,9 @@ and that length holds two things: moving the data, and waiting until the slowest
 ## How it is measured
 `|collective kernels - other kernels| / |used steps|` on the device (the cause `communication` of the waterfall). On a CPU-only
 trace: ranges such as `gloo:all_reduce` on any thread of the process while the step's thread is in no other op. A busy device is
-no proof of work: waiting inside a collective counts as busy everywhere else.
+no proof of work: waiting inside a collective counts as busy everywhere else. The kind of a collective is what the range that
+launched it says, else what its kernel's name says. Fixes for embedding tables are given only where tables are looked up, those for
+gradients only where something is trained.
 
 ## Example
 Slow:
@@ -36,6 +38,8 @@ for index, batch in enumerate(loader):
 3. Hide more: bucket size, order of the layers, prefetching of sharded parameters (CO002).
 4. Activations exchanged between layers (tensor parallelism): fewer ranks a layer, on the links of one machine. Stages of a
    pipeline: more micro-batches a step.
+5. A program that only runs its model has no gradients: more copies of the model on fewer ranks each, the all-reduce for small
+   messages, two halves of a batch in turns.
 
 ## Expected gain
 At most the exposed time. The part that is waiting for other ranks shrinks only when those get faster.
@@ -142,7 +146,7 @@ def _evidence(facts: Facts) -> tuple[Bars | Table, ...]:
         ),
     )
     stated, sizes = found.calls["kind"].to_numpy(), found.calls["size_bytes"].to_numpy()
-    rows = tuple(_row(facts, kind, sizes[stated == kind]) for kind in sorted(set(stated.tolist())))
+    rows = tuple(_row(facts, kind, sizes[stated == kind]) for kind in sorted({*stated.tolist(), *found.exposed_ns}))
     columns = (
         Column("collective", "text"),
         Column("calls a step", "count"),
@@ -152,12 +156,15 @@ def _evidence(facts: Facts) -> tuple[Bars | Table, ...]:
     return (bars, Table("collectives by kind", columns, rows)) if rows else (bars,)
 
 
-def _row(facts: Facts, kind: str, sizes: FloatArray) -> tuple[str, float, float | None, float]:
-    """What the table says of one kind of collective, from the bytes of each of its calls, NaN where unknown."""
+def _row(facts: Facts, kind: str, sizes: FloatArray) -> tuple[str, float | None, float | None, float]:
+    """What the table says of one kind of collective, from the bytes of each of its calls, NaN where unknown.
+
+    Of a kind that no range on the host names, the calls are not known.
+    """
     known = sizes[~np.isnan(sizes)]
     return (
         kind[:60],
-        round(len(sizes) / max(facts.steps.count, 1), 1),
+        round(len(sizes) / max(facts.steps.count, 1), 1) if len(sizes) else None,
         float(np.median(known)) if len(known) else None,
         facts.steps.per_step(facts.communication.collectives.exposed_ns.get(kind, 0)),
     )

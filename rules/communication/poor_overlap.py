@@ -142,7 +142,7 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
         "Reduces each bucket of gradients as soon as it is complete. Wrap first, compile afterwards.",
     )
     found = facts.communication.collectives
-    known = found.data_parallel or found.sharded or found.stages or found.activations
+    known = facts.model.infers or found.data_parallel or found.sharded or found.stages or found.activations
     return hide_more(facts) if known else (wrap, *hide_more(facts))
 
 

@@ -36,7 +36,8 @@ At most the exposed time of the small collectives that bucketing would do away w
 
 ## When it is wrong
 Small collectives that overlap compute cost next to nothing: then the bound is near zero. Those that exchange activations (between
-the layers of tensor parallelism, between stages of a pipeline) need the one before them and cannot be joined: the rule is silent.
+the layers of tensor parallelism, between stages of a pipeline) need the one before them and cannot be joined, nor can those of a
+program that only runs its model: the rule is silent.
 
 ## Thresholds
 - `min_calls`: collectives a step from which the rule fires.
@@ -98,7 +99,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if not len(calls):
         yield not_applicable("no collective in the used steps")
         return
-    if facts.communication.collectives.activations or facts.communication.collectives.stages:
+    found = facts.communication.collectives
+    if found.activations or found.stages or facts.model.infers:
         yield not_applicable(
             "activations are exchanged, each collective needs the one before: none can wait to be sent with others"
         )

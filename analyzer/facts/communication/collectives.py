@@ -11,12 +11,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.communication.between_layers import between_layers
+from analyzer.facts.communication.kernel_kinds import kind_of_kernel
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.precision import tensor_dims
 from analyzer.facts.kernels.section import KernelFacts
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.section import TimeFacts
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import chosen, rows_by
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching
@@ -34,7 +36,7 @@ _ACTIVATIONS_RATIO = 0.2
 _LIBRARY = re.compile(r"^\w+(?::+|$)_*")
 _NARROW = r"Half|BFloat16|char|Char|Byte|Float8"
 # A message between two ranks.
-_PAIR = re.compile(r"(?:i?send|i?recv)\b")
+_PAIR = re.compile(r"(?:i?send|i?recv|send_recv)\b")
 _BYTES = {"double": 8, "long": 8, "long int": 8, "int": 4, "float": 4, "short": 2, "c10::Half": 2, "c10::BFloat16": 2}
 # Bytes of an element by the names of `c10::ScalarType`, as `record_param_comms` states the type.
 _MESSAGE_BYTES = {
@@ -57,7 +59,7 @@ class Collectives(msgspec.Struct, frozen=True):
         fsdp: Whether FSDP's own ranges are in the trace: else another library shards.
         activations: Whether a good part of the exposed time is reductions between layers of the forward pass (tensor parallelism).
         narrow: Whether most of the collectives' tensors have 16 bits an element, or fewer, already.
-        exposed_ns: Exposed time by kind of collective, the largest first; empty where no range tells the kind.
+        exposed_ns: Exposed time by kind of collective, the largest first: by the host's ranges, else by the kernels' names.
     """
 
     running: IntervalSet
@@ -109,6 +111,8 @@ def collectives(
     exposed = time.waterfall.owned("communication")
     stated = calls["kind"].to_numpy()
     by_kind = {kind: (exposed & call_spans(device, steps, kernels, calls[stated == kind])).total_ns for kind in kinds}
+    for kind, spans in _unranged(device, steps, kernels, calls).items():
+        by_kind[kind] = by_kind.get(kind, 0) + (exposed & spans).total_ns
     layered = (exposed & call_spans(device, steps, kernels, calls[between_layers(trace, calls)])).total_ns
     fsdp = _has_range(trace, r"FullyShardedDataParallel|FSDP::")
     return Collectives(
@@ -127,14 +131,33 @@ def collectives(
 
 def call_spans(device: DeviceFacts, steps: Steps, kernels: KernelFacts, rows: pd.DataFrame) -> IntervalSet:
     """When the device runs the collectives launched inside the given calls; on a CPU-only trace the calls themselves."""
-    calls = IntervalSet.of_rows(rows)
     if device.main is None:
-        return calls
+        return IntervalSet.of_rows(rows)
+    mine, inside = _launched_inside(kernels, rows)
+    return IntervalSet.of_rows(kernels.named.frame, mine[inside]) & steps.window
+
+
+def _launched_inside(kernels: KernelFacts, calls: pd.DataFrame) -> tuple[Int64Array, BoolArray]:
+    """The rows of the kernels that communicate, and which of them were launched inside one of the calls."""
     frame = kernels.named.frame
     mine = np.flatnonzero(frame["collective"].to_numpy())
     launched = np.nan_to_num(frame["launch_start_ns"].to_numpy()[mine], nan=-1).astype(np.int64)
-    mine = mine[calls.contains(launched)]
-    return IntervalSet.of_rows(frame, mine) & steps.window
+    return mine, IntervalSet.of_rows(calls).contains(launched)
+
+
+def _unranged(device: DeviceFacts, steps: Steps, kernels: KernelFacts, calls: pd.DataFrame) -> dict[str, IntervalSet]:
+    """When the device runs collectives that no range on the host names, by kind as their kernels' names say it."""
+    if device.main is None:
+        return {}
+    mine, inside = _launched_inside(kernels, calls)
+    mine = mine[~inside]
+    frame = kernels.named.frame
+    names = frame["name"].to_numpy()[mine]
+    said = {name: kind_of_kernel(str(name)) for name in set(names.tolist())}
+    kinds = np.array([said[name] for name in names.tolist()], dtype=object)
+    return {
+        kind: IntervalSet.of_rows(frame, mine[kinds == kind]) & steps.window for kind in sorted(set(kinds.tolist()))
+    }
 
 
 def _kinds(names: pd.Series[Any]) -> npt.NDArray[np.object_]:

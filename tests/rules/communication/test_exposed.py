@@ -95,8 +95,11 @@ def test_not_applicable_in_a_single_process() -> None:
     assert run(RULE, builder).state is State.NOT_APPLICABLE
 
 
-def test_all_to_all_gets_other_advice_than_gradients() -> None:
-    fix = judged(RULE, world(range_name="nccl:all_to_all")).finding.fix
+@pytest.mark.parametrize("op", ["fbgemm::permute_2D_sparse_data", "aten::add"])
+def test_all_to_all_gets_other_advice_than_gradients(op: str) -> None:
+    builder = world(range_name="nccl:all_to_all")
+    builder.op(op, 10, 5)
+    fix = judged(RULE, builder).finding.fix
     assert not any("DistributedDataParallel" in advice.code or "compress_hook" in advice.code for advice in fix)
 
 
@@ -110,6 +113,7 @@ def test_all_to_all_gets_other_advice_than_gradients() -> None:
 )
 def test_what_is_sent_in_few_bits_is_not_to_be_made_narrower(kernel: str, kind: str, narrower: bool) -> None:
     builder = world(range_name="nccl:all_to_all", kind=kind)
+    builder.op("fbgemm::permute_2D_sparse_data", 5, 2)
     builder.launch(10, kernel_start=50, kernel_dur=10, name=kernel)
     fix = judged(RULE, builder).finding.fix
     assert any("CommType.BF16" in advice.code for advice in fix) is narrower
@@ -122,8 +126,31 @@ def test_what_is_sent_in_few_bits_is_not_to_be_made_narrower(kernel: str, kind: 
 )
 def test_a_pipeline_in_use_is_not_advised(name: str, in_use: bool) -> None:
     builder = world(range_name="nccl:all_to_all").annotation(name, 10, 20)
+    builder.op("fbgemm::permute_2D_sparse_data", 5, 2)
     fix = judged(RULE, builder).finding.fix
     assert any("TrainPipelineSparseDist" in advice.code for advice in fix) is not in_use
+
+
+@pytest.mark.parametrize(
+    ("op", "torchrec"),
+    [
+        ("fbgemm::permute_2D_sparse_data", True),
+        ("aten::embedding_bag", True),
+        ("fbgemm::f8f8bf16_rowwise", False),
+        ("aten::linear", False),
+    ],
+)
+def test_only_programs_with_embedding_tables_get_torchrec(op: str, torchrec: bool) -> None:
+    """Experts and the heads of attention are exchanged by the same collective."""
+    builder = world(range_name="nccl:all_to_all")
+    builder.op(op, 5, 2)
+    builder.op("MoELayer", 8, 1)
+    with_experts = " ".join(advice.code for advice in judged(RULE, builder).finding.fix)
+    assert "torchrec" not in with_experts
+    assert "Balance what the ranks get" in with_experts
+    del builder.events[-1]
+    fix = " ".join(advice.code for advice in judged(RULE, builder).finding.fix)
+    assert ("torchrec" in fix) is torchrec
 
 
 def test_gradients_of_16_bits_are_not_to_be_halved_again() -> None:

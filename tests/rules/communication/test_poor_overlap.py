@@ -19,7 +19,7 @@ def world(
     builder = TraceBuilder()
     for number in range(3):
         at = number * 100_000.0
-        builder.step(number, at, 100_000)
+        builder.step(number, at, 100_000).zero_grad(at + 10, 20)
         if ddp:
             builder.annotation("DistributedDataParallel.forward", at, 40)
         builder.launch(at + 50, kernel_start=at + 100, kernel_dur=compute)

@@ -20,6 +20,7 @@ def world(*, calls: int = 40, elements: int | None = 1_000, beside: bool = False
         at = number * 100_000.0
         builder.step(number, at, 100_000)
         builder.launch(at, kernel_start=at + 100, kernel_dur=50_000)
+        builder.zero_grad(at + 60_000, 10)
         for index in range(calls):
             launch = at + 100 + 20 * index
             args = {} if elements is None else {"Input Dims": [[elements]], "Input type": ["float"]}

@@ -1,0 +1,51 @@
+"""What helps the collectives of a program that only runs its model: there are no gradients to accumulate, bucket or compress."""
+
+from __future__ import annotations
+
+from analyzer.facts import Facts
+from analyzer.finding import Advice
+
+_BALANCED = Advice(
+    "text",
+    "Balance what the ranks get: the experts over ranks, or the shards. All-to-all waits for the fullest rank.",
+    "Where what is sent is wider than 16 bits a number, send 16; engines that serve experts also send 8.",
+)
+_HALVES = Advice(
+    "text",
+    "Split what runs together into two halves, and let one compute while the other communicates.",
+    "Engines that serve models call it two-batch or dual-batch overlap. It needs passes large enough to fill the device by halves.",
+)
+_NEXT_TO_NORM = Advice(
+    "text",
+    "Use the all-reduce for small messages of your engine, or of symmetric memory (one-shot, two-shot), over NVLink or xGMI; "
+    "where there is one that adds and normalises in the same kernel, that.",
+    "Of the few tokens of a decoding step the start of a collective costs more than what is sent.",
+)
+_REPLICAS = Advice(
+    "text",
+    "Split layers over fewer ranks, all of them on the fast links of one machine (NVLink), as far as the weights fit, and run "
+    "more copies of the model on the others.",
+    "Each layer waits for the sum of its parts (tensor parallelism): fewer parts send less and wait for fewer.",
+)
+_MORE_IN_FLIGHT = Advice(
+    "text",
+    "Keep at least as many batches in flight as there are stages, and cut stages that take equally long.",
+    "Messages between two ranks, as stages of a pipeline send: a stage is idle until the one before it has something for it.",
+)
+
+
+def move_less(facts: Facts) -> tuple[Advice, ...]:
+    """Fewer bytes, or fewer ranks to wait for; nothing where stages only wait for one another."""
+    found = facts.communication.collectives
+    if "all_to_all" in (found.main_kind or ""):
+        return (_BALANCED,)
+    return () if found.stages else (_REPLICAS,)
+
+
+def hide_more(facts: Facts) -> tuple[Advice, ...]:
+    """Let something else run beside what has to be sent; never empty."""
+    found = facts.communication.collectives
+    if found.stages:
+        return (_MORE_IN_FLIGHT,)
+    reduces = (found.main_kind or "").replace("_", "").startswith("allreduce")
+    return (_NEXT_TO_NORM, _HALVES) if reduces else (_HALVES,)
