@@ -48,3 +48,17 @@ def figure(value: float) -> str:
 def count(number: int, noun: str, plural: str | None = None) -> str:
     """`1 step`, `6 steps`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def rate(per_s: float, unit: str) -> str:
+    """A rate in powers of 1000: `55 TFLOP/s`, `193 GB/s`.
+
+    Args:
+        per_s: A second.
+        unit: Of what: `FLOP`, `B`.
+    """
+    for prefix, factor in (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        # Makers give tera for thousands of them: 1,307 TFLOP/s.
+        if abs(per_s) >= factor * (9.9995 if prefix == "P" else 0.9995):
+            return f"{_significant(per_s / factor)} {prefix}{unit}/s"
+    return f"{per_s:.0f} {unit}/s"

@@ -61,7 +61,8 @@ class Call(msgspec.Struct, frozen=True):
         """
         shape = self.shapes[place] if place < len(self.shapes) else ()
         if not shape or (dims is not None and len(shape) != dims):
-            raise UnknownWorkError(f"input {place} has no shape of {dims or 'any'} dimensions")
+            what = f"is no tensor of {dims} dimensions" if shape else "has no recorded shape"
+            raise UnknownWorkError(f"input {place} {what}")
         return shape
 
     def value(self, place: int) -> object:

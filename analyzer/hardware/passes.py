@@ -29,7 +29,7 @@ def _pointwise(inputs: int, *, result_bytes: int | None = None) -> Formula:
     def formula(call: Call) -> Work:
         places = [place for place in range(min(inputs, len(call.shapes))) if call.shapes[place]]
         if not places:
-            raise UnknownWorkError("no input has a shape")
+            raise UnknownWorkError("no input has a recorded shape")
         widths = [call.element_bytes(place) for place in places]
         if None in widths:
             return Work(0, None)

@@ -69,6 +69,12 @@ def unit(analysis: Analysis) -> str:
     return steps.noun if steps.source != "whole-trace" else "recording"
 
 
+def each(analysis: Analysis, whole: str = "in all") -> str:
+    """`a step` or `a request`; `whole` where the trace has neither."""
+    steps = analysis.trace.steps
+    return f"a {steps.noun}" if steps.source != "whole-trace" else whole
+
+
 def no_card(analysis: Analysis) -> str:
     """That nothing is worth a card, without a full stop."""
     return f"No finding is worth {LIMIT} of the {unit(analysis)} or more"

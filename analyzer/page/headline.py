@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis
-from analyzer.page import savings
+from analyzer.page import hardware, savings
+from analyzer.page.groups import each as each
 from analyzer.page.groups import no_card
 from analyzer.page.recording import doubts
 from analyzer.units import count, duration, share
-
-
-def each(analysis: Analysis, whole: str = "in all") -> str:
-    """`a step` or `a request`; `whole` where the trace has neither."""
-    steps = analysis.trace.steps
-    return f"a {steps.noun}" if steps.source != "whole-trace" else whole
 
 
 def where(analysis: Analysis) -> str:
@@ -77,6 +72,9 @@ def outlook(analysis: Analysis) -> Iterator[str]:
             yield "They share time, so their savings do not add up."
     elif not analysis.cards:
         yield f"{no_card(analysis)}."
+    used = hardware.utilisation(analysis)
+    if used:
+        yield used
     unprofiled = summary.unprofiled_step_ns
     if unprofiled is not None and unprofiled > 0:
         # A median was measured without it: the mean of uneven steps says nothing of the profiler.

@@ -13,7 +13,7 @@ from rich.cells import cell_len, chop_cells, set_cell_size
 from analyzer.page.printable import clean as clean
 
 # A number stays on the line of its unit.
-_UNIT_GAP = re.compile(r"(?<=\d) (?=(?:%|[mun]?s|[KMGT]iB|B)(?!\w))")
+_UNIT_GAP = re.compile(r"(?<=\d) (?=(?:%|[mun]?s|[KMGT]iB|B|[kMGTP]?(?:FLOP|B)/s)(?!\w))")
 _NO_BREAK = "\xa0"
 
 # Longer names tell no more: templates repeat themselves.

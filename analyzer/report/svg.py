@@ -11,6 +11,7 @@ from analyzer.page import headline as wording
 from analyzer.page import safe
 from analyzer.page.waterfall import by_size
 from analyzer.report.drawing import palette
+from analyzer.report.drawing.roofline import roofline
 from analyzer.report.drawing.shapes import WIDTH, Drawing, text
 from analyzer.report.drawing.timeline import timeline
 from analyzer.report.drawing.waterfall import steps, waterfall
@@ -54,6 +55,9 @@ def _parts(analysis: Analysis) -> Iterator[tuple[str, Drawing]]:
     if rows is not None:
         shown = analysis.timeline.step
         yield "All steps" if shown is None or lanes is None else f"All steps, step {shown} marked", rows
+    dots = roofline(analysis)
+    if dots is not None:
+        yield "Roofline: a dot for each operator with products, as large as its time", dots
 
 
 def _legend(analysis: Analysis) -> tuple[str, int]:

@@ -10,6 +10,26 @@ Group = Literal["op", "shape", "kernel", "module"]
 GROUPS: tuple[Group, ...] = ("op", "shape", "kernel", "module")
 
 
+class Work(msgspec.Struct, frozen=True):
+    """What an op with one set of shapes achieves; None where it is not known, as a field of the document is.
+
+    Args:
+        flops_per_s: Of products.
+        bytes_per_s: Inputs and outputs, once.
+        peak_ratio: The least time at the device's peaks as a share of the time it takes.
+        side: Which peak limits it.
+        above_ns: Time per step above that least time.
+        reason: Why one is None.
+    """
+
+    flops_per_s: float | None
+    bytes_per_s: float | None
+    peak_ratio: float | None
+    side: str | None
+    above_ns: float | None
+    reason: str
+
+
 class OperatorRow(msgspec.Struct, frozen=True):
     """One line of the table; times are nanoseconds per step.
 
@@ -23,6 +43,7 @@ class OperatorRow(msgspec.Struct, frozen=True):
         device_ns: Device time of what is launched inside.
         share: Of all device time (its own part); on a trace without device work of all host time.
         tensor_core_ratio: Share of its matrix kernels' time on tensor cores; None where no name says.
+        work: What it achieves; None where nothing is known of it.
     """
 
     name: str
@@ -34,6 +55,7 @@ class OperatorRow(msgspec.Struct, frozen=True):
     device_ns: int
     share: float
     tensor_core_ratio: float | None
+    work: Work | None = None
 
 
 class Neighbour(msgspec.Struct, frozen=True):

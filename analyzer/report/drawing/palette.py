@@ -49,5 +49,8 @@ def css() -> str:
         "svg .grid{stroke:var(--line)}svg .bracket{fill:none;stroke:var(--high);stroke-width:2}svg .name{fill:var(--high);"
         "font-weight:600}\n"
         "svg .used{fill:var(--cause-framework)}svg .drawn{fill:var(--good)}svg .slow{fill:var(--slow)}"
+        "svg .roof{fill:none;stroke:var(--text);stroke-width:1.5}svg .dot{fill-opacity:.7;stroke:var(--back)}"
+        "svg .dot.compute{fill:var(--cause-compute)}svg .dot.memory{fill:var(--cause-copy)}svg .dot.unknown{fill:var(--quiet)}"
+        "svg .halo{paint-order:stroke;stroke:var(--back);stroke-width:3px}\n"
         "svg .out{fill:none;stroke:var(--quiet);stroke-dasharray:3 2}\n"
     )

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from analyzer.analysis import Analysis, Timeline
+from analyzer.page import hardware, recording, safe
 from analyzer.page import headline as wording
-from analyzer.page import recording, safe
 from analyzer.page.groups import NOTES, counts, grouped, no_card, notes_are, unit
 from analyzer.page.ranks import RANK_HEADS, rank_rows
 from analyzer.page.vocabulary import CAUSES, STATES, states_line
 from analyzer.page.waterfall import by_size
+from analyzer.report.drawing.roofline import roofline
 from analyzer.report.drawing.shapes import Drawing, cause_class
 from analyzer.report.drawing.timeline import timeline
 from analyzer.report.drawing.waterfall import MOST_STEPS, steps, waterfall
@@ -24,6 +25,7 @@ from analyzer.report.html.prose import prose
 from analyzer.units import count, duration, share
 
 _MOST_SPANS = 240
+_MOST_OPERATORS = 60
 _NO_STEP = Timeline(step=None, dur_ns=0, lanes=())
 
 
@@ -80,6 +82,9 @@ class Page:
     small: tuple[Markup, ...]
     small_head: str
     small_are: str
+    operators: Sheet | None
+    operators_notes: tuple[str, ...]
+    roofline: Drawing | None
     ranks: Sheet | None
     checks_line: str
     checks: Sheet
@@ -126,6 +131,11 @@ def view(analysis: Analysis, data_note: str) -> Page:
         small=small(analysis),
         small_head=NOTES,
         small_are=f"L{notes_are(analysis)[1:]}{grouped(analysis).also_with_trust}.",
+        operators=_operators(analysis),
+        operators_notes=tuple(
+            safe.keep_units(note) for note in (hardware.against(analysis), hardware.ceilings_line(analysis)) if note
+        ),
+        roofline=roofline(analysis),
         ranks=_ranks(analysis),
         checks_line=_checks_line(analysis),
         checks=_checks(analysis),
@@ -223,6 +233,14 @@ def _ranks(analysis: Analysis) -> Sheet | None:
     rows = rank_rows(analysis)
     heads = tuple(Head(name or "Note", number in (0, 1, 3)) for number, name in enumerate(RANK_HEADS))
     return Sheet("The ranks of this job, the one to look at first on top", heads, rows) if rows else None
+
+
+def _operators(analysis: Analysis) -> Sheet | None:
+    rows = hardware.rows(analysis, _MOST_OPERATORS)
+    heads = (Head("Operator"), Head("Shapes"), *(Head(head[:1].upper() + head[1:], True) for head in hardware.HEADS))
+    cells = [[row.op, row.shapes, *hardware.cells(row)] for row in rows]
+    left = hardware.left_out(analysis, len(rows))
+    return Sheet("What each operator achieves; times and calls of a mean step", heads, cells, left) if rows else None
 
 
 def _checks_line(analysis: Analysis) -> str:

@@ -12,7 +12,19 @@ from collections.abc import Iterator
 from analyzer.analysis import Analysis
 from analyzer.page.card import card_of
 from analyzer.report.style import Style
-from analyzer.report.text import brief, card, change_lines, chart, checks, findings, headline, job, ranks, trust
+from analyzer.report.text import (
+    brief,
+    card,
+    change_lines,
+    chart,
+    checks,
+    findings,
+    headline,
+    job,
+    operators,
+    ranks,
+    trust,
+)
 
 # GitHub's runner takes a line of a log that starts like this for a command, also after spaces.
 _RUNNER_COMMAND = re.compile(r"^(\s*)(::|##\[)", re.MULTILINE)
@@ -59,5 +71,6 @@ def _blocks(analysis: Analysis, style: Style) -> Iterator[Iterator[str]]:
             yield card.lines(card_of(finding, analysis), style)
         yield findings.rest_lines(analysis, style)
         yield findings.small_lines(analysis, style)
+        yield operators.lines(analysis, style)
     yield checks.lines(analysis, style)
     yield trust.lines(analysis, style)

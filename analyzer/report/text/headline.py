@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis, TraceInfo
+from analyzer.page import hardware, recording, safe
 from analyzer.page import headline as wording
-from analyzer.page import recording, safe
 from analyzer.report.style import Style
 from analyzer.units import count, duration, share
 
@@ -62,7 +62,7 @@ def _figures(analysis: Analysis, style: Style) -> Iterator[str]:
     noun = wording.each(analysis, whole=_WHOLE)
     # Below the limit of a card there is nothing worth promising.
     if not analysis.cards or reachable >= mean:
-        yield from safe.wrap(f"{duration(mean)} {noun}.{_unprofiled(analysis)}", style.width)
+        yield from safe.wrap(f"{duration(mean)} {noun}.{_more(analysis)}", style.width)
         return
     best = f"{duration(mean)} → {duration(reachable)}"
     shared = " Findings share time, so their savings do not add up." if len(analysis.cards) > 1 else ""
@@ -70,9 +70,15 @@ def _figures(analysis: Analysis, style: Style) -> Iterator[str]:
     best_case = "at best" if summary.reachable_kind == "bound" else "as estimated"
     at_best = f"{best_case} {noun}" if noun == _WHOLE else f"{noun} {best_case}"
     text = f"{best} {at_best}: {wording.together(analysis)}, the rest staying as it is."
-    first, *others = safe.wrap(text + shared + _unprofiled(analysis), style.width)
+    first, *others = safe.wrap(text + shared + _more(analysis), style.width)
     yield first.replace(best, style.paint(best, "title"), 1)
     yield from others
+
+
+def _more(analysis: Analysis) -> str:
+    """How much of the device is used and what the profiler costs, as far as known."""
+    used = hardware.utilisation(analysis)
+    return (f" {used}" if used else "") + _unprofiled(analysis)
 
 
 def _unprofiled(analysis: Analysis) -> str:

@@ -11,7 +11,7 @@ from analyzer.tui.draw.finding import heading
 from analyzer.tui.draw.table import table
 from analyzer.tui.plain import line
 from analyzer.tui.screens.text_page import TextPage
-from analyzer.views.operator_rows import Neighbour, OperatorDetail
+from analyzer.views.operator_rows import Neighbour, OperatorDetail, Work
 
 # Of the box (styles/operators.tcss).
 BOX = 96
@@ -42,6 +42,8 @@ def page(detail: OperatorDetail, width: int) -> Content:
     lines.append(Content(", ".join(figures)))
     if row.tensor_core_ratio is not None:
         lines.append(Content(f"{units.share(row.tensor_core_ratio)} of its matrix work on tensor cores"))
+    if row.work is not None:
+        lines += _work(row.work)
     kernel = row.host_ns is None
     lines += _neighbours("Launched by" if kernel else "Called by", detail.callers, width, "nothing recorded around it")
     if not kernel:
@@ -53,6 +55,19 @@ def page(detail: OperatorDetail, width: int) -> Content:
     ]
     lines += table(("step", "starts", "length", "stream" if kernel else "shapes"), rows, (3,), width)
     return Content("\n").join(lines)
+
+
+def _work(work: Work) -> list[Content]:
+    """What it achieves, and how far that is from the roofline, in a line or two."""
+    achieved = [units.rate(work.flops_per_s, "FLOP")] if work.flops_per_s is not None else []
+    achieved += [f"{units.rate(work.bytes_per_s, 'B')} of inputs and outputs"] if work.bytes_per_s is not None else []
+    lines = [Content(", ".join(achieved))] if achieved else []
+    if work.peak_ratio is not None and work.above_ns is not None:
+        limit = f"{units.share(work.peak_ratio)} of its peak, which {work.side} sets"
+        lines.append(Content(f"{limit}; {units.duration(work.above_ns)} a step above its roofline"))
+    elif work.reason:
+        lines.append(Content.styled(f"No share of a peak: {line(work.reason, 200)}", "$quiet"))
+    return lines
 
 
 def _neighbours(title: str, found: Sequence[Neighbour], width: int, nothing: str) -> list[Content]:

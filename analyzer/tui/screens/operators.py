@@ -16,6 +16,7 @@ from textual.reactive import reactive
 from textual.widgets import DataTable
 
 from analyzer import units
+from analyzer.tui.operator_work import with_work
 from analyzer.tui.screens.mode import ModeScreen
 from analyzer.tui.screens.operator_page import OperatorPage
 from analyzer.tui.session import Session
@@ -23,7 +24,7 @@ from analyzer.tui.widgets.filter_bar import FilterBar
 from analyzer.tui.widgets.group_bar import GroupBar
 from analyzer.tui.widgets.key_bar import KeyBar
 from analyzer.tui.widgets.notice import Notice, only_document
-from analyzer.tui.widgets.operator_table import MOST, SORTS, OperatorTable, arrange, columns_for
+from analyzer.tui.widgets.operator_table import MOST, SORTS, OperatorTable, arrange, columns_for, work_columns
 from analyzer.tui.widgets.title_bar import TitleBar
 from analyzer.views.operator_rows import GROUPS, Group, OperatorDetail, OperatorRow
 
@@ -99,7 +100,8 @@ class OperatorsScreen(ModeScreen):
     def _measure(self, group: Group) -> None:
         measured = self._session.measured
         assert measured is not None
-        self.post_message(self.Measured(group, measured.operators(group)))
+        rows = measured.operators(group)
+        self.post_message(self.Measured(group, with_work(rows, self._session.analysis) if group == "shape" else rows))
 
     @work(thread=True, exclusive=True, group="open")
     def _open(self, group: Group, row: OperatorRow) -> None:
@@ -129,6 +131,7 @@ class OperatorsScreen(ModeScreen):
             device=measured.has_device,
             host=self.group != "kernel",
             tensor=any(row.tensor_core_ratio is not None for row in shown),
+            work=work_columns(shown),
         )
         table.show(shown, columns, self.group == "shape")
         pane = self.query_one("#operators-pane")

@@ -20,7 +20,7 @@ NARROWEST_NAME = 14
 
 @dataclass(frozen=True)
 class Column:
-    """A column of figures; `always` stays where there is little room, `device` needs a device."""
+    """A column of figures; `always` stays where there is little room, `device` needs a device, `work` that of an operator."""
 
     title: str
     width: int
@@ -29,6 +29,15 @@ class Column:
     always: bool = False
     device: bool = False
     host: bool = False
+    work: bool = False
+
+
+def _flops(per_s: float) -> str:
+    return units.rate(per_s, "FLOP")
+
+
+def _bytes(per_s: float) -> str:
+    return units.rate(per_s, "B")
 
 
 COLUMNS = (
@@ -38,9 +47,13 @@ COLUMNS = (
     Column("GPU self", 8, lambda row: row.self_device_ns, units.duration, always=True, device=True),
     Column("GPU", 8, lambda row: row.device_ns, units.duration, device=True, host=True),
     Column("share", 6, lambda row: row.share, units.share, always=True),
+    Column("FLOP/s", 13, lambda row: row.work.flops_per_s if row.work else None, _flops, work=True),
+    Column("memory", 9, lambda row: row.work.bytes_per_s if row.work else None, _bytes, work=True),
+    Column("of peak", 7, lambda row: row.work.peak_ratio if row.work else None, units.share, always=True, work=True),
+    Column("above", 7, lambda row: row.work.above_ns if row.work else None, units.duration, always=True, work=True),
     Column("TC", 6, lambda row: row.tensor_core_ratio, units.share, device=True),
 )  # fmt: skip
-SORTS = ("share", "GPU", "CPU self", "CPU", "calls", "name")
+SORTS = ("share", "GPU", "CPU self", "CPU", "calls", "above", "of peak", "name")
 
 
 class OperatorTable(FillingTable):
@@ -100,7 +113,9 @@ def _figure(row: OperatorRow, column: Column) -> Content:
     return Content.styled(text.rjust(column.width), style)
 
 
-def columns_for(width: int, *, device: bool, host: bool, tensor: bool) -> tuple[Column, ...]:
+def columns_for(
+    width: int, *, device: bool, host: bool, tensor: bool, work: frozenset[str] = frozenset()
+) -> tuple[Column, ...]:
     """The columns that fit and have something to say.
 
     Args:
@@ -108,11 +123,23 @@ def columns_for(width: int, *, device: bool, host: bool, tensor: bool) -> tuple[
         device: Whether there is device work.
         host: Whether the rows have host times (kernels have none).
         tensor: Whether any name says who multiplies.
+        work: Columns of an operator's work that say something of any row.
     """
     chosen = [column for column in COLUMNS if (device or not column.device) and (host or not column.host)]
     chosen = [column for column in chosen if tensor or column.title != "TC"]
+    chosen = [column for column in chosen if not column.work or column.title in work]
+    if work:
+        # Times with what is called inside say nothing of what an op achieves, and the shapes want the room.
+        chosen = [column for column in chosen if column.title not in ("CPU self", "GPU", "TC")]
     roomy = width >= 100
     return tuple(column for column in chosen if roomy or column.always)
+
+
+def work_columns(rows: Sequence[OperatorRow]) -> frozenset[str]:
+    """The columns of work that say something of any of these rows."""
+    return frozenset(
+        column.title for column in COLUMNS if column.work and any(column.value(row) is not None for row in rows)
+    )
 
 
 def arrange(rows: Sequence[OperatorRow], query: str, order: str) -> list[OperatorRow]:

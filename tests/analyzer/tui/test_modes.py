@@ -14,6 +14,8 @@ from analyzer.tui.widgets.finding_list import FindingList
 from analyzer.tui.widgets.gap_table import GapTable
 from analyzer.tui.widgets.operator_table import OperatorTable
 from analyzer.tui.widgets.timeline_view import TimelineView
+from hardware_worlds import explained as explained_world
+from hardware_worlds import products
 from ui import explained, loader_bound, running, settle, text_of
 
 MS = 1_000_000
@@ -155,6 +157,18 @@ async def test_operators_are_grouped_sorted_and_searched(app_for, measured):
         assert table.row_count > 1
         await pilot.press("escape")
         assert isinstance(pilot.app.screen, FindingsScreen)
+
+
+async def test_operators_with_shapes_show_what_they_achieve(app_for, tmp_path):
+    async with running(app_for(explained_world(products(), tmp_path)), size=(130, 30)) as pilot:
+        await pilot.press("3", "b")
+        await settle(pilot)
+        shown = text_of(pilot.app)
+        assert "344 TFLOP/s" in shown
+        assert "26 %" in shown
+        await pilot.press("enter")
+        await settle(pilot)
+        assert "295 us a step above its roofline" in text_of(pilot.app)
 
 
 async def test_enter_opens_callers_and_examples(app_for, measured):

@@ -1,0 +1,125 @@
+"""The roofline: how fast operators compute over how many operations they have for each byte, both logarithmic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from markupsafe import escape
+
+from analyzer.analysis import Analysis
+from analyzer.page import hardware, safe
+from analyzer.page.hardware import Dot, Roofs
+from analyzer.report.drawing.shapes import WIDTH, Drawing, line, number, text, width_of
+from analyzer.units import count, figure, rate, share
+
+_HEIGHT, _LEFT, _TOP, _BOTTOM = 360, 92, 14, 40
+_RIGHT = WIDTH - 12
+_MOST_DOTS = 120
+_NAMED = 6
+_LEAST_RADIUS, _MOST_RADIUS = 3.0, 18.0
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """Powers of ten that the picture spans."""
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+
+    def at(self, intensity: float, flops_per_s: float) -> tuple[float, float]:
+        """The place of a point, pixels."""
+        across = (math.log10(intensity) - self.x[0]) / (self.x[1] - self.x[0])
+        up = (math.log10(flops_per_s) - self.y[0]) / (self.y[1] - self.y[0])
+        return _LEFT + across * (_RIGHT - _LEFT), _HEIGHT - _BOTTOM - up * (_HEIGHT - _BOTTOM - _TOP)
+
+
+def roofline(analysis: Analysis) -> Drawing | None:
+    """A dot for each operator with products; None where there is none."""
+    shown = hardware.dots(analysis)[:_MOST_DOTS]
+    if not shown:
+        return None
+    roofs = hardware.roofs(analysis)
+    scale = _scale(shown, roofs)
+    body = [*_axes(scale), *_roofs(scale, roofs), *_dots(scale, shown)]
+    return Drawing(_HEIGHT, "".join(body), _sentence(shown, roofs))
+
+
+def _scale(shown: Sequence[Dot], roofs: Roofs) -> _Scale:
+    across = [dot.intensity for dot in shown]
+    up = [dot.flops_per_s for dot in shown] + list(roofs.flops_per_s.values())
+    if roofs.bytes_per_s:
+        # Where the roofs meet.
+        across += [flops / roofs.bytes_per_s for flops in roofs.flops_per_s.values()]
+    return _Scale(_decades(across), _decades(up))
+
+
+def _decades(values: Sequence[float]) -> tuple[float, float]:
+    low, high = math.log10(min(values)), math.log10(max(values))
+    return math.floor(low - 0.15), max(math.ceil(high + 0.15), math.floor(low - 0.15) + 1)
+
+
+def _axes(scale: _Scale) -> Iterator[str]:
+    bottom = _HEIGHT - _BOTTOM
+    # Labels would stand on one another where the picture spans many powers.
+    for power in range(round(scale.x[0]), round(scale.x[1]) + 1):
+        x, _ = scale.at(10.0**power, 10.0 ** scale.y[0])
+        yield line(x, _TOP, x, bottom, "grid")
+        yield text(x, bottom + 16, figure(10.0**power), "quiet middle")
+    for power in range(round(scale.y[0]), round(scale.y[1]) + 1):
+        _, y = scale.at(10.0 ** scale.x[0], 10.0**power)
+        yield line(_LEFT, y, _RIGHT, y, "grid")
+        yield text(_LEFT - 8, y + 4, rate(10.0**power, "FLOP"), "quiet end")
+    yield text((_LEFT + _RIGHT) / 2, _HEIGHT - 6, "operations for each byte of inputs and outputs", "quiet middle")
+
+
+def _roofs(scale: _Scale, roofs: Roofs) -> Iterator[str]:
+    if not roofs.bytes_per_s or not roofs.flops_per_s:
+        return
+    low, high = 10.0 ** scale.x[0], 10.0 ** scale.x[1]
+    best = max(roofs.flops_per_s.values())
+    # From the picture's left or lower edge to where the highest roof meets it.
+    start = max(low, 10.0 ** scale.y[0] / roofs.bytes_per_s)
+    end = min(high, best / roofs.bytes_per_s)
+    if start < end:
+        yield line(*scale.at(start, start * roofs.bytes_per_s), *scale.at(end, end * roofs.bytes_per_s), "roof")
+        middle = math.sqrt(start * end)
+        x, y = scale.at(middle, middle * roofs.bytes_per_s)
+        yield text(x - 8, y - 6, rate(roofs.bytes_per_s, "B"), "end strong")
+    for kind, flops in roofs.flops_per_s.items():
+        begin = flops / roofs.bytes_per_s
+        if begin < high:
+            yield line(*scale.at(max(begin, low), flops), *scale.at(high, flops), "roof")
+            _, y = scale.at(high, flops)
+            yield text(_RIGHT - 4, y - 5, f"{kind} {rate(flops, 'FLOP')}", "end strong")
+
+
+def _dots(scale: _Scale, shown: Sequence[Dot]) -> Iterator[str]:
+    """The longest last, so that none hides behind a smaller one's label; names of the longest where there is room."""
+    most = max(dot.ratio for dot in shown)
+    labels = []
+    taken: list[tuple[float, float]] = []
+    for place, dot in enumerate(shown):
+        x, y = scale.at(dot.intensity, dot.flops_per_s)
+        radius = max(_MOST_RADIUS * math.sqrt(dot.ratio / most), _LEAST_RADIUS) if most else _LEAST_RADIUS
+        told = escape(safe.clean(dot.told))
+        kind = f"dot {dot.side or 'unknown'}"
+        yield f'<circle class="{kind}" cx="{number(x)}" cy="{number(y)}" r="{number(radius)}"><title>{told}</title></circle>'
+        if place < _NAMED and all(abs(y - other[1]) > 14 or abs(x - other[0]) > 180 for other in taken):
+            taken.append((x, y))
+            labels.append(_label(x, y, radius, safe.middle(dot.label, 30)))
+    yield from labels
+
+
+def _label(x: float, y: float, radius: float, words: str) -> str:
+    if x + radius + 4 + width_of(words) > _RIGHT:
+        return text(x - radius - 4, y + 4, words, "halo end")
+    return text(x + radius + 4, y + 4, words, "halo")
+
+
+def _sentence(shown: Sequence[Dot], roofs: Roofs) -> str:
+    first = ", ".join(f"{dot.told} ({share(dot.ratio)} of their time)" for dot in shown[:3])
+    peaks = ", ".join(f"{kind} {rate(flops, 'FLOP')}" for kind, flops in roofs.flops_per_s.items())
+    against = f" Peaks: {peaks}." if peaks else ""
+    return f"Roofline of {count(len(shown), 'operator')}, the longest {first}.{against}"
