@@ -13,9 +13,11 @@ All times are microseconds, as in the file format. Every method returns the buil
 
 from __future__ import annotations
 
+import atexit
 import json
+import shutil
 import tempfile
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -212,9 +214,16 @@ class TraceBuilder:
         return self._next_id
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def _as_read(text: str) -> Trace:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "trace.json"
-        path.write_text(text)
-        return read(path)
+    path = _folder() / "trace.json"
+    path.write_text(text)
+    return read(path)
+
+
+@cache
+def _folder() -> Path:
+    """One for all that this process reads: making and removing one for each would take as long as reading does."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder)
+    return Path(folder)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from typing import Any
+
+import pytest
 
 # A shell that starts the tests in the background has them ignore interrupts, and so every process they start: none could be
 # interrupted to see what it does.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+_RECORD_BY_THE_MINUTE = ("zoo", "signals", "frameworks", "scripts")
 
 
 def pytest_xdist_auto_num_workers(config: Any) -> int | None:
@@ -20,6 +25,19 @@ def pytest_xdist_auto_num_workers(config: Any) -> int | None:
     named = [str(argument) for argument in config.args] != config.getini("testpaths")
     chosen = config.option.markexpr != _default_marks(config)
     return 0 if named or chosen else None
+
+
+def pytest_collection_finish() -> None:
+    """Seven thousand tests and what they import stay to the end: no collection of garbage need walk over them."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """More time for those that record by the minute, than `timeout` in pyproject.toml gives."""
+    for item in items:
+        if any(item.get_closest_marker(name) for name in _RECORD_BY_THE_MINUTE):
+            item.add_marker(pytest.mark.timeout(3_600))
 
 
 def _default_marks(config: Any) -> str:

@@ -6,7 +6,6 @@ import json
 import sys
 from typing import Any
 
-import jsonschema
 import msgspec
 import pytest
 
@@ -24,6 +23,7 @@ from analyzer.report.json import render
 from analyzer.report.schema import schema
 from analyzer.spans.intervals import IntervalSet
 from builders import TraceBuilder
+from json_schema import jsonschema
 from made_rules import claim, finding, rule
 from traces.trace import Repair, Trace
 

@@ -6,7 +6,6 @@ import gzip
 import json
 from pathlib import Path
 
-import jsonschema
 import msgspec
 import pytest
 from click.testing import CliRunner
@@ -18,6 +17,7 @@ from analyzer.ranks.schema import SHIPPED, render
 from analyzer.ranks.summary import KernelRow, RankSummary
 from builders import TraceBuilder
 from jobs import MS, Job
+from json_schema import jsonschema
 from recorded import SHARED, needs_shared
 from traces.errors import UnreadableTraceError
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 
-import jsonschema
 import msgspec
 import pytest
 
@@ -16,6 +15,7 @@ from analyzer.config.limit import Limit
 from analyzer.report.comparison import formats, schema
 from analyzer.report.redact import Project
 from analyzer.report.redact.runs import redact_runs
+from json_schema import jsonschema
 from pages import Page
 from snapshots import CONDITIONS, finding, snapshot
 

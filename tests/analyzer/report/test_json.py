@@ -1,10 +1,10 @@
 import json as stdlib_json
 
-import jsonschema
 import pytest
 
 import analyses
 from analyzer.report import json, schema
+from json_schema import jsonschema
 
 EXAMPLES = [
     analyses.example, analyses.healthy, analyses.cpu_only, analyses.no_steps, analyses.unusable, analyses.hostile,

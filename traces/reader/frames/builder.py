@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from traces.ordering import outer_first
 from traces.reader.clean.quarantine import clean
 from traces.reader.clean.tables import Tables
 from traces.reader.columns.columns import Columns
-from traces.reader.frames.arrays import Table, categorical, distinct, from_codes, nullable, text, texts, trailing_number
+from traces.reader.frames.arrays import Table, categorical, distinct, from_codes, nullable, text
+from traces.reader.frames.threads import thread_numbers, threads
 from traces.reader.mend.repairs import Repairs
 from traces.reader.names.collectives import COLLECTIVE_WORDS, are_collective, collective_word
 from traces.reader.names.vocabulary import (
@@ -68,26 +70,35 @@ class FrameBuilder:
 
     def frames(self) -> dict[str, pd.DataFrame]:
         """Every frame named in `traces.schema.SCHEMA`."""
-        made: dict[str, dict[str, Any] | pd.DataFrame] = {
-            "threads": self._threads(),
-            "steps": self._steps(),
-            "ops": self._ops(Kind.OP),
-            "annotations": self._annotations(),
-            "runtime": self._runtime(),
-            "kernels": self._kernels(),
-            "copies": self._copies(),
-            "collectives": self._ops(Kind.COLLECTIVE),
-            "syncs": self._host(Kind.SYNC, self._device),
-            "python": self._host(Kind.PYTHON, self._python),
-            "gc": self._host(Kind.GC),
-            "memory": self._memory(),
-            "gpu_annotations": self._host(Kind.GPU_ANNOTATION, self._device),
-            "overhead": self._host(Kind.OVERHEAD),
-            "quarantined": self._quarantined(),
-        }
+        names = self.tables[Kind.THREAD_NAME]
         return {
-            name: pd.DataFrame({column: columns[column] for column in SCHEMA[name]}, copy=False)
-            for name, columns in made.items()
+            "threads": _declared(
+                "threads", threads(self._columns.threads, self._process, names, self._names, self._texts)
+            ),
+            # Of a small trace most frames have no rows, and those take as long to make as others.
+            **{
+                name: _declared(name, make()) if self.tables[kind] else _without_rows(name).copy()
+                for name, (kind, make) in self._makers().items()
+            },
+            "quarantined": _declared("quarantined", self._quarantined()),
+        }
+
+    def _makers(self) -> dict[str, tuple[Kind, Callable[[], dict[str, Any] | pd.DataFrame]]]:
+        """Of each frame of one kind of event, that kind and what makes it."""
+        return {
+            "steps": (Kind.STEP, self._steps),
+            "ops": (Kind.OP, partial(self._ops, Kind.OP)),
+            "annotations": (Kind.ANNOTATION, self._annotations),
+            "runtime": (Kind.RUNTIME, self._runtime),
+            "kernels": (Kind.KERNEL, self._kernels),
+            "copies": (Kind.COPY, self._copies),
+            "collectives": (Kind.COLLECTIVE, partial(self._ops, Kind.COLLECTIVE)),
+            "syncs": (Kind.SYNC, partial(self._host, Kind.SYNC, self._device)),
+            "python": (Kind.PYTHON, partial(self._host, Kind.PYTHON, self._python)),
+            "gc": (Kind.GC, partial(self._host, Kind.GC)),
+            "memory": (Kind.MEMORY, self._memory),
+            "gpu_annotations": (Kind.GPU_ANNOTATION, partial(self._host, Kind.GPU_ANNOTATION, self._device)),
+            "overhead": (Kind.OVERHEAD, partial(self._host, Kind.OVERHEAD)),
         }
 
     def _base(self, kind: Kind, keep: npt.NDArray[np.bool_] | None = None) -> tuple[Table, dict[str, Any]]:
@@ -180,7 +191,7 @@ class FrameBuilder:
     def _device(self, table: Table) -> dict[str, Any]:
         """Device and stream: from the arguments, else from pid and tid, where kernels of every dialect repeat them."""
         rows = len(table["start"])
-        pids, tids = self._thread_numbers()
+        pids, tids = thread_numbers(self._columns.threads)
         thread = table["thread"].astype(np.int64)
         zeros = np.zeros(rows, dtype=np.int64)
         device = np.where(
@@ -195,13 +206,6 @@ class FrameBuilder:
             "correlation": nullable(table, "correlation"),
             "external_id": nullable(table, "external_id"),
         }
-
-    def _thread_numbers(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Number in each thread's pid and in its tid (`stream 7` -> 7); 0 where there is none."""
-        pairs = list(self._columns.threads)
-        pids = np.array([trailing_number(pid) for pid, _ in pairs], dtype=np.int64)
-        tids = np.array([trailing_number(tid) for _, tid in pairs], dtype=np.int64)
-        return pids, tids
 
     def _kernels(self) -> dict[str, Any]:
         def more(table: Table) -> dict[str, Any]:
@@ -279,21 +283,17 @@ class FrameBuilder:
             "reason": pd.Categorical(aside.reasons),
         }
 
-    def _threads(self) -> dict[str, Any]:
-        names: dict[int, str] = {}
-        table = self.tables[Kind.THREAD_NAME]
-        if table:
-            wanted = self._names[table["name"]] == "thread_name"
-            for thread, code in zip(table["thread"][wanted].tolist(), table["text"][wanted].tolist(), strict=True):
-                if code >= 0:
-                    names[thread] = self._texts[code]
-        pairs = list(self._columns.threads)
-        return {
-            "process": self._process,
-            "pid": texts([text(pid) for pid, _ in pairs]),
-            "tid": texts([text(tid) for _, tid in pairs]),
-            "name": texts([names.get(code) for code in range(len(pairs))]),
-        }
+
+@cache
+def _without_rows(name: str) -> pd.DataFrame:
+    """The frame of a trace that has no such event."""
+    repairs = Repairs("a trace without such an event")
+    _, make = FrameBuilder(Columns(repairs), repairs)._makers()[name]
+    return _declared(name, make())
+
+
+def _declared(name: str, columns: Mapping[str, Any] | pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame({column: columns[column] for column in SCHEMA[name]}, copy=False)
 
 
 _EVERY_COLUMN = ("name", "thread", "start", "start_known", "dur", "dur_known")
