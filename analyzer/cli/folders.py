@@ -16,7 +16,7 @@ MOST_TRACES = 4_096
 
 
 def traces_in(paths: Sequence[Path]) -> list[Path]:
-    """The traces that paths name: files as given, and those directly inside folders, by name.
+    """The traces that paths name: files as given, and those directly inside folders, or else in their folders, by name.
 
     What lies in a folder and is surely none, as a report or settings, is left out with a note; what is damaged is not. So is
     what goes beyond `MOST_TRACES`.
@@ -29,7 +29,7 @@ def traces_in(paths: Sequence[Path]) -> list[Path]:
         if not path.is_dir():
             found.append(path)
             continue
-        named = sorted(item for item in path.iterdir() if item.is_file() and item.name.endswith(_ENDINGS))
+        named = _traces_of(path)
         if len(named) > MOST_TRACES:
             click.echo(
                 f"advisor: note: {path} holds {len(named):,} files, of which the first {MOST_TRACES:,} by name are read; "
@@ -50,6 +50,15 @@ def traces_in(paths: Sequence[Path]) -> list[Path]:
             click.echo(f"advisor: note: left out of {path}, no traces: {_names(others)}", err=True)
         found += inside
     return found
+
+
+def _traces_of(folder: Path) -> list[Path]:
+    """Files with a trace's ending in a folder; where it holds none, those in its folders: one per rank is common."""
+    found = sorted(item for item in folder.iterdir() if item.is_file() and item.name.endswith(_ENDINGS))
+    if found:
+        return found
+    below = sorted(item for item in folder.iterdir() if item.is_dir() and not item.name.startswith("."))
+    return [item for one in below for item in sorted(one.iterdir()) if item.is_file() and item.name.endswith(_ENDINGS)]
 
 
 def _is_no_trace(path: Path) -> bool:

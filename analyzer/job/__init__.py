@@ -13,16 +13,15 @@ from analyzer.explain import Options, explain_facts
 from analyzer.explained import Explained, Job
 from analyzer.facts import Facts
 from analyzer.facts.communication.ranks import JobPlace
+from analyzer.job.called import called, distinct_names, failed_as, job_name
 from analyzer.job.engines import Engine, Outcome
 from analyzer.job.engines.local import HereEngine
 from analyzer.job.from_summary import analysis_of
 from analyzer.job.one import summarized
-from analyzer.job.remote import fetched, name_of
+from analyzer.job.remote import fetched
 from analyzer.ranks import document
-from analyzer.ranks.document import Failed
 from analyzer.ranks.files import decode, looks_like_summary
 from analyzer.ranks.merge import merge
-from analyzer.ranks.names import rank_in
 from analyzer.ranks.summary import RankSummary
 from traces.progress import Progress, silent
 from traces.reader.read import read_every
@@ -59,16 +58,19 @@ def explain_job(
             if not looks_like_summary(path):
                 return _one_file(path, options, progress, only_first)
     outcomes = _outcomes(places, options, tell, engine or HereEngine())
-    found = [(one.place, summary) for one in outcomes for summary in one.ranks()]
+    names = distinct_names(places)
+    found = [
+        (one.place, called(summary, names[one.place], places[one.place])) for one in outcomes for summary in one.ranks()
+    ]
     summaries = [summary for _, summary in found]
-    failed = [_failed(places[one.place], one.reason) for one in outcomes if one.reason]
+    failed = [failed_as(names[one.place], one.reason) for one in outcomes if one.reason]
     if not one_job(summaries):
         for one in outcomes:
             if one.reason:
                 raise one.raised()
         every = [one for place in places for one in _explained(place, options, progress, None, None)]
         return Job(tuple(every), False)
-    job = merge(summaries, failed, _name(places))
+    job = merge(summaries, failed, job_name(places))
     where = {(one.rank, one.file): (places[place], one) for place, one in found}
 
     def again(row: RankRow) -> Explained:
@@ -110,20 +112,6 @@ def _outcomes(places: Sequence[str], options: Options, tell: Progress, engine: E
         found.append(one)
         tell("reading ranks", len(found), len(places))
     return sorted(found, key=lambda one: one.place)
-
-
-def _failed(place: str, reason: str) -> Failed:
-    name = name_of(place)
-    return Failed(file=name, rank=rank_in(name), reason=reason)
-
-
-def _name(places: Sequence[str]) -> str:
-    """The job is called by its folder."""
-    parents = {place.rstrip("/").rpartition("/")[0] for place in places}
-    if len(parents) != 1:
-        return "job"
-    folder = parents.pop()
-    return name_of(folder) if "://" in folder else Path(folder or ".").resolve().name or "job"
 
 
 def _in_order(job: document.Job, explain: Callable[[RankRow], Explained], most: int) -> tuple[Explained, ...]:

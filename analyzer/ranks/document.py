@@ -9,7 +9,7 @@ import msgspec
 RankState = Literal["ok", "unreadable", "missing", "doubled", "untrusted"]
 GroupKind = Literal["dp", "tp", "pp", "ep", "other"]
 CauseClass = Literal["device", "imbalance", "host", "link", "stage", "not clear"]
-HeldUpBy = Literal["late rank", "slow link", "slow stage", "nobody", "not clear"]
+HeldUpBy = Literal["late rank", "several ranks", "slow link", "slow stage", "nobody", "not clear"]
 ConfidenceLevel = Literal["high", "medium", "low"]
 
 
@@ -18,7 +18,11 @@ class JobPart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobVerdict(JobPart, frozen=True, kw_only=True):
-    """Who or what holds the job up: `late[0]`, a slow link, a slow stage; `ratio` is the share of the step that it costs."""
+    """Who or what holds the job up: `late[0]`, several ranks at once, a slow link, a slow stage.
+
+    `ratio` is the share of the step that it costs. "nobody" is said only where nearly all time in collectives could be held
+    against other ranks, and all ranks are here.
+    """
 
     held_up_by: HeldUpBy
     rank: int | None
@@ -30,7 +34,8 @@ class JobRank(JobPart, frozen=True, kw_only=True):
     """One rank, or one that is not here.
 
     `cost_ns` is what the job's step would be shorter by without what this rank does beyond its peers, None where that was not
-    played. `waiting_by_step_ns` stands beside `Job.steps`. `host` is the number of the machine, equal for ranks that share one.
+    played. `transfer_ns` is what is left of `in_collectives_ns` without `waiting_ns`: where members are not here it may be waiting
+    for those. `waiting_by_step_ns` stands beside `Job.steps`. `host` is the number of the machine, equal for ranks that share one.
     """
 
     rank: int | None
@@ -66,7 +71,8 @@ class LateRank(JobPart, frozen=True, kw_only=True):
     """A rank that does more than its peers, for which others wait: `waited_ns_per_step` is what the job's step loses by it.
 
     `cause` is named where it explains at least 80 % of that; `cause_detail` says it in words. `since_step` is the first step in
-    which the rank was late, None where it is late from the first one on.
+    which the rank was late, None where it is late from the first one on. With `at_most` members of its groups are not here: they
+    may be as late, and the job then loses less by this one.
     """
 
     rank: int
@@ -79,16 +85,21 @@ class LateRank(JobPart, frozen=True, kw_only=True):
     cause_detail: str
     explained_ratio: float
     confidence: ConfidenceLevel
+    at_most: bool = False
 
 
 class WhatIf(JobPart, frozen=True, kw_only=True):
-    """The job played again with something made ideal. `slowdown` is the recorded step over that one."""
+    """The job played again with something made ideal. `slowdown` is the recorded step over that one.
+
+    With `at_most` ranks are missing that may hold the job up as well: it saves no more than that.
+    """
 
     ideal: str
     scope: str
     step_ns: int
     saved_ns_per_step: int
     slowdown: float
+    at_most: bool = False
 
 
 class Link(JobPart, frozen=True, kw_only=True):
@@ -128,11 +139,15 @@ class Stage(JobPart, frozen=True, kw_only=True):
 
 
 class PipelinePart(JobPart, frozen=True, kw_only=True):
-    """The pipeline: `bubble_ratio` is the share of the step in which ranks wait for messages; `slowest` sets the pace."""
+    """The pipeline: `bubble_ratio` is the share of the step in which ranks wait for messages; `slowest` sets the pace.
+
+    `stated` is whether the program calls the group one of a pipeline: else ranks send to each other along a chain.
+    """
 
     stages: tuple[Stage, ...]
     bubble_ratio: float
     slowest: int
+    stated: bool = False
 
 
 class Clock(JobPart, frozen=True, kw_only=True):

@@ -28,6 +28,8 @@ _SURE = 2.0
 _STEP_RATIO = 0.02
 # Each is one replay of the job: so many ranks can matter.
 _PLAYED = 8
+# Several ranks are named together where that saves so much more than the latest alone.
+_MORE_RATIO = 1.25
 _SLOWEST_RATIO = 0.03
 
 
@@ -39,8 +41,20 @@ class Lateness(msgspec.Struct, frozen=True):
     cost_ns: dict[int, float]
 
 
-def lateness(table: Table, matched: Matched, found: Arrivals, peers: Peers, replay: Replay, error_ns: int) -> Lateness:
-    """Plays the job again without each rank that does most beyond its peers."""
+def lateness(
+    table: Table, matched: Matched, found: Arrivals, peers: Peers, replay: Replay, error_ns: int, *, at_most: bool
+) -> Lateness:
+    """Plays the job again without each rank that does most beyond its peers.
+
+    Args:
+        table: The rows.
+        matched: Which belong together.
+        found: Waiting and transfer of each.
+        peers: Each rank beside its peers.
+        replay: The job, to be played again.
+        error_ns: Below this nobody is late.
+        at_most: Whether ranks are missing that may be as late.
+    """
     step_ns = replay.as_recorded_ns
     counted = (~np.isnan(peers.excess_ns)).sum(axis=1)
     mean = np.nansum(peers.excess_ns, axis=1) / np.maximum(counted, 1)
@@ -51,14 +65,34 @@ def lateness(table: Table, matched: Matched, found: Arrivals, peers: Peers, repl
         place: step_ns - replay.step_ns(_without(table, peers, [place], replay), replay.transfer_ns) for place in worth
     }
     late = [_late(table, matched, found, peers, place, cost, floor) for place, cost in costs.items() if cost > 0]
-    kept = tuple(sorted((one for one in late if one is not None and _counts(one, step_ns)), key=_worst))
+    counted_ones = (one for one in late if one is not None and _counts(one, step_ns))
+    kept = tuple(sorted((msgspec.structs.replace(one, at_most=at_most) for one in counted_ones), key=_worst))
     ranks = table.ranks
     what_if = [_what_if(f"rank {one.rank} as its peers", "rank", step_ns, one.waited_ns_per_step) for one in kept]
+    what_if += _together(table, peers, replay, worth, kept)
     slowest = ranked[: max(math.ceil(_SLOWEST_RATIO * len(ranked)), 1)].tolist()
     if kept and len(slowest) > 1:
         saved = step_ns - replay.step_ns(_without(table, peers, slowest, replay), replay.transfer_ns)
         what_if.append(_what_if("the slowest 3 % of ranks as their peers", "ranks", step_ns, saved))
     return Lateness(kept, tuple(what_if), {ranks[place]: max(cost, 0.0) for place, cost in costs.items()})
+
+
+def _together(
+    table: Table, peers: Peers, replay: Replay, worth: Sequence[int], late: Sequence[LateRank]
+) -> list[WhatIf]:
+    """Several ranks that do more than their peers, where that is worth more than the latest of them alone.
+
+    Of two that are equally late each alone costs nothing: the others would wait for the other one.
+    """
+    if len(worth) < 2:
+        return []
+    step_ns = replay.as_recorded_ns
+    saved = step_ns - replay.step_ns(_without(table, peers, list(worth), replay), replay.transfer_ns)
+    alone = max((one.waited_ns_per_step for one in late), default=0)
+    if saved < max(LATE_RATIO * step_ns, _MORE_RATIO * alone):
+        return []
+    names = ", ".join(str(table.ranks[place]) for place in sorted(worth))
+    return [_what_if(f"ranks {names} as their peers", "several ranks", step_ns, saved)]
 
 
 def _what_if(ideal: str, scope: str, step_ns: float, saved_ns: float) -> WhatIf:
@@ -163,7 +197,8 @@ def slow_stage(table: Table, pipe: Pipeline | None, balanced: Sequence[WhatIf], 
             since_step=None,
             waited_ns_per_step=saved,
             cause="stage",
-            cause_detail=f"stage {pipe.slowest} of the pipeline works {pipe.ratio:.2f} times as long as the others do",
+            cause_detail=f"stage {pipe.slowest} of the pipeline works {pipe.ratio:.2f} times as long as the others do"
+            + ("" if pipe.stated else " (a pipeline by who sends to whom; it may be a ring)"),
             explained_ratio=1.0,
             confidence="high" if steps >= 3 else "medium",
         ),

@@ -29,6 +29,7 @@ class Matched(msgspec.Struct, frozen=True, dict=True):
         size: Members present of each instance, shape (instances,).
         alone: Rows whose other members are not here, or did not record it.
         contradicting: Rows that could not be told apart or did not agree: other orders, kinds, sizes, twice the same number.
+        guessed: Which instances are of a group whose members nobody states, shape (instances,).
     """
 
     rows: Int64Array
@@ -37,6 +38,7 @@ class Matched(msgspec.Struct, frozen=True, dict=True):
     size: Int64Array
     alone: int
     contradicting: int
+    guessed: BoolArray
 
     def __len__(self) -> int:
         return len(self.first)
@@ -63,10 +65,51 @@ def match(table: Table) -> Matched:
         mine = np.flatnonzero(frame["how"].to_numpy() == _HOWS.index(how))
         if len(mine):
             _number_by_order(frame, mine, contradicting, sizes=_sizes(table) if how == "world" else None)
+    contradicting |= _no_member(table)
     return _instances(frame, contradicting, table)
 
 
 _HOWS = ("number", "pair", "order", "world")
+
+
+def _no_member(table: Table) -> BoolArray:
+    """Rows of a group that, as it is stated, the rank is not in: the rank is another than it is taken for. Shape (rows,)."""
+    if not len(table.rows):
+        return np.zeros(0, dtype=bool)
+    ranks = np.array(table.ranks, dtype=np.int64)
+    pairs = np.unique(np.stack([table.rows.group, table.rows.member]), axis=1)
+    wrong = np.zeros((len(table.groups), len(ranks)), dtype=bool)
+    for group, member in pairs.T.tolist():
+        stated = table.groups[group].ranks
+        wrong[group, member] = bool(stated) and int(ranks[member]) not in stated
+    return np.asarray(wrong[table.rows.group, table.rows.member], dtype=bool)
+
+
+def without(matched: Matched, wrong: BoolArray) -> Matched:
+    """What is matched but for some instances, whose rows contradict one another.
+
+    Args:
+        matched: Which belong together.
+        wrong: Which instances are none, shape (instances,).
+    """
+    keep = ~wrong[matched.instance]
+    instance = matched.instance[keep]
+    _, first, numbers = np.unique(instance, return_index=True, return_inverse=True)
+    return Matched(
+        rows=matched.rows[keep],
+        instance=numbers.astype(np.int64),
+        first=first.astype(np.int64),
+        size=matched.size[~wrong],
+        alone=matched.alone,
+        contradicting=matched.contradicting + int((~keep).sum()),
+        guessed=matched.guessed[~wrong],
+    )
+
+
+def _guessed(table: Table) -> BoolArray:
+    """Which groups have members that nobody states, shape (groups,): all ranks of the job are no guess."""
+    world = max((one.world_size or 0 for one in table.summaries), default=0)
+    return np.array([not one.ranks and not (world and one.size == world) for one in table.groups] or [True], dtype=bool)
 
 
 def _how(table: Table) -> Int64Array:
@@ -152,16 +195,25 @@ def _instances(frame: pd.DataFrame, contradicting: BoolArray, table: Table) -> M
     order = np.argsort(ends, kind="stable")
     repeated = order[1:][ends[order][1:] == ends[order][:-1]]
     twice[instance[repeated]] = True
+    sizes = np.array([one.size or len(one.ranks) or len(table.ranks) for one in table.groups] or [0], dtype=np.int64)
+    pairs = frame["how"].to_numpy() == _HOWS.index("pair")
+    if len(instance):
+        # More members than there are: several groups under one name.
+        twice[instance[~pairs & (size[instance] > sizes[table.rows.group])]] = True
     bad = contradicting | (twice[instance] if len(instance) else contradicting)
     good = ~bad & (size[instance] >= 2) if len(instance) else bad
     rows = np.flatnonzero(good)
     rows = rows[np.lexsort((table.rows.start_ns[rows], instance[rows]))]
-    _, first, numbers, sizes = np.unique(instance[rows], return_index=True, return_inverse=True, return_counts=True)
+    _, first, numbers, present = np.unique(instance[rows], return_index=True, return_inverse=True, return_counts=True)
+    guess = (
+        _guessed(table)[table.rows.group[rows[first]]] & ~pairs[rows[first]] if len(rows) else np.zeros(0, dtype=bool)
+    )
     return Matched(
         rows=rows,
         instance=numbers.astype(np.int64),
         first=first.astype(np.int64),
-        size=sizes.astype(np.int64),
+        size=present.astype(np.int64),
         alone=int((~bad & ~good).sum()),
         contradicting=int(bad.sum()),
+        guessed=np.asarray(guess, dtype=bool),
     )

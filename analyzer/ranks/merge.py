@@ -12,7 +12,8 @@ import numpy as np
 
 from analyzer.ranks.arrivals import Arrivals, arrivals
 from analyzer.ranks.bandwidth import links, uneven
-from analyzer.ranks.clocks import Clocks, fit_clocks
+from analyzer.ranks.borne_out import Judged, borne_out, judged
+from analyzer.ranks.clocks import Clocks
 from analyzer.ranks.contrast import contention, contrast
 from analyzer.ranks.document import Clock, Failed, Job, Link, MatchCount, PipelinePart, Stage, WhatIf
 from analyzer.ranks.late import Lateness, lateness, slow_stage
@@ -21,10 +22,11 @@ from analyzer.ranks.peers import hold_against_peers
 from analyzer.ranks.replay import Replay
 from analyzer.ranks.roll import Roll, call_the_roll
 from analyzer.ranks.rows import group_rows, rank_rows
-from analyzer.ranks.stages import SLOW_STAGE_RATIO, Pipeline, pipeline
+from analyzer.ranks.stages import SLOW_STAGE_RATIO, Pipeline, pipeline, programs
+from analyzer.ranks.steps import same_steps
 from analyzer.ranks.summary import RankSummary
 from analyzer.ranks.table import Table, table
-from analyzer.ranks.verdict import job_verdict
+from analyzer.ranks.verdict import Grounds, job_verdict
 from analyzer.spans.arrays import FloatArray
 
 
@@ -40,6 +42,12 @@ class Measured(msgspec.Struct, frozen=True):
     links: tuple[Link, ...]
     step_ns: float
     what_if: tuple[WhatIf, ...]
+    judged: Judged
+    faithful: bool
+
+
+# Played again as it was recorded, the job takes as long as it did; where it does not, what is played is another job.
+_FAITHFUL_RATIO = 0.1
 
 
 def merge(summaries: Sequence[RankSummary], failed: Sequence[Failed] = (), name: str = "") -> Job:
@@ -61,28 +69,43 @@ def measure(ranks: Sequence[RankSummary]) -> Measured:
     Args:
         ranks: Ranks that are known and distinct.
     """
-    rows = table(ranks)
-    matched = match(rows)
-    clocks = fit_clocks(rows, matched)
+    rows = table(same_steps(ranks))
+    matched, clocks = borne_out(rows, match(rows))
     error_ns = clocks.error_ns or 0
     found = arrivals(rows, matched, error_ns)
+    seen = judged(rows, matched, found.waits)
     pipe = pipeline(rows)
-    stage = pipe.stage if pipe else np.zeros(len(rows.summaries), dtype=np.int64)
-    replay = Replay(rows, matched, found, clocks.start_ns)
-    peers = hold_against_peers(rows, stage)
-    late = lateness(rows, matched, found, peers, replay, error_ns)
-    every, ideal = links(rows, matched, found)
     step_ns = float(rows.step_ns.max(initial=0.0))
-    balanced = _balanced(replay, rows, pipe)
-    what_if = (
-        *late.what_if,
-        *_all_alike(replay, peers.ideal_ns),
-        *_without_slow_links(replay, ideal, every),
-        *balanced,
-    )
-    late = msgspec.structs.replace(late, late=(*late.late, *slow_stage(rows, pipe, balanced, step_ns)))
-    worth = tuple(sorted((one for one in what_if if one.saved_ns_per_step > 0), key=lambda one: -one.saved_ns_per_step))
-    return Measured(rows, matched, clocks, found, pipe, late, every, step_ns, worth)
+    every, ideal = links(rows, matched, found)
+    replay = Replay(rows, matched, found, clocks.start_ns)
+    faithful = abs(replay.as_recorded_ns - step_ns) <= _FAITHFUL_RATIO * step_ns
+    late, what_if = Lateness((), (), {}), tuple[WhatIf, ...]()
+    if faithful:
+        at_most = _lacks_ranks(rows, seen)
+        peers = hold_against_peers(rows, programs(rows, pipe))
+        late = lateness(rows, matched, found, peers, replay, error_ns, at_most=at_most)
+        balanced = _balanced(replay, rows, pipe)
+        played = (
+            *late.what_if,
+            *_all_alike(replay, peers.ideal_ns),
+            *_without_slow_links(replay, ideal, every),
+            *balanced,
+        )
+        late = msgspec.structs.replace(late, late=(*late.late, *slow_stage(rows, pipe, balanced, step_ns)))
+        what_if = _worth(played, at_most=at_most)
+    return Measured(rows, matched, clocks, found, pipe, late, every, step_ns, what_if, seen, faithful)
+
+
+def _lacks_ranks(rows: Table, seen: Judged) -> bool:
+    """Whether ranks are missing that others may wait for as well."""
+    world = max((one.world_size or 0 for one in rows.summaries), default=0)
+    return seen.lacking_ns > 0 or len(rows.summaries) < world
+
+
+def _worth(played: Sequence[WhatIf], *, at_most: bool) -> tuple[WhatIf, ...]:
+    """What saves anything, the most first."""
+    kept = (msgspec.structs.replace(one, at_most=at_most) for one in played if one.saved_ns_per_step > 0)
+    return tuple(sorted(kept, key=lambda one: -one.saved_ns_per_step))
 
 
 def _saved(replay: Replay, ideal: str, scope: str, own_ns: FloatArray, transfer_ns: FloatArray) -> WhatIf:
@@ -134,7 +157,13 @@ def _document(roll: Roll, measured: Measured, name: str) -> Job:
         world_size=roll.world_size,
         present=len(roll.used),
         step_ns=step_ns,
-        verdict=job_verdict(roll, measured.lateness.late, measured.what_if, step_ns, measured.matched),
+        verdict=job_verdict(
+            roll,
+            measured.lateness.late,
+            measured.what_if,
+            step_ns,
+            _grounds(measured),
+        ),
         steps=steps,
         ranks=ranks,
         groups=group_rows(rows),
@@ -148,6 +177,15 @@ def _document(roll: Roll, measured: Measured, name: str) -> Job:
         contention=contention(rows),
         matched=MatchCount(matched=len(matched.rows), alone=matched.alone, contradicting=matched.contradicting),
         failed=roll.failed,
+    )
+
+
+def _grounds(measured: Measured) -> Grounds:
+    return Grounds(
+        matched=len(measured.matched),
+        judged=measured.judged,
+        error_ns=measured.clocks.error_ns or 0,
+        faithful=measured.faithful,
     )
 
 
@@ -166,4 +204,5 @@ def _pipeline(measured: Measured) -> PipelinePart | None:
         ),
         bubble_ratio=waited / whole if whole else 0.0,
         slowest=pipe.slowest,
+        stated=pipe.stated,
     )

@@ -7,9 +7,14 @@ import re
 # `rank_3`, `rank-3`, `rank3`, `worker3`, `[3].json`, or a bare number before the ending (`trace_3.json.gz`, `3.json`).
 _NAMED = re.compile(r"(?i)(?:^|[^a-z])(?:rank|worker)[_\-.]?(\d{1,6})(?!\d)|\[(\d{1,6})\]\.")
 _ENDING = re.compile(r"(?i)(?:^|[_\-.])(\d{1,5})(?:\.(?:pt|trace|summary|json|gz|zst))+$")
+# What a bare number in front of the ending counts instead: snapshots of one rank.
+_COUNTS_OTHERS = re.compile(r"(?i)(?:step|iter|iteration|epoch|batch|it|pid)[_\-.]?\d+(?:\.[a-z]+)*$")
+# Places in several dimensions (sglang: `1723-TP-3-DP-1.trace.json.gz`): how they make up a rank is not said.
+_DIMENSION = re.compile(r"(?i)(?:^|[^a-z])(?:tp|dp|pp|ep|cp|sp|mp)[_\-.]?\d+")
 # One name for what torch, NCCL and gloo call by several.
 _KINDS = (
-    (re.compile(r"(?i)all_?reduce"), "all_reduce"),
+    # As vLLM, sglang, aiter and TensorRT-LLM call theirs.
+    (re.compile(r"(?i)all_?reduce|cross_device_reduce|quickreduce|(?:multimem|mnnvl)_all_?reduce"), "all_reduce"),
     (re.compile(r"(?i)reduce_?scatter"), "reduce_scatter"),
     (re.compile(r"(?i)all_?gather"), "all_gather"),
     (re.compile(r"(?i)all_?to_?all|alltoallv?"), "all_to_all"),
@@ -27,8 +32,10 @@ PAIRWISE = frozenset(("send", "recv"))
 
 
 def rank_in(name: str) -> int | None:
-    """The rank that a file's name states; None where it states none."""
-    found = _NAMED.search(name) or _ENDING.search(name)
+    """The rank that a file's name states; None where it states none, or a place in several dimensions."""
+    found = _NAMED.search(name)
+    if found is None and len(_DIMENSION.findall(name)) < 2 and not _COUNTS_OTHERS.search(name):
+        found = _ENDING.search(name)
     return None if found is None else int(next(group for group in found.groups() if group is not None))
 
 

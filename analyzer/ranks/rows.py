@@ -18,7 +18,7 @@ from analyzer.spans.arrays import Int64Array
 
 # Words in what a program, or a library, says of its groups (Megatron-LM, DeepSpeed, DeviceMesh).
 _KINDS: tuple[tuple[GroupKind, tuple[str, ...]], ...] = (
-    ("tp", ("tensor", "tp", "model")),
+    ("tp", ("tensor", "tp")),
     ("pp", ("pipeline", "pp", "pipe")),
     ("ep", ("expert", "experts", "ep", "moe")),
     ("dp", ("data", "dp", "fsdp", "zero", "replicate", "shard")),
@@ -113,7 +113,6 @@ def group_rows(table: Table) -> tuple[JobGroup, ...]:
     counts = (
         np.bincount(table.rows.group, minlength=len(table.groups)) if len(table.rows) else np.zeros(len(table.groups))
     )
-    kinds = _kinds_in(table)
     made = [
         JobGroup(
             name=group.name,
@@ -121,7 +120,7 @@ def group_rows(table: Table) -> tuple[JobGroup, ...]:
             ranks=group.ranks,
             size=group.size,
             present=len(here & set(group.ranks)) if group.ranks else len(here),
-            kind=kind_of_group(group, kinds[place]),
+            kind=kind_of_group(group),
             collectives=int(counts[place]),
         )
         for place, group in enumerate(table.groups)
@@ -129,21 +128,14 @@ def group_rows(table: Table) -> tuple[JobGroup, ...]:
     return tuple(sorted(made, key=lambda one: (-one.collectives, one.ranks)))
 
 
-def _kinds_in(table: Table) -> list[set[str]]:
-    """Which kinds of collectives each group runs."""
-    found: list[set[str]] = [set() for _ in table.groups]
-    if len(table.rows):
-        for group, kind in np.unique(np.stack([table.rows.group, table.rows.kind]), axis=1).T.tolist():
-            found[group].add(table.kinds[kind])
-    return found
+def kind_of_group(group: GroupKey) -> GroupKind:
+    """What a group is for, as far as the program says it; what it sends does not.
 
-
-def kind_of_group(group: GroupKey, kinds: set[str]) -> GroupKind:
-    """What a group is for, by what the program says of it, else by what it sends."""
+    An all-to-all may be of experts, of sequence parallelism or of sharded embeddings, and a group named after two dimensions is of
+    neither alone; that of the experts' data parallelism is one of data.
+    """
     words = re.split(r"[^a-z]+", (group.description or "").lower())
-    for kind, known in _KINDS:
-        if any(word in known for word in words):
-            return kind
-    if kinds and kinds <= {"send", "recv"}:
-        return "pp"
-    return "ep" if "all_to_all" in kinds else "other"
+    found: list[GroupKind] = [kind for kind, known in _KINDS if any(word in known for word in words)]
+    if len(found) == 1:
+        return found[0]
+    return "dp" if set(found) == {"ep", "dp"} else "other"

@@ -4,51 +4,105 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
+from analyzer.ranks.borne_out import Judged
 from analyzer.ranks.document import HeldUpBy, JobVerdict, LateRank, WhatIf
-from analyzer.ranks.matching import Matched
 from analyzer.ranks.roll import Roll
 from analyzer.units import count, duration, share
 
-# Below this share of the step nothing that a change of links or stages saves is worth a sentence.
+# Below this share of the step nothing that a change of links or stages saves is worth a sentence; and "nobody" is said only
+# where no more than that went unjudged.
 _WORTH_RATIO = 0.05
 
 
+class Grounds(msgspec.Struct, frozen=True):
+    """What a verdict rests on.
+
+    Args:
+        matched: How many collectives two ranks or more share.
+        judged: How much of the time in collectives can be held against other ranks.
+        error_ns: How far the clocks agree.
+        faithful: Whether the job, played again as recorded, takes as long as it did.
+    """
+
+    matched: int
+    judged: Judged
+    error_ns: int
+    faithful: bool
+
+
 def job_verdict(
-    roll: Roll, late: Sequence[LateRank], what_if: Sequence[WhatIf], step_ns: int, matched: Matched
+    roll: Roll, late: Sequence[LateRank], what_if: Sequence[WhatIf], step_ns: int, grounds: Grounds
 ) -> JobVerdict:
     """What holds the job up."""
     if len(roll.used) < 2:
         return _nothing("not clear", f"{count(len(roll.used), 'rank')} that can be held against others: too few")
-    if not len(matched):
+    if not grounds.matched:
         return _nothing("not clear", "No collective of one rank could be matched with another's." + _scope(roll))
     best = next((one for one in what_if if one.scope in ("links", "stage")), None)
     saved = max((one.waited_ns_per_step for one in late if one.cause != "stage"), default=0)
     if best is not None and best.saved_ns_per_step > max(saved, _WORTH_RATIO * step_ns):
         return _of_change(best, step_ns, roll)
+    several = next((one for one in what_if if one.scope == "several ranks"), None)
+    if several is not None and not any(one.cause != "stage" for one in late):
+        return _of_change(several, step_ns, roll)
     if not late:
-        return _nothing(
-            "nobody", "No rank, link or stage holds the others up for 5 % of a step or more." + _scope(roll)
-        )
+        return _nobody(roll, step_ns, grounds)
+    return _of_rank(late, step_ns, roll)
+
+
+def _of_rank(late: Sequence[LateRank], step_ns: int, roll: Roll) -> JobVerdict:
     first = late[0]
     why = first.cause_detail if first.cause != "not clear" else f"why is not clear: {first.cause_detail}"
     since = "" if first.since_step is None else f", from step {first.since_step} on"
+    waited, step = duration(first.waited_ns_per_step), duration(step_ns)
     text = (
-        f"The others wait {duration(first.waited_ns_per_step)} of each {duration(step_ns)} step for rank {first.rank}"
-        f"{since}: {why}."
+        f"Of the ranks that are here the others wait up to {waited} of each {step} step for rank {first.rank}{since}: {why}."
+        if first.at_most
+        else f"The others wait {waited} of each {step} step for rank {first.rank}{since}: {why}."
     )
     more = f" {count(len(late) - 1, 'more rank')} late." if len(late) > 1 else ""
     ratio = first.waited_ns_per_step / step_ns if step_ns else 0.0
     return JobVerdict(held_up_by="late rank", rank=first.rank, ratio=ratio, text=text + more + _scope(roll))
 
 
+def _nobody(roll: Roll, step_ns: int, grounds: Grounds) -> JobVerdict:
+    """Nobody, or what keeps that from being said."""
+    judged, floor, step = grounds.judged, _WORTH_RATIO * step_ns, duration(step_ns)
+    if not grounds.faithful:
+        text = "Played again as it was recorded the job does not take as long as it did: nothing is said of who holds it up."
+    elif judged.unjudged_ns >= floor:
+        text = (
+            f"{duration(judged.unjudged_ns)} of each {step} step are in collectives that could not be held against other "
+            "ranks': who holds the job up cannot be said."
+        )
+    elif grounds.error_ns >= floor:
+        text = f"The ranks' clocks agree to no better than {duration(grounds.error_ns)}: who holds the job up cannot be said."
+    elif judged.lacking_ns >= floor:
+        text = (
+            f"None of the ranks that are here holds the others up; {duration(judged.lacking_ns)} of each {step} step are in "
+            "collectives with ranks that are not here, and may be waiting for those."
+        )
+    elif _scope(roll):
+        # Those that are not here may be waiting for these, all at once.
+        text = "None of the ranks that are here holds the others up for 5 % of a step or more."
+    else:
+        return _nothing("nobody", "No rank, link or stage holds the others up for 5 % of a step or more.")
+    return _nothing("not clear", text + _scope(roll))
+
+
 def _of_change(best: WhatIf, step_ns: int, roll: Roll) -> JobVerdict:
     ratio = best.saved_ns_per_step / step_ns if step_ns else 0.0
+    least = "no less than " if best.at_most else ""
     text = (
-        f"With {best.ideal} the step takes {duration(best.step_ns)}, {duration(best.saved_ns_per_step)} less "
+        f"With {best.ideal} the step takes {least}{duration(best.step_ns)}, {duration(best.saved_ns_per_step)} less "
         f"({share(ratio)})."
     )
-    held: HeldUpBy = "slow link" if best.scope == "links" else "slow stage"
-    return JobVerdict(held_up_by=held, rank=None, ratio=ratio, text=text + _scope(roll))
+    held: dict[str, HeldUpBy] = {"links": "slow link", "stage": "slow stage"}
+    return JobVerdict(
+        held_up_by=held.get(best.scope, "several ranks"), rank=None, ratio=ratio, text=text + _scope(roll)
+    )
 
 
 def _nothing(held: HeldUpBy, text: str) -> JobVerdict:

@@ -51,6 +51,7 @@ them is asked for. Ranks that are missing from the folder cannot be named.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
@@ -123,10 +124,10 @@ def _finding(facts: Facts, place: JobPlace, late: LateRank, ratio: float) -> Fin
     since = "" if late.since_step is None else f" from step {late.since_step} on"
     mine = "This is that rank." if place.is_late else "This rank waits for it."
     return Finding(
-        why=f"Rank {late.rank} arrives last in {share(late.steps_late / late.of)} of {late.of} matched steps{since}; the others "
-        f"wait {duration(late.waited_ns_per_step)} a step for it ({share(ratio)}).{where} {_class(late)} {mine}",
+        why=f"Rank {late.rank} arrives last in {share(late.steps_late / late.of)} of {late.of} matched steps{since}; "
+        f"{_others(late)} {duration(late.waited_ns_per_step)} a step for it ({share(ratio)}).{where} {_class(late)} {mine}",
         saving=_saving(facts, place),
-        fix=_fix(late, more[0] if more else None),
+        fix=_fix(late, more[0] if more else None, _file(place, late)),
         verify="Record all ranks again: the times inside collectives should be alike, and CO003 clear.",
         steps_seen=min(late.of, facts.steps.count),
         confidence=Confidence(late.confidence) if late.cause != "not clear" else Confidence.MEDIUM,
@@ -155,6 +156,10 @@ def _class(late: LateRank) -> str:
     return _CLASSES.get(late.cause, f"Why is not clear: {late.cause_detail}.")
 
 
+def _others(late: LateRank) -> str:
+    return "the others that are here wait up to" if late.at_most else "the others wait"
+
+
 def _caveats(place: JobPlace) -> tuple[str, ...]:
     if place.every_rank_is_here:
         return ()
@@ -176,6 +181,11 @@ def _saving(facts: Facts, place: JobPlace) -> Saving:
     )
 
 
+def _file(place: JobPlace, late: LateRank) -> str:
+    named = next((row.file for row in place.used if row.rank == late.rank and row.file), f"rank_{late.rank}.json")
+    return shlex.quote(named)
+
+
 def _in(cause: str) -> str:
     where = _WHERE.get(cause, cause)
     return (
@@ -185,9 +195,9 @@ def _in(cause: str) -> str:
     )
 
 
-def _fix(late: LateRank, cause: str | None) -> tuple[Advice, ...]:
+def _fix(late: LateRank, cause: str | None, file: str) -> tuple[Advice, ...]:
     rank = late.rank
-    look = Advice("shell", f"advisor explain rank{rank}.json", f"Rank {rank}'s own report names what makes it late.")
+    look = Advice("shell", f"advisor explain {file}", f"Rank {rank}'s own report names what makes it late.")
     if late.cause == "imbalance":
         work = Advice(
             "text",

@@ -120,3 +120,26 @@ def test_of_two_ranks_among_128_nothing_is_said_of_the_others() -> None:
     assert job.late == ()
     assert not any(link.slow for link in job.links)
     assert "2 of 128 ranks are here; nothing is known of the other 126" in job.verdict.text
+    assert job.verdict.held_up_by == "not clear"
+    assert job.pipeline is None
+    assert all(one.at_most for one in job.what_if)
+
+
+def test_ranks_in_folders_of_their_own_are_told_apart_and_named_by_them(tmp_path: Path) -> None:
+    run = Job(dp=4, late_host={1: 8 * MS}).run()
+    for rank in range(4):
+        folder = tmp_path / f"rank{rank}"
+        folder.mkdir()
+        trace = run.trace(rank)
+        trace.top.pop("distributedInfo")
+        trace.write(folder / "trace.json")
+    (tmp_path / "rank3" / "trace.json").write_bytes(b"[")
+    result = CliRunner().invoke(advisor, ["explain", str(tmp_path), "--format", "json", "--select", "CO"])
+    assert result.exit_code == 0
+    job = json.loads(result.stdout)["job"]
+    assert job["name"] == tmp_path.name
+    assert [one["rank"] for one in job["late"]] == [1]
+    assert {(row["rank"], row["file"], row["state"]) for row in job["ranks"]} == {
+        *((rank, f"rank{rank}/trace.json", "ok") for rank in range(3)),
+        (3, "rank3/trace.json", "unreadable"),
+    }
