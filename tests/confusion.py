@@ -22,9 +22,9 @@ from analyzer.rule import Rule
 from dialects import DIALECTS
 from expected import OF_SAMPLES, TABLE, Expected
 from healthy import HEALTHY, TRUE_OF_HEALTHY
+from recorded import told_of
 from rules import RULES
 from scenarios import OF_RANKS, RULE_BY_CODE, SCENARIOS, facts_of, world
-from traces.reader.read import read
 from verdicts import VERDICTS
 
 PLAIN = "torch 2"
@@ -95,11 +95,10 @@ def on_recorded(line: Expected) -> tuple[Case, ...]:
     """The rules of which a line says something; none where the trace is not beside the repository."""
     if not line.path.is_file():
         return ()
-    found = runs_of(Facts(read(line.path)))
     return tuple(
-        Case(code, line.name, code in line.fires, run.state)
-        for code, run in found.items()
-        if code in line.fires or code.startswith(line.quiet or ("--",))
+        Case(check.rule, line.name, check.rule in line.fires, State(check.state))
+        for check in told_of(line.path).analysis.checks
+        if check.rule in line.fires or check.rule.startswith(line.quiet or ("--",))
     )
 
 

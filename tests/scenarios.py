@@ -144,8 +144,9 @@ def world(code: str, *, fires: bool = True) -> TraceBuilder:
     return make(**(scenario.fires if fires else scenario.quiet))
 
 
+@cache
 def facts_of(code: str, *, fires: bool = True) -> Facts:
-    """Measurements of the world of a rule."""
+    """Measurements of the world of a rule, made once: nothing changes them."""
     scenario = SCENARIOS[code]
     if code in OF_RANKS:
         ranks: Sequence[Facts] = getattr(tests_of(code), scenario.world)(

@@ -6,21 +6,17 @@ Only rules that exist are asserted: a code of the table that no rule has yet say
 
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 
 import pytest
 
 from analyzer.analysis import Analysis
 from analyzer.cause_names import DEVICE_CAUSES
-from analyzer.explain import analyse
 from analyzer.facts import Facts
-from analyzer.facts.device.launches import lead_median_ns
 from analyzer.facts.host.threads import per_thread
 from expected import TABLE, Expected
-from recorded import SAMPLES, SHARED, needs_shared, recorded
+from recorded import SAMPLES, SHARED, needs_shared, recorded, told_of, trace_of
 from rules import RULES
-from traces.reader.read import read
 
 CODES = {rule.meta.code for rule in RULES}
 # Shares of the window; the table is good to 0.1 points, the demand is 2.
@@ -29,21 +25,8 @@ TOLERANCE = 0.02
 every_line = pytest.mark.parametrize("line", TABLE, ids=lambda line: line.name.split(".")[0])
 
 
-@lru_cache(maxsize=1)
-def facts_of(path: Path) -> Facts:
-    return Facts(read(path))
-
-
-@lru_cache(maxsize=1)
 def analysis_of(path: Path) -> Analysis:
-    return analyse(path)
-
-
-def over_w0(facts: Facts) -> dict[str, float]:
-    """Shares of W0 by cause."""
-    window = facts.steps.raw_window
-    waterfall = facts.time.waterfall_of(facts.device.main, window)
-    return {cause: part.total_ns / window.total_ns for cause, part in waterfall.owners.items()}
+    return told_of(path).analysis
 
 
 @needs_shared
@@ -51,7 +34,7 @@ def over_w0(facts: Facts) -> dict[str, float]:
 def test_idle_share_and_its_main_causes(line: Expected) -> None:
     if line.idle is None:
         pytest.skip("a trace without a device has no idle share")
-    shares = over_w0(facts_of(line.path))
+    shares = told_of(line.path).shares
     idle = 1 - sum(shares.get(cause, 0.0) for cause in DEVICE_CAUSES)
     assert idle == pytest.approx(line.idle, abs=TOLERANCE)
     for cause, ratio in line.main:
@@ -63,9 +46,7 @@ def test_idle_share_and_its_main_causes(line: Expected) -> None:
 def test_launch_lead(line: Expected) -> None:
     if line.lead_us is None:
         pytest.skip("a trace without a device has no launch lead")
-    facts = facts_of(line.path)
-    inside = facts.steps.raw_window.contains(facts.device.launched["launch_start_ns"].to_numpy())
-    lead = lead_median_ns(facts.device.launched[inside])
+    lead = told_of(line.path).lead_ns
     assert lead is not None
     # Two microseconds, or 2 %: what matters is 2 us against 70 us against milliseconds.
     assert lead / 1_000 == pytest.approx(line.lead_us, rel=0.02, abs=2)
@@ -83,7 +64,7 @@ def test_rules_that_must_and_must_not_fire(line: Expected) -> None:
 @needs_shared
 def test_exposed_communication_of_mi300x() -> None:
     path = SHARED / "tracelens_mi300x_ddp_resnet.json.gz"
-    assert over_w0(facts_of(path))["communication"] == pytest.approx(0.657, abs=TOLERANCE)
+    assert told_of(path).shares["communication"] == pytest.approx(0.657, abs=TOLERANCE)
     summary = analysis_of(path).summary
     # Busy to 95 % and still losing two thirds: "the GPU is well used" would be the wrong answer.
     assert summary.verdict.bound_by == "communication"
@@ -93,7 +74,7 @@ def test_exposed_communication_of_mi300x() -> None:
 @needs_shared
 def test_gloo_on_other_threads_than_the_steps() -> None:
     path = SHARED / "hta_cpu_only_gloo_rank34.json.gz"
-    facts = facts_of(path)
+    facts = Facts(trace_of(path))
     assert facts.device.main is None
     assert facts.steps.total_ns / 1e6 == pytest.approx(210, abs=1)
     # The table's 173 ms are those of one of the two threads that run collectives; the step is inside one of them for 179 ms.

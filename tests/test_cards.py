@@ -2,57 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from analyzer.analysis import CARD_RATIO
-from analyzer.engine import Judged, judge, run_rules
-from analyzer.engine.trust import grade
-from analyzer.facts import Facts
-from recorded import recorded
+from analyzer.analysis import CARD_RATIO, FindingDocument
+from analyzer.explain import explain_facts
+from recorded import recorded, told_of
 from rules import RULES
 from scenarios import SCENARIOS, facts_of
-from traces.reader.read import read
-
-
-def found(facts: Facts) -> dict[str, Judged]:
-    """The findings by rule."""
-    trust = grade(facts)
-    return {item.rule.meta.code: item for item in judge(facts, run_rules(facts, RULES, trust), trust)}
 
 
 @cache
-def on_world(code: str) -> dict[str, Judged]:
-    return found(facts_of(code))
+def on_world(code: str) -> dict[str, FindingDocument]:
+    analysis = explain_facts(facts_of(code), rules=RULES).analysis
+    return {item.rule: item for item in analysis.findings}
 
 
-def cards(items: dict[str, Judged]) -> list[Judged]:
-    return [item for item in items.values() if not item.explained_by and item.ratio >= CARD_RATIO]
+def cards(items: Iterable[FindingDocument]) -> list[FindingDocument]:
+    return [item for item in items if not item.explained_by and item.saving.ratio_max >= CARD_RATIO]
 
 
-def change_of(item: Judged) -> str:
+def change_of(item: FindingDocument) -> str:
     """What the first fix changes: its first line of code that is added, without remarks."""
-    fix = item.finding.fix[0]
+    fix = item.fix[0]
     lines = [line for line in fix.code.splitlines() if fix.language != "diff" or line.startswith("+")]
     return lines[0].split("#")[0].strip(" +") if lines else fix.code
 
 
-def assert_no_change_twice(items: dict[str, Judged]) -> None:
-    changes = [(change_of(item), item.rule.meta.code) for item in cards(items)]
+def assert_no_change_twice(items: Iterable[FindingDocument]) -> None:
+    changes = [(change_of(item), item.rule) for item in cards(items)]
     assert len({change for change, _ in changes}) == len(changes), sorted(changes)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("code", sorted(SCENARIOS))
 def test_no_world_has_a_change_twice(code: str) -> None:
-    assert_no_change_twice(on_world(code))
+    assert_no_change_twice(on_world(code).values())
 
 
 @pytest.mark.parametrize("path", recorded())
 def test_no_recorded_trace_has_a_change_twice(path: Path) -> None:
-    assert_no_change_twice(found(Facts(read(path))))
+    assert_no_change_twice(told_of(path).analysis.findings)
 
 
 @pytest.mark.parametrize(
@@ -72,15 +65,15 @@ def test_no_recorded_trace_has_a_change_twice(path: Path) -> None:
 def test_pairs_with_one_fix_are_one_card(world: str, card: str, within: str) -> None:
     items = on_world(world)
     assert not items[card].explained_by
-    assert items[card].identity in items[within].explained_by
+    assert items[card].id in items[within].explained_by
     # What stands for another saves at least half of what that one claims, so that no loss vanishes from sight.
-    assert items[card].finding.saving.total_ns >= items[within].finding.saving.total_ns / 2
+    assert items[card].saving.ns_per_step_max >= items[within].saving.ns_per_step_max / 2
 
 
 def test_the_card_holds_what_the_other_would_have_said() -> None:
     items = on_world("GR004")
-    titles = [piece.title for piece in items["ID001"].finding.evidence]
+    titles = [piece.title for piece in items["ID001"].evidence]
     assert "what capturing needs" in titles
-    codes = [fix.code for fix in items["ID001"].finding.fix]
-    assert {fix.code for fix in items["GR004"].finding.fix} <= set(codes)
+    codes = [fix.code for fix in items["ID001"].fix]
+    assert {fix.code for fix in items["GR004"].fix} <= set(codes)
     assert len(set(codes)) == len(codes)

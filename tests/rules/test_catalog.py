@@ -19,9 +19,8 @@ from analyzer.facts import Facts
 from analyzer.finding import Finding, State
 from analyzer.rule import Rule
 from builders import TraceBuilder
-from recorded import recorded
+from recorded import recorded, trace_of
 from rules import FAMILIES, RETIRED_CODES, RULES
-from traces.reader.read import read
 from traces.schema import SCHEMA
 from traces.trace import Trace
 
@@ -230,7 +229,7 @@ def test_a_lone_copy_crashes_no_rule() -> None:
 
 @pytest.mark.parametrize("path", recorded())
 def test_on_a_recorded_trace(path: Path) -> None:
-    trace = read(path)
+    trace = trace_of(path)
     before = fingerprint(trace)
     facts = Facts(trace)
     runs = checked(facts)

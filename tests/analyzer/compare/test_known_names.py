@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.compare.known_names import is_known_kernel, is_known_op
-from recorded import SAMPLES, SHARED
-from traces.reader.read import read
+from recorded import SAMPLES, SHARED, trace_of
 
 # What nobody should find in a repository, as it stood in names of kernels, ops and ranges.
 PRIVATE = (
@@ -92,7 +91,7 @@ def test_kernels_of_libraries_are_known(name: str) -> None:
 )
 def test_most_of_a_recorded_trace_is_known(path: Path) -> None:
     """By time, in programs without kernels of their own: a comparison is of use only where most names are there."""
-    trace = read(path)
+    trace = trace_of(path)
     for frame, is_known in ((trace.ops, is_known_op), (trace.kernels, is_known_kernel)):
         if frame.empty:
             continue

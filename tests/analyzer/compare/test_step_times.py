@@ -6,6 +6,7 @@ The generators have fixed seeds, so these are exact repetitions; the shapes are 
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ SEVERAL = (*PLAIN, "waits", "two_modes")
 FIVE = tuple(name for name in SHAPES if name != "restless")
 
 
+@cache
 def answers(name: str, *, longer: float, steps: int, count: int, apart: float = 0.01) -> Counter[str]:
     """`failed` as often as the gate failed, else the answer of the comparison."""
     found: Counter[str] = Counter()

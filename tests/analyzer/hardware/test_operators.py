@@ -15,8 +15,7 @@ from analyzer.hardware.call import Work
 from analyzer.hardware.document import hardware
 from analyzer.hardware.operators import operators
 from builders import TraceBuilder
-from recorded import SHARED, needs_shared
-from traces.reader.read import read
+from recorded import SHARED, needs_shared, trace_of
 
 LINEAR = {"Input Dims": [[64, 128], [256, 128], [256]], "Input type": ["float"] * 3}
 ADDMM = {"Input Dims": [[256], [64, 128], [128, 256]], "Input type": ["c10::BFloat16"] * 3}
@@ -106,7 +105,7 @@ def test_a_recorded_run_agrees_with_sums_of_its_raw_events() -> None:
         for one in events
         if one.get("cat") == "cuda_runtime" and "correlation" in one["args"]
     }
-    facts = Facts(read(path))
+    facts = Facts(trace_of(path))
     origin = facts.trace.meta.origin_ns
     used = [(low + origin, high + origin) for low, high in facts.steps.window.pairs()]
     times: dict[str, float] = defaultdict(float)

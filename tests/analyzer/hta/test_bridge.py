@@ -25,6 +25,7 @@ from analyzer.hta.kernel_sequences import unavailable as no_sequences
 from analyzer.spans.intervals import IntervalSet
 from builders import TraceBuilder
 from dialects import rocm
+from recorded import trace_of
 from scenarios import world
 from traces.reader.read import read
 from traces.trace import Trace
@@ -61,7 +62,7 @@ def our_times(trace: Trace) -> tuple[int, int, int]:
 
 @pytest.mark.parametrize("name", WITH_KERNELS)
 def test_the_temporal_breakdown_of_our_frames_is_ours_to_the_nanosecond(name: str) -> None:
-    trace = read(shared(name))
+    trace = trace_of(shared(name))
     with bridge.quiet():
         from hta.analyzers.breakdown_analysis import BreakdownAnalysis
 
@@ -87,7 +88,7 @@ def test_hta_reading_the_file_itself_agrees_within_a_hundredth(name: str) -> Non
         parsed.parse_traces(use_multiprocessing=False)
         parsed.decode_symbol_ids()
         row = BreakdownAnalysis.get_temporal_breakdown(parsed, visualize=False).iloc[0]
-    idle, compute, total = our_times(read(path))
+    idle, compute, total = our_times(trace_of(path))
     assert row["kernel_time(us)"] * 1000 == pytest.approx(total, rel=0.01)
     assert row["idle_time(us)"] * 1000 == pytest.approx(idle, abs=0.01 * total)
     # Rounding starts up and ends down shortens every kernel by up to 2 us; ours are exact.
@@ -96,7 +97,7 @@ def test_hta_reading_the_file_itself_agrees_within_a_hundredth(name: str) -> Non
 
 @pytest.mark.parametrize("name", ["hta_a100_ddp_resnet", "hta_two_ranks_0", "tracelens_mi300x_ddp_resnet"])
 def test_overlap_of_communication_and_compute_agrees(name: str) -> None:
-    trace = read(shared(name))
+    trace = trace_of(shared(name))
     work = Facts(trace).device.work
     sets = {kind: IntervalSet(part["start_ns"], part["end_ns"]) for kind, part in work.groupby("kind")}
     ours = (sets["collective"] & sets["compute"]).total_ns / sets["collective"].total_ns
@@ -170,7 +171,7 @@ def test_the_critical_path_is_the_hosts_where_launches_limit_and_the_devices_whe
     [("hta_a100_ddp_resnet", "cpu_bound", 0.9), ("hta_v100_resnet_ns", "gpu_compute_bound", 0.9)],
 )
 def test_the_critical_path_of_recorded_traces(name: str, largest: str, ratio: float) -> None:
-    found = critical_path(read(shared(name)))
+    found = critical_path(trace_of(shared(name)))
     assert found is not None
     assert found[largest] >= ratio * sum(found.values())
 

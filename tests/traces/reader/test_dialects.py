@@ -9,7 +9,7 @@ import pytest
 from trace_files import SHARED, each_shared, needs_shared, read_text, repaired
 
 from builders import TraceBuilder
-from traces.reader.read import read
+from recorded import trace_of
 from traces.trace import Capability
 
 
@@ -114,7 +114,7 @@ KINDS = {
 @needs_shared
 @each_shared
 def test_a_recorded_trace_shows_its_device(path: Path) -> None:
-    trace = read(path)
+    trace = trace_of(path)
     assert trace.meta.device_kind == KINDS.get(path.name.split(".")[0], "cuda")
     assert trace.meta.events > 0
     assert (Capability.DEVICE in trace.capabilities) == bool(len(trace.kernels) or len(trace.copies))
@@ -125,7 +125,7 @@ def test_a_recorded_trace_shows_its_device(path: Path) -> None:
     "name", ["kineto_resnet50_workers0_a.pt.trace", "kineto_resnet50_workers0_d_barelist.pt.trace"]
 )
 def test_steps_and_loaders_of_old_traces_are_found(name: str) -> None:
-    trace = read(SHARED / f"{name}.json.gz")
+    trace = trace_of(SHARED / f"{name}.json.gz")
     assert len(trace.steps) > 0
     assert (trace.annotations["kind"] == "loader").sum() >= len(trace.steps)
     assert not trace.ops["name"].str.startswith("ProfilerStep").any()

@@ -8,7 +8,7 @@ import pytest
 from trace_files import dtype_here, each_shared, frames, needs_shared, sound
 
 from builders import TraceBuilder
-from traces.reader.read import read
+from recorded import trace_of
 from traces.schema import SCHEMA
 from traces.trace import Trace
 
@@ -46,7 +46,7 @@ def test_memory_and_python_events_have_the_declared_columns() -> None:
 @needs_shared
 @each_shared
 def test_a_recorded_trace_has_the_declared_columns_and_needs_no_repair(path: Path) -> None:
-    trace = read(path)
+    trace = trace_of(path)
     assert differences(trace) == []
     assert trace.repairs == ()
     assert len(trace.quarantined) == 0
@@ -55,7 +55,7 @@ def test_a_recorded_trace_has_the_declared_columns_and_needs_no_repair(path: Pat
 @needs_shared
 @each_shared
 def test_times_begin_at_zero_and_add_up(path: Path) -> None:
-    trace = read(path)
+    trace = trace_of(path)
     starts = []
     for name, frame in frames(trace).items():
         if "end_ns" not in frame or frame.empty:

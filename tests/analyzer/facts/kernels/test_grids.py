@@ -12,7 +12,7 @@ import pytest
 
 from analyzer.facts import Facts
 from builders import ROCM_DEVICE, TraceBuilder
-from recorded import SHARED, needs_shared
+from recorded import SHARED, needs_shared, trace_of
 from traces.reader.read import read
 
 
@@ -78,11 +78,11 @@ def test_an_odd_grid_is_unknown(grid: object) -> None:
 
 
 @needs_shared
-@pytest.mark.parametrize("name", ["hta_a100_ddp_resnet", "hta_v100_resnet_ns", "kineto_resnet50_workers0_a.pt.trace"])
 @pytest.mark.parametrize("source", ["warps per SM", "grid"])
+@pytest.mark.parametrize("name", ["hta_a100_ddp_resnet", "hta_v100_resnet_ns", "kineto_resnet50_workers0_a.pt.trace"])
 def test_what_is_derived_is_what_the_profiler_states(name: str, source: str, tmp_path: Path) -> None:
     path = SHARED / f"{name}.json.gz"
-    stated = Facts(read(path)).kernels.named.frame["blocks_per_sm"].to_numpy()
+    stated = Facts(trace_of(path)).kernels.named.frame["blocks_per_sm"].to_numpy()
     with gzip.open(path, "rt", encoding="utf-8") as stream:
         document = json.load(stream)
     hidden = {"blocks per SM", "warps per SM"} - {source}

@@ -10,6 +10,7 @@ import pytest
 from trace_files import SHARED_FILES, frames, lines, sound
 
 from analyzer.cli.main import main
+from recorded import trace_of
 from traces.progress import silent
 from traces.reader.cache import cached, folder
 from traces.reader.decode import document
@@ -41,7 +42,7 @@ def same(one: Trace, other: Trace) -> None:
 @pytest.mark.parametrize("path", [SAMPLES[0], *SHARED_FILES[::4]], ids=lambda path: path.name)
 def test_a_trace_from_what_was_kept_is_the_trace(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = read(path, decoder=cached.decode)
-    same(first, read(path))
+    same(first, trace_of(path))
     if not folder.entries():
         # Only of a sound file is anything kept.
         assert document.decode(path, silent, False, False).documents[0].repairs.listed()

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pandas  # noqa: F401 (this process has it: see below)
@@ -52,6 +53,19 @@ with ahead.decoding_ahead(path, strict=False) as began:
 """
 
 
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample without its compression."""
+    path = tmp_path_factory.mktemp("plain") / "trace.json"
+    path.write_bytes(gzip.decompress(SAMPLE.read_bytes()))
+    return path
+
+
+@cache
+def _read_once(path: Path) -> dict[str, object]:
+    return _read(path)
+
+
 def _read(path: Path, before: str = "pass", *, strict: bool = False, first: str = "pass") -> dict[str, object]:
     """What a fresh process finds; `first` runs in it before anything, `before` between the beginning and the reading."""
     arguments = [sys.executable, "-c", _READ, str(path), before, "strict" if strict else "lenient", first]
@@ -64,7 +78,7 @@ def _read(path: Path, before: str = "pass", *, strict: bool = False, first: str 
 
 
 def test_another_process_decodes_the_same() -> None:
-    elsewhere = _read(SAMPLE)
+    elsewhere = dict(_read_once(SAMPLE))
     assert elsewhere.pop("pipes") == 1
     assert not elsewhere.pop("here")
     here = _read(SAMPLE, "began = ahead.Ahead(path, False, ())")
@@ -76,21 +90,17 @@ def test_another_process_decodes_the_same() -> None:
 _IN_PARTS = "import traces.reader.parallel.cuts as cuts; cuts._LEAST_BYTES = 1; "
 
 
-def test_several_processes_decode_the_same(tmp_path: Path) -> None:
-    plain = tmp_path / "trace.json"
-    plain.write_bytes(gzip.decompress(SAMPLE.read_bytes()))
+def test_several_processes_decode_the_same(plain: Path) -> None:
     parted = _read(plain, first=_IN_PARTS)
     assert parted.pop("pipes") == 3  # the digest, and a part for each core
     assert not parted.pop("here")
-    whole = _read(plain)
+    whole = dict(_read_once(plain))
     assert whole.pop("pipes") == 1
     assert not whole.pop("here")
     assert parted == whole
 
 
-def test_a_core_that_is_spared_decodes_no_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = tmp_path / "trace.json"
-    plain.write_bytes(gzip.decompress(SAMPLE.read_bytes()))
+def test_a_core_that_is_spared_decodes_no_part(plain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cuts, "_LEAST_BYTES", 1)
     monkeypatch.setattr(ahead, "_cores", lambda: 3)
     # With the digest, where there are parts.
@@ -122,19 +132,17 @@ os.fork = limited
 
 
 @pytest.mark.parametrize("processes", [0, 2])
-def test_where_no_more_processes_are_allowed_this_one_reads(tmp_path: Path, processes: int) -> None:
-    plain = tmp_path / "trace.json"
-    plain.write_bytes(gzip.decompress(SAMPLE.read_bytes()))
+def test_where_no_more_processes_are_allowed_this_one_reads(plain: Path, processes: int) -> None:
     # Those that were begun are ended, and nothing stays open.
     before = "assert len(os.listdir('/proc/self/fd')) == 4, os.listdir('/proc/self/fd')"
     found = _read(plain, before, first=_IN_PARTS + _NO_MORE_THAN.format(processes=processes))
     assert (found["pipes"], found["here"]) == (0, True)
-    assert found["sha256"] == _read(plain)["sha256"]
+    assert found["sha256"] == _read_once(plain)["sha256"]
 
 
 def test_how_far_it_is_is_told_across() -> None:
     size = SAMPLE.stat().st_size
-    assert _read(SAMPLE)["told"] == ["reading", size, size]
+    assert _read_once(SAMPLE)["told"] == ["reading", size, size]
 
 
 def test_what_is_wrong_with_a_file_is_said_by_the_first_process(tmp_path: Path) -> None:
@@ -154,7 +162,7 @@ def test_a_process_that_was_ended_is_not_missed(sent: bytes) -> None:
     )
     assert found["pipes"]
     assert found["here"]
-    assert found["sha256"] == _read(SAMPLE)["sha256"]
+    assert found["sha256"] == _read_once(SAMPLE)["sha256"]
 
 
 def test_another_question_is_not_answered_with_it() -> None:
