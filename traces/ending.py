@@ -1,9 +1,10 @@
-"""An end that is asked for from outside: SIGTERM and SIGHUP unwind this process as Ctrl-C does.
+"""An end that is asked for from outside: SIGTERM, SIGHUP and Ctrl-C unwind this process.
 
-Their default action ends a process where it stands, with its temporary files and its children left behind. An exception alone
-may get lost: Python only prints what finalizers, callbacks around fork and the like raise, and libraries catch too much. So a
-thread watches from the signal on. Where the exception is gone before it came to the surface, the signal is sent again; where it is
-held for longer than any cleaning up takes, the process ends with what is left to clean up done from there.
+The default action of the first two ends a process where it stands, with its temporary files and its children left behind; that of
+Ctrl-C (SIGINT) raises an exception. An exception alone may get lost: Python only prints what finalizers, callbacks around fork and
+the like raise, and libraries catch too much. So a thread watches from the signal on. Where the exception is gone before it came to
+the surface, the signal is sent again; where it is held for longer than any cleaning up takes, the process ends with what is left to
+clean up done from there.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class Ended(KeyboardInterrupt):
     """
 
     def __init__(self, number: int) -> None:
-        super().__init__(f"ended by {signal.Signals(number).name}")
+        super().__init__("interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}")
         self.number = number
 
 
@@ -72,10 +73,10 @@ _asked = _Asked()
 
 
 def end_in_order() -> None:
-    """From now on SIGTERM and SIGHUP raise `Ended` in the main thread; what is ignored (`nohup`) stays so."""
+    """From now on SIGTERM, SIGHUP and SIGINT raise `Ended` in the main thread; what is ignored (`nohup`, `&`) stays so."""
     _asked.process = os.getpid()
-    for number in SIGNALS:
-        if signal.getsignal(number) == signal.SIG_DFL:
+    for number in (*SIGNALS, signal.SIGINT):
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, end)
     complain = sys.unraisablehook
 
@@ -130,7 +131,7 @@ def end_now(number: int) -> None:
 
 
 def end(number: int, frame: FrameType | None) -> None:
-    """The handler of `SIGNALS`.
+    """The handler of `SIGNALS` and of SIGINT.
 
     Args:
         number: The signal that came.
@@ -138,9 +139,12 @@ def end(number: int, frame: FrameType | None) -> None:
 
     Raises:
         Ended: This is where the process is interrupted.
+        KeyboardInterrupt: This is a copy of it made by fork, and SIGINT came.
     """
     if _asked.process and os.getpid() != _asked.process:
         # A worker process made by fork: it ends as it would have without us, nobody reads its traceback.
+        if number == signal.SIGINT:
+            signal.default_int_handler(number, frame)
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
         return
@@ -151,7 +155,10 @@ def end(number: int, frame: FrameType | None) -> None:
             end_now(number)
         # Not `threading`: the signal may have come inside a lock of it.
         _thread.start_new_thread(_watch, (number,))
-    # A second signal must not interrupt what cleans up after the first.
+    if not first and number == signal.SIGINT and _asked.raised() is not None:
+        # Pressed again while what came first is cleaned up after: whoever sits there does not want to wait.
+        end_now(number)
+    # Any other second signal must not interrupt what cleans up after the first.
     if _asked.surfaced or _asked.raised() is not None or _swallows(frame):
         return
     raise _asked.exception(number)

@@ -15,9 +15,6 @@ from analyzer.spans.arrays import BoolArray, Int64Array, ObjectArray
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching, texts
 
-# A name of a template may be longer than all the rest of its row.
-_NAME = 160
-
 
 def kernel_rows(facts: Facts) -> tuple[KernelRow, ...]:
     """Kernels of the used steps by name and shape, without collectives; outermost ops where there is no device."""
@@ -87,8 +84,7 @@ def _shapes(codes: Int64Array, dims: list[str], blocks: npt.NDArray[np.float64])
 
 
 def _table(names: ObjectArray, shapes: ObjectArray, dur: npt.NDArray[np.int64], beside: BoolArray) -> pd.DataFrame:
-    cut = [str(name)[:_NAME] for name in names.tolist()]
-    return pd.DataFrame({"name": cut, "shape": shapes, "dur_ns": dur, "beside": beside})
+    return pd.DataFrame({"name": names, "shape": shapes, "dur_ns": dur, "beside": beside})
 
 
 def _beside(running: IntervalSet, start: npt.NDArray[np.int64], end: npt.NDArray[np.int64]) -> BoolArray:

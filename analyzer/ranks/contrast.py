@@ -9,7 +9,6 @@ from analyzer.ranks.summary import RankSummary
 from analyzer.ranks.table import Table
 
 _LISTED = 5
-_CHARS = 80
 _FEWEST = 3
 
 
@@ -27,7 +26,8 @@ def contrast(table: Table) -> Contrast | None:
         if cause != "communication"
     }
     mine, theirs = _by_name(slow), _by_name(fast)
-    kernels = {name[:_CHARS]: mine.get(name, 0) - theirs.get(name, 0) for name in {*mine, *theirs}}
+    # Whole: whoever takes secrets out of the document does not recognise half of one.
+    kernels = {name: mine.get(name, 0) - theirs.get(name, 0) for name in {*mine, *theirs}}
     return Contrast(slowest=slow.rank, fastest=fast.rank, causes=_largest(causes), kernels=_largest(kernels))
 
 

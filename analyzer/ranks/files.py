@@ -8,12 +8,14 @@ from pathlib import Path
 
 import msgspec
 
-from analyzer.ranks.summary import SUMMARY_KIND, SUMMARY_VERSION, CutPart, RankSummary
+from analyzer.ranks.summary import SUMMARY_KIND, SUMMARY_VERSION, CutPart, KernelRow, RankSummary
 from traces.errors import UnreadableTraceError
 
 # What 4,096 of may be sent to one machine and kept there: a summary is no larger, whatever the trace.
 MOST_BYTES = 2_000_000
 _LEAST_KERNELS = 16
+# A name of a template may be longer than all the rest of its row.
+_NAME_CHARS = 160
 _GZIP = b"\x1f\x8b"
 # `kind` is the first key that is written.
 _MARK = b'"' + SUMMARY_KIND.encode() + b'"'
@@ -23,14 +25,15 @@ _LOOKED_AT = 200
 def encode(summary: RankSummary, *, compress: bool = True, most_bytes: int = MOST_BYTES) -> bytes:
     """The summary as bytes, cut until it is small enough; what is cut is counted in it.
 
-    Kernel rows go first, those of the least time; then the splits of all-to-alls; then whole steps from the last on, with their
-    collectives.
+    Names of kernels are cut in any case. Kernel rows go first, those of the least time; then the splits of all-to-alls; then whole
+    steps from the last on, with their collectives.
 
     Args:
         summary: The whole summary.
         compress: Whether to write gzip.
         most_bytes: The limit, on what is written.
     """
+    summary = msgspec.structs.replace(summary, kernels=tuple(map(_short, summary.kernels)))
     data = _written(summary, compress)
     while len(data) > most_bytes:
         smaller = _cut(summary)
@@ -39,6 +42,10 @@ def encode(summary: RankSummary, *, compress: bool = True, most_bytes: int = MOS
         summary = smaller
         data = _written(summary, compress)
     return data
+
+
+def _short(row: KernelRow) -> KernelRow:
+    return msgspec.structs.replace(row, name=row.name[:_NAME_CHARS]) if len(row.name) > _NAME_CHARS else row
 
 
 def _written(summary: RankSummary, compress: bool) -> bytes:

@@ -35,10 +35,13 @@ def _run(then: str, first: str = "") -> tuple[int, str, str]:
     return done.returncode, done.stdout.strip(), done.stderr.strip()
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+_SAID = {"SIGTERM": "ended by SIGTERM", "SIGHUP": "ended by SIGHUP", "SIGINT": "interrupted"}
+
+
+@pytest.mark.parametrize("name", _SAID)
 def test_it_is_raised_where_it_comes(name: str) -> None:
     code, said, complained = _run(f"os.kill(os.getpid(), signal.{name})")
-    assert (code, said, complained) == (128 + getattr(signal, name), f"raised ended by {name}", "")
+    assert (code, said, complained) == (128 + getattr(signal, name), f"raised {_SAID[name]}", "")
 
 
 def test_one_that_comes_in_a_finalizer_is_not_lost() -> None:
@@ -73,11 +76,12 @@ _LOSING = {
 }
 
 
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
 @pytest.mark.parametrize("losing", _LOSING)
-def test_one_that_is_dropped_is_raised_again(losing: str) -> None:
-    first, then = _LOSING[losing]
+def test_one_that_is_dropped_is_raised_again(losing: str, name: str) -> None:
+    first, then = (text.replace("SIGTERM", name) for text in _LOSING[losing])
     code, said, complained = _run(then, first=first)
-    assert (code, said, complained) == (143, "raised ended by SIGTERM", "")
+    assert (code, said, complained) == (128 + getattr(signal, name), f"raised {_SAID[name]}", "")
 
 
 def test_one_that_is_held_for_good_ends_the_process_with_its_files_and_children() -> None:
@@ -111,6 +115,32 @@ def test_cleaning_up_is_not_interrupted_by_a_second_one() -> None:
     )
     code, said, _ = _run(then)
     assert (code, said) == (143, "cleaned\nraised ended by SIGTERM")
+
+
+def test_a_second_interrupt_from_the_keyboard_ends_at_once_and_takes_away_what_outlives_a_process() -> None:
+    then = (
+        "\n    from traces import leftovers\n    with leftovers.scratch_folder() as folder:\n        print(folder, flush=True)\n"
+        "        try: os.kill(os.getpid(), signal.SIGINT); time.sleep(9)\n"
+        "        finally: os.kill(os.getpid(), signal.SIGINT); time.sleep(9); print('waited')"
+    )
+    code, said, complained = _run(then)
+    assert (code, complained) == (130, "")
+    assert not Path(said).exists()
+
+
+def test_an_interrupt_that_is_ignored_stays_ignored() -> None:
+    # As a shell starts what it puts into the background.
+    then = "os.kill(os.getpid(), signal.SIGINT); print('goes on'); sys.exit(0)"
+    assert _run(then, first="signal.signal(signal.SIGINT, signal.SIG_IGN)")[:2] == (0, "goes on")
+
+
+def test_a_copy_made_by_fork_is_interrupted_as_it_would_have_been() -> None:
+    then = (
+        "child = os.fork()\n    if not child:\n        try: os.kill(os.getpid(), signal.SIGINT); time.sleep(9)\n"
+        "        except KeyboardInterrupt as error: os._exit(7 if type(error) is KeyboardInterrupt else 8)\n"
+        "    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])); sys.exit(0)"
+    )
+    assert _run(then) == (0, "7", "")
 
 
 def test_one_that_comes_while_the_program_leaves_ends_it_without_a_word() -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -18,12 +18,16 @@ from analyzer.analysis import Analysis
 from analyzer.report.redact.paths import Project, inside_packages, is_absolute, relative
 from analyzer.report.redact.secrets import without_secrets
 
-__all__ = ["Project", "cleaner", "mapped", "redact"]
+__all__ = ["Project", "cleaner", "mapped", "redact", "renamed"]
+
+Time = TypeVar("Time", int, float)
 
 # torch's tensorboard_trace_handler names its files `<host>_<pid>.<time>.pt.trace.json`.
 _HANDLER_NAME = re.compile(r"(?<![\w.-])[\w.-]+_(\d+\.\d+\.pt\.trace\.json)")
 # Words made of letters and digits that are no secret: digests and ids the program wrote itself.
 _OWN_KEYS = frozenset({"sha256", "id", "schema_version", "explained_by", "overlaps_with"})
+# What stands under these is told by names of the trace, not by names of ours.
+_NAMES_KEYS = frozenset({"kernels", "kernels_ns", "ops_ns"})
 
 
 def redact(analysis: Analysis, project: Project) -> Analysis:
@@ -57,10 +61,21 @@ def mapped(value: Any, text: Callable[[str], str], path: Callable[[str], str], k
             return value
         return path(value) if key == "file" else text(value)
     if isinstance(value, dict):
+        if key in _NAMES_KEYS:
+            return renamed(value, text)
         return {name: mapped(item, text, path, name) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [mapped(item, text, path, key) for item in value]
     return value
+
+
+def renamed(times: Mapping[str, Time], text: Callable[[str], str]) -> dict[str, Time]:
+    """Times by their new names; those of names that became one are added up."""
+    found: dict[str, Time] = {}
+    for name, ns in times.items():
+        new = text(name)
+        found[new] = found[new] + ns if new in found else ns
+    return found
 
 
 def _whole_path(path: str, project: Project) -> str:

@@ -168,7 +168,16 @@ def test_half_a_surrogate_pair_is_replaced(tmp_path: Path) -> None:
     assert repaired(trace) == {"invalid-surrogate": 1}
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_a_mark_amid_a_text_in_utf_16_stays_what_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = lines(sound()).replace("Adam", "\ufeffAdam").encode("utf-16")
+    # A block begins with it, among others.
+    monkeypatch.setattr(source, "PIECE_BYTES", text.index("\ufeffAdam".encode("utf-16-le")))
+    assert "Optimizer.step#\ufeffAdam.step" in set(read_text(tmp_path, text).annotations["name"])
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"]
+)
 def test_other_encodings_are_read(tmp_path: Path, encoding: str) -> None:
     trace = read_text(tmp_path, lines(sound()).replace("Adam", "\u00c5dam").encode(encoding))
     assert trace.meta.events == EVENTS

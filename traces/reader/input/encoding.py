@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterable, Iterator
-from itertools import chain
 
 COUNTED = "bytes are counted as in UTF-8"
 
@@ -29,8 +28,9 @@ def to_utf8(blocks: Iterable[bytes], notes: list[str]) -> Iterator[bytes]:
         return
     notes.append(f"the file is written in {encoding.upper()}, as a shell's redirection may do; {COUNTED}")
     decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
-    for block in chain([first], iterator):
-        yield decoder.decode(block).lstrip("\ufeff").encode("utf-8", "replace")
+    yield decoder.decode(first).lstrip("\ufeff").encode("utf-8", "replace")
+    for block in iterator:
+        yield decoder.decode(block).encode("utf-8", "replace")
     yield decoder.decode(b"", final=True).encode("utf-8", "replace")
 
 
@@ -45,7 +45,9 @@ def encoding_of(head: bytes) -> str | None:
     for mark, encoding in marks:
         if head.startswith(mark):
             return encoding
-    # Without a mark: the first character is a bracket, the other byte of it zero.
-    if head[:1] in (b"{", b"[") and head[1:2] == b"\0":
-        return "utf-16-le"
-    return "utf-16-be" if head[:1] == b"\0" and head[1:2] in (b"{", b"[") else None
+    # Without a mark: the first character is a bracket, the other bytes of it are zero.
+    for bracket in ("{", "["):
+        for _, encoding in marks:
+            if head.startswith(bracket.encode(encoding)):
+                return encoding
+    return None

@@ -102,7 +102,7 @@ def refuse_other_formats(name: str, head: bytes) -> None:
     Raises:
         UnreadableTraceError: It is something known, or binary.
     """
-    known = _by_magic(head) or _by_binary(name.lower(), head)
+    known = _compressed_again(head) or _by_magic(head) or _by_binary(name.lower(), head)
     if known is not None:
         what, fix = known
         raise UnreadableTraceError(f"{name} is {what}", where="its first bytes", fix=fix)
@@ -132,6 +132,16 @@ def refuse_other_lists(name: str, head: bytes) -> None:
 def other_json(head: bytes) -> tuple[str, str] | None:
     """What JSON without events is, and what to do; None where it is unknown."""
     return next((answer for pattern, answer in _OTHER_JSON if pattern.search(head)), None)
+
+
+def _compressed_again(head: bytes) -> tuple[str, str] | None:
+    """What was compressed is text, unless it was compressed already: an upload, or a second `gzip`, does that."""
+    if head.startswith((GZIP, ZSTD, BZIP2, XZ)):
+        return (
+            "compressed twice",
+            "unpack it once: `gzip -dc < FILE > trace.json.gz`, or `xz`, `bzip2`, `zstd` instead of gzip",
+        )
+    return None
 
 
 def _by_magic(head: bytes) -> tuple[str, str] | None:

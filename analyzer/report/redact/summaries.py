@@ -1,0 +1,31 @@
+"""Summaries of ranks without names of people, machines and folders: they are made to travel."""
+
+from __future__ import annotations
+
+import msgspec
+
+from analyzer.ranks.summary import CollectiveColumns, GroupPart, RankSummary
+from analyzer.report.redact import Project, cleaner, mapped
+
+
+def redact_summary(summary: RankSummary, project: Project) -> RankSummary:
+    """The same summary with every string made fit to be shown to anybody.
+
+    A name of a group that would have to change is left out: two groups of one name would be taken for each other.
+
+    Args:
+        summary: As it was made from a trace, names not cut yet: half a secret is not recognised.
+        project: Where the user's own code lies and what must not be told of this machine.
+    """
+    text = cleaner(project)
+    # What holds numbers by the thousand, under names of our own.
+    told = msgspec.structs.replace(summary, steps=(), collectives=CollectiveColumns(), tail_ns={})
+    shown = msgspec.convert(mapped(msgspec.to_builtins(told), text, text), RankSummary)
+    groups = tuple(_unnamed(before, after) for before, after in zip(summary.groups, shown.groups, strict=True))
+    return msgspec.structs.replace(
+        shown, groups=groups, steps=summary.steps, collectives=summary.collectives, tail_ns=summary.tail_ns
+    )
+
+
+def _unnamed(before: GroupPart, after: GroupPart) -> GroupPart:
+    return after if before.name == after.name else msgspec.structs.replace(after, name=None)
