@@ -55,8 +55,9 @@ def job_verdict(
 def _of_rank(late: Sequence[LateRank], step_ns: int, roll: Roll) -> JobVerdict:
     first = late[0]
     why = first.cause_detail if first.cause != "not clear" else f"why is not clear: {first.cause_detail}"
-    since = "" if first.since_step is None else f", from step {first.since_step} on"
+    since = "" if first.since_step is None else f", late from step {first.since_step} on"
     waited, step = duration(first.waited_ns_per_step), duration(step_ns)
+    waited += "" if first.since_step is None else " on average"
     text = (
         f"Of the ranks that are here the others wait up to {waited} of each {step} step for rank {first.rank}{since}: {why}."
         if first.at_most

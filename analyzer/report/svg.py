@@ -9,8 +9,10 @@ from markupsafe import escape
 from analyzer.analysis import Analysis
 from analyzer.page import headline as wording
 from analyzer.page import safe
+from analyzer.page.job import job_page
 from analyzer.page.waterfall import by_size
 from analyzer.report.drawing import palette
+from analyzer.report.drawing.job import heat_map, rank_bars
 from analyzer.report.drawing.roofline import roofline
 from analyzer.report.drawing.shapes import WIDTH, Drawing, text
 from analyzer.report.drawing.timeline import timeline
@@ -25,6 +27,8 @@ def render(analysis: Analysis) -> str:
     """The picture, ending in a newline."""
     body = [text(0, 18, wording.title(analysis), "strong title")]
     top = 34
+    for heading, drawing in _of_job(analysis):
+        top = _placed(body, top, heading, drawing)
     if analysis.trust.verdict == "unusable":
         for reason in analysis.trust.reasons[:4]:
             body.append(text(0, top + 12, safe.name(reason.message, 130)))
@@ -33,14 +37,30 @@ def render(analysis: Analysis) -> str:
         body.append(text(0, top + 6, safe.name(wording.verdict(analysis), 130), "quiet"))
         top += 24
         for heading, drawing in _parts(analysis):
-            body.append(text(0, top + 12, heading, "strong"))
-            body.append(drawing.group(top + 22))
-            top += 22 + drawing.height + 18
+            top = _placed(body, top, heading, drawing)
             if heading.startswith("Where"):
                 legend, height = _legend(analysis)
                 body.append(f'<g transform="translate(0 {top - 8})">{legend}</g>')
                 top += height + 8
     return _document("".join(body), top, wording.title(analysis))
+
+
+def _placed(body: list[str], top: float, heading: str, drawing: Drawing) -> int:
+    """Adds a drawing under its heading; where the next one begins."""
+    body.append(text(0, top + 12, heading, "strong"))
+    body.append(drawing.group(int(top) + 22))
+    return int(top) + 22 + drawing.height + 18
+
+
+def _of_job(analysis: Analysis) -> Iterator[tuple[str, Drawing]]:
+    page = job_page(analysis.job)
+    if page is None:
+        return
+    bars, heat = rank_bars(page), heat_map(page)
+    if bars is not None:
+        yield f"{page.title}. {safe.name(page.verdict, 110)}", bars
+    if heat is not None:
+        yield "Waiting by rank and step, the darker the longer", heat
 
 
 def _parts(analysis: Analysis) -> Iterator[tuple[str, Drawing]]:

@@ -15,6 +15,7 @@ from textual.screen import Screen
 
 from analyzer.analysis import Analysis
 from analyzer.config import accepting
+from analyzer.page.job import job_page
 from analyzer.tui import deeper
 from analyzer.tui.acceptance import Acceptance
 from analyzer.tui.deeper import Deeper, NotDeeperError
@@ -70,6 +71,9 @@ class Views(ExportActions, Acceptance, Base):
         await self._show(0)
         unusable = self.analysis is not None and self.analysis.trust.verdict == "unusable"
         self._exit_code = UntrustedTraceError.exit_code if unusable else 0
+        if self.analysis is not None and self.analysis.job is not None and self._opened.ranks:
+            # Of a job that is what is asked first; any key that closes it shows the rank to look at first.
+            self.action_ranks()
 
     async def on_rank_wanted(self, message: RankWanted) -> None:
         """Show another rank."""
@@ -237,7 +241,8 @@ class Views(ExportActions, Acceptance, Base):
                 "This is one rank. Name the traces of all ranks, or their folder, to see them here.", markup=False
             )
             return
-        self.push_screen(RanksScreen(self._opened.ranks, self._shown), self._rank_chosen)
+        page = job_page(self._opened.explained[self._shown].analysis.job)
+        self.push_screen(RanksScreen(self._opened.ranks, self._shown, page, self._glyphs), self._rank_chosen)
 
     def _rank_chosen(self, index: int | None) -> None:
         if index is not None and index != self._shown:

@@ -52,5 +52,7 @@ def css() -> str:
         "svg .roof{fill:none;stroke:var(--text);stroke-width:1.5}svg .dot{fill-opacity:.7;stroke:var(--back)}"
         "svg .dot.compute{fill:var(--cause-compute)}svg .dot.memory{fill:var(--cause-copy)}svg .dot.unknown{fill:var(--quiet)}"
         "svg .halo{paint-order:stroke;stroke:var(--back);stroke-width:3px}\n"
+        "svg .j-work{fill:var(--cause-compute)}svg .j-move{fill:var(--cause-communication)}svg .j-wait{fill:var(--code);"
+        "stroke:var(--slow)}svg .j-hatch{fill:none;stroke:var(--slow)}svg .j-none{fill:var(--code)}svg .j-heat{fill:var(--slow)}\n"
         "svg .out{fill:none;stroke:var(--quiet);stroke-dasharray:3 2}\n"
     )

@@ -14,6 +14,7 @@ from analyzer.page.groups import NOTES, counts, grouped, no_card, notes_are, uni
 from analyzer.page.ranks import RANK_HEADS, rank_rows
 from analyzer.page.vocabulary import CAUSES, STATES, states_line
 from analyzer.page.waterfall import by_size
+from analyzer.ranks.document import Job
 from analyzer.report.drawing.roofline import roofline
 from analyzer.report.drawing.shapes import Drawing, cause_class
 from analyzer.report.drawing.timeline import timeline
@@ -21,6 +22,7 @@ from analyzer.report.drawing.waterfall import MOST_STEPS, steps, waterfall
 from analyzer.report.html.change_section import Since, since
 from analyzer.report.html.evidence_pieces import Head, Sheet
 from analyzer.report.html.findings import Finding, findings, small
+from analyzer.report.html.job_section import JobSection, job_section
 from analyzer.report.html.prose import prose
 from analyzer.units import count, duration, share
 
@@ -60,6 +62,7 @@ class Page:
     figures: tuple[Figure, ...]
     verdict: str
     outlook: str
+    job: JobSection | None
     since: Since | None
     doubts_head: str
     doubts: tuple[Markup, ...]
@@ -100,13 +103,14 @@ def view(analysis: Analysis, data_note: str) -> Page:
     return Page(
         version=safe.name(analysis.tool.version, 24),
         title=wording.title(analysis),
-        name=safe.name(analysis.trace.name),
+        name=safe.name(analysis.job.name if analysis.job is not None else analysis.trace.name),
         origin=", ".join(_origin(analysis)),
         figures=tuple(_figures(analysis)) if usable else (),
         verdict=safe.clean(wording.verdict(analysis))
         if usable
         else "The trace was read, but no advice can rest on it.",
         outlook=safe.keep_units(" ".join(wording.outlook(analysis))) if usable else "",
+        job=job_section(analysis),
         since=since(analysis),
         doubts_head="Why there is no advice" if not usable else "Notes on trust",
         doubts=tuple(
@@ -148,6 +152,8 @@ def view(analysis: Analysis, data_note: str) -> Page:
 
 
 def _origin(analysis: Analysis) -> Iterator[str]:
+    if analysis.job is not None:
+        yield f"report of {safe.name(analysis.trace.name)}"
     device = recording.device(analysis)
     yield safe.name(device, 80) if device else "no GPU events"
     if analysis.trace.versions.torch:
@@ -155,7 +161,22 @@ def _origin(analysis: Analysis) -> Iterator[str]:
     yield f"{analysis.trace.events:,} events"
 
 
+def _job_figures(job: Job) -> Iterator[Figure]:
+    yield Figure(duration(job.step_ns), "a step of the job now")
+    first = next((one for one in job.what_if if one.scope != "all ranks"), None)
+    if first is not None and first.saved_ns_per_step >= 0.05 * job.step_ns:
+        yield Figure(
+            duration(first.step_ns),
+            f"with {safe.clean(first.ideal)}" + (", at best" if first.at_most else ""),
+            good=True,
+        )
+    yield Figure(f"{job.present:,}", f"ranks of {job.world_size:,}" if job.world_size else "ranks")
+
+
 def _figures(analysis: Analysis) -> Iterator[Figure]:
+    if analysis.job is not None:
+        yield from _job_figures(analysis.job)
+        return
     summary = analysis.summary
     yield Figure(duration(summary.step_ns.mean), f"{wording.each(analysis)} now")
     if wording.promises(analysis):
@@ -230,7 +251,8 @@ def _nothing(analysis: Analysis) -> str:
 
 
 def _ranks(analysis: Analysis) -> Sheet | None:
-    rows = rank_rows(analysis)
+    # Of a job the ranks stand on top already.
+    rows = rank_rows(analysis) if analysis.job is None else []
     heads = tuple(Head(name or "Note", number in (0, 1, 3)) for number, name in enumerate(RANK_HEADS))
     return Sheet("The ranks of this job, the one to look at first on top", heads, rows) if rows else None
 

@@ -38,12 +38,18 @@ class MenuScreen(ModalScreen[int | None]):
         self._verb = verb
         self._lines = lines
         self._chosen = chosen
+        self._box_classes = "modal"
+
+    def over(self) -> ComposeResult:
+        """What stands over the lines: nothing, unless a menu says so."""
+        yield from ()
 
     def compose(self) -> ComposeResult:
         """The lines."""
-        with Vertical(classes="modal") as box:
+        with Vertical(classes=self._box_classes) as box:
             box.border_title = Content(self._heading)
             box.border_subtitle = f"Enter {self._verb}, Esc closes"
+            yield from self.over()
             yield OptionList(*(Option(line) for line in self._lines), compact=True)
 
     def on_mount(self) -> None:

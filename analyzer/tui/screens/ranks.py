@@ -1,16 +1,21 @@
-"""The ranks of a job, opened by r: the one the others wait for first."""
+"""The ranks of a job, opened by r, and first where a job is opened: who holds it up, a bar per rank, the most costly on top."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import ClassVar
 
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.widgets import Static
 
 from analyzer import units
 from analyzer.analysis import RankRow
+from analyzer.page.job import JobPage
 from analyzer.page.ranks import bound
+from analyzer.tui.draw.job import about, rank_lines
+from analyzer.tui.glyphs import Glyphs
 from analyzer.tui.screens.menu import MenuScreen
 
 
@@ -20,14 +25,26 @@ class RanksScreen(MenuScreen):
     Args:
         ranks: In the order of the answers.
         shown: The place of the rank on the screen.
+        job: What is to be said of the job; None where only its ranks are known.
+        glyphs: How to draw.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("r", "dismiss", "Close", show=False, id="ranks.close", tooltip="Stay on this rank"),
     ]
 
-    def __init__(self, ranks: Sequence[RankRow], shown: int) -> None:
-        super().__init__(units.count(len(ranks), "rank"), "shows", [_line(row) for row in ranks], shown)
+    def __init__(self, ranks: Sequence[RankRow], shown: int, job: JobPage | None, glyphs: Glyphs) -> None:
+        drawn = rank_lines(job, glyphs)[: len(ranks)] if job is not None else []
+        lines = drawn if len(drawn) == len(ranks) else [_line(row) for row in ranks]
+        super().__init__(job.title if job is not None else units.count(len(ranks), "rank"), "shows", lines, shown)
+        self._job = job
+        self._glyphs = glyphs
+        self._box_classes = "modal" if job is None else "modal job"
+
+    def over(self) -> ComposeResult:
+        """The job's verdict over its ranks."""
+        if self._job is not None:
+            yield Static(about(self._job, self._glyphs), id="job")
 
 
 def _line(row: RankRow) -> Content:

@@ -1,0 +1,69 @@
+"""A job's ranks as lines: a bar each with its waits hatched, and how dark each step is with waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from textual.content import Content
+
+from analyzer.page.job import MOVES, WAITS, WORKS, JobPage, RankBar
+from analyzer.tui.glyphs import Glyphs
+
+_BAR = 24
+_STEPS = 16
+
+
+def rank_lines(page: JobPage, glyphs: Glyphs) -> list[Content]:
+    """A line for each rank of the page, in its order."""
+    heat = {row.rank: row.ratios for row in page.heat}
+    return [_line(bar, heat.get(bar.rank, ()), glyphs) for bar in page.bars]
+
+
+def about(page: JobPage, glyphs: Glyphs) -> Content:
+    """What stands over the ranks: verdict, who is late, what a step would take without, how to read the bars."""
+    work, move, wait = _marks(glyphs)
+    lines = [Content.from_markup("[b]$text[/b]", text=page.verdict), Content("")]
+    lines += [
+        _plain(f"rank {rank} costs {cost} a step, {late_in}, {cause}: {why}")
+        for rank, cost, late_in, cause, why in page.late
+    ]
+    lines += [_plain(f"with {ideal}: {step} a step, {less} less") for ideal, step, less in page.ideal[:3]]
+    lines += [_plain(note) for note in page.notes[:4]]
+    lines += [Content(""), Content.styled(f"{work} {WORKS}  {move} {MOVES}  {wait} {WAITS}{_steps(page)}", "$quiet")]
+    return Content("\n").join(lines)
+
+
+def _plain(text: str) -> Content:
+    return Content(text)
+
+
+def _steps(page: JobPage) -> str:
+    if not page.heat:
+        return ""
+    last = page.steps[:_STEPS][-1]
+    return f"  on the right steps {page.steps[0]} to {last}, the higher the longer it waits"
+
+
+def _marks(glyphs: Glyphs) -> tuple[str, str, str]:
+    return glyphs.bar, glyphs.patterns["communication"], "/"
+
+
+def _line(bar: RankBar, ratios: Sequence[float], glyphs: Glyphs) -> Content:
+    work, move, wait = _marks(glyphs)
+    cells = [round(_BAR * ratio) for ratio in (bar.work_ratio, bar.move_ratio, bar.wait_ratio)]
+    pieces = [
+        (f" rank {bar.rank:<4} ", "bold" if bar.late else ""),
+        (work * cells[0], "$cause-compute"),
+        (move * cells[1], "$cause-communication"),
+        (wait * cells[2], "$sev-high"),
+        (" " * max(_BAR + 1 - sum(cells), 1), ""),
+        (f"waits {bar.waits:>7} of {bar.step:>7} ", ""),
+        ("".join(_levels(ratios, glyphs)), "$sev-high"),
+        ("  late" if bar.late else "", "bold $sev-high"),
+    ]
+    return Content.assemble(*(piece for piece in pieces if piece[0]))
+
+
+def _levels(ratios: Sequence[float], glyphs: Glyphs) -> Iterator[str]:
+    for ratio in ratios[:_STEPS]:
+        yield glyphs.eighths[min(int(ratio * len(glyphs.eighths)), len(glyphs.eighths) - 1)] if ratio >= 0.01 else " "

@@ -1,0 +1,95 @@
+"""A job in every format: who holds it up comes first, waits are hatched, and nothing is said that the document does not say."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+import pytest
+
+import analyses
+from analyzer.analysis import Analysis
+from analyzer.page.job import LATE_HEADS, job_page
+from analyzer.ranks.merge import merge
+from analyzer.report import html, markdown, svg, text
+from jobs import MS, Job
+
+
+def analysis_of(job: Job, present: tuple[int, ...] | None = None) -> Analysis:
+    ranks = [one for one in job.run().summaries() if present is None or one.rank in present]
+    return msgspec.structs.replace(analyses.example(), job=merge(ranks, name="run7"))
+
+
+LATE = Job(dp=4, steps=6, late_host={1: 8 * MS}, from_step=2)
+
+
+def test_the_page_says_who_costs_how_much_since_when_and_why() -> None:
+    page = job_page(analysis_of(LATE).job)
+    assert page is not None
+    assert page.title == "Job run7: 4 ranks, 24 ms a step"
+    assert page.bars[0].rank == 1
+    assert [bar.late for bar in page.bars] == [True, False, False, False]
+    for bar in page.bars:
+        assert 0.99 < bar.work_ratio + bar.move_ratio + bar.wait_ratio <= 1.0001
+    assert page.bars[0].wait_ratio < 0.01
+    assert all(bar.wait_ratio > 0.15 for bar in page.bars[1:])
+    assert dict(zip(LATE_HEADS, page.late[0], strict=True)) == {
+        "Late rank": "1", "Costs the job a step": "5.3 ms (22 %)", "Late in": "4 of 4 steps, from step 2",
+        "Cause": "host", "Why": "Python on its host",
+    }  # fmt: skip
+    heat = {row.rank: row.ratios for row in page.heat}
+    assert all(ratio < 0.01 for ratio in heat[1])
+    assert heat[0][0] < 0.02 < heat[0][2]
+
+
+def test_a_trace_on_its_own_has_no_job() -> None:
+    assert job_page(None) is None
+    assert "Job" not in text.render(analyses.example())
+
+
+@pytest.mark.parametrize("render", [text.render, markdown.render, html.render, svg.render])
+def test_the_verdict_of_the_job_stands_before_that_of_the_rank(render) -> None:
+    shown = re.sub(r"\s+", " ", render(analysis_of(LATE)))
+    verdict = (
+        "The others wait 5.3 ms on average of each 24 ms step for rank 1, late from step 2 on: Python on its host."
+    )
+    assert verdict in shown
+    # `analyses.example` is of a rank bound by its input.
+    own = shown.find("nput-bound", shown.find("<body") if "<body" in shown else 0)
+    assert own < 0 or shown.index(verdict) < own
+
+
+def test_waits_are_hatched_in_drawings() -> None:
+    for render in (html.render, svg.render):
+        shown = render(analysis_of(LATE))
+        assert 'class="j-hatch"' in shown
+        assert "waits for others" in shown
+        assert "rank 0, step 3: waits for" in shown
+
+
+def test_the_page_is_called_by_the_job_and_its_figures_are_of_the_job() -> None:
+    shown = html.render(analysis_of(LATE))
+    assert "<h1>run7</h1>" in shown
+    assert "a step of the job now" in shown
+    assert "with rank 1 as its peers" in shown
+
+
+def test_of_missing_ranks_costs_are_said_to_be_at_most() -> None:
+    page = job_page(analysis_of(LATE, (0, 1)).job)
+    assert page is not None
+    assert page.title.startswith("Job run7: 2 of 4 ranks")
+    assert page.late[0][1].startswith("up to ")
+    assert all(less.startswith("up to ") for _, _, less in page.ideal)
+
+
+def test_names_of_a_job_are_no_markup() -> None:
+    base = analysis_of(LATE)
+    assert base.job is not None
+    evil = msgspec.structs.replace(
+        base, job=msgspec.structs.replace(base.job, name="<script>alert(1)</script>\x1b[31m")
+    )
+    for render in (text.render, markdown.render, html.render, svg.render):
+        shown = render(evil)
+        # In plain text, and in Markdown's code, an angle bracket is one; what would move the cursor goes everywhere.
+        assert render in (text.render, markdown.render) or "<script>alert" not in shown
+        assert "\x1b[31m" not in shown
