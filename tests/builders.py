@@ -190,6 +190,12 @@ class TraceBuilder:
         )
         return correlation
 
+    def counter(self, name: str, at: float, value: float, *, device: int = 0) -> TraceBuilder:
+        """A sample of a device's counter, as torch 2.15 writes it: a process without a number, a series without a name."""
+        process = f"GPU {device} Counters"
+        self.events.append({"ph": "C", "name": name, "pid": process, "ts": at, "args": {"": value}})
+        return self
+
     def python(self, name: str, start: float, dur: float, thread: int = MAIN) -> TraceBuilder:
         """A Python call recorded with stacks, named as torch names it: `train.py(88): step`."""
         self.event(name, "python_function", start, dur, tid=thread, args={"Python id": self._identity()})

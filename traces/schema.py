@@ -76,6 +76,8 @@ SCHEMA: dict[str, dict[str, Column]] = {
         "concrete_inputs": Column(
             "category", "Numbers and lists among the inputs of convolutions and attention as JSON text, else NA."
         ),
+        "stated_flops": Column("float64", "Operations that Inductor counts in its kernel; NaN for other ops."),
+        "stated_bytes": Column("float64", "Bytes that Inductor's kernel reads and writes; NaN for other ops."),
         "stack": Column("category", "`Call stack` of torch <= 2.0: frames separated by `;`, innermost first; else NA."),
     },
     "annotations": {
@@ -147,6 +149,13 @@ SCHEMA: dict[str, dict[str, Column]] = {
         "reserved_bytes": Column("Int64", "Reserved by the caching allocator afterwards; NA before torch 1.10."),
         "device_type": Column("Int64", "0 CPU, 1 CUDA/ROCm, as in c10::DeviceType."),
         "device_id": Column("Int64", "Device number; -1 in the file for the CPU becomes NA."),
+    },
+    # Samples of a device's counters: clocks, power, temperature, activity.
+    "counters": {
+        "name": Column("category", "The counter as recorded, with its unit: `SM Clock (MHz)`."),
+        "device": Column("int64", "Device number."),
+        "start_ns": Column("int64", "When it was sampled, from the earliest event of the trace."),
+        "value": Column("float64", "In the counter's unit."),
     },
     "gpu_annotations": {**_NAME, **_DEVICE, **_TIME},
     "overhead": {**_NAME, **_THREAD, **_TIME},

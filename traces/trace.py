@@ -129,6 +129,7 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
     python: pd.DataFrame
     gc: pd.DataFrame
     memory: pd.DataFrame
+    counters: pd.DataFrame
     gpu_annotations: pd.DataFrame
     overhead: pd.DataFrame
     quarantined: pd.DataFrame

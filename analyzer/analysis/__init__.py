@@ -31,7 +31,7 @@ from analyzer.analysis.finding import (
     SeverityName,
     StateName,
 )
-from analyzer.analysis.hardware import Ceiling, Hardware, OperatorWork, Peaks
+from analyzer.analysis.hardware import Ceiling, CounterRow, Hardware, OperatorWork, Peaks
 from analyzer.analysis.summary import (
     BoundBy,
     CauseTime,
@@ -76,6 +76,7 @@ __all__ = [
     "CheckDocument",
     "Column",
     "ConfidenceName",
+    "CounterRow",
     "Counts",
     "DeviceInfo",
     "DeviceWaterfall",

@@ -38,6 +38,7 @@ class OperatorWork(Document, frozen=True, kw_only=True):
         input_dims: Recorded shapes, JSON.
         input_types: Recorded types, JSON.
         calls: How many.
+        recomputed_calls: How many of them compute again what was computed before, to save memory.
         kernel_ns: Their kernels' durations; of the calls themselves where no device was recorded.
         flops: Of products, as `torch.utils.flop_counter` counts them; None where it cannot be told.
         bytes: Inputs and outputs once; None where it cannot be told.
@@ -54,6 +55,7 @@ class OperatorWork(Document, frozen=True, kw_only=True):
     input_dims: str
     input_types: str
     calls: int
+    recomputed_calls: int
     kernel_ns: int
     flops: int | None
     bytes: int | None
@@ -74,6 +76,28 @@ class Ceiling(Document, frozen=True, kw_only=True):
     reason: str
 
 
+class CounterRow(Document, frozen=True, kw_only=True):
+    """A counter of a device while it was busy in the used steps.
+
+    Args:
+        name: Without its unit.
+        unit: As recorded; empty where none is.
+        device: Device number.
+        samples: How many.
+        min: In the unit, as the next two.
+        median: Of the samples.
+        max: Likewise.
+    """
+
+    name: str
+    unit: str
+    device: int
+    samples: int
+    min: float
+    median: float
+    max: float
+
+
 class Hardware(Document, frozen=True, kw_only=True):
     """How far the operators are from what the device can do.
 
@@ -86,6 +110,9 @@ class Hardware(Document, frozen=True, kw_only=True):
         mfu_ratio: Model FLOPs utilisation: the same without recomputed ones.
         utilisation_reason: Why one of the two is None; empty where none is.
         ceilings: What perfection would bring.
+        recomputed_ratio: Share of the used steps in which the device computes again what it computed before; None where it
+            cannot be told.
+        counters: What was sampled of the devices.
         reason: Why there are no operators; empty where there are.
     """
 
@@ -97,4 +124,6 @@ class Hardware(Document, frozen=True, kw_only=True):
     mfu_ratio: float | None
     utilisation_reason: str
     ceilings: tuple[Ceiling, ...]
+    recomputed_ratio: float | None
+    counters: tuple[CounterRow, ...]
     reason: str

@@ -1,9 +1,10 @@
 """Whether a change of step times can be believed: what else went on while the sides were recorded may have made it.
 
-Two measurements of `advisor collect` can speak against one. The training thread could run and had no core, or an empty loop took
-longer on one side: then the answer has to be the same with that time taken out, and where a core lacked for a large part of the
-steps no figure means anything. And without the profiler the step changed otherwise: then what the recorded steps tell of is the
-profiler, or other programs. The answer to either is "inconclusive", with the reason.
+Two measurements of `advisor collect` and the device's clock can speak against one. The training thread could run and had no core,
+or an empty loop took longer on one side: then the answer has to be the same with that time taken out, and where a core lacked for a
+large part of the steps no figure means anything. Where the device's clock differed, the answer has to be the same for steps brought
+to one clock. And without the profiler the step changed otherwise: then what the recorded steps tell of is the profiler, or other
+programs. The answer to any of these is "inconclusive", with the reason.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ _SLOWER_LOOP = 1.5
 # The step without the profiler is a median of 20 steps at one moment; medians of equal runs differ by 2 to 5 % on a machine that
 # does nothing else (tests/bench/gate.py).
 _UNPROFILED_NOISE = 0.1
+# Below this, clocks of one setting differ by their own steps (15 MHz of 2,000).
+_CLOCK_RATIO = 0.01
 # A change that is less than this part of the other tells of something else.
 _FAR_PART = 1 / 3
 
@@ -45,6 +48,11 @@ def judge(before: Runs, after: Runs) -> Change:
     reason = _cores(before, after, change)
     if reason is not None:
         return _doubted(change, "cores", f"{reason}; {_QUIET}")
+    reason = _clock(before, after, change)
+    if reason is not None:
+        return _doubted(
+            change, "clock", f"{reason}; lock the clock on both sides (`nvidia-smi -lgc`), or record again cool"
+        )
     reason = _profiler(before, after, change)
     if reason is not None:
         return _doubted(change, "profiler", f"{reason}; {_QUIET}, with few of the profiler's options")
@@ -141,6 +149,22 @@ def _profiler(before: Runs, after: Runs, change: Change) -> str | None:
     if change.kind != "unchanged" and part >= _FAR_PART:
         return None
     return f"without the profiler by {without * 100:+.1f} % ({duration(first)} before, {duration(second)} after)"
+
+
+def _clock(before: Runs, after: Runs, change: Change) -> str | None:
+    """Why the device's clocks forbid an answer; None where they do not."""
+    first, second = (_middle(run.surroundings.clock_mhz for run in side) for side in (before, after))
+    if not first or not second or abs(first - second) <= _CLOCK_RATIO * max(first, second):
+        return None
+    # No kernel gains more from a clock than in proportion: what holds for all of a step at one clock holds for any part of it.
+    if _holds((before, after), change, lambda run: _at_clock(run, first)):
+        return None
+    return f"the device's clock was {first:,.0f} MHz before and {second:,.0f} MHz after"
+
+
+def _at_clock(run: Snapshot, clock_mhz: float) -> list[int]:
+    """The step times if all of a step went with the clock."""
+    return [round(step * (run.surroundings.clock_mhz or clock_mhz) / clock_mhz) for step in run.steps_ns]
 
 
 def _middle(values: Iterable[float | None]) -> float | None:

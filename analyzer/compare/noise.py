@@ -35,7 +35,7 @@ _MOST_STEPS = 1000
 ENOUGH_RUNS = 5
 _MOST_RUNS = 20
 
-Doubt = Literal["cores", "profiler"]
+Doubt = Literal["cores", "clock", "profiler"]
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):

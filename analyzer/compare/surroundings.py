@@ -1,10 +1,12 @@
-"""What else went on while a run was recorded, as far as `advisor collect` measured it: whether its steps can be believed."""
+"""What else went on while a run was recorded, as far as the trace tells it: whether its steps can be believed."""
 
 from __future__ import annotations
 
 import msgspec
+import numpy as np
 
 from analyzer.facts import Facts
+from analyzer.facts.kernels.counters import CLOCK
 
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
@@ -14,12 +16,14 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
         core_wait_ratio: Share of the recorded steps in which the training thread could run and had no core.
         python_slowness: How many times as long an empty loop took beside the recording as on a quiet machine.
         unprofiled_step_ns: Median step time with the profiler off.
+        clock_mhz: Median clock of the device that stands for the trace while it was busy.
         crowds_itself: Whether the run has loader workers, or more threads than cores, that may be what took the cores.
     """
 
     core_wait_ratio: float | None = None
     python_slowness: float | None = None
     unprofiled_step_ns: int | None = None
+    clock_mhz: float | None = None
     crowds_itself: bool = False
 
 
@@ -31,5 +35,12 @@ def surroundings(facts: Facts) -> Surroundings:
         core_wait_ratio=told.core_wait_ratio,
         python_slowness=told.python_slowness,
         unprofiled_step_ns=told.unprofiled_step_ns or None,
+        clock_mhz=_clock_mhz(facts),
         crowds_itself=threads or bool(told.num_workers) or facts.input.wait.multi_process,
     )
+
+
+def _clock_mhz(facts: Facts) -> float | None:
+    main = facts.device.main
+    found = facts.kernels.counters.of(CLOCK, main.device) if main is not None else None
+    return float(np.median(found.value)) if found is not None else None

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from analyzer.analysis import hardware as doc
 from analyzer.facts import Facts
 from analyzer.hardware.call import Work
+from analyzer.hardware.ceilings import ceilings
 from analyzer.hardware.operators import Operator, Operators, operators
 from analyzer.hardware.peaks import Peak, peak_of
 from analyzer.hardware.roofline import Place, place
@@ -12,6 +15,8 @@ from analyzer.hardware.work import PRODUCTS
 from traces.trace import Capability
 
 MOST_OPERATORS = 200
+MOST_COUNTERS = 100
+_UNCLEAR = "forward ops run inside a backward pass of the user's own: perhaps recomputed, perhaps gradients"
 _RECOMPUTED = frozenset(("aten::linear", "aten::matmul", "aten::conv1d", "aten::conv2d", "aten::conv3d",
                          "aten::scaled_dot_product_attention"))  # fmt: skip
 
@@ -28,22 +33,23 @@ def hardware(facts: Facts) -> doc.Hardware:
         bytes_per_s=peak.bytes_per_s if peak else None,
     )
     if Capability.SHAPES not in facts.trace.capabilities:
-        return _nothing(peaks, "shapes were not recorded (record_shapes=True)")
+        return _nothing(facts, peaks, "shapes were not recorded (record_shapes=True)")
     found = operators(facts)
     places = [place(one, peak) for one in found.rows]
     known = sum(one.device_ns for one in found.rows if isinstance(one.work, Work))
     used, reason = _utilisation(facts, found, places, peak)
-    recomputes = _recomputes(facts)
+    unclear = facts.kernels.recomputation.unclear
     return doc.Hardware(
         peaks=peaks,
         operators=tuple(_row(one, at) for one, at in zip(found.rows[:MOST_OPERATORS], places, strict=False)),
         operators_left_out=max(0, len(found.rows) - MOST_OPERATORS),
         known_ratio=known / found.all_ns if found.all_ns else None,
-        hfu_ratio=used,
-        mfu_ratio=None if recomputes else used,
-        utilisation_reason=reason
-        or ("forward ops run inside the backward pass: recomputed ones" if recomputes else ""),
-        ceilings=_ceilings(facts, found, places),
+        hfu_ratio=used[0] if used else None,
+        mfu_ratio=used[1] if used and not unclear else None,
+        utilisation_reason=reason or (_UNCLEAR if unclear else ""),
+        ceilings=ceilings(facts, found, places),
+        recomputed_ratio=_recomputed(facts),
+        counters=_counters(facts),
         reason="" if found.rows else "no op with a formula ran in the used steps",
     )
 
@@ -59,10 +65,29 @@ def _device(facts: Facts) -> tuple[dict[str, object], Peak | None]:
     return (mine[0], peak_of(mine[0])) if mine else ({}, None)
 
 
-def _nothing(peaks: doc.Peaks, reason: str) -> doc.Hardware:
+def _nothing(facts: Facts, peaks: doc.Peaks, reason: str) -> doc.Hardware:
     return doc.Hardware(
         peaks=peaks, operators=(), operators_left_out=0, known_ratio=None, hfu_ratio=None, mfu_ratio=None,
-        utilisation_reason=reason, ceilings=_unknown_ceilings(reason), reason=reason,
+        utilisation_reason=reason, ceilings=ceilings(facts), reason=reason,
+        recomputed_ratio=_recomputed(facts), counters=_counters(facts),
+    )  # fmt: skip
+
+
+def _recomputed(facts: Facts) -> float | None:
+    """Share of the used steps in which something is computed again; None where that cannot be told."""
+    found = facts.kernels.recomputation
+    if Capability.HOST_OPS not in facts.trace.capabilities or not facts.steps.total_ns:
+        return None
+    return None if found.unclear and not found.spans else facts.steps.ratio(found.spans.total_ns)
+
+
+def _counters(facts: Facts) -> tuple[doc.CounterRow, ...]:
+    return tuple(
+        doc.CounterRow(
+            name=one.name, unit=one.unit, device=one.device, samples=len(one.value), min=float(one.value.min()),
+            median=float(np.median(one.value)), max=float(one.value.max()),
+        )
+        for one in facts.kernels.counters.rows[:MOST_COUNTERS]
     )  # fmt: skip
 
 
@@ -74,7 +99,7 @@ def _row(one: Operator, at: Place) -> doc.OperatorWork:
     least = at.least_ns
     return doc.OperatorWork(
         op=one.op, input_dims=one.input_dims, input_types=one.input_types, calls=one.calls, kernel_ns=one.device_ns,
-        flops=flops, bytes=moved,
+        recomputed_calls=one.again, flops=flops, bytes=moved,
         flops_per_s=flops / seconds if flops is not None and seconds else None,
         bytes_per_s=moved / seconds if moved is not None and seconds else None,
         format=at.format, peak_ratio=least / one.device_ns if least is not None else None, side=at.side,
@@ -83,13 +108,15 @@ def _row(one: Operator, at: Place) -> doc.OperatorWork:
     )  # fmt: skip
 
 
-def _utilisation(facts: Facts, found: Operators, places: list[Place], peak: Peak | None) -> tuple[float | None, str]:
-    """Hardware FLOPs utilisation, or why it cannot be told: a product left out would make it too small."""
+def _utilisation(
+    facts: Facts, found: Operators, places: list[Place], peak: Peak | None
+) -> tuple[tuple[float, float] | None, str]:
+    """Hardware and model FLOPs utilisation, or why they cannot be told: a product left out would make them too small."""
     if peak is None:
         return None, "the peaks of this device are not known"
     if found.other_products_ns:
         return None, "matrix kernels ran outside ops whose work is known"
-    needed = 0.0
+    needed, again = 0.0, 0.0
     for one, at in zip(found.rows, places, strict=True):
         if one.op not in PRODUCTS:
             continue
@@ -97,32 +124,8 @@ def _utilisation(facts: Facts, found: Operators, places: list[Place], peak: Peak
             return None, f"{one.op}: {at.reason}"
         if at.side == "compute" and at.least_ns is None:
             return None, f"{one.op}: {at.reason}"
-        needed += one.calls * one.work.flops / peak.flops_per_s[at.format] * 1e9
-    return (needed / facts.steps.total_ns, "") if facts.steps.total_ns else (None, "there are no used steps")
-
-
-def _recomputes(facts: Facts) -> bool:
-    """Whether forward ops run inside the backward pass: activations that are computed again, or a backward of the user's own."""
-    tree = facts.host.ops
-    backward = tree.nearest(tree.named(lambda name: name.startswith("autograd::engine::evaluate_function"))) >= 0
-    return bool((backward & tree.named(_RECOMPUTED.__contains__)).any())
-
-
-def _ceilings(facts: Facts, found: Operators, places: list[Place]) -> tuple[doc.Ceiling, ...]:
-    unknown = _unknown_ceilings("it is not measured yet")
-    if facts.device.main is None or not any(at.least_ns is not None for at in places):
-        return _unknown_ceilings("no operator has a roofline")
-    above = sum(
-        one.device_ns - at.least_ns for one, at in zip(found.rows, places, strict=True) if at.least_ns is not None
-    )
-    # Kernels side by side may lose more than the step is long.
-    step = max(0.0, facts.steps.per_step(facts.steps.total_ns - above))
-    return (*unknown[:2], doc.Ceiling(name="roofline", step_ns=round(step), reason=""))
-
-
-def _unknown_ceilings(reason: str) -> tuple[doc.Ceiling, ...]:
-    return (
-        doc.Ceiling(name="overlap", step_ns=None, reason=reason),
-        doc.Ceiling(name="recomputation", step_ns=None, reason=reason),
-        doc.Ceiling(name="roofline", step_ns=None, reason=reason),
-    )
+        call_ns = one.work.flops / peak.flops_per_s[at.format] * 1e9
+        needed += one.calls * call_ns
+        again += one.again * call_ns
+    total = facts.steps.total_ns
+    return ((needed / total, (needed - again) / total), "") if total else (None, "there are no used steps")

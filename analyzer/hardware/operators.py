@@ -27,6 +27,7 @@ class Operator(msgspec.Struct, frozen=True):
         device_ns: Sum of their kernels' durations; of the calls themselves where no device was recorded.
         work: What one call has to do, or why that is not known.
         formats: Number formats that its kernels' names state, each with its time; empty where none does.
+        again: How many of the calls compute again what was computed before, to save memory.
     """
 
     op: str
@@ -36,6 +37,7 @@ class Operator(msgspec.Struct, frozen=True):
     device_ns: int
     work: Work | str
     formats: dict[str, int]
+    again: int = 0
 
 
 class Operators(msgspec.Struct, frozen=True):
@@ -56,7 +58,8 @@ class Operators(msgspec.Struct, frozen=True):
 def operators(facts: Facts) -> Operators:
     """Groups calls by op and inputs. A call inside another that has a formula belongs to that one, so nothing counts twice."""
     tree = facts.host.ops
-    counted = tree.outermost(tree.named(FORMULAS.__contains__))
+    stated = tree.ops["stated_bytes"].notna().to_numpy() | tree.ops["stated_flops"].notna().to_numpy()
+    counted = tree.outermost(tree.named(FORMULAS.__contains__) | stated)
     if facts.device.main is None:
         rows, time, all_ns = _on_the_host(facts, counted)
         other_products_ns = 0
@@ -93,24 +96,36 @@ def _on_the_host(
 def _grouped(facts: Facts, rows: Int64Array, time: Int64Array, formats: pd.DataFrame) -> tuple[Operator, ...]:
     ops = facts.trace.ops
     columns = [ops[name] for name in ("name", "input_dims", "input_types", "concrete_inputs")]
-    codes = np.stack([codes_of(column).astype(np.int64)[rows] for column in columns])
+    stated = [pd.factorize(ops[name].to_numpy()[rows]) for name in ("stated_flops", "stated_bytes")]
+    codes = np.stack([*(codes_of(column).astype(np.int64)[rows] for column in columns), *(code for code, _ in stated)])
     keys, place = np.unique(codes, axis=1, return_inverse=True)
     place = place.reshape(-1)
     calls = np.bincount(place, minlength=keys.shape[1])
     totals = np.bincount(place, weights=time, minlength=keys.shape[1])
+    again = np.bincount(place, weights=facts.kernels.recomputation.ops[rows], minlength=keys.shape[1])
     texts = [[*distinct_texts(column), ""] for column in columns]
     group_of = dict(zip(rows.tolist(), place.tolist(), strict=True))
-    stated: list[dict[str, int]] = [{} for _ in range(keys.shape[1])]
+    kinds: list[dict[str, int]] = [{} for _ in range(keys.shape[1])]
     for row, kind, spent in zip(*(formats[name].tolist() for name in ("op", "format", "dur_ns")), strict=True):
-        mine = stated[group_of[row]]
+        mine = kinds[group_of[row]]
         mine[kind] = mine.get(kind, 0) + spent
     found = []
     for group in range(keys.shape[1]):
-        name, dims, types, values = (table[code] for table, code in zip(texts, keys[:, group].tolist(), strict=True))
+        name, dims, types, values = (table[code] for table, code in zip(texts, keys[:4, group].tolist(), strict=True))
+        flops, moved = (
+            float(found[code]) if code >= 0 else None
+            for (_, found), code in zip(stated, keys[4:, group].tolist(), strict=True)
+        )
+        work = work_of(name, dims, types, values) if flops is None and moved is None else _stated(flops, moved)
         found.append(
             Operator(
                 op=name, input_dims=dims, input_types=types, calls=int(calls[group]), device_ns=int(totals[group]),
-                work=work_of(name, dims, types, values), formats=stated[group],
+                work=work, formats=kinds[group], again=int(again[group]),
             )
         )  # fmt: skip
     return tuple(sorted(found, key=lambda one: (-one.device_ns, one.op, one.input_dims)))
+
+
+def _stated(flops: float | None, moved: float | None) -> Work:
+    """What Inductor says of its own kernel; it leaves out operations of kernels without products."""
+    return Work(round(flops or 0), None if moved is None else round(moved))

@@ -9,7 +9,7 @@ from analyzer.analysis import Analysis, Hardware, OperatorWork
 from analyzer.page import safe
 from analyzer.page.groups import each
 from analyzer.page.shapes import shapes
-from analyzer.units import count, duration, rate, share
+from analyzer.units import count, duration, figure, rate, share
 
 _CEILINGS = {
     "overlap": "copies and collectives ran beside compute",
@@ -210,6 +210,30 @@ def ceilings_line(analysis: Analysis) -> str:
     """The same as a sentence; empty where none is known."""
     found = ceilings(analysis)
     return f"At most, each by itself: {'; '.join(found)}." if found else ""
+
+
+def counters(analysis: Analysis) -> tuple[tuple[str, str, str, str], ...]:
+    """Counters of the devices while busy: name with its unit, least, median, most; empty where none was recorded."""
+    found = analysis.hardware
+    if found is None or analysis.trust.verdict == "unusable":
+        return ()
+    several = len({one.device for one in found.counters}) > 1
+    return tuple(
+        (
+            f"{safe.name(one.name, 40)}{f' ({safe.name(one.unit, 12)})' if one.unit else ''}"
+            + (f", device {one.device}" if several else ""),
+            figure(one.min),
+            figure(one.median),
+            figure(one.max),
+        )
+        for one in found.counters
+    )
+
+
+def counters_line(analysis: Analysis) -> str:
+    """The same in a sentence: `While busy: SM Clock (MHz) 1,200 to 1,980, median 1,755; ...`."""
+    found = [f"{name} {low} to {high}, median {middle}" for name, low, middle, high in counters(analysis)]
+    return f"While the device was busy: {'; '.join(found)}." if found else ""
 
 
 def roofs(analysis: Analysis) -> Roofs:

@@ -72,9 +72,7 @@ def outlook(analysis: Analysis) -> Iterator[str]:
             yield "They share time, so their savings do not add up."
     elif not analysis.cards:
         yield f"{no_card(analysis)}."
-    used = hardware.utilisation(analysis)
-    if used:
-        yield used
+    yield from filter(None, (hardware.utilisation(analysis), hardware.counters_line(analysis)))
     unprofiled = summary.unprofiled_step_ns
     if unprofiled is not None and unprofiled > 0:
         # A median was measured without it: the mean of uneven steps says nothing of the profiler.

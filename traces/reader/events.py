@@ -46,6 +46,10 @@ _ARGUMENT_NAMES = {
     "total_reserved": "Total Reserved",
     "device_type": "Device Type",
     "device_id": "Device Id",
+    "kernel_flop": "kernel_flop",
+    "kernel_num_gb": "kernel_num_gb",
+    # A series without a name: the value of a counter.
+    "value": "",
 }
 
 
@@ -95,6 +99,9 @@ class Args(msgspec.Struct, gc=False, rename=_ARGUMENT_NAMES):
     total_reserved: Number = None
     device_type: Number = None
     device_id: Number = None
+    kernel_flop: msgspec.Raw = ABSENT
+    kernel_num_gb: msgspec.Raw = ABSENT
+    value: Number = None
 
 
 class Event(msgspec.Struct, gc=False):

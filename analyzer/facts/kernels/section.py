@@ -8,10 +8,12 @@ from analyzer.facts.isolation import fact
 from analyzer.facts.kernels.alignment import Alignment, alignment
 from analyzer.facts.kernels.attention import Attention, attention
 from analyzer.facts.kernels.conv_bias import ConvBias, conv_bias
+from analyzer.facts.kernels.counters import Counters, counters
 from analyzer.facts.kernels.filling import Filling, filling
 from analyzer.facts.kernels.find import Kernels, kernels
 from analyzer.facts.kernels.fusion import Fusion, fusion
 from analyzer.facts.kernels.precision import Casts, MatrixWork, casts, double_kernels, matrix_work
+from analyzer.facts.kernels.recomputation import Recomputation, recomputation
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.section import TimeFacts
@@ -43,6 +45,16 @@ class KernelFacts(Section):
     def filling(self) -> Filling:
         """How full the device as a whole is while kernels compute."""
         return filling(self.named)
+
+    @fact
+    def counters(self) -> Counters:
+        """Samples of the devices' own counters while they are busy."""
+        return counters(self.trace, self._device, self._steps)
+
+    @fact
+    def recomputation(self) -> Recomputation:
+        """What the backward pass computes again."""
+        return recomputation(self._host, self.named, self._steps, on_device=self._device.main is not None)
 
     @fact
     def matrix_work(self) -> MatrixWork:

@@ -77,8 +77,8 @@ def _figures(analysis: Analysis, style: Style) -> Iterator[str]:
 
 def _more(analysis: Analysis) -> str:
     """How much of the device is used and what the profiler costs, as far as known."""
-    used = hardware.utilisation(analysis)
-    return (f" {used}" if used else "") + _unprofiled(analysis)
+    told = filter(None, (hardware.utilisation(analysis), hardware.counters_line(analysis)))
+    return "".join(f" {sentence}" for sentence in told) + _unprofiled(analysis)
 
 
 def _unprofiled(analysis: Analysis) -> str:

@@ -130,6 +130,26 @@ def test_steps_without_the_profiler_have_a_say(
     assert change(before, after, ms=ms) == (kind, "profiler" if kind == "inconclusive" else None)
 
 
+@pytest.mark.parametrize(
+    ("clocks", "ms", "answer"),
+    [
+        # A fifth faster at a fifth higher clock: the clock may have done it.
+        ((1_500, 1_800), (100, 83), ("inconclusive", "clock")),
+        # Equal steps at a higher clock may hide a slower program.
+        ((1_500, 1_800), (100, 100), ("inconclusive", "clock")),
+        ((1_500, 1_800), (100, 40), ("faster", None)),
+        ((1_800, 1_500), (100, 40), ("faster", None)),
+        ((1_500, 1_512), (100, 83), ("faster", None)),
+        ((1_500, None), (100, 83), ("faster", None)),
+    ],
+)
+def test_another_clock_forbids_what_it_may_have_made(
+    clocks: tuple[float | None, float | None], ms: tuple[int, int], answer: tuple[str, str | None]
+) -> None:
+    first, second = ({"clock_mhz": clock} for clock in clocks)
+    assert change(first, second, ms=ms) == answer
+
+
 def test_the_reason_names_both_figures() -> None:
     found = compare(
         [beside(100 * MS, findings=(finding("PY001", 30 * MS),), unprofiled_step_ns=50 * MS)],

@@ -90,7 +90,8 @@ def test_without_shapes_nothing_is_said() -> None:
     assert document.operators == ()
     assert "record_shapes" in document.reason
     assert document.hfu_ratio is document.mfu_ratio is None
-    assert all(one.step_ns is None for one in document.ceilings)
+    # The others need no shapes.
+    assert next(one for one in document.ceilings if one.name == "roofline").step_ns is None
 
 
 @needs_shared

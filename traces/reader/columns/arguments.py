@@ -92,6 +92,9 @@ def _op(tables: Tables, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
     part["input_dims"] = _json(tables, dims)
     part["input_types"] = _json(tables, [a.input_types for a in args])
     part["concrete_inputs"] = _json(tables, _of_shaped_ops(events, args))
+    # What Inductor says of its kernels.
+    part["stated_flops"] = _json(tables, [a.kernel_flop for a in args])
+    part["stated_gigabytes"] = _json(tables, [a.kernel_num_gb for a in args])
     stacks = [a.stack for a in args]
     absent = stacks.count(None) == len(stacks)
     part["stack"] = np.full(len(stacks), -1, dtype=np.int32) if absent else _texts(tables, stacks)
@@ -165,6 +168,10 @@ def _memory(tables: Tables, events: Sequence[Event]) -> dict[str, npt.NDArray[An
     )
 
 
+def _counter(tables: Tables, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
+    return {"value": floats([a.value for a in _args(events)])}
+
+
 def _thread_name(tables: Tables, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
     return {"text": _texts(tables, [None if a.name is None else str(a.name) for a in _args(events)])}
 
@@ -179,5 +186,6 @@ ARGUMENTS: dict[Kind, Callable[[Tables, Sequence[Event]], dict[str, npt.NDArray[
     Kind.GPU_ANNOTATION: _device,
     Kind.PYTHON: _python,
     Kind.MEMORY: _memory,
+    Kind.COUNTER: _counter,
     Kind.THREAD_NAME: _thread_name,
 }

@@ -36,7 +36,19 @@ _OP, _ANNOTATION, _PYTHON, _GC, _UNKNOWN, _HALF = map(
 )
 # Columns of codes, and the table that each numbers.
 _CODED = {"name": "names", "thread": "threads", "category": "categories"} | dict.fromkeys(
-    ("input_dims", "input_types", "concrete_inputs", "stack", "message_type", "message", "grid", "block", "text"),
+    (
+        "input_dims",
+        "input_types",
+        "concrete_inputs",
+        "stack",
+        "message_type",
+        "message",
+        "grid",
+        "block",
+        "text",
+        "stated_flops",
+        "stated_gigabytes",
+    ),
     "texts",
 )
 

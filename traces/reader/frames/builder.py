@@ -14,6 +14,7 @@ from traces.ordering import outer_first
 from traces.reader.clean.quarantine import clean
 from traces.reader.clean.tables import Tables
 from traces.reader.columns.columns import Columns
+from traces.reader.columns.numbers import floats
 from traces.reader.frames.arrays import Table, categorical, distinct, from_codes, nullable, text
 from traces.reader.frames.threads import thread_numbers, threads
 from traces.reader.mend.repairs import Repairs
@@ -23,6 +24,7 @@ from traces.reader.names.vocabulary import (
     annotation_kind,
     copy_direction,
     copy_host_memory,
+    counted_device,
     restored_path,
     runtime_kind,
     step_number,
@@ -64,7 +66,9 @@ class FrameBuilder:
         starts = [
             int(table["start"][table["start_known"]].min())
             for kind, table in self.tables
-            if kind not in (Kind.SKIP, Kind.THREAD_NAME, Kind.MEMORY) and table and table["start_known"].any()
+            if kind not in (Kind.SKIP, Kind.THREAD_NAME, Kind.MEMORY, Kind.COUNTER)
+            and table
+            and table["start_known"].any()
         ]
         return min(starts, default=0)
 
@@ -97,6 +101,7 @@ class FrameBuilder:
             "python": (Kind.PYTHON, partial(self._host, Kind.PYTHON, self._python)),
             "gc": (Kind.GC, partial(self._host, Kind.GC)),
             "memory": (Kind.MEMORY, self._memory),
+            "counters": (Kind.COUNTER, self._counters),
             "gpu_annotations": (Kind.GPU_ANNOTATION, partial(self._host, Kind.GPU_ANNOTATION, self._device)),
             "overhead": (Kind.OVERHEAD, partial(self._host, Kind.OVERHEAD)),
         }
@@ -109,7 +114,9 @@ class FrameBuilder:
         table = self.tables[kind]
         if not table:
             table = {key: np.empty(0, dtype=np.int64) for key in _EVERY_COLUMN}
-        valid = table["start_known"].astype(bool) & (table["dur_known"].astype(bool) | (kind is Kind.MEMORY))
+        valid = table["start_known"].astype(bool) & (
+            table["dur_known"].astype(bool) | (kind in (Kind.MEMORY, Kind.COUNTER))
+        )
         valid &= table["dur"] >= 0
         if keep is not None:
             valid &= keep
@@ -148,6 +155,12 @@ class FrameBuilder:
         missing = int(len(used) > 0 and used[0] == 0)
         return categorical(local - missing, [self._texts[code - 1] for code in used[missing:].tolist()])
 
+    def _figures(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Texts as numbers; NaN where there is none, or none that can be."""
+        used, local = distinct(codes + 1)
+        found = floats([self._texts[code - 1] if code else None for code in used.tolist()])
+        return np.where(found >= 0, found, np.nan)[local] if len(used) else np.empty(0, dtype=np.float64)
+
     def _host(self, kind: Kind, more: Callable[[Table], dict[str, Any]] | None = None) -> dict[str, Any]:
         table, shared = self._base(kind)
         return shared | (more(table) if more else {})
@@ -159,6 +172,8 @@ class FrameBuilder:
                 "external_id": nullable(table, "external_id"),
                 "sequence": nullable(table, "sequence"),
                 **{name: self._raw(table.get(name, empty)) for name in _RAW_INPUTS},
+                "stated_flops": self._figures(table.get("stated_flops", empty)),
+                "stated_bytes": self._figures(table.get("stated_gigabytes", empty)) * 1e9,
                 **({} if kind is Kind.OP else message(table, empty)),
             }
 
@@ -263,6 +278,22 @@ class FrameBuilder:
             "reserved_bytes": nullable(table, "reserved"),
             "device_type": nullable(table, "device_type"),
             "device_id": nullable(table, "device_id"),
+        }
+
+    def _counters(self) -> dict[str, Any]:
+        """Samples of devices' counters; those of other programs, which name their series, are none."""
+        raw = self.tables[Kind.COUNTER]
+        devices = [counted_device(text(pid)) for pid, _ in self._columns.threads]
+        keep = None
+        if raw:
+            known = np.array([device is not None for device in devices], dtype=bool)
+            keep = known[raw["thread"]] & np.isfinite(raw["value"])
+        table, shared = self._base(Kind.COUNTER, keep)
+        numbers = np.array([device or 0 for device in devices], dtype=np.int64)
+        thread = shared["thread"]
+        return shared | {
+            "device": numbers[thread] if len(thread) else thread,
+            "value": table.get("value", np.empty(0, dtype=np.float64)),
         }
 
     def _steps(self) -> pd.DataFrame:

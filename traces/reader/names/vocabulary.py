@@ -28,10 +28,11 @@ class Kind(IntEnum):
     COLLECTIVE = 12
     STEP = 13
     GC = 14
-    UNKNOWN = 15
+    COUNTER = 15
+    UNKNOWN = 16
     # Neither is a frame: half a span (B or E), and an event that does not state its phase.
-    HALF = 16
-    UNPHASED = 17
+    HALF = 17
+    UNPHASED = 18
 
 
 _CATEGORIES = {
@@ -85,6 +86,8 @@ def event_kind(phase: object, category: object) -> Kind:
         return next((kind for ending, kind in _CATEGORY_ENDINGS if name.endswith(ending)), Kind.UNKNOWN)
     if phase == "i":
         return Kind.MEMORY
+    if phase == "C":
+        return Kind.COUNTER
     if phase is None:
         return Kind.UNPHASED
     if phase in ("B", "E"):
@@ -195,6 +198,15 @@ def runtime_kind(name: str) -> str:
         if pattern.match(name):
             return kind
     return "other"
+
+
+_COUNTERS_OF = re.compile(r"GPU (\d{1,9}) Counters")
+
+
+def counted_device(process: str) -> int | None:
+    """The device whose counters a process row shows, `GPU 0 Counters`; None for any other row."""
+    match = _COUNTERS_OF.fullmatch(process)
+    return int(match.group(1)) if match else None
 
 
 def copy_direction(name: str, category: str) -> str:
