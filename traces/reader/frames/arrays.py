@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from traces.reader.columns.numbers import floats
+
 Table = dict[str, npt.NDArray[Any]]
 
 
@@ -34,6 +36,15 @@ def distinct(codes: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArra
     seen = np.bincount(codes) > 0 if len(codes) else np.empty(0, dtype=bool)
     places = np.cumsum(seen) - 1
     return np.flatnonzero(seen), places[codes] if len(codes) else places
+
+
+def figures(codes: npt.NDArray[Any], texts: Sequence[str]) -> npt.NDArray[np.float64]:
+    """Texts as numbers, by their codes; NaN where there is none, or none that a count or a size can be."""
+    # One further, so that -1 (there is none) is a code like any other.
+    used, local = distinct(codes + 1)
+    found = floats([texts[code - 1] if code else None for code in used.tolist()])
+    made: npt.NDArray[np.float64] = np.where(found >= 0, found, np.nan)[local] if len(used) else found
+    return made
 
 
 def from_codes(codes: npt.NDArray[Any], categories: Sequence[str]) -> pd.Categorical:

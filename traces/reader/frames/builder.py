@@ -14,8 +14,9 @@ from traces.ordering import outer_first
 from traces.reader.clean.quarantine import clean
 from traces.reader.clean.tables import Tables
 from traces.reader.columns.columns import Columns
-from traces.reader.columns.numbers import floats
-from traces.reader.frames.arrays import Table, categorical, distinct, from_codes, nullable, text
+from traces.reader.frames.arrays import Table, categorical, distinct, figures, from_codes, nullable, text
+from traces.reader.frames.counters import devices_of_rows, sampled, samples
+from traces.reader.frames.memory import memory_columns, memory_rows
 from traces.reader.frames.threads import thread_numbers, threads
 from traces.reader.mend.repairs import Repairs
 from traces.reader.names.collectives import COLLECTIVE_WORDS, are_collective, collective_word
@@ -24,7 +25,6 @@ from traces.reader.names.vocabulary import (
     annotation_kind,
     copy_direction,
     copy_host_memory,
-    counted_device,
     restored_path,
     runtime_kind,
     step_number,
@@ -35,6 +35,8 @@ ANNOTATION_KINDS = ("loader", "optimizer_step", "zero_grad", "compile", "user")
 RUNTIME_KINDS = ("launch", "graph_launch", "memcpy", "memset", "sync", "allocator", "other")
 DIRECTIONS = ("HtoD", "DtoH", "DtoD", "PtoP", "HtoH", "memset", "unknown")
 HOST_MEMORY = ("pageable", "pinned", "unknown")
+# What does not take time, or is none of the program's.
+_UNTIMED = (Kind.SKIP, Kind.THREAD_NAME, Kind.MEMORY, Kind.COUNTER)
 _RAW_INPUTS = ("input_dims", "input_types", "concrete_inputs", "stack")
 
 
@@ -63,14 +65,8 @@ class FrameBuilder:
         self.origin_ns = self._origin()
 
     def _origin(self) -> int:
-        starts = [
-            int(table["start"][table["start_known"]].min())
-            for kind, table in self.tables
-            if kind not in (Kind.SKIP, Kind.THREAD_NAME, Kind.MEMORY, Kind.COUNTER)
-            and table
-            and table["start_known"].any()
-        ]
-        return min(starts, default=0)
+        timed = [table for kind, table in self.tables if kind not in _UNTIMED and table and table["start_known"].any()]
+        return min((int(table["start"][table["start_known"]].min()) for table in timed), default=0)
 
     def frames(self) -> dict[str, pd.DataFrame]:
         """Every frame named in `traces.schema.SCHEMA`."""
@@ -155,12 +151,6 @@ class FrameBuilder:
         missing = int(len(used) > 0 and used[0] == 0)
         return categorical(local - missing, [self._texts[code - 1] for code in used[missing:].tolist()])
 
-    def _figures(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """Texts as numbers; NaN where there is none, or none that can be."""
-        used, local = distinct(codes + 1)
-        found = floats([self._texts[code - 1] if code else None for code in used.tolist()])
-        return np.where(found >= 0, found, np.nan)[local] if len(used) else np.empty(0, dtype=np.float64)
-
     def _host(self, kind: Kind, more: Callable[[Table], dict[str, Any]] | None = None) -> dict[str, Any]:
         table, shared = self._base(kind)
         return shared | (more(table) if more else {})
@@ -172,8 +162,8 @@ class FrameBuilder:
                 "external_id": nullable(table, "external_id"),
                 "sequence": nullable(table, "sequence"),
                 **{name: self._raw(table.get(name, empty)) for name in _RAW_INPUTS},
-                "stated_flops": self._figures(table.get("stated_flops", empty)),
-                "stated_bytes": self._figures(table.get("stated_gigabytes", empty)) * 1e9,
+                "stated_flops": figures(table.get("stated_flops", empty), self._texts),
+                "stated_bytes": figures(table.get("stated_gigabytes", empty), self._texts) * 1e9,
                 **({} if kind is Kind.OP else message(table, empty)),
             }
 
@@ -266,35 +256,14 @@ class FrameBuilder:
 
     def _memory(self) -> dict[str, Any]:
         raw = self.tables[Kind.MEMORY]
-        # Other instant events (`Iteration Start`, `Record Window End`) share the phase.
-        keep = np.isin(raw["name"], np.flatnonzero(self._names == "[memory]")) if raw else None
-        table, shared = self._base(Kind.MEMORY, keep)
-        if "device_id" in table:
-            # The host's memory has none; -1 stands for it.
-            table["device_id_known"] = table["device_id_known"].astype(bool) & (table["device_id"] >= 0)
-        return shared | {
-            "delta_bytes": nullable(table, "delta"),
-            "allocated_bytes": nullable(table, "allocated"),
-            "reserved_bytes": nullable(table, "reserved"),
-            "device_type": nullable(table, "device_type"),
-            "device_id": nullable(table, "device_id"),
-        }
+        table, shared = self._base(Kind.MEMORY, memory_rows(raw, self._names) if raw else None)
+        return shared | memory_columns(table)
 
     def _counters(self) -> dict[str, Any]:
-        """Samples of devices' counters; those of other programs, which name their series, are none."""
+        devices = devices_of_rows(self._columns.threads)
         raw = self.tables[Kind.COUNTER]
-        devices = [counted_device(text(pid)) for pid, _ in self._columns.threads]
-        keep = None
-        if raw:
-            known = np.array([device is not None for device in devices], dtype=bool)
-            keep = known[raw["thread"]] & np.isfinite(raw["value"])
-        table, shared = self._base(Kind.COUNTER, keep)
-        numbers = np.array([device or 0 for device in devices], dtype=np.int64)
-        thread = shared["thread"]
-        return shared | {
-            "device": numbers[thread] if len(thread) else thread,
-            "value": table.get("value", np.empty(0, dtype=np.float64)),
-        }
+        table, shared = self._base(Kind.COUNTER, sampled(raw, devices) if raw else None)
+        return shared | samples(table, shared["thread"], devices)
 
     def _steps(self) -> pd.DataFrame:
         """One row per step: of several marks with one number on several threads, the longest counts."""

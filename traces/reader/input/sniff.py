@@ -144,6 +144,11 @@ def _compressed_again(head: bytes) -> tuple[str, str] | None:
     return None
 
 
+def is_xplane(head: bytes) -> bool:
+    """Whether a protobuf is of JAX or TensorFlow, by the names of its first plane."""
+    return b"/host:" in head or b"/device:" in head
+
+
 def _by_magic(head: bytes) -> tuple[str, str] | None:
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     for magic, answer in _MAGIC:
@@ -165,5 +170,5 @@ def _by_binary(name: str, head: bytes) -> tuple[str, str] | None:
         if name.endswith(ending):
             return answer
     if head[:1] == b"\x0a":
-        return _XPLANE if b"/host:" in head or b"/device:" in head else _PERFETTO
+        return _XPLANE if is_xplane(head) else _PERFETTO
     return "a binary file", "export the trace with `prof.export_chrome_trace`"

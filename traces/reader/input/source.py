@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 from typing import IO
 
@@ -20,6 +21,8 @@ from traces.reader.input.looks import nearest_name
 from traces.reader.input.named_pipe import is_named_pipe, open_named_pipe
 from traces.reader.input.standard_input import is_standard_input, standard_input
 from traces.reader.mend.repairs import Repairs
+from traces.reader.perfetto.as_json import as_json
+from traces.reader.perfetto.packets import begins
 
 # Hashed and inflated at once: each time costs the other thread a wait for the interpreter's lock.
 BLOCK_BYTES = 4 << 20
@@ -83,7 +86,12 @@ class Source:
             UnreadableTraceError: The system cannot read the file to its end, or it is no text.
         """
         try:
-            yield from to_utf8(self._text(), self.notes)
+            blocks = self._text()
+            first = next(blocks, b"")
+            if self._is_perfetto(first):
+                yield from as_json(self.name, chain((first,), blocks), self.notes)
+            else:
+                yield from to_utf8(chain((first,), blocks), self.notes)
         except OSError as error:
             raise self._lost(error) from error
 
@@ -150,8 +158,12 @@ class Source:
     def _refuse_other_formats(self, block: bytes) -> None:
         if not block.strip(_NOTHING):
             raise self._empty()
-        if encoding_of(block) is None:
+        if encoding_of(block) is None and not self._is_perfetto(block):
             sniff.refuse_other_formats(self.name, block[: sniff.HEAD_BYTES])
+
+    def _is_perfetto(self, block: bytes) -> bool:
+        head = block[: sniff.HEAD_BYTES]
+        return begins(head) and not sniff.is_xplane(head)
 
     def __enter__(self) -> Source:
         return self
