@@ -18,6 +18,7 @@ from traces.errors import UsageError
 
 if TYPE_CHECKING:
     from analyzer.analysis import Analysis
+    from analyzer.explained import Explained
 
 
 @dataclass(frozen=True)
@@ -74,9 +75,9 @@ def plan(
     return documents
 
 
-def write(analysis: Analysis, documents: Sequence[Document], *, redacted: bool) -> None:
+def write(explained: Explained, documents: Sequence[Document], *, redacted: bool) -> None:
     """Write every document; the screen shows names and paths as they are, everything else only what anybody may see."""
-    shown = analysis
+    analysis = shown = explained.analysis
     if redacted:
         from analyzer.report.redact import redact
         from analyzer.report.redact.here import project
@@ -84,6 +85,11 @@ def write(analysis: Analysis, documents: Sequence[Document], *, redacted: bool) 
         shown = redact(analysis, project())
     for document in documents:
         on_screen = document.printed and document.form == "text" and is_terminal(sys.stdout)
+        if document.form == "html":
+            from analyzer.report import html
+
+            deliver(document, html.render(shown, _lanes(explained, redacted=redacted)))
+            continue
         deliver(document, _rendered(analysis if on_screen else shown, document, redacted))
         if document.form == "sarif":
             _say_what_is_left_out(shown)
@@ -91,6 +97,20 @@ def write(analysis: Analysis, documents: Sequence[Document], *, redacted: bool) 
             from analyzer.report import markdown
 
             append_summary(markdown.render(shown, redacted=redacted))
+
+
+def _lanes(explained: Explained, *, redacted: bool) -> bytes | None:
+    """The events of the step that a page draws, with names fit to be shown; None where the trace is not at hand."""
+    from analyzer.page import safe
+    from analyzer.report.redact import cleaner
+    from analyzer.report.redact.here import project
+    from analyzer.views.slim_lanes import lanes_of, slim
+
+    lanes = lanes_of(explained)
+    if lanes is None:
+        return None
+    clean = cleaner(project()) if redacted else str
+    return slim(lanes, lambda name: safe.name(clean(name)))
 
 
 def _say_what_is_left_out(analysis: Analysis) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from analyzer.cli import against, documents, output, settings, several
 from analyzer.cli.documents import Document
@@ -24,6 +25,7 @@ from traces.errors import AdvisorError, UntrustedTraceError, UsageError
 if TYPE_CHECKING:
     from analyzer.analysis import Analysis
     from analyzer.explain import Options
+    from analyzer.explained import Explained
     from traces.reader.parallel.ahead import Ahead
 
 GATE_FAILED = 1
@@ -207,13 +209,13 @@ def _report(path: Path, options: Options, request: Request) -> int:
     ):
         from analyzer.opening import open_paths
 
-        analysis = open_paths([path], options, progress, ahead).first.analysis
+        explained = open_paths([path], options, progress, ahead).first
     if options.deep:
         from analyzer.hta.deepen import concerned
 
-        if not concerned(analysis):
+        if not concerned(explained.analysis):
             click.echo("advisor: note: --deep adds nothing here: no finding is about queues or overlap", err=True)
-    return _conclude(analysis, path, request)
+    return _conclude(explained, path, request)
 
 
 @contextmanager
@@ -236,10 +238,11 @@ def _report_several(sources: list[Path | str], options: Options, request: Reques
     with ProgressLine() as progress:
         job = open_paths(sources, options, progress, only_first=True, engine=engine.reading(sources))
     if job.one_job or len(sources) == 1:
-        shown = job.first.analysis
+        shown = job.first
         if request.baseline is not None:
-            shown = against.with_since(job.first, request.baseline, before, redacted=request.redacted)
-        return _conclude(shown, Path(shown.trace.name), request)
+            since = against.with_since(shown, request.baseline, before, redacted=request.redacted)
+            shown = msgspec.structs.replace(shown, analysis=since)
+        return _conclude(shown, Path(shown.analysis.trace.name), request)
     if request.baseline is not None or any(one.form != "text" or not one.printed for one in request.documents):
         raise UsageError(
             f"{len(sources)} traces were given that are not ranks of one job",
@@ -253,9 +256,10 @@ def _report_several(sources: list[Path | str], options: Options, request: Reques
     return GATE_FAILED if any(_gate_fails(analysis, request.fail_on) for analysis in analyses) else 0
 
 
-def _conclude(analysis: Analysis, path: Path, request: Request) -> int:
+def _conclude(explained: Explained, path: Path, request: Request) -> int:
     """Write the documents; the exit code says what they mean."""
-    documents.write(analysis, request.documents, redacted=request.redacted)
+    analysis = explained.analysis
+    documents.write(explained, request.documents, redacted=request.redacted)
     if analysis.trust.verdict == "unusable":
         printed = any(document.printed and document.form == "text" for document in request.documents)
         return UntrustedTraceError.exit_code if printed else _distrust(analysis, path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import msgspec
+from markupsafe import Markup
 
 from analyzer.analysis import COMPARISON_ID
 from analyzer.assemble import tool_version
@@ -17,7 +18,7 @@ from analyzer.report.drawing import pair
 from analyzer.report.drawing.shapes import Drawing
 from analyzer.report.html import drawn
 from analyzer.report.html.evidence_pieces import Head, Sheet
-from analyzer.report.html.prose import embedded
+from analyzer.report.html.prose import embedded, prose
 
 # A page beyond this opens slowly; the data are in `--format json` too.
 _DATA_LIMIT = 2_000_000
@@ -34,9 +35,9 @@ class Page:
     after: str
     before_spread: str
     after_spread: str
-    answer: str
+    answer: Markup
     gate_head: str
-    gate_lines: tuple[str, ...]
+    gate_lines: tuple[Markup, ...]
     differences: Sheet | None
     bars: Drawing
     changes: Drawing | None
@@ -63,9 +64,9 @@ def _page(comparison: Comparison, gate: GateResult | None) -> Page:
         after=rows.side_names(comparison.after),
         before_spread=safe.keep_units(rows.spread(comparison.before)),
         after_spread=safe.keep_units(rows.spread(comparison.after)),
-        answer=safe.keep_units(rows.answer(comparison)),
+        answer=prose(rows.answer(comparison), 1_200),
         gate_head="" if gate is None else "The gate " + rows.gate_state(gate).replace("kept", "was kept"),
-        gate_lines=tuple(safe.clean(line) for line in gate.lines) if gate is not None else (),
+        gate_lines=tuple(prose(line) for line in gate.lines) if gate is not None else (),
         differences=_differences(comparison),
         bars=pair.bars(comparison),
         changes=pair.changes(changed) if changed else None,

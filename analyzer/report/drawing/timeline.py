@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 
@@ -23,7 +24,10 @@ _MOST_RECTS = 1_600
 _FRAMED = 6
 _NOTE = 20
 _MOST_BRACKETS = 4
-_MOST_PIECES = 40
+_MOST_PIECES = 12
+# A strip of many pieces: pixels to a cell, and how many strengths it is drawn in.
+_CELL = 4
+_LEVELS = 5
 
 
 def timeline(analysis: Analysis, shown: Timeline | None = None) -> Drawing | None:
@@ -103,13 +107,33 @@ def _brackets(analysis: Analysis, shown: Timeline, bottom: int, body: list[str])
         row = next((place for place, end in enumerate(taken) if left > end + 6), len(taken))
         taken[row : row + 1] = [right]
         y = bottom + row * _BRACKET + 3
-        for start, end in pieces[:_MOST_PIECES]:
-            # Corners would run together where a piece is a few pixels wide.
-            corner = 5 if end - start >= 6 else 0
-            path = f"M{number(_LEFT + start)} {y}v{corner}H{number(_LEFT + max(end, start + 1))}v-{corner}"
-            body.append(f'<path class="bracket" d="{path}"/>')
+        body += _density(pieces, y) if len(pieces) > _MOST_PIECES else map(_bracket, pieces, itertools.repeat(y))
         body.append(text(middle, y + 19, words, "name middle"))
         yield row + 1
+
+
+def _bracket(piece: tuple[float, float], y: int) -> str:
+    start, end = piece
+    # Corners would run together where a piece is a few pixels wide.
+    corner = 5 if end - start >= 6 else 0
+    path = f"M{number(_LEFT + start)} {y}v{corner}H{number(_LEFT + max(end, start + 1))}v-{corner}"
+    return f'<path class="bracket" d="{path}"/>'
+
+
+def _density(pieces: list[tuple[float, float]], y: int) -> Iterator[str]:
+    """Many pieces as one strip, the stronger where they are the denser: brackets of a pixel each would only be dust."""
+    shares = [0.0] * (_ROOM // _CELL + 1)
+    for start, end in pieces:
+        for cell in range(int(start // _CELL), min(int(end // _CELL) + 1, len(shares))):
+            shares[cell] += max(min(end, (cell + 1) * _CELL) - max(start, cell * _CELL), 0.0) / _CELL
+    place = 0
+    # Cells that look alike are one box.
+    for level, cells in itertools.groupby(min(round(share * _LEVELS + 0.3), _LEVELS) for share in shares):
+        wide = len(list(cells))
+        if level:
+            x, opacity = number(_LEFT + place * _CELL), number(level / _LEVELS)
+            yield f'<rect class="strip" x="{x}" y="{y}" width="{wide * _CELL}" height="5" opacity="{opacity}"/>'
+        place += wide
 
 
 def _pieces(finding: FindingDocument, shown: Timeline) -> Iterator[tuple[float, float]]:

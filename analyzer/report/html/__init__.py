@@ -30,13 +30,21 @@ _SMALLER = "It holds its data without the evidence, which was too large: `adviso
 _NONE = "Its data were too large to be held here: write them with -o report.json."
 
 
-def render(analysis: Analysis) -> str:
-    """The page, ending in a newline."""
+def render(analysis: Analysis, lanes: bytes | None = None) -> str:
+    """The page, ending in a newline.
+
+    Args:
+        analysis: The document.
+        lanes: The events of its step for the timeline that can be zoomed, as `analyzer.views.slim_lanes` writes them; the page has
+            none without.
+    """
     data, note = _data(analysis)
-    return drawn("page.html.j2", view(analysis, note), data, ELEMENT_ID)
+    page = view(analysis, note, lanes)
+    parts = ("page", "viewer") if page.viewer else ("page",)
+    return drawn("page.html.j2", page, data, ELEMENT_ID, parts)
 
 
-def drawn(template: str, page: object, data: Markup | None, data_id: str) -> str:
+def drawn(template: str, page: object, data: Markup | None, data_id: str, parts: tuple[str, ...] = ("page",)) -> str:
     """A page of a template of this folder, with the policy that lets run nothing but our own script and style.
 
     Args:
@@ -44,8 +52,10 @@ def drawn(template: str, page: object, data: Markup | None, data_id: str) -> str
         page: What it shows.
         data: What the page holds for programs.
         data_id: The id of the element that holds them.
+        parts: The names of its style sheets and scripts.
     """
-    style, script = palette.css() + _text("page.css"), _text("page.js")
+    style = palette.css() + "".join(_text(f"{part}.css") for part in parts)
+    script = "".join(_text(f"{part}.js") for part in parts)
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from analyzer.analysis import Advice, Analysis
+from analyzer.analysis import Advice, Analysis, FindingDocument
 from analyzer.page import safe, savings
 from analyzer.page.card import Card, card_of
 from analyzer.report.html.evidence_pieces import Piece, percent, pieces
@@ -80,10 +80,15 @@ def small(analysis: Analysis) -> tuple[Markup, ...]:
     )
 
 
+def anchor(finding: FindingDocument) -> str:
+    """What a finding's element is called in the page."""
+    return re.sub(r"[^A-Za-z0-9_-]", "", finding.id)[:40] or f"finding-{finding.rank}"
+
+
 def _finding(card: Card) -> Finding:
     one = card.finding
     return Finding(
-        anchor=re.sub(r"[^A-Za-z0-9_-]", "", one.id)[:40] or f"finding-{one.rank}",
+        anchor=anchor(one),
         severity=one.severity,
         mark=card.mark,
         word=card.word,

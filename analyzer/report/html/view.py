@@ -24,6 +24,7 @@ from analyzer.report.html.evidence_pieces import Head, Sheet
 from analyzer.report.html.findings import Finding, findings, small
 from analyzer.report.html.job_section import JobSection, job_section
 from analyzer.report.html.prose import prose
+from analyzer.report.html.viewer import Viewer, viewer
 from analyzer.units import count, duration, share
 
 _MOST_SPANS = 240
@@ -85,6 +86,7 @@ class Page:
     small: tuple[Markup, ...]
     small_head: str
     small_are: str
+    viewer: Viewer | None
     operators: Sheet | None
     operators_notes: tuple[str, ...]
     roofline: Drawing | None
@@ -96,7 +98,7 @@ class Page:
     data_note: Markup
 
 
-def view(analysis: Analysis, data_note: str) -> Page:
+def view(analysis: Analysis, data_note: str, lanes: bytes | None = None) -> Page:
     """The page of an analysis; an unusable trace gets no figures, only why and what to record."""
     usable = analysis.trust.verdict != "unusable"
     drawn, slowest = timeline(analysis) if usable else None, analysis.slowest or _NO_STEP
@@ -135,6 +137,7 @@ def view(analysis: Analysis, data_note: str) -> Page:
         small=small(analysis),
         small_head=NOTES,
         small_are=f"L{notes_are(analysis)[1:]}{grouped(analysis).also_with_trust}.",
+        viewer=viewer(analysis, lanes) if usable else None,
         operators=_operators(analysis),
         operators_notes=tuple(
             safe.keep_units(note) for note in (hardware.against(analysis), hardware.ceilings_line(analysis)) if note

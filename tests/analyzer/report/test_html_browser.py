@@ -15,8 +15,10 @@ import pytest
 
 import analyses
 import comparisons
+from analyzer.cause_names import CAUSES
 from analyzer.report import html, svg
 from analyzer.report.comparison import html as comparison_page
+from analyzer.views.slim_lanes import SlimLanes, SlimTrack
 from browser import document_and_requests, needs_chromium, run
 
 pytestmark = [needs_chromium, pytest.mark.slow]
@@ -169,3 +171,97 @@ def test_axe_finds_no_violation(name, dark, tmp_path):
     assert title.startswith("axe"), title
     unescaped = title[3:].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
     assert json.loads(unescaped) == []
+
+
+DRIVER = """<!doctype html><title>driver</title><iframe src="page.html" width="%WIDTH%" height="1500"></iframe><pre id="told"></pre>
+<script>
+addEventListener('load', function () {
+  var inside = document.querySelector('iframe').contentWindow, page = inside.document, out = {};
+  var lanes = page.getElementById('viewer-lanes'), box = page.getElementById('viewer');
+  function span() { return [Number(box.dataset.from), Number(box.dataset.to)]; }
+  function click(element) { element.dispatchEvent(new inside.MouseEvent('click', {bubbles: true})); }
+  function later(act) { return new Promise(function (done) { act(); setTimeout(done, 80); }); }
+  (async function () {
+    out.hidden = box.hidden;
+    out.wide = page.documentElement.scrollWidth <= inside.innerWidth;
+    out.all = span();
+    function turn() { lanes.dispatchEvent(new inside.WheelEvent('wheel', {deltaY: -500, clientX: 300, cancelable: true})); }
+    await later(turn);
+    out.unfocused = span();
+    await later(function () { lanes.focus(); turn(); });
+    out.wheel = span();
+    await later(function () { lanes.dispatchEvent(new inside.KeyboardEvent('keydown', {key: '0', bubbles: true})); });
+    out.reset = span();
+    var search = page.getElementById('viewer-search');
+    await later(function () { search.value = 'long'; search.dispatchEvent(new inside.Event('input')); });
+    out.matches = page.getElementById('viewer-matches').textContent;
+    await later(function () { search.dispatchEvent(new inside.KeyboardEvent('keydown', {key: 'Enter'})); });
+    out.next = [span(), page.getElementById('viewer-told').textContent];
+    await later(function () { click(page.querySelector('.show')); });
+    out.shown = [span(), page.getElementById('viewer-told').textContent];
+    document.getElementById('told').textContent = JSON.stringify(out);
+  })();
+});</script>"""
+
+
+WHOLE = analyses.example().timeline.dur_ns
+
+
+def lanes_of(names):
+    """A step of one lane: an event of 10 ms of each name, one after the other."""
+    count = len(names)
+    track = SlimTrack(
+        "main thread",
+        "host",
+        0,
+        [place * 10_000_000 for place in range(count)],
+        [10_000_000] * count,
+        list(range(count)),
+        [0] * count,
+    )
+    return msgspec.json.encode(SlimLanes(6, WHOLE, list(names), CAUSES, [track], 0, 0))
+
+
+def driven(tmp_path, analysis, lanes, width=900):
+    (tmp_path / "page.html").write_text(html.render(analysis, lanes), encoding="utf-8")
+    driver = tmp_path / "driver.html"
+    driver.write_text(DRIVER.replace("%WIDTH%", str(width)), encoding="utf-8")
+    flags = ("--allow-file-access-from-files", "--dump-dom", "--virtual-time-budget=5000", "--window-size=1000,1600")
+    told = re.search(r'<pre id="told">(.*?)</pre>', run(driver, tmp_path / "profile", *flags))
+    return json.loads(told.group(1).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+
+
+@pytest.mark.parametrize("width", [900, 390])
+def test_the_timeline_zooms_searches_and_shows_where_a_finding_lies(tmp_path, width):
+    names = ["short"] * 3 + ["long_kernel", "other", "long_kernel"]
+    told = driven(tmp_path, analyses.example(), lanes_of(names), width)
+    assert told["hidden"] is False
+    assert told["wide"] is True
+    assert told["all"] == [0, WHOLE]
+    # The page scrolls until the lanes are clicked.
+    assert told["unfocused"] == told["all"]
+    begin, end = told["wheel"]
+    assert 0 < begin < end < WHOLE
+    assert told["reset"] == told["all"]
+    assert told["matches"] == "2 events, 20 ms together; Enter: the next"
+    (begin, end), words = told["next"]
+    assert begin <= 30_000_000 < 40_000_000 <= end < WHOLE
+    assert words.startswith("long_kernel: 10 ms, from 30.")
+    spans = next(piece.spans for piece in analyses.example().cards[0].evidence if hasattr(piece, "spans"))
+    (begin, end), words = told["shown"]
+    assert begin <= min(start for start, _ in spans)
+    assert end >= max(stop for _, stop in spans)
+    assert words.startswith(analyses.example().cards[0].rule)
+
+
+def test_hostile_names_in_the_timeline_run_nothing(tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text(html.render(attacked(), lanes_of(PAYLOADS)), encoding="utf-8")
+    document, asked = document_and_requests(page, tmp_path / "profile")
+    assert title_of(document).startswith("PyTorch performance report")
+    assert [address for address in asked if "canary" in address] == []
+    assert re.search(r'id="viewer" class="viewer needs-script" data-from="0"', document)
+
+
+def test_a_page_without_the_trace_has_no_viewer():
+    assert 'id="viewer"' not in html.render(analyses.example())

@@ -1,0 +1,73 @@
+"""The timeline that can be zoomed: what its script is given, and the words around it for those who run none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import msgspec
+from markupsafe import Markup
+
+from analyzer.analysis import Analysis
+from analyzer.page import safe
+from analyzer.page.lanes import claimed
+from analyzer.report.html.findings import anchor
+from analyzer.report.html.prose import embedded
+from analyzer.units import count, duration
+
+ELEMENT = "advisor-lanes"
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """What the template shows; `lanes` and `claims` are JSON for its script."""
+
+    head: str
+    left_out: str
+    lanes: Markup
+    claims: Markup
+
+
+class _Claim(msgspec.Struct, frozen=True):
+    """Where a finding's time lies in the step."""
+
+    rule: str
+    anchor: str
+    title: str
+    spans: list[tuple[int, int]]
+
+
+def viewer(analysis: Analysis, lanes: bytes | None) -> Viewer | None:
+    """The viewer of the step that the page draws.
+
+    Args:
+        analysis: The document.
+        lanes: The events of its step as `analyzer.views.slim_lanes` writes them; None where the trace was not at hand.
+    """
+    if lanes is None or not analysis.timeline.dur_ns:
+        return None
+    gone = msgspec.json.decode(lanes, type=_Gone)
+    left = (
+        f"{count(gone.left_out, 'shorter event')}, {duration(gone.left_out_ns)} together, would not fit into this page."
+    )
+    return Viewer(
+        head=f"Step {gone.step} event by event",
+        left_out=left if gone.left_out else "",
+        lanes=embedded(lanes),
+        claims=embedded(msgspec.json.encode(list(_claims(analysis)))),
+    )
+
+
+class _Gone(msgspec.Struct):
+    """The part of the lanes that is said in words."""
+
+    step: int
+    left_out: int
+    left_out_ns: int
+
+
+def _claims(analysis: Analysis) -> Iterator[_Claim]:
+    for finding in analysis.cards:
+        spans = sorted(claimed(finding, analysis.timeline))
+        if spans:
+            yield _Claim(safe.name(finding.rule, 10), anchor(finding), safe.name(finding.title, 80), spans)

@@ -1,0 +1,114 @@
+"""A step's lanes small enough to travel in a page: the longest events of each, and what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from analyzer.cause_names import CAUSES
+from analyzer.spans.arrays import BoolArray
+from analyzer.views.step_lanes import StepLanes, Track, step_lanes
+
+if TYPE_CHECKING:
+    from analyzer.explained import Explained
+
+# As text an event takes about 16 bytes and a name up to 120: the page stays below what a browser opens in two seconds.
+MOST_BYTES = 2_000_000
+_NAME_LENGTH = 120
+_FEWER = 0.6
+
+
+class SlimTrack(msgspec.Struct, frozen=True):
+    """A lane in columns: for each event its start, its length, and where its label and cause stand."""
+
+    name: str
+    kind: str
+    level: int
+    start: list[int]
+    dur: list[int]
+    label: list[int]
+    cause: list[int]
+
+
+class SlimLanes(msgspec.Struct, frozen=True):
+    """One step.
+
+    Args:
+        step: ProfilerStep number.
+        dur_ns: Its length.
+        labels: The distinct names.
+        causes: The names of causes.
+        tracks: Host first, the main thread on top; then streams.
+        left_out: How many events are not in them, the shortest.
+        left_out_ns: How long these are together.
+    """
+
+    step: int
+    dur_ns: int
+    labels: list[str]
+    causes: tuple[str, ...]
+    tracks: list[SlimTrack]
+    left_out: int
+    left_out_ns: int
+
+
+def lanes_of(explained: Explained) -> StepLanes | None:
+    """The step that reports draw, in full; None where the trace is not at hand, or has no step."""
+    number = explained.analysis.summary.representative_step
+    if explained.facts is None or number is None:
+        return None
+    return step_lanes(explained.facts, number, explained.claims)
+
+
+def slim(lanes: StepLanes, text: Callable[[str], str], most_bytes: int = MOST_BYTES) -> bytes:
+    """The lanes as JSON, with as many events as fit, the longest first.
+
+    Args:
+        lanes: One step in full.
+        text: Makes a name fit to be shown.
+        most_bytes: What the JSON may take.
+    """
+    lengths = np.concatenate([track.end_ns - track.start_ns for track in lanes.tracks] or [np.empty(0, np.int64)])
+    least, most = 0, len(lengths)
+    while True:
+        encoded = msgspec.json.encode(_at_least(lanes, least, text))
+        if len(encoded) <= most_bytes or not most:
+            return encoded
+        most = min(int(most * _FEWER), int(most * most_bytes / len(encoded)))
+        # Of equally long ones all go, or which stay would be chance.
+        least = int(np.partition(lengths, -most)[-most]) + 1 if most else int(lengths.max()) + 1
+
+
+def _at_least(lanes: StepLanes, least_ns: int, text: Callable[[str], str]) -> SlimLanes:
+    places: dict[str, int] = {}
+    tracks = [_slim(track, track.end_ns - track.start_ns >= least_ns, text, places) for track in lanes.tracks]
+    gone = [track.end_ns - track.start_ns for track in lanes.tracks]
+    gone = [lengths[lengths < least_ns] for lengths in gone]
+    return SlimLanes(
+        lanes.number,
+        lanes.dur_ns,
+        list(places),
+        CAUSES,
+        tracks,
+        sum(map(len, gone)),
+        int(sum(lengths.sum() for lengths in gone)),
+    )
+
+
+def _slim(track: Track, kept: BoolArray, text: Callable[[str], str], places: dict[str, int]) -> SlimTrack:
+    codes, used = track.label[kept], dict[int, int]()
+    for code in np.unique(codes).tolist():
+        used[code] = places.setdefault(text(track.labels[code])[:_NAME_LENGTH], len(places))
+    start = track.start_ns[kept]
+    return SlimTrack(
+        text(track.name),
+        track.kind,
+        track.level,
+        start.tolist(),
+        (track.end_ns[kept] - start).tolist(),
+        [used[code] for code in codes.tolist()],
+        track.cause[kept].tolist(),
+    )

@@ -1,0 +1,61 @@
+"""A step of 60 ms on the device, small enough to travel in a page: 45 kernels of 1 ms, 200 of 1 us, and an op of 30 ms."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from analyzer.facts import Facts
+from analyzer.views.slim_lanes import SlimLanes, slim
+from analyzer.views.step_lanes import StepLanes, step_lanes
+from builders import TraceBuilder
+
+
+@pytest.fixture(scope="module")
+def lanes() -> StepLanes:
+    builder = TraceBuilder("cuda")
+    builder.step(0, 0, 100_000)
+    builder.op("aten::forward", 45_000, 30_000)
+    for number in range(45):
+        builder.launch(
+            6_000 + number * 20, kernel_start=40_000 + number * 1_000, kernel_dur=1_000, name="long_kernel", op=None
+        )
+    for number in range(200):
+        start = 86_000 + number * 10
+        builder.launch(8_000 + number * 20, kernel_start=start, kernel_dur=1, name=f"short_kernel_{number}", op=None)
+    return step_lanes(Facts(builder.trace()), 0, {})
+
+
+def decoded(lanes: StepLanes, most_bytes: int = 2_000_000) -> SlimLanes:
+    encoded = slim(lanes, str.upper, most_bytes)
+    assert len(encoded) <= most_bytes
+    return msgspec.json.decode(encoded, type=SlimLanes)
+
+
+def test_all_events_travel_where_they_fit(lanes: StepLanes) -> None:
+    told = decoded(lanes)
+    assert sum(len(track.start) for track in told.tracks) == lanes.events
+    assert (told.step, told.dur_ns, told.left_out, told.left_out_ns) == (0, 60_000_000, 0, 0)
+    (stream,) = (track for track in told.tracks if track.kind == "device")
+    assert (stream.start[0], stream.dur[0], told.labels[stream.label[0]]) == (0, 1_000_000, "LONG_KERNEL")
+    assert told.causes[stream.cause[0]] == "compute"
+
+
+def test_the_longest_stay_and_what_goes_is_counted(lanes: StepLanes) -> None:
+    told = decoded(lanes, 3_000)
+    kept = [length for track in told.tracks for length in track.dur]
+    assert sum(kept) + told.left_out_ns == sum(track.busy_ns for track in lanes.tracks)
+    assert len(kept) + told.left_out == lanes.events
+    assert told.left_out >= 200
+    assert min(kept) > 1_000
+    assert told.labels == ["FORWARD", "LONG_KERNEL"]
+
+
+def test_events_of_one_length_go_together(lanes: StepLanes) -> None:
+    told = decoded(lanes, 700)
+    assert [length for track in told.tracks for length in track.dur] == [30_000_000]
+
+
+def test_a_step_without_events_is_told(lanes: StepLanes) -> None:
+    told = decoded(msgspec.structs.replace(lanes, tracks=()))
+    assert (told.tracks, told.left_out) == ([], 0)
