@@ -87,8 +87,9 @@ def write(explained: Explained, documents: Sequence[Document], *, redacted: bool
         on_screen = document.printed and document.form == "text" and is_terminal(sys.stdout)
         if document.form == "html":
             from analyzer.report import html
+            from analyzer.report.events import events
 
-            deliver(document, html.render(shown, _lanes(explained, redacted=redacted)))
+            deliver(document, html.render(shown, events(explained, redacted=redacted)))
             continue
         deliver(document, _rendered(analysis if on_screen else shown, document, redacted))
         if document.form == "sarif":
@@ -97,20 +98,6 @@ def write(explained: Explained, documents: Sequence[Document], *, redacted: bool
             from analyzer.report import markdown
 
             append_summary(markdown.render(shown, redacted=redacted))
-
-
-def _lanes(explained: Explained, *, redacted: bool) -> bytes | None:
-    """The events of the step that a page draws, with names fit to be shown; None where the trace is not at hand."""
-    from analyzer.page import safe
-    from analyzer.report.redact import cleaner
-    from analyzer.report.redact.here import project
-    from analyzer.views.slim_lanes import lanes_of, slim
-
-    lanes = lanes_of(explained)
-    if lanes is None:
-        return None
-    clean = cleaner(project()) if redacted else str
-    return slim(lanes, lambda name: safe.name(clean(name)))
 
 
 def _say_what_is_left_out(analysis: Analysis) -> None:

@@ -16,6 +16,7 @@ import msgspec
 from analyzer.cli import against, documents, output, settings, several
 from analyzer.cli.documents import Document
 from analyzer.cli.engines import Engines, engine_options
+from analyzer.cli.fail_on import SEVERITIES, fails
 from analyzer.cli.output import FORMATS, NamedChoice
 from analyzer.cli.place import Place, parted
 from analyzer.cli.progress import ProgressLine
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from traces.reader.parallel.ahead import Ahead
 
 GATE_FAILED = 1
-_SEVERITIES = ("high", "medium", "low")
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Request:
 @click.option("--full", "--plain", "full", is_flag=True, help="Print the whole text instead of opening the UI.")
 @click.option("--select", metavar="CODES", help="Run only these rules: codes, prefixes or names, as in DL,SY001.")
 @click.option("--ignore", metavar="CODES", help="Leave these rules out.")
-@click.option("--fail-on", type=click.Choice(_SEVERITIES), help="Exit with 1 on a finding of this severity or higher.")
+@click.option("--fail-on", type=click.Choice(SEVERITIES), help="Exit with 1 on a finding of this severity or higher.")
 @click.option("--steps", "span", metavar="A-B", help="Look at these ProfilerStep numbers only, both included.")
 @click.option(
     "--config", "config_file", type=click.Path(path_type=Path), metavar="FILE",
@@ -253,7 +253,7 @@ def _report_several(sources: list[Path | str], options: Options, request: Reques
     analyses = [item.analysis for item in job.explained]
     for line in several.overview(analyses):
         click.echo(output.encodable(line))
-    return GATE_FAILED if any(_gate_fails(analysis, request.fail_on) for analysis in analyses) else 0
+    return GATE_FAILED if any(fails(analysis, request.fail_on) for analysis in analyses) else 0
 
 
 def _conclude(explained: Explained, path: Path, request: Request) -> int:
@@ -263,7 +263,7 @@ def _conclude(explained: Explained, path: Path, request: Request) -> int:
     if analysis.trust.verdict == "unusable":
         printed = any(document.printed and document.form == "text" for document in request.documents)
         return UntrustedTraceError.exit_code if printed else _distrust(analysis, path)
-    return GATE_FAILED if _gate_fails(analysis, request.fail_on) else 0
+    return GATE_FAILED if fails(analysis, request.fail_on) else 0
 
 
 def _distrust(analysis: Analysis, path: Path) -> int:
@@ -281,24 +281,3 @@ def _distrust(analysis: Analysis, path: Path) -> int:
         fix="record again; `advisor explain --plain` shows how",
     )
     raise error
-
-
-def _gate_fails(analysis: Analysis, fail_on: str | None) -> bool:
-    if fail_on is None:
-        return False
-    failing = _SEVERITIES[: _SEVERITIES.index(fail_on) + 1]
-    settled = _settled(analysis)
-    return any(finding.severity in failing and finding.id not in settled for finding in analysis.findings)
-
-
-def _settled(analysis: Analysis) -> set[str]:
-    """The findings that are accepted, and the general ones that go with them.
-
-    A general finding goes with the specific ones that explain it, and those may be explained in turn: the last of them are what a
-    team sees and accepts.
-    """
-    settled = {finding.id for finding in analysis.findings if finding.accepted is not None}
-    general = {finding.id: set(finding.explained_by) for finding in analysis.findings if finding.explained_by}
-    while more := {one for one, specific in general.items() if one not in settled and specific <= settled}:
-        settled |= more
-    return settled

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from analyzer.analysis import Analysis
+from analyzer.explained import Explained
 from analyzer.report import formats
 from analyzer.tui import clipboard
 
@@ -41,22 +41,28 @@ FORMS = tuple(
 )  # fmt: skip
 
 
-def render(analysis: Analysis, form: str) -> str:
-    """The report, without names of people, machines and folders."""
+def render(explained: Explained, form: str) -> str:
+    """The report, without names of people, machines and folders; a page with the events of its step where the trace is at hand."""
     from analyzer.report.redact import redact
     from analyzer.report.redact.here import project
 
-    return formats.render(redact(analysis, project()), form)
+    shown = redact(explained.analysis, project())
+    if form == "html":
+        from analyzer.report import html
+        from analyzer.report.events import events
+
+        return html.render(shown, events(explained))
+    return formats.render(shown, form)
 
 
-def write(analysis: Analysis, form: Form, folder: Path | None = None) -> Path:
+def write(explained: Explained, form: Form, folder: Path | None = None) -> Path:
     """Writes the report into a folder (the working one by default) under a name that is free.
 
     Raises:
         OSError: it cannot be written there nor into the folder of copies.
     """
-    text = render(analysis, form.name)
-    stem = Path(analysis.trace.name).name.partition(".")[0][:80] or "trace"
+    text = render(explained, form.name)
+    stem = Path(explained.analysis.trace.name).name.partition(".")[0][:80] or "trace"
     for place in (folder or Path.cwd(), clipboard.folder()):
         try:
             return _write_new(place, f"advisor-{_plain(stem)}", form.ending, text)

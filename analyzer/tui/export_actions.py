@@ -10,14 +10,13 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 
 from analyzer.analysis import Analysis, FindingDocument
+from analyzer.explained import Explained
 from analyzer.tui import clipboard, export, outside, perfetto
 from analyzer.tui.export import FORMS, Form
 from analyzer.tui.screens.export import ExportScreen
 from traces.errors import AdvisorError
 
 if TYPE_CHECKING:
-    from analyzer.explain import Explained
-
     Base = App[Any]
 else:
     Base = object
@@ -35,6 +34,11 @@ class ExportActions(Base):
     analysis: Analysis | None = None
     """The document; None while it is made."""
 
+    def shown(self) -> Explained:
+        """The document with what it was made from, as far as that is at hand; there has to be one."""
+        assert self.analysis is not None
+        return Explained(self.analysis)
+
     def action_export(self) -> None:
         """Choose a format, write it."""
         if self.analysis is not None:
@@ -47,26 +51,25 @@ class ExportActions(Base):
     def action_copy_report(self) -> None:
         """The whole report as Markdown into the clipboard, and into a file."""
         if self.analysis is not None:
-            self._copy_report(self.analysis)
+            self._copy_report(self.shown())
 
     def action_open_report(self) -> None:
         """The report as a page, in the browser where there is one."""
         if self.analysis is not None:
-            self._open_report(self.analysis)
+            self._open_report(self.shown())
 
     @work(thread=True, group="report")
     def _write(self, form: Form) -> None:
-        assert self.analysis is not None
         try:
-            path = export.write(self.analysis, form)
+            path = export.write(self.shown(), form)
         except OSError as error:
             self._say(f"The report was not written: {error.strerror}", "Nothing written")
             return
         self._say(str(path), f"Wrote the {form.name} report")
 
     @work(thread=True, group="report")
-    def _copy_report(self, analysis: Analysis) -> None:
-        text = export.render(analysis, "markdown")
+    def _copy_report(self, explained: Explained) -> None:
+        text = export.render(explained, "markdown")
         self.call_from_thread(self.copy_to_clipboard, text)
         try:
             where = f"Also in {clipboard.write_copy(text, 'report.md')}"
@@ -75,9 +78,9 @@ class ExportActions(Base):
         self._say(where, "Copied the report as Markdown")
 
     @work(thread=True, group="report")
-    def _open_report(self, analysis: Analysis) -> None:
+    def _open_report(self, explained: Explained) -> None:
         try:
-            path = clipboard.write_copy(export.render(analysis, "html"), "report.html")
+            path = clipboard.write_copy(export.render(explained, "html"), "report.html")
         except OSError as error:
             self._say(f"The page was not written: {error.strerror}", "Nothing written")
             return

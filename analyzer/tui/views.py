@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import msgspec
 from textual import work
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
@@ -15,6 +16,7 @@ from textual.screen import Screen
 
 from analyzer.analysis import Analysis
 from analyzer.config import accepting
+from analyzer.explained import Explained
 from analyzer.page.job import job_page
 from analyzer.tui import deeper
 from analyzer.tui.acceptance import Acceptance
@@ -192,6 +194,12 @@ class Views(ExportActions, Acceptance, Base):
         await self.switch_mode(self._mode("timeline"))
         if isinstance(self.screen, TimelineScreen):
             self.screen.show_finding(message.finding)
+
+    def shown(self) -> Explained:
+        """The document as it is shown, with what it was made from."""
+        assert self._opened is not None
+        assert self.analysis is not None
+        return msgspec.structs.replace(self._opened.explained[self._shown], analysis=self.analysis)
 
     def on_trace_wanted(self, message: TraceWanted) -> None:
         """Write the trace for Perfetto."""

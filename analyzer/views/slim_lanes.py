@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
 from analyzer.cause_names import CAUSES
 from analyzer.spans.arrays import BoolArray
-from analyzer.views.step_lanes import StepLanes, Track, step_lanes
-
-if TYPE_CHECKING:
-    from analyzer.explained import Explained
+from analyzer.views.step_lanes import StepLanes, Track
 
 # As text an event takes about 16 bytes and a name up to 120: the page stays below what a browser opens in two seconds.
 MOST_BYTES = 2_000_000
@@ -53,14 +49,6 @@ class SlimLanes(msgspec.Struct, frozen=True):
     tracks: list[SlimTrack]
     left_out: int
     left_out_ns: int
-
-
-def lanes_of(explained: Explained) -> StepLanes | None:
-    """The step that reports draw, in full; None where the trace is not at hand, or has no step."""
-    number = explained.analysis.summary.representative_step
-    if explained.facts is None or number is None:
-        return None
-    return step_lanes(explained.facts, number, explained.claims)
 
 
 def slim(lanes: StepLanes, text: Callable[[str], str], most_bytes: int = MOST_BYTES) -> bytes:

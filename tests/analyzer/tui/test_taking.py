@@ -10,6 +10,7 @@ import pytest
 
 import analyses
 from analyzer.analysis import Location
+from analyzer.explained import Explained
 from analyzer.tui import export, outside
 from analyzer.tui.screens.export import ExportScreen
 from ui import running, settle, text_of
@@ -36,7 +37,7 @@ async def test_e_writes_a_report_and_says_where(app_for, monkeypatch, tmp_path, 
 
 def test_a_report_never_replaces_a_file(tmp_path):
     form = next(form for form in export.FORMS if form.name == "json")
-    paths = [export.write(analyses.example(), form, tmp_path) for _ in range(2)]
+    paths = [export.write(Explained(analyses.example()), form, tmp_path) for _ in range(2)]
     assert [path.name for path in paths] == ["advisor-trace.json", "advisor-trace-2.json"]
     assert json.loads(paths[0].read_text())["schema_version"] == "1.0"
 
@@ -44,7 +45,7 @@ def test_a_report_never_replaces_a_file(tmp_path):
 @pytest.mark.parametrize("name", ["../../etc/passwd", "\x1b[31m/../x.json", "", "." * 300])
 def test_the_trace_s_name_cannot_choose_the_folder(tmp_path, name):
     analysis = analyses.example(trace=analyses.trace_info(name=name))
-    assert export.write(analysis, export.FORMS[0], tmp_path).parent == tmp_path
+    assert export.write(Explained(analysis), export.FORMS[0], tmp_path).parent == tmp_path
 
 
 async def test_m_copies_the_report_and_w_says_where_the_page_is(app_for, tmp_path):
