@@ -61,22 +61,35 @@ class Finding:
     references: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Small:
+    """A finding below the limit of a card: a line, and its fix, folded."""
+
+    told: Markup
+    fix: tuple[Fix, ...]
+    verify: Markup
+
+
 def findings(analysis: Analysis) -> tuple[Finding, ...]:
     """The cards, best first."""
     return tuple(_finding(card_of(one, analysis)) for one in analysis.cards[:_MOST_FINDINGS])
 
 
-def small(analysis: Analysis) -> tuple[Markup, ...]:
-    """The findings below the limit of a card, a line each; without what the notes on trust say."""
+def small(analysis: Analysis) -> tuple[Small, ...]:
+    """The findings below the limit of a card; without what the notes on trust say."""
     return tuple(
-        Markup("<code>{}</code> {}, {}. {}{}").format(
-            safe.name(one.rule, 12),
-            safe.name(one.title, 80),
-            savings.worth(one) + savings.beside(one.saving),
-            prose(one.why, 400),
-            Markup(" Accepted: {}.").format(prose(one.accepted.rstrip("."), 400)) if one.accepted is not None else "",
-        )
+        Small(_told(one), tuple(_fix(fix) for fix in one.fix), _verify(one.verify))
         for one in analysis.minor[:_MOST_FINDINGS]
+    )
+
+
+def _told(one: FindingDocument) -> Markup:
+    return Markup("<code>{}</code> {}, {}. {}{}").format(
+        safe.name(one.rule, 12),
+        safe.name(one.title, 80),
+        savings.worth(one) + savings.beside(one.saving),
+        prose(one.why, 400),
+        Markup(" Accepted: {}.").format(prose(one.accepted.rstrip("."), 400)) if one.accepted is not None else "",
     )
 
 

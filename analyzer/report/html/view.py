@@ -21,7 +21,7 @@ from analyzer.report.drawing.timeline import timeline
 from analyzer.report.drawing.waterfall import MOST_STEPS, steps, waterfall
 from analyzer.report.html.change_section import Since, since
 from analyzer.report.html.evidence_pieces import Head, Sheet
-from analyzer.report.html.findings import Finding, findings, small
+from analyzer.report.html.findings import Finding, Small, findings, small
 from analyzer.report.html.job_section import JobSection, job_section
 from analyzer.report.html.prose import prose
 from analyzer.report.html.viewer import Viewer, viewer
@@ -83,7 +83,7 @@ class Page:
     counts: str
     findings: tuple[Finding, ...]
     nothing: str
-    small: tuple[Markup, ...]
+    small: tuple[Small, ...]
     small_head: str
     small_are: str
     viewer: Viewer | None

@@ -193,3 +193,20 @@ def test_ranks_stand_in_page_and_markdown():
 
 def test_names_of_other_ranks_machines_are_redacted():
     assert "box-1" not in json.render(redact.redact(ranked(), redact.Project()))
+
+
+def test_a_small_finding_keeps_its_fix_folded():
+    analysis = analyses.example()
+    (small, *_) = analysis.minor
+    advice = analyses.doc.Advice(language="python", code="loader.prefetch_factor = 4", note="Prefetch more.")
+    changed = msgspec.structs.replace(small, fix=(advice,), verify="Record again.")
+    findings = tuple(changed if one.id == small.id else one for one in analysis.findings)
+    section = re.search(
+        r"<h3>Notes.*?</ul>", html.render(msgspec.structs.replace(analysis, findings=findings)), re.DOTALL
+    ).group()
+    folded = re.search(r"<details><summary>What to change</summary>(.*?)</details>", section, re.DOTALL).group(1)
+    assert "loader.prefetch_factor = 4" in folded
+    assert "Record again." in folded
+    bare = tuple(msgspec.structs.replace(one, fix=()) if one.id == small.id else one for one in analysis.findings)
+    without = html.render(msgspec.structs.replace(analysis, findings=bare))
+    assert without.count("What to change") == section.count("What to change") - 1
