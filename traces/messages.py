@@ -18,6 +18,8 @@ ELEMENT_BYTES = {
 }  # fmt: skip
 _WHOLE = re.compile(r"\[\s*(?:-?\d{1,9}\s*(?:,\s*-?\d{1,9}\s*)*)?\]$")
 _NUMBER = re.compile(r"-?\d{1,18}$")
+# More elements than any machine holds; what states more is damaged or made up, and would not fit where it is counted in bytes.
+_MOST = 2**49
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -90,18 +92,22 @@ def _number(value: Any) -> int | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, str) and _NUMBER.match(value):
-        return int(value)
+        value = int(value)
     # Older versions of kineto write a negative number for what is not stated.
-    return value if isinstance(value, int) and value >= 0 else None
+    return value if isinstance(value, int) and 0 <= value <= _MOST else None
 
 
 def _list(value: Any) -> tuple[int, ...]:
     """Numbers in a list, or in its text; none where torch cut it short with an ellipsis."""
     if isinstance(value, str):
         return _listed(value)
-    return tuple(value) if isinstance(value, list) and all(type(one) is int for one in value) else ()
+    return _plausible(tuple(value)) if isinstance(value, list) and all(type(one) is int for one in value) else ()
+
+
+def _plausible(numbers: tuple[int, ...]) -> tuple[int, ...]:
+    return numbers if all(0 <= one <= _MOST for one in numbers) else ()
 
 
 @lru_cache(maxsize=4096)
 def _listed(text: str) -> tuple[int, ...]:
-    return tuple(msgspec.json.decode(text, type=list[int])) if _WHOLE.match(text) else ()
+    return _plausible(tuple(msgspec.json.decode(text, type=list[int]))) if _WHOLE.match(text) else ()

@@ -119,7 +119,7 @@ def command(
     briefly = brief or (not formed and not is_terminal(sys.stdout))
     planned = documents.plan(stated, targets, sources, briefly=briefly)
     for source in sources:
-        _check_saved(source, given=any(option is not None for option in (select, ignore, span)))
+        settings.check_saved(source, given=any(option is not None for option in (select, ignore, span)))
     config = settings.configured(config_file, isolated=isolated)
     request = Request(
         documents=planned,
@@ -144,23 +144,6 @@ def command(
     if alone:
         ctx.exit(_report(sources[0], options, request))
     ctx.exit(_report_several([*sources, *urls], options, request, Engines(jobs, scheduler, scheduler_file)))
-
-
-def _check_saved(path: Path, *, given: bool) -> None:
-    """Refuse options that need the trace where the path is a report.
-
-    Raises:
-        UsageError: it is, and such an option was given.
-    """
-    from analyzer.opening.saved import is_report
-
-    if given and is_report(path):
-        name = "standard input" if str(path) == "-" else path.name
-        raise UsageError(
-            f"{name} is a report: its steps and rules were chosen when it was written",
-            where="--steps, --select, --ignore",
-            fix="give the trace instead of the report",
-        )
 
 
 def _show(paths: list[Path], options: Options, baseline: str | None, config: Path | None) -> int | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from analyzer.cli import codes
+from analyzer.cli.progress import ProgressLine
 from traces.errors import UsageError
 
 if TYPE_CHECKING:
@@ -73,3 +74,22 @@ def parse_steps(text: str | None) -> tuple[int, int] | None:
     if start > end:
         raise UsageError(f"the range {text} ends before it begins", where="--steps", fix=f"write --steps {end}-{start}")
     return start, end
+
+
+def check_saved(path: Path, *, given: bool) -> None:
+    """Refuse options that need the trace where the path is a report.
+
+    Raises:
+        UsageError: it is, and such an option was given.
+    """
+    from analyzer.opening.saved import is_report
+
+    with ProgressLine() as progress:
+        saved = given and is_report(path, progress)
+    if saved:
+        name = "standard input" if str(path) == "-" else path.name
+        raise UsageError(
+            f"{name} is a report: its steps and rules were chosen when it was written",
+            where="--steps, --select, --ignore",
+            fix="give the trace instead of the report",
+        )

@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 
 from analyzer.analysis import RankRow
-from analyzer.analysis.summary import BoundBy
 from analyzer.explain import Options, explain_facts
 from analyzer.explained import Explained, Job
 from analyzer.facts import Facts
@@ -16,7 +15,7 @@ from analyzer.facts.communication.ranks import JobPlace
 from analyzer.job.called import called, distinct_names, failed_as, job_name
 from analyzer.job.engines import Engine, Outcome
 from analyzer.job.engines.local import HereEngine
-from analyzer.job.from_summary import analysis_of
+from analyzer.job.from_summary import analysis_of, bound_of
 from analyzer.job.one import summarized
 from analyzer.job.remote import fetched
 from analyzer.ranks import document
@@ -139,12 +138,11 @@ def _explained(
 
 
 def _row(job: document.Job, row: document.JobRank) -> RankRow:
-    bound: BoundBy = msgspec.convert(row.bound_by, BoundBy)
     return RankRow(
         rank=row.rank or 0,
         name=row.file or "",
         step_ns=row.step_ns or 0,
-        bound_by=bound,
+        bound_by=bound_of(row.bound_by),
         verdict=row.verdict or "",
         in_collectives_ns=row.in_collectives_ns if job.matched.matched else None,
         late=any(one.rank == row.rank for one in job.late),

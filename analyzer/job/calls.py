@@ -16,7 +16,7 @@ import pandas as pd
 
 from analyzer.facts import Facts
 from analyzer.ranks.names import PAIRWISE, kind_of
-from analyzer.ranks.summary import GroupPart
+from analyzer.ranks.summary import MOST_RANKS, GroupPart
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.labels import codes_of, distinct_texts, matching, texts
 from traces.messages import Message, parse_message
@@ -227,10 +227,10 @@ def _configured(value: Any) -> GroupPart | None:
     if not isinstance(value, dict) or "pg_name" not in value:
         return None
     ranks, size = value.get("ranks"), value.get("pg_size")
-    whole = isinstance(ranks, list) and all(type(one) is int for one in ranks)
+    whole = isinstance(ranks, list) and all(type(one) is int and 0 <= one < MOST_RANKS for one in ranks)
     return GroupPart(
         name=str(value["pg_name"]),
         description=str(value["pg_desc"]) if value.get("pg_desc") else None,
         ranks=tuple(ranks) if whole and isinstance(ranks, list) else (),
-        size=size if type(size) is int else None,
+        size=size if type(size) is int and 0 <= size <= MOST_RANKS else None,
     )

@@ -55,7 +55,7 @@ def _figures(summary: RankSummary, totals: dict[str, int]) -> doc.Summary:
     window = summary.window_ns
     mean = int(durations.sum()) // len(durations)
     return doc.Summary(
-        verdict=doc.Verdict(bound_by=_bound(summary), ratio=0.0, text=summary.verdict),
+        verdict=doc.Verdict(bound_by=bound_of(summary.bound_by), ratio=0.0, text=summary.verdict),
         step_ns=doc.StepTimes(
             mean=mean,
             median=int(np.median(durations)),
@@ -77,9 +77,10 @@ def _figures(summary: RankSummary, totals: dict[str, int]) -> doc.Summary:
     )
 
 
-def _bound(summary: RankSummary) -> doc.BoundBy:
+def bound_of(said: str | None) -> doc.BoundBy:
+    """What a summary says its rank is bound by; unknown where this version knows no such word."""
     try:
-        bound: doc.BoundBy = msgspec.convert(summary.bound_by, doc.BoundBy)
+        bound: doc.BoundBy = msgspec.convert(said, doc.BoundBy)
     except msgspec.ValidationError:
         return "unknown"
     return bound

@@ -14,6 +14,7 @@ from analyzer.job.calls import Calls, collective_calls
 from analyzer.job.work import kernel_rows
 from analyzer.ranks.names import rank_in
 from analyzer.ranks.summary import (
+    MOST_RANKS,
     CollectiveColumns,
     FindingPart,
     RankSource,
@@ -42,7 +43,7 @@ def summarize(explained: Explained, facts: Facts) -> RankSummary:
         sha256=meta.sha256,
         rank=rank,
         rank_source=source,
-        world_size=_whole(info.get("world_size")),
+        world_size=_whole(info.get("world_size"), MOST_RANKS),
         host=_host(meta.top),
         device=analysis.trace.device.name,
         device_kind=meta.device_kind,
@@ -69,16 +70,16 @@ def summarize(explained: Explained, facts: Facts) -> RankSummary:
     )
 
 
-def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+def _whole(value: Any, most: int) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most else None
 
 
 def _rank(facts: Facts, calls: Calls) -> tuple[int | None, RankSource | None]:
     """What the trace states, else what the file's name says of a trace with collectives."""
-    stated = _whole(facts.trace.meta.distributed.get("rank"))
+    stated = _whole(facts.trace.meta.distributed.get("rank"), MOST_RANKS - 1)
     if stated is not None:
         return stated, "distributedInfo"
-    named = rank_in(facts.trace.meta.name) if len(calls.start_ns) else None
+    named = _whole(rank_in(facts.trace.meta.name), MOST_RANKS - 1) if len(calls.start_ns) else None
     return named, None if named is None else "file name"
 
 

@@ -56,7 +56,7 @@ def open_paths(
     if len(paths) == 1 and isinstance(first, Path) and not looks_like_summary(first):
         from analyzer.opening.saved import load
 
-        saved = load(first)
+        saved = load(first, progress)
         alone = Explained(saved) if saved is not None else _alone(first, options, progress, ahead)
         if alone is not None:
             return Job((alone,), False)

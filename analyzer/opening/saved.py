@@ -11,6 +11,7 @@ import msgspec
 from analyzer.analysis import COMPARISON_ID, ELEMENT_ID, SCHEMA_VERSION, Analysis
 from analyzer.opening import STDIN
 from traces.errors import UnreadableTraceError
+from traces.progress import Progress, silent
 from traces.reader.input.standard_input import standard_input
 
 _HEAD_BYTES = 4_096
@@ -25,12 +26,17 @@ _COMPARISON_PAGE = f'<script type="application/json" id="{COMPARISON_ID}">'.enco
 _EMBEDDED = re.compile(rf'<script type="application/json" id="{ELEMENT_ID}">(.*?)</script>'.encode(), re.DOTALL)
 
 
-def is_report(path: Path) -> bool:
-    """Whether the file begins like a report of ours."""
+def is_report(path: Path, progress: Progress = silent) -> bool:
+    """Whether the file begins like a report of ours.
+
+    Args:
+        path: The file; `-` is the standard input.
+        progress: Told where nothing comes from there.
+    """
     try:
         if path == STDIN:
             # Looked at only: a trace's reader still finds all of it.
-            stream = standard_input()
+            stream = standard_input(progress)
             head = stream.peek(_HEAD_BYTES) if isinstance(stream, BufferedReader) else b""
         elif not path.is_file():  # what another pipe gave would be gone
             return False
@@ -42,13 +48,17 @@ def is_report(path: Path) -> bool:
     return bool(_JSON_HEAD.match(head) or _HTML_HEAD.match(head))
 
 
-def load(path: Path) -> Analysis | None:
+def load(path: Path, progress: Progress = silent) -> Analysis | None:
     """The document of a report written as JSON or HTML; None for anything else.
+
+    Args:
+        path: The file; `-` is the standard input.
+        progress: Told where nothing comes from there.
 
     Raises:
         UnreadableTraceError: it is such a report, but holds no document that can be read.
     """
-    if not is_report(path):
+    if not is_report(path, progress):
         # The reader of traces says what is wrong with the path.
         return None
     if path == STDIN:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import zlib
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from traces.errors import UnreadableTraceError
 
 # What 4,096 of may be sent to one machine and kept there: a summary is no larger, whatever the trace.
 MOST_BYTES = 2_000_000
+# gzip makes the largest of them ten times smaller.
+_MOST_UNPACKED_BYTES = 64 << 20
 _LEAST_KERNELS = 16
 # A name of a template may be longer than all the rest of its row.
 _NAME_CHARS = 160
@@ -103,9 +106,8 @@ def decode(data: bytes, where: str) -> RankSummary:
         UnreadableTraceError: It is none, is damaged, or another version wrote it.
     """
     try:
-        text = gzip.decompress(data) if data.startswith(_GZIP) else data
-        summary = msgspec.json.decode(text, type=RankSummary)
-    except (OSError, EOFError, msgspec.DecodeError, ValueError) as error:
+        summary = msgspec.json.decode(_unpacked(data) if data.startswith(_GZIP) else data, type=RankSummary)
+    except (OSError, EOFError, msgspec.DecodeError, ValueError, RecursionError, zlib.error) as error:
         raise UnreadableTraceError(
             "the summary of a rank cannot be read",
             where=where,
@@ -121,6 +123,19 @@ def decode(data: bytes, where: str) -> RankSummary:
         )
     _check_columns(summary, where)
     return summary
+
+
+def _unpacked(data: bytes) -> bytes:
+    """The text of a compressed summary.
+
+    Raises:
+        ValueError: It is larger than any, as a file is that was made to fill memory.
+    """
+    with gzip.open(io.BytesIO(data)) as unpacked:
+        text = unpacked.read(_MOST_UNPACKED_BYTES + 1)
+    if len(text) > _MOST_UNPACKED_BYTES:
+        raise ValueError(f"it expands to more than {_MOST_UNPACKED_BYTES >> 20} MB, which no summary does")
+    return text
 
 
 def _check_columns(summary: RankSummary, where: str) -> None:

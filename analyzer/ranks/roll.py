@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 import msgspec
 
@@ -17,7 +18,7 @@ class Roll(msgspec.Struct, frozen=True):
         used: One summary per rank that can be held against the others, by rank.
         untrusted: Ranks whose traces cannot be believed.
         doubled: Further files of ranks that are used already.
-        missing: Ranks that no file is of.
+        missing: Ranks that no file is of; of a job that states thousands, the first.
         world_size: How many ranks the job has; None where nobody says.
         failed: Files that gave no rank, or whose rank is not used.
     """
@@ -65,10 +66,12 @@ def call_the_roll(summaries: Sequence[RankSummary], failed: Sequence[Failed] = (
     sizes = [one.world_size for one in summaries if one.world_size]
     world = max(set(sizes), key=sizes.count) if sizes else None
     here = set(by_rank) | {one.rank for one in failed if one.rank is not None}
-    missing = tuple(rank for rank in range(world) if rank not in here) if world else ()
+    missing = tuple(islice((rank for rank in range(world or 0) if rank not in here), _MOST_MISSING))
     return Roll(tuple(used), tuple(untrusted), tuple(doubled), missing, world, tuple(lost))
 
 
+# As many as a folder may hold files: each becomes a row of the document.
+_MOST_MISSING = 4_096
 _NO_RANK = "neither the trace nor its name says which rank it is of: name it rank_N.json, or summarize it with --rank N"
 
 

@@ -6,7 +6,7 @@ nanoseconds from the rank's own zero, `origin_ns` is that zero on the rank's own
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -14,6 +14,12 @@ SUMMARY_VERSION = "1.0"
 # What tells a summary from every other JSON document.
 SUMMARY_KIND = "advisor-rank-summary"
 
+# A summary may come from anybody: numbers fit into 64 bits with room to add some up, and no job has a million ranks.
+Whole = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+Moment = Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
+MOST_RANKS = 2**20
+Rank = Annotated[int, msgspec.Meta(ge=0, lt=MOST_RANKS)]
+RankCount = Annotated[int, msgspec.Meta(ge=0, le=MOST_RANKS)]
 RankSource = Literal["distributedInfo", "file name", "asked"]
 
 
@@ -30,17 +36,17 @@ class GroupPart(Part, frozen=True, kw_only=True, gc=False):
 
     name: str | None
     description: str | None = None
-    ranks: tuple[int, ...] = ()
-    size: int | None = None
+    ranks: tuple[Whole, ...] = ()
+    size: Whole | None = None
 
 
 class StepPart(Part, frozen=True, kw_only=True, gc=False):
     """A used step: its extent and what each cause owns of it."""
 
-    number: int
-    start_ns: int
-    dur_ns: int
-    causes: dict[str, int]
+    number: Moment
+    start_ns: Moment
+    dur_ns: Whole
+    causes: dict[str, Whole]
 
 
 class CollectiveColumns(Part, frozen=True, kw_only=True, gc=False):
@@ -62,19 +68,19 @@ class CollectiveColumns(Part, frozen=True, kw_only=True, gc=False):
         splits: By place in the lists: elements for each member of an all-to-all with uneven parts.
     """
 
-    step: list[int] = msgspec.field(default_factory=list)
-    group: list[int] = msgspec.field(default_factory=list)
-    kind: list[int] = msgspec.field(default_factory=list)
-    sequence: list[int | None] = msgspec.field(default_factory=list)
-    peer: list[int | None] = msgspec.field(default_factory=list)
-    sent_bytes: list[int | None] = msgspec.field(default_factory=list)
-    received_bytes: list[int | None] = msgspec.field(default_factory=list)
-    start_ns: list[int] = msgspec.field(default_factory=list)
-    dur_ns: list[int] = msgspec.field(default_factory=list)
-    exposed_ns: list[int] = msgspec.field(default_factory=list)
-    stream: list[int] = msgspec.field(default_factory=list)
-    own_ns: dict[str, list[int]] = msgspec.field(default_factory=dict)
-    splits: dict[int, list[int]] = msgspec.field(default_factory=dict)
+    step: list[Whole] = msgspec.field(default_factory=list)
+    group: list[Whole] = msgspec.field(default_factory=list)
+    kind: list[Whole] = msgspec.field(default_factory=list)
+    sequence: list[Moment | None] = msgspec.field(default_factory=list)
+    peer: list[Moment | None] = msgspec.field(default_factory=list)
+    sent_bytes: list[Whole | None] = msgspec.field(default_factory=list)
+    received_bytes: list[Whole | None] = msgspec.field(default_factory=list)
+    start_ns: list[Moment] = msgspec.field(default_factory=list)
+    dur_ns: list[Whole] = msgspec.field(default_factory=list)
+    exposed_ns: list[Whole] = msgspec.field(default_factory=list)
+    stream: list[Moment] = msgspec.field(default_factory=list)
+    own_ns: dict[str, list[Whole]] = msgspec.field(default_factory=dict)
+    splits: dict[Whole, list[Whole]] = msgspec.field(default_factory=dict)
 
 
 class KernelRow(Part, frozen=True, kw_only=True, gc=False, array_like=True):
@@ -85,10 +91,10 @@ class KernelRow(Part, frozen=True, kw_only=True, gc=False, array_like=True):
 
     name: str
     shape: str
-    count: int
-    dur_ns: int
-    beside_count: int = 0
-    beside_ns: int = 0
+    count: Whole
+    dur_ns: Whole
+    beside_count: Whole = 0
+    beside_ns: Whole = 0
 
 
 class FindingPart(Part, frozen=True, kw_only=True, gc=False):
@@ -98,16 +104,16 @@ class FindingPart(Part, frozen=True, kw_only=True, gc=False):
     rule: str
     title: str
     severity: str
-    ns_per_step: int
+    ns_per_step: Whole
 
 
 class CutPart(Part, frozen=True, kw_only=True, gc=False):
     """What was left out to keep the summary small: kernel rows first, collectives last, by whole steps."""
 
-    kernels: int = 0
-    splits: int = 0
-    steps: int = 0
-    collectives: int = 0
+    kernels: Whole = 0
+    splits: Whole = 0
+    steps: Whole = 0
+    collectives: Whole = 0
 
 
 class RankSummary(Part, frozen=True, kw_only=True, gc=False):
@@ -148,25 +154,25 @@ class RankSummary(Part, frozen=True, kw_only=True, gc=False):
     tool_version: str
     file: str
     sha256: str
-    rank: int | None
+    rank: Rank | None
     rank_source: RankSource | None
-    world_size: int | None
+    world_size: RankCount | None
     host: str | None
     device: str | None
     device_kind: str
-    devices: int
-    origin_ns: int
+    devices: Whole
+    origin_ns: Moment
     trust: Literal["ok", "caution", "unusable"]
     doubts: tuple[str, ...]
     bound_by: str
     verdict: str
-    batch_size: int | None = None
+    batch_size: Whole | None = None
     backend: str | None = None
     steps: tuple[StepPart, ...]
     groups: tuple[GroupPart, ...]
     kinds: tuple[str, ...]
     collectives: CollectiveColumns
-    tail_ns: dict[str, int]
+    tail_ns: dict[str, Whole]
     kernels: tuple[KernelRow, ...]
     findings: tuple[FindingPart, ...]
     cut: CutPart = CutPart()

@@ -96,6 +96,17 @@ def test_a_log_hears_of_work_of_unknown_length_once_it_is_long(capsys, monkeypat
     assert capsys.readouterr().err == "advisor: reading ... 60 MB\n"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot wait for a pipe")
+def test_a_standard_input_that_is_silent_is_told_and_then_read():
+    words = [sys.executable, "-c", PROGRAM, "explain", "-", "--plain"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == b"advisor: waiting for the standard input ...\n"
+        said, complained = process.communicate((SAMPLES / "baseline.json.gz").read_bytes(), timeout=120)
+    assert process.returncode == 0, complained
+    assert b"standard input" in said
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 def test_a_pipe_that_nobody_writes_into_is_told_and_then_read(tmp_path):
     pipe = tmp_path / "pipe.json.gz"

@@ -57,7 +57,7 @@ class Source:
 
     def _open(self) -> IO[bytes]:
         if self._path == STDIN:
-            return standard_input()
+            return standard_input(self._progress)
         try:
             if self._path.is_dir():
                 raise UnreadableTraceError(
