@@ -48,6 +48,7 @@ class OperatorWork(Document, frozen=True, kw_only=True):
         peak_ratio: The least time that its side of the roofline allows, as a share of `kernel_ns`; None where it cannot be told.
         side: Which peak limits it.
         above_roofline_ns: What `kernel_ns` is longer than that least time: no more can be saved.
+        shortfall: Why it stays below its roofline, as far as its shapes tell it; empty where they do not, or it has none.
         reason: Why a figure is None; empty where none is.
     """
 
@@ -65,6 +66,7 @@ class OperatorWork(Document, frozen=True, kw_only=True):
     peak_ratio: float | None
     side: Side | None
     above_roofline_ns: int | None
+    shortfall: tuple[str, ...]
     reason: str
 
 

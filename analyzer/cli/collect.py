@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from analyzer.cli.progress import ProgressLine
+from analyzer.units import rate
 from traces.collect.reference.config import DEVICES, MODELS, CollectConfig, default_of, help_for
 from traces.errors import UntrustedTraceError, UsageError
 
@@ -55,10 +57,15 @@ def _all_options(function: Any) -> Any:
     "--python", type=click.Path(path_type=Path), help="Interpreter of the script's environment; needs torch only."
 )
 @click.option("--stop", is_flag=True, help="End the script once everything is recorded.")
+@click.option(
+    "--calibrate",
+    is_flag=True,
+    help="Then measure what this machine achieves at best (15 s), to compare operators with.",
+)
 @click.option("--evidence", is_flag=True, help="Record two more steps with stacks, to name lines of your code.")
 @_all_options
 @click.pass_context
-def command(ctx: click.Context, /, words: tuple[str, ...], **options: Any) -> None:
+def command(ctx: click.Context, /, words: tuple[str, ...], *, calibrate: bool, **options: Any) -> None:
     """Record the reference training loop, or a script as it is, and write trace.json.
 
     Without SCRIPT: trains a small network on MNIST, or on digits it draws itself where torchvision's MNIST is not at hand,
@@ -74,14 +81,14 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **options: Any) -> No
     extras = {name: options.pop(name) for name in _FOR_SCRIPTS}
     given = [name for name in options if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE]
     if words or extras["module"]:
-        ctx.exit(_collect_script(_script_config(words, extras, options, given)))
+        ctx.exit(_collect_script(_script_config(words, extras, options, given), calibrate))
     for name, option in _FOR_SCRIPTS.items():
         if extras[name]:
             raise UsageError(f"{option} needs a script", fix="name one: `advisor collect train.py -- ARGS`")
-    _collect_reference(CollectConfig(**options))
+    _collect_reference(CollectConfig(**options), calibrate)
 
 
-def _collect_reference(config: CollectConfig) -> None:
+def _collect_reference(config: CollectConfig, calibrates: bool) -> None:
     from traces.collect import collect
 
     with ProgressLine(patience_s=0.3) as line:
@@ -90,6 +97,8 @@ def _collect_reference(config: CollectConfig) -> None:
     verdict = judge(result.path)
     if not verdict.usable:
         raise UntrustedTraceError(f"{result.path} is of no use: {verdict.message}")
+    if calibrates:
+        click.echo(_calibrated(result.path, sys.executable))
     click.echo(f"next: advisor explain {shlex.quote(str(result.path))}")
 
 
@@ -112,7 +121,7 @@ def _script_config(
     return ScriptConfig(target=target, module=bool(module), arguments=arguments, **extras, **shared)
 
 
-def _collect_script(config: ScriptConfig) -> int:
+def _collect_script(config: ScriptConfig, calibrates: bool) -> int:
     """Run it, say on stderr what was written, and return the exit code."""
     from traces.collect.script.session import collect_script
 
@@ -121,6 +130,10 @@ def _collect_script(config: ScriptConfig) -> int:
         _tell(recording)
     for path in result.set_aside:
         click.echo(f"advisor: note: what lay there before is now {path}: it is not of this run", err=True)
+    if calibrates:
+        for recording in result.recordings:
+            told = _calibrated(recording.path, str(config.python or sys.executable))
+            click.echo(f"advisor: {told}", err=True)
     if result.recordings:
         places = [result.folder] if result.folder is not None else [recording.path for recording in result.recordings]
         click.echo(f"advisor: next: advisor explain {shlex.join(map(str, places))}", err=True)
@@ -131,6 +144,15 @@ def _collect_script(config: ScriptConfig) -> int:
     elif result.status == 0 and not all(recording.verdict.usable for recording in result.recordings):
         return UntrustedTraceError.exit_code
     return result.status
+
+
+def _calibrated(path: Path, python: str) -> str:
+    """Measure what the machine achieves, add it to a recording, and say it."""
+    from traces.collect.calibrate import calibrate
+
+    told = calibrate(path, python)
+    products = ", ".join(f"{rate(value, 'FLOP')} {kind}" for kind, value in told["flops_per_s"].items())
+    return f"measured at best: {products}; a copy moves {rate(told['bytes_per_s'], 'B')}"
 
 
 def _tell(recording: Recording) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
+from typing import Any, TypeVar
 
 from analyzer.facts.communication.ranks import JobPlace
 from analyzer.facts.communication.section import CommunicationFacts
@@ -21,6 +23,8 @@ from analyzer.facts.sync.section import SyncFacts
 from analyzer.facts.time.section import TimeFacts
 from analyzer.facts.transfer.section import TransferFacts
 from traces.trace import Trace
+
+Made = TypeVar("Made")
 
 
 class Facts(Section):
@@ -46,6 +50,19 @@ class Facts(Section):
         self.job = job
         self.recording = RecordingFacts(trace, self.failures)
         self.device = DeviceFacts(trace, self.failures)
+
+    def once(self, name: str, make: Callable[[], Made]) -> Made:
+        """What a layer above makes of the measurements, made when first asked for, then kept.
+
+        Args:
+            name: What to keep it as.
+            make: Makes it.
+        """
+        kept: dict[str, Any] = self.__dict__.setdefault("_made", {})
+        if name not in kept:
+            kept[name] = make()
+        made: Made = kept[name]
+        return made
 
     @cached_property
     def steps(self) -> Steps:

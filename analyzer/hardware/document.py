@@ -8,9 +8,11 @@ from analyzer.analysis import hardware as doc
 from analyzer.facts import Facts
 from analyzer.hardware.call import Work
 from analyzer.hardware.ceilings import ceilings
+from analyzer.hardware.limits import device_peaks
 from analyzer.hardware.operators import Operator, Operators, operators
-from analyzer.hardware.peaks import Peak, peak_of
+from analyzer.hardware.peaks import Limits
 from analyzer.hardware.roofline import Place, place
+from analyzer.hardware.shortfall import shortfalls
 from analyzer.hardware.work import PRODUCTS
 from traces.trace import Capability
 
@@ -23,25 +25,21 @@ _RECOMPUTED = frozenset(("aten::linear", "aten::matmul", "aten::conv1d", "aten::
 
 def hardware(facts: Facts) -> doc.Hardware:
     """How far the operators are from what the device can do; without shapes only what the device is."""
-    device, peak = _device(facts)
-    peaks = doc.Peaks(
-        name=str(device.get("name", "")),
-        source="datasheet" if peak else "unknown",
-        document=peak.document if peak else None,
-        words=peak.words if peak else None,
-        flops_per_s=dict(peak.flops_per_s) if peak else {},
-        bytes_per_s=peak.bytes_per_s if peak else None,
-    )
+    peaks, peak = device_peaks(facts)
     if Capability.SHAPES not in facts.trace.capabilities:
         return _nothing(facts, peaks, "shapes were not recorded (record_shapes=True)")
     found = operators(facts)
     places = [place(one, peak) for one in found.rows]
+    why = {one.number: one.reasons for one in shortfalls(facts)}
     known = sum(one.device_ns for one in found.rows if isinstance(one.work, Work))
     used, reason = _utilisation(facts, found, places, peak)
     unclear = facts.kernels.recomputation.unclear
     return doc.Hardware(
         peaks=peaks,
-        operators=tuple(_row(one, at) for one, at in zip(found.rows[:MOST_OPERATORS], places, strict=False)),
+        operators=tuple(
+            _row(one, at, why.get(number, ()))
+            for number, (one, at) in enumerate(zip(found.rows[:MOST_OPERATORS], places, strict=False))
+        ),
         operators_left_out=max(0, len(found.rows) - MOST_OPERATORS),
         known_ratio=known / found.all_ns if found.all_ns else None,
         hfu_ratio=used[0] if used else None,
@@ -52,17 +50,6 @@ def hardware(facts: Facts) -> doc.Hardware:
         counters=_counters(facts),
         reason="" if found.rows else "no op with a formula ran in the used steps",
     )
-
-
-def _device(facts: Facts) -> tuple[dict[str, object], Peak | None]:
-    """The device that stands for the trace, as the trace describes it, and its peaks."""
-    main = facts.device.main
-    if main is None:
-        return {}, None
-    listed = facts.trace.meta.devices
-    # Where only one is listed it is that one, whatever its number: a process may see one of eight as number 0.
-    mine = [one for one in listed if one.get("id") == main.device] or (listed if len(listed) == 1 else [])
-    return (mine[0], peak_of(mine[0])) if mine else ({}, None)
 
 
 def _nothing(facts: Facts, peaks: doc.Peaks, reason: str) -> doc.Hardware:
@@ -91,7 +78,7 @@ def _counters(facts: Facts) -> tuple[doc.CounterRow, ...]:
     )  # fmt: skip
 
 
-def _row(one: Operator, at: Place) -> doc.OperatorWork:
+def _row(one: Operator, at: Place, shortfall: tuple[str, ...]) -> doc.OperatorWork:
     work = one.work if isinstance(one.work, Work) else None
     flops = one.calls * work.flops if work else None
     moved = one.calls * work.bytes if work and work.bytes is not None else None
@@ -104,12 +91,12 @@ def _row(one: Operator, at: Place) -> doc.OperatorWork:
         bytes_per_s=moved / seconds if moved is not None and seconds else None,
         format=at.format, peak_ratio=least / one.device_ns if least is not None else None, side=at.side,
         above_roofline_ns=round(one.device_ns - least) if least is not None else None,
-        reason=at.reason,
+        shortfall=shortfall, reason=at.reason,
     )  # fmt: skip
 
 
 def _utilisation(
-    facts: Facts, found: Operators, places: list[Place], peak: Peak | None
+    facts: Facts, found: Operators, places: list[Place], peak: Limits | None
 ) -> tuple[tuple[float, float] | None, str]:
     """Hardware and model FLOPs utilisation, or why they cannot be told: a product left out would make them too small."""
     if peak is None:

@@ -40,28 +40,37 @@ class Operator(msgspec.Struct, frozen=True):
     again: int = 0
 
 
-class Operators(msgspec.Struct, frozen=True):
+class Operators(msgspec.Struct, frozen=True, eq=False):
     """Operators with a formula, the longest first.
 
     Args:
         rows: One to an op and its inputs.
         all_ns: Time of all kernels of the used steps, of those that belong to none of `rows` too; of all ops that are inside no
             other where no device was recorded.
+        of_kernel: For each kernel of `facts.kernels.named` the place of its operator in `rows`, -1 where it has none; empty
+            without a device.
         other_products_ns: Time of kernels that multiply matrices and belong to no product in `rows`: of graphs, of compiled code.
     """
 
     rows: tuple[Operator, ...]
     all_ns: int
+    of_kernel: Int64Array
     other_products_ns: int
 
 
 def operators(facts: Facts) -> Operators:
+    """The operators of the used steps; measured once."""
+    return facts.once("hardware.operators", lambda: _operators(facts))
+
+
+def _operators(facts: Facts) -> Operators:
     """Groups calls by op and inputs. A call inside another that has a formula belongs to that one, so nothing counts twice."""
     tree = facts.host.ops
     stated = tree.ops["stated_bytes"].notna().to_numpy() | tree.ops["stated_flops"].notna().to_numpy()
     counted = tree.outermost(tree.named(FORMULAS.__contains__) | stated)
     if facts.device.main is None:
         rows, time, all_ns = _on_the_host(facts, counted)
+        owner = np.empty(0, dtype=np.int64)
         other_products_ns = 0
         formats = pd.DataFrame({"op": np.empty(0, dtype=np.int64), "format": [], "dur_ns": []})
     else:
@@ -78,7 +87,11 @@ def operators(facts: Facts) -> Operators:
         formats = formats.groupby(["op", "format"], observed=True)["dur_ns"].sum().reset_index()
         products = np.append(tree.named(PRODUCTS.__contains__), False)[owner]
         other_products_ns = int(duration[facts.kernels.named.is_family(*MATRIX_FAMILIES) & ~products].sum())
-    return Operators(_grouped(facts, rows, time, formats), all_ns, other_products_ns)
+    found, number = _grouped(facts, rows, time, formats)
+    # From the row of an op to the place of its operator; the last entry is for kernels without one.
+    of_op = np.full(len(tree.ops) + 1, NONE, dtype=np.int64)
+    of_op[rows] = number
+    return Operators(found, all_ns, of_op[owner], other_products_ns)
 
 
 def _on_the_host(
@@ -93,7 +106,10 @@ def _on_the_host(
     return rows, duration[rows], int(duration[roots].sum())
 
 
-def _grouped(facts: Facts, rows: Int64Array, time: Int64Array, formats: pd.DataFrame) -> tuple[Operator, ...]:
+def _grouped(
+    facts: Facts, rows: Int64Array, time: Int64Array, formats: pd.DataFrame
+) -> tuple[tuple[Operator, ...], Int64Array]:
+    """The operators, the longest first, and the place of each op's operator among them; shape of `rows`."""
     ops = facts.trace.ops
     columns = [ops[name] for name in ("name", "input_dims", "input_types", "concrete_inputs")]
     stated = [pd.factorize(ops[name].to_numpy()[rows]) for name in ("stated_flops", "stated_bytes")]
@@ -123,7 +139,10 @@ def _grouped(facts: Facts, rows: Int64Array, time: Int64Array, formats: pd.DataF
                 work=work, formats=kinds[group], again=int(again[group]),
             )
         )  # fmt: skip
-    return tuple(sorted(found, key=lambda one: (-one.device_ns, one.op, one.input_dims)))
+    order = sorted(range(len(found)), key=lambda one: (-found[one].device_ns, found[one].op, found[one].input_dims))
+    number = np.empty(len(found), dtype=np.int64)
+    number[order] = np.arange(len(found))
+    return tuple(found[one] for one in order), number[place] if len(found) else place.astype(np.int64)
 
 
 def _stated(flops: float | None, moved: float | None) -> Work:

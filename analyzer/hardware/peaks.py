@@ -14,8 +14,20 @@ _CDNA3 = "AMD CDNA 3 white paper, PID 2258402-B, endnotes"
 _T, _G = 1e12, 1e9
 
 
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What a device can do at most.
+
+    Args:
+        flops_per_s: Dense, by number format.
+        bytes_per_s: Of its memory.
+    """
+
+    flops_per_s: dict[str, float]
+    bytes_per_s: float
+
+
 class Peak(msgspec.Struct, frozen=True):
-    """One device.
+    """One device, as its maker describes it.
 
     Args:
         pattern: What its name in `deviceProperties` matches as a whole.
@@ -88,6 +100,11 @@ PEAKS = (
         "163.4 TFLOPS (FP64 Matrix), 6 TB/s",
     ),
 )  # fmt: skip
+
+
+def limits_of(peak: Peak) -> Limits:
+    """The figures of a row."""
+    return Limits(flops_per_s=dict(peak.flops_per_s), bytes_per_s=peak.bytes_per_s)
 
 
 def peak_of(device: Mapping[str, Any]) -> Peak | None:

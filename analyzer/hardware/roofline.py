@@ -8,7 +8,7 @@ import msgspec
 
 from analyzer.hardware.call import Work
 from analyzer.hardware.operators import Operator
-from analyzer.hardware.peaks import Peak
+from analyzer.hardware.peaks import Limits
 
 _FORMATS = {"Half": "fp16", "BFloat16": "bf16", "double": "fp64"}
 
@@ -29,7 +29,7 @@ class Place(msgspec.Struct, frozen=True):
     reason: str
 
 
-def number_format(operator: Operator, peak: Peak) -> str | None:
+def number_format(operator: Operator, peak: Limits) -> str | None:
     """The format a product runs in: that of its inputs; of 32-bit floats what the kernels' names say, where the device has two."""
     kind = first_type(operator.input_types)
     if kind.startswith("Float8"):
@@ -51,7 +51,7 @@ def first_type(types: str) -> str:
     return kinds[0].removeprefix("c10::") if kinds else ""
 
 
-def place(operator: Operator, peak: Peak | None) -> Place:
+def place(operator: Operator, peak: Limits | None) -> Place:
     """Where an operator stands."""
     work = operator.work
     if not isinstance(work, Work):
@@ -80,5 +80,9 @@ def _checked(operator: Operator, found: Place) -> Place:
     """More than the peak is doubt: the wrong row, lost events, or, of memory, data that a cache still held."""
     if found.least_ns is None or found.least_ns <= operator.device_ns:
         return found
-    source = "data came from a cache" if found.side == "memory" else "the peak is not this device's"
+    source = (
+        "data came from a cache"
+        if found.side == "memory"
+        else "the peak is not this device's, or was measured beside others"
+    )
     return Place(found.format, found.side, None, f"faster than the peak: {source}, or events are missing")

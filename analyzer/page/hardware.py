@@ -17,6 +17,8 @@ _CEILINGS = {
     "roofline": "every known operator were as fast as its roofline",
 }
 NOTHING = "-"
+# Libraries reach no more of a datasheet's figure than some four fifths: nearer there is nothing to explain.
+_GOOD_RATIO = 0.7
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class WorkRow:
         peak: The least time its side of the roofline allows, as a share of the time it takes.
         side: What limits it at its peak: compute or memory.
         above: Time per step above its roofline: no more can be saved.
+        why: Why it stays below its roofline; empty where nobody knows, or it hardly does.
         reason: Why a figure is unknown.
     """
 
@@ -47,6 +50,7 @@ class WorkRow:
     peak: str
     side: str
     above: str
+    why: str
     reason: str
 
 
@@ -140,8 +144,17 @@ def row(one: OperatorWork, steps: int) -> WorkRow:
         peak=share(one.peak_ratio) if one.peak_ratio is not None else NOTHING,
         side=one.side or NOTHING,
         above=duration(one.above_roofline_ns / steps) if one.above_roofline_ns is not None else NOTHING,
+        why=_why(one),
         reason=safe.clean(one.reason),
     )
+
+
+def _why(one: OperatorWork) -> str:
+    """What limits it, where that is not the compute units at work."""
+    found = list(one.shortfall) if one.peak_ratio is not None and one.peak_ratio < _GOOD_RATIO else []
+    if one.side == "memory" and one.flops:
+        found.insert(0, "too few operations for each byte to keep the compute units busy")
+    return safe.clean("; ".join(found))
 
 
 def against(analysis: Analysis) -> str:
@@ -164,12 +177,12 @@ def _compared(found: Hardware) -> str:
     peaks = found.peaks
     name = safe.name(peaks.name, 60) or "this device"
     if peaks.source == "unknown":
-        return f"The peaks of {name} are not known: achieved rates only."
+        return f"The peaks of {name} are not known: achieved rates only. `advisor collect --calibrate` measures what it achieves."
     used = {one.format for one in found.operators if one.format}
     sorted_peaks = sorted(peaks.flops_per_s.items(), key=lambda one: one[1])
     best = [f"{rate(value, 'FLOP')} {kind}" for kind, value in sorted_peaks if kind in used]
     memory = [f"{rate(peaks.bytes_per_s, 'B')} of memory"] if peaks.bytes_per_s else []
-    source = "measured on this machine" if peaks.source == "calibrated" else "as its maker states, dense"
+    source = "measured here" if peaks.source == "calibrated" else "as its maker states, dense"
     return f"Against the peaks of {name}, {source}: {', '.join(best + memory)}."
 
 

@@ -1,11 +1,22 @@
 """KE: kernels that fit the device badly."""
 
 from analyzer.rule import Rule
-from rules.kernels import gather_bound, hardware_bound, layout_transposes, small_grid
+from rules.kernels import (
+    far_from_roofline,
+    gather_bound,
+    hardware_bound,
+    layout_transposes,
+    recomputed_activations,
+    slowing_device,
+    small_grid,
+)
 
 RULES: tuple[Rule, ...] = (
     small_grid.RULE,
     layout_transposes.RULE,
     gather_bound.RULE,
     hardware_bound.RULE,
+    far_from_roofline.RULE,
+    recomputed_activations.RULE,
+    slowing_device.RULE,
 )

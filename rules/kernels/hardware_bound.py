@@ -11,7 +11,8 @@ there, and because the next step is another one: a faster device, more devices, 
 ## How it is measured
 Share of the used steps in which a kernel other than a collective runs; share of that in GEMMs, convolutions and attention;
 share of these on tensor cores in 16 bits or fewer, by kernel names and recorded input types (TF32 takes
-twice as long); runs of pointwise kernels that no compiler fused. Occupancy and memory bandwidth are not in a trace.
+twice as long); runs of pointwise kernels that no compiler fused. Where shapes were recorded and the device's peaks are known,
+the time that its products take beyond their rooflines is what is left. Occupancy and memory bandwidth are not in a trace.
 
 ## Example
 Slow (more work than needed):
@@ -30,8 +31,9 @@ loss = distillation(model(batch), wanted)
 ```
 
 ## Fix
-1. Smaller numbers where the device has units for them: FP8 on Hopper and newer, after checking the results.
-2. Less work: a smaller model, shorter sequences, fewer or better-chosen samples.
+1. Smaller numbers where the device has units for them: quantization to FP8 (Hopper and newer) or 8 bits, after checking the
+   results.
+2. Less work: a smaller or pruned model, shorter sequences, fewer or better-chosen samples.
 3. More or faster devices.
 4. Where recorded memory shows that it limits the batch: accumulate gradients over several small batches; it saves memory and
    optimizer steps, not compute.
@@ -72,8 +74,9 @@ from analyzer.finding import (
     clear,
     not_applicable,
 )
+from analyzer.hardware.shortfall import shortfalls
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
-from analyzer.units import share
+from analyzer.units import duration, share
 from rules.changes import accumulate_gradients, memory_limits_the_batch
 from traces.trace import Capability
 
@@ -118,7 +121,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield clear(f"the device computes for {measured}, but unfused pointwise kernels take {share(unfused)} of it")
         return
     yield Finding(
-        why=f"The device computes for {measured}: software has little left to give.",
+        why=f"The device computes for {measured}: software has little left to give.{_left(facts)}",
         saving=Saving(basis="there is hardly any waiting to remove"),
         fix=_fix(facts),
         verify="Compare devices, or a smaller model, with `advisor compare before.json after.json`.",
@@ -140,11 +143,23 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
+def _left(facts: Facts) -> str:
+    """What operators of known work could still give; empty where none is known."""
+    above = sum(one.above_ns for one in shortfalls(facts))
+    if not above:
+        return ""
+    return f" On their rooflines the products would take {duration(facts.steps.per_step(above))} a step less."
+
+
 def _fix(facts: Facts) -> tuple[Advice, ...]:
     full = memory_limits_the_batch(facts)
     return (
-        Advice("text", "Less work: a smaller model, shorter sequences, fewer or better-chosen samples."),
-        Advice("text", "More or faster devices; where the device has units for it, FP8 after checking the results."),
+        Advice("text", "Less work: a smaller or pruned model, shorter sequences, fewer or better-chosen samples."),
+        Advice(
+            "text",
+            "Quantization to FP8 or 8 bits where the device has units for it, after checking the results.",
+        ),
+        Advice("text", "More or faster devices."),
         # Accumulating saves memory, not compute: worth a word only where the batch is known to be short of memory.
         *((accumulate_gradients(facts),) if full is not None else ()),
     )

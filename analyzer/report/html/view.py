@@ -262,8 +262,9 @@ def _ranks(analysis: Analysis) -> Sheet | None:
 
 def _operators(analysis: Analysis) -> Sheet | None:
     rows = hardware.rows(analysis, _MOST_OPERATORS)
-    heads = (Head("Operator"), Head("Shapes"), *(Head(head[:1].upper() + head[1:], True) for head in hardware.HEADS))
-    cells = [[row.op, row.shapes, *hardware.cells(row)] for row in rows]
+    figures = (Head(head[:1].upper() + head[1:], True) for head in hardware.HEADS)
+    heads = (Head("Operator"), Head("Shapes"), *figures, Head("Why below"))
+    cells = [[row.op, row.shapes, *hardware.cells(row), row.why] for row in rows]
     left = hardware.left_out(analysis, len(rows))
     return Sheet("What each operator achieves; times and calls of a mean step", heads, cells, left) if rows else None
 

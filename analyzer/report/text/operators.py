@@ -26,6 +26,8 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
     yield style.paint(f"  {_cells(heads, widths)}  operator", "dim")
     for row, cells in zip(rows, figures, strict=True):
         yield f"  {_cells(cells, widths)}  {_name(row, room)}"
+        if row.why:
+            yield from (f"      {style.paint(text, 'dim')}" for text in safe.wrap(row.why, style.width - 6))
     notes = (hardware.against(analysis), hardware.ceilings_line(analysis), hardware.left_out(analysis, len(rows)))
     for note in filter(None, notes):
         yield from (f"  {style.paint(text, 'dim')}" for text in safe.wrap(note, style.width - 2))

@@ -1,0 +1,163 @@
+"""Why operators stay below their roofline, as far as their shapes tell it."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from analyzer.facts import Facts
+from analyzer.hardware.call import Call, Shape, UnknownWorkError, Work, decode_call
+from analyzer.hardware.limits import device_peaks
+from analyzer.hardware.operators import Operator, operators
+from analyzer.hardware.roofline import Place, first_type, place
+from analyzer.hardware.work import PRODUCTS
+
+# Tensor cores load 16 bytes at once: 8 numbers of 16 bits (NVIDIA, Matrix Multiplication Background: tensor core requirements).
+_WIDTH = 8
+_SHORT_TYPES = ("Half", "BFloat16")
+# The usual tile of a product, of which each multiprocessor computes one at a time (same source, tile quantization).
+_TILE = 128
+# A side shorter than half a tile leaves most of it empty.
+_NARROW = 32
+# Of two or three rounds the last may be nearly empty; of many it hardly matters.
+_MOST_WAVES = 4
+_FULL_RATIO = 0.8
+# Flash attention is built for head dimensions in steps of 32 (flash_attn, `round_multiple(head_size, 32)`).
+_HEAD = 32
+_PADDED_RATIO = 1.15
+# What a kernel takes to start and end alone.
+_BRIEF_NS = 10_000
+_LEFT = {"aten::mm": 0, "aten::bmm": 0, "aten::addmm": 1, "aten::baddbmm": 1}
+
+
+class Shortfall(msgspec.Struct, frozen=True):
+    """An operator with products against its roofline.
+
+    Args:
+        number: Its place in `operators(facts).rows`.
+        operator: The operator.
+        place: Where it stands; its least time is known.
+        reasons: Why it takes longer, in words; empty where its shapes do not tell.
+    """
+
+    number: int
+    operator: Operator
+    place: Place
+    reasons: tuple[str, ...]
+
+    @property
+    def above_ns(self) -> float:
+        """Time above the roofline, all calls."""
+        return self.operator.device_ns - (self.place.least_ns or 0.0)
+
+    @property
+    def ratio(self) -> float:
+        """The least time as a share of the time taken."""
+        return (self.place.least_ns or 0.0) / max(self.operator.device_ns, 1)
+
+
+def shortfalls(facts: Facts) -> tuple[Shortfall, ...]:
+    """Operators with products and a roofline, the longest first."""
+    return facts.once("hardware.shortfalls", lambda: _shortfalls(facts))
+
+
+def _shortfalls(facts: Facts) -> tuple[Shortfall, ...]:
+    limits = device_peaks(facts)[1]
+    processors = _multiprocessors(facts)
+    found = []
+    for number, one in enumerate(operators(facts).rows):
+        at = place(one, limits)
+        if one.op in PRODUCTS and at.least_ns is not None:
+            found.append(Shortfall(number, one, at, reasons(one, processors)))
+    return tuple(found)
+
+
+def _multiprocessors(facts: Facts) -> int | None:
+    """Of the device that stands for the trace; None where it does not say, or where there is none."""
+    main = facts.device.main
+    stated = [
+        one.get("numSms") for one in facts.trace.meta.devices if main is not None and one.get("id") == main.device
+    ]
+    return stated[0] if stated and isinstance(stated[0], int) and stated[0] > 0 else None
+
+
+def reasons(operator: Operator, multiprocessors: int | None) -> tuple[str, ...]:
+    """Why it may take longer than its work needs.
+
+    Args:
+        operator: With products.
+        multiprocessors: Of the device; None without one.
+    """
+    if not isinstance(operator.work, Work):
+        return ()
+    try:
+        call = decode_call(operator.input_dims, operator.input_types)
+        found = _of_shapes(operator, call, multiprocessors)
+    except UnknownWorkError:
+        return ()
+    if multiprocessors is not None and operator.device_ns < _BRIEF_NS * operator.calls:
+        found.append("a call is over in less than 10 us: starting and ending is most of it")
+    return tuple(found)
+
+
+def _of_shapes(operator: Operator, call: Call, multiprocessors: int | None) -> list[str]:
+    if operator.op in _LEFT:
+        left = _LEFT[operator.op]
+        return _product(call.tensor(left), call.tensor(left + 1), operator, multiprocessors)
+    if "attention" in operator.op:
+        return _attention(call, backward="backward" in operator.op)
+    return _convolution(call, operator, multiprocessors, backward="backward" in operator.op)
+
+
+def _product(left: Shape, right: Shape, operator: Operator, multiprocessors: int | None) -> list[str]:
+    rows, depth, columns = left[-2], left[-1], right[-1]
+    batch = math.prod(left[:-2])
+    found = []
+    odd = [size for size in (depth, columns) if size % _WIDTH]
+    if odd and first_type(operator.input_types) in _SHORT_TYPES:
+        found.append(f"misaligned: {_listed(odd)} not a multiple of {_WIDTH}")
+    narrow = min(rows, depth, columns)
+    if narrow < _NARROW:
+        found.append(f"skinny: one side of [{rows}, {depth}] x [{depth}, {columns}] is {narrow} long")
+    return found + _tiling(batch, rows, columns, multiprocessors)
+
+
+def _attention(call: Call, *, backward: bool) -> list[str]:
+    width = call.tensor(1 if backward else 0)[-1]
+    padded = math.ceil(width / _HEAD) * _HEAD
+    return [f"a head dimension of {width} is padded to {padded}"] if padded >= _PADDED_RATIO * width else []
+
+
+def _convolution(call: Call, operator: Operator, multiprocessors: int | None, *, backward: bool) -> list[str]:
+    weight = call.tensor(2 if backward else 1)
+    if weight[1] == 1 and weight[0] > 1:
+        return ["each group has one channel: nothing to multiply in tiles"]
+    odd = [size for size in weight[:2] if size % _WIDTH]
+    if odd and first_type(operator.input_types) in _SHORT_TYPES:
+        return [f"misaligned: {_listed(odd)} channels, not a multiple of {_WIDTH}"]
+    # As a product: the places of the result by its channels.
+    places = math.prod(call.tensor(0)) // weight[0] if backward else _places(operator, weight)
+    return _tiling(1, places, weight[0], multiprocessors)
+
+
+def _places(operator: Operator, weight: Shape) -> int:
+    assert isinstance(operator.work, Work)
+    return operator.work.flops // (2 * math.prod(weight))
+
+
+def _tiling(batch: int, rows: int, columns: int, multiprocessors: int | None) -> list[str]:
+    """What a device of so many multiprocessors makes of a result of [batch, rows, columns]."""
+    if multiprocessors is None:
+        return []
+    tiles = batch * math.ceil(rows / _TILE) * math.ceil(columns / _TILE)
+    waves = math.ceil(tiles / multiprocessors)
+    if tiles < multiprocessors:
+        return [f"small: {tiles} tiles of {_TILE} x {_TILE} for {multiprocessors} multiprocessors"]
+    if waves <= _MOST_WAVES and tiles < _FULL_RATIO * waves * multiprocessors:
+        return [f"the last of {waves} rounds is partly empty: {tiles} tiles for {multiprocessors} multiprocessors"]
+    return []
+
+
+def _listed(sizes: list[int]) -> str:
+    return " and ".join(str(size) for size in dict.fromkeys(sizes))

@@ -1,0 +1,172 @@
+"""KE005 far-from-roofline: matrix products and attention that take far longer than the device needs for them.
+
+## What it finds
+Matrix products, convolutions and attention that take more than two and a half times as long as their operations and bytes need at
+the device's peaks, with the reason where their shapes tell it: misaligned or skinny operands, too few tiles for the device, a last
+round of tiles that is partly empty, a head dimension that is padded, one channel in each group.
+
+## Why it costs time
+The units that multiply wait, for memory or for one another, or multiply padding. Such a kernel looks as busy as a good one.
+
+## How it is measured
+Operations and bytes by recorded shapes and types, as `torch.utils.flop_counter` counts them; the least time is the longer of both
+at the peaks of the device (the maker's dense figures, else what `advisor collect --calibrate` measured). Measured as
+`sum(time above the least time) / |step|` over operators that reach less than `max_peak_ratio`.
+
+## Example
+Slow:
+
+```python
+scores = features @ torch.randn(4096, 3)  # three columns: most of each tile is empty
+```
+
+Faster:
+
+```python
+scores = features @ torch.randn(4096, 192)  # 64 such products in one
+```
+
+## Fix
+1. Misaligned: round sizes up to a multiple of 8, better 64.
+2. Skinny or small: make one product of several (concatenate weights, a larger batch, grouped or batched products).
+3. A last round partly empty: sizes whose tiles fill whole rounds, or a larger batch.
+4. Head dimension: 64 or 128.
+5. No reason: look at the kernel with the maker's profiler.
+
+## Expected gain
+At most the time above the roofline; libraries reach some 60 to 80 % of a datasheet's peak, so that the likely part counts to 70 %.
+
+## When it is wrong
+A datasheet's peak holds at full clock. A causal mask leaves out up to half of the operations, which count in full here. Kernels
+that run beside others take longer than alone. Where a layer's shape is what the model needs, only a larger batch helps.
+
+## Thresholds
+- `max_peak_ratio`: share of its peak below which an operator counts.
+- `min_ratio`: share of the step above the roofline from which the rule fires.
+
+## References
+- https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html
+- Williams, Waterman, Patterson: Roofline, CACM 52(4), 2009
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from analyzer.facts import Facts
+from analyzer.finding import Advice, Column, Confidence, Figure, Finding, Outcome, Saving, Table, cannot_tell, clear
+from analyzer.hardware.operators import operators
+from analyzer.hardware.shortfall import Shortfall, shortfalls
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import count, duration, share
+from rules.evidence import kernel_saving, steps_with
+from traces.trace import Capability
+
+# What libraries reach of a datasheet's figure on large products is 60 to 80 % (NVIDIA's guide above, figures 2 and 3).
+_USUAL_RATIO = 0.7
+_SHOWN = 8
+
+META = RuleMeta(
+    code="KE005",
+    name="far-from-roofline",
+    family="kernels",
+    title="Products far below their roofline",
+    needs=frozenset({Capability.HOST_OPS, Capability.SHAPES}),
+    thresholds=(
+        Threshold(
+            "max_peak_ratio", 0.4, "ratio", "half of what libraries reach of a datasheet's figure on large products"
+        ),
+        Threshold("min_ratio", 0.05, "ratio", "below, any rule would call it low"),
+    ),
+    references=("https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires when products below `max_peak_ratio` lose `min_ratio` of the step to their rooflines."""
+    known = shortfalls(facts)
+    if not known:
+        yield cannot_tell("no product has a roofline: its device's peaks or its types are not known")
+        return
+    far = [one for one in known if one.ratio < limits["max_peak_ratio"]]
+    above = sum(one.above_ns for one in far)
+    ratio = facts.steps.ratio(round(above))
+    if ratio < limits["min_ratio"]:
+        least = share(limits["max_peak_ratio"])
+        yield clear(
+            f"products below {least} of their peak lose {share(ratio)} of the step, below {share(limits['min_ratio'])}"
+        )
+        return
+    told = sum(one.above_ns for one in far if one.reasons)
+    worst = max(far, key=lambda one: one.above_ns)
+    why = worst.reasons[0] if worst.reasons else "its shapes do not tell why"
+    yield Finding(
+        why=f"{count(len(far), 'operator')} with products reach less than {share(limits['max_peak_ratio'])} of what the device "
+        f"can do for them and take {duration(facts.steps.per_step(above))} a step ({share(ratio)}) longer than at their roofline. "
+        f"The largest, `{worst.operator.op}`, reaches {share(worst.ratio)}: {why}.",
+        saving=_saving(facts, far, above),
+        fix=_fix(far),
+        verify="Record again with `--shapes` and compare the operators' share of the peak.",
+        steps_seen=_steps(facts, far),
+        confidence=Confidence.MEDIUM if told >= above / 2 else Confidence.LOW,
+        evidence=(_table(facts, far),),
+        caveats=("Peaks are those at full clock; kernels beside others take longer than alone.",),
+    )
+
+
+def _saving(facts: Facts, far: Sequence[Shortfall], above: float) -> Saving:
+    basis = "the time above the rooflines of these operators"
+    usual = sum(
+        max(one.operator.device_ns - (one.place.least_ns or 0.0) / _USUAL_RATIO, 0.0) for one in far if one.reasons
+    )
+    if facts.device.main is None:
+        return Saving(kernel_ns=int(above), usual_kernel_ns=int(usual), basis=basis, kind=Figure.BOUND)
+    mine = operators(facts).of_kernel
+    of = [(mine == one.number, 1 - one.ratio) for one in far]
+    return kernel_saving(facts, above, basis, of=of, usual_ns=usual)
+
+
+def _steps(facts: Facts, far: Sequence[Shortfall]) -> int:
+    if facts.device.main is None:
+        return facts.steps.count
+    return steps_with(facts, np.isin(operators(facts).of_kernel, [one.number for one in far]))
+
+
+def _table(facts: Facts, far: Sequence[Shortfall]) -> Table:
+    columns = (
+        Column("operator", "text"), Column("of its peak", "ratio"), Column("above it a step", "ns"), Column("reason", "text"),
+    )  # fmt: skip
+    shown = sorted(far, key=lambda one: -one.above_ns)[:_SHOWN]
+    return Table(
+        "operators far below their roofline",
+        columns,
+        tuple(
+            (
+                f"{one.operator.op} {one.operator.input_dims}"[:100], one.ratio, facts.steps.per_step(one.above_ns),
+                "; ".join(one.reasons) or "not told by its shapes",
+            )
+            for one in shown
+        ),
+    )  # fmt: skip
+
+
+def _fix(far: Sequence[Shortfall]) -> tuple[Advice, ...]:
+    said = " ".join(reason for one in far for reason in one.reasons)
+    chosen = [text for word, text in _FIXES.items() if word in said]
+    return tuple(Advice("text", text) for text in chosen) or (Advice("text", _NO_REASON),)
+
+
+_FIXES = {
+    "misaligned": "Round sizes up to a multiple of 8, better of 64: vocabulary, hidden sizes, channels, padded sequence lengths.",
+    "skinny": "Make one product of several: concatenate weights of layers that read the same input, or collect more rows.",
+    "small": "More work in each call: a larger batch, or several small products as one batched or grouped product.",
+    "partly empty": "Change the batch or a hidden size so that tiles of 128 x 128 fill whole rounds of the multiprocessors.",
+    "head dimension": "Choose a head dimension of 64 or 128: fewer, wider heads cost the same.",
+    "each group": "Depthwise convolutions are limited by memory: keep `channels_last`, or trade them for grouped ones.",
+    "less than 10 us": "Fuse or batch calls this short: `torch.compile(model)`, or one product in place of several.",
+}
+_NO_REASON = "The shapes do not tell why: look at the longest of these kernels with the maker's profiler (Nsight Compute, rocprof)."
+
+RULE = Rule(META, check, __doc__)

@@ -1,0 +1,128 @@
+"""KE006 recomputed-activations: part of the forward pass is computed twice, to save memory.
+
+## What it finds
+Runs whose backward pass computes activations again (`torch.utils.checkpoint`), and how much of the step that takes.
+
+## Why it costs time
+Each wrapped layer's forward pass runs twice: a model that wraps all of its layers computes about a third more. That is no fault: it
+buys memory, for a larger model, batch or sequence. It is told because the price shows in no other figure, and because it is worth
+paying only while memory is short.
+
+## How it is measured
+Ops of a forward pass inside nodes of the backward pass that are recorded for gradients, which gradients themselves are not: device
+time of their kernels, without a device the ops' own, as a share of the used steps.
+
+## Example
+Slow (all layers are computed twice):
+
+```python
+for layer in layers:
+    x = checkpoint(layer, x, use_reentrant=False)
+```
+
+Faster (as many as memory asks for):
+
+```python
+for number, layer in enumerate(layers):
+    x = checkpoint(layer, x, use_reentrant=False) if number % 2 else layer(x)
+```
+
+## Fix
+1. Where memory has room: wrap fewer layers.
+2. Keep what is dear to compute and small to keep: selective checkpointing (`create_selective_checkpoint_contexts`).
+
+## Expected gain
+At most what is computed again; all of it only where all activations fit.
+
+## When it is wrong
+A backward pass of your own that calls the functional API inside `torch.enable_grad` looks the same.
+
+## Thresholds
+- `min_ratio`: share of the step from which it is told.
+
+## References
+- https://docs.pytorch.org/docs/stable/checkpoint.html
+- https://pytorch.org/blog/activation-checkpointing-techniques/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.finding import (
+    Advice,
+    Bar,
+    Bars,
+    Confidence,
+    Finding,
+    Outcome,
+    Saving,
+    Severity,
+    cannot_tell,
+    clear,
+    not_applicable,
+)
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import duration, share, size
+from rules.evidence import steps_touched
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="KE006",
+    name="recomputed-activations",
+    family="kernels",
+    title="Activations computed twice",
+    needs=frozenset({Capability.HOST_OPS}),
+    thresholds=(Threshold("min_ratio", 0.05, "ratio", "below, any rule would call it low"),),
+    references=("https://docs.pytorch.org/docs/stable/checkpoint.html",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Tells when `min_ratio` of the step is computed again."""
+    found = facts.kernels.recomputation
+    if not found.spans:
+        if found.unclear:
+            yield cannot_tell(
+                "a backward pass of the user's own runs forward ops: perhaps recomputed, perhaps gradients"
+            )
+        elif facts.model.infers:
+            yield not_applicable("nothing is trained")
+        else:
+            yield clear("nothing is computed again in the backward pass")
+        return
+    ratio = facts.steps.ratio(found.spans.total_ns)
+    if ratio < limits["min_ratio"]:
+        yield clear(f"what is computed again takes {share(ratio)} of the step, below {share(limits['min_ratio'])}")
+        return
+    each = duration(facts.steps.per_step(found.spans.total_ns))
+    yield Finding(
+        why=f"The backward pass computes activations again for {each} a step ({share(ratio)}). That buys memory.{_memory(facts)}",
+        saving=Saving(basis="recomputation is a choice: what it costs is told, and no saving is claimed"),
+        fix=(
+            Advice("text", "While memory is short this is right: nothing to change."),
+            Advice(
+                "python",
+                "x = checkpoint(layer, x, use_reentrant=False) if number % 2 else layer(x)",
+                "Where memory has room: wrap fewer layers, as here every second one.",
+            ),
+        ),
+        verify="Wrap fewer layers, record again, and compare step time and peak memory (`--memory`-recorded or nvidia-smi).",
+        steps_seen=steps_touched(facts, found.spans),
+        confidence=Confidence.HIGH,
+        severity_cap=Severity.INFO,
+        evidence=(Bars("of the step", "ratio", (Bar("computed again", ratio),)),),
+        caveats=("All of it goes only if all activations fit into memory.",),
+    )
+
+
+def _memory(facts: Facts) -> str:
+    found = facts.memory.device
+    if not found.peak_allocated_bytes or not found.capacity_bytes:
+        return " How much is free was not recorded (profile_memory=True)."
+    ratio = found.peak_allocated_bytes / found.capacity_bytes
+    return f" Tensors take {size(found.peak_allocated_bytes)} of {size(found.capacity_bytes)} at the peak ({share(ratio)})."
+
+
+RULE = Rule(META, check, __doc__)

@@ -1,0 +1,135 @@
+"""KE005: a skinny product that takes five times as long as an MI300X needs for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.facts import Facts
+from analyzer.finding import Confidence, State
+from analyzer.hardware.operators import Operator
+from analyzer.hardware.shortfall import reasons, shortfalls
+from analyzer.hardware.work import work_of
+from builders import TraceBuilder
+from hardware_worlds import layer
+from rules.kernels.far_from_roofline import RULE
+from worlds import judged, run
+
+# 2 * 4096^3 at 1307.4 TFLOP/s take 105 us.
+LEAST_US = 2 * 4096**3 / 1307.4e6
+
+
+def world(
+    *, dur: float = 500, sizes: tuple[int, int, int] = (4096, 4096, 4096), calibrated: float | None = None
+) -> TraceBuilder:
+    """Steps of 2 ms, each with two products and their kernels.
+
+    Args:
+        dur: Of a kernel, us.
+        sizes: M, K, N.
+        calibrated: FLOP/s that were measured of a CPU without device, instead of an MI300X.
+    """
+    builder = TraceBuilder(device="rocm" if calibrated is None else None)
+    if calibrated is not None:
+        told = {"device": "cpu", "threads": 2, "flops_per_s": {"fp32": calibrated}, "bytes_per_s": 2e10}
+        builder.top["advisor"] = {"calibration": told}
+    for number in range(3):
+        at = number * 2_000
+        builder.step(number, at, 2_000)
+        for index in range(2):
+            if calibrated is None:
+                layer(builder, at + 10 + 700 * index, sizes=sizes, dur=dur)
+            else:
+                rows, depth, columns = sizes
+                dims = {"Input Dims": [[rows, depth], [depth, columns]], "Input type": ["float"] * 2}
+                builder.op("aten::mm", at + 10 + 900 * index, dur, **dims)
+    return builder
+
+
+def test_fires_with_what_is_above_the_roofline() -> None:
+    found = judged(RULE, world())
+    above = 2 * (500 - LEAST_US)
+    assert found.finding.saving.kernel_ns == pytest.approx(3 * above * 1_000, rel=1e-3)
+    assert "reaches 21 %" in found.finding.why
+    # 32 x 32 tiles fill 304 units three times and a little: the shape does not tell why.
+    assert "partly empty" not in found.finding.why
+    assert found.finding.confidence is Confidence.LOW
+
+
+@pytest.mark.parametrize(("dur", "state"), [(LEAST_US / 0.39, State.FIRED), (LEAST_US / 0.41, State.CLEAR)])
+def test_boundary_of_the_peak(dur: float, state: State) -> None:
+    assert run(RULE, world(dur=dur)).state is state
+
+
+def test_boundary_of_the_share_of_the_step() -> None:
+    assert run(RULE, world(dur=500), {"min_ratio": 0.38}).state is State.FIRED
+    assert run(RULE, world(dur=500), {"min_ratio": 0.41}).state is State.CLEAR
+
+
+def test_a_reason_raises_confidence_and_names_the_fix() -> None:
+    found = judged(RULE, world(sizes=(4096, 4096, 9))).finding
+    assert found.confidence is Confidence.MEDIUM
+    fixes = " ".join(advice.code for advice in found.fix)
+    assert "multiple of 8" in fixes
+    assert "one product of several" in fixes
+
+
+def test_without_peaks_it_cannot_tell() -> None:
+    builder = world()
+    builder.top["deviceProperties"] = [builder.top["deviceProperties"][0] | {"numSms": 38}]
+    assert run(RULE, builder).state is State.CANNOT_TELL
+
+
+def test_without_shapes_it_cannot_tell() -> None:
+    builder = world()
+    for event in builder.events:
+        event.get("args", {}).pop("Input Dims", None)
+        event.get("args", {}).pop("Input type", None)
+    assert run(RULE, builder).state is State.CANNOT_TELL
+
+
+def test_on_a_cpu_what_was_measured_counts() -> None:
+    # 2 * 256^3 in 800 us are 42 GFLOP/s.
+    far, near = (run(RULE, world(dur=800, sizes=(256, 256, 256), calibrated=peak)) for peak in (2e11, 6e10))
+    assert (far.state, near.state) == (State.FIRED, State.CLEAR)
+    skinny = Facts(world(dur=800, sizes=(1024, 1024, 4), calibrated=2e11).trace())
+    (one,) = shortfalls(skinny)
+    assert one.place.side == "memory"
+    assert one.reasons == ("skinny: one side of [1024, 1024] x [1024, 4] is 4 long",)
+
+
+def told(
+    op: str, dims: str, kind: str, values: str = "", processors: int | None = 132, us: float = 500
+) -> tuple[str, ...]:
+    types = f'["{kind}", "{kind}", "{kind}"]'
+    work = work_of(op, dims, types, values)
+    return reasons(Operator(op, dims, types, 1, round(us * 1_000), work, {}), processors)
+
+
+@pytest.mark.parametrize(
+    ("op", "dims", "kind", "said"),
+    [
+        ("aten::mm", "[[4096, 4096], [4096, 4096]]", "Half", ()),
+        ("aten::mm", "[[4096, 4096], [4096, 4095]]", "Half", ("misaligned: 4095 not a multiple of 8",)),
+        ("aten::mm", "[[4096, 4096], [4096, 4095]]", "float", ()),
+        ("aten::mm", "[[512, 4096], [4096, 512]]", "Half", ("small: 16 tiles of 128 x 128 for 132 multiprocessors",)),
+        (
+            "aten::mm", "[[1664, 4096], [4096, 1664]]", "Half",
+            ("the last of 2 rounds is partly empty: 169 tiles for 132 multiprocessors",),
+        ),
+        ("aten::bmm", "[[64, 256, 64], [64, 64, 256]]", "Half", ()),
+        (
+            "aten::_scaled_dot_product_flash_attention", "[[8, 16, 4096, 80], [8, 16, 4096, 80], [8, 16, 4096, 80]]", "Half",
+            ("a head dimension of 80 is padded to 96",),
+        ),
+        ("aten::_scaled_dot_product_flash_attention", "[[8, 16, 4096, 64], [8, 16, 4096, 64], [8, 16, 4096, 64]]", "Half", ()),
+    ],
+)  # fmt: skip
+def test_shapes_tell_why(op: str, dims: str, kind: str, said: tuple[str, ...]) -> None:
+    assert told(op, dims, kind) == said
+
+
+def test_without_a_device_only_the_shape_itself_counts() -> None:
+    assert told("aten::mm", "[[512, 4096], [4096, 512]]", "float", processors=None) == ()
+    assert told("aten::mm", "[[512, 4096], [4096, 512]]", "Half", us=5)[-1].startswith(
+        "a call is over in less than 10 us"
+    )
