@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import signal
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -52,3 +54,16 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
         None for pytest's own name.
     """
     return argname if isinstance(val, bytes | bytearray) else None
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_thread() -> Iterator[None]:
+    """Threads of small models wait for each other with their cores kept, and other processes run tests on those."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        yield
+        return
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

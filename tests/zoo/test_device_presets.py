@@ -27,8 +27,11 @@ def called(monkeypatch: pytest.MonkeyPatch) -> Mock:
     """What would need a device, replaced by nothing; and sizes that a CPU does not notice."""
     calls = Mock()
     calls.graphed.side_effect = lambda model, samples: model
+    mlp, fixed = device.mlp, device._fixed
     monkeypatch.setattr(device, "WIDE", 64)
     monkeypatch.setattr(device, "_MANY", 16)
+    monkeypatch.setattr(device, "mlp", lambda width, *rest, **more: mlp(min(width, 64), *rest, **more))
+    monkeypatch.setattr(device, "_fixed", lambda at, rows=16: fixed(at, min(rows, 16)))
     monkeypatch.setattr(torch.cuda, "synchronize", calls.synchronize)
     monkeypatch.setattr(torch.cuda, "empty_cache", calls.empty_cache)
     monkeypatch.setattr(torch.cuda, "make_graphed_callables", calls.graphed)
