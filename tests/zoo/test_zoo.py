@@ -11,8 +11,11 @@ from analyzer.cli.zoo_score import lines
 
 
 @pytest.mark.zoo
-def test_the_zoo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    total, skipped = run(tmp_path)
+@pytest.mark.parametrize(
+    "timing", [pytest.param(False, id="findings", marks=pytest.mark.quick), pytest.param(True, id="remedies")]
+)
+def test_the_zoo(tmp_path: Path, capsys: pytest.CaptureFixture[str], timing: bool) -> None:
+    total, skipped = run(tmp_path, timing=timing)
     with capsys.disabled():
         print("", *lines(total, skipped), sep="\n")  # noqa: T201 - the table is what people run this for
     if total.too_busy:
