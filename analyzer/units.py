@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 
 def _significant(value: float) -> str:
     """Two significant digits below ten, whole numbers above."""
@@ -18,6 +20,17 @@ def duration(ns: float) -> str:
         if size >= factor * 0.9995:
             return f"{sign}{_significant(size / factor)} {unit}"
     return f"{sign}{size:.0f} ns"
+
+
+def stretch(start_ns: int, end_ns: int) -> str:
+    """A stretch of time with both edges told apart: `0 ns to 41 ms`, `76.00-76.20 ms (200 us)`."""
+    length = end_ns - start_ns
+    # Rounded to two digits, the edges of less would read alike.
+    if length <= 0 or length * 4 >= end_ns:
+        return f"{duration(start_ns)} to {duration(end_ns)}"
+    unit, factor = next((one for one in (("s", 1e9), ("ms", 1e6), ("us", 1e3)) if end_ns >= one[1]), ("ns", 1.0))
+    digits = max(0, math.ceil(math.log10(factor / length)) + 1)
+    return f"{start_ns / factor:,.{digits}f}-{end_ns / factor:,.{digits}f} {unit} ({duration(length)})"
 
 
 def share(ratio: float) -> str:

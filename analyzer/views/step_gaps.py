@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from analyzer.facts import Facts
 
 MOST_GAPS = 100
+# No device stops and starts again within less: what is shorter comes from rounding, and is counted, but no row.
+LEAST_GAP_NS = 100
 # A gap is a finding's where the finding claims at least this share of it.
 CLAIMED_RATIO = 0.3
 # An event names a gap where it fills at least this share of it.
@@ -45,7 +47,7 @@ class Gap(msgspec.Struct, frozen=True):
 def gaps_of(
     facts: Facts, host: pd.DataFrame, start: int, end: int, *, used: bool, claims: Mapping[str, IntervalSet]
 ) -> tuple[tuple[Gap, ...], int]:
-    """The longest gaps of one step, and the length of all.
+    """The longest gaps of one step that are no rounding, and the length of all, these included.
 
     Args:
         facts: The measurements.
@@ -60,6 +62,7 @@ def gaps_of(
     busy = facts.device.main.busy if facts.device.main else divided.owned("compute")
     idle = whole - busy
     longest = np.sort(np.argsort(idle.start_ns - idle.end_ns, kind="stable")[:MOST_GAPS])
+    longest = longest[(idle.end_ns - idle.start_ns)[longest] >= LEAST_GAP_NS]
     starts, ends = idle.start_ns[longest], idle.end_ns[longest]
     owned = np.stack([divided.owned(cause).overlap_with(starts, ends) for cause in CAUSES])
     cause = owned.argmax(axis=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.units import count, duration, figure, share, size
+from analyzer.units import count, duration, figure, share, size, stretch
 
 
 @pytest.mark.parametrize(
@@ -79,3 +79,19 @@ def test_count() -> None:
 )
 def test_figure(value: float, text: str) -> None:
     assert figure(value) == text
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "words"),
+    [
+        (0, 41_000_000, "0 ns to 41 ms"),
+        (20_000_000, 41_000_000, "20 ms to 41 ms"),
+        (76_000_000, 76_200_000, "76.00-76.20 ms (200 us)"),
+        (1_234_567_000, 1_234_568_000, "1.2345670-1.2345680 s (1.0 us)"),
+        (999_000, 999_500, "999.00-999.50 us (500 ns)"),
+        (900, 950, "900-950 ns (50 ns)"),
+        (5, 5, "5 ns to 5 ns"),
+    ],
+)
+def test_the_edges_of_a_stretch_can_be_told_apart(start: int, end: int, words: str) -> None:
+    assert stretch(start, end) == words

@@ -10,6 +10,7 @@ from textual.content import Content
 
 from analyzer.analysis import Lane, Span
 from analyzer.tui.draw import lanes
+from analyzer.tui.draw.cursor import Cursor
 from analyzer.tui.glyphs import Glyphs
 from analyzer.tui.plain import line
 from analyzer.views.step_lanes import StepLanes, Track, choose_tracks
@@ -42,9 +43,17 @@ class View:
         return max(1, self.end_ns - self.start_ns)
 
 
-def picture(step: StepLanes, view: View, mark: Mark | None, width: int, height: int, glyphs: Glyphs) -> Content:
+def picture(
+    step: StepLanes,
+    view: View,
+    mark: Mark | None,
+    width: int,
+    height: int,
+    glyphs: Glyphs,
+    cursor: Cursor | None = None,
+) -> Content:
     """Axis, lanes, bracket."""
-    tracks = choose_tracks(step.tracks, max(1, height - FRAME_LINES))
+    tracks = _shown(step, height, cursor)
     gutter = min(WIDEST_GUTTER, max(8, width // 4), max((len(_name(track)) for track in tracks), default=0) + 2)
     room = max(1, width - gutter)
     rows = [" " * gutter + lanes.axis(view.dur_ns, room, view.start_ns)]
@@ -53,7 +62,10 @@ def picture(step: StepLanes, view: View, mark: Mark | None, width: int, height: 
     for index, track in enumerate(tracks):
         rows += [Content("")] if airy and index and track.level == 0 else []
         name = Content.styled(_name(track), "" if track.level == 0 else "$quiet").truncate(gutter - 1, ellipsis=True)
-        rows.append(name.pad_right(gutter - name.cell_length) + _lane(track, view, room, glyphs))
+        drawn = _lane(track, view, room, glyphs)
+        if cursor is not None and cursor.track is track:
+            drawn = _pointed(drawn, cursor, view, room)
+        rows.append(name.pad_right(gutter - name.cell_length) + drawn)
     if mark is not None:
         spans = _visible(mark.spans, view)
         bracket = lanes.bracket(spans, view.dur_ns, room, mark.label, glyphs, mark.style) if spans else Content("")
@@ -66,6 +78,25 @@ def drawn_events(step: StepLanes, view: View, height: int) -> tuple[int, int]:
     tracks = choose_tracks(step.tracks, max(1, height - FRAME_LINES))
     inside = sum(int(((track.end_ns > view.start_ns) & (track.start_ns < view.end_ns)).sum()) for track in tracks)
     return len(tracks), inside
+
+
+def _shown(step: StepLanes, height: int, cursor: Cursor | None) -> tuple[Track, ...]:
+    """The lanes there is room for; the one that is pointed at is among them, in place of the last."""
+    tracks = choose_tracks(step.tracks, max(1, height - FRAME_LINES))
+    if cursor is None or any(track is cursor.track for track in tracks):
+        return tracks
+    kept = [*tracks[:-1], cursor.track]
+    return tuple(track for track in step.tracks if any(track is one for one in kept))
+
+
+def _pointed(drawn: Content, cursor: Cursor, view: View, width: int) -> Content:
+    """The lane with the event reversed; one narrower than a cell has a whole one."""
+    cell = view.dur_ns / width
+    start = int((cursor.start_ns - view.start_ns) / cell)
+    end = max(int((cursor.end_ns - view.start_ns) / cell), start + 1)
+    if end <= 0 or start >= width:
+        return drawn
+    return drawn.pad_right(max(0, width - drawn.cell_length)).stylize("reverse bold", max(start, 0), min(end, width))
 
 
 def _name(track: Track) -> str:

@@ -71,7 +71,7 @@ class TimelineScreen(ModeScreen):
             with Container(classes="stage"):
                 yield Notice("Timeline", only_document("events"))
         else:
-            yield TimelineView(self._session.glyphs)
+            yield TimelineView(self._session.glyphs, self._session.analysis.findings)
             yield GapTable({finding.id: finding for finding in self._session.analysis.findings}, self._session.glyphs)
         yield KeyBar()
 

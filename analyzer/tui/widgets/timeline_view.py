@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.geometry import Size
 from textual.reactive import reactive
 from textual.widget import Widget
 
 from analyzer import units
+from analyzer.analysis import FindingDocument
+from analyzer.tui.draw.cursor import Cursor, across, along, first, told
 from analyzer.tui.draw.timeline import FRAME_LINES, Mark, View, drawn_events, picture
 from analyzer.tui.glyphs import Glyphs
 from analyzer.views.step_lanes import StepLanes
@@ -20,6 +26,15 @@ class TimelineView(Widget):
     """Draws as much as its height (set by styles) holds."""
 
     ALLOW_MAXIMIZE = True
+    can_focus = True
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("right", "along(1)", "Event", key_display="arrows", id="events.next", tooltip="The next event of this lane"),
+        Binding("left", "along(-1)", "Event", show=False, id="events.previous", tooltip="The event before"),
+        Binding("down", "across(1)", "Lane", show=False, id="events.down", tooltip="The lane below"),
+        Binding("up", "across(-1)", "Lane", show=False, id="events.up", tooltip="The lane above"),
+        Binding("enter", "near", "Nearer", show=False, id="events.near", tooltip="Fill half of the width with this event"),
+    ]  # fmt: skip
 
     step: reactive[StepLanes | None] = reactive(None, layout=True)
     """The step; None while it is measured."""
@@ -30,17 +45,57 @@ class TimelineView(Widget):
     mark: reactive[Mark | None] = reactive(None)
     """What the bracket is under."""
 
-    def __init__(self, glyphs: Glyphs) -> None:
+    cursor: reactive[Cursor | None] = reactive(None)
+    """The event that is pointed at, while the lanes have the focus."""
+
+    def __init__(self, glyphs: Glyphs, findings: Sequence[FindingDocument] = ()) -> None:
         super().__init__(id="lanes")
         self._glyphs = glyphs
+        self._findings = findings
         self.border_title = "Timeline"
 
     def show(self, step: StepLanes, title: str) -> None:
         """Show all of a step."""
-        self.mark = None
+        self.mark = self.cursor = None
         self.step = step
         self.view = View(0, step.dur_ns)
         self.border_title = Content(title)
+        if self.has_focus:
+            self.on_focus()
+
+    def on_focus(self) -> None:
+        """Point at an event: the arrow keys then walk from it."""
+        if self.step is not None and self.cursor is None:
+            self.cursor = first(self.step, (self.view.start_ns + self.view.end_ns) // 2 if self.zoomed else 0)
+
+    def on_blur(self) -> None:
+        """The arrow keys are for the gaps again."""
+        self.cursor = None
+
+    def watch_cursor(self) -> None:
+        """Another event is pointed at."""
+        self._say_where()
+
+    def action_along(self, by: int) -> None:
+        """Another event of the lane."""
+        if self.cursor is not None:
+            self._go(along(self.cursor, by))
+
+    def action_across(self, by: int) -> None:
+        """Another lane."""
+        if self.step is not None and self.cursor is not None:
+            self._go(across(self.step, self.cursor, by))
+
+    def action_near(self) -> None:
+        """The event from near."""
+        if self.cursor is not None:
+            self.fit(self.cursor.start_ns, self.cursor.end_ns)
+
+    def _go(self, cursor: Cursor) -> None:
+        """Point at an event, and move so far that it is in sight."""
+        self.cursor = cursor
+        if cursor.end_ns <= self.view.start_ns or cursor.start_ns >= self.view.end_ns:
+            self._look((cursor.start_ns + cursor.end_ns - self.view.dur_ns) // 2, self.view.dur_ns)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """A line per lane; styles say how many of them at most."""
@@ -54,7 +109,7 @@ class TimelineView(Widget):
         if self.step is None:
             return Content.styled("measuring the step", "$quiet")
         width, height = self.size
-        return picture(self.step, self.view, self.mark, width, height, self._glyphs)
+        return picture(self.step, self.view, self.mark, width, height, self._glyphs, self.cursor)
 
     def watch_step(self) -> None:
         """Another step is looked at."""
@@ -71,12 +126,17 @@ class TimelineView(Widget):
     def _say_where(self) -> None:
         """Below the picture; not while it is drawn, or the line would wait for the next drawing."""
         if self.step is not None:
-            self.border_subtitle = Content(self._position(self.step, self.size.height))
+            pointed = self.cursor
+            self.border_subtitle = Content(
+                told(self.step, pointed, self._findings, self._glyphs.dot)
+                if pointed is not None
+                else self._position(self.step, self.size.height)
+            )
 
     def _position(self, step: StepLanes, height: int) -> str:
         lanes, events = drawn_events(step, self.view, height)
         whole = len(step.tracks)
-        parts = [f"{units.duration(self.view.start_ns)} to {units.duration(self.view.end_ns)}"]
+        parts = [units.stretch(self.view.start_ns, self.view.end_ns)]
         parts.append(units.count(events, "event"))
         parts += [f"{lanes} of {whole} lanes"] if lanes < whole else []
         return f" {self._glyphs.dot} ".join(parts)

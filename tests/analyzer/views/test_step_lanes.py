@@ -101,3 +101,16 @@ def test_nested_lanes_go_first_where_there_is_no_room():
 )
 def test_a_kernel_is_named_without_types_and_namespaces(name, label):
     assert kernel_label(name) == label
+
+
+@pytest.mark.parametrize(("pause_us", "listed"), [(0.001, 0), (0.099, 0), (0.1, 9), (1, 9)])
+def test_pauses_that_are_rounding_have_no_row_but_are_counted(pause_us: float, listed: int) -> None:
+    builder = TraceBuilder("cuda")
+    builder.step(0, 0, 20_000)
+    for piece in range(10):
+        start = 5_000 + piece * (1_000 + pause_us)
+        builder.launch(100 + piece * 20, kernel_start=start, kernel_dur=1_000, name="kernel", op=None)
+    step = step_lanes(Facts(builder.trace()), 0, {})
+    inside = [gap for gap in step.gaps if gap.dur_ns < 10_000]
+    assert len(inside) == listed
+    assert step.gaps_ns - sum(gap.dur_ns for gap in step.gaps) == (0 if listed else 9 * round(pause_us * 1_000))

@@ -1,0 +1,95 @@
+"""An event of a step that is pointed at: where the arrow keys go from it, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from analyzer import units
+from analyzer.analysis import FindingDocument, Intervals
+from analyzer.cause_names import CAUSES
+from analyzer.page.vocabulary import label
+from analyzer.tui.plain import line
+from analyzer.views.step_lanes import StepLanes, Track
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """An event: its lane, and its place among the lane's events."""
+
+    track: Track
+    event: int
+
+    @property
+    def start_ns(self) -> int:
+        """Start, from the start of the step."""
+        return int(self.track.start_ns[self.event])
+
+    @property
+    def end_ns(self) -> int:
+        """End, likewise."""
+        return int(self.track.end_ns[self.event])
+
+
+def first(step: StepLanes, at_ns: int) -> Cursor | None:
+    """The event of the first lane with any that is nearest to a moment; None in a step without events."""
+    return next((_nearest(track, at_ns) for track in step.tracks if len(track.start_ns)), None)
+
+
+def along(cursor: Cursor, by: int) -> Cursor:
+    """The next event of the lane, or the one before; the last stays the last."""
+    place = min(max(cursor.event + by, 0), len(cursor.track.start_ns) - 1)
+    return Cursor(cursor.track, place)
+
+
+def across(step: StepLanes, cursor: Cursor, by: int) -> Cursor:
+    """The event of the next lane with any (or the one before) that is nearest to this one's middle."""
+    tracks = [track for track in step.tracks if len(track.start_ns)]
+    here = next(place for place, track in enumerate(tracks) if track is cursor.track)
+    there = tracks[min(max(here + by, 0), len(tracks) - 1)]
+    return cursor if there is cursor.track else _nearest(there, (cursor.start_ns + cursor.end_ns) // 2)
+
+
+def _nearest(track: Track, at_ns: int) -> Cursor:
+    """Lanes hold disjoint events in order: the one that holds the moment, else the nearer neighbour."""
+    after = int(np.searchsorted(track.end_ns, at_ns, side="right"))
+    last = len(track.start_ns) - 1
+    if after > last:
+        return Cursor(track, last)
+    if after and at_ns - track.end_ns[after - 1] < track.start_ns[after] - at_ns:
+        return Cursor(track, after - 1)
+    return Cursor(track, after)
+
+
+def told(step: StepLanes, cursor: Cursor, findings: Iterable[FindingDocument], dot: str) -> str:
+    """`linear: 200 us · at 76.00-76.20 ms · main thread · compute · in PY002`, one line without markup."""
+    track, event = cursor.track, cursor.event
+    name = line(track.labels[int(track.label[event])], 60)
+    parts = [
+        f"{name}: {units.duration(cursor.end_ns - cursor.start_ns)}",
+        f"at {units.stretch(cursor.start_ns, cursor.end_ns).partition(' (')[0]}",
+        line(_lane_name(step, track), 40),
+        label(CAUSES[int(track.cause[event])]),
+    ]
+    rules = [one.rule for one in findings if _claims(one, step.number, cursor)]
+    parts += [f"beside the time of {', '.join(rules)}"] if rules else []
+    return f" {dot} ".join(parts)
+
+
+def _lane_name(step: StepLanes, track: Track) -> str:
+    """A nested lane with the name of its thread: the nearest outermost lane above it."""
+    if track.level == 0:
+        return track.name
+    above = step.tracks[: next(place for place, one in enumerate(step.tracks) if one is track)]
+    return next((f"{one.name}, {track.name}" for one in reversed(above) if one.level == 0), track.name)
+
+
+def _claims(finding: FindingDocument, number: int, cursor: Cursor) -> bool:
+    return any(
+        isinstance(piece, Intervals)
+        and piece.step == number
+        and any(start < cursor.end_ns and end > cursor.start_ns for start, end in piece.spans)
+        for piece in finding.evidence
+    )
