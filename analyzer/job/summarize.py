@@ -84,7 +84,11 @@ def _rank(facts: Facts, calls: Calls) -> tuple[int | None, RankSource | None]:
 
 
 def _host(top: dict[str, Any]) -> str | None:
+    """A fingerprint of whose clock the rank goes by: the machine's name, or what `advisor collect` says of its clock."""
     name = next((top[key] for key in _HOST_KEYS if isinstance(top.get(key), str) and top[key]), None)
+    collected = top.get("advisor")
+    if name is None and isinstance(collected, dict) and isinstance(collected.get("clock"), str):
+        return str(collected["clock"])[:12]
     # Names of machines are nobody's business; that two ranks share one is.
     return None if name is None else hashlib.sha256(name.encode()).hexdigest()[:12]
 

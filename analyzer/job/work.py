@@ -15,6 +15,11 @@ from analyzer.spans.arrays import BoolArray, Int64Array, ObjectArray
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching, texts
 
+# Of ops: what only calls others, and would hide what they work on.
+_CALLERS = re.compile(
+    r"autograd::engine::|torch::autograd::|torch\.distributed\.|DistributedDataParallel|Optimizer\.|enumerate\("
+)
+
 
 def kernel_rows(facts: Facts) -> tuple[KernelRow, ...]:
     """Kernels of the used steps by name and shape, without collectives; outermost ops where there is no device."""
@@ -54,7 +59,8 @@ def _kernels(facts: Facts) -> pd.DataFrame:
 
 def _ops(facts: Facts) -> pd.DataFrame:
     ops = facts.trace.ops
-    outer = facts.host.ops.outermost(np.ones(len(ops), dtype=bool))
+    # What only calls others has no shapes of its own, or the same ones whatever they work on.
+    outer = facts.host.ops.outermost(~matching(ops["name"], _CALLERS.match))
     chosen = outer & facts.steps.host_window.contains(ops["start_ns"].to_numpy())
     ops = ops[chosen]
     # An op that waits for others is no work.

@@ -109,7 +109,8 @@ def _gathered(client: Any, places: Sequence[str], options: Options) -> Iterator[
         for number, place in enumerate(places)
     }
     try:
-        for future in as_completed(list(futures)):  # type: ignore[no-untyped-call]
+        # The client is nobody's default, so it has to be said whose loop this is.
+        for future in as_completed(list(futures), loop=client.loop):  # type: ignore[no-untyped-call]
             error = future.exception() if future.status == "error" else None
             if future.status == "cancelled" or error is not None:
                 yield Outcome(futures[future], reason=f"its worker was lost {_RETRIES + 1} times")

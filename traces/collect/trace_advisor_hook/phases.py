@@ -37,6 +37,8 @@ class Phases:
         self.collections = CollectionMarks()
         self.problem = ""
         self.source = ""
+        # Steps of this loop so far, whatever became of them: the same number on every rank.
+        self.taken = 0
         self.reset()
 
     def reset(self) -> None:
@@ -145,16 +147,20 @@ class Phases:
                 activities.append(getattr(kinds, name.upper()))
         action = torch.profiler.ProfilerAction
         schedule = None
+        # Ranks may begin to record at different steps: their marks count as the program does.
+        ranks = world()[1] > 1
+        first = FIRST_STEP + (self.taken if ranks else 0)
         if warmup is not None:
-            schedule = lambda step: action.WARMUP if max(step - FIRST_STEP, 0) < warmup else action.RECORD  # noqa: E731
+            schedule = lambda step: action.WARMUP if max(step - first, 0) < warmup else action.RECORD  # noqa: E731
         self.profiler = torch.profiler.profile(
             activities=activities,
             schedule=schedule,
             on_trace_ready=self.export,
-            record_shapes=shapes,
+            # Of ranks they tell a slower device from more work.
+            record_shapes=shapes or ranks,
             with_stack=stacks,
         )
-        self.profiler.step_num = FIRST_STEP
+        self.profiler.step_num = first
         # Before the warm-up: a device that it leaves without work is busy again when recording begins.
         self.python_rounds = time_loop()
         with without_torchs_warning():

@@ -121,6 +121,7 @@ class Watcher(LaterPhases):
         now = time.perf_counter_ns()
         duration = now - self.last
         self.number += 1
+        self.taken += 1
         self.done += 1
         self.sampler.paused = True
         self.end_step(now, duration)
@@ -137,6 +138,7 @@ class Watcher(LaterPhases):
 
     def begin_loop(self, source: str) -> None:
         """What was taken for steps was none of the loop that begins now."""
+        self.taken = 0
         self.abandon()
         self.source, self.thread = source, threading.get_ident()
         self.early = self.drawn - 1 if source == "loader" else 0

@@ -1,0 +1,157 @@
+"""A Dask cluster of real processes: the same job as here, also where a worker is killed; and what is said where there is none."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analyzer.cli.main import main
+from analyzer.job import explain_job
+from analyzer.job.engines.cluster import ClusterEngine
+from analyzer.options import Options
+from analyzer.ranks.document import Job as MergedJob
+from jobs import MS, Job
+from traces.errors import UnreadableTraceError
+
+distributed = pytest.importorskip("distributed")
+pytestmark = [
+    pytest.mark.slow,
+    # Dask's own, of sockets and loops that its threads close later.
+    pytest.mark.filterwarnings("ignore"),
+]
+
+FEW = Options(select=("CO",))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("job")
+    Job(dp=6, late_host={1: 8 * MS}, steps=3).run().write(made)
+    return made
+
+
+def told(folder: Path, engine: Any = None) -> MergedJob:
+    job = explain_job(sorted(folder.iterdir()), FEW, engine=engine, only_first=True).first.analysis.job
+    assert job is not None
+    return job
+
+
+@pytest.fixture(scope="module")
+def here(folder: Path) -> MergedJob:
+    return told(folder)
+
+
+@contextlib.contextmanager
+def processes(
+    tmp_path: Path, workers: int, *, environment: dict[str, str] | None = None
+) -> Iterator[tuple[Path, list[Any]]]:
+    """`dask scheduler` and `dask worker` processes; the scheduler's file and the workers."""
+    file = tmp_path / "scheduler.json"
+    plain = dict(os.environ, PYTHONWARNINGS="ignore", DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="3")
+    scheduler = subprocess.Popen(
+        [sys.executable, "-m", "dask", "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
+         "--scheduler-file", str(file)],
+        env=plain, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    started = [scheduler]
+    try:
+        until(file.is_file, 120)
+        for _ in range(workers):
+            started.append(
+                subprocess.Popen(
+                    [
+                        sys.executable,
+                        "-m",
+                        "dask",
+                        "worker",
+                        "--scheduler-file",
+                        str(file),
+                        "--nthreads",
+                        "1",
+                        "--no-dashboard",
+                        "--no-nanny",
+                        "--local-directory",
+                        str(tmp_path),
+                    ],
+                    env=plain | (environment or {}),
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                )
+            )
+        with distributed.Client(scheduler_file=str(file), set_as_default=False) as client:
+            if workers:
+                client.wait_for_workers(workers, timeout=180)
+        yield file, started[1:]
+    finally:
+        for one in started:
+            one.kill()
+            one.wait()
+
+
+def until(true: Any, seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+class KillingEngine:
+    """Kills a worker as soon as the first rank is read."""
+
+    def __init__(self, file: Path, pid: int) -> None:
+        self.engine = ClusterEngine(scheduler_file=file)
+        self.pid = pid
+
+    def outcomes(self, *args: Any) -> Iterator[Any]:
+        for number, one in enumerate(self.engine.outcomes(*args)):
+            if number == 0:
+                os.kill(self.pid, signal.SIGKILL)
+            yield one
+
+
+def test_processes_started_by_hand_give_the_same_job_and_a_killed_worker_loses_nothing(
+    folder: Path, here: MergedJob, tmp_path: Path
+) -> None:
+    with processes(tmp_path, 2) as (file, workers):
+        assert told(folder, ClusterEngine(scheduler_file=file)) == here
+        assert told(folder, KillingEngine(file, workers[0].pid)) == here
+        assert workers[0].wait(timeout=30) == -signal.SIGKILL
+        assert main(["explain", str(folder), "--scheduler-file", str(file), "--brief", "--select", "CO"]) == 0
+
+
+def test_a_local_cluster_gives_the_same_job(folder: Path, here: MergedJob) -> None:
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True) as cluster:
+        assert told(folder, ClusterEngine(cluster.scheduler_address)) == here
+
+
+def test_workers_without_advisor_are_told(tmp_path: Path) -> None:
+    # A worker whose Python knows nothing of advisor: its paths are cut to the standard library and Dask's own.
+    hide = tmp_path / "sitecustomize.py"
+    hide.write_text(
+        "import importlib.metadata as m\n"
+        "real = m.distribution\n"
+        "def distribution(name):\n"
+        "    if name == 'trace-advisor':\n"
+        "        raise m.PackageNotFoundError(name)\n"
+        "    return real(name)\n"
+        "m.distribution = distribution\n"
+    )
+    with (
+        processes(tmp_path, 1, environment={"PYTHONPATH": str(tmp_path)}) as (file, _),
+        pytest.raises(UnreadableTraceError, match="has no advisor"),
+    ):
+        list(ClusterEngine(scheduler_file=file).outcomes(["a.json"], FEW, lambda *_: None))
+
+
+def test_a_scheduler_without_workers_is_told(tmp_path: Path) -> None:
+    with processes(tmp_path, 0) as (file, _), pytest.raises(UnreadableTraceError, match="has no workers"):
+        list(ClusterEngine(scheduler_file=file).outcomes(["a.json"], FEW, lambda *_: None))
