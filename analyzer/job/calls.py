@@ -22,6 +22,7 @@ from analyzer.spans.labels import codes_of, distinct_texts, matching, texts
 from traces.messages import Message, parse_message
 
 _BACKEND = re.compile(r"(?:nccl|gloo|mpi|ucc|xccl|hccl|rccl):")
+_PAIR = 2
 _DIMS = re.compile(r"\d+")
 _TYPE_BYTES = {
     "double": 8, "long": 8, "long int": 8, "int": 4, "float": 4, "short": 2, "c10::Half": 2, "c10::BFloat16": 2,
@@ -209,9 +210,11 @@ class _Groups:
         return place
 
     def _unnamed(self) -> GroupPart:
-        # With one group alone there is no other that it could be.
+        # With one group alone there is no other that it could be, and of two ranks there is but one.
         if len(self._known) == 1:
             return next(iter(self._known.values()))
+        if self._world == _PAIR and not self._known:
+            return GroupPart(name=None, ranks=tuple(range(_PAIR)), size=_PAIR)
         return GroupPart(name=None, size=None)
 
     def _named(self, message: Message) -> GroupPart:
