@@ -29,7 +29,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ("n p", "next, previous finding from anywhere"),
         ("Enter", "open what the cursor is on; on the timeline look at it"),
         ("Esc", "back; clears the filter; never quits"),
-        ("Tab", "next pane"),
+        ("Tab", "next pane; on the timeline: the lanes, where arrows walk from event to event"),
         ("z", "maximise the pane, and back"),
         ("!", "what to know before believing a figure"),
     )),

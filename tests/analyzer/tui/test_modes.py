@@ -58,6 +58,26 @@ async def test_on_the_timeline_n_shows_the_place_of_the_finding(app_for, measure
         assert pilot.app.screen.query_one(TimelineView).mark.label == "DL001"
 
 
+async def test_tab_goes_to_the_lanes_and_arrows_walk_their_events(app_for, measured):
+    async with running(app_for(measured), (120, 40)) as pilot:
+        await pilot.press("2")
+        await settle(pilot)
+        view = pilot.app.screen.query_one(TimelineView)
+        told = [str(view.border_subtitle)]
+        for key in ("tab", "right", "down", "enter"):
+            await pilot.press(key)
+            await settle(pilot)
+            told.append(str(view.border_subtitle))
+        assert "events" in told[0]
+        assert "main thread" in told[1]
+        assert told[1] != told[2] != told[3] == told[4]
+        assert view.zoomed
+        assert view.cursor.start_ns >= view.view.start_ns
+        await pilot.press("tab")
+        await settle(pilot)
+        assert "events" in str(view.border_subtitle)
+
+
 async def test_s_offers_every_step(app_for, measured):
     async with running(app_for(measured), (80, 24)) as pilot:
         await pilot.press("2")
