@@ -30,14 +30,17 @@ def torch_1_9(builder: TraceBuilder) -> TraceBuilder:
     """Ranges among operators, text thread ids, `external id` in lower case on calls and device work, versions not stated."""
     for event in builder.events:
         category = event.get("cat")
-        event["tid"] = f"stream {event['tid']}" if category in _ON_DEVICE else str(event["tid"])
+        # Samples of counters are on no thread.
+        if "tid" in event:
+            event["tid"] = f"stream {event['tid']}" if category in _ON_DEVICE else str(event["tid"])
         args = event.get("args", {})
         if category in (*_ON_DEVICE, "cuda_runtime", "cuda_driver"):
             args["external id"] = args.pop("External id", 0)
         for name in ("Total Allocated", "Total Reserved"):
             args.pop(name, None)
-        event["cat"] = _OLD_CATEGORIES.get(str(category), category)
-        if event["cat"] == "cpu_instant_event":
+        if category is not None:
+            event["cat"] = _OLD_CATEGORIES.get(str(category), category)
+        if event.get("cat") == "cpu_instant_event":
             del event["cat"]
     builder.top = {key: value for key, value in builder.top.items() if not key.endswith(("_version", "with_stack"))}
     return builder
@@ -48,7 +51,7 @@ def torch_1_8(builder: TraceBuilder) -> TraceBuilder:
     doubled: list[dict[str, Any]] = []
     for event in builder.events:
         doubled.append(event)
-        if event["cat"] == "cpu_op":
+        if event.get("cat") == "cpu_op":
             again = copy.deepcopy(event)
             again["args"]["External id"] += 1_000_000
             doubled.append(again)
@@ -95,13 +98,14 @@ def rocm(builder: TraceBuilder) -> TraceBuilder:
     builder.top |= {"deviceProperties": devices, "hip_runtime_version": 60_443_483, "roctracer_version": "4.1"}
     for event in builder.events:
         args = event.get("args", {})
-        if event["cat"] in ("cuda_runtime", "cuda_driver"):
+        category = event.get("cat")
+        if category in ("cuda_runtime", "cuda_driver"):
             name = str(event["name"])
             event["name"] = _HIP_CALLS.get(name, re.sub(r"^cu(?:da)?", "hip", name))
             event["cat"] = "cuda_runtime"
-        elif event["cat"] == "gpu_memcpy":
+        elif category == "gpu_memcpy":
             event["name"] = re.sub("Pageable|Pinned", "Host", str(event["name"]))
-        elif event["cat"] == "kernel":
+        elif category == "kernel":
             for pattern, name in _ROCM_KERNELS:
                 if pattern.match(str(event["name"])):
                     event["name"] = name

@@ -71,6 +71,9 @@ SCENARIOS: dict[str, Scenario] = {
     "KE002": Scenario(quiet={"name": "some_other_transpose"}),
     "KE003": Scenario(quiet={"name": "some_other_kernel"}),
     "KE004": Scenario(quiet={"other": 0}),
+    "KE005": Scenario(quiet={"dur": 130}),
+    "KE006": Scenario(quiet={"kind": "plain"}),
+    "KE007": Scenario(quiet={"clocks": (1_980, 1_965)}),
     "ME001": Scenario({"marked": False, "call": 30_000}, {"marked": False, "call": 30_000, "only": frozenset({0, 1})}),
     "ME002": Scenario({"allocated": [60 * GB, 80 * GB, 70 * GB]}, {"allocated": [10 * GB] * 3}),
     "ME003": Scenario(

@@ -14,7 +14,7 @@ from analyzer.page.hardware import Dot, Roofs
 from analyzer.report.drawing.shapes import WIDTH, Drawing, line, number, text, width_of
 from analyzer.units import count, figure, rate, share
 
-_HEIGHT, _LEFT, _TOP, _BOTTOM = 360, 92, 14, 40
+_HEIGHT, _LEFT, _TOP, _BOTTOM = 360, 110, 14, 40
 _RIGHT = WIDTH - 12
 _MOST_DOTS = 120
 _NAMED = 6
@@ -66,7 +66,8 @@ def _axes(scale: _Scale) -> Iterator[str]:
     for power in range(round(scale.x[0]), round(scale.x[1]) + 1):
         x, _ = scale.at(10.0**power, 10.0 ** scale.y[0])
         yield line(x, _TOP, x, bottom, "grid")
-        yield text(x, bottom + 16, figure(10.0**power), "quiet middle")
+        # The last label ends at the picture's edge.
+        yield text(min(x, WIDTH), bottom + 16, figure(10.0**power), "quiet end" if x + 24 > WIDTH else "quiet middle")
     for power in range(round(scale.y[0]), round(scale.y[1]) + 1):
         _, y = scale.at(10.0 ** scale.x[0], 10.0**power)
         yield line(_LEFT, y, _RIGHT, y, "grid")

@@ -65,7 +65,7 @@ def test_the_picture_has_a_dot_for_each_operator_with_products(known: Analysis) 
     assert float(dots[0].get("r", 0)) > float(dots[1].get("r", 0))
     assert "bf16 1,307 TFLOP/s" in " ".join(root.itertext())
     for dot in dots:
-        assert 92 <= float(dot.get("cx", 0)) <= 948
+        assert 110 <= float(dot.get("cx", 0)) <= 948
         assert 14 <= float(dot.get("cy", 0)) <= 320
     # The slower one has fewer operations to a byte and achieves less: further left and lower.
     assert float(dots[1].get("cx", 0)) < float(dots[0].get("cx", 0))

@@ -16,6 +16,7 @@ import torch
 
 # On a GPU the largest products come closest to what its units can do; on a CPU one of them should take some tens of milliseconds.
 _SIZE = {"cuda": 8192, "cpu": 1024}
+_PROBE = 128
 # Beyond every cache.
 _COPIED_BYTES = {"cuda": 1 << 30, "cpu": 256 << 20}
 _FORMATS = {"fp64": torch.float64, "fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
@@ -45,12 +46,22 @@ def products(device: str, budget_s: float) -> dict[str, float]:
     for name, kind in kinds.items():
         torch.backends.cuda.matmul.allow_tf32 = name == "tf32"
         try:
-            found[name] = 2 * size**3 / _product_seconds(size, kind, device, budget_s)
+            fitting = _fitting(size, kind, device, budget_s)
+            found[name] = 2 * fitting**3 / _product_seconds(fitting, kind, device, budget_s)
         except RuntimeError:
             continue
     if device == "cuda" and torch.cuda.get_device_capability()[0] < 8:
         found.pop("tf32", None)
     return found
+
+
+def _fitting(size: int, kind: torch.dtype, device: str, budget_s: float) -> int:
+    """The largest size, by halves, of which five products take no longer than the budget: a CPU may emulate a format."""
+    probe = min(size, _PROBE)
+    taken = _product_seconds(probe, kind, device, 0.0)
+    while size > probe and taken * (size / probe) ** 3 > budget_s / 5:
+        size //= 2
+    return size
 
 
 def _product_seconds(size: int, kind: torch.dtype, device: str, budget_s: float) -> float:
