@@ -47,6 +47,14 @@ class Shortfall(msgspec.Struct, frozen=True):
     reasons: tuple[str, ...]
 
     @property
+    def padding_only(self) -> bool:
+        """Whether sizes that are no multiple of what the units load are all that is told: the same work then fits other sizes.
+
+        Of small, skinny or short products the same work stays as slow; only more work in each call uses the device better.
+        """
+        return bool(self.reasons) and all(reason.startswith("misaligned") for reason in self.reasons)
+
+    @property
     def above_ns(self) -> float:
         """Time above the roofline, all calls."""
         return self.operator.device_ns - (self.place.least_ns or 0.0)

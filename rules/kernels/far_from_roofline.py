@@ -34,7 +34,9 @@ scores = features @ torch.randn(4096, 192)  # 64 such products in one
 5. No reason: look at the kernel with the maker's profiler.
 
 ## Expected gain
-At most the time above the roofline; libraries reach some 60 to 80 % of a datasheet's peak, so that the likely part counts to 70 %.
+At most the time above the roofline, which is likely of misaligned sizes alone: the same work fits others, and libraries reach some
+60 to 80 % of a datasheet's peak (70 % is taken). A product that is small, skinny or short stays as slow with the same work; more of
+it in each call brings more samples a second, not a shorter step: nothing of that is called likely.
 
 ## When it is wrong
 A datasheet's peak holds at full clock. A causal mask leaves out up to half of the operations, which count in full here. Kernels
@@ -117,9 +119,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _saving(facts: Facts, far: Sequence[Shortfall], above: float) -> Saving:
-    basis = "the time above the rooflines of these operators"
+    basis = "the time above the rooflines of these operators; only sizes that can be rounded up are likely to bring some of it"
     usual = sum(
-        max(one.operator.device_ns - (one.place.least_ns or 0.0) / _USUAL_RATIO, 0.0) for one in far if one.reasons
+        max(one.operator.device_ns - (one.place.least_ns or 0.0) / _USUAL_RATIO, 0.0) for one in far if one.padding_only
     )
     if facts.device.main is None:
         return Saving(kernel_ns=int(above), usual_kernel_ns=int(usual), basis=basis, kind=Figure.BOUND)
@@ -144,12 +146,18 @@ def _table(facts: Facts, far: Sequence[Shortfall]) -> Table:
         columns,
         tuple(
             (
-                f"{one.operator.op} {one.operator.input_dims}"[:100], one.ratio, facts.steps.per_step(one.above_ns),
+                _named(one), one.ratio, facts.steps.per_step(one.above_ns),
                 "; ".join(one.reasons) or "not told by its shapes",
             )
             for one in shown
         ),
     )  # fmt: skip
+
+
+def _named(one: Shortfall) -> str:
+    """The op and its shapes, as people write them: `mm 4096x64, 64x9`."""
+    shapes = one.operator.input_dims.replace("], [", "; ").replace(", ", "x").replace("; ", ", ").strip("[]")
+    return f"{one.operator.op.removeprefix('aten::')} {shapes}"[:60]
 
 
 def _fix(far: Sequence[Shortfall]) -> tuple[Advice, ...]:

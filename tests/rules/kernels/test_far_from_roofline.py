@@ -133,3 +133,24 @@ def test_without_a_device_only_the_shape_itself_counts() -> None:
     assert told("aten::mm", "[[512, 4096], [4096, 512]]", "Half", us=5)[-1].startswith(
         "a call is over in less than 10 us"
     )
+
+
+@pytest.mark.parametrize(
+    ("sizes", "likely"),
+    [((4096, 4096, 4095), True), ((4096, 4096, 9), False), ((512, 4096, 512), False), ((4096, 4096, 4096), False)],
+    ids=["misaligned", "skinny, too", "small", "not told"],
+)
+def test_only_sizes_that_can_be_rounded_up_fit_the_same_work(sizes: tuple[int, int, int], likely: bool) -> None:
+    (one,) = shortfalls(Facts(world(sizes=sizes).trace()))
+    assert one.padding_only == likely
+
+
+def test_what_needs_more_work_in_each_call_is_no_likely_saving() -> None:
+    saving = judged(RULE, world(dur=800, sizes=(1024, 1024, 4), calibrated=2e11)).finding.saving
+    assert saving.kernel_ns > 0
+    assert saving.usual_kernel_ns == 0
+
+
+def test_an_operator_is_named_by_its_shapes() -> None:
+    (table,) = judged(RULE, world(sizes=(4096, 4096, 9))).finding.evidence
+    assert table.rows[0][0] == "mm 4096x4096, 4096x9"
