@@ -7,7 +7,7 @@ from analyzer.facts.recording.frameworks import frameworks
 from analyzer.facts.recording.versions import versions
 from analyzer.finding import Advice
 from analyzer.units import share
-from rules.framework_words import accumulated, compiled_model
+from rules.framework_words import accumulated, compiled_model, replayed
 
 # Twice the batch needs at most twice the memory: activations are at most what is allocated (as ME005).
 _HALF = 0.5
@@ -114,7 +114,15 @@ def not_cached(facts: Facts) -> tuple[Advice, ...]:
 
 
 def replay_as_graph(facts: Facts) -> Advice:
-    """One launch for all kernels of a step; by hand where this torch cannot compile."""
+    """One launch for all kernels of a step; by the engine that serves the model, or by hand where this torch cannot compile."""
+    said = replayed(facts)
+    if said is not None:
+        return Advice(
+            "diff",
+            said,
+            "The engine's own CUDA graphs: one launch for the kernels of a pass that decodes. Prefills, and batches larger than "
+            "those captured, are launched one by one all the same.",
+        )
     if older_than(facts, (2, 0)):
         return capture_by_hand()
     removed = "-model = torch.compile(model)\n" if facts.kernels.fusion.compiled else ""

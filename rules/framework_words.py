@@ -2,12 +2,15 @@
 
 Names are those that the installed packages take: accelerate 1.15, lightning 2, transformers 5, fastai 2.8, ultralytics 8. Those of
 mmengine (`AmpOptimWrapper`, `accumulative_counts`), detectron2 (`SOLVER.AMP.ENABLED`) and skorch (`compile=True`) are documented.
-A framework without a word for a change is told of torch's own.
+A framework without a word for a change is told of torch's own. Engines that serve models have words as well: vLLM's
+`enforce_eager` turns off its compiler and its graphs (docs.vllm.ai, design/debug_vllm_compile), SGLang's are those of its
+`ServerArgs`.
 """
 
 from __future__ import annotations
 
 from analyzer.facts import Facts
+from analyzer.facts.recording.engines import serving_engine
 from analyzer.facts.recording.frameworks import frameworks
 
 _ARGUMENTS = "-args = TrainingArguments(...)\n+args = TrainingArguments(..., {})"
@@ -16,7 +19,12 @@ _LIGHTNING = "-trainer = L.Trainer(...)\n+trainer = L.Trainer(..., {})"
 _ACCELERATE = "-accelerator = Accelerator(...)\n+accelerator = Accelerator(..., {})"
 _MMENGINE = '-optim_wrapper = dict(type="OptimWrapper", optimizer=...)\n+optim_wrapper = dict({}, optimizer=...)'
 
+_VLLM = "-llm = LLM(model, ...)\n+llm = LLM(model, ..., {})"
+_SGLANG = "-engine = sgl.Engine(model_path=model, ...)\n+engine = sgl.Engine(model_path=model, ..., {})"
+
 _BFLOAT16 = {
+    "vllm": _VLLM.format('dtype="bfloat16"'),
+    "sglang": _SGLANG.format('dtype="bfloat16"'),
     "transformers": _ARGUMENTS.format("bf16=True"),
     "sentence_transformers": _SENTENCES.format("bf16=True"),
     "lightning": _LIGHTNING.format('precision="bf16-mixed"'),
@@ -25,6 +33,8 @@ _BFLOAT16 = {
     "mmengine": _MMENGINE.format('type="AmpOptimWrapper", dtype="bfloat16"'),
 }
 _FLOAT16 = {
+    "vllm": _VLLM.format('dtype="float16"'),
+    "sglang": _SGLANG.format('dtype="float16"'),
     "transformers": _ARGUMENTS.format("fp16=True"),
     "sentence_transformers": _SENTENCES.format("fp16=True"),
     "lightning": _LIGHTNING.format('precision="16-mixed"'),
@@ -42,12 +52,19 @@ _ACCUMULATED = {
     "mmengine": _MMENGINE.format('type="OptimWrapper", accumulative_counts=2'),
 }
 _COMPILED = {
+    "vllm": _VLLM.format("enforce_eager=False"),
+    "sglang": _SGLANG.format("enable_torch_compile=True"),
     "transformers": _ARGUMENTS.format("torch_compile=True"),
     "sentence_transformers": _SENTENCES.format("torch_compile=True"),
     "lightning": " model = Model(...)\n+model = torch.compile(model)\n trainer.fit(model, ...)",
     "accelerate": "+model = torch.compile(model)\n model, optimizer = accelerator.prepare(model, optimizer)",
     "ultralytics": "-model.train(...)\n+model.train(..., compile=True)",
     "skorch": "-net = NeuralNetClassifier(...)\n+net = NeuralNetClassifier(..., compile=True)",
+}
+# Graphs of the passes that only decode: prefills, and batches larger than those captured, are launched kernel by kernel.
+_REPLAYED = {
+    "vllm": _VLLM.format("enforce_eager=False"),
+    "sglang": _SGLANG.format("disable_cuda_graph=False, cuda_graph_max_bs=largest_batch"),
 }
 _FUSED = {
     "transformers": '-args = TrainingArguments(...)\n+args = TrainingArguments(..., optim="adamw_torch_fused")',
@@ -76,6 +93,11 @@ def compiled_model(facts: Facts) -> str | None:
     return _said(facts, _COMPILED)
 
 
+def replayed(facts: Facts) -> str | None:
+    """A diff by which an engine replays graphs; None as in `sixteen_bits`."""
+    return _said(facts, _REPLAYED)
+
+
 def fused_optimizer(facts: Facts, name: str) -> str | None:
     """A diff for one kernel an update; None as in `sixteen_bits`, or where the framework's word is for another optimizer.
 
@@ -88,5 +110,5 @@ def fused_optimizer(facts: Facts, name: str) -> str | None:
 
 
 def _said(facts: Facts, words: dict[str, str]) -> str | None:
-    loop = frameworks(facts.trace).of_loop
+    loop = serving_engine(facts.trace) or frameworks(facts.trace).of_loop
     return words.get(loop) if loop is not None else None

@@ -100,6 +100,12 @@ def _collectives(share: float) -> Callable[[TraceBuilder, float], object]:
     return make
 
 
+def _queue_waits(builder: TraceBuilder, at: float, *, name: str) -> None:
+    """A queue of the device stands for 8 ms in a command, and works for 1.5 ms."""
+    builder.launch(at, kernel_start=at + 8, kernel_dur=7_990, name=name)
+    builder.launch(at + 30, kernel_start=at + 8_000, kernel_dur=1_500, name="gemm")
+
+
 def _marked(make: Callable[[TraceBuilder, float], object], device: str | None = "cuda") -> Callable[[], TraceBuilder]:
     return lambda: _steps(TraceBuilder(device), make)
 
@@ -108,6 +114,16 @@ VERDICTS = (
     Known("each kernel waits for its launch", _marked(lambda builder, at: _ops(builder, at, lead=2)), "launch"),
     Known("the queue is filled", _marked(lambda builder, at: _ops(builder, at, lead=200, dur=195)), "compute"),
     Known("launched work waits, unseen for what", _marked(_waits), "unknown"),
+    Known(
+        "a queue's own wait is no work",
+        _marked(lambda builder, at: _queue_waits(builder, at, name="event_wait")),
+        "unknown",
+    ),
+    Known(
+        "a kernel as long is work",
+        _marked(lambda builder, at: _queue_waits(builder, at, name="wait_free_gemm")),
+        "compute",
+    ),
     Known("gaps between the nodes of a graph", _marked(_graph), "queue"),
     Known("one op works on the host, launches are few", _marked(_long_op), "unknown"),
     Known("equal layers in a nearly idle window", lambda: _layers(idle=True), "python"),

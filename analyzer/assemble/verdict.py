@@ -12,6 +12,7 @@ from analyzer.finding import State
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.units import share
 from analyzer.verdict import Evidence, verdict_of
+from analyzer.verdict.what_computes import what_computes
 
 # What lies between the steps is told from a fifth of the run on, the share from which a loss is what a run is bound by.
 _WORTH_SAYING = 0.2
@@ -38,7 +39,7 @@ def verdict_on_run(
         unusable: Whether the trace cannot be the base of advice.
         evidence: What the rules for a bound say, by bound.
     """
-    found = verdict_of(facts, totals, unusable=unusable, evidence=evidence)
+    found = _explained(facts, verdict_of(facts, totals, unusable=unusable, evidence=evidence), unusable=unusable)
     run = facts.recording.run_course
     if unusable or run is None or not run.judged or run.work_ratio < _WORTH_SAYING:
         return found
@@ -47,6 +48,14 @@ def verdict_on_run(
         f"That holds for {share(1 - run.work_ratio)} of the run: {share(run.work_ratio)} lies between its steps{kinds}."
     )
     return Verdict(bound_by=found.bound_by, ratio=found.ratio, text=f"{found.text} {of_run}")
+
+
+def _explained(facts: Facts, found: Verdict, *, unusable: bool) -> Verdict:
+    """Where computing is what takes long, what is computed."""
+    parts = what_computes(facts) if found.bound_by == "compute" and not unusable else ""
+    if not parts:
+        return found
+    return Verdict(bound_by=found.bound_by, ratio=found.ratio, text=f"{found.text} {parts}")
 
 
 def evidence(facts: Facts, trust: TrustGrade, runs: Sequence[RuleRun]) -> dict[str, Evidence]:

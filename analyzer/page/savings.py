@@ -1,4 +1,8 @@
-"""What a finding saves, in words: `at most` for a bound, `about` for an estimate, and what usually comes true."""
+"""What a finding saves, in words: `at most` for a bound, `up to about` for an estimate, and what usually comes true.
+
+An estimate is made as a bound is: of all that a cause takes. That it may be exceeded does not make all of it likely, so that it is
+`about` that much only where pairs were measured, whose range is told beside it.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,18 @@ from analyzer.analysis import FindingDocument, FindingUnit, SavingDocument
 from analyzer.analysis.base import FigureName
 from analyzer.units import duration, share
 
-_WORDS: dict[FigureName, str] = {"bound": "at most", "estimate": "about"}
+_WORDS: dict[FigureName, str] = {"bound": "at most", "estimate": "up to about"}
 _NAMES: dict[FigureName, str] = {"bound": "Upper bound", "estimate": "Estimate"}
 _EACH: dict[FindingUnit, str] = {"step": "a step", "request": "a request", "recording": "in all"}
 
 
 def word(kind: FigureName) -> str:
-    """`at most` or `about`."""
+    """`at most` or `up to about`."""
     return _WORDS[kind]
 
 
 def limit(kind: FigureName) -> str:
-    """`up to` or `about`: the same, shorter."""
+    """`up to` or `up to about`: the same, shorter."""
     return "up to" if kind == "bound" else _WORDS[kind]
 
 

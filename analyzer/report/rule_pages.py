@@ -23,6 +23,27 @@ _HEAD = """# Rules
 What `advisor` looks for: {rules} in {families}. Each rule measures time that is lost, states an upper bound or an estimate of what
 its fix saves, and says so when it cannot tell. `advisor rules` lists them, `advisor rule CODE` shows a page of this file in the
 terminal. Thresholds are the defaults; `[tool.advisor.rules.CODE]` in pyproject.toml changes them.
+
+## Verdicts, bounds and doubt
+
+- **Steps** are those the program marks; else ranges that repeat and cover the recording, or the outermost sequence of kernels that
+  does. What covers it only in part (a layer) is no step: then the whole recording is one, and no finding is more than low.
+- **A verdict** names the largest loss of the waterfall, from a fifth of the step on. It needs a rule that measures the same loss
+  and found it. A cause that only follows from where the host is meanwhile becomes "Unclear" without one, with the reason; one that
+  the trace shows by itself, as a loader's call, keeps its name and says that nothing to change was found. Near the border between
+  compute and communication it is "mixed", with both shares. Work that waits on an idle device is called after what it waits for:
+  the nodes of a graph, an event, another device, or nothing that the trace shows. A compute-bound run is told what it computes.
+- **A bound** ("at most") holds while the rest of the step stays as it was. Without a device the rest shares the cores and gets
+  faster with them, so there every figure is an estimate ("up to about"), with the range of measured pairs where there are some.
+  "Likely" is what usually comes true of a bound: of shorter kernels, the part in which the device is what the step waits for.
+  Time that several findings claim counts once in the headline, and the headline is never less than its largest finding.
+- **Start-up** is what later steps do not repeat, judged call by call and step by step; what recurs is the program's habit.
+- **Doubt** lowers a finding only where it touches it: a symptom that says which time it spoils matters to the findings that rest on
+  that time. Why a severity was lowered stands beside it.
+- **Advice** fits the program: what only runs its model hears nothing of gradients and losses, engines that serve models hear their
+  own settings, and a change that needs a newer version than the trace states gives way, or says which version it needs.
+
+## The rules
 """
 
 

@@ -90,23 +90,34 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     yield Finding(
         why=f"One process drives {devices} devices through `DataParallel`; "
         f"they are busy {share(lowest)} to {share(highest)} of the step.",
-        saving=Saving(basis="not to be read from this trace: a run with DistributedDataParallel must be compared"),
-        fix=(
-            Advice(
-                "diff",
-                '-model = torch.nn.DataParallel(model)\n+torch.distributed.init_process_group("nccl")\n'
-                '+rank = int(os.environ["LOCAL_RANK"])\n+torch.cuda.set_device(rank)\n'
-                "+model = torch.nn.parallel.DistributedDataParallel(model.to(rank), device_ids=[rank])",
-                f"Start with `{launch}`; DistributedSampler gives each process its part.",
-            ),
-        ),
-        verify="Record every rank of the DistributedDataParallel run: each device should be busier, and the step shorter.",
+        saving=Saving(basis="not to be read from this trace: a run with one process a device must be compared"),
+        fix=(_apart(launch) if facts.model.infers else _distributed(launch),),
+        verify="Record every process of the new run: each device should be busier, and the step shorter.",
         steps_seen=steps_touched(facts, IntervalSet.of_rows(forward)),
         evidence=(
             Bars(
                 "busy share by device", "ratio", tuple(Bar(f"device {device}", ratio) for device, ratio in sorted(busy))
             ),
         ),
+    )
+
+
+def _distributed(launch: str) -> Advice:
+    return Advice(
+        "diff",
+        '-model = torch.nn.DataParallel(model)\n+torch.distributed.init_process_group("nccl")\n'
+        '+rank = int(os.environ["LOCAL_RANK"])\n+torch.cuda.set_device(rank)\n'
+        "+model = torch.nn.parallel.DistributedDataParallel(model.to(rank), device_ids=[rank])",
+        f"Start with `{launch}`; DistributedSampler gives each process its part.",
+    )
+
+
+def _apart(launch: str) -> Advice:
+    return Advice(
+        "diff",
+        '-model = torch.nn.DataParallel(model)\n+rank = int(os.environ["LOCAL_RANK"])\n+torch.cuda.set_device(rank)\n'
+        "+model = model.to(rank)\n+samples = samples[rank::devices]",
+        f"Start with `{launch}`: a model that only runs needs no talk between devices, each process takes its part of the data.",
     )
 
 

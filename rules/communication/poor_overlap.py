@@ -102,7 +102,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             basis="collectives alone, as far as compute without a collective beside it could hide them",
         ),
         fix=_fix(facts),
-        verify="Record again: collectives should start before the backward pass ends; the hidden share should pass 70 %.",
+        verify=f"Record again: collectives should {_where(facts)}; the hidden share should pass 70 %.",
         steps_seen=steps_touched(facts, found.exposed),
         confidence=Confidence.MEDIUM,
         evidence=(
@@ -133,6 +133,10 @@ def _reason(facts: Facts) -> str:
     if facts.steps.count and collective.sum() <= facts.steps.count:
         return ", because all of it is one collective a step"
     return ""
+
+
+def _where(facts: Facts) -> str:
+    return "run beside compute" if facts.model.infers else "start before the backward pass ends"
 
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:

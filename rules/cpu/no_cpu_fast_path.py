@@ -130,11 +130,14 @@ def _single(facts: Facts, work: CpuWork, unit: str) -> Finding:
         saving=Saving(
             work.single.scaled(_SAVED[unit]), basis="matrix work at the units' peak rate, which is never reached"
         ),
-        fix=(_AUTOCAST, _LAYOUT, _COMPILE),
+        fix=(_AUTOCAST_RUN if facts.model.infers else _AUTOCAST, _LAYOUT, _COMPILE),
         verify="Record again with shapes: the matrix ops should take bfloat16 and become shorter.",
         steps_seen=facts.steps.count,
         confidence=Confidence.LOW,
-        caveats=("bfloat16 keeps 8 bits of precision: check that the loss still falls.",),
+        caveats=(
+            "bfloat16 keeps 8 bits of precision: check that "
+            + ("the results agree." if facts.model.infers else "the loss still falls."),
+        ),
     )
 
 
@@ -143,6 +146,12 @@ _AUTOCAST = Advice(
     "+with torch.autocast('cpu', dtype=torch.bfloat16):\n-loss = criterion(model(images), labels)\n"
     "+    loss = criterion(model(images), labels)",
     "Only the forward pass goes inside; no gradient scaling is needed.",
+)
+_AUTOCAST_RUN = Advice(
+    "diff",
+    "+with torch.inference_mode(), torch.autocast('cpu', dtype=torch.bfloat16):\n-output = model(images)\n"
+    "+    output = model(images)",
+    "Or once, at the start: `model = model.to(torch.bfloat16)`.",
 )
 _LAYOUT = Advice(
     "diff",

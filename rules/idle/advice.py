@@ -8,6 +8,7 @@ from analyzer.facts.host.dispatch_owner import DispatchOwner
 from analyzer.finding import Advice
 from analyzer.units import duration, share
 from rules.changes import capture_by_hand, larger_batch, replay_as_graph
+from rules.framework_words import replayed
 
 # Less of the step than this is not worth a change to the program.
 _WORTH_NAMING = 0.02
@@ -21,7 +22,8 @@ def feed_faster(facts: Facts) -> tuple[Advice, ...]:
     if facts.model.optimizing.style == "for-loop":
         fixes.append(Advice("diff", "+    fused=True,   # in the optimizer's arguments", "See OP001."))
     by_hand = capture_by_hand()
-    return tuple(fixes) if by_hand in fixes else (*fixes, by_hand)
+    # An engine that serves models makes its own graphs: there is no model of the user's to capture.
+    return tuple(fixes) if by_hand in fixes or replayed(facts) is not None else (*fixes, by_hand)
 
 
 def own_work(facts: Facts, owner: DispatchOwner) -> Advice:

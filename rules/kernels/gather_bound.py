@@ -29,7 +29,8 @@ output = tables(all_indices, all_offsets)
 ## Fix
 1. Many embedding tables: one fused lookup (fbgemm, torchrec), which also updates rows in the backward pass.
 2. Sort the indices first, or count with `bincount` and `segment_reduce`, so that neighbours are read together.
-3. `torch.use_deterministic_algorithms(True)` replaces fast scatters by sorts: switch it off where it is not needed.
+3. Sampling of tokens and other sorts: the top k first, one sort for all uses.
+4. `torch.use_deterministic_algorithms(True)` replaces fast scatters by sorts: switch it off where it is not needed.
 
 ## Expected gain
 Not measured: it depends on how the rows lie in memory.
@@ -47,6 +48,7 @@ from fewer rows or narrower ones.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
@@ -95,9 +97,35 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
+# Lookups of embedding tables, as recommendation has many; a language model has one, and samples tokens by sorting.
+_TABLES = re.compile(r"(?i)embedding|fbgemm|index_?select|jagged|pooled|_sparse_(?:data|features)")
+_OF_ANY = (
+    Advice(
+        "text",
+        "Sort and search less: `torch.topk` instead of a whole sort where a few are wanted, once instead of for each use; for "
+        "sampling, cut to the top k before the sort.",
+        "The table names the kernels: a sort takes several passes over its keys.",
+    ),
+    Advice(
+        "text",
+        "Index less often and with larger rows: masks and slices instead of lists of indices, one call for all; where rows are "
+        "added up, `index_add_` or `scatter_add_` on sorted indices.",
+        "Record with `with_stack=True` to see the lines.",
+    ),
+)
+
+
+def _of_tables(facts: Facts) -> bool:
+    """Whether the longest of these kernels looks up tables of embeddings: then one fused lookup may replace many."""
+    longest = facts.kernels.named.longest(facts.kernels.named.is_family("gather"), 1)
+    return any(_TABLES.search(name) for name, _, _ in longest)
+
+
 def _fix(facts: Facts) -> tuple[Advice, ...]:
     names = [str(name) for name in facts.kernels.named.names["name"]]
     fused = any(part in name for name in names for part in _FUSED.split("|"))
+    if not fused and not _of_tables(facts):
+        return _OF_ANY
     one_lookup = Advice(
         "python",
         "kind, where = ComputeDevice.CUDA, EmbeddingLocation.DEVICE   # fbgemm_gpu\n"

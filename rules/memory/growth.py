@@ -71,6 +71,15 @@ META = RuleMeta(
 )
 
 
+_KEPT_LOSS = Advice("diff", "-losses.append(loss)\n+losses.append(loss.detach())", "A kept loss keeps its whole graph.")
+_KEPT_OUTPUT = Advice(
+    "diff",
+    "-output = model(x)\n-outputs.append(output)\n+with torch.inference_mode():\n+    output = model(x)\n"
+    "+outputs.append(output.cpu())",
+    "Outside `inference_mode` a kept output keeps the graph of its pass.",
+)
+
+
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when allocated memory rises with every used step, by a noticeable amount."""
     found = facts.memory.device
@@ -97,7 +106,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         why=f"Allocated memory is higher after each of {len(ends)} steps, by {size(growth)}{part} in total: possibly a leak.",
         saving=Saving(basis="a risk, not a loss of time"),
         fix=(
-            Advice("diff", "-losses.append(loss)\n+losses.append(loss.detach())", "A kept loss keeps its whole graph."),
+            _KEPT_OUTPUT if facts.model.infers else _KEPT_LOSS,
             Advice(
                 "text", "Look for lists, caches and retain_graph=True in the loop.", "Whatever is kept from each step."
             ),
@@ -106,7 +115,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         steps_seen=len(ends),
         confidence=Confidence.LOW,
         evidence=(Series("allocated at the end of each step", "bytes", tuple(float(value) for value in ends)),),
-        caveats=("A profile is short: growing batches or the optimizer's first states look the same.",),
+        caveats=(
+            "A profile is short: a cache of keys and values that fills up looks the same."
+            if facts.model.infers
+            else "A profile is short: growing batches or the optimizer's first states look the same.",
+        ),
     )
 
 

@@ -93,7 +93,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         steps_seen=steps_with(facts, found.rows),
         confidence=Confidence.HIGH if found.by_types else Confidence.MEDIUM,
         evidence=(kernel_table(facts, found.rows, "longest conversions"),),
-        caveats=("Losses and normalisations may need their 32 bits: some conversions have to stay.",),
+        caveats=("Normalisations and softmax may need their 32 bits: some conversions have to stay.",),
     )
 
 
@@ -105,7 +105,8 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
     weights = Advice(
         "python",
         "model = model.to(torch.bfloat16)",
-        "No weights are converted any more; the optimizer then needs its own 32-bit copies to keep small updates.",
+        "No weights are converted any more"
+        + ("." if facts.model.infers else "; the optimizer then needs its own 32-bit copies to keep small updates."),
     )
     return (inputs, weights) if facts.kernels.fusion.compiled else (inputs, fused, weights)
 

@@ -34,7 +34,8 @@ loss.backward()
 ## Fix
 1. Ampere and newer: `torch.autocast("cuda", dtype=torch.bfloat16)` around forward and loss.
 2. Volta and Turing have no bfloat16 units: `torch.float16` with `torch.amp.GradScaler`.
-3. Code that must stay in 32 bits: TF32 on Ampere and newer (PR002).
+3. A program that only runs its model: the weights themselves in 16 bits, nothing to scale; an engine that serves it, its `dtype`.
+4. Code that must stay in 32 bits: TF32 on Ampere and newer (PR002).
 
 ## Expected gain
 At most, of plain single precision, what the peak rates of the card's generation say (7 of 8 parts of the kernels' time on Volta,
@@ -125,7 +126,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         saving=saving,
         fix=_fix(facts, AMPERE if _amd(facts) else work.compute_major or VOLTA),
         verify=f"Record again: kernel names should hold {'`_BBS_` or `_HHS_`' if _amd(facts) else '`bf16`, `f16` or `h884`'}; "
-        "compare the loss curve with the old one.",
+        f"compare {'the results with the old ones' if facts.model.infers else 'the loss curve with the old one'}.",
         steps_seen=steps_with(facts, rows),
         confidence=confidence,
         evidence=(kernel_table(facts, rows, f"longest kernels on 32-bit floats (formats from {how})"),),
@@ -174,8 +175,29 @@ def _amd(facts: Facts) -> bool:
     return facts.trace.meta.device_kind == "rocm"
 
 
+def _running(said: str | None, kind: str) -> Advice:
+    """Without a backward pass the weights themselves can have 16 bits, and no loss has to be scaled.
+
+    Args:
+        said: The change in the words of the program's engine or framework.
+        kind: The format that the card computes fast.
+    """
+    reach = (
+        "bfloat16 keeps the range of float32" if kind == "bfloat16" else "This generation has float16 tensor cores only"
+    )
+    return Advice(
+        "diff",
+        said
+        or f"+model = model.to(torch.{kind})\n with torch.inference_mode():\n-    output = model(x)\n"
+        f"+    output = model(x.to(torch.{kind}))",
+        f"{reach}. Where a layer needs 32 bits, `torch.autocast` around the pass chooses for each op.",
+    )
+
+
 def _fix(facts: Facts, major: int) -> tuple[Advice, ...]:
     said = sixteen_bits(facts, bfloat16=major >= AMPERE)
+    if facts.model.infers:
+        return (_running(said, "bfloat16" if major >= AMPERE else "float16"),)
     if major >= AMPERE:
         return (
             Advice(

@@ -103,7 +103,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             way=FORMAT,
         ),
         fix=_fix(facts),
-        verify="Record again: kernel names should hold `tf32` or `s1688`; compare the loss curve with the old one.",
+        verify="Record again: kernel names should hold `tf32` or `s1688`; compare "
+        + ("the results with the old ones." if facts.model.infers else "the loss curve with the old one."),
         steps_seen=steps_with(facts, rows),
         confidence=confidence,
         evidence=(kernel_table(facts, rows, f"longest kernels in full single precision (formats from {how})"),),
@@ -130,7 +131,7 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
     rows, work = tf32_unused(facts), facts.kernels.matrix_work
     products = Advice(
         "python",
-        'torch.set_float32_matmul_precision("high")   # once, before training',
+        'torch.set_float32_matmul_precision("high")   # once, at the start',
         "Rounds the inputs of float32 matrix products to TF32 and adds up in float32.",
     )
     # torch 2.9 and newer know both, but refuse a program that mixes them (pytorch#179445).

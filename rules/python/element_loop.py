@@ -110,7 +110,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             why=f"A Python loop{named(line)} goes through a tensor: {what(facts, loop)}.",
             saving=saving_of(facts, loop),
             fix=_fix(loop),
-            verify="Record again: the repeated sequence should be gone; compare the loss, it must be the same.",
+            verify="Record again: the repeated sequence should be gone; compare "
+            + ("the results, they" if facts.model.infers else "the loss, it")
+            + " must be the same.",
             steps_seen=loop.steps_seen,
             confidence=Confidence.MEDIUM if loop.varies else Confidence.HIGH,
             evidence=evidence(facts, loop),

@@ -111,7 +111,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     yield Finding(
         why=_why(facts, time, longest, recorded=recorded),
         saving=Saving(claims=time, basis="the pauses in the recorded steps"),
-        fix=_fix(recorded=recorded),
+        fix=_fix(facts, recorded=recorded),
         verify=f"Record again with {_RECORD}: no `Python GC` inside the steps but the planned ones.",
         steps_seen=facts.steps.count_with(time),
         confidence=Confidence.HIGH if recorded else Confidence.LOW,
@@ -135,16 +135,17 @@ def _why(facts: Facts, time: IntervalSet, longest: int, *, recorded: bool) -> st
     ratio = share(facts.steps.ratio(time.total_ns))
     total = f"{duration(time.total_ns)} in all ({ratio} of the recorded steps), the longest {duration(longest)}"
     if recorded:
-        return f"Python's garbage collector stops training {where}: {total}."
+        return f"Python's garbage collector stops the program {where}: {total}."
     return f"The whole process is silent {where}, as during a garbage collection: {total}."
 
 
-def _fix(*, recorded: bool) -> tuple[Advice, ...]:
+def _fix(facts: Facts, *, recorded: bool) -> tuple[Advice, ...]:
+    call = "output = model(batch)" if facts.model.infers else "train_step(batch)"
     control = Advice(
         "diff",
-        "+gc.collect(); gc.freeze(); gc.disable()\n for step, batch in enumerate(loader):\n     train_step(batch)\n"
+        f"+gc.collect(); gc.freeze(); gc.disable()\n for step, batch in enumerate(loader):\n     {call}\n"
         "+    if step % 50 == 0:\n+        gc.collect(1)",
-        "Collect at chosen steps, on all ranks at once, and leave what exists before training alone.",
+        "Collect at chosen steps, on all ranks at once, and leave what exists before the loop alone.",
     )
     sure = Advice(
         "text",

@@ -94,7 +94,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         calls,
         "explicit",
         f"`{name}` outside any op, as `{_caller(name)}` calls it",
-        (_LATER,) if "Event" in name else (_deleted(facts), _TIMED),
+        (_LATER,) if "Event" in name else (_deleted(facts), _timed(facts)),
         "Record again: no synchronize call inside the steps; the share of SY003 should fall below 2 %.",
         ()
         if facts.host.stacks.known
@@ -125,15 +125,18 @@ _LATER = Advice(
     "+    copied.synchronize()\n+    use(result)",
     "Wait as late as possible: first whatever does not need the result, best one step later.",
 )
-_TIMED = Advice(
-    "python",
-    "start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))\n"
-    "start.record()\n"
-    "loss = train_step(batch)\n"
-    "end.record()\n"
-    "# after the loop: torch.cuda.synchronize(); print(start.elapsed_time(end))",
-    "To time a step without stopping it.",
-)
+
+
+def _timed(facts: Facts) -> Advice:
+    return Advice(
+        "python",
+        "start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))\n"
+        "start.record()\n"
+        f"{'output = model(batch)' if facts.model.infers else 'loss = train_step(batch)'}\n"
+        "end.record()\n"
+        "# after the loop: torch.cuda.synchronize(); print(start.elapsed_time(end))",
+        "To time a step without stopping it.",
+    )
 
 
 RULE = Rule(META, check, __doc__)

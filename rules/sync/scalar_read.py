@@ -98,7 +98,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         calls,
         "scalar",
         "reading single values off the device, as `.item()`, `float()`, `if tensor:` and `print` do",
-        _fix(),
+        _fix_running() if facts.model.infers else _fix(),
         "Record again: fewer device-to-host copies a step, and a longer launch lead; the share of SY001 should fall below 2 %.",
         _caveats(facts),
     )
@@ -125,6 +125,23 @@ def _fix() -> tuple[Advice, ...]:
             "diff",
             "-    if loss > limit:\n-        loss = loss * 0\n+    loss = torch.where(loss > limit, torch.zeros_like(loss), loss)",
             "Where a value decides what happens next, let the device decide.",
+        ),
+    )
+
+
+def _fix_running() -> tuple[Advice, ...]:
+    return (
+        Advice(
+            "diff",
+            "-    scores.append(score.item())\n+    scores.append(score)            # stays on the device\n"
+            "+scores = torch.stack(scores).tolist()   # one read for all",
+            "Keep values on the device and read them together, best one step later.",
+        ),
+        Advice(
+            "diff",
+            "-    if token.item() == end:\n-        break\n+    done |= token == end\n"
+            "+    if step % 16 == 0 and bool(done):\n+        break",
+            "Where a value decides what happens next: look at it every few steps, or let `torch.where` decide on the device.",
         ),
     )
 

@@ -37,10 +37,11 @@ def _pins_in_training_thread(facts: Facts) -> bool:
     return facts.input.wait.single_process and (cores is None or cores > 4)
 
 
-def prefetch(own_stream: bool) -> tuple[Advice, ...]:
-    """Copy the next batch while this one trains.
+def prefetch(facts: Facts, own_stream: bool) -> tuple[Advice, ...]:
+    """Copy the next batch while this one is computed.
 
     Args:
+        facts: The measurements.
         own_stream: Whether the copies already run on another stream than the kernels.
     """
     if own_stream:
@@ -68,9 +69,9 @@ def prefetch(own_stream: bool) -> tuple[Advice, ...]:
             "    for part in batch:\n"
             "        part.record_stream(torch.cuda.current_stream())\n"
             "    following = move(next(batches, ()))\n"
-            "    train_step(batch)",
+            f"    {'output = model(*batch)' if facts.model.infers else 'train_step(batch)'}",
             "Copies and kernels share a stream here, so they take turns; on a side stream the next batch travels while this one "
-            "trains. Needs pinned batches.",
+            "is computed. Needs pinned batches.",
         ),
     )
 

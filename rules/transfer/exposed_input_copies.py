@@ -118,7 +118,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         saving=Saving(
             hideable, basis="copy time beside no kernel, as far as the kernels of its step are long enough to hide it"
         ),
-        fix=prefetch(own_stream),
+        fix=prefetch(facts, own_stream),
         verify="Record again: the copies' stream differs from the kernels' and over 80 % of their time has a kernel beside it.",
         steps_seen=steps_touched(facts.steps, to_device),
         evidence=(

@@ -12,14 +12,15 @@ import pandas as pd
 
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.intervals import IntervalSet
-from analyzer.spans.labels import column, is_any
+from analyzer.spans.labels import column, is_any, matching
 from analyzer.spans.open_spans import NONE
+from traces.reader.names.vocabulary import is_device_wait
 from traces.trace import Trace
 
 # Columns of a piece of device work that every caller needs, beside its correlation.
 _WORK = ("start_ns", "dur_ns", "end_ns", "device", "stream")
 # Vocabularies, for columns that can be joined and compared by number.
-_KINDS = ("compute", "collective", "memset", "copy")
+_KINDS = ("compute", "collective", "memset", "copy", "wait")
 _SOURCES = ("kernels", "copies")
 # Kinds of calls that put work on the device.
 LAUNCHING = ("launch", "graph_launch", "memcpy", "memset")
@@ -36,15 +37,19 @@ def device_work(trace: Trace) -> pd.DataFrame:
     """All device work of the trace, sorted by start.
 
     Returns:
-        Columns start_ns, dur_ns, end_ns, device, stream, correlation (Int64), kind (`compute`, `collective`, `memset` or `copy`),
-        source (`kernels` or `copies`) and row (position in that frame).
+        Columns start_ns, dur_ns, end_ns, device, stream, correlation (Int64), kind (`compute`, `collective`, `memset`, `copy`, or
+        `wait` where a queue only waits), source (`kernels` or `copies`) and row (position in that frame).
     """
     parts = (trace.kernels, trace.copies)
     columns = {name: np.concatenate([part[name].to_numpy() for part in parts]) for name in _WORK}
     order = np.lexsort((columns["end_ns"], columns["start_ns"]))
     kinds = np.concatenate(
         [
-            _either(trace.kernels["collective"].to_numpy(), "collective", "compute"),
+            np.where(
+                matching(trace.kernels["name"], is_device_wait),
+                _KINDS.index("wait"),
+                _either(trace.kernels["collective"].to_numpy(), "collective", "compute"),
+            ),
             _either(is_any(trace.copies["direction"], "memset"), "memset", "copy"),
         ]
     )

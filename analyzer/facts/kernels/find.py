@@ -18,8 +18,9 @@ from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import sums_by
 from analyzer.spans.intervals import IntervalSet
-from analyzer.spans.labels import codes_of, distinct_texts, is_any
+from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
 from analyzer.spans.open_spans import NONE
+from traces.reader.names.vocabulary import is_device_wait
 from traces.trace import Trace
 
 # From this part of kernels on, External ids that repeat the correlation id are noise (rules.md 0.6, PG007).
@@ -105,6 +106,7 @@ def kernels(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) ->
     frame = trace.kernels
     inside = window.contains(frame["start_ns"].to_numpy())
     inside &= frame["device"].to_numpy() == (main.device if main else NONE)
+    inside &= ~matching(frame["name"], is_device_wait)
     rows = np.flatnonzero(inside)
     frame = frame.iloc[rows]
     vocabulary = distinct_texts(frame["name"])

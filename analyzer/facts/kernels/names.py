@@ -77,7 +77,7 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ),
         (
             "gather",
-            r"(?<!rotary_)embedding|radix_?sort|RadixSort|[Mm]ergeSort|bitonicSort|sort(?:ed)?_?[Kk]|searchsorted|unique|segment|index(?:Select|Func|Add|Copy|Fill)"
+            r"(?<!rotary_)embedding|[Rr]adix_?[Ss]ort|[Rr]adixFindKth|mbtopk|[Mm]ergeSort|bitonicSort|sort(?:ed)?_?[Kk]|searchsorted|unique|segment|index(?:Select|Func|Add|Copy|Fill)"
             r"|indexing_backward|index_(?:elementwise|kernel|put|copy|fill|add|select)|gpu_index_kernel|[Gg]ather(?!Reduce)|[Ss]catter|masked_s|permute_pooled"
             r"|permute_(?:1|2)D|ReduceByKey",
         ),

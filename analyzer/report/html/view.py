@@ -183,7 +183,7 @@ def _figures(analysis: Analysis) -> Iterator[Figure]:
     summary = analysis.summary
     yield Figure(duration(summary.step_ns.mean), f"{wording.each(analysis)} now")
     if wording.promises(analysis):
-        at_best = "reachable at best" if summary.reachable_kind == "bound" else "reachable, an estimate"
+        at_best = "reachable at best" if summary.reachable_kind == "bound" else "reachable at best, as estimated"
         yield Figure(duration(summary.reachable_step_ns), at_best, good=True)
         if duration(summary.likely_step_ns) != duration(summary.reachable_step_ns):
             yield Figure(duration(summary.likely_step_ns), "likely", good=True)

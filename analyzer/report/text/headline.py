@@ -67,7 +67,7 @@ def _figures(analysis: Analysis, style: Style) -> Iterator[str]:
     best = f"{duration(mean)} → {duration(reachable)}"
     shared = " Findings share time, so their savings do not add up." if len(analysis.cards) > 1 else ""
     # An estimate is not the best that can be.
-    best_case = "at best" if summary.reachable_kind == "bound" else "as estimated"
+    best_case = "at best" if summary.reachable_kind == "bound" else "at best, as estimated"
     at_best = f"{best_case} {noun}" if noun == _WHOLE else f"{noun} {best_case}"
     text = f"{best} {at_best}: {wording.together(analysis)}, the rest staying as it is."
     first, *others = safe.wrap(text + shared + _more(analysis), style.width)

@@ -22,7 +22,7 @@ def whole(analysis: Analysis, card: Card, width: int, glyphs: Glyphs) -> Content
     """
     summary = analysis.summary
     noun = analysis.trace.steps.noun
-    at_best = "at best" if summary.reachable_kind == "bound" else "as estimated"
+    at_best = "at best" if summary.reachable_kind == "bound" else "at best (estimate)"
     now_and_then = {f"a {noun} now": summary.step_ns.mean, at_best: summary.reachable_step_ns}
     if summary.likely_step_ns != summary.reachable_step_ns:
         now_and_then["likely"] = summary.likely_step_ns

@@ -33,7 +33,7 @@ def world(
     args = {} if types is None else {"Input type": types, "Input Dims": [[64, 64], [64, 64]]}
     for number in range(3):
         at = number * 100_000.0
-        builder.step(number, at, 100_000)
+        builder.step(number, at, 100_000).zero_grad(at + 300, 1)
         builder.op("aten::mm", at, 50, **args)
         builder.launch(at, kernel_start=at + lead, kernel_dur=matrix, name=kernel, op=None)
         if other:

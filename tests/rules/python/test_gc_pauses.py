@@ -36,7 +36,7 @@ def test_fires_with_the_recorded_pause() -> None:
     assert found.ratio == pytest.approx(0.05)
     assert (found.severity, found.confidence) == (Severity.LOW, Confidence.HIGH)
     assert found.finding.why.startswith(
-        "Python's garbage collector stops training in 1 of 6 steps: 30 ms in all (5.0 %"
+        "Python's garbage collector stops the program in 1 of 6 steps: 30 ms in all (5.0 %"
     )
 
 

@@ -158,6 +158,18 @@ def is_garbage_collection(name: str) -> bool:
     return name == "Python GC"
 
 
+# Commands by which a queue of a device stands still until something else has happened: MTIA's command processor (event_wait),
+# Ascend's streams (EVENT_WAIT, Notify_Wait). What they last is waiting.
+_DEVICE_WAIT = re.compile(
+    r"(?:event|notify|signal|semaphore|stream)[ _]?wait(?:[ _]value)?|wait[ _](?:event|value|signal)", re.IGNORECASE
+)
+
+
+def is_device_wait(name: str) -> bool:
+    """Whether an event of a device is no work: its queue waits."""
+    return _DEVICE_WAIT.fullmatch(name) is not None
+
+
 _BACKWARD_NODE = re.compile(r"autograd::engine::evaluate_function|torch::autograd::AccumulateGrad|\w+Backward\d*$")
 
 

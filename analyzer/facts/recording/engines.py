@@ -1,0 +1,34 @@
+"""Which engine serves the model: it captures graphs, compiles and chooses formats by its own settings, not by the user's code.
+
+By frames of Python, by the ranges engines open around a pass, and by their ops. Their kernels alone say nothing: engines borrow
+them from one another.
+"""
+
+from __future__ import annotations
+
+import re
+
+from traces.trace import Trace
+
+# vllm-project/vllm: vllm/v1/worker (gpu_model_runner, execute_context ranges); sgl-project/sglang: python/sglang/srt.
+_SIGNS = (
+    (
+        "vllm",
+        re.compile(r"(?:.*[/\\])?vllm[/\\]\S*\.py\(\d+\)|vllm::|gpu_model_runner|execute_(?:\d+_)?(?:context|new)_"),
+    ),
+    ("sglang", re.compile(r"(?:.*[/\\])?sglang[/\\]\S*\.py\(\d+\)|sglang::|sgl_kernel::")),
+)
+
+
+def serving_engine(trace: Trace) -> str | None:
+    """`vllm` or `sglang`; None where neither shows.
+
+    Args:
+        trace: The trace.
+    """
+    names = [
+        str(name) for frame in (trace.annotations, trace.ops, trace.python) for name in frame["name"].cat.categories
+    ]
+    found = [engine for engine, sign in _SIGNS if any(sign.match(name) for name in names)]
+    # SGLang's passes may call ops of vLLM's.
+    return found[0] if len(found) == 1 else ("sglang" if found else None)

@@ -1,0 +1,65 @@
+"""What the device computes, in a few words: the kinds of kernels that take most of the time, and a kernel that stands out."""
+
+from __future__ import annotations
+
+import re
+
+from analyzer.facts import Facts
+from analyzer.facts.kernels.names import POINTWISE_FAMILIES
+from analyzer.units import share
+
+# Kinds of kernels as a person would sum them up. `other` is left out: nothing is known of it.
+_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("matrix products", ("gemm", "gemv")),
+    ("convolutions", ("conv",)),
+    ("attention", ("attention",)),
+    ("pointwise kernels", POINTWISE_FAMILIES),
+    ("compiled kernels", ("triton",)),
+    ("indexing and sorting", ("gather",)),
+    ("the optimizer's kernels", ("multi_tensor",)),
+    ("changes of layout", ("layout",)),
+)
+# Kinds below this part of the computing do not say what it is.
+_WORTH_NAMING = 0.1
+# More than three make no short sentence.
+_MOST_KINDS = 3
+# One kernel of hundreds that takes a third of the time is worth its name.
+_STANDS_OUT = 1 / 3
+_NAME_LENGTH = 60
+# Instances of one template: `void at::native::name<...>(...)`.
+_FUNCTION = re.compile(r"(?:void )?((?:[\w~]+::|\(anonymous namespace\)::)*)([\w$]+)")
+
+
+def what_computes(facts: Facts) -> str:
+    """`Of the computing: matrix products 62 %, attention 20 %; the kernel `x` alone 41 %.`; empty where there is no device."""
+    computing = facts.time.waterfall.owned("compute")
+    if facts.device.main is None or not computing:
+        return ""
+    found = facts.kernels.named
+    parts = [
+        ((found.spans(found.is_family(*families)) & computing).total_ns / computing.total_ns, words)
+        for words, families in _KINDS
+    ]
+    named = sorted((part for part in parts if part[0] >= _WORTH_NAMING), reverse=True)[:_MOST_KINDS]
+    text = ", ".join(f"{words} {share(ratio)}" for ratio, words in named)
+    alone = _alone(facts, computing.total_ns)
+    said = "; ".join(part for part in (text, alone) if part)
+    if len(found.frame) and found.is_family("other").all():
+        # Of a device whose work has names of its own, being busy is all that is known.
+        return "Whether that is computing the names of its work do not say" + (f": {alone}." if alone else ".")
+    return f"Of the computing: {said}." if said else ""
+
+
+def _alone(facts: Facts, computing_ns: int) -> str:
+    """The kernel that takes a third of the computing or more, where there are several."""
+    found = facts.kernels.named
+    rows = ~found.frame["collective"].to_numpy(dtype=bool)
+    longest = found.longest(rows)
+    if len(longest) < 2:
+        return ""
+    name, _, total_ns = longest[0]
+    if total_ns < _STANDS_OUT * computing_ns:
+        return ""
+    match = _FUNCTION.match(name)
+    function = (match.group(2) if match else name)[:_NAME_LENGTH]
+    return f"the kernel `{function}` alone {share(min(total_ns / computing_ns, 1.0))}"

@@ -1,0 +1,59 @@
+"""A compute-bound run is told what is computed: kinds of kernels, and one that stands out."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.explain import explain_facts
+from analyzer.facts import Facts
+from analyzer.verdict.what_computes import what_computes
+from builders import TraceBuilder
+from rules import RULES
+
+GEMM, CONV, GELU = (
+    "sm90_xmma_gemm_bf16bf16_bf16f32_f32",
+    "sm80_xmma_fprop_implicit_gemm_bf16",
+    "vectorized_elementwise_kernel<4>",
+)
+
+
+def facts_with(*kernels: tuple[str, float]) -> Facts:
+    """Three steps of 10 ms, filled with kernels of so many microseconds one after the other."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = clock = number * 10_000.0
+        builder.step(number, at, 10_000)
+        for index, (name, dur) in enumerate(kernels):
+            builder.launch(at + 10 * index, kernel_start=clock, kernel_dur=dur, name=name)
+            clock += dur
+    return Facts(builder.trace())
+
+
+@pytest.mark.parametrize(
+    ("kernels", "words"),
+    [
+        (
+            ((GEMM, 3_000), (GEMM + "x", 3_000), (GELU, 3_000)),
+            "Of the computing: matrix products 67 %, pointwise kernels 33 %; ",
+        ),
+        (((CONV, 2_000), (CONV + "y", 2_500), (CONV + "z", 2_500), (GELU, 500)), "Of the computing: convolutions 93 %"),
+        ((("void my::scan<4>(float*)", 6_000), (GEMM, 3_000)), "matrix products 33 %; the kernel `scan` alone 67 %."),
+        (
+            (("frobnicate", 8_000), ("merge", 500)),
+            "the names of its work do not say: the kernel `frobnicate` alone 94 %.",
+        ),
+    ],
+)
+def test_what_computes(kernels: tuple[tuple[str, float], ...], words: str) -> None:
+    assert words in what_computes(facts_with(*kernels))
+
+
+def test_nothing_is_said_of_a_single_kernel_that_is_all_there_is() -> None:
+    assert "alone" not in what_computes(facts_with((GEMM, 9_000)))
+
+
+def test_only_a_compute_bound_run_is_told() -> None:
+    bound = explain_facts(facts_with((GEMM, 9_000)), rules=RULES).analysis.summary.verdict
+    assert (bound.bound_by, "Of the computing" in bound.text) == ("compute", True)
+    idle = explain_facts(facts_with((GEMM, 900)), rules=RULES).analysis.summary.verdict
+    assert "Of the computing" not in idle.text
