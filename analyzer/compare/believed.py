@@ -19,18 +19,23 @@ from analyzer.compare.snapshot import Snapshot
 from analyzer.facts.health.disturbance.crowding import CROWDED_RATIO
 from analyzer.units import duration, figure, share
 
-# Where the thread waited for this share of the steps, its caches and its ops' other threads were disturbed as well. Of one loop and
-# its remedy on 2 cores that others used, a core lacked for 0.34 of the steps before and 0.68 after: the remedy, twelve times faster
-# without the profiler, came out five times slower.
+# Where the thread waited for this share of the steps, its caches and its ops' other threads were disturbed as well. Taking the time
+# out then makes a third of what is left (0.25 / 0.75), more than the change that is believed however few the steps
+# (`noise.LARGE_CHANGE`, a fifth): from here on the correction would be the answer. Of one loop and its remedy on 2 cores that
+# others used, a core lacked for 0.34 of the steps before and 0.68 after: the remedy, twelve times faster without the profiler, came
+# out five times slower.
 _LARGE_RATIO = 0.25
-# The empty loop takes 15 ms: one time slice of another program (about 4 ms) alone makes a quarter.
+# The empty loop takes 15 ms: one time slice of another program (about 4 ms) alone makes a quarter, and one on each side may fall
+# either way. Two slices more on one side than on the other are a half: from there on it is the machine. Reasoned, not calibrated.
 _SLOWER_LOOP = 1.5
 # The step without the profiler is a median of 20 steps at one moment; medians of equal runs differ by 2 to 5 % on a machine that
-# does nothing else (tests/bench/gate.py).
+# does nothing else (tests/bench/gate.py): of two sides, and of a step that `advisor collect` slows down by a few percent besides, a
+# tenth is twice that.
 _UNPROFILED_NOISE = 0.1
 # Below this, clocks of one setting differ by their own steps (15 MHz of 2,000).
 _CLOCK_RATIO = 0.01
-# A change that is less than this part of the other tells of something else.
+# A change that is less than this part of the other tells of something else. The profiler's own cost is on both sides: at ops
+# of a few microseconds it may triple a step, and so hide two thirds of a change, but no more. Reasoned, not calibrated.
 _FAR_PART = 1 / 3
 
 Runs = Sequence[Snapshot]

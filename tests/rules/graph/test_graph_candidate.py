@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from analyzer.engine import Judged
 from analyzer.finding import State
 from builders import TraceBuilder
 from dialects import torch_1_9
@@ -166,3 +167,17 @@ def test_cannot_tell_where_launches_wait() -> None:
     result = run(RULE, builder)
     assert result.state is State.CANNOT_TELL
     assert "SY005" in result.reason
+
+
+def test_the_way_from_one_queued_kernel_to_the_next_is_bound_but_not_likely() -> None:
+    """Behind the third kernel of each step stands one that was queued: what lies between them a graph may make shorter, or not."""
+
+    def queued(gap: float) -> Judged:
+        builder = world()
+        for number in range(4):
+            launch = number * 1_000 + 266.0
+            builder.launch(launch, kernel_start=launch + 22 + gap, kernel_dur=10, name="behind", op=None, call_dur=1)
+        return judged(RULE, builder)
+
+    plain, apart = queued(0), queued(4)
+    assert (apart.ns_per_step - apart.usual_ns_per_step) - (plain.ns_per_step - plain.usual_ns_per_step) == 4_000
