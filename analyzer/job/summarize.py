@@ -54,6 +54,7 @@ def summarize(explained: Explained, facts: Facts) -> RankSummary:
         bound_by=analysis.summary.verdict.bound_by,
         verdict=analysis.summary.verdict.text,
         batch_size=facts.recording.collected.batch_size,
+        core_wait_ratio=facts.recording.collected.core_wait_ratio,
         backend=info["backend"] if isinstance(info.get("backend"), str) else None,
         steps=_steps(facts),
         groups=calls.groups,

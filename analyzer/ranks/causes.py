@@ -9,6 +9,7 @@ import numpy as np
 
 from analyzer.ranks.document import CauseClass
 from analyzer.ranks.summary import RankSummary
+from analyzer.units import share
 
 # From this part of a rank's lateness on its cause is named (design, ranks.md).
 EXPLAINED_RATIO = 0.8
@@ -16,6 +17,8 @@ EXPLAINED_RATIO = 0.8
 _PEERS = 16
 # Batches that differ by less are one size: the last of an epoch may be smaller.
 _BATCH_RATIO = 1.05
+# From this share of its steps on that a rank had no core it is told, as the recorder does of a run.
+_LACKED_RATIO = 0.1
 _WORDS = {
     "input": "waiting for its data loader",
     "python": "Python on its host",
@@ -81,11 +84,12 @@ def why_late(late: RankSummary, peers: Sequence[RankSummary], excess_ns: float) 
 
 
 def _device_words(late: RankSummary) -> str:
-    return (
-        "the same kernels on the same shapes take longer on its device"
-        if late.device_kind != "cpu"
-        else "the same ops on the same shapes take longer on its cores"
-    )
+    if late.device_kind != "cpu":
+        return "the same kernels on the same shapes take longer on its device"
+    words = "the same ops on the same shapes take longer on its cores"
+    lacked = late.core_wait_ratio or 0.0
+    # Who takes the cores is not in the trace; that they were taken is.
+    return f"{words}; for {share(lacked)} of its steps it had none" if lacked >= _LACKED_RATIO else words
 
 
 def _steps(summary: RankSummary) -> int:

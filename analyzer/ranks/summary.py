@@ -138,6 +138,7 @@ class RankSummary(Part, frozen=True, kw_only=True, gc=False):
         bound_by: What the rank is bound by.
         verdict: The same as a sentence.
         batch_size: Samples a batch, as `advisor collect` recorded it.
+        core_wait_ratio: Share of the steps in which the training thread could run and had no core, as recorded.
         backend: Of the default process group.
         steps: The used steps.
         groups: Process groups.
@@ -167,6 +168,7 @@ class RankSummary(Part, frozen=True, kw_only=True, gc=False):
     bound_by: str
     verdict: str
     batch_size: Whole | None = None
+    core_wait_ratio: float | None = None
     backend: str | None = None
     steps: tuple[StepPart, ...]
     groups: tuple[GroupPart, ...]

@@ -29,7 +29,7 @@ SIZES = (64, 512, 4_096)
 
 def merging(ranks: int) -> None:
     """Writes the summaries of a job to a folder and merges them from there, in a process of its own."""
-    run = Job(dp=ranks // 64, tp=8, pp=8, layers=8, microbatches=4, steps=3, late_host={17: 20 * MS}).run()
+    run = Job(dp=ranks // 64, tp=8, pp=8, layers=8, microbatches=4, steps=3, late_host={17: 60 * MS}).run()
     rows = tuple(KernelRow(name=f"kernel_{n}", shape=f"{n:08x}", count=30, dur_ns=9_000 + n) for n in range(300))
     with tempfile.TemporaryDirectory() as folder:
         total = 0

@@ -212,3 +212,13 @@ def test_kernels_beside_collectives_are_held_against_the_same_alone() -> None:
     found = merge(made).contention
     assert found is not None
     assert (found.rank, found.slower_ratio, found.ns_per_step) == (1, 0.5, 50)
+
+
+def test_a_rank_whose_cores_others_take_is_told_so() -> None:
+    made = [
+        msgspec.structs.replace(one, device_kind="cpu") for one in Job(dp=2, slow_device={1: 1.5}).run().summaries()
+    ]
+    alone = merge(made).late[0].cause_detail
+    assert alone == "the same ops on the same shapes take longer on its cores"
+    made[1] = msgspec.structs.replace(made[1], core_wait_ratio=0.43)
+    assert merge(made).late[0].cause_detail == f"{alone}; for 43 % of its steps it had none"
