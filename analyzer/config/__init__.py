@@ -42,6 +42,8 @@ else:
 
 OWN_FILE = "advisor.toml"
 PROJECT_FILE = "pyproject.toml"
+# A notation's error may quote the file.
+_MOST_CHARACTERS = 300
 _SEVERITIES = ("high", "medium", "low")
 _KEYS = ("select", "ignore", "fail-on", "gate", "rule-seconds", "rules", "accept")
 _ACCEPT_KEYS = ("id", "reason", "until")
@@ -114,17 +116,20 @@ def load_config(path: Path, rules: Sequence[Rule]) -> Config:
     """
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    # ValueError: also that of text in another encoding, of numbers too long for Python and of errors in the notation.
+    except (OSError, ValueError, RecursionError) as error:
         raise UsageError(
             "the configuration cannot be read",
             where=str(path),
-            why=str(error),
+            why=str(error)[:_MOST_CHARACTERS],
             fix="mend the file, or go without it with --isolated",
         ) from error
     table: Any = document
     prefix = ""
     if path.name == PROJECT_FILE:
-        table = document.get("tool", {}).get("advisor", {})
+        tool = document.get("tool", {})
+        # The table is looked for as text first; a file that has it elsewhere has no such one.
+        table = tool.get("advisor", {}) if isinstance(tool, dict) else {}
         prefix = "tool.advisor."
     checker = _Checker(prefix, rules)
     config = checker.config(path, table)

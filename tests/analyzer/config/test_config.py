@@ -117,3 +117,47 @@ def test_the_nearest_file_counts(tmp_path: Path) -> None:
     assert find_config(below) == tmp_path / "pyproject.toml"
     (tmp_path / "a" / "advisor.toml").write_text("")
     assert find_config(below) == tmp_path / "a" / "advisor.toml"
+
+
+_VALUES = {
+    "whole": "3", "broken": "1.5", "truth": "true", "text": '"x"', "empty": '""', "list": "[]", "of numbers": "[1]", "of lists": '[["a"]]',
+    "table": "{a = 1}", "of tables": "[{a = 1}]", "day": "2027-01-31", "time": "07:32:00", "none": "nan", "endless": "inf",
+    "large": "9223372036854775807", "negative": "-1",
+}  # fmt: skip
+_PLACES = (
+    "select = {}", "ignore = {}", "fail-on = {}", "gate = {}", "rule-seconds = {}", "rules = {}", "accept = {}", "other = {}",
+    "select = [{}]", "gate = [{}]", "rules = [{}]", "accept = [{}]", "[rules]\nDL001 = {}", "[rules.DL001]\nmin_ratio = {}",
+    "[accept]\nid = {}", '[[accept]]\nid = {}\nreason = "r"', '[[accept]]\nid = "DL001-12ab"\nreason = {}',
+    '[[accept]]\nid = "DL001-12ab"\nreason = "r"\nuntil = {}',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("value", _VALUES.values(), ids=_VALUES)
+@pytest.mark.parametrize("place", _PLACES)
+def test_a_value_of_any_type_is_read_or_refused_in_words(place: str, value: str, tmp_path: Path) -> None:
+    try:
+        found = load(tmp_path, place.format(value))
+    except UsageError as error:
+        assert "advisor.toml" in str(error)
+    else:
+        assert isinstance(found, Config)
+
+
+@pytest.mark.parametrize("text", ["tool = {}", "[tool]\nadvisor = {}"])
+@pytest.mark.parametrize("value", _VALUES.values(), ids=_VALUES)
+def test_a_project_of_any_type_is_read_or_refused_in_words(value: str, text: str, tmp_path: Path) -> None:
+    try:
+        assert load(tmp_path, text.format(value), "pyproject.toml").select == ()
+    except UsageError as error:
+        assert "pyproject.toml" in str(error)
+
+
+@pytest.mark.parametrize(
+    "content", [b"\xff\xfe", "a = 1".encode("utf-16"), b"\0", b"a = " + b"[" * 100_000, b"a = " + b"9" * 10_000]
+)
+def test_what_is_no_settings_is_refused_in_words(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "advisor.toml"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match="the configuration cannot be read") as caught:
+        load_config(path, RULES)
+    assert len(caught.value.why or "") <= 300
