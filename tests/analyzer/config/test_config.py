@@ -120,9 +120,9 @@ def test_the_nearest_file_counts(tmp_path: Path) -> None:
 
 
 _VALUES = {
-    "whole": "3", "broken": "1.5", "truth": "true", "text": '"x"', "empty": '""', "list": "[]", "of numbers": "[1]", "of lists": '[["a"]]',
-    "table": "{a = 1}", "of tables": "[{a = 1}]", "day": "2027-01-31", "time": "07:32:00", "none": "nan", "endless": "inf",
-    "large": "9223372036854775807", "negative": "-1",
+    "whole": "3", "broken": "1.5", "truth": "true", "text": '"x"', "empty": '""', "list": "[]", "of numbers": "[1]",
+    "of lists": '[["a"]]', "table": "{a = 1}", "of tables": "[{a = 1}]", "day": "2027-01-31", "time": "07:32:00", "none": "nan",
+    "endless": "inf", "large": "9223372036854775807", "negative": "-1",
 }  # fmt: skip
 _PLACES = (
     "select = {}", "ignore = {}", "fail-on = {}", "gate = {}", "rule-seconds = {}", "rules = {}", "accept = {}", "other = {}",
@@ -132,24 +132,27 @@ _PLACES = (
 )  # fmt: skip
 
 
+def said_of(folder: Path, text: str, name: str = "advisor.toml") -> str:
+    """The error in words, or nothing; any other error fails the test that asks."""
+    try:
+        load(folder, text, name)
+    except UsageError as error:
+        return str(error)
+    return ""
+
+
 @pytest.mark.parametrize("value", _VALUES.values(), ids=_VALUES)
 @pytest.mark.parametrize("place", _PLACES)
 def test_a_value_of_any_type_is_read_or_refused_in_words(place: str, value: str, tmp_path: Path) -> None:
-    try:
-        found = load(tmp_path, place.format(value))
-    except UsageError as error:
-        assert "advisor.toml" in str(error)
-    else:
-        assert isinstance(found, Config)
+    said = said_of(tmp_path, place.format(value))
+    assert not said or "advisor.toml" in said
 
 
 @pytest.mark.parametrize("text", ["tool = {}", "[tool]\nadvisor = {}"])
 @pytest.mark.parametrize("value", _VALUES.values(), ids=_VALUES)
 def test_a_project_of_any_type_is_read_or_refused_in_words(value: str, text: str, tmp_path: Path) -> None:
-    try:
-        assert load(tmp_path, text.format(value), "pyproject.toml").select == ()
-    except UsageError as error:
-        assert "pyproject.toml" in str(error)
+    said = said_of(tmp_path, text.format(value), "pyproject.toml")
+    assert not said or "pyproject.toml" in said
 
 
 @pytest.mark.parametrize(
