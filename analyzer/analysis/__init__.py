@@ -57,6 +57,7 @@ from analyzer.analysis.trace import (
     Trust,
     Versions,
 )
+from analyzer.analysis.what_if import Assumed, ClaimedTime, Shortening, ShorterTime, Together, UnplacedTime, WhatIf
 from analyzer.cause_names import Cause
 from analyzer.ranks.document import Job
 
@@ -67,6 +68,7 @@ __all__ = [
     "SCHEMA_VERSION",
     "Advice",
     "Analysis",
+    "Assumed",
     "Bar",
     "Bars",
     "BoundBy",
@@ -74,6 +76,7 @@ __all__ = [
     "CauseTime",
     "Ceiling",
     "CheckDocument",
+    "ClaimedTime",
     "Column",
     "ConfidenceName",
     "CounterRow",
@@ -99,6 +102,8 @@ __all__ = [
     "SeenSteps",
     "Series",
     "SeverityName",
+    "Shortening",
+    "ShorterTime",
     "Span",
     "StateName",
     "StepRow",
@@ -107,13 +112,16 @@ __all__ = [
     "Summary",
     "Table",
     "Timeline",
+    "Together",
     "Tool",
     "Total",
     "TraceInfo",
     "Trust",
     "Unit",
+    "UnplacedTime",
     "Verdict",
     "Versions",
+    "WhatIf",
 ]
 
 SCHEMA_VERSION = "1.0"
@@ -132,6 +140,7 @@ class Analysis(Document, frozen=True, kw_only=True):
     `since` says what changed where a baseline was named.
     `totals` holds the sums over the file that differ from those of the analysis.
     `hardware` says how far each operator is from what the device can do; None where measuring it failed.
+    `what_if` says what any choice of the findings gives together; `assumed` what the choice that was asked for gives.
     """
 
     schema_version: str
@@ -150,6 +159,8 @@ class Analysis(Document, frozen=True, kw_only=True):
     since: Since | None = None
     totals: tuple[Total, ...] = ()
     hardware: Hardware | None = None
+    what_if: WhatIf | None = None
+    assumed: Assumed | None = None
 
     @property
     def cards(self) -> tuple[FindingDocument, ...]:

@@ -15,6 +15,7 @@ from analyzer.assemble.summary import MOST_DEVICES, summary
 from analyzer.assemble.trace_info import trace_info
 from analyzer.engine import Judged, RuleRun
 from analyzer.engine.trust import TrustGrade, verdict_of
+from analyzer.engine.what_if import what_if
 from analyzer.facts import Facts
 from analyzer.facts.recording.recorded_totals import recorded_totals
 from analyzer.hardware.document import hardware
@@ -75,6 +76,7 @@ def assemble(
         slowest=facts.attempt("slowest step", lambda: _slowest(facts), None),
         totals=facts.attempt("totals", lambda: _totals(facts), ()),
         hardware=facts.attempt("hardware", lambda: hardware(facts), None),
+        what_if=facts.attempt("what fixes give together", lambda: what_if(facts, shown), None),
     )
     # What failed before was a reason of the verdict on trust; rules that need it say so themselves.
     late = [f"not shown, advisor failed at it: {facts.failures[name]}" for name in facts.failures if name not in known]

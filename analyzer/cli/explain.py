@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from analyzer.cli import against, documents, output, settings, several
+from analyzer.cli import against, assuming, documents, output, settings, several
 from analyzer.cli.documents import Document
 from analyzer.cli.engines import Engines, engine_options
 from analyzer.cli.fail_on import SEVERITIES, fails
@@ -41,6 +41,7 @@ class Request:
     fail_on: str | None
     redacted: bool
     baseline: str | None
+    assume: tuple[str, ...] = ()
 
     @property
     def on_screen(self) -> bool:
@@ -59,6 +60,10 @@ class Request:
 @click.option("--full", "--plain", "full", is_flag=True, help="Print the whole text instead of opening the UI.")
 @click.option("--select", metavar="CODES", help="Run only these rules: codes, prefixes or names, as in DL,SY001.")
 @click.option("--ignore", metavar="CODES", help="Leave these rules out.")
+@click.option(
+    "--assume", metavar="CODES",
+    help="Show what these findings give together if they were fixed: codes, prefixes or names, as in DL,PR001.",
+)  # fmt: skip
 @click.option("--fail-on", type=click.Choice(SEVERITIES), help="Exit with 1 on a finding of this severity or higher.")
 @click.option("--steps", "span", metavar="A-B", help="Look at these ProfilerStep numbers only, both included.")
 @click.option(
@@ -84,6 +89,7 @@ def command(
     full: bool,
     select: str | None,
     ignore: str | None,
+    assume: str | None,
     fail_on: str | None,
     span: str | None,
     config_file: Path | None,
@@ -112,7 +118,7 @@ def command(
     if brief and full:
         raise UsageError("a text cannot be brief and whole", where="--brief, --full", fix="leave one of them out")
     formed = stated is not None or bool(targets) or full
-    asked = formed or brief
+    asked = formed or brief or assume is not None
     browsing = not paths and not asked and fail_on is None and wants_screen()
     near, urls = parted(paths)
     sources = [] if urls and not near else (several.newest(Path.cwd()) if browsing else []) or several.sources(near)
@@ -127,6 +133,7 @@ def command(
         fail_on=fail_on or config.fail_on,
         redacted=not no_redact,
         baseline=baseline,
+        assume=assuming.codes(assume),
     )
     if baseline is not None:
         against.check(baseline, sources, planned)
@@ -241,8 +248,8 @@ def _report_several(sources: list[Path | str], options: Options, request: Reques
 
 def _conclude(explained: Explained, path: Path, request: Request) -> int:
     """Write the documents; the exit code says what they mean."""
-    analysis = explained.analysis
-    documents.write(explained, request.documents, redacted=request.redacted)
+    analysis = assuming.with_assumed(explained.analysis, request.assume)
+    documents.write(msgspec.structs.replace(explained, analysis=analysis), request.documents, redacted=request.redacted)
     if analysis.trust.verdict == "unusable":
         printed = any(document.printed and document.form == "text" for document in request.documents)
         return UntrustedTraceError.exit_code if printed else _distrust(analysis, path)

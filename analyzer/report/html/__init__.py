@@ -39,8 +39,8 @@ def render(analysis: Analysis, lanes: bytes | None = None) -> str:
             none without.
     """
     data, note = _data(analysis)
-    page = view(analysis, note, lanes)
-    parts = ("page", "viewer") if page.viewer else ("page",)
+    page = view(analysis, note, lanes, with_data=data is not None)
+    parts = ("page", *(["viewer"] if page.viewer else []), *(["what_if"] if page.what_if else []))
     return drawn("page.html.j2", page, data, ELEMENT_ID, parts)
 
 

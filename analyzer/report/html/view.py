@@ -25,6 +25,8 @@ from analyzer.report.html.findings import Finding, Small, findings, small
 from analyzer.report.html.job_section import JobSection, job_section
 from analyzer.report.html.prose import prose
 from analyzer.report.html.viewer import Viewer, viewer
+from analyzer.report.html.what_if import WhatIf
+from analyzer.report.html.what_if import section as what_if
 from analyzer.units import count, duration, share
 
 _MOST_SPANS = 240
@@ -80,6 +82,7 @@ class Page:
     slowest_table: Sheet
     steps: Drawing | None
     steps_line: str
+    what_if: WhatIf | None
     counts: str
     findings: tuple[Finding, ...]
     nothing: str
@@ -98,7 +101,7 @@ class Page:
     data_note: Markup
 
 
-def view(analysis: Analysis, data_note: str, lanes: bytes | None = None) -> Page:
+def view(analysis: Analysis, data_note: str, lanes: bytes | None = None, *, with_data: bool) -> Page:
     """The page of an analysis; an unusable trace gets no figures, only why and what to record."""
     usable = analysis.trust.verdict != "unusable"
     drawn, slowest = timeline(analysis) if usable else None, analysis.slowest or _NO_STEP
@@ -131,6 +134,7 @@ def view(analysis: Analysis, data_note: str, lanes: bytes | None = None) -> Page
         slowest_table=_timeline_table(slowest),
         steps=steps(analysis) if usable else None,
         steps_line=_steps_line(analysis),
+        what_if=what_if(analysis, with_data=with_data),
         counts=counts(analysis),
         findings=findings(analysis),
         nothing=_nothing(analysis),

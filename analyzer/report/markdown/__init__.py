@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis, FindingDocument
+from analyzer.page import assumed as assuming
 from analyzer.page import headline as wording
 from analyzer.page import savings
 from analyzer.page.card import card_of, lowered
@@ -17,6 +18,7 @@ from analyzer.page.groups import counts, notes_are, unit
 from analyzer.page.ranks import RANK_HEADS, rank_rows
 from analyzer.page.recording import RECORD_AGAIN
 from analyzer.page.vocabulary import MARKS, SEVERITIES
+from analyzer.page.what_if import without
 from analyzer.report.markdown import checks
 from analyzer.report.markdown.change_table import since
 from analyzer.report.markdown.chart import chart
@@ -52,6 +54,7 @@ def _blocks(analysis: Analysis, detail: Detail, redacted: bool) -> Iterator[str]
         yield " ".join([f"**{prose(wording.verdict(analysis), 400)}**", *wording.outlook(analysis)])
         yield since(analysis)
         yield chart(analysis)
+        yield from _assumed(analysis)
         yield from _findings(analysis, detail)
     yield operators(analysis, detail)
     yield _ranks(analysis, detail)
@@ -59,6 +62,16 @@ def _blocks(analysis: Analysis, detail: Detail, redacted: bool) -> Iterator[str]
     yield checks.trust(analysis)
     yield checks.environment(analysis, redacted)
     yield from checks.footer(analysis, detail)
+
+
+def _assumed(analysis: Analysis) -> Iterator[str]:
+    """What the fixes that were asked for give, and the bar that would be left."""
+    assumed = analysis.assumed
+    if assumed is None:
+        return
+    said = " ".join(assuming.sentences(analysis, assumed))
+    yield f"**{prose(assuming.heading(assumed), 400)}:** {prose(said, 800)}"
+    yield chart(without(analysis, assumed.ids))
 
 
 def _marker(analysis: Analysis) -> str:

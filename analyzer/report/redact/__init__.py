@@ -25,7 +25,7 @@ Time = TypeVar("Time", int, float)
 # torch's tensorboard_trace_handler names its files `<host>_<pid>.<time>.pt.trace.json`.
 _HANDLER_NAME = re.compile(r"(?<![\w.-])[\w.-]+_(\d+\.\d+\.pt\.trace\.json)")
 # Words made of letters and digits that are no secret: digests and ids the program wrote itself.
-_OWN_KEYS = frozenset({"sha256", "id", "schema_version", "explained_by", "overlaps_with"})
+_OWN_KEYS = frozenset({"sha256", "id", "schema_version", "explained_by", "overlaps_with", "ids", "without_place"})
 # What stands under these is told by names of the trace, not by names of ours.
 _NAMES_KEYS = frozenset({"kernels", "kernels_ns", "ops_ns"})
 

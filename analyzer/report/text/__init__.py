@@ -13,6 +13,7 @@ from analyzer.analysis import Analysis
 from analyzer.page.card import card_of
 from analyzer.report.style import Style
 from analyzer.report.text import (
+    assumed_lines,
     brief,
     card,
     change_lines,
@@ -51,6 +52,7 @@ def _brief(analysis: Analysis, style: Style) -> Iterator[Iterator[str]]:
     yield change_lines.lines(analysis, style)
     yield ranks.lines(analysis, style)
     yield brief.bar_lines(analysis, style)
+    yield assumed_lines.lines(analysis, style)
     yield brief.finding_lines(analysis, style)
     yield brief.fix_lines(analysis, style)
     yield brief.more_lines(style)
@@ -65,6 +67,7 @@ def _blocks(analysis: Analysis, style: Style) -> Iterator[Iterator[str]]:
     else:
         yield ranks.lines(analysis, style)
         yield chart.lines(analysis, style)
+        yield assumed_lines.lines(analysis, style)
         yield chart.step_lines(analysis, style)
         yield findings.lines(analysis, style)
         for finding in analysis.cards[: findings.IN_FULL]:

@@ -47,7 +47,12 @@ def head_lines(analysis: Analysis, style: Style) -> Iterator[str]:
     mean_of = f"mean of {over}; " if source != "whole-trace" else ""
     yield f"{style.paint(f'Where {steps} goes', 'title')}  {mean_of}parts add up to {mean}"
     yield ""
-    yield "  " + _stacked(parts(analysis), style)
+    yield stacked_line(analysis, style)
+
+
+def stacked_line(analysis: Analysis, style: Style) -> str:
+    """The bar of a mean step with its parts."""
+    return "  " + _stacked(parts(analysis), style)
 
 
 def lines(analysis: Analysis, style: Style) -> Iterator[str]:

@@ -28,7 +28,15 @@ LOWERED = "lowered"
 
 
 def row(
-    card: Card, width: int, height: int, glyphs: Glyphs, *, of_cards: bool, largest_ns: int, seen_on: str = ""
+    card: Card,
+    width: int,
+    height: int,
+    glyphs: Glyphs,
+    *,
+    of_cards: bool,
+    largest_ns: int,
+    seen_on: str = "",
+    ticked: bool = False,
 ) -> Content:
     """The list's row: one line, or two where there is room.
 
@@ -40,6 +48,7 @@ def row(
         of_cards: Whether it is worth a card.
         largest_ns: What fills the bar.
         seen_on: Which ranks have the same.
+        ticked: Whether it is assumed fixed.
     """
     finding = card.finding
     colour = f"$sev-{finding.severity}"
@@ -47,7 +56,9 @@ def row(
     right = Content.styled(
         f"{glyphs.minus if saves != 'note' else ''}{saves}", f"bold {colour}" if of_cards else "$quiet"
     )
-    mark = Content.assemble((glyphs.severity[finding.severity], colour), " ")
+    mark = Content.assemble(
+        (glyphs.passed, "bold $good") if ticked else (glyphs.severity[finding.severity], colour), " "
+    )
     weight = "$quiet" if not of_cards else "" if finding.severity == "info" else "bold"
     title = Content.styled(card.title, weight)
     if height < 2:

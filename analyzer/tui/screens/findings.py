@@ -17,6 +17,7 @@ from textual.widgets import ListView
 from analyzer.analysis import Analysis, FindingDocument
 from analyzer.page.card import card_of
 from analyzer.page.groups import counts
+from analyzer.page.what_if import without
 from analyzer.tui import changes, clipboard, filtering, outside
 from analyzer.tui.messages import AcceptanceWanted, PlaceWanted, TraceWanted
 from analyzer.tui.screens.mode import ModeScreen
@@ -52,6 +53,7 @@ class FindingsScreen(ModeScreen):
         Binding("P", "perfetto", "Perfetto", show=False, id="findings.perfetto", tooltip="Look at it in Perfetto"),
         Binding("C", "copy_finding", "Copy all", show=False, id="findings.copy", tooltip="Copy it as Markdown"),
         Binding("s", "sort", "Sort", show=False, id="findings.sort", tooltip="Sort by rank, saving or rule"),
+        Binding("space", "tick", "What if", show=False, id="findings.tick", tooltip="The step with this finding fixed"),
         Binding("n", "step(1)", "Next", show=False, id="findings.next", tooltip="The next finding"),
         Binding("p", "step(-1)", "Previous", show=False, id="findings.previous", tooltip="The previous finding"),
         Binding("enter", "open", "Open", show=False, id="findings.open", tooltip="Open the finding"),
@@ -74,6 +76,7 @@ class FindingsScreen(ModeScreen):
         self._glyphs = session.glyphs
         self._finding: FindingDocument | None = None
         self._opened = False
+        self._ticked: frozenset[str] = frozenset()
         if not analysis.findings or analysis.trust.verdict == "unusable":
             self.add_class("-notice")
 
@@ -175,7 +178,19 @@ class FindingsScreen(ModeScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """No finding keys where there are no findings."""
-        mine = ("filter", "copy_fix", "copy_finding", "place", "edit", "accept", "sort", "step", "open", "zoom_pane")
+        mine = (
+            "filter",
+            "copy_fix",
+            "copy_finding",
+            "place",
+            "edit",
+            "accept",
+            "sort",
+            "step",
+            "open",
+            "tick",
+            "zoom_pane",
+        )
         return not (action in mine and self.has_class("-notice"))
 
     def action_filter(self) -> None:
@@ -191,6 +206,23 @@ class FindingsScreen(ModeScreen):
     def action_step(self, by: int) -> None:
         """The next or previous finding, from wherever the focus is."""
         self.query_one(FindingList).move(by)
+
+    def action_tick(self) -> None:
+        """Fix the finding under the cursor, or not: headline, bar and lanes show the step that would be left."""
+        finding = self._finding
+        if finding is None:
+            return
+        if self._analysis.what_if is None or finding.id not in self._analysis.what_if.ids:
+            self.notify(f"{finding.rule} saves nothing inside the step", markup=False)
+            return
+        self._ticked ^= {finding.id}
+        self._show_what_if()
+
+    def _show_what_if(self) -> None:
+        left = without(self._analysis, self._ticked)
+        self.query_one(StepStrip).shown = left
+        self.query_one(Verdict).assumed = left.assumed
+        self.query_one(FindingList).tick(self._ticked)
 
     def action_open(self) -> None:
         """The detail gets the focus, and on narrow screens all the room (styles)."""
@@ -285,6 +317,7 @@ class FindingsScreen(ModeScreen):
         self._analysis = analysis
         if not self.has_class("-notice"):
             self.query_one(FindingList).replace({finding.id: finding for finding in analysis.findings})
+            self._show_what_if()
             if not self.query_text:
                 # One that was accepted is no longer one to act on.
                 self.query_one("#list-pane").border_subtitle = counts(analysis)

@@ -30,6 +30,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ("Enter", "open what the cursor is on; on the timeline look at it"),
         ("Esc", "back; clears the filter; never quits"),
         ("Tab", "next pane; on the timeline: the lanes, where arrows walk from event to event"),
+        ("Space", "what if: the step with the ticked findings fixed"),
         ("z", "maximise the pane, and back"),
         ("!", "what to know before believing a figure"),
     )),

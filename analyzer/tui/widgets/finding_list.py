@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -77,7 +77,9 @@ class FindingList(ListView):
             if heading:
                 rows.append(TextRow(Content.styled(line(heading), "bold $heading"), "group"))
             rows += [self._row(one) for one in findings]
+        ticked = {row.finding.id for row in self._rows if row.ticked}
         self._rows = tuple(row for row in rows if isinstance(row, FindingRow))
+        self.tick(ticked)
         if not self._rows:
             rows.append(TextRow(Content(empty), "empty"))
         rows += [_line(one) for one in (changes.unchecked(since, glyphs) if since else ())]
@@ -95,6 +97,11 @@ class FindingList(ListView):
             largest_ns=self._largest_ns,
             seen_on=self._session.seen_on.get(finding.id, ""),
         )
+
+    def tick(self, ids: Collection[str]) -> None:
+        """Mark the findings that are assumed fixed."""
+        for row in self._rows:
+            row.ticked = row.finding.id in ids
 
     def replace(self, findings: Mapping[str, FindingDocument]) -> None:
         """The same findings by their ids, with more to show."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from textual.content import Content
+from textual.reactive import reactive
 from textual.widgets import ListItem
 
 from analyzer.analysis import FindingDocument
@@ -13,6 +14,9 @@ from analyzer.tui.glyphs import Glyphs
 
 class FindingRow(ListItem):
     """A list item that draws its finding itself, on one or two lines as styles say: half the widgets to style at each key."""
+
+    ticked: reactive[bool] = reactive(False)
+    """Whether it is assumed fixed."""
 
     def __init__(self, card: Card, glyphs: Glyphs, *, of_cards: bool, largest_ns: int, seen_on: str) -> None:
         super().__init__()
@@ -32,5 +36,5 @@ class FindingRow(ListItem):
         width, height = self.size
         return row(
             self.card, width, height, self._glyphs,
-            of_cards=self._of_cards, largest_ns=self._largest_ns, seen_on=self._seen_on,
+            of_cards=self._of_cards, largest_ns=self._largest_ns, seen_on=self._seen_on, ticked=self.ticked,
         )  # fmt: skip

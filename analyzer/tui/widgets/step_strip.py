@@ -19,15 +19,27 @@ class StepStrip(Widget):
     finding: reactive[FindingDocument | None] = reactive(None)
     """The selected finding, whose part of the step gets the bracket."""
 
+    shown: reactive[Analysis | None] = reactive(None, init=False)
+    """The document drawn instead, where fixes are assumed."""
+
     def __init__(self, analysis: Analysis, glyphs: Glyphs) -> None:
         super().__init__(id="strip")
         self._analysis = analysis
         self._glyphs = glyphs
         self.border_title = Content(f" {glyphs.dot} ".join(wording.source(analysis)))
+        self.border_subtitle = self._below(analysis)
+
+    def _below(self, analysis: Analysis) -> Content:
         step = analysis.summary.representative_step
-        which = f"lanes: step {step} {glyphs.dot} " if step is not None else ""
-        self.border_subtitle = Content(f"{which}mean of {units.count(analysis.summary.used_steps, 'step')}")
+        which = f"lanes: step {step} {self._glyphs.dot} " if step is not None else ""
+        mean = f"mean of {units.count(analysis.summary.used_steps, 'step')}"
+        what_if = f"what if {self._glyphs.dot} " if analysis.assumed is not None else ""
+        return Content(f"{what_if}{which}{mean}")
+
+    def watch_shown(self) -> None:
+        """Say below what is drawn."""
+        self.border_subtitle = self._below(self.shown or self._analysis)
 
     def render(self) -> Content:
         """The strip for the current size."""
-        return strip(self._analysis, self.finding, self.size.width, self.size.height, self._glyphs)
+        return strip(self.shown or self._analysis, self.finding, self.size.width, self.size.height, self._glyphs)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from textual.content import Content
 from textual.geometry import Size
+from textual.reactive import reactive
 from textual.widget import Widget
 
 from analyzer import units
+from analyzer.analysis import Assumed
+from analyzer.page import assumed as words
 from analyzer.tui import changes, wording
 from analyzer.tui.draw.finding import ends
+from analyzer.tui.plain import line
 from analyzer.tui.session import Session
 
 # Of the sentence.
@@ -18,8 +22,12 @@ MOST_LINES = 2
 class Verdict(Widget):
     """One bold line, what changed since the baseline, then remarks: as many as styles leave room for, the rest behind a key."""
 
+    assumed: reactive[Assumed | None] = reactive(None, init=False)
+    """What the ticked findings give together; it stands in for the sentence."""
+
     def __init__(self, session: Session) -> None:
         super().__init__(id="verdict")
+        self._analysis = session.analysis
         self._sentence = Content.styled(wording.verdict(session.analysis, session.rank), "bold")
         self._since = [Content(changes.verdict(session.since))] if session.since is not None else []
         self._remarks = [
@@ -32,10 +40,16 @@ class Verdict(Widget):
         return len(self._lines(width))
 
     def _lines(self, width: int) -> list[Content]:
-        pieces = list(self._sentence.wrap(max(1, width)))
+        pieces = list(self._answer().wrap(max(1, width)))
         if len(pieces) > MOST_LINES:
             pieces[MOST_LINES - 1 :] = [Content(" ").join(pieces[MOST_LINES - 1 :])]
         return [*pieces, *self._since, *self._remarks]
+
+    def _answer(self) -> Content:
+        if self.assumed is None:
+            return self._sentence
+        said = " ".join(words.sentences(self._analysis, self.assumed))
+        return Content.styled(line(f"{words.heading(self.assumed)}: {said}"), "bold $good")
 
     def render(self) -> Content:
         """What fits; the last line says how many more there are, and what shows them whole."""
@@ -47,4 +61,4 @@ class Verdict(Widget):
             more = units.count(left, "more remark") if left else "all of it"
             hint = Content.assemble(("! ", "bold $key"), (more, "$quiet"))
             shown[-1] = ends(shown[-1], hint, width)
-        return Content("\n").join(line.truncate(width, ellipsis=True) for line in shown)
+        return Content("\n").join(one.truncate(width, ellipsis=True) for one in shown)

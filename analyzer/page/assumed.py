@@ -1,0 +1,41 @@
+"""What a choice of fixes gives, in words, the same in every document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.analysis import Analysis, Assumed
+from analyzer.page import headline, safe, savings
+from analyzer.units import duration, share
+
+HEADING = "What if"
+REST = "the rest staying as it is"
+
+
+def names(assumed: Assumed) -> str:
+    """`DL002 and PR001`."""
+    codes = [safe.name(code, 12) for code in assumed.rules]
+    return " and ".join([", ".join(codes[:-1]), codes[-1]] if len(codes) > 1 else codes)
+
+
+def heading(assumed: Assumed) -> str:
+    """`What if DL002 and PR001 were fixed`."""
+    return f"{HEADING} {names(assumed)} {'were' if len(assumed.rules) > 1 else 'was'} fixed"
+
+
+def sentences(analysis: Analysis, assumed: Assumed) -> Iterator[str]:
+    """The step then and what it saves; what is likely where that is less; what adds nothing."""
+    mean = analysis.summary.step_ns.mean
+    saved = mean - assumed.step_ns
+    each = headline.each(analysis)
+    if saved > 0:
+        faster = f", {mean / assumed.step_ns:.1f} times as fast" if assumed.step_ns else ""
+        saves = f"saves {savings.word(assumed.kind)} {duration(saved)} ({share(assumed.saved_ratio)})"
+        yield f"{duration(mean)} {each} would be {duration(assumed.step_ns)}: {saves}{faster}, {REST}."
+    else:
+        yield f"{duration(mean)} {each} would stay {duration(assumed.step_ns)}: nothing of it goes by this."
+    if duration(assumed.likely_step_ns) != duration(assumed.step_ns):
+        yield f"{duration(assumed.likely_step_ns)} is likely."
+    if assumed.without_place:
+        codes = ", ".join(dict.fromkeys(safe.name(one.partition("-")[0], 12) for one in assumed.without_place))
+        yield f"Of {codes} no saving lies inside the step; it adds nothing here."
