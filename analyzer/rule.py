@@ -57,6 +57,8 @@ class RuleMeta(msgspec.Struct, frozen=True):
         binds: What a verdict calls the run by what this rule measures: `launch`. It asks the rules for a bound whether one fired.
         topics: What the analyzer may ask of the rule without knowing its code.
         references: Where the method or the numbers come from, as addresses or document names.
+        outside: Changes that `advisor tune` can make from outside the script against what is found, by their names in
+            `analyzer/tune/catalogue.py`; empty where only the program itself can be changed.
         measured: Whether recordings with and without what it finds, on the CPU, are among the pairs of traces/README.md: only then
             the range that those show is quoted beside its estimate.
     """
@@ -74,6 +76,7 @@ class RuleMeta(msgspec.Struct, frozen=True):
     topics: frozenset[Topic] = frozenset()
     references: tuple[str, ...] = ()
     measured: bool = False
+    outside: tuple[str, ...] = ()
 
 
 Said = Iterator[Finding | Outcome]

@@ -74,6 +74,7 @@ META = RuleMeta(
     ),
     topics=frozenset({"symptom"}),
     references=("https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html",),
+    outside=("autocast",),
 )
 
 # What is saved at most, by peak rates against 32-bit vector units.

@@ -71,6 +71,7 @@ META = RuleMeta(
     ),
     topics=frozenset({"symptom"}),
     references=("https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html",),
+    outside=("threads",),
 )
 
 

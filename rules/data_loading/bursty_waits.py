@@ -78,6 +78,7 @@ META = RuleMeta(
     explains=("DL001",),
     references=("https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader",),
     measured=True,
+    outside=("prefetch", "workers"),
 )
 
 

@@ -76,6 +76,7 @@ META = RuleMeta(
     explains=("PY005",),
     references=("https://docs.pytorch.org/docs/stable/data.html",),
     measured=True,
+    outside=("workers", "in-memory"),
 )
 
 

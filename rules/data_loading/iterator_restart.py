@@ -97,6 +97,7 @@ META = RuleMeta(
     explains=("DL001",),
     references=("https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading",),
     measured=True,
+    outside=("persistent",),
 )
 
 _FEW_CALLS = 3

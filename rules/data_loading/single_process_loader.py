@@ -74,6 +74,7 @@ META = RuleMeta(
     explains=("DL001",),
     references=("https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html",),
     measured=True,
+    outside=("workers",),
 )
 
 

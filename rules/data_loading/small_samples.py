@@ -98,6 +98,7 @@ META = RuleMeta(
     explains=("DL001", "DL002", "DL007"),
     references=("https://docs.pytorch.org/docs/stable/data.html#loading-batched-and-non-batched-data",),
     measured=True,
+    outside=("in-memory",),
 )
 
 

@@ -78,6 +78,7 @@ META = RuleMeta(
     explains=("DL001",),
     references=("https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading",),
     measured=True,
+    outside=("workers", "prefetch"),
 )
 
 

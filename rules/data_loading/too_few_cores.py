@@ -81,6 +81,7 @@ META = RuleMeta(
     thresholds=(Threshold("min_ratio", 0.05, "ratio", "as DL001: below, the loader is not what limits the step"),),
     explains=("DL001", "DL002", "DL003"),
     references=("https://docs.pytorch.org/vision/stable/transforms.html",),
+    outside=("in-memory",),
 )
 
 _LOOKS_ALIKE = "Time that loading waits for storage looks like core time here: more workers would then help."

@@ -70,6 +70,7 @@ META = RuleMeta(
         Threshold("min_left_ratio", 0.10, "ratio", "where earlyoom begins to end programs"),
     ),
     references=("https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading",),
+    outside=("workers",),
 )
 
 

@@ -81,6 +81,7 @@ META = RuleMeta(
         ),
     ),
     references=("https://docs.pytorch.org/tutorials/intermediate/torch_compile_tutorial.html",),
+    outside=("compile",),
 )
 
 

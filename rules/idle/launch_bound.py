@@ -112,6 +112,7 @@ META = RuleMeta(
     explains=("ID002",),
     topics=frozenset({"queue"}),
     references=("https://docs.pytorch.org/docs/stable/torch.compiler_cudagraph_trees.html",),
+    outside=("compile",),
 )
 _DISPATCH = ("launch", "framework", "optimizer", "python")
 

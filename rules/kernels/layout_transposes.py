@@ -68,6 +68,7 @@ META = RuleMeta(
         ),
     ),
     references=("https://docs.pytorch.org/tutorials/intermediate/memory_format_tutorial.html",),
+    outside=("channels-last",),
 )
 
 

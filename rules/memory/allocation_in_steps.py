@@ -77,6 +77,7 @@ META = RuleMeta(
         Threshold("min_ratio", 0.01, "ratio", "rules.md ME001: a hundredth of the window, however few the calls"),
     ),
     references=("https://docs.pytorch.org/docs/stable/notes/cuda.html",),
+    outside=("allocator",),
 )
 
 

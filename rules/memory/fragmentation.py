@@ -69,6 +69,7 @@ META = RuleMeta(
         Threshold("min_capacity_ratio", 0.30, "ratio", "TraceML: below, there is memory to spare"),
     ),
     references=("https://docs.pytorch.org/docs/stable/notes/cuda.html",),
+    outside=("allocator",),
 )
 
 

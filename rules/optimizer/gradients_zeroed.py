@@ -70,6 +70,7 @@ META = RuleMeta(
     before=("ID001",),
     references=("https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html",),
     measured=True,
+    outside=("set-to-none",),
 )
 
 

@@ -77,6 +77,7 @@ META = RuleMeta(
     before=("ID001",),
     references=("https://docs.pytorch.org/docs/stable/optim.html",),
     measured=True,
+    outside=("optimizer",),
 )
 
 

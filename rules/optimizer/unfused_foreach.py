@@ -68,6 +68,7 @@ META = RuleMeta(
         Threshold("min_kinds", 3, "count", "SGD without momentum makes two passes; a fused kernel cannot halve that"),
     ),
     references=("https://docs.pytorch.org/docs/stable/optim.html",),
+    outside=("optimizer",),
 )
 # A fused update still has to read and write everything once: about half of what three or more passes move.
 _SAVED_PART = 0.5

@@ -92,6 +92,7 @@ META = RuleMeta(
         ),
     ),
     references=("https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html",),
+    outside=("autocast",),
 )
 
 # Tensor cores do 16-bit products twice as fast as TF32 ones, on every generation that has both; and half the bytes are moved.

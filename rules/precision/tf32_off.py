@@ -74,6 +74,7 @@ META = RuleMeta(
         ),
     ),
     references=("https://docs.pytorch.org/docs/stable/notes/cuda.html",),
+    outside=("tf32",),
 )
 
 

@@ -81,6 +81,7 @@ META = RuleMeta(
     before=("ID001", "PY001"),
     references=("https://github.com/pytorch/pytorch/pull/161209", "https://github.com/pytorch/torchtitan/pull/148"),
     measured=True,
+    outside=("collector",),
 )
 _RECORD = "`advisor collect`"
 _BY_HAND = "with_stack=True, experimental_config=torch._C._profiler._ExperimentalConfig(record_python_gc_info=True)"

@@ -85,6 +85,7 @@ META = RuleMeta(
     before=("ID001", "PY001"),
     topics=frozenset({"queue", "sequences"}),
     references=("https://docs.pytorch.org/docs/stable/generated/torch.optim.swa_utils.AveragedModel.html",),
+    outside=("compile",),
 )
 _MAX_FINDINGS = 3
 

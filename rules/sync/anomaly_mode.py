@@ -76,6 +76,7 @@ META = RuleMeta(
     explains=("ID002",),
     references=("https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#disable-debugging-apis",),
     measured=True,
+    outside=("anomaly",),
 )
 
 

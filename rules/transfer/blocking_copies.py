@@ -72,6 +72,7 @@ META = RuleMeta(
     ),
     suppressed_by=("PG002",),
     references=("https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html",),
+    outside=("non-blocking",),
 )
 
 

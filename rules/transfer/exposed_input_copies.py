@@ -84,6 +84,7 @@ META = RuleMeta(
     thresholds=(Threshold("min_ratio", 0.05, "ratio", "TraceLens: exposed memcpy above 5 %; TraceML warns from 10 %"),),
     suppressed_by=("PG002",),
     references=("https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html",),
+    outside=("pinned", "non-blocking"),
 )
 
 

@@ -89,6 +89,7 @@ META = RuleMeta(
     ),
     suppressed_by=("PG002",),
     references=("https://docs.pytorch.org/tutorials/intermediate/memory_format_tutorial.html",),
+    outside=("channels-last",),
 )
 
 # From this part of the copies on their cause is the replayed graph.

@@ -104,6 +104,7 @@ META = RuleMeta(
     ),
     suppressed_by=("PG002",),
     references=("https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html",),
+    outside=("pinned", "non-blocking"),
 )
 
 

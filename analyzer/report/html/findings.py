@@ -137,10 +137,11 @@ def _basis(card: Card) -> Markup:
 def _fix(fix: Advice) -> Fix:
     if fix.language == "text":
         return Fix(prose(f"{fix.code} {fix.note}".strip()), ())
-    return Fix(prose(fix.note), tuple(_lines(safe.code(fix.code.rstrip("\n")), fix.language)))
+    return Fix(prose(fix.note), tuple(lines_of(safe.code(fix.code.rstrip("\n")), fix.language)))
 
 
-def _lines(code: Sequence[str], language: str) -> Iterator[Line]:
+def lines_of(code: Sequence[str], language: str) -> Iterator[Line]:
+    """Lines of code, those of a diff by what becomes of them."""
     for text in code:
         kind = {"+": "add", "-": "del"}.get(text[:1], "same") if language == "diff" else "same"
         yield Line(kind, text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,8 @@ class ScriptConfig:
         timed: Steps to time with the profiler off.
         patience_s: How long to wait for a step before two seconds are recorded without any.
         window_s: How long such a recording is.
+        guarded: Run it where it cannot change anything of the user's, for so many seconds at most; None to run it as it is.
+        log: Takes what a guarded script prints.
     """
 
     target: str
@@ -51,6 +54,8 @@ class ScriptConfig:
     timed: int = 20
     patience_s: float = 30.0
     window_s: float = 2.0
+    guarded: float | None = None
+    log: Path = Path(os.devnull)
 
     def command(self) -> list[str]:
         """The command that records this again, without folders, and arguments as far as they can hold no secret."""

@@ -8,12 +8,15 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from traces.collect.guarded import surroundings
+from traces.collect.guarded.process import started
 from traces.collect.output.cores import describe_cores
 from traces.collect.output.files import check_writable, write_atomically
 from traces.collect.output.sanitize import clean_trace
@@ -52,20 +55,45 @@ def collect_script(config: ScriptConfig, judge: Judge) -> ScriptResult:
     with scratch_folder() as scratch:
         run = _Run(config, judge, scratch)
         settings = scratch / "settings.json"
-        settings.write_text(json.dumps(_settings(config) | {"folder": str(scratch)}))
-        words = [*(["-m"] if config.module else []), config.target, *config.arguments]
-        with run.outputs.older_set_aside(), left_to_the_script() as started:
-            process = started.begin([python, str(HOOK), str(settings), *words])
-            while True:
-                try:
-                    process.wait(_POLL_S)
-                    break
-                except subprocess.TimeoutExpired:
-                    run.take(complete=True)
+        told = _settings(config) | {"folder": str(scratch)}
+        if config.guarded is not None:
+            told["guard"] = surroundings.guard(scratch.resolve(), Path.cwd())
+        settings.write_text(json.dumps(told))
+        with run.outputs.older_set_aside(), _begun(config, [python, str(HOOK), str(settings)], scratch) as process:
+            _taken(run, process, config.guarded)
             run.take(complete=False)
         result = run.result(process.returncode)
         result.set_aside = run.outputs.set_aside
         return result
+
+
+@contextlib.contextmanager
+def _begun(config: ScriptConfig, hook: list[str], scratch: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """The script's process: as a person starts it, or guarded."""
+    module = ["-m"] if config.module else []
+    if config.guarded is None:
+        with left_to_the_script() as begun:
+            yield begun.begin([*hook, *module, config.target, *config.arguments])
+        return
+    outside = Path.cwd()
+    work = surroundings.prepare(scratch.resolve(), outside)
+    target = config.target if config.module else str(Path(config.target).resolve())
+    words = [*hook, *module, target, *(surroundings.reachable(word, outside) for word in config.arguments)]
+    with started(words, work, surroundings.environment(scratch.resolve(), {}), config.log) as process:
+        yield process
+
+
+def _taken(run: _Run, process: subprocess.Popen[bytes], most_s: float | None) -> None:
+    """Take what is recorded until the script is over, or has had its time."""
+    until = None if most_s is None else time.monotonic() + most_s
+    while until is None or time.monotonic() < until:
+        try:
+            process.wait(_POLL_S)
+            return
+        except subprocess.TimeoutExpired:
+            run.take(complete=True)
+    process.kill()
+    process.wait()
 
 
 def _settings(config: ScriptConfig) -> dict[str, Any]:

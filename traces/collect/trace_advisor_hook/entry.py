@@ -41,7 +41,9 @@ def run(words: list[str]) -> None:
     for name in [name for name in vars(main) if not name.startswith("__")]:
         delattr(main, name)
     if not getattr(sys.flags, "safe_path", False):
-        sys.path.insert(0, os.getcwd() if as_module else os.path.dirname(os.path.realpath(target)))
+        # A guarded script runs in a folder of links; its modules are those of the user's folder all the same.
+        folder = watcher.settings.get("guard", {}).get("outside", os.getcwd())
+        sys.path.insert(0, folder if as_module else os.path.dirname(os.path.realpath(target)))
     try:
         if as_module:
             runpy._run_module_as_main(target)  # type: ignore[attr-defined]

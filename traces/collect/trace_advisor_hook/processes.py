@@ -9,6 +9,8 @@ import sys
 from typing import Any
 
 from .common import FAILURES
+from .trial.guard import Guard
+from .trial.watcher import TrialWatcher
 from .watcher import Watcher
 from .wrapping import TorchFinder
 
@@ -21,7 +23,10 @@ def install(path: str) -> Watcher:
     import multiprocessing.util as util
 
     with open(path, encoding="utf-8") as file:
-        watcher = Watcher(json.load(file))
+        settings = json.load(file)
+    watcher = TrialWatcher(settings) if settings.get("trial") else Watcher(settings)
+    if settings.get("guard"):
+        Guard(settings["guard"], getattr(watcher, "leave", lambda why: watcher.end())).install()
     sys.meta_path.insert(0, TorchFinder(watcher))
     command_line = spawn.get_command_line
 

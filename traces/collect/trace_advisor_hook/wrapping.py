@@ -14,6 +14,8 @@ from typing import Any
 
 from .common import FAILURES, reach
 from .open_ranges import OpenRanges
+from .trial.changes import apply
+from .trial.watcher import TrialWatcher
 from .watcher import Watcher
 from .window_of_time import record_by_time
 from .worker_lines import wrap_workers
@@ -48,6 +50,9 @@ def wrap(watcher: Watcher) -> None:
     _wrap_optimizers(watcher)
     _wrap_loaders(watcher)
     _wrap_backward(watcher)
+    if isinstance(watcher, TrialWatcher):
+        apply(watcher)
+        return
     _wrap_profilers(watcher)
     if watcher.settings["evidence"]:
         wrap_workers(watcher.settings["folder"])

@@ -1,0 +1,111 @@
+"""The result of a tuning in words: the answer, the table, what to change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.analysis.tuning import Recommended, TrialDocument, Tuning
+from analyzer.page import safe, savings
+from analyzer.units import count, duration, share
+
+HEADS = ("Change", "Rules", "Promised", "Measured", "95 % interval", "Verdict")
+
+
+def headline(tuning: Tuning) -> str:
+    """`412 ms a step → 148 ms with 2 changes: 64 % less (60 to 67 %)`."""
+    step, together = duration(tuning.baseline_step_ns), tuning.together
+    if not tuning.trials:
+        return "Nothing to try: no rule with a fix that can be made from outside found anything"
+    if together is None:
+        return f"{step} a step: none of {count(len(tuning.trials), 'change')} helps beyond the noise"
+    changes = count(len(together.changes), "change")
+    less = f"{share(together.measured_ratio)} less ({interval(together.low_ratio, together.high_ratio)})"
+    return f"{step} a step → {duration(together.step_ns)} with {changes}: {less}"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """`60 to 67 %`; `-` where nothing was measured."""
+    return "-" if low is None or high is None else f"{_signed(low).removesuffix(' %')} to {_signed(high)}"
+
+
+def _signed(ratio: float) -> str:
+    return f"-{share(-ratio)}" if ratio < 0 else share(ratio)
+
+
+def promised(trial: TrialDocument) -> str:
+    """`at most 36 %`."""
+    return f"{savings.word(trial.promised_kind)} {share(trial.promised_ratio)}"
+
+
+def row(trial: TrialDocument) -> tuple[str, ...]:
+    """The cells of a trial's row, as `HEADS` names them."""
+    measured = "-" if trial.measured_ratio is None else _signed(trial.measured_ratio)
+    return (
+        safe.name(trial.change, 40),
+        ", ".join(safe.name(code, 12) for code in trial.rules),
+        promised(trial),
+        measured,
+        interval(trial.low_ratio, trial.high_ratio),
+        trial.verdict,
+    )
+
+
+def notes(trial: TrialDocument) -> Iterator[str]:
+    """What the row has no room for."""
+    if trial.reason:
+        yield safe.clean(trial.reason)
+    if trial.tried:
+        values = ", ".join(
+            f"{safe.name(one.value, 20)} {'did not run' if one.gain_ratio is None else _signed(one.gain_ratio)}"
+            for one in trial.tried
+        )
+        yield f"tried: {values}"
+    if trial.numerics == "rounding":
+        yield "may change the last bits of results"
+    if trial.numerics == "precision":
+        yield "changes the precision of results"
+    if trial.loss_difference_ratio is not None and trial.loss_tolerance_ratio is not None and not trial.reason:
+        apart, most = share(trial.loss_difference_ratio), share(trial.loss_tolerance_ratio)
+        yield f"the loss on the same seed ends {apart} of its scale from the script's own ({most} allowed)"
+    if trial.measured_ratio is not None and trial.measured_ratio > trial.promised_ratio and trial.verdict == "helps":
+        yield "more than was promised"
+
+
+def method(tuning: Tuning) -> Iterator[str]:
+    """How it was measured, a sentence each."""
+    if tuning.baseline_runs:
+        yield (
+            f"Each run is a fresh process: {tuning.warmup} steps pass, {count(tuning.steps, 'step')} are timed without the "
+            f"profiler; runs with and without the change take turns."
+        )
+        yield f"Two turns tell a gain of {share(tuning.noise_ratio)} from nothing here; a change that promises less is not run."
+    if tuning.together is not None:
+        kind = savings.word(tuning.together.promised_kind)
+        yield f"Together the findings promised {kind} {share(tuning.together.promised_ratio)}."
+    torch = f", torch {safe.name(tuning.torch, 40)}" if tuning.torch else ""
+    yield f"{safe.name(tuning.machine, 120)}{torch}, {tuning.date}; {count(round(tuning.seconds), 'second')}, seed {tuning.seed}."
+    if not tuning.complete:
+        yield "Not everything was tried."
+    for note in tuning.notes:
+        text = safe.clean(note)
+        yield f"{text[:1].upper()}{text[1:]}."
+
+
+def place(one: Recommended) -> str:
+    """`train.py:88`; empty where a library makes the call."""
+    if one.file is None:
+        return ""
+    return safe.name(one.file, 120) + (f":{one.line}" if one.line else "")
+
+
+def carries(one: Recommended) -> str:
+    """`brings 12 % (9 to 15 %) beside the others`; empty where it is the only one."""
+    if one.alone_ratio is None:
+        return ""
+    return f"brings {_signed(one.alone_ratio)} ({interval(one.low_ratio, one.high_ratio)}) beside the others"
+
+
+def by_hand(tuning: Tuning) -> Iterator[str]:
+    """What only a change of the program brings."""
+    for one in tuning.by_hand:
+        yield f"{safe.name(one.rule, 12)} {safe.name(one.title, 80)}: up to {share(one.promised_ratio)}"

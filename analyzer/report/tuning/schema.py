@@ -1,0 +1,32 @@
+"""The JSON Schema of a tuning's result, generated from its classes.
+
+`schema.json` beside this file is what is shipped; `python -m analyzer.report.tuning.schema` writes it anew, and a test fails
+when it is stale.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from analyzer.analysis.tuning import TUNING_VERSION, Tuning
+
+SHIPPED = Path(__file__).with_name("schema.json")
+
+
+def schema() -> dict[str, Any]:
+    """The schema, draft 2020-12. Objects stay open: a minor version may add fields."""
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"advisor tuning {TUNING_VERSION}"}
+    return {**head, **msgspec.json.schema(Tuning)}
+
+
+def render() -> str:
+    """The schema as the text of `schema.json`."""
+    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    SHIPPED.write_text(render(), encoding="utf-8")

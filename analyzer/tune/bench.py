@@ -1,0 +1,96 @@
+"""Runs of the script, kept: each is written down when it is over, so that what was measured outlives us, and is found again."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from traces.collect.tune.trial import Asked, Changes, Ran, Script
+
+Runner = Callable[[Script, Asked, Path], Ran]
+# A run takes about as long as the first one; one that takes so many times as long hangs.
+_PATIENCE = 4.0
+_LEAST_S = 60.0
+
+
+class OutOfBudgetError(Exception):
+    """There is no time left for another run."""
+
+
+class Bench:
+    """Runs the script and keeps what came of it.
+
+    Args:
+        script: What to run.
+        folder: Takes `runs.jsonl` and the logs.
+        runner: Runs it once.
+        budget_s: How long all runs may take together.
+        seed: For the generators.
+        resume: Whether runs that are written down already count.
+    """
+
+    def __init__(
+        self, script: Script, folder: Path, runner: Runner, budget_s: float, seed: int, *, resume: bool = False
+    ) -> None:
+        self.script = script
+        self.folder = folder
+        self.runner = runner
+        self.seed = seed
+        self.ends = time.monotonic() + budget_s
+        self.file = folder / "runs.jsonl"
+        self.kept: dict[str, list[Ran]] = {}
+        self.number = 0
+        self.longest_s = 0.0
+        self.asked = Asked(seed=seed)
+        if resume and self.file.exists():
+            self._read()
+        else:
+            self.file.unlink(missing_ok=True)
+
+    def _read(self) -> None:
+        for line in self.file.read_text("utf-8").splitlines():
+            try:
+                row = json.loads(line)
+                self.kept.setdefault(row["key"], []).append(_ran(row["ran"]))
+            except (ValueError, KeyError, TypeError):  # cut by what ended us
+                continue
+
+    def run(self, changes: Changes, environment: dict[str, str] | None = None, warmup: int = 0) -> Ran:
+        """One run with these changes: one that is kept, or a new one.
+
+        Args:
+            changes: Values by name; empty for the script as it is.
+            environment: Variables that they need.
+            warmup: Steps to let pass beyond the usual ones.
+
+        Raises:
+            OutOfBudgetError: There is no time for it.
+        """
+        key = json.dumps(changes, sort_keys=True)
+        if self.kept.get(key):
+            return self.kept[key].pop(0)
+        if time.monotonic() + self.longest_s > self.ends:
+            raise OutOfBudgetError
+        self.number += 1
+        asked = replace(self.asked, changes=changes, environment=environment or {}, warmup=self.asked.warmup + warmup)
+        ran = self.runner(self.script, asked, self.folder / f"run-{self.number:03}.log")
+        if ran.ending == "measured":
+            self.longest_s = max(self.longest_s, ran.wall_s)
+        with self.file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"key": key, "ran": asdict(ran)}) + "\n")
+        return ran
+
+    def settle(self, first: Ran, least_ns: int) -> None:
+        """Choose how many steps a run times, by what the first one took: as many for all, that curves can be compared."""
+        steps = len(first.times_ns)
+        wanted = max(self.asked.least, min(400, round(least_ns / max(first.step_ns, 1.0))))
+        patience = max(_LEAST_S, _PATIENCE * first.wall_s)
+        self.asked = replace(self.asked, steps=min(steps, wanted), timeout_s=patience, least_ns=0)
+
+
+def _ran(row: dict[str, Any]) -> Ran:
+    return Ran(**row | {name: tuple(row[name]) for name in ("times_ns", "losses")})

@@ -1,0 +1,69 @@
+"""From findings to changes worth trying: whose rule fired, that can be made from outside, each with its ceiling."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from analyzer.analysis import Analysis, FindingDocument
+from analyzer.analysis.base import FigureName
+from analyzer.analysis.tuning import ByHand
+from analyzer.page.what_if import assumed
+from analyzer.tune.catalogue import CATALOGUE, Change, Machine
+from traces.collect.tune.trial import Value
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A change, its values on this machine, the findings that advise it, and what they state at most."""
+
+    change: Change
+    values: tuple[Value, ...]
+    rules: tuple[str, ...]
+    findings: tuple[str, ...]
+    promised_ratio: float
+    promised_kind: FigureName
+
+
+def candidates(analysis: Analysis, outside: Mapping[str, Sequence[str]], machine: Machine) -> tuple[Candidate, ...]:
+    """The changes that findings of this document advise, the cheapest first, of equals the one that promises most.
+
+    Args:
+        analysis: The document; findings without a saving advise nothing.
+        outside: The changes that can be made from outside, by rule.
+        machine: What their values depend on.
+    """
+    found: list[Candidate] = []
+    for change in CATALOGUE:
+        findings = [one for one in analysis.findings if change.name in outside.get(one.rule, ()) and _ratio(one) > 0]
+        values = change.values(machine)
+        if findings and values:
+            best = max(findings, key=_ratio)
+            rules = tuple(dict.fromkeys(one.rule for one in findings))
+            ids = tuple(one.id for one in findings)
+            found.append(Candidate(change, values, rules, ids, _ratio(best), best.saving.kind))
+    return tuple(sorted(found, key=lambda one: (one.change.effort, -one.promised_ratio)))
+
+
+def by_hand(analysis: Analysis, outside: Mapping[str, Sequence[str]]) -> tuple[ByHand, ...]:
+    """The findings to act on whose fix cannot be made from outside; those that an outside fix of another covers are left out."""
+    return tuple(
+        ByHand(rule=one.rule, title=one.title, promised_ratio=_ratio(one))
+        for one in analysis.cards
+        if not outside.get(one.rule) and _ratio(one) > 0
+    )
+
+
+def promised_together(analysis: Analysis, ids: Sequence[str]) -> tuple[float, FigureName]:
+    """What findings state together as a share of the step without the profiler, time that they share counted once."""
+    found = assumed(analysis, ids)
+    chosen = [one for one in analysis.findings if one.id in ids]
+    profiled = max((one.saving.ratio_max for one in chosen), default=0.0)
+    stretch = max((_ratio(one) for one in chosen), default=0.0) / profiled if profiled else 1.0
+    return min(1.0, found.saved_ratio * max(stretch, 1.0)), found.kind
+
+
+def _ratio(finding: FindingDocument) -> float:
+    """The most that a stopwatch can show, as a share of the step without the profiler."""
+    unprofiled = finding.saving.unprofiled_ratio_max
+    return finding.saving.ratio_max if unprofiled is None else max(unprofiled, finding.saving.ratio_max)

@@ -1,0 +1,210 @@
+"""The whole of `advisor tune`: record and explain, time the script, try what its findings advise, put together what helps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from analyzer.analysis import Analysis
+from analyzer.analysis.tuning import TrialDocument, Tuning
+from analyzer.tune import bench as benches
+from analyzer.tune import events
+from analyzer.tune.bench import Bench, OutOfBudgetError
+from analyzer.tune.candidates import Candidate, by_hand, candidates
+from analyzer.tune.catalogue import Machine
+from analyzer.tune.combining import Together, combine
+from analyzer.tune.noise import noise_ratio
+from analyzer.tune.result import About, result
+from analyzer.tune.trying import LEAST_TURNS, Reference, Trying, UnmeasurableError, document
+from traces.collect.tune.trial import Changes, Ran, Script
+from traces.errors import UntrustedTraceError
+
+# Runs of the script as it is before anything is tried: three differences tell the noise.
+BASELINE_RUNS = 4
+# How long a run times: below it clocks and schedulers decide.
+_LEAST_NS = 2_000_000_000
+_MOST_STEPS = 400
+
+Explain = Callable[[], Analysis]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What is asked for.
+
+    Args:
+        script: The script.
+        folder: The run folder, which there is.
+        budget_s: How long it may take.
+        seed: For the generators of every run.
+        resume: Go on where an earlier call of the same script ended.
+        allow_numerics: Try what may alter results, too; its loss curve is held against the script's own.
+        least_ns: How long a run times its steps.
+    """
+
+    script: Script
+    folder: Path
+    budget_s: float = 600.0
+    seed: int = 0
+    resume: bool = False
+    allow_numerics: bool = False
+    least_ns: int = _LEAST_NS
+
+
+def tune(
+    wanted: Wanted,
+    about: About,
+    explain: Explain,
+    outside: Mapping[str, Sequence[str]],
+    tell: events.Tell,
+    runner: benches.Runner,
+) -> Tuning:
+    """Tries what the findings advise.
+
+    Args:
+        wanted: What is asked for.
+        about: The machine and the versions, for the result.
+        explain: Records the script and explains it.
+        outside: The changes that can be made from outside, by rule.
+        tell: Hears what goes on.
+        runner: Runs the script once.
+
+    Raises:
+        UntrustedTraceError: The script as it is cannot be measured.
+        UsageError: No scratch folder can be made, or the interpreter cannot be started.
+    """
+    return _Session(wanted, about, tell, runner).go(explain, outside)
+
+
+class _Session:
+    """One tuning, and how far it came."""
+
+    def __init__(self, wanted: Wanted, about: About, tell: events.Tell, runner: benches.Runner) -> None:
+        self.wanted, self.about, self.tell = wanted, about, tell
+        self.began = time.monotonic()
+        self.bench = Bench(wanted.script, wanted.folder, runner, wanted.budget_s, wanted.seed, resume=wanted.resume)
+        self.trying = Trying(self.bench, tell)
+        self.reference = Reference({})
+        self.trials: list[TrialDocument] = []
+        self.helping: list[tuple[Candidate, Changes, TrialDocument]] = []
+        self.notes: list[str] = []
+        self.complete = True
+
+    def go(self, explain: Explain, outside: Mapping[str, Sequence[str]]) -> Tuning:
+        analysis = explain()
+        machine = Machine(self.about.cores, analysis.summary.gpu_busy_ratio is not None)
+        found = candidates(analysis, outside, machine)
+        self.tell(events.Planned(tuple((one.change.name, one.change.title, one.promised_ratio) for one in found)))
+        together: Together | None = None
+        if found:
+            self.measure_baseline()
+            together = self.measure(found)
+        return result(
+            self.about, self.wanted.script, self.wanted.seed, self.bench.asked, analysis, self.reference,
+            tuple(self.trials), together, found, by_hand(analysis, outside),
+            time.monotonic() - self.began, self.complete, tuple(self.notes),
+        )  # fmt: skip
+
+    def measure_baseline(self) -> None:
+        """Time the script as it is, several times: the step, and what equal runs differ by."""
+        self.bench.asked = replace(self.bench.asked, steps=_MOST_STEPS, least_ns=self.wanted.least_ns)
+        first = self.bench.run({})
+        if first.ending != "measured":
+            raise refusal(first)
+        self.bench.settle(first, self.wanted.least_ns)
+        try:
+            for _ in range(BASELINE_RUNS - len(self.reference.runs)):
+                self.trying.again(self.reference)
+        except (OutOfBudgetError, UnmeasurableError) as error:
+            raise UntrustedTraceError(
+                "the script as it is could not be timed often enough to tell a gain from noise",
+                why=str(error) or "the budget was used up",
+                fix="give it more time: --budget MINUTES",
+            ) from error
+
+    def measure(self, found: Sequence[Candidate]) -> Together | None:
+        """Every candidate in turn, then all that help together; an interrupt keeps what was measured."""
+        try:
+            for place, candidate in enumerate(found):
+                try:
+                    self.try_one(candidate)
+                except OutOfBudgetError:
+                    self.leave(found[place:], "the budget is used up")
+                    break
+            return combine(self.trying, self.reference, self.helping, self.noise)
+        except UnmeasurableError as error:
+            self.notes.append(f"ended early: {error}")
+            self.leave(found[len(self.trials) :], str(error))
+        except KeyboardInterrupt:
+            self.notes.append("interrupted: what was measured is kept, --resume goes on from there")
+            self.leave(found[len(self.trials) :], "interrupted")
+        return None
+
+    @property
+    def noise(self) -> float:
+        """The smallest gain that a trial of the least turns tells from nothing."""
+        return noise_ratio(self.reference.times, LEAST_TURNS)
+
+    def try_one(self, candidate: Candidate) -> None:
+        """One candidate: refused without a run where nothing can come of it, else tried in turns."""
+        change, noise, begun = candidate.change, self.noise, time.monotonic()
+        if candidate.promised_ratio < noise:
+            ceiling = f"its ceiling, {candidate.promised_ratio:.1%} of the step, is below the noise, {noise:.1%}"
+            self.keep(candidate, {}, _not_run(candidate, ceiling.replace("%", " %")))
+            return
+        if change.numerics == "precision" and not self.wanted.allow_numerics:
+            self.keep(
+                candidate, {}, _not_run(candidate, "it changes the precision of results: --allow-numerics tries it")
+            )
+            return
+        value, tried = self.trying.best_value(candidate, self.reference, self.about.cores)
+        if value is None:
+            self.keep(candidate, {}, _not_run(candidate, "no value of it came to its steps", tried))
+            return
+        changes: Changes = {change.name: value}
+        measured = self.trying.in_turns(changes, self.reference, noise, name=change.name)
+        told = document(candidate, changes, measured, self.noise, time.monotonic() - begun, tried)
+        self.keep(candidate, changes, told)
+
+    def keep(self, candidate: Candidate, changes: Changes, trial: TrialDocument) -> None:
+        """Note a trial."""
+        self.trials.append(trial)
+        if trial.verdict == "helps":
+            self.helping.append((candidate, changes, trial))
+        self.tell(events.Judged(trial))
+
+    def leave(self, rest: Sequence[Candidate], why: str) -> None:
+        """The others are not run."""
+        self.complete = False
+        for candidate in rest:
+            self.keep(candidate, {}, _not_run(candidate, why))
+
+
+def _not_run(candidate: Candidate, why: str, tried: tuple[object, ...] = ()) -> TrialDocument:
+    change = candidate.change
+    return TrialDocument(
+        change=change.name, title=change.title, rules=candidate.rules, numerics=change.numerics,
+        promised_ratio=candidate.promised_ratio, promised_kind=candidate.promised_kind, verdict="not run", reason=why,
+        tried=tried,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def refusal(ran: Ran) -> UntrustedTraceError:
+    """Why the script as it is cannot be tuned, and what to do."""
+    fixes = {
+        "short": "let it run longer: more epochs, or more data",
+        "stopped": "let it write relative to the folder it is started in, or leave saving out with an argument of its own",
+        "timed out": "see whether it trains at all: advisor collect",
+        "no memory": "give it a smaller batch",
+        "failed": "run it as it is first: a script that fails cannot be tuned",
+    }
+    whats = {
+        "short": "the script ends before enough steps",
+        "stopped": "trials would overwrite what the script writes",
+        "timed out": "the script did not come to its steps",
+        "no memory": "the script runs out of memory",
+        "failed": "the script fails",
+    }
+    return UntrustedTraceError(whats[ran.ending], why=ran.reason, fix=fixes[ran.ending])

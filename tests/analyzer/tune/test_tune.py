@@ -1,0 +1,316 @@
+"""What is tried, in which order, what is said of it: on scripts that are simulated, so that every figure is known."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import jsonschema
+import msgspec
+import pytest
+
+import analyses
+from analyzer.analysis import Analysis
+from analyzer.analysis.tuning import TrialDocument, Tuning
+from analyzer.report.tuning import html, markdown, schema, text
+from analyzer.report.tuning import json as as_json
+from analyzer.tune import events
+from analyzer.tune.catalogue import BY_NAME, CATALOGUE, Machine
+from analyzer.tune.losses import held
+from analyzer.tune.noise import gain, noise_ratio
+from analyzer.tune.result import About
+from analyzer.tune.search import search
+from analyzer.tune.session import Wanted, tune
+from rules import RULES
+from traces.collect.tune.trial import Asked, Changes, Ran, Script
+from traces.errors import UntrustedTraceError
+
+MS = 1_000_000
+OUTSIDE = {
+    "DL001": ("workers", "in-memory"), "OP001": ("optimizer",), "PR001": ("autocast",), "PY004": ("collector",),
+    "GR001": ("compile",),
+}  # fmt: skip
+Cost = Callable[[Changes], float]
+
+
+@dataclass
+class Simulated:
+    """A script whose step is known: `cost` of the changes in ms, with noise; some changes end it another way."""
+
+    cost: Cost
+    noise: float = 0.002
+    ends: dict[str, Ran] = field(default_factory=dict)
+    losses: dict[str, tuple[float | None, ...]] = field(default_factory=dict)
+    asked: list[Changes] = field(default_factory=list)
+    interrupt_at: int = 10**9
+
+    def __post_init__(self) -> None:
+        self.random = random.Random(7)
+
+    def __call__(self, script: Script, asked: Asked, log: Path) -> Ran:
+        self.asked.append(dict(asked.changes))
+        if len(self.asked) >= self.interrupt_at:
+            raise KeyboardInterrupt
+        for name in asked.changes:
+            if name in self.ends:
+                return self.ends[name]
+        step = self.cost(asked.changes) * MS * math.exp(self.random.gauss(0, self.noise))
+        curve = next((self.losses[name] for name in asked.changes if name in self.losses), None)
+        plain = tuple(1 / (place + 1) for place in range(40))
+        return Ran(
+            ending="measured", times_ns=(round(step),) * 40, step_ns=step, losses=curve or plain, source="optimizer",
+            applied=dict(asked.changes), wall_s=0.001,
+        )  # fmt: skip
+
+
+def analysis_of(**ratios: float) -> Analysis:
+    """A document whose findings, by rule, promise these shares of the step."""
+    base = analyses.example()
+    findings = tuple(
+        msgspec.structs.replace(
+            base.findings[0],
+            id=f"{rule}-0000", rule=rule, explained_by=(), accepted=None,
+            saving=msgspec.structs.replace(
+                base.findings[0].saving, kind="bound", ratio_max=ratio, ratio_expected=None, ns_per_step_expected=None,
+                ns_per_step_max=round(ratio * 100 * MS), unprofiled_ratio_max=ratio,
+            ),
+        )
+        for rule, ratio in ratios.items()
+    )  # fmt: skip
+    return msgspec.structs.replace(
+        base, findings=findings, summary=msgspec.structs.replace(base.summary, gpu_busy_ratio=None)
+    )
+
+
+ABOUT = About("0", "2 cores", None, "2026-11-22", 2)
+
+
+def tuned(
+    folder: Path, simulated: Simulated, analysis: Analysis, **wanted: object
+) -> tuple[Tuning, list[events.Event]]:
+    heard: list[events.Event] = []
+    asked = Wanted(script=Script(target="train.py"), folder=folder, **wanted)  # type: ignore[arg-type]
+    return tune(asked, ABOUT, lambda: analysis, OUTSIDE, heard.append, simulated), heard
+
+
+def trial(tuning: Tuning, name: str) -> TrialDocument:
+    return next(one for one in tuning.trials if one.change.partition("=")[0] == name)
+
+
+def slow_loader(changes: Changes) -> float:
+    """Loading takes 80 of 100 ms and divides among up to 3 workers; in memory it is gone."""
+    if "in-memory" in changes:
+        loading = {"batches": 0.0, "samples": 10.0}[str(changes["in-memory"])]
+    else:
+        workers = int(changes.get("workers", 0))
+        loading = 80 / max(min(workers, 3), 1) + max(0, workers - 3) * 4
+    return 20 - (8 if changes.get("optimizer") == "fused" else 0) + loading
+
+
+def test_the_best_loading_and_the_optimizer_are_found_and_put_together(tmp_path: Path) -> None:
+    tuning, _ = tuned(tmp_path, Simulated(slow_loader), analysis_of(DL001=0.8, OP001=0.2))
+    assert trial(tuning, "in-memory").change == "in-memory=batches"
+    assert trial(tuning, "in-memory").verdict == "helps"
+    assert trial(tuning, "in-memory").measured_ratio == pytest.approx(0.8, abs=0.02)
+    assert trial(tuning, "optimizer").change == "optimizer=fused"
+    assert {one.change for one in tuning.recommended} == {"in-memory=batches", "optimizer=fused"}
+    assert tuning.together is not None
+    assert tuning.together.measured_ratio == pytest.approx(0.88, abs=0.02)
+    assert tuning.together.low_ratio < 0.88 < tuning.together.high_ratio + 0.02
+    assert any("another change of its kind" in note for note in tuning.notes), "workers stand back behind in-memory"
+
+
+@pytest.mark.parametrize("best", range(1, 9))
+def test_workers_are_within_a_tenth_of_a_sweep_in_half_its_runs(best: int) -> None:
+    def cost(workers: int) -> float:
+        return 0.2 + 1 / max(min(workers, best), 0.5) + 0.02 * max(0, workers - best)
+
+    values, asked = list(BY_NAME["workers"].values(Machine(2, False))), []
+    found = search(values, 2, lambda value: asked.append(value) or cost(value), 0.03)  # type: ignore[func-returns-value]
+    assert len(asked) == len(set(asked)) <= len(values) // 2
+    assert found is not None
+    assert cost(found) <= 1.1 * min(map(cost, values))
+
+
+def test_a_search_lives_with_values_that_do_not_run() -> None:
+    assert search([1, 2, 4, 8], 2, lambda value: None) is None
+    assert search([1, 2, 4, 8], 2, lambda value: None if value > 2 else 1.0 / value) == 2
+
+
+def test_a_healthy_script_gains_nothing(tmp_path: Path) -> None:
+    simulated = Simulated(lambda changes: 100.0)
+    tuning, _ = tuned(tmp_path, simulated, analysis_of(OP001=0.3))
+    assert trial(tuning, "optimizer").verdict == "no effect"
+    assert tuning.recommended == ()
+    assert tuning.together is None
+    assert "none of 1 change helps" in text.render(tuning)
+
+
+def test_noise_alone_is_not_taken_for_a_gain(tmp_path: Path) -> None:
+    helped = 0
+    for seed in range(20):
+        simulated = Simulated(lambda changes: 100.0, noise=0.05)
+        simulated.random = random.Random(seed)
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        tuning, _ = tuned(folder, simulated, analysis_of(PY004=0.9))
+        helped += trial(tuning, "collector").verdict == "helps"
+    assert helped <= 2
+
+
+def test_nothing_is_tried_where_nothing_can_be(tmp_path: Path) -> None:
+    simulated = Simulated(lambda changes: 100.0)
+    tuning, heard = tuned(tmp_path, simulated, analysis_of(SY001=0.4))
+    assert simulated.asked == []
+    assert tuning.trials == ()
+    assert [one.rule for one in tuning.by_hand] == ["SY001"]
+    assert "Nothing to try" in text.render(tuning)
+    assert events.Planned(()) in heard
+
+
+def test_a_ceiling_below_the_noise_is_not_run_and_said(tmp_path: Path) -> None:
+    simulated = Simulated(lambda changes: 100.0, noise=0.05)
+    tuning, _ = tuned(tmp_path, simulated, analysis_of(PY004=0.01))
+    assert trial(tuning, "collector").verdict == "not run"
+    assert "below the noise" in trial(tuning, "collector").reason
+    assert all(changes == {} for changes in simulated.asked)
+
+
+def test_precision_is_tried_only_where_allowed(tmp_path: Path) -> None:
+    half = Simulated(lambda changes: 60.0 if "autocast" in changes else 100.0)
+    tuning, _ = tuned(tmp_path, half, analysis_of(PR001=0.5))
+    assert trial(tuning, "autocast").verdict == "not run"
+    assert "--allow-numerics" in trial(tuning, "autocast").reason
+    other = tmp_path / "other"
+    other.mkdir()
+    tuning, _ = tuned(other, half, analysis_of(PR001=0.5), allow_numerics=True)
+    assert trial(tuning, "autocast").verdict == "helps"
+    assert trial(tuning, "autocast").loss_difference_ratio == 0
+
+
+@pytest.mark.parametrize(
+    ("curve", "why"),
+    [((1.0, *[None] * 39), "no finite number from step 1"), (tuple(1.0 for _ in range(40)), "of its scale away")],
+)
+def test_a_change_that_lets_the_loss_go_is_rejected_with_the_figure(
+    curve: tuple[float | None, ...], why: str, tmp_path: Path
+) -> None:
+    simulated = Simulated(lambda changes: 60.0 if changes else 100.0, losses={"autocast": curve})
+    tuning, _ = tuned(tmp_path, simulated, analysis_of(PR001=0.5), allow_numerics=True)
+    assert trial(tuning, "autocast").verdict == "rejected"
+    assert why in trial(tuning, "autocast").reason
+    assert tuning.recommended == ()
+
+
+@pytest.mark.parametrize("ending", ["failed", "no memory", "timed out", "stopped"])
+def test_what_fails_costs_only_itself(ending: str, tmp_path: Path) -> None:
+    ends = {"compile": Ran(ending=ending, reason="because")}  # type: ignore[arg-type]
+    simulated = Simulated(lambda changes: 70.0 if "collector" in changes else 100.0, ends=ends)
+    tuning, _ = tuned(tmp_path, simulated, analysis_of(GR001=0.5, PY004=0.4))
+    assert trial(tuning, "compile").verdict == "failed"
+    assert "because" in trial(tuning, "compile").reason
+    assert trial(tuning, "collector").verdict == "helps"
+
+
+def test_what_the_script_has_no_call_for_is_not_run(tmp_path: Path) -> None:
+    class Deaf(Simulated):
+        def __call__(self, script: Script, asked: Asked, log: Path) -> Ran:
+            from dataclasses import replace
+
+            return replace(super().__call__(script, asked, log), applied={})
+
+    tuning, _ = tuned(tmp_path, Deaf(lambda changes: 100.0), analysis_of(PY004=0.4))
+    assert trial(tuning, "collector").verdict == "not run"
+    assert "nothing in the script takes it" in trial(tuning, "collector").reason
+
+
+def test_worse_is_a_result(tmp_path: Path) -> None:
+    tuning, _ = tuned(tmp_path, Simulated(lambda changes: 130.0 if changes else 100.0), analysis_of(PY004=0.4))
+    assert trial(tuning, "collector").verdict == "worse"
+    assert tuning.recommended == ()
+
+
+def test_what_carries_nothing_beside_the_others_is_taken_away(tmp_path: Path) -> None:
+    """Either change alone brings the same 40 %; both together no more."""
+    simulated = Simulated(lambda changes: 60.0 if changes else 100.0)
+    tuning, _ = tuned(tmp_path, simulated, analysis_of(PY004=0.5, OP001=0.5))
+    assert len(tuning.recommended) == 1
+    assert any("brings nothing" in note for note in tuning.notes)
+
+
+def test_an_interrupt_keeps_what_was_measured_and_resume_goes_on(tmp_path: Path) -> None:
+    first = Simulated(slow_loader, interrupt_at=14)
+    tuning, _ = tuned(tmp_path, first, analysis_of(DL001=0.8, OP001=0.2))
+    assert not tuning.complete
+    assert any(one.reason == "interrupted" for one in tuning.trials)
+    second = Simulated(slow_loader)
+    tuning, _ = tuned(tmp_path, second, analysis_of(DL001=0.8, OP001=0.2), resume=True)
+    assert tuning.complete
+    assert {one.change for one in tuning.recommended} == {"in-memory=batches", "optimizer=fused"}
+    whole = Simulated(slow_loader)
+    other = tmp_path / "whole"
+    other.mkdir()
+    tuned(other, whole, analysis_of(DL001=0.8, OP001=0.2))
+    assert len(second.asked) < len(whole.asked), "runs that were over are not run again"
+
+
+def test_a_used_up_budget_leaves_the_rest_not_run(tmp_path: Path) -> None:
+    with pytest.raises(UntrustedTraceError, match="not be timed often enough"):
+        tuned(tmp_path, Simulated(slow_loader), analysis_of(DL001=0.8), budget_s=0.0015)
+
+
+@pytest.mark.parametrize(
+    ("ending", "what"),
+    [("short", "ends before enough steps"), ("stopped", "would overwrite"), ("failed", "the script fails")],
+)
+def test_a_script_that_cannot_be_timed_is_refused(ending: str, what: str, tmp_path: Path) -> None:
+    class Refused(Simulated):
+        def __call__(self, script: Script, asked: Asked, log: Path) -> Ran:
+            return Ran(ending=ending, reason="why")  # type: ignore[arg-type]
+
+    with pytest.raises(UntrustedTraceError, match=what):
+        tuned(tmp_path, Refused(lambda changes: 1.0), analysis_of(DL001=0.8))
+
+
+def test_every_document_says_the_same(tmp_path: Path) -> None:
+    tuning, _ = tuned(tmp_path, Simulated(slow_loader), analysis_of(DL001=0.8, OP001=0.2, SY001=0.1))
+    document = json.loads(as_json.render(tuning))
+    jsonschema.validate(document, schema.schema())
+    assert schema.SHIPPED.read_text("utf-8") == schema.render()
+    assert msgspec.json.decode(as_json.render(tuning), type=Tuning) == tuning
+    for rendered in (text.render(tuning), markdown.render(tuning), html.render(tuning)):
+        for one in tuning.recommended:
+            assert one.change in rendered
+        assert "SY001" in rendered
+
+
+def test_a_gain_has_an_interval_that_holds_it() -> None:
+    """Of 400 simulated trials with a true gain of 20 % and unrest of 3 % the interval holds it in about 95 %."""
+    source, inside = random.Random(1), 0
+    for _ in range(400):
+        times = [math.exp(source.gauss(0, 0.03)) for _ in range(6)]
+        around = [(times[3 + turn], 0.8 * math.exp(source.gauss(0, 0.03)), times[4 + turn]) for turn in range(2)]
+        found = gain(times, around)
+        inside += found.low <= 0.2 <= found.high
+    assert inside >= 0.93 * 400
+
+
+def test_equal_runs_have_no_noise_but_that_of_clocks() -> None:
+    assert noise_ratio([1.0, 1.0, 1.0], 2) == pytest.approx(0.005)
+    assert noise_ratio([1.0, 1.1, 1.0], 2) > 0.05
+
+
+def test_a_short_loss_curve_says_nothing() -> None:
+    assert held([(1.0, 0.9)], (5.0, 5.0)).rejected == ""
+    assert held([], ()).difference is None
+
+
+def test_rules_name_changes_that_there_are_and_each_change_is_advised() -> None:
+    named = {name for rule in RULES for name in rule.meta.outside}
+    assert named <= set(BY_NAME)
+    assert set(BY_NAME) - named == {"cudnn-benchmark"}, "no rule tells when cuDNN's search pays"
+    assert len(BY_NAME) == len(CATALOGUE)

@@ -1,0 +1,74 @@
+"""Each change takes hold of a script that does not know of it, and leaves its losses as they were where it should."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from traces.collect.tune.run import run
+from traces.collect.tune.trial import Asked, Changes, Ran, Script
+
+pytestmark = pytest.mark.slow
+
+SCRIPT = """
+import sys
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+torch.set_num_threads(1)
+
+class Data(Dataset):
+    def __len__(self):
+        return 400
+    def __getitem__(self, index):
+        noise = torch.rand(1).item() if "--random" in sys.argv else 0.0
+        return torch.full((8,), (index % 7) / 7 + noise), index % 2
+
+if __name__ == "__main__":
+    model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    for epoch in range(3):
+        for inputs, labels in DataLoader(Data(), batch_size=8, shuffle=True):
+            optimizer.zero_grad(set_to_none=False)
+            loss = torch.nn.functional.cross_entropy(model(inputs), labels)
+            loss.backward()
+            optimizer.step()
+    open("/result-of-training", "w")
+"""
+
+
+def tried(tmp_path: Path, changes: Changes, *arguments: str) -> Ran:
+    script = tmp_path / "train.py"
+    script.write_text(SCRIPT, "utf-8")
+    asked = Asked(changes=changes, warmup=4, steps=20, seed=3, timeout_s=240)
+    return run(Script(target=str(script), arguments=arguments), asked, tmp_path / "log")
+
+
+def test_changes_take_hold_and_the_same_seed_gives_the_same_losses(tmp_path: Path) -> None:
+    plain = tried(tmp_path, {})
+    assert (plain.ending, len(plain.times_ns), plain.source) == ("measured", 20, "optimizer")
+    assert [one["line"] for one in plain.calls["loader"]] == [20]
+    assert [one["line"] for one in plain.calls["optimizer"]] == [18]
+    assert len(plain.losses) >= 24
+    changes: Changes = {"in-memory": "batches", "set-to-none": True, "collector": "spaced", "threads": 2}
+    changed = tried(tmp_path, changes)
+    assert changed.ending == "measured"
+    assert changed.applied == changes
+    assert changed.losses == plain.losses
+    workers = tried(tmp_path, {"workers": 1, "prefetch": 4, "persistent": True, "optimizer": "fused"})
+    assert set(workers.applied) == {"workers", "prefetch", "persistent", "optimizer"}
+    assert workers.losses[:24] == pytest.approx(plain.losses[:24], rel=1e-4)
+    assert not Path("/result-of-training").exists()
+
+
+def test_random_samples_are_not_held_in_memory(tmp_path: Path) -> None:
+    found = tried(tmp_path, {"in-memory": "batches"}, "--random")
+    assert found.applied == {}
+    assert "draws random numbers" in found.refused["in-memory"]
+
+
+def test_half_precision_shows_in_the_losses(tmp_path: Path) -> None:
+    found = tried(tmp_path, {"autocast": "bfloat16"})
+    assert found.applied == {"autocast": "bfloat16"}
+    assert found.ending == "measured"
