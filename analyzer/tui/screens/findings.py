@@ -17,11 +17,12 @@ from textual.widgets import ListView
 from analyzer.analysis import Analysis, FindingDocument
 from analyzer.page.card import card_of
 from analyzer.page.groups import counts
-from analyzer.page.what_if import without
-from analyzer.tui import changes, clipboard, filtering, outside
+from analyzer.tui import changes, filtering, outside
+from analyzer.tui.copying import Copying
 from analyzer.tui.messages import AcceptanceWanted, PlaceWanted, TraceWanted
 from analyzer.tui.screens.mode import ModeScreen
 from analyzer.tui.session import Session
+from analyzer.tui.ticking import Ticking
 from analyzer.tui.widgets.brief import Brief
 from analyzer.tui.widgets.detail import Detail, Pane
 from analyzer.tui.widgets.evidence_column import EvidenceColumn
@@ -40,7 +41,7 @@ class ListPane(Vertical):
     ALLOW_MAXIMIZE = True
 
 
-class FindingsScreen(ModeScreen):
+class FindingsScreen(Ticking, Copying, ModeScreen):
     """Mode 1. Layout is in styles/findings.tcss only."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -76,7 +77,6 @@ class FindingsScreen(ModeScreen):
         self._glyphs = session.glyphs
         self._finding: FindingDocument | None = None
         self._opened = False
-        self._ticked: frozenset[str] = frozenset()
         if not analysis.findings or analysis.trust.verdict == "unusable":
             self.add_class("-notice")
 
@@ -207,23 +207,6 @@ class FindingsScreen(ModeScreen):
         """The next or previous finding, from wherever the focus is."""
         self.query_one(FindingList).move(by)
 
-    def action_tick(self) -> None:
-        """Fix the finding under the cursor, or not: headline, bar and lanes show the step that would be left."""
-        finding = self._finding
-        if finding is None:
-            return
-        if self._analysis.what_if is None or finding.id not in self._analysis.what_if.ids:
-            self.notify(f"{finding.rule} saves nothing inside the step", markup=False)
-            return
-        self._ticked ^= {finding.id}
-        self._show_what_if()
-
-    def _show_what_if(self) -> None:
-        left = without(self._analysis, self._ticked)
-        self.query_one(StepStrip).shown = left
-        self.query_one(Verdict).assumed = left.assumed
-        self.query_one(FindingList).tick(self._ticked)
-
     def action_open(self) -> None:
         """The detail gets the focus, and on narrow screens all the room (styles)."""
         if self._finding is not None:
@@ -268,20 +251,6 @@ class FindingsScreen(ModeScreen):
         """The list goes with its frame and its filter."""
         return self.query_one("#list-pane") if isinstance(self.focused, FindingList) else self.focused
 
-    def action_copy_fix(self) -> None:
-        """Copy the change."""
-        if self._finding is not None:
-            self._copy(clipboard.fix_text(self._finding), f"fix-{self._finding.rule}.txt", "fix")
-
-    def action_copy_finding(self) -> None:
-        """Copy the finding as Markdown."""
-        if self._finding is not None:
-            self._copy(
-                clipboard.finding_markdown(card_of(self._finding, self._analysis)),
-                f"finding-{self._finding.rule}.md",
-                "finding",
-            )
-
     def action_accept(self) -> None:
         """Accept the finding in the configuration."""
         if self._finding is not None:
@@ -304,20 +273,12 @@ class FindingsScreen(ModeScreen):
         except (SuspendNotSupported, OSError) as error:
             self.notify(f"The editor could not be started: {error}", markup=False)
 
-    def _copy(self, text: str, name: str, what: str) -> None:
-        self.app.copy_to_clipboard(text)
-        try:
-            where = f"Also in {clipboard.write_copy(text, name)}"
-        except OSError as error:
-            where = f"No file written: {error.strerror}"
-        self.notify(where, title=f"Copied the {what}", markup=False)
-
     def deepened(self, analysis: Analysis) -> None:
         """More evidence is there: the findings are the same, each with more to show."""
         self._analysis = analysis
         if not self.has_class("-notice"):
             self.query_one(FindingList).replace({finding.id: finding for finding in analysis.findings})
-            self._show_what_if()
+            self.show_what_if()
             if not self.query_text:
                 # One that was accepted is no longer one to act on.
                 self.query_one("#list-pane").border_subtitle = counts(analysis)
