@@ -30,6 +30,7 @@ _NEEDING_NO_FOLDER = ("rules", "rule", "cache")
 COMMANDS: dict[str, tuple[str, str]] = {
     "collect": ("analyzer.cli.collect", "Record the reference training loop, or a script, and write trace.json."),
     "tune": ("analyzer.cli.tune", "Try on a script what the findings advise, and measure what helps."),
+    "calibration": ("analyzer.cli.calibration", "Show how good each rule's promises were, where they were measured."),
     "experiment": ("analyzer.cli.experiment", "Time each remedy on the reference loop, and record a trace of each."),
     "explain": ("analyzer.cli.explain", "Say where each step's time goes and what to change."),
     "summarize": ("analyzer.cli.summarize", "Write what one rank of a job needs to be merged with the others."),

@@ -49,6 +49,9 @@ _TRAINS = ("optimizer", "backward", "loader")
 @click.option("--folder", type=click.Path(path_type=Path), default=Path("advisor-tune"), show_default=True,
               help="The run folder: recording, runs, logs, result.")  # fmt: skip
 @click.option("--resume", is_flag=True, help="Go on where the run folder ends.")
+@click.option(
+    "--remember", is_flag=True, help="Keep what was promised and measured, on this machine, for `advisor calibration`."
+)
 @click.option("--format", "stated", type=NamedChoice(FORMATS), help="Print the result as this.")
 @click.option("-o", "--output", "targets", type=click.Path(path_type=Path), metavar="FILE", multiple=True,
               help="Write the result to FILE (.md, .html, .json, .txt) as well.")  # fmt: skip
@@ -61,6 +64,7 @@ def command(
     allow_numerics: bool,
     folder: Path,
     resume: bool,
+    remember: bool,
     stated: str | None,
     targets: tuple[Path, ...],
 ) -> int:
@@ -82,6 +86,8 @@ def command(
         script=script, folder=folder, budget_s=60 * budget, seed=seed, resume=resume, allow_numerics=allow_numerics
     )
     tuning = _tuned(wanted, _say)
+    if remember:
+        _remember(tuning)
     _write(tuning, folder, forms, stated)
     return _INTERRUPTED if any(note.startswith("interrupted") for note in tuning.notes) else 0
 
@@ -197,6 +203,18 @@ def _say(event: Event) -> None:
     text = lines.line(event)
     if text:
         click.echo(f"advisor: {text}", err=True)
+
+
+def _remember(tuning: Tuning) -> None:
+    """Keep the pairs of this tuning; where that cannot be, say so: the result stands without."""
+    from analyzer.calibration.store import keep, of_tuning, own_file
+
+    try:
+        many = keep(of_tuning(tuning))
+    except OSError as error:
+        click.echo(f"advisor: note: nothing was kept: {own_file()}: {error.strerror}", err=True)
+        return
+    click.echo(f"advisor: kept {many} of promised and measured in {own_file()}", err=True)
 
 
 def _write(tuning: Tuning, folder: Path, forms: list[tuple[Path, str]], stated: str | None) -> None:

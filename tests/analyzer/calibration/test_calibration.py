@@ -1,0 +1,57 @@
+"""Pairs of promise and measurement: what ships, what is kept, what they say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analyzer.calibration.pairs import Pair, records
+from analyzer.calibration.shipped import pairs_of, render
+from analyzer.calibration.store import SHIPPED, keep, own, own_file, shipped
+from analyzer.cli.main import main
+from recorded import ROOT
+
+
+def pair(rule: str, promised: float, measured: float, noise: float = 0.03) -> Pair:
+    return Pair(
+        rule=rule, source="tune", name="workers=2", promised_ratio=promised, measured_ratio=measured, noise_ratio=noise,
+        date="2026-11-22",
+    )  # fmt: skip
+
+
+def test_a_record_counts_what_stayed_within_and_the_median() -> None:
+    pairs = [pair("DL001", 0.5, 0.25), pair("DL001", 0.5, 0.52), pair("DL001", 0.5, 0.6), pair("OP001", 0.0, 0.1)]
+    (found,) = records(pairs)
+    assert (found.rule, found.pairs, found.within) == ("DL001", 3, 2)
+    assert found.reached_ratio == pytest.approx(1.04)
+
+
+def test_what_ships_is_the_zoos_own_table() -> None:
+    assert shipped()
+    assert SHIPPED.read_text("utf-8") == render((ROOT / "traces/README.md").read_text("utf-8"))
+
+
+def test_rows_of_several_rules_and_pages_without_the_table_give_none() -> None:
+    head = "Written by `python tests/bench/zoo.py -o traces/README.md` on 2026-11-22: 2 cores\n"
+    rows = "| one | DL004 | 23 ms | 84.0% | 85.0% | 85.0% | 7.5% |\n| two | DL001, DL002 | 20 ms | 82.5% | 88.3% | 84.0% | 4.2% |\n"
+    assert [(one.rule, one.measured_ratio) for one in pairs_of(head + rows)] == [("DL004", 0.85)]
+    assert list(pairs_of(rows)) == []
+
+
+def test_pairs_are_kept_in_the_users_folder_and_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert list(own()) == []
+    assert keep([pair("ZZ001", 0.5, 0.25)]) == 1
+    with own_file().open("ab") as file:
+        file.write(b"{cut")
+    assert [one.rule for one in own()] == ["ZZ001"]
+    assert main(["calibration"]) == 0
+    shown = capsys.readouterr().out
+    assert "ZZ001" in shown
+    assert "50 %" in shown
+    assert main(["calibration", "--forget"]) == 0
+    assert "ZZ001" not in capsys.readouterr().out
+    assert not own_file().exists()
