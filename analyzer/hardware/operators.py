@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 import numpy as np
 import pandas as pd
@@ -11,7 +13,7 @@ from analyzer.facts.host.ops import pick_row
 from analyzer.facts.kernels.names import MATRIX_FAMILIES
 from analyzer.hardware.call import Work
 from analyzer.hardware.work import FORMULAS, PRODUCTS, work_of
-from analyzer.spans.arrays import Int64Array
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.labels import codes_of, distinct_texts
 from analyzer.spans.open_spans import NONE
 
@@ -56,6 +58,10 @@ class Operators(msgspec.Struct, frozen=True, eq=False):
     all_ns: int
     of_kernel: Int64Array
     other_products_ns: int
+
+    def kernels_of(self, places: Sequence[int]) -> BoolArray:
+        """Which kernels belong to the operators at these places in `rows`, shape (kernels,)."""
+        return np.isin(self.of_kernel, places)
 
 
 def operators(facts: Facts) -> Operators:

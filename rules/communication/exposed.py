@@ -60,12 +60,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from analyzer.facts import Facts
 from analyzer.finding import Bar, Bars, Column, Confidence, Finding, Outcome, Saving, Table, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
-from analyzer.spans.arrays import FloatArray
 from analyzer.units import duration, share
 from rules.communication.advice import (
     every_rank_is_here,
@@ -145,8 +142,7 @@ def _evidence(facts: Facts) -> tuple[Bars | Table, ...]:
             Bar("compute", facts.steps.per_step(compute)),
         ),
     )
-    stated, sizes = found.calls["kind"].to_numpy(), found.calls["size_bytes"].to_numpy()
-    rows = tuple(_row(facts, kind, sizes[stated == kind]) for kind in sorted({*stated.tolist(), *found.exposed_ns}))
+    rows = tuple(_row(facts, kind) for kind in sorted({*found.calls["kind"].tolist(), *found.exposed_ns}))
     columns = (
         Column("collective", "text"),
         Column("calls a step", "count"),
@@ -156,16 +152,13 @@ def _evidence(facts: Facts) -> tuple[Bars | Table, ...]:
     return (bars, Table("collectives by kind", columns, rows)) if rows else (bars,)
 
 
-def _row(facts: Facts, kind: str, sizes: FloatArray) -> tuple[str, float | None, float | None, float]:
-    """What the table says of one kind of collective, from the bytes of each of its calls, NaN where unknown.
-
-    Of a kind that no range on the host names, the calls are not known.
-    """
-    known = sizes[~np.isnan(sizes)]
+def _row(facts: Facts, kind: str) -> tuple[str, float | None, float | None, float]:
+    """What the table says of one kind of collective. Of one that no range on the host names, the calls are not known."""
+    calls, median_bytes = facts.communication.collectives.sizes_of(kind)
     return (
         kind[:60],
-        round(len(sizes) / max(facts.steps.count, 1), 1) if len(sizes) else None,
-        float(np.median(known)) if len(known) else None,
+        round(calls / max(facts.steps.count, 1), 1) if calls else None,
+        median_bytes,
         facts.steps.per_step(facts.communication.collectives.exposed_ns.get(kind, 0)),
     )
 

@@ -54,8 +54,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from analyzer.facts import Facts
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
@@ -124,11 +122,10 @@ def _reason(facts: Facts) -> str:
     """What the trace shows of why, for the sentence; empty where it shows nothing."""
     frame = facts.kernels.named.frame
     collective = frame["collective"].to_numpy()
-    streams = frame["stream"].to_numpy()
     # What runs in the steps may all have begun before them.
     if not collective.any():
         return ""
-    if np.isin(streams[collective], streams[~collective]).mean() > 0.5:
+    if facts.kernels.named.shares_streams(collective) > 0.5:
         return ", because they share the stream that computes"
     if facts.steps.count and collective.sum() <= facts.steps.count:
         return ", because all of it is one collective a step"

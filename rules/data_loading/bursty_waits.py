@@ -52,8 +52,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from analyzer.facts import Facts
 from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, Series, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
@@ -112,7 +110,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             f"holds {share(pattern.top_ratio)} of the waiting: no bursts"
         )
         return
-    late = np.flatnonzero(pattern.dur_ns >= limits["min_spread"] * max(pattern.median_ns, 1.0))
+    late = pattern.at_least(limits["min_spread"])
     period = pattern.period(late)
     claims = wait.owned & pattern.beyond(late, pattern.median_ns)
     rhythm = f"every {period} batches" if period else "at no regular distance"

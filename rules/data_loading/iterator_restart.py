@@ -62,7 +62,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import msgspec
-import numpy as np
 
 from analyzer.facts import Facts
 from analyzer.facts.host.restarts import Restarts, epoch_steps, restart_seen, seed_drawn_between
@@ -177,11 +176,8 @@ def _refilling(facts: Facts, restarts: Restarts) -> IntervalSet:
     """What the calls after each start take beyond a median one: until every worker has made its share the queue is being filled."""
     pattern = facts.input.pattern
     queue = _PREFETCH * (facts.recording.collected.num_workers or 1)
-    begin = np.searchsorted(pattern.start_ns, restarts.first[:, 1])
     # Not beyond the end of an epoch.
-    end = np.searchsorted(pattern.start_ns, np.append(restarts.ended[1:, 0], np.iinfo(np.int64).max))
-    ranges = [np.arange(low, min(low + queue, high)) for low, high in zip(begin.tolist(), end.tolist(), strict=True)]
-    return pattern.beyond(np.concatenate(ranges), pattern.median_ns)
+    return pattern.beyond(pattern.following(restarts.first[:, 1], restarts.epoch_end_ns, queue), pattern.median_ns)
 
 
 def _unmarked(facts: Facts, min_times: float) -> _Found | Outcome:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from analyzer.facts import Facts
 from analyzer.finding import Confidence
 from analyzer.units import duration, share
@@ -38,8 +36,8 @@ def confidence(facts: Facts, otherwise: Confidence) -> Confidence:
 
 
 def _stands_alone(facts: Facts) -> bool:
-    durations = np.sort(facts.input.pattern.dur_ns)
-    if len(durations) < _MIN_CALLS:
+    pattern = facts.input.pattern
+    if len(pattern.dur_ns) < _MIN_CALLS:
         return False
-    longest, next_longest, total = int(durations[-1]), int(durations[-2]), int(durations.sum())
+    (longest, next_longest), total = pattern.two_longest_ns, pattern.total_ns
     return longest >= _PART * total and longest >= _LONGER * max(next_longest, 1)

@@ -52,8 +52,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from analyzer.facts import Facts
 from analyzer.facts.input.wait_pattern import WAITING_NS, WaitPattern
 from analyzer.finding import Finding, Outcome, Saving, Series, clear, not_applicable
@@ -127,8 +125,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _first(pattern: WaitPattern, usual_ns: float) -> IntervalSet:
     """Of the first call as much as the others take: it may hold the start of the workers, but waits like them as well."""
-    start = pattern.start_ns[:1]
-    return IntervalSet(start, np.minimum(pattern.end_ns[:1], start + int(usual_ns)))
+    return pattern.beginning(usual_ns)
 
 
 def _limit(facts: Facts, workers: int | None, pace_ns: float) -> str:

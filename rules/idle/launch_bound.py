@@ -67,17 +67,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from analyzer.facts import Facts
 from analyzer.facts.device.launches import BLOCKING_RATIO
 from analyzer.facts.health.disturbance.instrumentation import heavy_options
 from analyzer.facts.host.dispatch_owner import DispatchOwner, dispatch_owner
-from analyzer.facts.time.launch_bound import IDLE_RATIO, LEAD_NS, LEAD_ROCM_NS
+from analyzer.facts.time.launch_bound import IDLE_RATIO, LEAD_NS, LEAD_ROCM_NS, usual_launch
 from analyzer.finding import Bar, Bars, Column, Finding, Outcome, Saving, Severity, Table, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
-from analyzer.spans.labels import is_any
 from analyzer.units import count, duration, share
 from rules.idle.advice import feed_faster, own_work
 from traces.trace import Capability
@@ -222,16 +219,13 @@ def _claims(facts: Facts) -> IntervalSet:
 
 
 def _evidence(facts: Facts) -> tuple[Bars, Table]:
-    window, frame, calls = facts.steps.window, facts.trace.kernels, facts.trace.runtime
-    kernels = frame["dur_ns"].to_numpy()[window.contains(frame["start_ns"].to_numpy())]
-    launching = is_any(calls["kind"], "launch") & facts.steps.host_window.contains(calls["start_ns"].to_numpy())
-    launches = calls["dur_ns"].to_numpy()[launching]
+    usual = usual_launch(facts.trace, facts.steps)
     busy = max(facts.steps.total_ns - facts.time.idle.total_ns, 0)
     rows = (
-        ("kernels a step", round(facts.steps.per_step(len(kernels))), None),
-        ("median kernel", None, int(np.median(kernels)) if len(kernels) else None),
-        ("median launch call", None, int(np.median(launches)) if len(launches) else None),
-        ("host time per kernel", None, int(facts.steps.total_ns / max(len(kernels), 1))),
+        ("kernels a step", round(facts.steps.per_step(usual.kernels)), None),
+        ("median kernel", None, usual.kernel_ns),
+        ("median launch call", None, usual.call_ns),
+        ("host time per kernel", None, int(facts.steps.total_ns / max(usual.kernels, 1))),
         ("median launch lead", None, facts.time.lead_ns),
     )
     return (

@@ -55,8 +55,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from analyzer.facts import Facts
 from analyzer.finding import Advice, Column, Confidence, Figure, Finding, Outcome, Saving, Table, cannot_tell, clear
 from analyzer.hardware.operators import operators
@@ -133,7 +131,7 @@ def _saving(facts: Facts, far: Sequence[Shortfall], above: float) -> Saving:
 def _steps(facts: Facts, far: Sequence[Shortfall]) -> int:
     if facts.device.main is None:
         return facts.steps.count
-    return steps_with(facts, np.isin(operators(facts).of_kernel, [one.number for one in far]))
+    return steps_with(facts, operators(facts).kernels_of([one.number for one in far]))
 
 
 def _table(facts: Facts, far: Sequence[Shortfall]) -> Table:

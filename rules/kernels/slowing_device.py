@@ -48,10 +48,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from analyzer.facts import Facts
-from analyzer.facts.kernels.counters import CLOCK, Counter
+from analyzer.facts.kernels.counters import CLOCK
 from analyzer.finding import Advice, Confidence, Finding, Outcome, Series, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
@@ -89,7 +87,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if counters.locked:
         yield cannot_tell("metrics that lock the clock were recorded: record the clock without them")
         return
-    risen = _risen(clock)
+    risen = clock.from_first_near_highest(_RISEN)
     if len(risen) < limits["min_samples"]:
         yield cannot_tell(f"only {len(risen)} samples of the clock fall into busy time")
         return
@@ -102,7 +100,6 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     kernels = facts.kernels.named
     computing = facts.time.waterfall.owned("compute").total_ns
-    everything = np.ones(len(kernels.frame), dtype=bool)
     yield Finding(
         why=f"While it works the device runs at {risen.mean():,.0f} MHz in the mean, {share(drop)} below the {highest:,.0f} MHz "
         "that it reached: at its limit of power, hot, or limited by somebody.",
@@ -110,7 +107,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             facts,
             drop * computing,
             "kernels as much shorter as the clock is lower, which those that wait for memory do not become",
-            of=((everything, drop),),
+            of=((kernels.every, drop),),
             usual_ns=drop * computing / 2,
         ),
         fix=(
@@ -125,12 +122,6 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         evidence=(Series("clock while busy (MHz)", "count", tuple(float(value) for value in clock.value[:_SHOWN])),),
         caveats=("The reference is the highest clock seen here, not the card's boost clock.",),
     )
-
-
-def _risen(clock: Counter) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """The samples from the first near the highest on."""
-    near = np.flatnonzero(clock.value >= _RISEN * clock.value.max())
-    return clock.value[int(near[0]) :]
 
 
 RULE = Rule(META, check, __doc__)

@@ -53,8 +53,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from analyzer.facts import Facts
 from analyzer.finding import Advice, Confidence, Finding, Outcome, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
@@ -98,7 +96,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if not computing.any():
         yield not_applicable("no compute kernel in the used steps")
         return
-    if np.isnan(blocks[computing]).all():
+    if not found.states_blocks[computing].any():
         yield cannot_tell("the trace states neither blocks per SM nor grids and the number of multiprocessors")
         return
     underused = facts.kernels.filling.underused(most) & found.window

@@ -48,8 +48,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from analyzer.facts import Facts
 from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, Series, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
@@ -96,7 +94,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     floor = limits["min_bytes"]
     if found.capacity_bytes is not None:
         floor = min(floor, limits["min_capacity_ratio"] * found.capacity_bytes)
-    if not (np.diff(ends) > 0).all() or growth < floor:
+    if not found.grows or growth < floor:
         yield clear(
             f"allocated memory changes by {size(abs(growth))} over {len(ends)} steps, not with every step or by little"
         )

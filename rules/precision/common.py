@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from analyzer.facts import Facts
 from analyzer.finding import Confidence, Outcome, cannot_tell, not_applicable
 from analyzer.spans.arrays import BoolArray
@@ -55,7 +53,7 @@ def tf32_unused(facts: Facts) -> BoolArray:
     """
     work, found = facts.kernels.matrix_work, facts.kernels.named
     if facts.trace.meta.device_kind != "cuda" or (work.compute_major or 0) < AMPERE:
-        return np.zeros(len(found.frame), dtype=bool)
+        return found.none
     rows = work.single & ~found.is_format("complex")
     tf32 = found.is_format("tf32")
     for kind in (work.convolution, ~work.convolution):

@@ -62,11 +62,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import pandas as pd
 
 from analyzer.facts import Facts
-from analyzer.facts.transfer.copies import device_time, steps_touched, total_bytes
+from analyzer.facts.transfer.copies import device_time, hideable, steps_touched, total_bytes
 from analyzer.finding import Bar, Bars, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
@@ -142,13 +141,7 @@ def _hideable(facts: Facts, exposed: IntervalSet, copying: IntervalSet) -> Inter
     """The exposed copies, those of a step shortened to what its kernels could hide: to when they compute beside no such copy."""
     kernels = facts.kernels.named
     computing = kernels.spans(~kernels.frame["collective"].to_numpy(dtype=bool)) - copying
-    used = facts.steps.used
-    start, end = used["start_ns"].to_numpy(), used["end_ns"].to_numpy()
-    lost = exposed.overlap_with(start, end)
-    ratio = np.minimum(computing.overlap_with(start, end) / np.maximum(lost, 1), 1.0)
-    step = np.clip(np.searchsorted(start, exposed.start_ns, side="right") - 1, 0, None)
-    length = ((exposed.end_ns - exposed.start_ns) * ratio[step]).astype(np.int64)
-    return IntervalSet(exposed.start_ns, exposed.start_ns + length)
+    return hideable(exposed, computing, facts.steps)
 
 
 def _own_stream(facts: Facts, to_device: pd.DataFrame) -> bool:

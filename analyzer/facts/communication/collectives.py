@@ -78,6 +78,12 @@ class Collectives(msgspec.Struct, frozen=True):
         """The kind with the most exposed time; None where it is unknown."""
         return next(iter(self.exposed_ns), None)
 
+    def sizes_of(self, kind: str) -> tuple[int, float | None]:
+        """Calls of one kind, and the median of their bytes; None where none is known."""
+        sizes = self.calls["size_bytes"].to_numpy()[self.calls["kind"].to_numpy() == kind]
+        known = sizes[~np.isnan(sizes)]
+        return len(sizes), float(np.median(known)) if len(known) else None
+
     @property
     def stages(self) -> bool:
         """Whether most of the exposed time is waiting for a neighbour to send, as stages of a pipeline do."""

@@ -59,6 +59,11 @@ class Restarts(msgspec.Struct, frozen=True):
         """From the end of an epoch to the first batch of the next."""
         return IntervalSet(self.ended[:, 0], self.first[:, 1])
 
+    @property
+    def epoch_end_ns(self) -> Int64Array:
+        """When the epoch that each begins is over: where the next iterator is asked for; never, of the last. Shape (n,)."""
+        return np.append(self.ended[1:, 0], np.iinfo(np.int64).max)
+
     def within(self, window: IntervalSet) -> Restarts:
         """Those whose first call begins inside the window."""
         keep = window.contains(self.first[:, 0])

@@ -42,6 +42,11 @@ class WaitPattern(msgspec.Struct, frozen=True):
         return IntervalSet(self.start_ns, self.end_ns)
 
     @property
+    def total_ns(self) -> int:
+        """All calls together."""
+        return int(self.dur_ns.sum())
+
+    @property
     def pace_ns(self) -> float:
         """Median time from one call's end to the next: what all workers together need for a batch while they are the limit."""
         return float(np.median(np.diff(self.end_ns))) if len(self.end_ns) > 1 else 0.0
@@ -81,6 +86,33 @@ class WaitPattern(msgspec.Struct, frozen=True):
             if self.dur_ns[index] >= times * max(float(np.median(np.delete(self.dur_ns, index))), 1.0)
         ]
         return np.array(found, dtype=np.int64)
+
+    def at_least(self, times: float) -> Int64Array:
+        """Positions of calls at least `times` as long as the median call."""
+        return np.flatnonzero(self.dur_ns >= times * max(self.median_ns, 1.0))
+
+    @property
+    def two_longest_ns(self) -> tuple[int, int]:
+        """The longest call and the one next to it; 0 for what there is not."""
+        ranked = [0, 0, *sorted(self.dur_ns.tolist())]
+        return ranked[-1], ranked[-2]
+
+    def beginning(self, ns: float) -> IntervalSet:
+        """The first `ns` nanoseconds of the first call."""
+        start = self.start_ns[:1]
+        return IntervalSet(start, np.minimum(self.end_ns[:1], start + int(ns)))
+
+    def following(self, at_ns: Int64Array, until_ns: Int64Array, most: int) -> Int64Array:
+        """Positions of the calls that begin from each moment on, so many at most and none from its end on.
+
+        Args:
+            at_ns: The moments, ascending, at least one.
+            until_ns: The end of each.
+            most: How many calls of each.
+        """
+        begin, end = np.searchsorted(self.start_ns, at_ns), np.searchsorted(self.start_ns, until_ns)
+        ranges = [np.arange(low, min(low + most, high)) for low, high in zip(begin.tolist(), end.tolist(), strict=True)]
+        return np.concatenate(ranges)
 
     def beyond(self, positions: Int64Array, ns: float) -> IntervalSet:
         """Of these calls the part after their first `ns` nanoseconds."""

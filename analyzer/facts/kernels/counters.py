@@ -38,6 +38,11 @@ class Counter(msgspec.Struct, frozen=True, eq=False):
     at_ns: Int64Array
     value: FloatArray
 
+    def from_first_near_highest(self, ratio: float) -> FloatArray:
+        """The samples from the first on that is at least this share of the highest."""
+        near = np.flatnonzero(self.value >= ratio * self.value.max())
+        return self.value[int(near[0]) :]
+
 
 class Counters(msgspec.Struct, frozen=True):
     """The counters of all devices.

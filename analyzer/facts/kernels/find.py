@@ -58,6 +58,27 @@ class Kernels(msgspec.Struct, frozen=True, dict=True):
         """Device time of the given kernels, overlapping ones counted once."""
         return self.spans(rows).total_ns
 
+    @property
+    def every(self) -> BoolArray:
+        """All of them, shape (kernels,)."""
+        return np.ones(len(self.frame), dtype=bool)
+
+    @property
+    def none(self) -> BoolArray:
+        """None of them, shape (kernels,)."""
+        return np.zeros(len(self.frame), dtype=bool)
+
+    @property
+    def states_blocks(self) -> BoolArray:
+        """Of which the trace says how many blocks they have for each multiprocessor, shape (kernels,)."""
+        stated: BoolArray = self.frame["blocks_per_sm"].notna().to_numpy()
+        return stated
+
+    def shares_streams(self, rows: BoolArray) -> float:
+        """Share of the given kernels that run on a stream of the others; 0 where none is given."""
+        streams = self.frame["stream"].to_numpy()
+        return float(np.isin(streams[rows], streams[~rows]).mean()) if rows.any() else 0.0
+
     def busy_ratio(self, rows: BoolArray) -> float:
         """Their share of the time in which the device works; 0 for a device that never does."""
         return self.time_ns(rows) / self.busy.total_ns if self.busy else 0.0

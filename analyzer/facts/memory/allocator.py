@@ -89,6 +89,11 @@ class DeviceMemory(msgspec.Struct, frozen=True):
     capacity_bytes: int | None
     at_step_end: np.ndarray[tuple[int], np.dtype[np.int64]]
 
+    @property
+    def grows(self) -> bool:
+        """Whether more is allocated at the end of each step than at that of the one before."""
+        return bool((np.diff(self.at_step_end) > 0).all())
+
 
 def device_memory(trace: Trace, device: DeviceFacts, steps: Steps) -> DeviceMemory:
     """Reads the memory events of the device; every figure is None where there are none with totals."""

@@ -73,6 +73,22 @@ def device_time(copies: pd.DataFrame) -> IntervalSet:
     return IntervalSet.of_rows(copies)
 
 
+def hideable(exposed: IntervalSet, computing: IntervalSet, steps: Steps) -> IntervalSet:
+    """Copies beside no kernel, those of a used step shortened to as long as something computes in it that could hide them.
+
+    Args:
+        exposed: When copies run beside no kernel, inside the used steps.
+        computing: When something computes beside no such copy.
+        steps: The steps.
+    """
+    start, end = steps.used["start_ns"].to_numpy(), steps.used["end_ns"].to_numpy()
+    lost = exposed.overlap_with(start, end)
+    ratio = np.minimum(computing.overlap_with(start, end) / np.maximum(lost, 1), 1.0)
+    step = np.clip(np.searchsorted(start, exposed.start_ns, side="right") - 1, 0, None)
+    length = ((exposed.end_ns - exposed.start_ns) * ratio[step]).astype(np.int64)
+    return IntervalSet(exposed.start_ns, exposed.start_ns + length)
+
+
 def call_time(copies: pd.DataFrame) -> IntervalSet:
     """When the host is inside the calls of these copies."""
     known = copies[copies["call_start_ns"].notna().to_numpy()]
