@@ -59,6 +59,11 @@ def test_it_is_kept_in_the_recording_and_events_stay(told: Path, name: str, tmp_
     document = hardware(Facts(after))
     assert (document.peaks.source, document.peaks.name) == ("calibrated", "CPU, 1 thread")
     assert document.operators[0].peak_ratio == pytest.approx(2 * SIZE**3 / 4e-3 / 1e11)
+    # Without a device the ops themselves do the work: 10 ms from step to step, less what lies above the roofline.
+    found = {one.name: one.step_ns for one in document.ceilings}
+    assert found["overlap"] is None
+    above_ns = 4_000_000 - 2 * SIZE**3 / 1e11 * 1e9
+    assert found["roofline"] == pytest.approx(Facts(after).steps.total_ns / 3 - above_ns, rel=1e-3)
 
 
 def test_faster_than_what_was_measured_is_doubt(told: Path, tmp_path: Path) -> None:
