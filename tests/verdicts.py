@@ -100,6 +100,21 @@ def _collectives(share: float) -> Callable[[TraceBuilder, float], object]:
     return make
 
 
+def _exchanges(builder: TraceBuilder, at: float, *, name: str) -> None:
+    """Compute for 4 ms, then a kernel of 5.5 ms on a stream of its own, which no range on the host names."""
+    builder.launch(at, kernel_start=at + 8, kernel_dur=3_990, name="gemm")
+    builder.launch(at + 30, kernel_start=at + 4_000, kernel_dur=5_500, name=name, stream=20)
+
+
+def _allocates(builder: TraceBuilder, at: float, *, steps: frozenset[int]) -> None:
+    """Compute for 4 ms; in some steps 100 allocations and as many frees take 5.5 ms before it."""
+    builder.op("aten::empty", at, 6_000)
+    for index in range(100 if int(at / _STEP) in steps else 0):
+        builder.runtime("cudaMalloc", at + 55 * index, 30)
+        builder.runtime("cudaFree", at + 55 * index + 31, 20)
+    builder.launch(at + 5_600, kernel_start=at + 5_610, kernel_dur=4_300, name="gemm", op=None)
+
+
 def _queue_waits(builder: TraceBuilder, at: float, *, name: str) -> None:
     """A queue of the device stands for 8 ms in a command, and works for 1.5 ms."""
     builder.launch(at, kernel_start=at + 8, kernel_dur=7_990, name=name)
@@ -128,6 +143,21 @@ VERDICTS = (
     Known("one op works on the host, launches are few", _marked(_long_op), "unknown"),
     Known("equal layers in a nearly idle window", lambda: _layers(idle=True), "python"),
     Known("equal layers fill the window", lambda: _layers(idle=False), "compute"),
+    Known(
+        "a collective that only its kernel's name tells",
+        _marked(lambda builder, at: _exchanges(builder, at, name="on_device_all_to_all_v_kernel")),
+        "communication",
+    ),
+    Known(
+        "a reduction inside blocks on another stream is compute",
+        _marked(lambda builder, at: _exchanges(builder, at, name="block_all_reduce_sum_f32_kernel")),
+        "compute",
+    ),
+    Known(
+        "every step allocates and frees",
+        _marked(lambda builder, at: _allocates(builder, at, steps=frozenset(range(5)))),
+        "allocator",
+    ),
     Known("collectives take a tenth", _marked(_collectives(0.1)), "compute"),
     Known("collectives near the border", _marked(_collectives(0.29)), "mixed"),
     Known("collectives take half", _marked(_collectives(0.5)), "communication"),

@@ -133,7 +133,13 @@ def _device_tracks(facts: Facts, start: int, end: int) -> list[Track]:
     work = facts.device.work
     work = work[((work["end_ns"] > start) & (work["start_ns"] < end)).to_numpy()]
     causes = work["kind"].map(
-        {"compute": "compute", "memset": "compute", "collective": "communication", "copy": "copy"}
+        {
+            "compute": "compute",
+            "memset": "compute",
+            "collective": "communication",
+            "copy": "copy",
+            "wait": "device_wait",
+        }
     )
     tables = {"kernels": facts.trace.kernels["name"], "copies": facts.trace.copies["name"]}
     names = np.empty(len(work), dtype=object)

@@ -114,3 +114,11 @@ def test_pauses_that_are_rounding_have_no_row_but_are_counted(pause_us: float, l
     inside = [gap for gap in step.gaps if gap.dur_ns < 10_000]
     assert len(inside) == listed
     assert step.gaps_ns - sum(gap.dur_ns for gap in step.gaps) == (0 if listed else 9 * round(pause_us * 1_000))
+
+
+def test_a_queue_that_waits_is_drawn_as_waiting():
+    builder = TraceBuilder().step(0, 0, 10_000)
+    builder.launch(0, kernel_start=10, kernel_dur=4_000, name="event_wait")
+    builder.launch(20, kernel_start=4_100, kernel_dur=4_000, name="gemm")
+    stream = step_lanes(Facts(builder.trace()), 0, {}).tracks[-1]
+    assert [piece.cause for piece in stream.pieces(0, 10 * MS, 100)] == ["device_wait", "compute"]
