@@ -83,6 +83,17 @@ def test_a_trace_from_a_closed_standard_input_is_an_error_in_words(tmp_path: Pat
     assert b"the standard input is closed" in done.stderr
 
 
+def test_the_program_begins_with_that(tmp_path: Path) -> None:
+    # In place of the command line: what number the next file gets.
+    program = "import os; print(os.open(os.devnull, 0) > 2)"
+    done = shell(
+        f"{sys.executable} -c 'import analyzer.cli.entry as entry, analyzer.cli.main as main; "
+        f'main.program = lambda: exec("{program}"); entry.program()\' <&- 2>&-',
+        tmp_path,
+    )
+    assert done.stdout == b"True\n"
+
+
 def test_no_file_takes_the_number_of_a_closed_stream(tmp_path: Path) -> None:
     done = shell(
         f"{sys.executable} -c 'import os, analyzer.cli.entry as e; e._occupy_closed_streams(); "

@@ -107,6 +107,13 @@ def test_names_of_kernels_and_settings_stay(text):
     assert relative(without_secrets(text), PROJECT) == text
 
 
+def test_a_private_key_goes_as_a_whole():
+    # Nothing of it looks secret by itself.
+    for end in ("\n-----END RSA PRIVATE KEY-----", ""):
+        text = f"before -----BEGIN RSA PRIVATE KEY-----\nshort\nlines{end}"
+        assert without_secrets(text) == "before [redacted]"
+
+
 def spoilt(text):
     """The example with a text in every place where a trace can put one."""
     base = analyses.example()
