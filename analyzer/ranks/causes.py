@@ -79,17 +79,20 @@ def why_late(late: RankSummary, peers: Sequence[RankSummary], excess_ns: float) 
         if computes >= EXPLAINED_RATIO * excess_ns and not any(row.shape for row in late.kernels):
             return Why("not clear", _NO_SHAPES, max(ratio, 0.0))
         parts = ", ".join(f"{name} {min(max(ns / excess_ns, 0), 1):.0%}" for name, (_, ns) in found.items())
-        return Why("not clear", f"no cause explains most of it ({parts})", max(ratio, 0.0))
+        return Why("not clear", f"no cause explains most of it ({parts}){_lacked(late)}", max(ratio, 0.0))
     return Why(best, words, ratio)
 
 
 def _device_words(late: RankSummary) -> str:
     if late.device_kind != "cpu":
         return "the same kernels on the same shapes take longer on its device"
-    words = "the same ops on the same shapes take longer on its cores"
+    return f"the same ops on the same shapes take longer on its cores{_lacked(late)}"
+
+
+def _lacked(late: RankSummary) -> str:
+    """That its cores were taken; by whom is not in the trace."""
     lacked = late.core_wait_ratio or 0.0
-    # Who takes the cores is not in the trace; that they were taken is.
-    return f"{words}; for {share(lacked)} of its steps it had none" if lacked >= _LACKED_RATIO else words
+    return f"; for {share(lacked)} of its steps it had no core" if lacked >= _LACKED_RATIO else ""
 
 
 def _steps(summary: RankSummary) -> int:

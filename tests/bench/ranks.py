@@ -66,7 +66,7 @@ def tracing(ranks: int, repeats: int) -> None:
         for jobs in ("1", "2"):
             began = time.perf_counter()
             subprocess.run(
-                [sys.executable, "-m", "analyzer.cli.entry", "explain", folder, "--jobs", jobs, "--format", "json"],
+                [sys.executable, "-m", "analyzer.cli.main", "explain", folder, "--jobs", jobs, "--format", "json"],
                 check=True,
                 stdout=subprocess.DEVNULL,
             )

@@ -35,7 +35,7 @@ def recorded(folder: Path, fault: str, port: int) -> dict[str, Any]:
         str(PROGRAM),
         fault,
     ]
-    advisor = [sys.executable, "-m", "analyzer.cli.entry"]
+    advisor = [sys.executable, "-m", "analyzer.cli.main"]
     subprocess.run([*advisor, "collect", "-o", "job.json", *launch], cwd=folder, check=True, capture_output=True)
     # A neighbour on a core is what "device" is about: there the other rank alone has to have had its own.
     looked_at = (0,) if fault == "device" else (0, 1)

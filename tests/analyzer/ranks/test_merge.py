@@ -221,4 +221,4 @@ def test_a_rank_whose_cores_others_take_is_told_so() -> None:
     alone = merge(made).late[0].cause_detail
     assert alone == "the same ops on the same shapes take longer on its cores"
     made[1] = msgspec.structs.replace(made[1], core_wait_ratio=0.43)
-    assert merge(made).late[0].cause_detail == f"{alone}; for 43 % of its steps it had none"
+    assert merge(made).late[0].cause_detail == f"{alone}; for 43 % of its steps it had no core"
