@@ -7,7 +7,7 @@ import click
 from analyzer.units import share
 
 
-@click.command("calibration", short_help="How good each rule's promises were, where measured.")
+@click.command("calibration", short_help="Show how good each rule's promises were, where they were measured.")
 @click.option("--forget", is_flag=True, help="Delete the pairs of this machine.")
 def command(forget: bool) -> None:
     """Show for each rule how its promises held: pairs, how many stayed within them, and how much of them came true.
