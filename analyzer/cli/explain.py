@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
 from analyzer.cli import against, assuming, documents, output, settings, several
 from analyzer.cli.documents import Document
@@ -231,7 +230,9 @@ def _report_several(sources: list[Path | str], options: Options, request: Reques
         shown = job.first
         if request.baseline is not None:
             since = against.with_since(shown, request.baseline, before, redacted=request.redacted)
-            shown = msgspec.structs.replace(shown, analysis=since)
+            from msgspec.structs import replace
+
+            shown = replace(shown, analysis=since)
         return _conclude(shown, Path(shown.analysis.trace.name), request)
     if request.baseline is not None or any(one.form != "text" or not one.printed for one in request.documents):
         raise UsageError(
@@ -249,7 +250,12 @@ def _report_several(sources: list[Path | str], options: Options, request: Reques
 def _conclude(explained: Explained, path: Path, request: Request) -> int:
     """Write the documents; the exit code says what they mean."""
     analysis = assuming.with_assumed(explained.analysis, request.assume)
-    documents.write(msgspec.structs.replace(explained, analysis=analysis), request.documents, redacted=request.redacted)
+    if analysis is not explained.analysis:
+        # Only `--assume` makes another one: help and refusals need no msgspec.
+        from msgspec.structs import replace
+
+        explained = replace(explained, analysis=analysis)
+    documents.write(explained, request.documents, redacted=request.redacted)
     if analysis.trust.verdict == "unusable":
         printed = any(document.printed and document.form == "text" for document in request.documents)
         return UntrustedTraceError.exit_code if printed else _distrust(analysis, path)
