@@ -97,3 +97,22 @@ def test_the_licence_that_is_declared_is_shipped() -> None:
 def test_no_page_names_this_machine() -> None:
     for page in PAGES:
         assert not re.search(r"/(?:home|root|work|tmp)/", page.read_text("utf-8"))
+
+
+def test_the_drawing_of_the_layers_is_that_of_the_contracts() -> None:
+    """Each room above those it may import, as import-linter holds it."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    wanted = [
+        layer
+        for contract in contracts
+        if contract["type"] == "layers"
+        and contract.get("containers", ["analyzer"]) in (["analyzer"], ["traces.reader"])
+        for layer in zip(contract["layers"], contract["layers"][1:], strict=False)
+    ]
+    page = (ROOT / ".github" / "CONTRIBUTING.md").read_text("utf-8")
+    (drawing,) = re.findall(r"```mermaid\n(.*?)```", page, re.DOTALL)
+    labels = dict(re.findall(r'(\w+)\["([^"]+)"\]', drawing))
+    drawn = [
+        (labels[above], labels[below]) for above, below in re.findall(r"^ +(\w+) --> (\w+)$", drawing, re.MULTILINE)
+    ]
+    assert sorted(drawn) == sorted(wanted)
