@@ -167,9 +167,16 @@ def _not_asked(facts: Facts) -> Outcome | None:
     outcome = unanswerable(
         facts, "measured on NVIDIA and AMD cards only: elsewhere kernel names state no formats", kinds=("cuda", "rocm")
     )
-    if outcome is None and not _amd(facts) and (facts.kernels.matrix_work.compute_major or 0) < VOLTA:
+    old = (facts.kernels.matrix_work.compute_major or 0) < VOLTA or _without_cores(facts)
+    if outcome is None and not _amd(facts) and old:
         return not_applicable("this card has no tensor cores")
     return outcome
+
+
+def _without_cores(facts: Facts) -> bool:
+    """Whether the trace names cards of Turing that were built without tensor cores, whose compute capability says nothing of it."""
+    cards = [str(card.get("name", "")) for card in facts.trace.meta.devices]
+    return bool(cards) and all("GTX 16" in card for card in cards)
 
 
 def _amd(facts: Facts) -> bool:

@@ -91,6 +91,13 @@ def test_quiet_when_part_of_the_work_is_done_in_16_bits() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "state"), [("NVIDIA GeForce GTX 1660", State.NOT_APPLICABLE), ("Tesla T4", State.FIRED)]
+)
+def test_a_turing_card_without_tensor_cores_is_told_by_its_name(name: str, state: State) -> None:
+    assert run(RULE, world(device={**V100, "name": name, "computeMinor": 5})).state is state
+
+
+@pytest.mark.parametrize(
     ("device", "reason"), [({**V100, "computeMajor": 6}, "no tensor cores"), (None, "no device")], ids=["pascal", "cpu"]
 )
 def test_not_applicable(device: dict[str, object] | None, reason: str) -> None:
