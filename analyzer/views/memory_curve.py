@@ -146,7 +146,7 @@ def _allocators(facts: Facts, memory: pd.DataFrame) -> tuple[Allocator, ...]:
     )
     names = np.where(row >= 0, ops["name"].astype("object").to_numpy()[row] if len(ops) else "", "")
     frame = pd.DataFrame({"name": names, "size": size, "row": row}).sort_values("size", ascending=False, kind="stable")
-    sums = frame.groupby("name", sort=True).agg(
+    sums = frame.groupby("name", sort=True, observed=True).agg(
         total=("size", "sum"), calls=("size", "size"), largest=("size", "max"), row=("row", "first")
     )
     sums = sums.sort_values("total", ascending=False, kind="stable")[:MOST_ALLOCATORS]

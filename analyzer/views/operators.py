@@ -251,7 +251,7 @@ class Operators:
         self, names: npt.NDArray[np.object_], host: npt.ArrayLike, device: npt.ArrayLike
     ) -> tuple[Neighbour, ...]:
         frame = pd.DataFrame({"name": names, "host": np.asarray(host), "device": np.asarray(device)})
-        sums = frame.groupby("name", sort=True).agg(
+        sums = frame.groupby("name", sort=True, observed=True).agg(
             calls=("host", "size"), host=("host", "sum"), device=("device", "sum")
         )
         sums = sums.sort_values(["device", "host"], ascending=False, kind="stable")[:MOST_NEIGHBOURS]

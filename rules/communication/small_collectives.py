@@ -150,7 +150,9 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
 
 
 def _table(facts: Facts) -> Table:
-    groups = facts.communication.collectives.calls.groupby("kind", sort=True)["size_bytes"].agg(["size", "median"])
+    groups = facts.communication.collectives.calls.groupby("kind", sort=True, observed=True)["size_bytes"].agg(
+        ["size", "median"]
+    )
     rows = tuple(
         (str(kind)[:60], round(int(number) / max(facts.steps.count, 1), 1), None if middle != middle else float(middle))
         for kind, number, middle in zip(

@@ -2,7 +2,8 @@
 
 Names of arguments are those of the frameworks' documentation: `TrainingArguments` (transformers), `LightningDataModule`,
 `CacheDataset` (MONAI), `pre_transform` (PyTorch Geometric), `DataLoaders` (fastai), `model.train` (ultralytics), `cfg.DATALOADER`
-(detectron2), `train_dataloader` (mmengine), `create_loader` (timm), `Dataset.map` (datasets).
+(detectron2), `train_dataloader` (mmengine), `create_loader` (timm), `Dataset.map` (datasets); skorch hands on what begins with
+`iterator_train__` to the loader (its FAQ).
 """
 
 from __future__ import annotations

@@ -87,7 +87,11 @@ def _evidence(facts: Facts, calls: pd.DataFrame) -> tuple[Evidence, ...]:
     idle = facts.steps.per_step(calls["idle_ns"].sum())
     blocked = facts.steps.per_step(calls["dur_ns"].sum())
     ops = calls["op"].where(calls["op"] != "", "(no op)")
-    groups = calls.assign(op=ops).groupby(["op", "name"], sort=True)[["dur_ns", "idle_ns"]].agg(["size", "sum"])
+    groups = (
+        calls.assign(op=ops)
+        .groupby(["op", "name"], sort=True, observed=True)[["dur_ns", "idle_ns"]]
+        .agg(["size", "sum"])
+    )
     rows = sorted(
         (
             (str(op), str(name), int(row[0]), int(row[1]), int(row[3]))

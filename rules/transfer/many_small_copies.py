@@ -118,7 +118,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _table(facts: Facts, frame: pd.DataFrame) -> Table:
     rows = []
-    for direction, part in frame.groupby("direction", sort=True):
+    for direction, part in frame.groupby("direction", sort=True, observed=True):
         bytes_each = float(part["size_bytes"].fillna(0).median())
         rows.append(
             (

@@ -13,6 +13,7 @@ from analyzer.engine.trust import grade
 from analyzer.facts import Facts
 from analyzer.finding import State
 from builders import TraceBuilder
+from recorded import keeps_events
 from rules.python.python_overhead import RULE as PYTHON
 from rules.python.repeated_small_ops import RULE
 from traces.reader.read import read
@@ -129,7 +130,7 @@ def record(path: Path, model: torch.nn.Module, step: Callable[[], None]) -> Fact
         activities=[torch.profiler.ProfilerActivity.CPU],
         schedule=torch.profiler.schedule(wait=0, warmup=1, active=3),
         on_trace_ready=lambda profile: profile.export_chrome_trace(str(path)),
-        acc_events=True,
+        **keeps_events(torch.profiler.profile),
     ) as profile:
         for _ in range(4):
             optimizer.zero_grad()

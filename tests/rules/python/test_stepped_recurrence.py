@@ -14,6 +14,7 @@ from analyzer.facts import Facts
 from analyzer.facts.loops.recurrence import recurrences
 from analyzer.finding import Confidence, Severity, State
 from builders import TraceBuilder
+from recorded import keeps_events
 from rules.python.element_loop import RULE as ELEMENTS
 from rules.python.python_overhead import RULE as PYTHON
 from rules.python.repeated_small_ops import RULE as SMALL
@@ -194,7 +195,7 @@ def record(path: Path, model: torch.nn.Module, forward: Callable[..., torch.Tens
         activities=[torch.profiler.ProfilerActivity.CPU],
         schedule=torch.profiler.schedule(wait=0, warmup=1, active=3),
         on_trace_ready=lambda profile: profile.export_chrome_trace(str(path)),
-        acc_events=True,
+        **keeps_events(torch.profiler.profile),
     ) as profile:
         for _ in range(4):
             optimizer.zero_grad()
