@@ -26,7 +26,8 @@ def install(path: str) -> Watcher:
         settings = json.load(file)
     watcher = TrialWatcher(settings) if settings.get("trial") else Watcher(settings)
     if settings.get("guard"):
-        Guard(settings["guard"], getattr(watcher, "leave", lambda why: watcher.end())).install()
+        watcher.guard = Guard(settings["guard"], getattr(watcher, "leave", lambda why: watcher.end()))
+        watcher.guard.install()
     sys.meta_path.insert(0, TorchFinder(watcher))
     command_line = spawn.get_command_line
 

@@ -38,6 +38,7 @@ class Watcher(LaterPhases):
         super().__init__(settings)
         self.thread = 0
         self.batches_of_steps: list[int] = []
+        self.guard: Any = None
         self.begin_process()
 
     def begin_process(self) -> None:

@@ -50,6 +50,8 @@ def wrap(watcher: Watcher) -> None:
     _wrap_optimizers(watcher)
     _wrap_loaders(watcher)
     _wrap_backward(watcher)
+    if watcher.guard is not None:
+        watcher.guard.wrap_saving()
     if isinstance(watcher, TrialWatcher):
         apply(watcher)
         return

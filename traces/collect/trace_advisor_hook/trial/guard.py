@@ -2,11 +2,12 @@
 
 Relative paths lie in the scratch folder, which holds links to what lies beside the script: what a script adds there, or changes, is
 a copy (`overlay`). Caches of libraries, whose loss hurts nobody, may be written. What extensions in C++ or Rust write, Python's
-audit events do not show: `landlock` refuses it where Linux can.
+audit events do not show: `torch.save` is wrapped; other such writers are not heard.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -51,6 +52,19 @@ class Guard:
     def install(self) -> None:
         """Listen from now on; an audit hook can never be taken away."""
         sys.addaudithook(self.hear)
+
+    def wrap_saving(self) -> None:
+        """`torch.save` opens its file in C++, of which no audit event tells."""
+        torch: Any = sys.modules["torch"]
+        save = torch.save
+
+        @functools.wraps(save)
+        def guarded(obj: Any, f: Any, *args: Any, **kwargs: Any) -> Any:
+            for path in _text(f):
+                self.check(path, "torch.save")
+            return save(obj, f, *args, **kwargs)
+
+        torch.save = guarded
 
     def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         """One event of Python's."""
