@@ -57,7 +57,8 @@ def run(script: Script, asked: Asked, log: Path) -> Ran:
         words = [python, str(HOOK), str(settings), *(["-m"] if script.module else []), target, *arguments]
         with started(words, work, surroundings.environment(scratch, asked.environment), log) as process:
             late = _wait(process, result, asked.timeout_s)
-        return _ran(scratch, result, process.returncode, asked, late, log, time.monotonic() - begun)
+            status = process.poll()  # of its own: what we kill from here on says nothing
+        return _ran(scratch, result, status, asked, late, log, time.monotonic() - begun)
 
 
 def _settings(scratch: Path, asked: Asked, result: Path) -> dict[str, Any]:

@@ -60,8 +60,12 @@ class Guard:
 
         @functools.wraps(save)
         def guarded(obj: Any, f: Any, *args: Any, **kwargs: Any) -> Any:
-            for path in _text(f):
-                self.check(path, "torch.save")
+            self.busy = True  # what the overlay itself writes is not the script's
+            try:
+                for path in _text(f):
+                    self.check(path, "torch.save")
+            finally:
+                self.busy = False
             return save(obj, f, *args, **kwargs)
 
         torch.save = guarded
