@@ -71,9 +71,10 @@ def command(
     """Try on SCRIPT, unchanged, what its findings advise, and say what really helped.
 
     Records and explains it, times it without the profiler, then tries each change that can be made from outside in runs of
-    their own, in turns with the script as it is. A change whose ceiling lies below the noise is not run. Nothing of yours is
-    written: relative paths lead to a scratch folder, and a run ends before it writes elsewhere. The result is a table, and a
-    diff of your own calls. Ctrl-C keeps what was measured.
+    their own, in turns with the script as it is. A change whose ceiling lies below the noise is not run. Relative paths lead
+    to a scratch folder, and a run ends before Python or torch.save writes elsewhere; other compiled writers (safetensors,
+    say) are not seen: commit or copy what such a script writes over. The result is a table, and a diff of your own calls.
+    Ctrl-C keeps what was measured.
     """
     script = _script(words, module, python)
     forms = [(target, _form(target)) for target in targets]

@@ -10,7 +10,7 @@ The units that multiply wait, for memory or for one another, or multiply padding
 
 ## How it is measured
 Operations and bytes by recorded shapes and types, as `torch.utils.flop_counter` counts them; the least time is the longer of both
-at the peaks of the device (the maker's dense figures, else what `advisor collect --calibrate` measured). Measured as
+at the peaks of the device (the maker's dense figures, else what `--calibrate` of `advisor collect` measured). Measured as
 `sum(time above the least time) / |step|` over operators that reach less than `max_peak_ratio`.
 
 ## Example

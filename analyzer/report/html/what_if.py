@@ -9,6 +9,7 @@ from analyzer.page import assumed as words
 from analyzer.page import safe
 from analyzer.page.card import card_of
 from analyzer.page.headline import each
+from analyzer.page.savings import word
 from analyzer.page.vocabulary import CAUSES
 from analyzer.page.what_if import choices
 from analyzer.report.drawing.shapes import cause_class
@@ -41,6 +42,8 @@ class WhatIf:
     choices: tuple[Choice, ...]
     causes: tuple[Cause, ...]
     each: str
+    bound: str
+    estimate: str
     said: str
 
 
@@ -58,4 +61,11 @@ def section(analysis: Analysis, *, with_data: bool) -> WhatIf | None:
     if not (with_data and shown) and not said:
         return None
     causes = tuple(Cause(cause, cause_class(cause), name) for cause, name in CAUSES.items())
-    return WhatIf(shown if with_data else (), causes, each(analysis), safe.keep_units(safe.clean(said)))
+    return WhatIf(
+        shown if with_data else (),
+        causes,
+        each(analysis),
+        word("bound"),
+        word("estimate"),
+        safe.keep_units(safe.clean(said)),
+    )
