@@ -33,6 +33,9 @@ def whole_until_ns(columns: Columns, tables: Tables) -> int | None:
     if _LAST_EVENT in columns.names or not kinds:
         return None
     order = np.argsort(np.concatenate([tables.events(kind) for kind in kinds]), kind="stable")
+    # All of them were set aside: nothing says how far back a lost one may lie.
+    if not len(order):
+        return None
     start = np.concatenate([tables[kind]["start"] for kind in kinds])[order]
     end = start + np.concatenate([tables[kind]["dur"] for kind in kinds])[order]
     # In the order of starts, or of ends: a writer may keep to either.
