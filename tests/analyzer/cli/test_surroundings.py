@@ -73,6 +73,7 @@ def test_reading_needs_no_standard_input(tmp_path: Path, command: str) -> None:
         builder.op("aten::mm", number * 10_000 + 5_000, 4_000)
     builder.write(tmp_path / "t.json")
     # As cron and services start programs.
+    assert shell(f"advisor {command} <&-", tmp_path).returncode == 0
     assert shell(f"advisor {command} <&- >&-", tmp_path).returncode == 0
     assert shell(f"advisor {command} <&- 2>&-", tmp_path).returncode == 0
 
