@@ -37,7 +37,7 @@ def test_every_test_that_the_page_names_exists(file: str, name: str) -> None:
 
 def test_every_promise_names_a_test_of_each_kind_of_stranger() -> None:
     sections = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
-    assert list(sections) == ["Traces", "Reports, copies and baselines", "Plug-ins", "Servers"]
+    assert list(sections) == ["Traces", "Reports, copies and baselines", "Plug-ins", "Trials", "Servers"]
     for text in sections.values():
         rows = [row for row in text.splitlines() if row.startswith("| ") and not row.startswith(("| promise", "|---"))]
         assert rows
