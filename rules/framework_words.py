@@ -20,7 +20,7 @@ _ACCELERATE = "-accelerator = Accelerator(...)\n+accelerator = Accelerator(..., 
 _MMENGINE = '-optim_wrapper = dict(type="OptimWrapper", optimizer=...)\n+optim_wrapper = dict({}, optimizer=...)'
 
 _VLLM = "-llm = LLM(model, ...)\n+llm = LLM(model, ..., {})"
-_SGLANG = "-engine = sgl.Engine(model_path=model, ...)\n+engine = sgl.Engine(model_path=model, ..., {})"
+_SGLANG = "-engine = sgl.Engine(**arguments)\n+engine = sgl.Engine(**arguments, {})"
 
 _BFLOAT16 = {
     "vllm": _VLLM.format('dtype="bfloat16"'),

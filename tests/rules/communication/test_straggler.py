@@ -16,9 +16,11 @@ from rules.communication.straggler import RULE
 ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 
 
-def rank(number: int, compute_us: float, *, steps: int = 4, collective: str = ALL_REDUCE, clock_us: float = 0) -> Facts:
+def rank(
+    number: int, compute_us: float, *, steps: int = 4, collective: str = ALL_REDUCE, clock_us: float = 0, world: int = 2
+) -> Facts:
     """Steps of 10 ms: compute, then an all-reduce that ends with the step on every rank."""
-    builder = TraceBuilder(top={"distributedInfo": {"rank": number, "world_size": 2, "backend": "nccl"}})
+    builder = TraceBuilder(top={"distributedInfo": {"rank": number, "world_size": world, "backend": "nccl"}})
     for index in range(steps):
         at = clock_us + index * 10_000
         builder.step(index, at, 10_000)
@@ -110,7 +112,7 @@ def test_waiting_that_compute_hides_costs_the_job_nothing() -> None:
 
 
 def test_the_job_is_no_faster_than_its_second_latest_rank() -> None:
-    found = on(rank(2, 9_000), rank(0, 5_000), rank(1, 7_000))
+    found = on(rank(2, 9_000, world=3), rank(0, 5_000, world=3), rank(1, 7_000, world=3))
     assert found.ns_per_step == pytest.approx(2_000_000, rel=0.001)
     assert "the others wait 2.0 ms a step for it" in found.finding.why
 
