@@ -59,6 +59,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice, Column, Confidence, Figure, Finding, Outcome, Saving, Table, cannot_tell, clear
 from analyzer.hardware.operators import operators
 from analyzer.hardware.shortfall import Shortfall, shortfalls
+from analyzer.page.shapes import shapes
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
 from rules.evidence import kernel_saving, steps_with
@@ -154,8 +155,7 @@ def _table(facts: Facts, far: Sequence[Shortfall]) -> Table:
 
 def _named(one: Shortfall) -> str:
     """The op and its shapes, as people write them: `mm 4096x64, 64x9`."""
-    shapes = one.operator.input_dims.replace("], [", "; ").replace(", ", "x").replace("; ", ", ").strip("[]")
-    return f"{one.operator.op.removeprefix('aten::')} {shapes}"[:60]
+    return f"{one.operator.op.removeprefix('aten::')} {shapes(one.operator.input_dims)}"
 
 
 def _fix(far: Sequence[Shortfall]) -> tuple[Advice, ...]:

@@ -12,7 +12,7 @@
   var AXIS = 18, CLAIM = 13, FONT = '11px system-ui, sans-serif';
 
   function duration(ns) {
-    var units = [[1e9, ' s'], [1e6, ' ms'], [1e3, ' µs']];
+    var units = [[1e9, ' s'], [1e6, ' ms'], [1e3, ' us']];
     for (var place = 0; place < units.length; place += 1) {
       if (ns >= units[place][0]) { return Number((ns / units[place][0]).toPrecision(3)) + units[place][1]; }
     }
@@ -21,7 +21,7 @@
 
   // Digits beyond those that tell the two edges of what is shown apart say nothing.
   function moment(ns) {
-    var unit = to - from >= 2e6 ? [1e6, ' ms'] : [1e3, ' µs'];
+    var unit = to - from >= 2e6 ? [1e6, ' ms'] : [1e3, ' us'];
     var digits = Math.max(0, Math.min(3, 3 - Math.floor(Math.log10((to - from) / unit[0]))));
     return (ns / unit[0]).toFixed(digits) + unit[1];
   }
