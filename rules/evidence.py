@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from analyzer.facts import Facts
 from analyzer.finding import Column, Figure, Saving, Shortened, Table
 from analyzer.spans.arrays import BoolArray
-from analyzer.spans.intervals import IntervalSet
 
 # A kernel's name with its template arguments may be thousands of characters long; the beginning identifies it.
 _NAME_LENGTH = 100
@@ -26,15 +25,9 @@ def kernel_table(facts: Facts, rows: BoolArray, title: str) -> Table:
     )
 
 
-def steps_touched(facts: Facts, spans: IntervalSet) -> int:
-    """Used steps that hold any of the given time."""
-    used = facts.steps.used
-    return int((spans.overlap_with(used["start_ns"].to_numpy(), used["end_ns"].to_numpy()) > 0).sum())
-
-
 def steps_with(facts: Facts, rows: BoolArray) -> int:
     """Used steps in which any of the given kernels runs."""
-    return steps_touched(facts, facts.kernels.named.spans(rows))
+    return facts.steps.count_with(facts.kernels.named.spans(rows))
 
 
 def kernel_saving(

@@ -56,7 +56,6 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import share
 from rules.commands import run
-from rules.evidence import steps_touched
 from traces.trace import Capability
 
 _FORWARD = re.compile(
@@ -93,7 +92,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         saving=Saving(basis="not to be read from this trace: a run with one process a device must be compared"),
         fix=(_apart(launch) if facts.model.infers else _distributed(launch),),
         verify="Record every process of the new run: each device should be busier, and the step shorter.",
-        steps_seen=steps_touched(facts, IntervalSet.of_rows(forward)),
+        steps_seen=facts.steps.count_with(IntervalSet.of_rows(forward)),
         evidence=(
             Bars(
                 "busy share by device", "ratio", tuple(Bar(f"device {device}", ratio) for device, ratio in sorted(busy))

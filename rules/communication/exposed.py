@@ -71,7 +71,6 @@ from rules.communication.advice import (
     move_less,
     waiting_or_transferring,
 )
-from rules.evidence import steps_touched
 
 META = RuleMeta(
     code="CO001",
@@ -111,7 +110,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         ),
         fix=(*look_at_all_ranks(facts), *move_less(facts), *hide_more(facts)),
         verify="Record every rank again with the same schedule: the share of CO001 should fall on all of them.",
-        steps_seen=steps_touched(facts, found.exposed),
+        steps_seen=facts.steps.count_with(found.exposed),
         confidence=Confidence.HIGH,
         evidence=_evidence(facts),
         caveats=_caveats(facts),

@@ -59,7 +59,6 @@ from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Sa
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
 from rules.communication.advice import hide_more
-from rules.evidence import steps_touched
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -101,7 +100,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         ),
         fix=_fix(facts),
         verify=f"Record again: collectives should {_where(facts)}; the hidden share should pass 70 %.",
-        steps_seen=steps_touched(facts, found.exposed),
+        steps_seen=facts.steps.count_with(found.exposed),
         confidence=Confidence.MEDIUM,
         evidence=(
             Bars(

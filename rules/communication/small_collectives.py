@@ -68,7 +68,6 @@ from analyzer.finding import (
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import size
-from rules.evidence import steps_touched
 
 _BUCKET_BYTES = 25 << 20
 
@@ -129,7 +128,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         ),
         fix=_fix(facts),
         verify="Record again: a few collectives a step, of megabytes each.",
-        steps_seen=steps_touched(facts, call_spans(facts.device, facts.steps, facts.kernels, small)),
+        steps_seen=facts.steps.count_with(call_spans(facts.device, facts.steps, facts.kernels, small)),
         confidence=Confidence.MEDIUM,
         evidence=(_table(facts),),
     )

@@ -55,7 +55,6 @@ from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Sa
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import share
-from rules.evidence import steps_touched
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -101,7 +100,7 @@ def _gloo(facts: Facts, spans: IntervalSet, claims: IntervalSet) -> Finding:
             ),
         ),
         verify="Record again: `nccl:*` ranges and kernels instead of `gloo:*`.",
-        steps_seen=steps_touched(facts, claims),
+        steps_seen=facts.steps.count_with(claims),
         confidence=Confidence.MEDIUM,
         evidence=(_bars(facts, "gloo", spans, claims),),
         caveats=("Collectives on CPU tensors (metrics, barriers) belong on gloo; then make them rarer.",),
@@ -122,7 +121,7 @@ def _search(facts: Facts, spans: IntervalSet, claims: IntervalSet) -> Finding:
             ),
         ),
         verify="Record again: no range named `search_unused_parameters`.",
-        steps_seen=steps_touched(facts, claims),
+        steps_seen=facts.steps.count_with(claims),
         confidence=Confidence.MEDIUM,
         evidence=(_bars(facts, "the search", spans, claims),),
         title="DDP searches unused parameters",

@@ -103,7 +103,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         saving=Saving(claims=wait.owned.scaled(bound.saving_ns / owned if owned else 0.0), basis=_basis(bound)),
         fix=ordered(facts),
         verify="Record again: DL002 clears once batches come from workers or memory; `advisor compare` then shows DL001's change.",
-        steps_seen=int(wait.calls["step"].nunique()),
+        steps_seen=facts.steps.count_with(wait.host),
         confidence=one_long_call.confidence(facts, _confidence(bound)),
         evidence=(_evidence(bound), *place.evidence(facts)),
         location=place.place(facts),

@@ -122,7 +122,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         ),
         fix=_fix(facts),
         verify="Record again: the repeated ops inside `__next__` should be gone, or `__next__` itself; DL001 should be clear.",
-        steps_seen=int(wait.calls["step"].nunique()),
+        steps_seen=facts.steps.count_with(wait.host),
         confidence=one_long_call.confidence(facts, Confidence.HIGH if known is not None else Confidence.MEDIUM),
         evidence=(
             Bars(

@@ -66,7 +66,6 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import share
 from rules.commands import run
-from rules.evidence import steps_touched
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -109,7 +108,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         ),
         fix=_fix(facts),
         verify="Record again: one `Torch-Compiled Region` per pass over the model, and fewer ops between.",
-        steps_seen=steps_touched(facts, found.between | found.guards | found.passing),
+        steps_seen=facts.steps.count_with(found.between | found.guards | found.passing),
         confidence=Confidence.MEDIUM,
         evidence=(_bars(facts),),
         caveats=("Blocks that you compile one by one on purpose look the same.",),

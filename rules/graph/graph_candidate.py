@@ -73,7 +73,6 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration, share
 from rules.changes import capture_by_hand, replay_as_graph
-from rules.evidence import steps_touched
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -135,7 +134,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         ),
         fix=_fix(facts),
         verify="Record again: `cudaGraphLaunch` instead of hundreds of `cudaLaunchKernel`, and a busier GPU.",
-        steps_seen=steps_touched(facts, claims),
+        steps_seen=facts.steps.count_with(claims),
         confidence=Confidence.MEDIUM,
         evidence=(
             Table(

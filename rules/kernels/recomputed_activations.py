@@ -65,7 +65,6 @@ from analyzer.finding import (
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share, size
-from rules.evidence import steps_touched
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -109,7 +108,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             ),
         ),
         verify="Wrap fewer layers, record again, and compare step time and peak memory (`--memory`-recorded or nvidia-smi).",
-        steps_seen=steps_touched(facts, found.spans),
+        steps_seen=facts.steps.count_with(found.spans),
         confidence=Confidence.HIGH,
         severity_cap=Severity.INFO,
         evidence=(Bars("of the step", "ratio", (Bar("computed again", ratio),)),),

@@ -59,7 +59,7 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.arrays import BoolArray
 from analyzer.units import share
 from rules.changes import compiled, larger_batch
-from rules.evidence import kernel_saving, kernel_table, steps_touched
+from rules.evidence import kernel_saving, kernel_table
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -128,7 +128,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         ),
         fix=_fix(facts),
         verify="Record again with the larger batch and compare samples per second; the share of KE001 should fall.",
-        steps_seen=steps_touched(facts, underused),
+        steps_seen=facts.steps.count_with(underused),
         confidence=Confidence.MEDIUM,
         evidence=(kernel_table(facts, rows, "longest kernels with empty multiprocessors"),),
         caveats=("Kernels limited by memory gain less than the empty multiprocessors suggest.",),

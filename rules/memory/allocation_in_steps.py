@@ -62,7 +62,6 @@ from analyzer.finding import Advice, Column, Confidence, Finding, Outcome, Savin
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
 from rules.changes import not_cached
-from rules.evidence import steps_touched
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -106,7 +105,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         saving=Saving(claims=idle, basis="device-idle time inside the allocator's calls"),
         fix=(*not_cached(facts), *_fix(found)),
         verify="Record again: the steps should hold no cudaMalloc, cudaFree or cudaHostAlloc.",
-        steps_seen=steps_touched(facts, found.spans),
+        steps_seen=facts.steps.count_with(found.spans),
         confidence=Confidence.HIGH if habitual else Confidence.MEDIUM,
         evidence=(_table(found.calls),),
     )

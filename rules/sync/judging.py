@@ -64,7 +64,7 @@ def finding(
         saving=Saving(claims=claims, basis=BASIS),
         fix=fix,
         verify=verify,
-        steps_seen=int(calls.loc[calls["idle_ns"] > 0, "step"].nunique()),
+        steps_seen=facts.steps.count_with(claims),
         evidence=_evidence(facts, calls),
         location=location(line),
         caveats=caveats,

@@ -53,9 +53,10 @@ from collections.abc import Iterator
 import pandas as pd
 
 from analyzer.facts import Facts
-from analyzer.facts.transfer.copies import BlockedAfter, blocked_after, steps_touched
+from analyzer.facts.transfer.copies import BlockedAfter, blocked_after
 from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
 from rules.transfer.place import location
 from traces.trace import Capability
@@ -104,7 +105,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             ),
         ),
         verify="Record again: no cudaStreamSynchronize should follow the copies.",
-        steps_seen=steps_touched(facts.steps, pinned),
+        steps_seen=facts.steps.count_with(IntervalSet.of_rows(pinned)),
         evidence=(_evidence(facts, pinned, blocked),),
         location=location(facts, pinned),
     )

@@ -65,7 +65,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from analyzer.facts import Facts
-from analyzer.facts.transfer.copies import device_time, hideable, steps_touched, total_bytes
+from analyzer.facts.transfer.copies import device_time, hideable, total_bytes
 from analyzer.finding import Bar, Bars, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
@@ -120,7 +120,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         ),
         fix=prefetch(facts, own_stream),
         verify="Record again: the copies' stream differs from the kernels' and over 80 % of their time has a kernel beside it.",
-        steps_seen=steps_touched(facts.steps, to_device),
+        steps_seen=facts.steps.count_with(IntervalSet.of_rows(to_device)),
         evidence=(
             Bars(
                 "mean step",

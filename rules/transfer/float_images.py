@@ -57,7 +57,7 @@ import pandas as pd
 
 from analyzer.facts import Facts
 from analyzer.facts.input.float_images import float_images
-from analyzer.facts.transfer.copies import blocked_after, call_time, device_time, steps_touched, total_bytes
+from analyzer.facts.transfer.copies import blocked_after, call_time, device_time, total_bytes
 from analyzer.finding import Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
@@ -113,7 +113,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         ),
         fix=(fewer_bytes(),),
         verify="Record again: the bytes a step of `Memcpy HtoD` should fall to a quarter.",
-        steps_seen=steps_touched(facts.steps, images.copies),
+        steps_seen=facts.steps.count_with(IntervalSet.of_rows(images.copies)),
         confidence=Confidence.HIGH if images.seen_converting else Confidence.MEDIUM,
         evidence=(Bars("a step", "bytes", (Bar("sent as float32", step_bytes), Bar("as uint8", step_bytes / 4))),),
         location=location(facts, images.copies),

@@ -51,7 +51,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.transfer.copies import blocked_after, device_time, steps_touched
+from analyzer.facts.transfer.copies import blocked_after, device_time
 from analyzer.facts.transfer.made_on_host import made_on_host
 from analyzer.finding import Advice, Column, Finding, Outcome, Saving, Table, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
@@ -97,7 +97,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             ),
         ),
         verify="Record again with shapes: XF004 should be clear.",
-        steps_seen=steps_touched(facts.steps, made.copies),
+        steps_seen=facts.steps.count_with(IntervalSet.of_rows(made.copies)),
         evidence=(
             Table(
                 "filled by",

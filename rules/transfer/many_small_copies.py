@@ -56,9 +56,10 @@ from collections.abc import Iterator
 import pandas as pd
 
 from analyzer.facts import Facts
-from analyzer.facts.transfer.copies import SMALL_BYTES, blocked_after, call_time, steps_touched
+from analyzer.facts.transfer.copies import SMALL_BYTES, blocked_after, call_time
 from analyzer.finding import Advice, Column, Finding, Outcome, Saving, Table, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import is_any
 from analyzer.units import duration, share, size
 from rules.transfer.place import location
@@ -110,7 +111,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         ),
         fix=_FIX,
         verify="Record again: fewer copies a step; the share of XF003 should fall below 2 %.",
-        steps_seen=steps_touched(facts.steps, small),
+        steps_seen=facts.steps.count_with(IntervalSet.of_rows(small)),
         evidence=(_table(facts, frame),),
         location=location(facts, small),
     )

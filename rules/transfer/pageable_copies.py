@@ -70,7 +70,6 @@ from analyzer.facts.transfer.copies import (
     call_time,
     device_time,
     pinned_bandwidth,
-    steps_touched,
     total_bytes,
 )
 from analyzer.finding import (
@@ -85,6 +84,7 @@ from analyzer.finding import (
     not_applicable,
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration, share, size
 from rules.transfer.advice import pin_memory
 from rules.transfer.place import location
@@ -139,7 +139,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         saving=Saving(claims, basis=f"idle time inside the calls, and copies as fast as {source} ({speed:.0f} GB/s)"),
         fix=pin_memory(facts),
         verify="Record again: the copies should be named `Pinned -> Device`, their calls take about 10 us.",
-        steps_seen=steps_touched(facts.steps, pageable),
+        steps_seen=facts.steps.count_with(IntervalSet.of_rows(pageable)),
         confidence=Confidence.MEDIUM if inferred else Confidence.HIGH,
         evidence=(_evidence(facts, pageable, calls.total_ns, now, speed),),
         location=location(facts, pageable),

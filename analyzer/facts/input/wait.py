@@ -69,8 +69,7 @@ def input_wait(trace: Trace, steps: Steps, host: HostFacts, time: TimeFacts) -> 
         }
     )
     waiting = ((IntervalSet(starts, ends) | host.restarts.making_spans) & steps.window) - collected
-    seen = int((owned.overlap_with(used["start_ns"].to_numpy(), used["end_ns"].to_numpy()) > 0).sum())
-    return InputWait(calls, owned, waiting, seen)
+    return InputWait(calls, owned, waiting, steps.count_with(owned))
 
 
 def _outermost(rows: pd.DataFrame) -> pd.DataFrame:

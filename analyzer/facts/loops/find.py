@@ -160,7 +160,7 @@ def _loop(
         phase=_phase(trace, steps, backward.starts, int(starts[0]), int(ends[0])),
         repeats=int(runs["repeats"].sum()),
         runs=len(runs),
-        steps_seen=int(runs["step"].nunique()),
+        steps_seen=steps.count_of_host(starts),
         thread=int(tree.frame["thread"].to_numpy()[rows[first[0]]]),
         forward=IntervalSet(starts, ends) & steps.window,
         backward=backward.of(members, run),

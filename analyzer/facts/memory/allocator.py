@@ -66,7 +66,7 @@ def allocations(trace: Trace, steps: Steps, time: TimeFacts, health: HealthFacts
         spans=spans,
         claims=time.waterfall.owned("allocator") & spans,
         steps=len(later),
-        steps_seen=int((spans.overlap_with(start, end) > 0).sum()),
+        steps_seen=steps.count_with(spans),
         ratio=spans.total_ns / window.total_ns if window else 0.0,
         empties_cache=any(name.endswith(": empty_cache") for name in names),
         started=len(at),

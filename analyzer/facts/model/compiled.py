@@ -90,11 +90,10 @@ def compiled(trace: Trace, steps: Steps, host: HostFacts) -> Compiled:
 
 def _compiling(trace: Trace, steps: Steps) -> tuple[IntervalSet, int]:
     """Ranges of compilation, and how many used steps hold any of it."""
-    ranges, used = trace.annotations, steps.used
+    ranges = trace.annotations
     mine = is_any(ranges["kind"], "compile")
     spans = IntervalSet.of_rows(ranges, mine) & steps.window
-    touched = spans.overlap_with(used["start_ns"].to_numpy(), used["end_ns"].to_numpy()) > 0
-    return spans, int(touched.sum())
+    return spans, steps.count_with(spans)
 
 
 def _only_compiling(trace: Trace, steps: Steps) -> Compiled:

@@ -114,9 +114,17 @@ class Steps(msgspec.Struct, frozen=True, dict=True):
         return len(self.used)
 
     def count_with(self, time: IntervalSet) -> int:
-        """In how many used steps a time lies; a hundredth of what lies in the fullest one is but the end of another step's."""
+        """In how many used steps a time lies; a hundredth of what lies in the fullest one is but the end of another step's.
+
+        This is what "in n of m steps" means wherever a time is told of; `count_of_host` is for what the host does.
+        """
         part = time.overlap_with(self.used["start_ns"].to_numpy(), self.used["end_ns"].to_numpy())
         return int((part > part.max(initial=0) * _SPILL_RATIO).sum())
+
+    def count_of_host(self, at_ns: Int64Array) -> int:
+        """In how many used steps the host is at any of these moments, which may be ahead of where the device is."""
+        step = self.of_host(at_ns)
+        return len(np.unique(step[step >= 0]))
 
     def per_step(self, ns: float) -> float:
         """A time over the whole window as a mean per used step; 0 without used steps."""

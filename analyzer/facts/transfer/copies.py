@@ -119,12 +119,6 @@ def pinned_bandwidth(trace: Trace, transfers: Transfers) -> tuple[float, str]:
     return known, "a link of the device's generation"
 
 
-def steps_touched(steps: Steps, copies: pd.DataFrame) -> int:
-    """Used steps in which at least one of the copies begins."""
-    step = steps.of_device(copies["start_ns"].to_numpy())
-    return len(np.unique(step[step >= 0]))
-
-
 class BlockedAfter(msgspec.Struct, frozen=True):
     """Waiting that copies to the device cause after their call: `.to()` without `non_blocking=True` synchronises the stream.
 
