@@ -87,9 +87,9 @@ def write(explained: Explained, documents: Sequence[Document], *, redacted: bool
         on_screen = document.printed and document.form == "text" and is_terminal(sys.stdout)
         if document.form == "html":
             from analyzer.report import html
-            from analyzer.report.events import events
+            from analyzer.report.from_trace import from_trace
 
-            deliver(document, html.render(shown, events(explained, redacted=redacted)))
+            deliver(document, html.render(shown, from_trace(explained, redacted=redacted)))
             continue
         deliver(document, _rendered(analysis if on_screen else shown, document, redacted))
         if document.form == "sarif":

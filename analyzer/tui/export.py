@@ -49,9 +49,9 @@ def render(explained: Explained, form: str) -> str:
     shown = redact(explained.analysis, project())
     if form == "html":
         from analyzer.report import html
-        from analyzer.report.events import events
+        from analyzer.report.from_trace import from_trace
 
-        return html.render(shown, events(explained))
+        return html.render(shown, from_trace(explained))
     return formats.render(shown, form)
 
 

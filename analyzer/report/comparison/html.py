@@ -17,8 +17,8 @@ from analyzer.report.comparison import json, rows
 from analyzer.report.drawing import pair
 from analyzer.report.drawing.shapes import Drawing
 from analyzer.report.html import drawn
-from analyzer.report.html.evidence_pieces import Head, Sheet
 from analyzer.report.html.prose import embedded, prose
+from analyzer.report.html.sheet import Head, Sheet
 
 # A page beyond this opens slowly; the data are in `--format json` too.
 _DATA_LIMIT = 2_000_000

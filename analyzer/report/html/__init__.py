@@ -10,6 +10,7 @@ import base64
 import hashlib
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import jinja2
 import msgspec
@@ -19,6 +20,9 @@ from analyzer.analysis import ELEMENT_ID, Analysis
 from analyzer.report.drawing import palette
 from analyzer.report.html.prose import embedded
 from analyzer.report.html.view import view
+
+if TYPE_CHECKING:
+    from analyzer.report.from_trace import FromTrace
 
 __all__ = ["drawn", "render"]
 
@@ -30,21 +34,23 @@ _SMALLER = "It holds its data without the evidence, which was too large: `adviso
 _NONE = "Its data were too large to be held here: write them with -o report.json."
 
 
-def render(analysis: Analysis, lanes: bytes | None = None) -> str:
+def render(analysis: Analysis, found: FromTrace | None = None) -> str:
     """The page, ending in a newline.
 
     Args:
         analysis: The document.
-        lanes: The events of its step for the timeline that can be zoomed, as `analyzer.views.slim_lanes` writes them; the page has
-            none without.
+        found: Views of the trace itself: the timeline that can be zoomed, tables of all operators and kernels, memory; the page
+            has none of them without.
     """
     data, note = _data(analysis)
-    page = view(analysis, note, lanes, with_data=data is not None)
-    parts = ("page", *(["viewer"] if page.viewer else []), *(["what_if"] if page.what_if else []))
+    page = view(analysis, note, found, with_data=data is not None)
+    parts = ("page", "tables", *(["viewer"] if page.viewer else []), *(["what_if"] if page.what_if else []))
     return drawn("page.html.j2", page, data, ELEMENT_ID, parts)
 
 
-def drawn(template: str, page: object, data: Markup | None, data_id: str, parts: tuple[str, ...] = ("page",)) -> str:
+def drawn(
+    template: str, page: object, data: Markup | None, data_id: str, parts: tuple[str, ...] = ("page", "tables")
+) -> str:
     """A page of a template of this folder, with the policy that lets run nothing but our own script and style.
 
     Args:

@@ -11,29 +11,12 @@ from analyzer.analysis import Bars, Evidence, Series, Table
 from analyzer.page import safe
 from analyzer.page.values import value
 from analyzer.report.drawing.shapes import rect
+from analyzer.report.html.sheet import Head, Sheet
 from analyzer.units import count, duration
 
 _MOST_BARS = 24
 _MOST_ROWS = 100
 _MOST_VALUES = 160
-
-
-@dataclass(frozen=True)
-class Head:
-    """A column's heading and whether it holds numbers."""
-
-    text: str
-    right: bool = False
-
-
-@dataclass(frozen=True)
-class Sheet:
-    """A table of finished cells."""
-
-    caption: str
-    heads: tuple[Head, ...]
-    rows: Sequence[Sequence[str]]
-    more: str = ""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from analyzer.analysis import Analysis
 from analyzer.page.job import IDEAL_HEADS, LATE_HEADS, JobPage, job_page
 from analyzer.report.drawing.job import heat_map, rank_bars
 from analyzer.report.drawing.shapes import Drawing
-from analyzer.report.html.evidence_pieces import Head, Sheet
+from analyzer.report.html.sheet import Head, Sheet
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 'use strict';
-// The page is complete without this: it only copies, filters, opens what an address names and prints everything.
+// The page is complete without this: it only copies, filters, opens what an address names and what is printed.
 (function () {
   document.querySelectorAll('.needs-script').forEach(function (element) { element.hidden = false; });
 
@@ -43,9 +43,12 @@
     });
   }
 
+  // Printed are the findings; the tables only where asked for, or opened by hand.
   var closed = [];
+  var everything = document.getElementById('print-all');
   addEventListener('beforeprint', function () {
-    closed = Array.from(document.querySelectorAll('details:not([open])'));
+    var all = everything !== null && everything.checked;
+    closed = Array.from(document.querySelectorAll(all ? 'details:not([open])' : 'details.finding:not([open])'));
     closed.forEach(function (element) { element.open = true; });
   });
   addEventListener('afterprint', function () { closed.forEach(function (element) { element.open = false; }); });

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
@@ -20,14 +21,20 @@ from analyzer.report.drawing.shapes import Drawing, cause_class
 from analyzer.report.drawing.timeline import timeline
 from analyzer.report.drawing.waterfall import MOST_STEPS, steps, waterfall
 from analyzer.report.html.change_section import Since, since
-from analyzer.report.html.evidence_pieces import Head, Sheet
 from analyzer.report.html.findings import Finding, Small, findings, small
 from analyzer.report.html.job_section import JobSection, job_section
+from analyzer.report.html.measured_section import Memory
+from analyzer.report.html.measured_section import memory as measured_memory
+from analyzer.report.html.measured_section import operators as measured_operators
 from analyzer.report.html.prose import prose
+from analyzer.report.html.sheet import Head, Sheet, without_empty
 from analyzer.report.html.viewer import Viewer, viewer
 from analyzer.report.html.what_if import WhatIf
 from analyzer.report.html.what_if import section as what_if
 from analyzer.units import count, duration, share
+
+if TYPE_CHECKING:
+    from analyzer.report.from_trace import FromTrace
 
 _MOST_SPANS = 240
 _MOST_OPERATORS = 60
@@ -91,8 +98,10 @@ class Page:
     small_are: str
     viewer: Viewer | None
     operators: Sheet | None
-    operators_notes: tuple[str, ...]
+    operators_notes: tuple[Markup, ...]
     roofline: Drawing | None
+    measured: tuple[Sheet, ...]
+    memory: tuple[Memory, ...]
     ranks: Sheet | None
     checks_line: str
     checks: Sheet
@@ -101,9 +110,10 @@ class Page:
     data_note: Markup
 
 
-def view(analysis: Analysis, data_note: str, lanes: bytes | None = None, *, with_data: bool) -> Page:
+def view(analysis: Analysis, data_note: str, found: FromTrace | None = None, *, with_data: bool) -> Page:
     """The page of an analysis; an unusable trace gets no figures, only why and what to record."""
     usable = analysis.trust.verdict != "unusable"
+    shown = found if usable else None
     drawn, slowest = timeline(analysis) if usable else None, analysis.slowest or _NO_STEP
     return Page(
         version=safe.name(analysis.tool.version, 24),
@@ -141,12 +151,14 @@ def view(analysis: Analysis, data_note: str, lanes: bytes | None = None, *, with
         small=small(analysis),
         small_head=NOTES,
         small_are=f"L{notes_are(analysis)[1:]}{grouped(analysis).also_with_trust}.",
-        viewer=viewer(analysis, lanes) if usable else None,
+        viewer=viewer(analysis, shown.lanes) if shown is not None else None,
         operators=_operators(analysis),
         operators_notes=tuple(
-            safe.keep_units(note) for note in (hardware.against(analysis), hardware.ceilings_line(analysis)) if note
+            prose(note) for note in (hardware.against(analysis), hardware.ceilings_line(analysis)) if note
         ),
         roofline=roofline(analysis),
+        measured=tuple(measured_operators(shown)) if shown is not None else (),
+        memory=measured_memory(shown) if shown is not None else (),
         ranks=_ranks(analysis),
         checks_line=_checks_line(analysis),
         checks=_checks(analysis),
@@ -270,7 +282,9 @@ def _operators(analysis: Analysis) -> Sheet | None:
     heads = (Head("Operator"), Head("Shapes"), *figures, Head("Why below"))
     cells = [[row.op, row.shapes, *hardware.cells(row), row.why] for row in rows]
     left = hardware.left_out(analysis, len(rows))
-    return Sheet("What each operator achieves; times and calls of a mean step", heads, cells, left) if rows else None
+    if not rows:
+        return None
+    return without_empty(Sheet("What each operator achieves; times and calls of a mean step", heads, cells, left))
 
 
 def _checks_line(analysis: Analysis) -> str:

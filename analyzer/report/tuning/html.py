@@ -12,9 +12,9 @@ from analyzer.page import tuning as words
 from analyzer.report.drawing import tuning as drawing
 from analyzer.report.drawing.shapes import Drawing
 from analyzer.report.html import drawn
-from analyzer.report.html.evidence_pieces import Head, Sheet
 from analyzer.report.html.findings import Line, lines_of
 from analyzer.report.html.prose import embedded
+from analyzer.report.html.sheet import Head, Sheet
 
 DATA_ID = "advisor-tuning"
 

@@ -18,6 +18,9 @@ import comparisons
 from analyzer.cause_names import CAUSES
 from analyzer.report import html, svg
 from analyzer.report.comparison import html as comparison_page
+from analyzer.report.from_trace import FromTrace
+from analyzer.views.memory_curve import Allocator, MemoryCurve
+from analyzer.views.operator_rows import OperatorRow
 from analyzer.views.slim_lanes import SlimLanes, SlimTrack
 from browser import document_and_requests, needs_chromium, run
 
@@ -133,14 +136,25 @@ def test_an_address_opens_its_finding(tmp_path):
     assert re.search(r'<details class="finding medium" id="SY001-02aa" open="">', document)
 
 
-def test_prints_with_everything_open(tmp_path):
-    page, printed = tmp_path / "page.html", tmp_path / "page.pdf"
-    page.write_text(html.render(analyses.example()), encoding="utf-8")
-    run(page, tmp_path / "profile", f"--print-to-pdf={printed}", "--no-pdf-header-footer")
+def printed_text(page, folder):
+    """What a browser prints of the page, as text."""
+    printed = folder / "page.pdf"
+    run(page, folder / "profile", f"--print-to-pdf={printed}", "--no-pdf-header-footer", "--virtual-time-budget=2000")
     assert printed.read_bytes().startswith(b"%PDF")
-    if shutil.which("pdftotext"):
-        text = subprocess.run(["pdftotext", printed, "-"], capture_output=True, text=True, check=True).stdout
-        assert "running += loss.detach()" in text
+    return subprocess.run(["pdftotext", printed, "-"], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="needs pdftotext: apt-get install poppler-utils")
+@pytest.mark.parametrize("everything", [False, True])
+def test_prints_all_findings_open_and_tables_only_where_asked_for(everything, tmp_path):
+    page = tmp_path / "page.html"
+    text = html.render(analyses.example())
+    page.write_text(text.replace('id="print-all"', 'id="print-all" checked') if everything else text, encoding="utf-8")
+    text = printed_text(page, tmp_path)
+    assert "running += loss.detach()" in text
+    assert text.count("Check that it worked") >= len(analyses.example().cards)
+    passed = next(check for check in analyses.example().checks if check.state == "clear")
+    assert (passed.title in " ".join(text.split())) is everything
 
 
 def axe() -> Path:
@@ -151,11 +165,8 @@ def axe() -> Path:
     return Path(named) if named else Path(package.origin).parent / "axe.min.js"
 
 
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("name", ["example", "healthy", "unusable", "cpu_only", "hostile", "pair", "since_baseline"])
-def test_axe_finds_no_violation(name, dark, tmp_path):
-    made = comparisons if name == "since_baseline" else analyses
-    text = comparison_page.render(comparisons.pair()) if name == "pair" else html.render(getattr(made, name)())
+def axe_violations(text, dark, tmp_path):
+    """What axe finds wrong in a page with every section open."""
     # The policy would keep axe out, so it is left out here; every section is opened so that all of it is looked at.
     text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text).replace("<details", "<details open")
     if dark:
@@ -170,7 +181,15 @@ def test_axe_finds_no_violation(name, dark, tmp_path):
     title = title_of(document)
     assert title.startswith("axe"), title
     unescaped = title[3:].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-    assert json.loads(unescaped) == []
+    return json.loads(unescaped)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("name", ["example", "healthy", "unusable", "cpu_only", "hostile", "pair", "since_baseline"])
+def test_axe_finds_no_violation(name, dark, tmp_path):
+    made = comparisons if name == "since_baseline" else analyses
+    text = comparison_page.render(comparisons.pair()) if name == "pair" else html.render(getattr(made, name)())
+    assert axe_violations(text, dark, tmp_path) == []
 
 
 DRIVER = """<!doctype html><title>driver</title><iframe src="page.html" width="%WIDTH%" height="1500"></iframe><pre id="told"></pre>
@@ -219,13 +238,13 @@ def lanes_of(names):
         list(range(count)),
         [0] * count,
     )
-    return msgspec.json.encode(SlimLanes(6, WHOLE, list(names), CAUSES, [track], 0, 0))
+    return FromTrace(lanes=msgspec.json.encode(SlimLanes(6, WHOLE, list(names), CAUSES, [track], 0, 0)))
 
 
-def driven(tmp_path, analysis, lanes, width=900):
-    (tmp_path / "page.html").write_text(html.render(analysis, lanes), encoding="utf-8")
+def driven(tmp_path, analysis, found, width=900, driver_text=DRIVER):
+    (tmp_path / "page.html").write_text(html.render(analysis, found), encoding="utf-8")
     driver = tmp_path / "driver.html"
-    driver.write_text(DRIVER.replace("%WIDTH%", str(width)), encoding="utf-8")
+    driver.write_text(driver_text.replace("%WIDTH%", str(width)), encoding="utf-8")
     flags = ("--allow-file-access-from-files", "--dump-dom", "--virtual-time-budget=5000", "--window-size=1000,1600")
     told = re.search(r'<pre id="told">(.*?)</pre>', run(driver, tmp_path / "profile", *flags))
     return json.loads(told.group(1).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
@@ -265,3 +284,95 @@ def test_hostile_names_in_the_timeline_run_nothing(tmp_path):
 
 def test_a_page_without_the_trace_has_no_viewer():
     assert 'id="viewer"' not in html.render(analyses.example())
+
+
+def operator(name, device_ns, calls=1.0):
+    return OperatorRow(name, "", calls, 1_000, 2_000, device_ns, device_ns, 0.1, None)
+
+
+def curve(name="aten::empty", **changed):
+    """Memory of a device that rises to 3 MiB in step 6."""
+    allocators = (Allocator(name, 3 << 20, 2.0, 2 << 20, "[[8, 8]]"),)
+    made = MemoryCurve(
+        "GPU 0",
+        0,
+        9_000_000,
+        (0, 1 << 20, 3 << 20, 0),
+        (4 << 20,) * 4,
+        3 << 20,
+        6,
+        False,
+        (5, 6),
+        (0, 4_000_000),
+        allocators,
+    )
+    return msgspec.structs.replace(made, **changed)
+
+
+TABLES = """<!doctype html><title>driver</title><iframe src="page.html" width="%WIDTH%" height="1500"></iframe><pre id="told"></pre>
+<script>
+addEventListener('load', function () {
+  var inside = document.querySelector('iframe').contentWindow, page = inside.document, out = {};
+  var table = Array.from(page.querySelectorAll('.scroll > table')).find(function (one) {
+    return one.caption.textContent.startsWith('Every kernel');
+  });
+  function names() {
+    return Array.from(table.tBodies[0].rows).filter(function (row) { return !row.hidden; })
+      .map(function (row) { return row.cells[0].textContent; });
+  }
+  function press(title) {
+    Array.from(table.querySelectorAll('.sort')).find(function (one) { return one.textContent === title; }).click();
+    return [names(), Array.from(table.tHead.rows[0].cells).map(function (head) { return head.getAttribute('aria-sort'); })];
+  }
+  out.first = names();
+  out.longest = press('GPU');
+  out.shortest = press('GPU');
+  out.named = press('Name');
+  var field = table.parentElement.previousElementSibling.querySelector('input');
+  field.value = 'GEMM b';
+  field.dispatchEvent(new inside.Event('input'));
+  out.found = names();
+  out.said = table.parentElement.previousElementSibling.querySelector('[role=status]').textContent;
+  document.getElementById('told').textContent = JSON.stringify(out);
+});</script>"""
+
+
+def test_tables_sort_by_what_figures_say_and_can_be_searched(tmp_path):
+    # As text `900 us` stands before `2.0 ms`, and `12 ms` before both.
+    times = {
+        "gemm_b": 900_000,
+        "gemm_a": 2_000_000,
+        "none": 0,
+        "add": 12_000_000,
+        **{f"k{n}": 10 + n for n in range(8)},
+    }
+    kernels = tuple(operator(name, time) for name, time in times.items())
+    told = driven(tmp_path, analyses.example(), FromTrace(kernels=kernels), driver_text=TABLES)
+    assert told["first"] == list(times)
+    measured = sorted((name for name in times if times[name]), key=times.__getitem__)
+    assert told["longest"][0] == [*measured[::-1], "none"]
+    # What has no figure stands last both ways.
+    assert told["shortest"][0] == [*measured, "none"]
+    assert [head for head in told["longest"][1] if head] == ["descending"]
+    assert [head for head in told["shortest"][1] if head] == ["ascending"]
+    assert told["named"][0] == sorted(times)
+    assert told["found"] == ["gemm_b"]
+    assert told["said"] == "1 of 12"
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_axe_finds_nothing_in_what_a_trace_brings(dark, tmp_path):
+    rows = tuple(operator(f"op{number}", 1_000 * number) for number in range(12))
+    found = FromTrace(lanes_of(["a", "b"]).lanes, rows, rows, (curve(),))
+    assert axe_violations(html.render(analyses.example(), found), dark, tmp_path) == []
+
+
+def test_hostile_names_in_tables_and_memory_run_nothing(tmp_path):
+    rows = tuple(operator(payload, 1_000) for payload in PAYLOADS)
+    page = tmp_path / "page.html"
+    curves = tuple(curve(payload, device=payload) for payload in PAYLOADS)
+    page.write_text(html.render(attacked(), FromTrace(None, rows, rows, curves)), encoding="utf-8")
+    document, asked = document_and_requests(page, tmp_path / "profile")
+    assert title_of(document).startswith("PyTorch performance report")
+    assert [address for address in asked if "canary" in address] == []
+    assert 'class="sort"' in document
