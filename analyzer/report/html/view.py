@@ -12,14 +12,14 @@ from analyzer.analysis import Analysis, Timeline
 from analyzer.page import hardware, recording, safe
 from analyzer.page import headline as wording
 from analyzer.page.groups import NOTES, counts, grouped, no_card, notes_are, unit
-from analyzer.page.ranks import RANK_HEADS, rank_rows
-from analyzer.page.vocabulary import CAUSES, STATES, states_line
+from analyzer.page.vocabulary import states_line
 from analyzer.page.waterfall import by_size
 from analyzer.ranks.document import Job
 from analyzer.report.drawing.roofline import roofline
 from analyzer.report.drawing.shapes import Drawing, cause_class
 from analyzer.report.drawing.timeline import timeline
 from analyzer.report.drawing.waterfall import MOST_STEPS, steps, waterfall
+from analyzer.report.html import tables
 from analyzer.report.html.change_section import Since, since
 from analyzer.report.html.findings import Finding, Small, findings, small
 from analyzer.report.html.job_section import JobSection, job_section
@@ -27,7 +27,7 @@ from analyzer.report.html.measured_section import Memory
 from analyzer.report.html.measured_section import memory as measured_memory
 from analyzer.report.html.measured_section import operators as measured_operators
 from analyzer.report.html.prose import prose
-from analyzer.report.html.sheet import Head, Sheet, without_empty
+from analyzer.report.html.sheet import Sheet
 from analyzer.report.html.viewer import Viewer, viewer
 from analyzer.report.html.what_if import WhatIf
 from analyzer.report.html.what_if import section as what_if
@@ -36,8 +36,6 @@ from analyzer.units import count, duration, share
 if TYPE_CHECKING:
     from analyzer.report.from_trace import FromTrace
 
-_MOST_SPANS = 240
-_MOST_OPERATORS = 60
 _NO_STEP = Timeline(step=None, dur_ns=0, lanes=())
 
 
@@ -138,10 +136,10 @@ def view(analysis: Analysis, data_note: str, found: FromTrace | None = None, *, 
         device_line=_device_line(analysis),
         timeline_head=_timeline_head(analysis),
         timeline=drawn,
-        timeline_table=_timeline_table(analysis.timeline),
+        timeline_table=tables.timeline_table(analysis.timeline),
         slowest_head=f"Step {slowest.step}, the slowest: {duration(slowest.dur_ns)}",
         slowest=timeline(analysis, slowest) if usable else None,
-        slowest_table=_timeline_table(slowest),
+        slowest_table=tables.timeline_table(slowest),
         steps=steps(analysis) if usable else None,
         steps_line=_steps_line(analysis),
         what_if=what_if(analysis, with_data=with_data),
@@ -152,16 +150,16 @@ def view(analysis: Analysis, data_note: str, found: FromTrace | None = None, *, 
         small_head=NOTES,
         small_are=f"L{notes_are(analysis)[1:]}{grouped(analysis).also_with_trust}.",
         viewer=viewer(analysis, shown.lanes) if shown is not None else None,
-        operators=_operators(analysis),
+        operators=tables.operators(analysis),
         operators_notes=tuple(
             prose(note) for note in (hardware.against(analysis), hardware.ceilings_line(analysis)) if note
         ),
         roofline=roofline(analysis),
         measured=tuple(measured_operators(shown)) if shown is not None else (),
         memory=measured_memory(shown) if shown is not None else (),
-        ranks=_ranks(analysis),
+        ranks=tables.ranks(analysis),
         checks_line=_checks_line(analysis),
-        checks=_checks(analysis),
+        checks=tables.checks(analysis),
         environment=tuple((label, prose(text, 600)) for label, text in recording.environment(analysis)),
         repairs=tuple(
             prose(text, 400) for text in (*map(recording.mended, analysis.repairs), *recording.set_aside(analysis))
@@ -228,23 +226,6 @@ def _timeline_head(analysis: Analysis) -> str:
     return f"{step}: {duration(shown.dur_ns)}"
 
 
-def _timeline_table(shown: Timeline) -> Sheet:
-    """The spans of all lanes, the longest where there are too many to read."""
-    spans = [(lane.name, span) for lane in shown.lanes for span in lane.spans]
-    least = sorted((span.dur_ns for _, span in spans), reverse=True)[_MOST_SPANS - 1] if len(spans) > _MOST_SPANS else 0
-    rows = [
-        [safe.name(lane, 40), duration(span.start_ns), duration(span.dur_ns), share(span.busy_ratio),
-         safe.name(span.label, 80), CAUSES[span.cause]]
-        for lane, span in spans
-        if span.dur_ns >= least
-    ][:_MOST_SPANS]  # fmt: skip
-    heads = (Head("Lane"), Head("Start", True), Head("Duration", True), Head("Busy", True), Head("What"), Head("Cause"))
-    left = len(spans) - len(rows)
-    return Sheet(
-        "What each lane does in this step", heads, rows, f"{left:,} shorter spans are left out." if left else ""
-    )
-
-
 def _steps_line(analysis: Analysis) -> str:
     times = analysis.summary.step_ns
     spread = (
@@ -269,35 +250,7 @@ def _nothing(analysis: Analysis) -> str:
     return f"{no_card(analysis)}."
 
 
-def _ranks(analysis: Analysis) -> Sheet | None:
-    # Of a job the ranks stand on top already.
-    rows = rank_rows(analysis) if analysis.job is None else []
-    heads = tuple(Head(name or "Note", number in (0, 1, 3)) for number, name in enumerate(RANK_HEADS))
-    return Sheet("The ranks of this job, the one to look at first on top", heads, rows) if rows else None
-
-
-def _operators(analysis: Analysis) -> Sheet | None:
-    rows = hardware.rows(analysis, _MOST_OPERATORS)
-    figures = (Head(head[:1].upper() + head[1:], True) for head in hardware.HEADS)
-    heads = (Head("Operator"), Head("Shapes"), *figures, Head("Why below"))
-    cells = [[row.op, row.shapes, *hardware.cells(row), row.why] for row in rows]
-    left = hardware.left_out(analysis, len(rows))
-    if not rows:
-        return None
-    return without_empty(Sheet("What each operator achieves; times and calls of a mean step", heads, cells, left))
-
-
 def _checks_line(analysis: Analysis) -> str:
     if not analysis.checks:
         return "No checks were run."
     return f"{states_line(analysis.checks)}, of {count(len(analysis.checks), 'check')}."
-
-
-def _checks(analysis: Analysis) -> Sheet:
-    rows = [
-        [safe.name(check.rule, 12), safe.name(check.title, 80), STATES[check.state], prose(check.reason, 300)]
-        for check in analysis.checks
-    ]
-    return Sheet(
-        "Every check and what became of it", (Head("Rule"), Head("Looks for"), Head("State"), Head("Why")), rows
-    )
