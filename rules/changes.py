@@ -124,7 +124,7 @@ def replay_as_graph(facts: Facts) -> Advice:
             "those captured, are launched one by one all the same.",
         )
     if older_than(facts, (2, 0)):
-        return capture_by_hand()
+        return capture_by_hand(facts)
     removed = "-model = torch.compile(model)\n" if facts.kernels.fusion.compiled else ""
     # A cache of keys and values that grows with every token changes shapes, and keeps graphs from being captured.
     generates = facts.model.infers and facts.kernels.named.is_family("attention").any()
@@ -137,12 +137,34 @@ def replay_as_graph(facts: Facts) -> Advice:
     )
 
 
-def capture_by_hand() -> Advice:
-    """A CUDA graph of the model without a compiler."""
+def capture_by_hand(facts: Facts) -> Advice:
+    """A CUDA graph of the model without a compiler; of a model whose gradients are reduced before that is wrapped."""
+    note = "Needs tensors of fixed size at fixed places: copy each batch into the same input tensor."
+    if not facts.communication.collectives.data_parallel:
+        return Advice("python", "model = torch.cuda.make_graphed_callables(model, (example_batch,))", note)
     return Advice(
         "python",
-        "model = torch.cuda.make_graphed_callables(model, (example_batch,))",
-        "Needs tensors of fixed size at fixed places: copy each batch into the same input tensor.",
+        "model = torch.cuda.make_graphed_callables(model, (example_batch,))   # before it is wrapped\n"
+        "model = DistributedDataParallel(model)",
+        f"{note} Gradients are then reduced outside the graphs, which any NCCL allows.",
+    )
+
+
+def capture_with_collectives(facts: Facts) -> Advice:
+    """A CUDA graph of a whole step with NCCL's collectives, and what PyTorch's notes on CUDA and NCCL's guide ask for."""
+    # The name before torch 2.2, which later ones still read.
+    variable = "NCCL_ASYNC_ERROR_HANDLING" if older_than(facts, (2, 2)) else "TORCH_NCCL_ASYNC_ERROR_HANDLING"
+    wrapped = facts.communication.collectives.data_parallel
+    model = "    model = DistributedDataParallel(model)\n" if wrapped else ""
+    step = "model(static_batch)" if facts.model.infers else "train_step(static_batch)"
+    return Advice(
+        "python",
+        f'os.environ["{variable}"] = "0"   # before init_process_group\n'
+        f"with torch.cuda.stream(torch.cuda.Stream()):\n{model}    for _ in range(11):\n        {step}\n"
+        "torch.cuda.synchronize()\ngraph = torch.cuda.CUDAGraph()\n"
+        f"with torch.cuda.graph(graph):\n    {step}\ngraph.replay()   # for each batch, copied into static_batch",
+        "The whole step, its collectives too. On all ranks alike, with one GPU a process"
+        + (", DDP made on a side stream, and at least 11 steps with it before." if wrapped else "."),
     )
 
 

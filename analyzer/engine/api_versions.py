@@ -55,7 +55,9 @@ APIS = (
     _api(r"torch\.compile\([^)]*dynamic=", (2, 0)),
     _api(r"TORCH_LOGS", (2, 1)),
     _api(r"_dynamo\.mark_static_address", (2, 1)),
-    _api(r"make_graphed_callables", (1, 10)),  # release notes of 1.10: CUDA graphs
+    _api(
+        r"make_graphed_callables|torch\.cuda\.graph\b|torch\.cuda\.CUDAGraph\b", (1, 10)
+    ),  # release notes of 1.10: CUDA graphs
     # Attention, and other functions.
     _api(r"scaled_dot_product_attention|attn_implementation=\"sdpa\"", (2, 0)),
     _api(r"torch\.nn\.attention import .*sdpa_kernel|sdpa_kernel\(", (2, 3)),
@@ -105,6 +107,10 @@ APIS = (
         "cuda",
     ),
     # aten/src/ATen/cuda/CUDAGraph.cpp: "CUDA graphs may only be used in Pytorch built with CUDA >= 11.0".
+    # Collectives in a graph: PyTorch's notes on CUDA ("NCCL versions 2.9.6 or later", the first 2.9 that was released) and NCCL's
+    # guide, "Using NCCL with CUDA Graphs".
+    _api(r"NCCL_ASYNC_ERROR_HANDLING", (2, 9), "NCCL", "cuda"),
+    _api(r"NCCL_ASYNC_ERROR_HANDLING", (11, 3), "CUDA", "cuda"),
     _api(r"reduce-overhead|max-autotune\"|make_graphed_callables|torch\.cuda\.graph\b", (11, 0), "CUDA", "cuda"),
 )
 

@@ -10,8 +10,10 @@ waiting. A graph records the sequence once and starts all of it with one call.
 ## How it is measured
 The median launch lead is that of a starved device (below 10 us on CUDA, 25 us on ROCm, at least 15 % idle); the names of the
 kernels, in the order of their launches, are equal in at least `min_equal_ratio` of the used steps; and the steps hold no copy
-to the host, no synchronisation, no allocation, no collective, no second device, no op that works on the host for milliseconds and
-most of the idle time, and no graph yet. Launching owns the device-idle time of the causes `launch`, `framework` and `optimizer`,
+to the host, no synchronisation, no allocation, no second device, no op that works on the host for milliseconds and most of the idle
+time, and no graph yet. Collectives of NCCL can be part of a graph; of other libraries' kernels, and of parameters that are gathered
+and freed in each step (FSDP, ZeRO), no document says so, and the rule abstains, but for engines that capture graphs themselves.
+Launching owns the device-idle time of the causes `launch`, `framework` and `optimizer`,
 and of `python` the stretches up to 0.5 ms, as between two launches of a model. A replayed graph also takes away the wait from each
 launch to its work on an idle device: that is what is likely. The bound counts the short gaps between queued kernels and all Python
 between the first and the last launch of a step as well: of a step captured whole nothing runs on the host again. Waits for an
@@ -33,13 +35,17 @@ model = torch.compile(model, mode="reduce-overhead")
 ## Fix
 1. `torch.compile(model, mode="reduce-overhead")` captures graphs by itself.
 2. By hand: `torch.cuda.make_graphed_callables(model, (example,))`, or `torch.cuda.graph` around the whole step.
+3. With DistributedDataParallel: graph the model before it is wrapped, and gradients are reduced outside the graphs; or capture the
+   whole step with its collectives, from NCCL 2.9.6 and CUDA 11.3 on. That takes `TORCH_NCCL_ASYNC_ERROR_HANDLING=0` before
+   `init_process_group`, DDP made on a side stream, 11 steps before the capture, one GPU a process, and all ranks alike.
 
 ## Expected gain
 At most the idle time that launching owns, the waits from each launch to its work, and the Python between the launches of a step.
 ID001 counts some of the same time.
 
 ## When it is wrong
-Shapes that change, control flow on values and random CPU work cannot be captured. A graph keeps its memory.
+Shapes that change, control flow on values and random CPU work cannot be captured. A graph keeps its memory. With collectives the
+confidence is low: a rank that launches faster may only wait for the others.
 
 ## Thresholds
 - `min_equal_ratio`: share of the used steps with the same sequence of kernels.
@@ -47,6 +53,8 @@ Shapes that change, control flow on values and random CPU work cannot be capture
 
 ## References
 - https://pytorch.org/blog/accelerating-pytorch-with-cuda-graphs/
+- https://docs.pytorch.org/docs/stable/notes/cuda.html#usage-with-distributeddataparallel
+- https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/cudagraph.html
 """
 
 from __future__ import annotations
@@ -57,6 +65,7 @@ from analyzer.facts import Facts
 from analyzer.facts.device.launches import BLOCKING_RATIO
 from analyzer.facts.host.dispatch_owner import dispatch_owner
 from analyzer.facts.model.repetition import Repetition
+from analyzer.facts.recording.engines import serving_engine
 from analyzer.finding import (
     Advice,
     Column,
@@ -72,7 +81,7 @@ from analyzer.finding import (
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration, share
-from rules.changes import capture_by_hand, replay_as_graph
+from rules.changes import capture_by_hand, capture_with_collectives, replay_as_graph
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -93,8 +102,15 @@ META = RuleMeta(
             "min_ratio", 0.15, "ratio", "as for launch-bound runs: below, capturing is not worth its restrictions"
         ),
     ),
-    references=("https://pytorch.org/blog/accelerating-pytorch-with-cuda-graphs/",),
+    references=(
+        "https://pytorch.org/blog/accelerating-pytorch-with-cuda-graphs/",
+        "https://docs.pytorch.org/docs/stable/notes/cuda.html#usage-with-distributeddataparallel",
+        "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/cudagraph.html",
+    ),
 )
+
+
+_WITH_OTHERS = "Collectives are captured and replayed on all ranks alike. What this rank takes no more for launching it may wait for others."
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -115,6 +131,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield cannot_tell("whether steps repeat themselves: record at least two")
         return
     claims = found.claims
+    unsaid = _unsaid(facts, found)
+    if unsaid:
+        yield cannot_tell(unsaid)
+        return
     obstacle = _obstacle(found) or _own_work(facts, claims)
     ratio = facts.steps.ratio(claims.total_ns)
     if obstacle or found.equal_ratio < limits["min_equal_ratio"] or ratio < limits["min_ratio"]:
@@ -135,7 +155,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         fix=_fix(facts),
         verify="Record again: `cudaGraphLaunch` instead of hundreds of `cudaLaunchKernel`, and a busier GPU.",
         steps_seen=facts.steps.count_with(claims),
-        confidence=Confidence.MEDIUM,
+        confidence=Confidence.LOW if found.collectives else Confidence.MEDIUM,
         evidence=(
             Table(
                 "what capturing needs",
@@ -145,10 +165,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
                     ("copies to the host", found.copies_out),
                     ("synchronisations", found.syncs),
                     ("allocator calls", found.allocations),
+                    ("collective kernels", round(found.collectives / facts.steps.count)),
                 ),
             ),
         ),
-        caveats=("Shapes of the next epochs (a last, smaller batch) are not in this trace: use drop_last=True.",),
+        caveats=("Shapes of the next epochs (a last, smaller batch) are not in this trace: use drop_last=True.",)
+        + ((_WITH_OTHERS,) if found.collectives else ()),
     )
 
 
@@ -160,11 +182,27 @@ def _obstacle(found: Repetition) -> str:
         (found.copies_out, "copy results to the host"),
         (found.syncs, "wait for the device"),
         (found.allocations, "allocate device memory"),
-        (found.collectives, "communicate"),
         (found.devices > 1, "drive several devices"),
     ]
     present = [text for number, text in hindrances if number]
     return f"launch-bound, but the steps {' and '.join(present)}, which cannot be captured" if present else ""
+
+
+def _unsaid(facts: Facts, found: Repetition) -> str:
+    """Why it is not known whether these collectives can be captured; empty where it is known, or where there are none.
+
+    What is known: PyTorch's notes on CUDA, "Usage with DistributedDataParallel", and NCCL's guide, "Using NCCL with CUDA Graphs".
+    """
+    if not found.collectives or serving_engine(facts.trace) is not None:
+        return ""
+    doubt = "launch-bound, but whether a graph can hold these steps is not known: they "
+    if found.other_collectives:
+        return f"{doubt}communicate by `{found.other_collectives[0]}`, and only of NCCL's collectives it is documented"
+    if facts.trace.meta.device_kind != "cuda":
+        return f"{doubt}communicate, and only of NCCL's collectives it is documented, not of those of this device"
+    if facts.communication.collectives.sharded:
+        return f"{doubt}gather sharded parameters into memory that is freed again, and a graph needs fixed places"
+    return ""
 
 
 def _own_work(facts: Facts, claims: IntervalSet) -> str:
@@ -176,8 +214,11 @@ def _own_work(facts: Facts, claims: IntervalSet) -> str:
 
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:
-    first, by_hand = replay_as_graph(facts), capture_by_hand()
-    return (first,) if first == by_hand else (first, by_hand)
+    first, by_hand = replay_as_graph(facts), capture_by_hand(facts)
+    if serving_engine(facts.trace) is not None:
+        return (first,)
+    whole = (capture_with_collectives(facts),) if facts.communication.collectives.kernels else ()
+    return (first, *whole) if first == by_hand else (first, by_hand, *whole)
 
 
 RULE = Rule(META, check, __doc__)

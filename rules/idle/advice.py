@@ -21,7 +21,7 @@ def feed_faster(facts: Facts) -> tuple[Advice, ...]:
         fixes.append(replay_as_graph(facts))
     if facts.model.optimizing.style == "for-loop":
         fixes.append(Advice("diff", "+    fused=True,   # in the optimizer's arguments", "See OP001."))
-    by_hand = capture_by_hand()
+    by_hand = capture_by_hand(facts)
     # An engine that serves models makes its own graphs: there is no model of the user's to capture.
     return tuple(fixes) if by_hand in fixes or replayed(facts) is not None else (*fixes, by_hand)
 

@@ -54,6 +54,7 @@ class Collectives(msgspec.Struct, frozen=True):
         calls: One row per collective by its host range: kind (`all_reduce`, ...), start_ns, end_ns, size_bytes (float64, NaN where
             shapes were not recorded).
         kernels: Number of collective kernels on the device.
+        kernel_names: Their names, each once.
         data_parallel: Whether a DistributedDataParallel module is used.
         sharded: Whether parameters are gathered and gradients scattered (FSDP, ZeRO).
         fsdp: Whether FSDP's own ranges are in the trace: else another library shards.
@@ -66,6 +67,7 @@ class Collectives(msgspec.Struct, frozen=True):
     exposed: IntervalSet
     calls: pd.DataFrame
     kernels: int
+    kernel_names: tuple[str, ...]
     data_parallel: bool
     sharded: bool
     fsdp: bool
@@ -120,6 +122,8 @@ def collectives(
     for kind, spans in _unranged(device, steps, kernels, calls).items():
         by_kind[kind] = by_kind.get(kind, 0) + (exposed & spans).total_ns
     layered = (exposed & call_spans(device, steps, kernels, calls[between_layers(trace, calls)])).total_ns
+    frame = kernels.named.frame
+    named = frame["name"][frame["collective"].to_numpy() & (device.main is not None)]
     fsdp = _has_range(trace, r"FullyShardedDataParallel|FSDP::")
     return Collectives(
         running=running,
@@ -128,7 +132,8 @@ def collectives(
         narrow=_narrow(rows, ranges),
         exposed_ns={kind: ns for kind, ns in sorted(by_kind.items(), key=lambda item: -item[1]) if ns},
         calls=calls,
-        kernels=int(kernels.named.frame["collective"].sum()) if device.main else 0,
+        kernels=len(named),
+        kernel_names=tuple(sorted(map(str, named.unique()))),
         data_parallel=_has_range(trace, r"DistributedDataParallel\.forward|torch\.distributed\.ddp"),
         fsdp=fsdp,
         sharded=fsdp or (any("reduce_scatter" in kind for kind in kinds) and any("gather" in kind for kind in kinds)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
 
 import msgspec
 import numpy as np
@@ -17,15 +17,13 @@ from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, is_any
 from traces.trace import Trace
 
-if TYPE_CHECKING:
-    pass
-
-
 # Idle time that ends with one call for all of a step's kernels.
 _LAUNCHING = ("launch", "framework", "optimizer")
 # Python between two launches of a model takes microseconds; a longer stretch does something else, which replaying kernels leaves
 # unless it is part of what was captured.
 _BETWEEN_LAUNCHES_NS = 500_000
+# NVIDIA/nccl: ncclKernel_AllReduce_RING_LL_Sum_float, ncclDevKernel_*, ncclSymkDevKernel_*; ROCm/rccl keeps the names.
+_OF_NCCL = re.compile(r"nccl(?!_ep)")
 
 
 class Repetition(msgspec.Struct, frozen=True):
@@ -38,6 +36,7 @@ class Repetition(msgspec.Struct, frozen=True):
         syncs: Synchronising calls in them.
         allocations: Allocator calls in them.
         collectives: Collective kernels in them.
+        other_collectives: Names of those that are not of NCCL or a library that keeps its naming (RCCL), each once.
         graphs: Graph launches in them.
         devices: Devices that the process drives.
         claims: Device-idle time that launching owns.
@@ -53,6 +52,7 @@ class Repetition(msgspec.Struct, frozen=True):
     syncs: int
     allocations: int
     collectives: int
+    other_collectives: tuple[str, ...]
     graphs: int
     devices: int
     claims: IntervalSet
@@ -87,6 +87,7 @@ def repetition(
         syncs=kinds["sync"],
         allocations=kinds["allocator"],
         collectives=communication.collectives.kernels,
+        other_collectives=tuple(name for name in communication.collectives.kernel_names if not _OF_NCCL.match(name)),
         graphs=kinds["graph_launch"],
         devices=len(device.all),
         claims=claims,

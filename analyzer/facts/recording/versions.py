@@ -19,7 +19,8 @@ class Versions(msgspec.Struct, frozen=True):
     Args:
         known: By package as it is installed, and `python`; a package that is not named here may be there or not.
         torch_before: The first version of torch that does not write as this trace is written; None where nothing tells.
-        on_cuda: Whether the program computes on cards of NVIDIA: then `CUDA` and `compute capability` are known by these names.
+        on_cuda: Whether the program computes on cards of NVIDIA: then `CUDA`, `NCCL` and `compute capability` are known by these
+            names.
     """
 
     known: Mapping[str, Version]
@@ -47,7 +48,7 @@ def versions(meta: Meta) -> Versions:
         if version is not None
     }
     on_cuda = meta.device_kind == "cuda"
-    return Versions({**known, **_of_cards(meta)} if on_cuda else known, meta.torch_before, on_cuda)
+    return Versions({**known, **_of_cards(meta), **_of_nccl(meta)} if on_cuda else known, meta.torch_before, on_cuda)
 
 
 def _of_cards(meta: Meta) -> dict[str, Version]:
@@ -61,6 +62,12 @@ def _of_cards(meta: Meta) -> dict[str, Version]:
     if isinstance(major, int) and isinstance(minor, int):
         found["compute capability"] = (major, minor)
     return found
+
+
+def _of_nccl(meta: Meta) -> dict[str, Version]:
+    """As torch states it in `distributedInfo` (torch/profiler/profiler.py, `_get_distributed_info`)."""
+    version = parsed(meta.distributed.get("nccl_version"))
+    return {} if version is None else {"NCCL": version}
 
 
 def parsed(value: Any) -> Version | None:
