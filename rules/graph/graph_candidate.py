@@ -110,7 +110,9 @@ META = RuleMeta(
 )
 
 
-_WITH_OTHERS = "Collectives are captured and replayed on all ranks alike. What this rank takes no more for launching it may wait for others."
+_WITH_OTHERS = (
+    "Collectives are captured and replayed on all ranks alike. This rank may then wait for others instead of launching."
+)
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
