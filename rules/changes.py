@@ -27,6 +27,15 @@ def larger_batch(facts: Facts) -> Advice:
     full = memory_limits_the_batch(facts)
     batch = facts.recording.collected.batch_size
     doubled = f"-batch_size = {batch}\n+batch_size = {2 * batch}" if batch else "+batch_size = 2 * batch_size"
+    if facts.model.may_train:
+        room = "weights of 8 or 4 bits, and in training checkpointed blocks," if full is not None else ""
+        return Advice(
+            "diff",
+            doubled,
+            "More samples in one pass, as far as memory allows: more work for each launch. Where the program serves, the time to "
+            "an answer grows; where it trains, scale the learning rate and watch the validation score."
+            + (f" Tensors take {share(full)} of the card: {room} make room." if full is not None else ""),
+        )
     if facts.model.infers:
         return Advice(
             "diff",

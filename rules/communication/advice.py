@@ -12,6 +12,7 @@ from analyzer.finding import Advice
 from analyzer.units import duration, share
 from rules.changes import memory_limits_the_batch, older_than
 from rules.communication import serving
+from rules.purpose import by_purpose
 
 # Kernels that make tensors narrower before they are sent (FBGEMM's codecs).
 _QUANTISES = re.compile(r"(?i).*(?:fp8|8bit)\w*quantize|.*float(?:tofp8|_to_(?:fp8|bfloat16|half))")
@@ -135,8 +136,10 @@ _ZERO_BESIDE_COMPUTE = Advice(
 
 def move_less(facts: Facts) -> tuple[Advice, ...]:
     """Fewer bytes, or the same bytes less often."""
-    if facts.model.infers:
-        return serving.move_less(facts)
+    return by_purpose(facts, serving.move_less(facts), _move_less_in_training(facts))
+
+
+def _move_less_in_training(facts: Facts) -> tuple[Advice, ...]:
     if _exchanges(facts):
         return _exchange_less(facts)
     if facts.communication.collectives.stages:
@@ -182,8 +185,10 @@ def move_less(facts: Facts) -> tuple[Advice, ...]:
 
 def hide_more(facts: Facts) -> tuple[Advice, ...]:
     """Let compute run beside what has to be sent."""
-    if facts.model.infers:
-        return serving.hide_more(facts)
+    return by_purpose(facts, serving.hide_more(facts), _hide_more_in_training(facts))
+
+
+def _hide_more_in_training(facts: Facts) -> tuple[Advice, ...]:
     if _exchanges(facts):
         return _exchange_beside_compute(facts)
     if facts.communication.collectives.stages:

@@ -56,6 +56,7 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import share
 from rules.commands import run
+from rules.purpose import by_purpose
 from traces.trace import Capability
 
 _FORWARD = re.compile(
@@ -90,7 +91,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         why=f"One process drives {devices} devices through `DataParallel`; "
         f"they are busy {share(lowest)} to {share(highest)} of the step.",
         saving=Saving(basis="not to be read from this trace: a run with one process a device must be compared"),
-        fix=(_apart(launch) if facts.model.infers else _distributed(launch),),
+        fix=by_purpose(facts, (_apart(launch),), (_distributed(launch),)),
         verify="Record every process of the new run: each device should be busier, and the step shorter.",
         steps_seen=facts.steps.count_with(IntervalSet.of_rows(forward)),
         evidence=(

@@ -58,6 +58,7 @@ from analyzer.facts.kernels.cpu_work import CpuWork, cpu_work
 from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
+from rules.purpose import by_purpose
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -131,7 +132,7 @@ def _single(facts: Facts, work: CpuWork, unit: str) -> Finding:
         saving=Saving(
             work.single.scaled(_SAVED[unit]), basis="matrix work at the units' peak rate, which is never reached"
         ),
-        fix=(_AUTOCAST_RUN if facts.model.infers else _AUTOCAST, _LAYOUT, _COMPILE),
+        fix=(*by_purpose(facts, (_AUTOCAST_RUN,), (_AUTOCAST,)), _LAYOUT, _COMPILE),
         verify="Record again with shapes: the matrix ops should take bfloat16 and become shorter.",
         steps_seen=facts.steps.count,
         confidence=Confidence.LOW,

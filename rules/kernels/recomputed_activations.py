@@ -87,7 +87,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
                 "a backward pass of the user's own runs forward ops: perhaps recomputed, perhaps gradients"
             )
         elif facts.model.infers:
-            yield not_applicable("nothing is trained")
+            yield not_applicable("the trace shows no backward pass")
         else:
             yield clear("nothing is computed again in the backward pass")
         return

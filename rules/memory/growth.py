@@ -52,6 +52,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, Series, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share, size
+from rules.purpose import by_purpose
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -104,7 +105,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         why=f"Allocated memory is higher after each of {len(ends)} steps, by {size(growth)}{part} in total: possibly a leak.",
         saving=Saving(basis="a risk, not a loss of time"),
         fix=(
-            _KEPT_OUTPUT if facts.model.infers else _KEPT_LOSS,
+            *by_purpose(facts, (_KEPT_OUTPUT,), (_KEPT_LOSS,)),
             Advice(
                 "text", "Look for lists, caches and retain_graph=True in the loop.", "Whatever is kept from each step."
             ),

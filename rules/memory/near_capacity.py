@@ -59,6 +59,7 @@ from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, cannot
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share, size
 from rules.changes import accumulate_gradients
+from rules.purpose import by_purpose
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -123,8 +124,10 @@ _RUNNING = (
 
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:
-    if facts.model.infers:
-        return _RUNNING
+    return by_purpose(facts, _RUNNING, _training(facts))
+
+
+def _training(facts: Facts) -> tuple[Advice, ...]:
     return (
         Advice(
             "python",

@@ -105,10 +105,16 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
     weights = Advice(
         "python",
         "model = model.to(torch.bfloat16)",
-        "No weights are converted any more"
-        + ("." if facts.model.infers else "; the optimizer then needs its own 32-bit copies to keep small updates."),
+        "No weights are converted any more" + _copies(facts),
     )
     return (inputs, weights) if facts.kernels.fusion.compiled else (inputs, fused, weights)
+
+
+def _copies(facts: Facts) -> str:
+    if facts.model.infers and not facts.model.may_train:
+        return "."
+    where = "where the program trains, " if facts.model.may_train else ""
+    return f"; {where}the optimizer then needs its own 32-bit copies to keep small updates."
 
 
 RULE = Rule(META, check, __doc__)

@@ -72,6 +72,7 @@ from rules.changes import older_than
 from rules.evidence import kernel_saving, kernel_table, steps_with
 from rules.framework_words import sixteen_bits
 from rules.precision.common import AMPERE, FORMAT, USUAL_RATIO, VOLTA, doubts, short_ratio, unanswerable
+from rules.purpose import by_purpose
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -204,8 +205,11 @@ def _running(said: str | None, kind: str) -> Advice:
 
 def _fix(facts: Facts, major: int) -> tuple[Advice, ...]:
     said = sixteen_bits(facts, bfloat16=major >= AMPERE)
-    if facts.model.infers:
-        return (_running(said, "bfloat16" if major >= AMPERE else "float16"),)
+    running = _running(said, "bfloat16" if major >= AMPERE else "float16")
+    return by_purpose(facts, (running,), _training(facts, said, major))
+
+
+def _training(facts: Facts, said: str | None, major: int) -> tuple[Advice, ...]:
     if major >= AMPERE:
         return (
             Advice(

@@ -79,6 +79,7 @@ from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
 from rules.commands import collect
 from rules.place import location
+from rules.purpose import by_purpose
 from rules.python import sampled
 from rules.python.advice import BESIDE, IN_ITS_WORKERS, IN_WORKERS, SIMULATOR, look, move
 from rules.python.outside_ops import evidence_of
@@ -251,16 +252,16 @@ def _in_backward(facts: Facts, time: IntervalSet) -> bool:
 
 def _fix(facts: Facts, time: IntervalSet, moved: Advice | None) -> tuple[Advice, ...]:
     has_workers = facts.input.wait.multi_process or bool(facts.recording.collected.num_workers)
-    elsewhere = BESIDE if facts.model.infers else IN_ITS_WORKERS if has_workers else IN_WORKERS
+    elsewhere = by_purpose(facts, (BESIDE,), (IN_ITS_WORKERS if has_workers else IN_WORKERS,))
     if moved is not None:
-        return (moved, elsewhere)
+        return (moved, *elsewhere)
     if _in_backward(facts, time):
         return (look(facts),)
     if not _acts_on_values(facts, time):
-        return (look(facts), elsewhere)
+        return (look(facts), *elsewhere)
     # Once a step the loss may have been read, and the next batch be made by other means than a DataLoader.
     often = silences(facts.trace, facts.host, time)[0].stretches > facts.steps.count
-    return (look(facts), SIMULATOR, elsewhere) if often else (look(facts), elsewhere, SIMULATOR)
+    return (look(facts), SIMULATOR, *elsewhere) if often else (look(facts), *elsewhere, SIMULATOR)
 
 
 def _acts_on_values(facts: Facts, time: IntervalSet) -> bool:

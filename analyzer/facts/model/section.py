@@ -65,8 +65,13 @@ class ModelFacts(Section):
 
     @property
     def infers(self) -> bool:
-        """Whether the program only runs its model, as its ops show: advice for training would be none."""
+        """Whether only forward passes of the model show: words for training would not fit what was recorded."""
         return self._recording.infers
+
+    @property
+    def may_train(self) -> bool:
+        """Whether it may be the forward pass of a program that trains: advice has to say for which of the two it is."""
+        return self._recording.may_train
 
     @property
     def may_serve(self) -> bool:

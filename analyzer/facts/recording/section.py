@@ -6,7 +6,7 @@ from analyzer.facts.isolation import fact
 from analyzer.facts.recording.collected import Collected, collected
 from analyzer.facts.recording.line_samples import LineSamples, training_lines
 from analyzer.facts.recording.run_course import RunCourse, run_course
-from analyzer.facts.recording.training import trains
+from analyzer.facts.recording.training import serves, trains
 from analyzer.facts.section import Section
 
 
@@ -32,10 +32,15 @@ class RecordingFacts(Section):
 
     @fact
     def infers(self) -> bool:
-        """Whether the program only runs its model, as its ops show: advice for training would be none."""
+        """Whether only forward passes of the model show: words for training would not fit what was recorded."""
         return bool(len(self.trace.ops)) and not self.trains
 
     @fact
     def trains(self) -> bool:
-        """Whether the trace shows training; see `training.trains`."""
-        return trains(self.trace)
+        """Whether the trace shows training (see `training.trains`), or the collector saw the program's optimizer."""
+        return self.collected.parameters is not None or trains(self.trace)
+
+    @fact
+    def may_train(self) -> bool:
+        """Whether neither training nor serving shows: a forward pass alone may be a server's, or half of a training program."""
+        return self.infers and not serves(self.trace)

@@ -1,25 +1,57 @@
-"""Whether a trace shows training: what is otherwise only served, or evaluated, has neither of the two."""
+"""Whether a trace shows training, or serving: a forward pass alone is what a server leaves, a validation pass and a benchmark."""
 
 from __future__ import annotations
 
 import re
 
+from analyzer.facts.recording.engines import serving_engine
 from analyzer.spans.labels import is_any
 from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Trace
 
 # Wrappers that exist to reduce gradients over ranks (torch/nn/parallel/distributed.py).
 _REDUCES = re.compile(r"DistributedDataParallel\.forward$")
+# Kernels that only training launches: all that a step replayed from a graph shows of it. Not `dgrad`, by which convolutions are
+# transposed in forward passes as well. PyTorch's own (`softmax_warp_backward`, `FusedAdamMathFunctor`), cuDNN's (`wgrad`) and
+# FlashAttention's (`flash_bwd_dq_dk_dv_loop_kernel`).
+_OF_TRAINING = re.compile(
+    r".*(?i:backward|wgrad|(?:flash|fmha|attention)\w*?_?bwd|fused(?:adam|sgd|adagrad)mathfunctor)"
+)
+# What only a model that is run has: a cache of keys and values that grows token by token (vLLM, SGLang, TensorRT-LLM, FlashInfer,
+# FlashAttention name its ops and kernels so), integer weights and packed ones, which have no gradients, TensorRT's engines.
+_OF_SERVING = re.compile(
+    r".*(?i:reshape_and_cache|concat_and_cache|paged_?(?:attention|kv)|kv_?cache|(?<![a-z])batch_?decode|masked_multihead_attention)"
+    r"|quantized::|(?:mkldnn_)?prepacked::|aten::_weight_int\dpack_mm|tensorrt::execute_engine"
+)
+# Frames of a loop that generates text; ranges as servers open them.
+_GENERATES = re.compile(
+    r"(?:.*[/\\])?(?:transformers[/\\]generation|tensorrt_llm|text_generation_server|lmdeploy)[/\\]"
+)
 
 
 def trains(trace: Trace) -> bool:
     """Whether gradients are made or used: by an optimizer, a backward pass, or a wrapper of the model that reduces them.
 
-    An optimizer of the program's own leaves no range, and a recording may hold the forward pass alone.
+    An optimizer of the program's own leaves no range, and a recording may hold the forward pass alone. A step that is replayed from
+    a graph shows its kernels only.
     """
     ranges = trace.annotations
     return (
         bool(is_any(ranges["kind"], "optimizer_step", "zero_grad").any())
         or any(_REDUCES.match(str(name)) for name in ranges["name"].cat.categories)
         or any(is_backward_node(str(name)) or _REDUCES.match(str(name)) for name in trace.ops["name"].cat.categories)
+        or any(_OF_TRAINING.match(str(name)) for name in trace.kernels["name"].cat.categories)
+    )
+
+
+def serves(trace: Trace) -> bool:
+    """Whether the trace shows that a model is run for its results: by an engine, a loop that generates, or what has no gradient."""
+    return (
+        serving_engine(trace) is not None
+        or any(_GENERATES.match(str(name)) for name in trace.python["name"].cat.categories)
+        or any(
+            _OF_SERVING.match(str(name))
+            for frame in (trace.ops, trace.kernels)
+            for name in frame["name"].cat.categories
+        )
     )
