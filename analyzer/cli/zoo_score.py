@@ -125,7 +125,7 @@ def judge(preset: Preset, explained: Iterable[Explained], timing: Timing | None)
 
 def _largest(bounds: list[tuple[float, Explained, str]], period: int) -> Estimate | None:
     """The largest bound, with how well it is known."""
-    from traces.collect.recorder.recorder import UNPROFILED_STEPS
+    from traces.collect.recorder.window import UNPROFILED_STEPS
 
     if not bounds:
         return None

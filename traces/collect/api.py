@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from torch.utils.data import DataLoader
 
     from traces.collect.recorder.recorder import Recorder
-    from traces.collect.trace_advisor_hook.batches import BatchLook
 
 
 @contextmanager
@@ -53,7 +52,7 @@ def record(
     """
     import torch
 
-    from traces.collect.output.metadata import describe_recording
+    from traces.collect.output.metadata import describe
     from traces.collect.recorder.first_batch import first_batch
     from traces.collect.recorder.recorder import Recorder
 
@@ -69,8 +68,8 @@ def record(
         with recorder, first_batch(loader) as seen:
             yield recorder
         if not recorder.exported:
-            raise _too_few(recorder.done, wait, warmup, window)
-        advisor = _describe(device, loader, seen) | describe_recording(recorder, wait, warmup)
+            raise _too_few(recorder.taken, wait, warmup, window)
+        advisor = describe(["traces.collect.record"], device, loader, seen) | recorder.figures()
         write_atomically(output, clean_trace(raw.read_bytes(), advisor, Path.cwd(), recorder.recorded).content)
 
 
@@ -80,20 +79,3 @@ def _too_few(done: int, wait: int, warmup: int, window: Window) -> UsageError:
         where=f"wait {wait} + warmup {warmup} + active {window.least}",
         fix="call `recorder.step()` at the end of every step, and let the loop run longer or record less",
     )
-
-
-def _describe(device: torch.device, loader: DataLoader[Any] | None, seen: BatchLook) -> dict[str, Any]:
-    """What the trace cannot say about a loop that is not ours."""
-    from traces.collect.output.metadata import SCHEMA_VERSION, describe_process, describe_versions
-    from traces.collect.trace_advisor_hook.run_description import describe_data, describe_loader
-
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "command": ["traces.collect.record"],
-        "device": device.type,
-        "batch_size": loader.batch_size if loader is not None else None,
-        "loader": describe_loader(loader) if loader is not None else None,
-        "dataset": describe_data(loader, seen) if loader is not None else None,
-        "versions": describe_versions(),
-        **describe_process(),
-    }

@@ -1,4 +1,4 @@
-"""How many steps a recording holds where nobody asked for a number.
+"""How many steps a recording holds where nobody asked for a number, and how many are timed after it.
 
 `advisor compare` wants twenty steps a side, one or two of a recording are left out as warm-up: short steps are recorded that often.
 Long ones hold many events each; there a few must do, or the file gets large.
@@ -12,6 +12,7 @@ LEAST_STEPS = 6
 MOST_STEPS = 24
 # 40 ms a step: the reference loop makes 1 MB of trace in 10 ms, most loops far less.
 LONG_NS = 1_000_000_000
+UNPROFILED_STEPS = 20
 
 
 @dataclass(frozen=True)
@@ -26,9 +27,9 @@ class Window:
     least: int
     most: int
 
-    def is_full(self, steps: int, ns: int) -> bool:
-        """Whether so many steps are enough that took so many nanoseconds together."""
-        return steps >= self.most or (steps >= self.least and ns >= LONG_NS)
+    def settings(self) -> dict[str, int]:
+        """The same for the phases of a recording, with how long the least steps must take for no more to be recorded."""
+        return {"least": self.least, "most": self.most, "long_ns": LONG_NS}
 
 
 def window_of(active: int | None) -> Window:

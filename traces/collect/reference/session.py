@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 import torch
+import torchvision
 from torch.utils.data import DataLoader
 from torchvision import datasets, transforms
 
@@ -18,8 +19,9 @@ from traces.collect.experiment.data import build_loader
 from traces.collect.experiment.methods import Setup
 from traces.collect.output.cores import usable_cores
 from traces.collect.output.files import write_atomically
-from traces.collect.output.metadata import describe, describe_recording
+from traces.collect.output.metadata import describe
 from traces.collect.output.sanitize import clean_trace
+from traces.collect.recorder.first_batch import first_batch
 from traces.collect.recorder.lost_worker import lost_workers_told
 from traces.collect.recorder.own_heap import own_heap_left_alone
 from traces.collect.recorder.recorder import Recorder
@@ -29,6 +31,7 @@ from traces.collect.reference.data import DataSource, find_data
 from traces.collect.reference.loop import EpochLoss, Training, train
 from traces.collect.reference.models import build_model
 from traces.collect.reference.result import CollectResult, Progress, Say
+from traces.collect.trace_advisor_hook.batches import BatchLook
 from traces.errors import UsageError
 from traces.leftovers import scratch_folder
 
@@ -48,17 +51,21 @@ def record_session(config: CollectConfig, progress: Progress, say: Say) -> Colle
         loader = _build_loader(config, source, device)
         total = config.total_steps(len(loader))
         training = Training(build_model(config.model), device, config.non_blocking)
-        advisor = describe(config, loader, training.model, device, source.name)
         with scratch_folder() as scratch:
             raw = scratch / "raw.json"
             recorder = _recorder(config, raw, device, loader)
-            try:
-                _train(training, loader, total, recorder, progress, say)
-            except KeyboardInterrupt:
-                if recorder.exported:
-                    _write(config, raw, advisor, recorder)
-                raise
-            return _write(config, raw, advisor, recorder)
+
+            def write(look: BatchLook) -> CollectResult:
+                return _write(config, raw, _describe(config, training, loader, look, source.name), recorder)
+
+            with first_batch(loader) as look:
+                try:
+                    _train(training, loader, total, recorder, progress, say)
+                except KeyboardInterrupt:
+                    if recorder.exported:
+                        write(look)
+                    raise
+            return write(look)
 
 
 def _choose_device(name: str) -> torch.device:
@@ -129,13 +136,26 @@ def _recorder(config: CollectConfig, raw: Path, device: torch.device, loader: Da
     )
 
 
+def _describe(
+    config: CollectConfig, training: Training, loader: DataLoader[Any], look: BatchLook, data_name: str
+) -> dict[str, Any]:
+    """What the trace cannot say, with what only this loop knows of itself by name."""
+    told = describe(config.command(), training.device, loader, look, training.optimizer)
+    return told | {
+        "model": told["model"] | {"name": config.model},
+        "dataset": told["dataset"] | {"name": data_name},
+        "non_blocking": config.non_blocking,
+        "versions": told["versions"] | {"torchvision": str(torchvision.__version__)},
+    }
+
+
 def _train(
     training: Training, loader: DataLoader[Any], total: int, recorder: Recorder, progress: Progress, say: Say
 ) -> None:
     def on_step() -> None:
         recorder.step()
         if not recorder.measuring:
-            progress(recorder.done, total, "training")
+            progress(recorder.taken, total, "training")
 
     def on_epoch(epoch: EpochLoss) -> None:
         partial = "" if epoch.steps == len(loader) else f" ({epoch.steps} of {len(loader)} steps)"
@@ -167,8 +187,7 @@ def _write(config: CollectConfig, raw: Path, advisor: dict[str, Any], recorder: 
     without the profiler are timed only after it.
     """
     try:
-        recording = describe_recording(recorder, config.wait, config.warmup)
-        clean = clean_trace(raw.read_bytes(), advisor | recording, Path.cwd(), recorder.recorded)
+        clean = clean_trace(raw.read_bytes(), advisor | recorder.figures(), Path.cwd(), recorder.recorded)
     except (OSError, msgspec.DecodeError) as error:
         raise UsageError(
             what=f"the profiler left no whole trace: {error}",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from traces.collect.recorder.window import UNPROFILED_STEPS
 from traces.collect.script.arguments import shareable
 
 # Where steps are found, the best last.
@@ -51,7 +52,7 @@ class ScriptConfig:
     shapes: bool = False
     stop: bool = False
     evidence: bool = False
-    timed: int = 20
+    timed: int = UNPROFILED_STEPS
     patience_s: float = 30.0
     window_s: float = 2.0
     guarded: float | None = None

@@ -17,10 +17,11 @@ import msgspec
 
 from traces.collect.guarded import surroundings
 from traces.collect.guarded.process import started
+from traces.collect.output import SCHEMA_VERSION
 from traces.collect.output.cores import describe_cores
 from traces.collect.output.files import check_writable, write_atomically
 from traces.collect.output.sanitize import clean_trace
-from traces.collect.recorder.window import LONG_NS, window_of
+from traces.collect.recorder.window import window_of
 from traces.collect.script.config import Recording, ScriptConfig, ScriptResult, Verdict
 from traces.collect.script.evidence import where_table
 from traces.collect.script.installed import seen_of
@@ -33,7 +34,6 @@ from traces.errors import UsageError
 from traces.leftovers import scratch_folder
 
 HOOK = Path(__file__).parents[1] / "trace_advisor_hook" / "__main__.py"
-_SCHEMA_VERSION = "1.0"
 _POLL_S = 0.1
 
 __all__ = ["Judge", "Recording", "ScriptConfig", "ScriptResult", "Verdict", "collect_script"]
@@ -99,12 +99,7 @@ def _taken(run: _Run, process: subprocess.Popen[bytes], most_s: float | None) ->
 def _settings(config: ScriptConfig) -> dict[str, Any]:
     """What the hook is told."""
     names = ("wait", "warmup", "stacks", "shapes", "stop", "evidence", "timed", "patience_s", "window_s")
-    window = window_of(config.active)
-    return {name: getattr(config, name) for name in names} | {
-        "least": window.least,
-        "most": window.most,
-        "long_ns": LONG_NS,
-    }
+    return {name: getattr(config, name) for name in names} | window_of(config.active).settings()
 
 
 def _check(config: ScriptConfig) -> str:
@@ -170,9 +165,8 @@ class _Run:
 
     def write(self, status: dict[str, Any]) -> Recording | None:
         """Rewrite what a process exported, and grade it; None where the export is broken."""
-        advisor = {"schema_version": _SCHEMA_VERSION, "command": self.config.command(), **status["advisor"]}
-        profiler = {"wait": self.config.wait, "warmup": self.config.warmup, "active": status["recorded_steps"]}
-        advisor |= {"script": self.config.script(), "profiler": profiler, "non_blocking": None, **describe_cores()}
+        advisor = {"schema_version": SCHEMA_VERSION, "command": self.config.command(), **status["advisor"]}
+        advisor |= {"script": self.config.script(), "non_blocking": None, **describe_cores()}
         advisor["run"] = course(status["run"], Path.cwd()) if status["source"] in WHOLE else None
         if status["evidence"]:
             advisor["where"] = where_table(self.folder / f"evidence-{status['pid']}.json", self.roots())

@@ -13,7 +13,7 @@ from .gc_marks import CollectionMarks
 from .machine import difference, usage
 from .python_loop import described, time_loop
 from .run_description import world
-from .step_times import wait_for_devices
+from .step_times import middle, usual_step, wait_for_devices
 from .torchs_warning import without_torchs_warning
 
 # Left out after the recorded steps, for caches and allocator to settle.
@@ -51,7 +51,7 @@ class Phases:
         self.profiled: list[int] = []
         self.timed: list[int] = []
         self.behind = 0
-        self.recorded = ""
+        self.exported = ""
         self.complete = False
         self.before: dict[str, Any] = {}
         self.core_wait = CoreWait()
@@ -59,6 +59,16 @@ class Phases:
         self.python_rounds: list[int] = []
         self.details: dict[str, Any] = {}
         self.last = time.perf_counter_ns()
+
+    def take(self, duration: int) -> None:
+        """A step is over.
+
+        Args:
+            duration: How long it took, in ns.
+        """
+        self.number += 1
+        self.taken += 1
+        getattr(self, "in_" + self.phase)(duration)
 
     # What is known of the loop, and what follows a phase: a subclass says more.
 
@@ -73,6 +83,15 @@ class Phases:
     def prefetched(self) -> int:
         """Batches that worker processes may have ready."""
         return 0
+
+    def devices(self) -> list[str]:
+        """Devices in use, by torch's names of their modules."""
+        found = [(name, getattr(sys.modules["torch"], name, None)) for name in ("cuda", "xpu")]
+        return [name for name, module in found if module is not None and module.is_initialized()]
+
+    def first_mark(self) -> int:
+        """Number of the first mark of a step; ranks may begin to record at different steps: theirs count as the program does."""
+        return FIRST_STEP + (self.taken if world()[1] > 1 else 0)
 
     def workers(self) -> list[int]:
         """Processes of the loader in use."""
@@ -100,10 +119,16 @@ class Phases:
     def in_skip(self, duration: int) -> None:
         """Wait until the start-up costs are over, then turn the profiler on."""
         self.recent.append(duration)
-        torch: Any = sys.modules["torch"]
-        if self.number < self.enough() or not (self.steady() or world()[1] > 1):
-            return
-        if torch.autograd._profiler_enabled():
+        if self.ready():
+            self.begin()
+
+    def ready(self) -> bool:
+        """Whether the start-up costs are over."""
+        return self.number >= self.enough() and (self.steady() or world()[1] > 1)
+
+    def begin(self) -> None:
+        """Turn the profiler on, unless one of the script's own is."""
+        if sys.modules["torch"].autograd._profiler_enabled():
             self.problem = OTHER_PROFILER
             return
         self.most = self.room()
@@ -140,24 +165,18 @@ class Phases:
         """Turn the profiler on, for devices that are in use; it records until it is stopped. None: without marks of steps."""
         torch: Any = sys.modules["torch"]
         kinds = torch.profiler.ProfilerActivity
-        activities = [kinds.CPU]
-        for name in ("cuda", "xpu"):
-            module = getattr(torch, name, None)
-            if module is not None and module.is_initialized() and hasattr(kinds, name.upper()):
-                activities.append(getattr(kinds, name.upper()))
+        devices = [getattr(kinds, name.upper()) for name in self.devices() if hasattr(kinds, name.upper())]
         action = torch.profiler.ProfilerAction
         schedule = None
-        # Ranks may begin to record at different steps: their marks count as the program does.
-        ranks = world()[1] > 1
-        first = FIRST_STEP + (self.taken if ranks else 0)
+        first = self.first_mark()
         if warmup is not None:
             schedule = lambda step: action.WARMUP if max(step - first, 0) < warmup else action.RECORD  # noqa: E731
         self.profiler = torch.profiler.profile(
-            activities=activities,
+            activities=[kinds.CPU, *devices],
             schedule=schedule,
             on_trace_ready=self.export,
             # Of ranks they tell a slower device from more work.
-            record_shapes=shapes or ranks,
+            record_shapes=shapes or world()[1] > 1,
             with_stack=stacks,
         )
         self.profiler.step_num = first
@@ -171,7 +190,7 @@ class Phases:
     def stop_profiler(self) -> None:
         """Turn it off, which writes what it recorded, and note what else is known of these steps."""
         self.core_wait_ratio = self.core_wait.ratio()
-        self.details = self.describe()
+        self.details = self.describe() | {"gc_recorded": self.collections.able}
         self.collections.stop()
         self.profiler.stop()
         self.profiler = None
@@ -227,6 +246,24 @@ class Phases:
         else:
             self.reset()
             self.problem = OTHER_PROFILER
+
+    def figures(self) -> dict[str, Any]:
+        """What was recorded and timed, for a trace's metadata: medians in ns; None where no step was, or nobody tells."""
+        return (
+            {"samples": None, "python_loop": None}
+            | self.details
+            | {
+                "profiler": {
+                    "wait": self.settings["wait"],
+                    "warmup": self.settings["warmup"],
+                    "active": len(self.profiled),
+                },
+                "profiled_step_ns": middle(self.profiled),
+                "unprofiled_step_ns": usual_step(self.timed, self.behind),
+                "unprofiled_steps": len(self.timed),
+                "core_wait_ratio": self.core_wait_ratio,
+            }
+        )
 
     def end_timing(self) -> None:
         """Settle what the steps without the profiler took."""

@@ -34,9 +34,9 @@ def describe_training(optimizer: Any, loader: Any, look: BatchLook) -> dict[str,
     return {
         "model": {"name": None, "parameters": parameters(optimizer)},
         "optimizer": type(optimizer).__name__ if optimizer is not None else None,
-        "batch_size": batch_size(loader),
+        "batch_size": batch_size(loader) or samples_of_sampler(loader),
         "loader": describe_loader(loader) if loader is not None else None,
-        "dataset": describe_data(loader, look),
+        "dataset": describe_data(loader, look) if loader is not None else None,
     }
 
 
@@ -92,16 +92,22 @@ def batch_size(loader: Any) -> int | None:
     return size
 
 
+def samples_of_sampler(loader: Any) -> int | None:
+    """Samples of a batch that the data set makes whole (`batch_size=None`), by the sampler; None where it does not say."""
+    size: int | None = reach(loader, "sampler", "batch_size")
+    return size
+
+
 def describe_data(loader: Any, look: BatchLook) -> dict[str, Any]:
     """Name and length of a loader's data set, and what was seen of its batches; None for what is unknown."""
-    data, size = getattr(loader, "dataset", None), batch_size(loader)
+    data, size = getattr(loader, "dataset", None), batch_size(loader) or samples_of_sampler(loader)
     return {
         "name": type(data).__name__,
         "length": _length(data),
         "sample_bytes": look.bytes // size if size and look.bytes else None,
         "batch_kind": look.kind,
         "sample": sample_form(loader, look.form),
-        "random": draws(loader, look.drawn) if loader is not None else None,
+        "random": draws(loader, look.drawn),
     }
 
 

@@ -23,7 +23,7 @@ from .phases import FIRST_STEP
 from .run_description import describe_process, describe_training, world
 from .sampler import Sampler
 from .status import write_status
-from .step_times import batches_of_a_step, middle, usual_step
+from .step_times import batches_of_a_step
 
 # An evaluation between the steps draws batches too, but runs nothing backward.
 PREFERENCE = {"time": 0, "forward": 1, "loader": 2, "backward": 3, "optimizer": 4}
@@ -121,13 +121,11 @@ class Watcher(LaterPhases):
             return
         now = time.perf_counter_ns()
         duration = now - self.last
-        self.number += 1
-        self.taken += 1
         self.done += 1
         self.sampler.paused = True
         self.end_step(now, duration)
         try:
-            getattr(self, "in_" + self.phase)(duration)
+            self.take(duration)
         except FAILURES as error:
             self.problem = f"{type(error).__name__}: {error}"[:500]
             self.phase, self.profiler = "done", None
@@ -203,7 +201,7 @@ class Watcher(LaterPhases):
                 self.abandon()
             self.end_timing()
         self.profiler, self.phase, self.complete = None, "done", True
-        if self.recorded or not self.child:  # a loader's worker has nothing to tell
+        if self.exported or not self.child:  # a loader's worker has nothing to tell
             self.tell()
 
     # What the parent hears.
@@ -213,7 +211,7 @@ class Watcher(LaterPhases):
         kind = "evidence" if self.phase == "evidence" else "raw"
         profiler.export_chrome_trace(self.path(kind))
         if kind == "raw":
-            self.recorded = os.path.basename(self.path("raw"))
+            self.exported = os.path.basename(self.path("raw"))
 
     def tell(self) -> None:
         """Write the status file."""
@@ -224,16 +222,11 @@ class Watcher(LaterPhases):
             "pid": self.pid, "rank": rank, "world_size": size, "source": self.source, "problem": self.problem,
             "counts": self.counts, "steps": self.course.steps + (self.course.first_ns is not None),
             "run": self.course.told() | {"between": self.sampler.told(), "stopped": self.stopped},
-            "recorded": self.recorded, "recorded_steps": len(self.profiled), "complete": self.complete,
+            "recorded": self.exported, "recorded_steps": len(self.profiled), "complete": self.complete,
             "evidence": os.path.exists(self.path("evidence")), "torch": "torch" in sys.modules, "retries": self.retries,
             "first_step": None if self.source == "time" else FIRST_STEP,
             "lines": self.lines.told() if self.lines is not None and self.lines.ended is not None else None,
-            "advisor": self.details | {
-                "profiled_step_ns": middle(self.profiled),
-                "unprofiled_step_ns": usual_step(self.timed, self.behind),
-                "unprofiled_steps": len(self.timed),
-                "core_wait_ratio": self.core_wait_ratio,
-            },
+            "advisor": self.figures(),
         }  # fmt: skip
         write_status(self.path("status"), status)
 
@@ -247,6 +240,6 @@ class Watcher(LaterPhases):
             describe_process()
             | describe_training(self.turns.lead, loader, self.look)
             | {"frameworks": describe_frameworks(loader, self.look.modules), "environment": describe_environment()}
-            | {"gc_recorded": self.collections.able, "steps": steps, "loader_code": loader_code(loader)}
+            | {"steps": steps, "loader_code": loader_code(loader)}
             | {"installed": installed_names()}
         )

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 import torch
 
 from traces.collect.api import record
+from traces.collect.output.cores import describe_cores
 from traces.collect.output.files import write_atomically
-from traces.collect.output.metadata import describe_process
 from traces.collect.output.sanitize import clean_trace
-from traces.collect.recorder.recorder import UNPROFILED_STEPS
+from traces.collect.recorder.window import UNPROFILED_STEPS
 from traces.collect.trace_advisor_hook.core_wait import CoreWait
 from traces.collect.trace_advisor_hook.phases import SETTLE_STEPS
+from traces.collect.trace_advisor_hook.run_description import describe_process
 from traces.collect.zoo.preset import Preset
 from traces.leftovers import scratch_folder
 
@@ -169,7 +170,7 @@ def _record_unmarked(preset: Preset, loop: Iterator[None], path: Path) -> float:
             next(loop)
         disturbed = crowd.ratio() or 0.0
     profiler.export_chrome_trace(str(raw))
-    write_atomically(path, clean_trace(raw.read_bytes(), describe_process(), Path.cwd()).content)
+    write_atomically(path, clean_trace(raw.read_bytes(), describe_process() | describe_cores(), Path.cwd()).content)
     raw.unlink()
     return disturbed
 

@@ -3,6 +3,7 @@
 import pytest
 
 from traces.collect.recorder.window import LEAST_STEPS, LONG_NS, MOST_STEPS, window_of
+from traces.collect.trace_advisor_hook.phases import Phases
 
 
 @pytest.mark.parametrize(
@@ -16,5 +17,8 @@ from traces.collect.recorder.window import LEAST_STEPS, LONG_NS, MOST_STEPS, win
     ],
 )
 def test_as_many_steps_as_are_short(active: int | None, step_ns: int, steps: int) -> None:
-    window = window_of(active)
-    assert next(number for number in range(1, 100) if window.is_full(number, number * step_ns)) == steps
+    phases = Phases({"wait": 0} | window_of(active).settings())
+    phases.most = phases.room()
+    while not phases.full():
+        phases.profiled.append(step_ns)
+    assert len(phases.profiled) == steps

@@ -54,8 +54,10 @@ def test_a_recording_end_to_end(tmp_path: Path, digits_dir: Path) -> None:
     assert advisor["dataset"] == {
         "name": "drawn digits",
         "length": 1280,
-        "sample_shape": [1, 28, 28],
         "sample_bytes": 3136,
+        "batch_kind": "tensors",
+        "sample": {"form": "sequence", "parts": 2},
+        "random": None,
     }
     assert advisor["model"] == {"name": "mlp", "parameters": 784 * 128 + 128 + 128 * 64 + 64 + 64 * 10 + 10}
     assert (advisor["device"], advisor["usable_cores"] >= 1) == ("cpu", True)

@@ -15,7 +15,7 @@ from traces.collect.trace_advisor_hook.watcher import Watcher
 def test_the_rank_outlives_the_group(
     before: tuple[int | None, int], told: tuple[int | None, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    watcher = Watcher({"wait": 10, "folder": str(tmp_path)})
+    watcher = Watcher({"wait": 10, "warmup": 3, "folder": str(tmp_path)})
     for world in (before, (None, 1)):
         monkeypatch.setattr(module, "world", lambda world=world: world)
         watcher.tell()
