@@ -123,7 +123,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         verify="Record at least as many steps again: the 95th percentile of `__next__` should come near its median.",
         steps_seen=len(late),
         confidence=Confidence.HIGH if period else Confidence.MEDIUM,
-        evidence=(Series("each call of the loader", "ns", tuple(pattern.dur_ns.tolist())),),
+        evidence=(
+            Series("each call of the loader", "ns", tuple(pattern.dur_ns.tolist())),
+            *place.evidence(facts),
+        ),
+        location=place.place(facts),
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from analyzer.facts import Facts
+from analyzer.facts.input.code import beginning
+from analyzer.facts.recording.loader_code import LoaderFunction
 from analyzer.finding import Column, Location, Table
 from analyzer.units import share
 from rules import commands
@@ -29,8 +31,12 @@ def sentence(facts: Facts) -> str:
         return f" Sampled, {of} of the loading is at {found.place} in `{found.function}`{text}."
     if code.recorded:
         return f" Most of the time of your own code in it is in `{found.function}` ({found.place})."
-    made = " and ".join(dict.fromkeys(f"`{one.name}` ({one.role})" for one in code.functions[:3]))
+    made = " and ".join(dict.fromkeys(map(_made_by, code.functions[:3])))
     return f" Your own code in it: {made}; `{commands.collect(facts, '--evidence')}` samples its lines."
+
+
+def _made_by(function: LoaderFunction) -> str:
+    return f"`{function.name}` ({function.role} in {beginning(function).place})"
 
 
 def evidence(facts: Facts) -> tuple[Table, ...]:

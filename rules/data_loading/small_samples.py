@@ -134,7 +134,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
                     Bar("one sample", each),
                 ),
             ),
+            *place.evidence(facts),
         ),
+        location=place.place(facts),
         caveats=("Random augmentation has to differ between samples: on a batch it is drawn once.",)
         + (() if known is not None else ("How large the data are is not known: this needs them to fit in memory.",))
         + one_long_call.caveats(facts),

@@ -39,9 +39,13 @@ class InputCode(msgspec.Struct, frozen=True):
         if self.recorded:
             return self.recorded[0][0]
         if self.functions:
-            first = self.functions[0]
-            return CodeLine(first.file, None, first.name, first.begins)
+            return beginning(self.functions[0])
         return None
+
+
+def beginning(function: LoaderFunction) -> CodeLine:
+    """The place of a function of which no line is known."""
+    return CodeLine(function.file, None, function.name, function.begins)
 
 
 def input_code(trace: Trace, host: HostFacts, input_wait: InputWait) -> InputCode:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
-from analyzer.finding import Confidence, State
+from analyzer.finding import Confidence, Location, State, Table
 from builders import TraceBuilder
 from rules.data_loading.bursty_waits import RULE
 from worlds import judged, run
@@ -19,9 +20,10 @@ def world(
     usual: float = 200,
     steps: int = 12,
     workers: int | None = None,
+    lines: dict[str, Any] | None = None,
 ) -> TraceBuilder:
     """Steps of 100 ms; those named wait, the others hardly."""
-    builder = TraceBuilder(advisor={"loader": {"num_workers": workers}} if workers else None)
+    builder = TraceBuilder(advisor={"loader": {"num_workers": workers}, "lines": lines} if workers or lines else None)
     for number in range(steps):
         at = number * 100_000
         spent = wait if number in late else usual
@@ -42,6 +44,15 @@ def test_irregular_bursts_point_at_samples() -> None:
     found = judged(RULE, world((2, 3, 9)))
     assert found.confidence is Confidence.MEDIUM
     assert "perf_counter" in found.finding.fix[0].code
+
+
+def test_late_batches_name_the_line_that_samples_are_made_at() -> None:
+    row = {"file": "data.py", "line": 14, "function": "Clips.__getitem__", "begins": 12, "text": "read(path)", "ns": 60}
+    lines = {"workers": {"total_ns": 60, "loader_ns": 60, "rows": [{"loader": True, **row}]}}
+    found = judged(RULE, world(lines=lines)).finding
+    assert found.location == Location("data.py", 14, "Clips.__getitem__", 12)
+    assert any(isinstance(one, Table) and one.rows[0][0] == "data.py:14" for one in found.evidence)
+    assert judged(RULE, world()).finding.location is None
 
 
 def test_quiet_when_every_batch_is_late() -> None:

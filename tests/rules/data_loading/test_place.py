@@ -10,6 +10,7 @@ from analyzer.finding import Location, Table
 from builders import TraceBuilder
 from rules.data_loading.input_bound import RULE as DL001
 from rules.data_loading.single_process_loader import RULE as DL002
+from rules.data_loading.small_samples import RULE as DL006
 from worlds import judged
 
 FUNCTIONS = [{"role": "dataset", "name": "Signals.__getitem__", "file": "data.py", "line": 12}]
@@ -28,8 +29,12 @@ LINES = {
 }  # fmt: skip
 
 
+# Four samples a batch, which fit in memory.
+SMALL = {"loader": {"batch_size": 4}, "dataset": {"length": 40, "sample_bytes": 16}}
+
+
 def world(**advisor: Any) -> TraceBuilder:
-    builder = TraceBuilder(None, top={"advisor": {"usable_cores": 8, **advisor}})
+    builder = TraceBuilder(None, top={"advisor": {"usable_cores": 8, **SMALL, **advisor}})
     for number in range(3):
         at = number * 100_000
         builder.step(number, at, 100_000).loader(at, 40_000)
@@ -37,7 +42,7 @@ def world(**advisor: Any) -> TraceBuilder:
     return builder
 
 
-@pytest.mark.parametrize("rule", [DL001, DL002])
+@pytest.mark.parametrize("rule", [DL001, DL002, DL006])
 def test_a_sampled_line_is_named_with_its_share_and_text(rule: Any) -> None:
     found = judged(rule, world(loader_code=FUNCTIONS, lines=LINES)).finding
     assert found.location == Location("data.py", 14, "Signals.__getitem__", 12)
@@ -48,16 +53,17 @@ def test_a_sampled_line_is_named_with_its_share_and_text(rule: Any) -> None:
     assert table.rows == (("data.py:14", "Signals.__getitem__", "image = decode(path)", 0.8),)
 
 
-@pytest.mark.parametrize("rule", [DL001, DL002])
+@pytest.mark.parametrize("rule", [DL001, DL002, DL006])
 def test_without_samples_the_function_is_named_and_no_line(rule: Any) -> None:
     found = judged(rule, world(loader_code=FUNCTIONS)).finding
     assert found.location == Location("data.py", None, "Signals.__getitem__", 12)
     assert found.why.endswith(
-        "Your own code in it: `Signals.__getitem__` (dataset); `advisor collect --evidence train.py` samples its lines."
+        "Your own code in it: `Signals.__getitem__` (dataset in data.py, from line 12); "
+        "`advisor collect --evidence train.py` samples its lines."
     )
 
 
-@pytest.mark.parametrize("rule", [DL001, DL002])
+@pytest.mark.parametrize("rule", [DL001, DL002, DL006])
 def test_a_loader_without_code_of_the_user_names_nothing(rule: Any) -> None:
     found = judged(rule, world()).finding
     assert found.location is None
