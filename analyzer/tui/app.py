@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.worker import Worker, WorkerState
 
 from analyzer.tui.asked import Asked
+from analyzer.tui.commands import InOrder
 from analyzer.tui.deeper import Deeper
 from analyzer.tui.export_actions import ExportActions
 from analyzer.tui.job import Job, bug, job_for
@@ -45,6 +46,7 @@ class AdvisorApp(Views, SwitchingApp[int]):
     """
 
     TITLE = "advisor"
+    COMMANDS = {InOrder}  # noqa: RUF012
     CSS_PATH: ClassVar[list[str | PurePath]] = [f"styles/{name}.tcss" for name in STYLES]
     HORIZONTAL_BREAKPOINTS = [(0, "-cramped"), (40, "-narrow"), (100, "-normal"), (160, "-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (12, "-tiny"), (17, "-low"), (23, "-short"), (32, "-tall")]  # noqa: RUF012

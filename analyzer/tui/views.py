@@ -166,17 +166,16 @@ class Views(ExportActions, Acceptance, Base):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The palette: ours, then Textual's own."""
-        if self._opened is not None and self.analysis is not None:
-            from analyzer.tui.commands import commands, ranks
-            from analyzer.tui.screens.rule_page import RulePage
+        from analyzer.tui import commands
+        from analyzer.tui.screens.rule_page import RulePage
 
-            act = (
-                lambda one: self.post_message(FindingWanted(one)),
-                self._write,
-                lambda one: self.push_screen(RulePage(one)),
-            )
-            yield from commands(self.analysis, *act)
-            yield from ranks(self._opened.ranks, lambda index: self.post_message(RankWanted(index)))
+        if self._opened is not None and self.analysis is not None:
+            yield from commands.findings(self.analysis, lambda one: self.post_message(FindingWanted(one)))
+            yield from commands.ranks(self._opened.ranks, lambda index: self.post_message(RankWanted(index)))
+        yield from commands.keys(self, screen)
+        if self._opened is not None and self.analysis is not None:
+            yield from commands.reports(self._write)
+            yield from commands.rules(self.analysis, lambda one: self.push_screen(RulePage(one)))
         yield from super().get_system_commands(screen)
 
     async def on_finding_wanted(self, message: FindingWanted) -> None:

@@ -35,7 +35,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ("!", "what to know before believing a figure"),
     )),
     ("Find", (
-        ("/", "filter: text, sev:high, rule:DL, cat:input, conf:low"),
+        ("/", "filter: text, sev:high, rule:DL, cat:input, conf:low; of checks: a state, too"),
         ("s", "sort by the next column; on the timeline: choose a step"),
         ("b", "operators by op, op + shape, kernel, module"),
         ("a", "operators: more than the first 500"),
@@ -61,7 +61,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ("? F1", "this help"),
         ("d", "memory: the next device"),
         ("r", "the ranks of this job, the one the others wait for first"),
-        ("ctrl+p", "command palette: go to a finding, write a report, change the theme"),
+        ("ctrl+p", "command palette: a finding by its title, any key by what it does, a report, a rule"),
         ("ctrl+z", "to the shell; fg comes back"),
         ("q", "quit"),
     )),

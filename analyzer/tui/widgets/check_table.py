@@ -41,16 +41,30 @@ class CheckTable(DataTable[Content]):
             # The findings of a rule are ranked: its first is its worst.
             self._severities.setdefault(finding.rule, finding.severity)
         self._checks = sorted(analysis.checks, key=lambda check: (ORDER.index(check.state), check.rule))
+        self._shown = self._checks
         self._glyphs = glyphs
+        self.border_title = "Checks"
+        self._count()
+
+    def narrow(self, query: str) -> None:
+        """Show only the checks that every word of the query is in: their rule, state, title or reason."""
+        words = query.casefold().split()
+        self._shown = [check for check in self._checks if all(word in _text(check) for word in words)]
+        self._count()
+        self._fill()
+
+    def _count(self) -> None:
+        if len(self._shown) < len(self._checks):
+            self.border_subtitle = f"{len(self._shown)} of {len(self._checks)} match"
+            return
         counts = count_states(self._checks)
         words = [f"{counts[state]} {STATES[state]}" for state in ORDER if counts[state]]
-        self.border_title = "Checks"
-        self.border_subtitle = f" {glyphs.dot} ".join(words)
+        self.border_subtitle = f" {self._glyphs.dot} ".join(words)
 
     @property
     def check(self) -> CheckDocument | None:
         """The check under the cursor."""
-        return self._checks[self.cursor_row] if self.row_count else None
+        return self._shown[self.cursor_row] if 0 <= self.cursor_row < len(self._shown) else None
 
     def on_resize(self) -> None:
         """Fill the table once its width is known: reasons are cut to it. The cursor stays."""
@@ -60,7 +74,7 @@ class CheckTable(DataTable[Content]):
 
     def _fill(self) -> None:
         # Cells are content, never markup.
-        rows = [self._cells(check) for check in self._checks]
+        rows = [self._cells(check) for check in self._shown]
         self.clear(columns=True)
         columns = self._columns(rows)
         for number, width in columns:
@@ -97,3 +111,7 @@ class CheckTable(DataTable[Content]):
         if check.state == "fired":
             return self._glyphs.severity[self._severities.get(check.rule, "info")]
         return {"clear": self._glyphs.passed, "crashed": "!"}.get(check.state, self._glyphs.unknown)
+
+
+def _text(check: CheckDocument) -> str:
+    return " ".join((check.rule, STATES[check.state], check.title, check.reason)).casefold()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from textual.command import CommandList
 from textual.containers import VerticalScroll
 from textual.screen import Screen
 
@@ -16,6 +17,7 @@ from analyzer.tui.screens.checks import ChecksScreen
 from analyzer.tui.screens.findings import FindingsScreen
 from analyzer.tui.screens.help import GROUPS, HelpScreen
 from analyzer.tui.screens.rule_page import RulePage
+from analyzer.tui.widgets.check_table import CheckTable
 from analyzer.tui.widgets.detail import Detail
 from analyzer.tui.widgets.filter_bar import FilterBar
 from analyzer.tui.widgets.finding_list import FindingList
@@ -260,15 +262,66 @@ async def test_every_binding_has_an_id_and_a_tooltip_and_the_footer_at_most_six(
             assert len({one.action for one in shown}) <= 6
 
 
-async def test_palette_offers_every_finding(app_for: MakeApp) -> None:
+async def test_palette_finds_a_finding_by_what_it_says(app_for: MakeApp) -> None:
     app = app_for(analyses.example())
     async with running(app) as pilot:
         screen: Screen[object] = app.screen
         names = {command.title: command.callback for command in app.get_system_commands(screen)}
-        jump = next(title for title in names if title.startswith("PR001"))
-        app.call_later(names[jump])
+        precision = next(one for one in analyses.example().findings if one.rule == "PR001")
+        app.call_later(names[f"{precision.title} (PR001)"])
         await pilot.pause()
         assert selected(app) == "PR001"
+
+
+async def test_palette_lists_findings_then_keys_then_reports_then_rules(app_for: MakeApp) -> None:
+    app = app_for(analyses.example())
+    async with running(app) as pilot:
+        await pilot.press("ctrl+p")
+        await settle(pilot)
+        titles = [str(option.prompt).partition("\n")[0] for option in app.screen.query_one(CommandList).options]
+        found = analyses.example().findings
+        assert titles[: len(found)] == [f"{one.title} ({one.rule})" for one in found]
+        first = [titles.index(title) for title in ("Copy the change to make (c)", "Write html report")]
+        assert (
+            len(found) <= first[0] < first[1] < next(n for n, title in enumerate(titles) if title.startswith("Rule "))
+        )
+        # Getting about needs no name.
+        assert not [title for title in titles if title.startswith(("A page", "Back to the list"))]
+
+
+async def test_checks_can_be_filtered(app_for: MakeApp) -> None:
+    app = app_for(analyses.example())
+    async with running(app) as pilot:
+        await pilot.press("5")
+        await settle(pilot)
+        table = app.screen.query_one(CheckTable)
+        total = table.row_count
+        await pilot.press("/", *"cannot tell")
+        await settle(pilot)
+        wanted = [one.rule for one in analyses.example().checks if one.state == "cannot_tell"]
+        assert 0 < table.row_count == len(wanted) < total
+        assert f"{len(wanted)} of {total} match" in text_of(app)
+        await pilot.press("enter")
+        assert table.check is not None
+        assert table.check.rule in wanted
+        await pilot.press("escape")
+        assert table.row_count == total
+        await pilot.press("/", *"nothing like it")
+        await settle(pilot)
+        assert table.check is None
+        assert "None matches. Esc clears." in text_of(app)
+        await pilot.press("escape", "escape")
+        await settle(pilot)
+        assert isinstance(app.screen, FindingsScreen)
+
+
+async def test_palette_does_what_the_key_does(app_for: MakeApp) -> None:
+    app = app_for(analyses.example())
+    async with running(app) as pilot:
+        names = {command.title: command.callback for command in app.get_system_commands(app.screen)}
+        names["Every rule and its result (5)"]()
+        await settle(pilot)
+        assert app.current_mode == "0/checks"
 
 
 def test_help_names_each_key_once() -> None:
