@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from analyzer.explained import Explained
     from analyzer.views.memory_curve import MemoryCurve
 
+_KERNEL_NAME_LENGTH = 2_000
+
 
 @dataclass(frozen=True)
 class FromTrace:
@@ -47,11 +49,15 @@ def from_trace(explained: Explained, *, redacted: bool = True) -> FromTrace | No
     def fit(name: str) -> str:
         return safe.name(clean(name))
 
+    def fit_whole(name: str) -> str:
+        # What a kernel does stands in the middle of its name: shortened first, it would be gone.
+        return safe.name(clean(name), _KERNEL_NAME_LENGTH)
+
     number = explained.analysis.summary.representative_step
     return FromTrace(
         lanes=None if number is None else slim(measured.step(number), fit),
         operators=_named(measured.operators("op"), fit),
-        kernels=_named(measured.operators("kernel"), fit) if measured.has_device else (),
+        kernels=_named(measured.operators("kernel"), fit_whole) if measured.has_device else (),
         memory=tuple(_curve(curve, fit) for curve in measured.memory()),
     )
 

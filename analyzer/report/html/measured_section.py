@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
 from analyzer.page import safe
+from analyzer.page.kernel_names import short
 from analyzer.report.drawing.memory import memory as curve_of
 from analyzer.report.drawing.memory import sentence
 from analyzer.report.drawing.shapes import Drawing
@@ -38,7 +41,7 @@ def operators(found: FromTrace) -> Iterator[Sheet]:
     if found.operators:
         yield _sheet("Every operator, per step", found.operators, _OPS if device else _HOST)
     if found.kernels:
-        yield _sheet("Every kernel, per step", found.kernels, _KERNELS)
+        yield _sheet("Every kernel, per step", found.kernels, _KERNELS, _kernel)
 
 
 def memory(found: FromTrace) -> tuple[Memory, ...]:
@@ -83,9 +86,16 @@ _TENSOR = _Column(
 _KERNELS = (_SHARE, _Column("GPU", _duration(lambda row: row.self_device_ns)), _CALLS, _TENSOR)
 
 
-def _sheet(caption: str, rows: Sequence[OperatorRow], columns: Sequence[_Column]) -> Sheet:
+def _kernel(name: str) -> Markup:
+    """A kernel's short name; pointed at, the whole one."""
+    return Markup('<span title="{}">{}</span>').format(safe.name(name, 400), safe.name(short(name)))
+
+
+def _sheet(
+    caption: str, rows: Sequence[OperatorRow], columns: Sequence[_Column], named: Callable[[str], str] = safe.name
+) -> Sheet:
     heads = (Head("Name"), *(Head(column.title, True) for column in columns))
-    cells = [[safe.name(row.name), *(column.text(row) for column in columns)] for row in rows[:_MOST_ROWS]]
+    cells = [[named(row.name), *(column.text(row) for column in columns)] for row in rows[:_MOST_ROWS]]
     left = len(rows) - len(cells)
     return without_empty(Sheet(caption, heads, cells, f"{left:,} with less time are left out." if left > 0 else ""))
 

@@ -133,7 +133,7 @@ class OperatorsScreen(ModeScreen):
             tensor=any(row.tensor_core_ratio is not None for row in shown),
             work=work_columns(shown),
         )
-        table.show(shown, columns, self.group == "shape")
+        table.show(shown, columns, self.group)
         pane = self.query_one("#operators-pane")
         pane.border_title = f"Operators by {self.order}"
         pane.border_subtitle = Content(self._count(len(shown), len(found), len(self._rows)))

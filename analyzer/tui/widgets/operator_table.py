@@ -10,9 +10,10 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from analyzer import units
+from analyzer.page.kernel_names import short
 from analyzer.tui.plain import line
 from analyzer.tui.widgets.filling_table import FillingTable
-from analyzer.views.operator_rows import OperatorRow
+from analyzer.views.operator_rows import Group, OperatorRow
 
 MOST = 500
 NARROWEST_NAME = 14
@@ -76,13 +77,13 @@ class OperatorTable(FillingTable):
         """The operator under the cursor."""
         return self._shown[self.cursor_row] if 0 <= self.cursor_row < len(self._shown) else None
 
-    def show(self, rows: Sequence[OperatorRow], columns: Sequence[Column], shapes: bool) -> None:
+    def show(self, rows: Sequence[OperatorRow], columns: Sequence[Column], group: Group) -> None:
         """Show these rows, cut to the widget's width; the cursor goes to the first.
 
         Args:
             rows: In order.
             columns: The figures, left to right after the name.
-            shapes: Whether the name carries its shapes.
+            group: What a row is; of an op with its shapes the name carries them, of a kernel it is short.
         """
         self._shown = tuple(rows)
         self.clear(columns=True)
@@ -90,17 +91,17 @@ class OperatorTable(FillingTable):
         # One cell a row: to draw one takes Textual nearly as long as to draw all of them in it.
         titles = "".join(f"  {column.title.rjust(column.width)}" for column in columns)
         self.add_column(f"{'name':<{room}}{titles}", width=room + len(titles))
-        self.fill([self._line(row, room, columns, shapes)] for row in rows)
+        self.fill([self._line(row, room, columns, group)] for row in rows)
 
-    def _line(self, row: OperatorRow, room: int, columns: Sequence[Column], shapes: bool) -> Content:
-        title = self._title(row, room, shapes)
+    def _line(self, row: OperatorRow, room: int, columns: Sequence[Column], group: Group) -> Content:
+        title = self._title(row, room, group)
         figures = [part for column in columns for part in ("  ", _figure(row, column))]
         return Content.assemble(title, " " * (room - title.cell_length), *figures)
 
     @staticmethod
-    def _title(row: OperatorRow, room: int, shapes: bool) -> Content:
-        name = Content(line(row.name, 400))
-        if shapes and row.shape:
+    def _title(row: OperatorRow, room: int, group: Group) -> Content:
+        name = Content(line(short(row.name) if group == "kernel" else row.name, 400))
+        if group == "shape" and row.shape:
             name = Content.assemble(name, " ", (line(row.shape, 400), "$quiet"))
         return name.truncate(room, ellipsis=True)
 
@@ -143,9 +144,11 @@ def work_columns(rows: Sequence[OperatorRow]) -> frozenset[str]:
 
 
 def arrange(rows: Sequence[OperatorRow], query: str, order: str) -> list[OperatorRow]:
-    """The rows whose name or shape holds every word of the query, sorted."""
+    """The rows whose name, as recorded or short, or shape holds every word of the query, sorted."""
     words = query.casefold().split()
-    found = [row for row in rows if all(word in f"{row.name} {row.shape}".casefold() for word in words)]
+    found = [
+        row for row in rows if all(word in f"{row.name} {short(row.name)} {row.shape}".casefold() for word in words)
+    ]
     if order == "name":
         return sorted(found, key=lambda row: (row.name.casefold(), row.shape))
     value = next(column.value for column in COLUMNS if column.title == order)

@@ -162,6 +162,9 @@ async def test_operators_are_grouped_sorted_and_searched(app_for, measured):
         await pilot.press("b")
         await settle(pilot)
         assert table.row.name.startswith("void sgemm")
+        # Short in the table; what is opened bears the whole name.
+        assert "void sgemm" not in text_of(pilot.app)
+        assert "sgemm" in text_of(pilot.app)
         assert "CPU self" not in text_of(pilot.app)
         await pilot.press("b")
         await settle(pilot)

@@ -1,0 +1,70 @@
+"""Short names of kernels, of names as torch, cuDNN, CUTLASS, Triton and ROCm write them."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.page.kernel_names import short
+
+ADD = "at::native::CUDAFunctor_add<float>"
+COPY = (
+    "at::native::(anonymous namespace)::direct_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda()#2}::operator()() const"
+    "::{lambda()#7}::operator()() const::{lambda(c10::BFloat16)#1}"
+)
+SUM = (
+    "at::native::ReduceOp<float, at::native::func_wrapper_t<float, at::native::sum_functor<float, float, float>::operator()"
+    "(at::TensorIterator&)::{lambda(float, float)#1}>, unsigned int, float, 4>"
+)
+MUL = "at::native::AUnaryFunctor<float, float, bool, at::native::binary_internal::MulFunctor<double> >"
+ADAM = "at::native::(anonymous namespace)::TensorListMetadata<4>"
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        (f"void at::native::vectorized_elementwise_kernel<4, {ADD}, std::array<char*, 3ul> >(int, {ADD}, std::array<char*, 3ul>)",
+         "elementwise add<float>"),
+        (f"void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl_nocast<{COPY}>(at::TensorIteratorBase&, {COPY})"
+         f"::{{lambda(int)#1}}>(int, at::native::gpu_kernel_impl_nocast<{COPY}>)", "elementwise direct_copy<bfloat16>"),
+        (f"void at::native::vectorized_elementwise_kernel<4, {MUL}, at::detail::Array<char*, 2> >(int, {MUL})",
+         "elementwise Mul<double>"),
+        (f"void at::native::reduce_kernel<512, 1, {SUM} >({SUM})", "reduce sum<float>"),
+        (f"void at::native::(anonymous namespace)::multi_tensor_apply_kernel<{ADAM}, AdamFunctor<float>, float>({ADAM}, float)",
+         "foreach Adam<float>"),
+        ("void cudnn::ops::nchwToNhwcKernel<__half, __half, float, false, (cudnnKernelDataType_t)2>(cudnn::ops::params<float>)",
+         "nchwToNhwcKernel<half>"),
+        ("void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_256x64_16x4_nt_align4>(cutlass_80_tensorop_s1688gemm::Params)",
+         "cutlass_80_tensorop_s1688gemm_256x64_16x4_nt_align4"),
+        # Indices are integers in every kernel.
+        ("void cublasLt::splitKreduce_kernel<32, 16, int, float, float>(cublasLt::cublasSplitKParams<float>)",
+         "splitKreduce_kernel<float>"),
+        ("void gemvx::kernel<int, int, float>(int)", "gemvx::kernel<float>"),
+        ("void index_kernel<long>(long)", "index_kernel<long>"),
+        ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "ncclDevKernel_AllReduce_Sum_f32_RING_LL"),
+        ("triton_poi_fused_add_cos_sin_0", "triton_poi_fused_add_cos_sin_0"),
+        ("Cijk_Ailk_Bjlk_SB_MT64x16x16", "Cijk_Ailk_Bjlk_SB_MT64x16x16"),
+        ("_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdE", "_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdE"),
+    ],
+)  # fmt: skip
+def test_what_a_kernel_does_is_left(name, shown):
+    assert short(name) == shown
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a<b",
+        "<",
+        "a<>",
+        "((((<",
+        "}{<",
+        "f<" * 5_000,
+        "void <int>",
+        "x::" * 3_000 + "f<int>",
+        "operator<<int>(x)",
+        " < ",
+        "-<-",
+    ],
+)
+def test_a_name_that_cannot_be_taken_apart_still_has_one(name):
+    assert short(name)
