@@ -53,6 +53,10 @@ class Deepened(Message):
     problem: str | None = None
 
 
+class DeeperUnwanted(Message):
+    """Someone does not want to wait for more evidence."""
+
+
 @dataclass
 class RankWanted(Message):
     """Someone wants to see the rank at `index`."""

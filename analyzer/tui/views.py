@@ -23,7 +23,15 @@ from analyzer.tui.acceptance import Acceptance
 from analyzer.tui.deeper import Deeper, NotDeeperError
 from analyzer.tui.export_actions import ExportActions
 from analyzer.tui.glyphs import Glyphs
-from analyzer.tui.messages import Analysed, Deepened, Deepening, FindingWanted, PlaceWanted, RankWanted, TraceWanted
+from analyzer.tui.messages import (
+    Analysed,
+    Deepened,
+    Deepening,
+    FindingWanted,
+    PlaceWanted,
+    RankWanted,
+    TraceWanted,
+)
 from analyzer.tui.modes import MODE_BINDINGS, MODES
 from analyzer.tui.plain import line
 from analyzer.tui.session import Session
@@ -142,6 +150,11 @@ class Views(ExportActions, Acceptance, Base):
     def on_deepening(self, message: Deepening) -> None:
         """Say that more may come."""
         self._findings[message.index].looking_deeper = True
+
+    def on_deeper_unwanted(self) -> None:
+        """End the look; another rank's begins anew."""
+        self._deeper.stop()
+        self._deeper = Deeper()
 
     def on_deepened(self, message: Deepened) -> None:
         """Add the evidence to the open findings, or say why there is none."""

@@ -19,6 +19,7 @@ from analyzer.page.card import card_of
 from analyzer.page.groups import counts
 from analyzer.tui import changes, filtering, outside
 from analyzer.tui.copying import Copying
+from analyzer.tui.looking import Looking
 from analyzer.tui.messages import AcceptanceWanted, PlaceWanted, TraceWanted
 from analyzer.tui.screens.mode import ModeScreen
 from analyzer.tui.session import Session
@@ -41,7 +42,7 @@ class ListPane(Vertical):
     ALLOW_MAXIMIZE = True
 
 
-class FindingsScreen(Ticking, Copying, ModeScreen):
+class FindingsScreen(Ticking, Copying, Looking, ModeScreen):
     """Mode 1. Layout is in styles/findings.tcss only."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -55,6 +56,7 @@ class FindingsScreen(Ticking, Copying, ModeScreen):
         Binding("C", "copy_finding", "Copy all", show=False, id="findings.copy", tooltip="Copy it as Markdown"),
         Binding("s", "sort", "Sort", show=False, id="findings.sort", tooltip="Sort by rank, saving or rule"),
         Binding("space", "tick", "What if", show=False, id="findings.tick", tooltip="The step with this finding fixed"),
+        Binding("x", "stop_deeper", "Stop", show=False, id="findings.stop", tooltip="Look no deeper for evidence"),
         Binding("n", "step(1)", "Next", show=False, id="findings.next", tooltip="The next finding"),
         Binding("p", "step(-1)", "Previous", show=False, id="findings.previous", tooltip="The previous finding"),
         Binding("enter", "open", "Open", show=False, id="findings.open", tooltip="Open the finding"),
@@ -66,9 +68,6 @@ class FindingsScreen(Ticking, Copying, ModeScreen):
 
     order: reactive[str] = reactive(filtering.ORDERS[0], init=False)
     """The sort order."""
-
-    looking_deeper: reactive[bool] = reactive(False, init=False)
-    """Whether more evidence is looked for."""
 
     def __init__(self, session: Session) -> None:
         super().__init__()
@@ -108,7 +107,7 @@ class FindingsScreen(Ticking, Copying, ModeScreen):
     async def on_mount(self) -> None:
         """Fill the list."""
         if not self.has_class("-notice"):
-            self._name_list()
+            self.name_list()
             self.query_one(EvidenceColumn).border_title = "Evidence"
             await self._fill()
             self.query_one(FindingList).focus()
@@ -135,18 +134,16 @@ class FindingsScreen(Ticking, Copying, ModeScreen):
     async def watch_order(self) -> None:
         """Refill the list."""
         await self._fill()
-        self._name_list()
+        self.name_list()
 
-    def watch_looking_deeper(self) -> None:
-        """Say that more evidence may come."""
-        self._name_list()
-
-    def _name_list(self) -> None:
+    def name_list(self) -> None:
+        """The list's title: whose findings, how sorted, and whether more is looked for."""
         if not self.has_class("-notice"):
             by = "" if self.order == filtering.ORDERS[0] else f" by {self.order}"
             rank, ranks = self._session.rank, self._session.ranks
             of = f" of rank {rank.rank}{by} {self._glyphs.dot} r: {ranks} ranks" if rank is not None else by
-            deeper = f" {self._glyphs.dot} looking deeper" if self.looking_deeper else ""
+            words = self.deeper_words()
+            deeper = f" {self._glyphs.dot} {words}" if words else ""
             self.query_one("#list-pane").border_title = f"Findings{of}{deeper}"
 
     def on_finding_list_moved(self, message: FindingList.Moved) -> None:
@@ -177,7 +174,9 @@ class FindingsScreen(Ticking, Copying, ModeScreen):
         self.query_one(FindingList).focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """No finding keys where there are no findings."""
+        """No finding keys where there are no findings, nothing to stop where nothing is looked for."""
+        if action == "stop_deeper":
+            return self.looking_deeper
         mine = (
             "filter",
             "copy_fix",

@@ -33,6 +33,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ("Space", "what if: the step with the ticked findings fixed"),
         ("z", "maximise the pane, and back"),
         ("!", "what to know before believing a figure"),
+        ("x", "look no deeper: evidence of HolisticTraceAnalysis is not waited for"),
     )),
     ("Find", (
         ("/", "filter: text, sev:high, rule:DL, cat:input, conf:low; of checks: a state, too"),

@@ -177,6 +177,25 @@ async def test_the_list_says_that_it_looks_deeper_and_a_failure_says_so(app_for,
     assert "ValueError: [/x]. The findings stand without it." in said.message
 
 
+async def test_looking_deeper_can_be_stopped_and_counts(app_for, measured, monkeypatch, tmp_path):
+    monkeypatch.setattr(deeper, "worth_it", lambda analysis, path: True)
+    monkeypatch.setattr("analyzer.tui.looking._SAID_AFTER_SECONDS", 0)
+    app = app_for(Opened((measured,), paths=(tmp_path / "trace.json",)))
+    app._deeper = waiting = Deeper((sys.executable, "-c", "import time; time.sleep(600)"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        while waiting._process is None:
+            await pilot.pause(0.01)
+        await pilot.pause()
+        assert "looking deeper, 0 s, x stops" in text_of(app)
+        await pilot.press("x")
+        await settle(pilot)
+        assert "looking deeper" not in text_of(app)
+        assert waiting._process.wait(10) != 0
+        # Nothing is wrong: nobody is told of an error.
+        assert not app._notifications
+        assert not app.screen.check_action("stop_deeper", ())
+
+
 def test_a_finding_names_the_rank_where_it_costs_most():
     opened = two_ranks()
     first, other = opened.explained
