@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import BatchSampler, DataLoader, RandomSampler, TensorDataset
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from traces.collect import record
@@ -72,6 +72,24 @@ def test_other_loaders_and_batches_without_tensors_tell_no_size(tmp_path: Path) 
     assert (advisor["dataset"]["length"], advisor["dataset"]["sample_bytes"]) == (40, None)
     assert (advisor["dataset"]["batch_kind"], advisor["dataset"]["sample"]) == ("mapping", None)
     assert _BaseDataLoaderIter.__next__ is draw
+
+
+def test_batches_that_the_data_set_makes_whole_are_as_large_as_their_sampler_says(tmp_path: Path) -> None:
+    path, data = tmp_path / "t.json", TensorDataset(torch.randn(200, 4))
+    loader = DataLoader(data, sampler=BatchSampler(RandomSampler(data), 8, drop_last=False), batch_size=None)
+    with record(path, wait=2, warmup=1, active=3, loader=loader) as recorder:
+        for _ in loader:
+            recorder.step()
+    advisor = json.loads(path.read_bytes())["advisor"]
+    assert (advisor["batch_size"], advisor["loader"]["batch_size"]) == (8, None)
+    assert advisor["dataset"]["sample_bytes"] == 16
+
+
+def test_a_profiler_of_the_loops_own_is_told(tmp_path: Path) -> None:
+    own, told = torch.profiler.profile(), pytest.raises(UsageError, match="profiler of its own")
+    with own, told, record(tmp_path / "t.json", wait=2, warmup=1, active=3) as recorder:
+        any(recorder.step() for _ in range(6))
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(not Path("/proc/thread-self/schedstat").exists(), reason="the system does not tell")
