@@ -15,6 +15,8 @@ import pytest
 from frameworks.expected import INPUT, PROGRAMS, Program
 
 FOLDER = Path(__file__).parent / "programs"
+# Half a minute on idle cores; on busy ones what matters is what is said, not when.
+_LONGEST_S = 1_800
 ADVISOR = Path(sys.executable).parent / "advisor"
 _MARKS = {True: [pytest.mark.frameworks, pytest.mark.quick], False: [pytest.mark.frameworks]}
 
@@ -25,7 +27,7 @@ def _record(program: Program, folder: Path) -> list[Path]:
     script = str(FOLDER / f"{program.file}.py")
     command = [str(ADVISOR), "collect", "-o", "out/trace.json", *program.launcher, script]
     (folder / "out").mkdir()
-    ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=400)
+    ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=_LONGEST_S)
     assert ran.returncode == 0, ran.stderr[-3000:]
     assert "Traceback" not in ran.stderr, ran.stderr[-3000:]
     written = sorted((folder / "out").iterdir())
@@ -36,13 +38,14 @@ def _record(program: Program, folder: Path) -> list[Path]:
 
 def _explained(path: Path) -> dict[str, Any]:
     ran = subprocess.run(
-        [str(ADVISOR), "explain", str(path), "--format", "json"], capture_output=True, text=True, timeout=200
+        [str(ADVISOR), "explain", str(path), "--format", "json"], capture_output=True, text=True, timeout=_LONGEST_S
     )
     assert ran.returncode in (0, 4), ran.stderr[-3000:]
     document: dict[str, Any] = json.loads(ran.stdout)
     return document
 
 
+@pytest.mark.timeout(2 * _LONGEST_S)
 @pytest.mark.parametrize("program", [pytest.param(one, id=one.file, marks=_MARKS[one.quick]) for one in PROGRAMS])
 def test_a_program_is_recorded_and_told_what_is_true_of_it(program: Program, tmp_path: Path) -> None:
     missing = [name for name in program.needs if importlib.util.find_spec(name) is None]
