@@ -11,7 +11,8 @@ Training stands still meanwhile. Where updates are a tenth of a run, making them
 `advisor collect` counts every step of the run, from the end of one to the end of the next, and samples the training thread's stack
 20 times a second while a step already takes three times as long as usual. Counted is by how much steps of at least three medians,
 and 10 ms, exceed the median, as a share of all steps together. Time in the training's own loader is left out: DL001 and its kin
-tell of it. The figures are of the run without the profiler, and of the whole of it, not of the recorded steps.
+tell of it. So is time in which the thread had no core because other programs had them. The figures are of the run without the
+profiler, and of the whole of it, not of the recorded steps.
 
 ## Example
 Slow:
@@ -45,7 +46,8 @@ At most what lies between the steps. How much of it can go is yours to say: eval
 
 ## When it is wrong
 Steps that differ by design (gradient accumulation over very different numbers of batches, sequences of any length) look like work
-between steps; the function that was seen tells. On a machine shared with others some steps are long for no reason of their own.
+between steps; the function that was seen tells. Where the system does not tell how long a thread had no core (Linux does), steps
+are long on a shared machine for no reason of their own.
 A run that was ended early (`--stop`) may not have come to its evaluation yet.
 
 ## Thresholds
@@ -178,6 +180,7 @@ def _evidence(run: RunCourse) -> tuple[Bars | Table, ...]:
         Bar("usual steps", usual),
         Bar("between them", run.between_ns),
         Bar("after the last step", run.after_ns),
+        *([Bar("without a core", run.waited_ns)] if run.waited_ns else []),
     ]
     table = Table(
         "what was seen between the steps",
@@ -196,7 +199,8 @@ def _caveats(run: RunCourse) -> tuple[str, ...]:
         found.append("The run was ended once its steps were recorded: a whole one may differ.")
     if not run.kinds:
         found.append(
-            "No name tells what it is: it may also be steps that differ, or other programs that took the cores."
+            "No name tells what it is: it may also be steps that differ"
+            + ("." if run.waited_ns else ", or other programs that took the cores.")
         )
     return tuple(found)
 

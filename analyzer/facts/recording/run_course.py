@@ -86,6 +86,7 @@ class RunCourse(msgspec.Struct, frozen=True):
         every: A long one comes every so many steps; None where they come irregularly.
         before_ns: From the start of the program to the first step.
         after_ns: From the last step to the end.
+        waited_ns: For how long the thread had no core in all of the steps; it is in no other figure.
         samples: Looks at the stack in long steps.
         places: What was seen there, most first.
         stopped: Whether the run was ended once its steps were recorded.
@@ -99,6 +100,7 @@ class RunCourse(msgspec.Struct, frozen=True):
     every: int | None
     before_ns: int
     after_ns: int
+    waited_ns: int
     samples: int
     places: tuple[Place, ...]
     stopped: bool
@@ -164,6 +166,7 @@ def run_course(meta: Meta) -> RunCourse | None:
         every=_every(_pairs(told.get("longest")), limit),
         before_ns=_int(told.get("before_ns")),
         after_ns=_int(told.get("after_ns")),
+        waited_ns=_int(told.get("waited_ns")),
         samples=_int(between.get("samples")),
         places=places,
         stopped=told.get("stopped") is True,

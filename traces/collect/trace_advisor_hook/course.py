@@ -7,6 +7,8 @@ import math
 import time
 from typing import Any
 
+from .core_wait import ThreadWait
+
 # Bins a factor of 2 ** (1/8) apart: a median within 4.5 %, from a nanosecond to a year in 440 of them.
 _BINS_OF_DOUBLE = 8
 # The longest steps are kept one by one, to see how often they come.
@@ -25,7 +27,8 @@ class Course:
     """Counts every step of a run.
 
     A step lasts from the end of one to the end of the next: what a program does between two of them, such as an evaluation, makes
-    the later one long. Steps with the profiler on are counted apart, as is what recording itself takes.
+    the later one long. Steps with the profiler on are counted apart, as is what recording itself takes, and the time in which the
+    thread had no core: other programs make a step longer, and no work of another kind.
     """
 
     def __init__(self) -> None:
@@ -40,6 +43,9 @@ class Course:
         self.profiled = 0
         self.profiled_ns = 0
         self.own_ns = 0
+        self.waiting = ThreadWait()
+        self.waited_at_ns = self.waiting.ns()
+        self.waited_ns = 0
         self.bins: dict[int, list[int]] = {}
         self.longest: list[tuple[int, int]] = []
         self.limit_ns: int | None = None
@@ -63,6 +69,9 @@ class Course:
             self.profiled += 1
             self.profiled_ns += duration_ns
             return
+        without_core_ns = min(self.lacked_ns(), duration_ns)
+        self.waited_ns += without_core_ns
+        duration_ns -= without_core_ns
         found = self.bins.setdefault(round(_BINS_OF_DOUBLE * math.log2(max(duration_ns, 1))), [0, 0])
         found[0] += 1
         found[1] += duration_ns
@@ -82,9 +91,18 @@ class Course:
         elif loaders - self._loaders:
             self.other_batches_ns += duration_ns
 
+    def lacked_ns(self) -> int:
+        """For how long the thread has had no core in the step that runs; 0 where the system does not tell."""
+        return max(0, self.waiting.ns() - self.waited_at_ns)
+
+    def is_long(self) -> bool:
+        """Whether the step that runs is a long one already."""
+        lasted_ns, limit_ns = time.perf_counter_ns() - self.last_ns, self.limit_ns
+        return limit_ns is not None and lasted_ns >= limit_ns and lasted_ns - self.lacked_ns() >= limit_ns
+
     def worked(self, since_ns: int) -> None:
         """Recording itself took the time since then; the next step begins now."""
-        self.last_ns = time.perf_counter_ns()
+        self.last_ns, self.waited_at_ns = time.perf_counter_ns(), self.waiting.ns()
         self.own_ns += self.last_ns - since_ns
 
     def median_ns(self) -> int:
@@ -109,6 +127,7 @@ class Course:
             "steps": self.steps,
             "profiled_steps": self.profiled,
             "profiled_ns": self.profiled_ns,
+            "waited_ns": self.waited_ns,
             # Count and sum of each bin, the shortest steps first.
             "times": [self.bins[key] for key in sorted(self.bins)],
             "longest": [[number, duration] for duration, number in sorted(self.longest, key=lambda item: item[1])],

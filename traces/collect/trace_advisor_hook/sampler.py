@@ -85,8 +85,7 @@ class Sampler:
 
     def _run(self) -> None:
         while not self._ended.wait(PERIOD_S):
-            limit = self.course.limit_ns
-            if self.paused or limit is None or time.perf_counter_ns() - self.course.last_ns < limit:
+            if self.paused or not self.course.is_long():
                 continue
             frame = sys._current_frames().get(self._thread)
             if frame is None:

@@ -1,18 +1,35 @@
 """The course of a whole run: its steps in bounded memory, what makes some of them long, and what is seen meanwhile."""
 
+import os
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
+from traces.collect.trace_advisor_hook.core_wait import ThreadWait
 from traces.collect.trace_advisor_hook.course import Course
 from traces.collect.trace_advisor_hook.sampler import Sampler
 
 MS = 1_000_000
 
 
+class _Waiting:
+    """What a thread waited for a core, as the system tells it."""
+
+    def __init__(self) -> None:
+        self.so_far_ns = 0
+
+    def ns(self) -> int:
+        """The sum so far."""
+        return self.so_far_ns
+
+
 def _course(durations_ms: list[float], *, profiled: bool = False, loaders: list[set[int]] | None = None) -> Course:
     course = Course()
+    course.waiting = _Waiting()  # type: ignore[assignment]
     course.step(course.started_ns + 7 * MS, 7 * MS, profiled=False, loaders=set())
     for number, duration in enumerate(durations_ms):
         drawn = loaders[number] if loaders else set()
@@ -75,6 +92,41 @@ def _loop(sampler: Sampler, *, long: bool) -> None:
     if not long:
         sampler.course.limit_ns = None
     _evaluate(_Enough(sampler) if long else _Soon())
+
+
+def test_what_other_programs_take_of_a_step_makes_it_no_longer() -> None:
+    course = _course([5.0] * 40)
+    waiting = course.waiting = _Waiting()  # type: ignore[assignment]
+    course.worked(time.perf_counter_ns())
+    waiting.so_far_ns += 295 * MS
+    course.step(0, 300 * MS, profiled=False, loaders=set())
+    told = course.told()
+    assert (told["times"], told["waited_ns"]) == ([[41, 205 * MS]], 295 * MS)
+
+
+def test_a_step_is_no_long_one_while_others_have_the_cores() -> None:
+    course = Course()
+    waiting = course.waiting = _Waiting()  # type: ignore[assignment]
+    course.limit_ns, course.last_ns, course.waited_at_ns = 100 * MS, time.perf_counter_ns() - 400 * MS, 0
+    assert course.is_long()
+    waiting.so_far_ns = 10_000 * MS
+    assert not course.is_long()
+
+
+@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="the system does not tell")
+def test_a_thread_with_competitors_on_its_core_is_seen_to_wait() -> None:
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        code = "import time; end = time.monotonic() + 30\nwhile time.monotonic() < end: pass"
+        with subprocess.Popen([sys.executable, "-c", code]) as other:
+            waiting, until = ThreadWait(), time.monotonic() + 30
+            while waiting.ns() < 20 * MS and time.monotonic() < until:
+                pass
+            other.kill()
+    finally:
+        os.sched_setaffinity(0, before)
+    assert waiting.ns() >= 20 * MS
 
 
 class _Soon(threading.Event):
