@@ -48,8 +48,8 @@ class Signatures:
         """The number of each event's signature; valid until this is asked again."""
         if len(self._keys) > _MOST:
             self.forget()
-        keys = [(event.ph, event.cat, event.name, event.pid, event.tid) for event in events]
-        numbers = small_integers(list(map(self._numbers.__getitem__, keys)))
+        known = self._numbers
+        numbers = small_integers([known[event.ph, event.cat, event.name, event.pid, event.tid] for event in events])
         self._learn()
         return numbers
 

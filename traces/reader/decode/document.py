@@ -6,7 +6,7 @@ What comes out can be handed from one process to another, so that it can be made
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,11 @@ from traces.reader.input.kept import Kept
 from traces.reader.input.source import STDIN, Source
 from traces.reader.mend.places import Places
 from traces.reader.mend.repairs import Repairs
+
+# What is done once for each run of events costs as much as some thousand events; of more the first left the processor's cache.
+_GATHERED = 4_000
+# Runs of few events hold long ones, whose text stays in memory with them.
+_FEW = 250
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -132,7 +137,7 @@ def decode_document(
     gc.disable()
     try:
         chunks = Chunks(blocks, name, repairs, TypedEvents(repairs), several=several, offset=offset)
-        for events in chunks:
+        for events in _gathered(chunks):
             columns.add(events)
             tell(columns.events)
             limits.check_memory(name, columns.size_bytes, available)
@@ -143,3 +148,15 @@ def decode_document(
     if not columns.events:
         raise without_events(name, repairs)
     return Document(columns, repairs, chunks.top, chunks.bare_list, chunks.places), chunks
+
+
+def _gathered(runs: Iterable[list[Event]]) -> Iterator[list[Event]]:
+    """The same events in longer runs."""
+    gathered: list[Event] = []
+    for events in runs:
+        gathered += events
+        if len(gathered) >= _GATHERED or len(events) < _FEW:
+            yield gathered
+            gathered = []
+    if gathered:
+        yield gathered

@@ -5,6 +5,23 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterable, Iterator
 
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+# Written out: to encode a bracket imports the encoding, which takes as long as decoding a megabyte of trace.
+_BRACKETS = tuple(
+    (bracket, encoding)
+    for one in (b"{", b"[")
+    for bracket, encoding in (
+        (one + bytes(3), "utf-32-le"),
+        (bytes(3) + one, "utf-32-be"),
+        (one + bytes(1), "utf-16-le"),
+        (bytes(1) + one, "utf-16-be"),
+    )
+)
 COUNTED = "bytes are counted as in UTF-8"
 
 
@@ -36,18 +53,8 @@ def to_utf8(blocks: Iterable[bytes], notes: list[str]) -> Iterator[bytes]:
 
 def encoding_of(head: bytes) -> str | None:
     """utf-16 or utf-32 with its byte order; None is UTF-8."""
-    marks = (
-        (codecs.BOM_UTF32_LE, "utf-32-le"),
-        (codecs.BOM_UTF32_BE, "utf-32-be"),
-        (codecs.BOM_UTF16_LE, "utf-16-le"),
-        (codecs.BOM_UTF16_BE, "utf-16-be"),
-    )
-    for mark, encoding in marks:
+    for mark, encoding in _MARKS:
         if head.startswith(mark):
             return encoding
     # Without a mark: the first character is a bracket, the other bytes of it are zero.
-    for bracket in ("{", "["):
-        for _, encoding in marks:
-            if head.startswith(bracket.encode(encoding)):
-                return encoding
-    return None
+    return next((encoding for bracket, encoding in _BRACKETS if head.startswith(bracket)), None)

@@ -13,7 +13,6 @@ from traces.errors import UnreadableTraceError
 from traces.progress import Progress
 from traces.reader import limits
 from traces.reader.input import sniff
-from traces.reader.input.digest import DigestBeside
 from traces.reader.input.encoding import COUNTED, encoding_of, to_utf8
 from traces.reader.input.inflate import inflate, is_compressed
 from traces.reader.input.kept import Kept
@@ -52,7 +51,6 @@ class Source:
         self._file = (again.opened() if again else None) or self._open()
         self.kept = Kept() if again is None and (path == STDIN or not path.is_file()) else None
         self._reader = _Reader(self._file, self.kept)
-        self._beside: DigestBeside | None = None
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="trace-source")
 
     def _open(self) -> IO[bytes]:
@@ -108,23 +106,17 @@ class Source:
         """The text as it is encoded."""
         packed, is_file = is_compressed(self._reader.peek(sniff.HEAD_BYTES)), self._path.is_file()
         if packed:
-            blocks = self._sound(_gathered(inflate(self.name, self._reader, self._repairs)), packed=True)
-            # A thread that waits for a pipe could not be interrupted.
-            blocks = self._ahead(blocks) if is_file else blocks
+            text: Iterable[bytes] = _gathered(inflate(self.name, self._reader, self._repairs))
         else:
-            blocks = self._sound(self._plain(beside=is_file), packed=False)
+            text = iter(lambda: self._reader.read(min(PIECE_BYTES, BLOCK_BYTES)), b"")
+        blocks = self._sound(text, packed=packed)
+        # A thread that waits for a pipe could not be interrupted.
+        blocks = self._ahead(blocks) if is_file else blocks
         for block in blocks:
             position = self._reader.position
             self._progress("reading", position, max(self._expected, position) if self._expected else 0)
             for start in range(0, len(block), PIECE_BYTES):
                 yield block[start : start + PIECE_BYTES]
-
-    def _plain(self, *, beside: bool) -> Iterator[bytes]:
-        if beside:
-            # It runs ahead of what is read here, on another core: the bytes are in memory when they are wanted.
-            self._beside = DigestBeside(self._path)
-            self._reader.hashes = False
-        return iter(lambda: self._reader.read(min(PIECE_BYTES, BLOCK_BYTES)), b"")
 
     def _ahead(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
         """The same, one block ahead on another core: reading, hashing and inflating release the interpreter's lock."""
@@ -170,8 +162,6 @@ class Source:
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._pool.shutdown(cancel_futures=True)
-        if self._beside:
-            self._beside.stop()
         if not is_standard_input(self._file):
             self._file.close()
         if self.kept:
@@ -201,11 +191,8 @@ class Source:
 
     @property
     def sha256(self) -> str:
-        """Digest of the bytes on disk; complete once `blocks` is exhausted, and before this is left."""
-        try:
-            return self._beside.result() if self._beside else self._reader.digest.hexdigest()
-        except OSError as error:
-            raise self._lost(error) from error
+        """Digest of the bytes on disk; complete once `blocks` is exhausted."""
+        return self._reader.digest.hexdigest()
 
 
 def _gathered(blocks: Iterable[bytes]) -> Iterator[bytes]:
@@ -223,14 +210,13 @@ def _gathered(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class _Reader:
-    """A file that hashes what is read from it, unless another does, and keeps what can be read but once."""
+    """A file that hashes what is read from it, and keeps what can be read but once."""
 
     def __init__(self, file: IO[bytes], kept: Kept | None) -> None:
         self._file = file
         self._kept = kept
         self._peeked = b""
         self.digest = hashlib.sha256()
-        self.hashes = True
         self.position = 0
 
     def peek(self, size: int) -> bytes:
@@ -244,8 +230,7 @@ class _Reader:
         if len(data) == size:
             return data
         more = self._file.read(size - len(data))
-        if self.hashes:
-            self.digest.update(more)
+        self.digest.update(more)
         if self._kept:
             self._kept.add(more)
         self.position += len(more)
