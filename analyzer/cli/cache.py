@@ -10,8 +10,9 @@ import click
 def command(action: str) -> None:
     """Say what is kept of large traces, or remove it.
 
-    Of a sound trace of 50 MB or more its columns are kept, under XDG_CACHE_HOME or ~/.cache, 4 GB at most: the longest unused
-    go first. They are used only for a file with the same digest. `--no-cache` of other commands leaves them alone.
+    Of a trace of 50 MB or more the answer is kept, and of a sound one its columns, under XDG_CACHE_HOME or ~/.cache, 4 GB at
+    most: the longest unused go first. They are used only for a file with the same digest, the answer only by the same version
+    with the same options. `--no-cache` of other commands leaves them alone.
     """
     from traces.reader.cache import folder
 
@@ -21,4 +22,5 @@ def command(action: str) -> None:
         return
     kept = folder.entries()
     size = sum(folder.sizes(kept))
-    click.echo(f"{len(kept)} trace{'' if len(kept) == 1 else 's'}, {size / 1e6:.0f} MB, in {folder.folder()}")
+    traces = folder.traces_of(kept)
+    click.echo(f"{traces} trace{'' if traces == 1 else 's'}, {size / 1e6:.0f} MB, in {folder.folder()}")

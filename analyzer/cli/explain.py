@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from analyzer.cli import against, assuming, documents, output, settings, several
+from analyzer.cli import against, alone, assuming, documents, output, settings, several
 from analyzer.cli.documents import Document
 from analyzer.cli.engines import Engines, engine_options
 from analyzer.cli.fail_on import SEVERITIES, fails
@@ -146,8 +143,7 @@ def command(
             ctx.exit(code)
     from analyzer.ranks.files import looks_like_summary
 
-    alone = not urls and len(sources) == 1 and baseline is None and not looks_like_summary(sources[0])
-    if alone:
+    if not urls and len(sources) == 1 and baseline is None and not looks_like_summary(sources[0]):
         ctx.exit(_report(sources[0], options, request))
     ctx.exit(_report_several([*sources, *urls], options, request, Engines(jobs, scheduler, scheduler_file)))
 
@@ -189,34 +185,14 @@ def _open(
 
 def _report(path: Path, options: Options, request: Request) -> int:
     """Analyse, write the reports, and say with the exit code what it means."""
-    from traces.reader.parallel.ahead import decoding_ahead
-
-    with (
-        decoding_ahead(path, strict=options.strict, cached=options.cached) as ahead,
-        ProgressLine() as progress,
-        _uncollected(),
-    ):
-        from analyzer.opening import open_paths
-
-        explained = open_paths([path], options, progress, ahead).first
+    # A page draws more of a step than the document holds.
+    explained = alone.explained(path, options, measured=any(one.form == "html" for one in request.documents))
     if options.deep:
         from analyzer.hta.deepen import concerned
 
         if not concerned(explained.analysis):
             click.echo("advisor: note: --deep adds nothing here: no finding is about queues or overlap", err=True)
     return _conclude(explained, path, request)
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """No cycle collection for one document: scanning millions of live values costs a twentieth of the time and frees nothing."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _report_several(sources: list[Path | str], options: Options, request: Request, engine: Engines) -> int:

@@ -59,6 +59,11 @@ def load_rules() -> tuple[Rule, ...]:
     return rules
 
 
+def only_ours() -> bool:
+    """Whether no other package registers rules."""
+    return all(point.value == _OURS for point in entry_points(group=RULE_GROUP))
+
+
 def _is_rule(value: object) -> TypeGuard[Rule]:
     """Whether what is registered is a rule whose metadata are of the declared types."""
     if not isinstance(value, Rule) or not callable(value.check) or not isinstance(value.doc, str):

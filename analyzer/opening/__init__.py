@@ -86,7 +86,13 @@ def _alone(path: Path, options: Options, progress: Progress, ahead: Ahead | None
     from analyzer.explain import analyse_with_facts
 
     found = analyse_with_facts(path, options, progress, ahead.decode if ahead else None)
-    return found if all(repair.kind != "several-documents" for repair in found.analysis.repairs) else None
+    if any(repair.kind == "several-documents" for repair in found.analysis.repairs):
+        return None
+    if options.cached:
+        from analyzer.opening import kept
+
+        kept.keep(path, options, found.analysis)
+    return found
 
 
 def _is_pipe(path: Path) -> bool:

@@ -1,4 +1,7 @@
-"""Where columns are kept: under XDG_CACHE_HOME, a file for each trace, no more than a fixed number of bytes together."""
+"""Where what is found of large traces is kept: under XDG_CACHE_HOME, no more than a fixed number of bytes together.
+
+Of each trace that is a file of columns, and one for each answer that was made of it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from pathlib import Path
 # Smaller files are decoded in less time than the imports take.
 LEAST_BYTES = 50_000_000
 MOST_BYTES = 4 << 30
-ENDING = ".columns"
+COLUMNS, ANSWER = ".columns", ".answer"
 # Where a file is looked at to find what may be kept of it: its digest decides afterwards.
 _LOOKS = 64
 _LOOK_BYTES = 4096
@@ -40,7 +43,20 @@ def place(path: Path) -> Path:
         for look in range(_LOOKS):
             file.seek(max(size - _LOOK_BYTES, 0) * look // (_LOOKS - 1))
             found.update(file.read(_LOOK_BYTES))
-    return folder() / f"{size:x}-{found.hexdigest()[:40]}{ENDING}"
+    return folder() / f"{size:x}-{found.hexdigest()[:40]}{COLUMNS}"
+
+
+def answer_of(path: Path, asked: str) -> Path | None:
+    """The file that keeps, or would keep, an answer that was made of a trace; None where no answer is kept of such a file.
+
+    Args:
+        path: The trace.
+        asked: Digest of everything that the answer depends on beside the trace.
+    """
+    with suppress(OSError, ValueError, RuntimeError):  # no home folder
+        if path.is_file() and path.stat().st_size >= LEAST_BYTES:
+            return place(path).with_suffix(f".{asked[:32]}{ANSWER}")
+    return None
 
 
 def entry_of(path: Path) -> Path | None:
@@ -54,19 +70,31 @@ def entry_of(path: Path) -> Path | None:
 @cache
 def _reader() -> str:
     """Changes with whatever may make other columns of the same bytes: the reader's own code."""
-    parts = []
-    root = Path(__file__).parents[1]
-    for source in sorted(root.rglob("*.py")):
-        status = source.stat()
-        parts.append(f"{source.relative_to(root)} {status.st_size} {status.st_mtime_ns}")
-    return "\n".join(parts)
+    return state_of(Path(__file__).parents[1])
+
+
+def state_of(root: Path) -> str:
+    """Size and time of every file below a folder, but for what Python compiled."""
+    found = []
+    for where, folders, files in os.walk(root):
+        folders[:] = sorted(one for one in folders if one != "__pycache__")
+        for name in sorted(files):
+            status = os.stat(os.path.join(where, name))
+            found.append(f"{os.path.relpath(where, root)}/{name} {status.st_size} {status.st_mtime_ns}")
+    return "\n".join(found)
 
 
 def entries() -> list[Path]:
     """What is kept, the longest unused first."""
     with suppress(OSError):
-        return sorted(folder().glob(f"*{ENDING}"), key=lambda path: path.stat().st_mtime)
+        kept = [path for path in folder().iterdir() if path.suffix in (COLUMNS, ANSWER)]
+        return sorted(kept, key=lambda path: path.stat().st_mtime)
     return []
+
+
+def traces_of(kept: list[Path]) -> int:
+    """Of how many traces something is kept."""
+    return len({path.name.partition(".")[0] for path in kept})
 
 
 def make_room(size_bytes: int) -> bool:

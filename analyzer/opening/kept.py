@@ -1,0 +1,98 @@
+"""The answer to a large trace, kept for the next time it is asked for: then nothing is decoded, and nothing measured.
+
+Used only where nothing differs that the answer depends on: the digest of the whole file, its name, the options, this package's own
+files and what is installed beside it. What rules of other packages say is not kept, since their files are not looked at.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+import analyzer
+import traces
+from analyzer.analysis import Analysis
+from analyzer.options import Options
+from traces.reader.cache import folder
+from traces.reader.input.digest import digest
+from traces.replacing import replacing
+
+_OWN_RULES = "rules"
+_DIGEST_BYTES = hashlib.sha256().digest_size
+
+
+def load(path: Path, options: Options) -> Analysis | None:
+    """The answer that was kept; None where there is none, or something differs or is damaged.
+
+    Args:
+        path: A trace.
+        options: As they are asked for now.
+    """
+    place = _place(path, options)
+    with suppress(OSError, msgspec.MsgspecError):
+        if place is None or not place.is_file():
+            return None
+        content = place.read_bytes()
+        text = content[:-_DIGEST_BYTES]
+        if hashlib.sha256(text).digest() == content[-_DIGEST_BYTES:]:
+            kept = msgspec.msgpack.decode(text, type=Analysis)
+            if kept.trace.sha256 == digest(path):
+                os.utime(place)  # used now: the longest unused goes first
+                return kept
+        place.unlink()
+    return None
+
+
+def keep(path: Path, options: Options, analysis: Analysis) -> None:
+    """Keeps an answer; a folder that cannot be written costs nothing but time.
+
+    Args:
+        path: The trace.
+        options: What was asked for.
+        analysis: The answer.
+    """
+    from analyzer.engine.plugins import only_ours
+
+    place = _place(path, options)
+    # What came back too late may come in time.
+    if place is None or not only_ours() or any(one.state == "crashed" for one in analysis.checks):
+        return
+    with suppress(OSError, msgspec.MsgspecError, OverflowError):  # no room, a number beyond 64 bits
+        text = msgspec.msgpack.encode(analysis)
+        # It holds names and paths of the user's own.
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if folder.make_room(len(text)):
+            with replacing(place) as file:
+                file.write(text + hashlib.sha256(text).digest())
+
+
+def _place(path: Path, options: Options) -> Path | None:
+    if not options.cached:
+        return None
+    with suppress(OSError):
+        # Of `rules` only the folder is asked for: to import it takes longer than all the rest.
+        roots = [Path(one.__file__ or "").parent for one in (analyzer, traces)]
+        roots.append(roots[0].parent / _OWN_RULES)
+        asked = [
+            path.name,
+            repr(msgspec.to_builtins(options)),
+            sys.version,
+            *map(folder.state_of, roots),
+            *_installed(),
+        ]
+        return folder.answer_of(path, hashlib.sha256("\0".join(asked).encode("utf-8", "surrogateescape")).hexdigest())
+    return None
+
+
+def _installed() -> Iterable[str]:
+    """Changes with what is installed: other versions may measure otherwise, and other packages may bring rules."""
+    # The first entry is the folder of the program that runs.
+    for entry in sys.path[1:]:
+        with suppress(OSError):
+            yield f"{entry} {os.stat(entry).st_mtime_ns}"

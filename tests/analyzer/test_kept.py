@@ -1,0 +1,198 @@
+"""An answer that was kept is given again where nothing differs that it depends on, and nowhere else."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from analyzer.cli.main import main
+from analyzer.engine import plugins
+from analyzer.explain import Options, analyse
+from analyzer.opening import kept
+from recorded import SAMPLES, recorded
+from traces.reader.cache import folder
+
+CACHED = Options(cached=True)
+
+
+@pytest.fixture(autouse=True)
+def _cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(folder, "LEAST_BYTES", 0)
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    shutil.copy(SAMPLES / "cnn_workers2.json.gz", tmp_path / "trace.json.gz")
+    return tmp_path / "trace.json.gz"
+
+
+def explain(capsys: pytest.CaptureFixture[str], path: Path, *arguments: str) -> str:
+    """What the command prints, JSON where nothing else is asked for."""
+    assert main(["explain", str(path), "--isolated", *(arguments or ("--format", "json"))]) in (0, 4)
+    return capsys.readouterr().out
+
+
+def analysed(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The traces that are analysed from now on."""
+    found: list[Path] = []
+
+    def remember(path: Path, *more: object) -> object:
+        found.append(path)
+        return real(path, *more)
+
+    real = analyse_with_facts()
+    monkeypatch.setattr("analyzer.explain.analyse_with_facts", remember)
+    return found
+
+
+def analyse_with_facts() -> object:
+    from analyzer import explain as module
+
+    return module.analyse_with_facts
+
+
+@pytest.mark.parametrize("path", recorded())
+def test_it_is_the_answer(path: Path) -> None:
+    fresh = analyse(path)
+    kept.keep(path, CACHED, fresh)
+    assert kept.load(path, CACHED) == fresh
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "json", "sarif", "svg"])
+def test_the_second_time_nothing_is_measured_and_the_same_is_said(
+    form: str, trace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = analysed(monkeypatch)
+    first = explain(capsys, trace, "--format", form)
+    assert found == [trace]
+    assert explain(capsys, trace, "--format", form) == first
+    assert found == [trace]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("--ignore", "PY", "--format", "json"),
+        ("--steps", "24-26", "--format", "json"),
+        ("--no-cache", "--format", "json"),
+        # A page draws lanes, which the document does not hold.
+        ("--format", "html"),
+    ],
+    ids=lambda one: one[0],
+)
+def test_what_asks_for_something_else_is_measured(
+    asked: tuple[str, ...], trace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    explain(capsys, trace)
+    found = analysed(monkeypatch)
+    explain(capsys, trace, *asked)
+    assert found == [trace]
+
+
+def test_a_file_of_another_name_is_measured(trace: Path) -> None:
+    kept.keep(trace, CACHED, analyse(trace))
+    moved = trace.rename(trace.with_name("other.json.gz"))
+    assert kept.load(moved, CACHED) is None
+
+
+def test_a_file_of_other_bytes_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Changed where nothing looks before the digest does.
+    monkeypatch.setattr(folder, "_LOOK_BYTES", 0)
+    path = tmp_path / "trace.json"
+    text = gzip.decompress((SAMPLES / "cnn_workers2.json.gz").read_bytes())
+    path.write_bytes(text)
+    kept.keep(path, CACHED, analyse(path))
+    assert kept.load(path, CACHED)
+    path.write_bytes(text.replace(b"aten::conv2d", b"aten::conv3d"))
+    assert kept.load(path, CACHED) is None
+    # What stood for the old bytes is gone.
+    assert folder.entries() == []
+
+
+@pytest.mark.parametrize("at", [0, 1000, -1, -40])
+def test_what_was_damaged_is_not_used(at: int, trace: Path) -> None:
+    kept.keep(trace, CACHED, analyse(trace))
+    (entry,) = folder.entries()
+    content = bytearray(entry.read_bytes())
+    content[at] ^= 1
+    entry.write_bytes(content)
+    assert kept.load(trace, CACHED) is None
+    assert folder.entries() == []
+
+
+@pytest.mark.parametrize("size", [0, 10, 32, 5000])
+def test_what_was_cut_is_not_used(size: int, trace: Path) -> None:
+    kept.keep(trace, CACHED, analyse(trace))
+    (entry,) = folder.entries()
+    entry.write_bytes(entry.read_bytes()[:size])
+    assert kept.load(trace, CACHED) is None
+
+
+def test_another_version_of_the_code_does_not_use_it(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept.keep(trace, CACHED, analyse(trace))
+    monkeypatch.setattr(folder, "state_of", lambda root: "another" if root.name == "rules" else "the same")
+    changed = kept._place(trace, CACHED)
+    monkeypatch.setattr(folder, "state_of", lambda root: "the same")
+    assert changed != kept._place(trace, CACHED)
+
+
+def test_what_is_installed_meanwhile_may_measure_otherwise(
+    trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = tmp_path / "site-packages"
+    installed.mkdir()
+    monkeypatch.setattr(sys, "path", [*sys.path, str(installed)])
+    kept.keep(trace, CACHED, analyse(trace))
+    assert kept.load(trace, CACHED)
+    (installed / "more-rules-1.dist-info").mkdir()
+    assert kept.load(trace, CACHED) is None
+
+
+def test_what_rules_of_others_say_is_not_kept(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert plugins.only_ours()
+    monkeypatch.setattr(plugins, "only_ours", lambda: False)
+    kept.keep(trace, CACHED, analyse(trace))
+    assert folder.entries() == []
+
+
+def test_a_rule_that_crashed_may_come_through_next_time(trace: Path) -> None:
+    found = analyse(trace)
+    first, *others = found.checks
+    crashed = msgspec.structs.replace(first, state="crashed")
+    kept.keep(trace, CACHED, msgspec.structs.replace(found, checks=(crashed, *others)))
+    assert folder.entries() == []
+
+
+def test_nothing_is_kept_of_a_small_trace(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folder, "LEAST_BYTES", trace.stat().st_size + 1)
+    kept.keep(trace, CACHED, analyse(trace))
+    assert folder.entries() == []
+
+
+def test_a_folder_that_cannot_be_made_costs_nothing(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(trace))
+    kept.keep(trace, CACHED, analyse(trace))
+    assert kept.load(trace, CACHED) is None
+
+
+def test_it_is_given_without_what_measuring_needs(trace: Path) -> None:
+    kept.keep(trace, CACHED, analyse(trace))
+    code = (
+        "import sys; from traces.reader.cache import folder; folder.LEAST_BYTES = 0\n"
+        "from analyzer.cli.main import main\n"
+        f"main(['explain', {str(trace)!r}, '--isolated', '--full'])\n"
+        "sys.stderr.write(' '.join({'numpy', 'pandas', 'scipy'} & set(sys.modules)) or 'none')"
+    )
+    # With the paths of this process: what is installed is part of what an answer depends on.
+    started = f"import sys; sys.path[:] = {sys.path!r}\n{code}"
+    done = subprocess.run([sys.executable, "-c", started], capture_output=True, text=True, check=True)
+    assert done.stderr == "none"
+    assert json.dumps(analyse(trace).trace.name)[1:-1] in done.stdout
