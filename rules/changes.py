@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from analyzer.facts import Facts
-from analyzer.facts.recording.frameworks import frameworks
-from analyzer.facts.recording.versions import versions
 from analyzer.finding import Advice
 from analyzer.units import share
 from rules.framework_words import accumulated, compiled_model, replayed
@@ -86,12 +84,12 @@ def accumulate_gradients(facts: Facts, *, data_parallel: bool = False) -> Advice
 
 def older_than(facts: Facts, version: tuple[int, int]) -> bool:
     """Whether the trace was surely recorded by a torch before the given version."""
-    return versions(facts.trace.meta).has("torch", version) is False
+    return facts.recording.versions.has("torch", version) is False
 
 
 def as_new_as(facts: Facts, version: tuple[int, int]) -> bool:
     """Whether the trace was surely recorded by a torch of at least the given version."""
-    return versions(facts.trace.meta).has("torch", version) is True
+    return facts.recording.versions.has("torch", version) is True
 
 
 def compiled(facts: Facts, note: str) -> Advice:
@@ -142,7 +140,7 @@ def replay_as_graph(facts: Facts) -> Advice:
         "diff",
         f'{removed}+model = torch.compile(model, mode="reduce-overhead")   # CUDA graphs: one launch for many kernels',
         "Needs static shapes and no host reads inside the step; the first steps compile. It falls back where it cannot capture."
-        + (cache if generates and frameworks(facts.trace).may_use("transformers") else ""),
+        + (cache if generates and facts.recording.frameworks.may_use("transformers") else ""),
     )
 
 
@@ -183,7 +181,7 @@ def channels_last(facts: Facts) -> Advice:
     switch = (
         " On ROCm start the program with `PYTORCH_MIOPEN_SUGGEST_NHWC=1`: without it torch hands channels-first tensors to "
         "MIOpen, and the change only adds transposes."
-        if facts.trace.meta.device_kind == "rocm"
+        if facts.device.kind == "rocm"
         else ""
     )
     return Advice(

@@ -33,7 +33,7 @@ def _script(facts: Facts) -> list[str]:
     known = facts.recording.collected.script
     if known is not None:
         return known.split(" ")
-    return [] if "command" in facts.trace.meta.advisor else [_ANY_SCRIPT]
+    return [] if facts.recording.by_command else [_ANY_SCRIPT]
 
 
 def _arguments(facts: Facts) -> tuple[str, ...]:

@@ -10,8 +10,6 @@ A framework without a word for a change is told of torch's own. Engines that ser
 from __future__ import annotations
 
 from analyzer.facts import Facts
-from analyzer.facts.recording.engines import serving_engine
-from analyzer.facts.recording.frameworks import frameworks
 
 _ARGUMENTS = "-args = TrainingArguments(...)\n+args = TrainingArguments(..., {})"
 _SENTENCES = "-args = SentenceTransformerTrainingArguments(...)\n+args = SentenceTransformerTrainingArguments(..., {})"
@@ -110,5 +108,5 @@ def fused_optimizer(facts: Facts, name: str) -> str | None:
 
 
 def _said(facts: Facts, words: dict[str, str]) -> str | None:
-    loop = serving_engine(facts.trace) or frameworks(facts.trace).of_loop
+    loop = facts.recording.serving_engine or facts.recording.frameworks.of_loop
     return words.get(loop) if loop is not None else None

@@ -66,3 +66,10 @@ def test_the_order_of_facts_names_every_concept() -> None:
     folders = {path.name for path in (ROOT / "analyzer" / "facts").iterdir() if (path / "__init__.py").exists()}
     assert folders <= set(order["layers"])
     assert order["exhaustive"]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "rules").rglob("*.py")), ids=lambda path: path.stem)
+def test_no_rule_reads_the_trace(path: Path) -> None:
+    # What the events say is measured in facts, under a name: a rule that looks at them itself measures.
+    tree = ast.walk(ast.parse(path.read_text("utf-8")))
+    assert not [node.lineno for node in tree if isinstance(node, ast.Attribute) and node.attr == "trace"]

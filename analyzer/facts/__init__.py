@@ -96,7 +96,7 @@ class Facts(Section):
     @cached_property
     def loops(self) -> LoopFacts:
         """Loops of the program over tensors."""
-        return LoopFacts(self.device, self.steps, self.host, self.time, self.sync)
+        return LoopFacts(self.device, self.steps, self.host, self.time, self.sync, self.kernels)
 
     @cached_property
     def communication(self) -> CommunicationFacts:
@@ -111,12 +111,12 @@ class Facts(Section):
     @cached_property
     def transfer(self) -> TransferFacts:
         """Copies between host and device."""
-        return TransferFacts(self.device, self.steps, self.sync)
+        return TransferFacts(self.device, self.steps, self.host, self.sync, self.kernels, self.model)
 
     @cached_property
     def input(self) -> InputFacts:
         """Waiting for batches, and what making one consists of."""
-        return InputFacts(self.recording, self.device, self.steps, self.host, self.time)
+        return InputFacts(self.recording, self.device, self.steps, self.host, self.time, self.transfer)
 
     @cached_property
     def health(self) -> HealthFacts:

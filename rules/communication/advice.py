@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
-import pandas as pd
-
 from analyzer.facts import Facts
 from analyzer.facts.communication.ranks import waiting_for_others
 from analyzer.finding import Advice
@@ -13,11 +9,6 @@ from analyzer.units import duration, share
 from rules.changes import memory_limits_the_batch, older_than
 from rules.communication import serving
 from rules.purpose import by_purpose
-
-# Kernels that make tensors narrower before they are sent (FBGEMM's codecs).
-_QUANTISES = re.compile(r"(?i).*(?:fp8|8bit)\w*quantize|.*float(?:tofp8|_to_(?:fp8|bfloat16|half))")
-# Ranges that torchrec's pipelines open: the next batch's indices travel beside this batch already.
-_PIPELINE = re.compile(r"## (?:(?:start_|wait_)?sparse_data_dist|sdd_)")
 
 
 def every_rank_is_here(facts: Facts) -> bool:
@@ -45,8 +36,8 @@ def look_at_all_ranks(facts: Facts) -> tuple[Advice, ...]:
     """Waiting or transferring? Only all ranks together can tell; nothing where they are all here."""
     if every_rank_is_here(facts):
         return ()
-    size = facts.trace.meta.distributed.get("world_size")
-    ranks = f"all {size} ranks" if isinstance(size, int) and not isinstance(size, bool) and size > 1 else "all ranks"
+    size = facts.recording.world_size
+    ranks = f"all {size} ranks" if size is not None else "all ranks"
     return (
         Advice(
             "text",
@@ -99,14 +90,6 @@ _WITHIN_MACHINES = Advice(
     "fully_shard(block, mesh=mesh)   # FSDP1: sharding_strategy=ShardingStrategy.HYBRID_SHARD",
     "What is sent has 16 bits a number already. Over several machines, where memory allows: shard within each, so that parameters "
     "are gathered over its fast links and only gradients travel between machines.",
-)
-# Lookups of embedding tables (FBGEMM, which torchrec is built on, but not its products in 8 bits).
-_EMBEDDINGS = re.compile(
-    r"(?i).*(?:embedding_?bag|split_?embedding|splitlookup|_sparse_(?:data|features)|(?:^|[_ ])sdd_)"
-)
-# What only mixtures of experts do with their tokens.
-_EXPERTS = re.compile(
-    r".*(?:(?<![A-Za-z])moe(?![a-z])|MoE|MOE|(?i:expert|(?:un)?permute_?tokens|token_?dispatch|deep_?ep|(?:dispatch|combine)_?tokens))"
 )
 
 _BALANCED = Advice(
@@ -229,9 +212,9 @@ def _exchanges(facts: Facts) -> bool:
 
 
 def _exchange_less(facts: Facts) -> tuple[Advice, ...]:
-    if not _of_embeddings(facts):
+    if not facts.communication.exchanged.embeddings:
         return (_BALANCED,)
-    if facts.communication.collectives.narrow or _named(facts.trace.kernels, _QUANTISES):
+    if facts.communication.collectives.narrow or facts.communication.exchanged.quantised:
         return (
             Advice(
                 "text",
@@ -251,9 +234,9 @@ def _exchange_less(facts: Facts) -> tuple[Advice, ...]:
 
 
 def _exchange_beside_compute(facts: Facts) -> tuple[Advice, ...]:
-    if not _of_embeddings(facts):
+    if not facts.communication.exchanged.embeddings:
         return (_IN_PARTS,)
-    if _named(facts.trace.annotations, _PIPELINE):
+    if facts.communication.exchanged.pipelined:
         return (
             Advice(
                 "python",
@@ -271,14 +254,3 @@ def _exchange_beside_compute(facts: Facts) -> tuple[Advice, ...]:
             "Exchanges the next batch's indices while this batch computes; else all_to_all_single(..., async_op=True).",
         ),
     )
-
-
-def _of_embeddings(facts: Facts) -> bool:
-    """Whether embedding tables are looked up: their rows are exchanged, not the tokens of experts or the heads of attention."""
-    frames = (facts.trace.ops, facts.trace.annotations, facts.trace.kernels)
-    return any(_named(frame, _EMBEDDINGS) for frame in frames) and not any(_named(frame, _EXPERTS) for frame in frames)
-
-
-def _named(frame: pd.DataFrame, wanted: re.Pattern[str]) -> bool:
-    """Whether an event of a frame has such a name."""
-    return any(wanted.match(str(name)) for name in frame["name"].cat.categories)

@@ -45,23 +45,15 @@ not fire.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-
-import pandas as pd
 
 from analyzer.facts import Facts
 from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
-from analyzer.spans.intervals import IntervalSet
 from analyzer.units import share
 from rules.commands import run
 from rules.purpose import by_purpose
 from traces.trace import Capability
-
-_FORWARD = re.compile(
-    r"DataParallel\.forward|nn\.Module: DataParallel_\d+|.*torch/nn/parallel/data_parallel\.py\(\d+\): forward"
-)
 
 META = RuleMeta(
     code="CO004",
@@ -76,8 +68,8 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when DataParallel runs over at least `min_devices` devices."""
-    forward = _forward(facts)
-    if not len(forward):
+    forward = facts.communication.replicated_passes
+    if not forward:
         yield not_applicable("no DataParallel module in the trace")
         return
     devices = len(facts.device.all)
@@ -93,7 +85,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         saving=Saving(basis="not to be read from this trace: a run with one process a device must be compared"),
         fix=by_purpose(facts, (_apart(launch),), (_distributed(launch),)),
         verify="Record every process of the new run: each device should be busier, and the step shorter.",
-        steps_seen=facts.steps.count_with(IntervalSet.of_rows(forward)),
+        steps_seen=facts.steps.count_with(forward),
         evidence=(
             Bars(
                 "busy share by device", "ratio", tuple(Bar(f"device {device}", ratio) for device, ratio in sorted(busy))
@@ -119,15 +111,6 @@ def _apart(launch: str) -> Advice:
         "+model = model.to(rank)\n+samples = samples[rank::devices]",
         f"Start with `{launch}`: a model that only runs needs no talk between devices, each process takes its part of the data.",
     )
-
-
-def _forward(facts: Facts) -> pd.DataFrame:
-    parts = []
-    for frame in (facts.trace.annotations, facts.trace.ops, facts.trace.python):
-        wanted = [name for name in frame["name"].cat.categories if _FORWARD.match(str(name))]
-        if wanted:
-            parts.append(frame.loc[frame["name"].isin(wanted), ["start_ns", "end_ns"]])
-    return pd.concat(parts) if parts else pd.DataFrame({"start_ns": [], "end_ns": []}, dtype="int64")
 
 
 RULE = Rule(META, check, __doc__)

@@ -50,7 +50,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.communication.collectives import searching_spans
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
@@ -71,7 +70,8 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires for gloo and for the search, each by the idle time it owns."""
-    gloo, search = searching_spans(facts.trace, facts.steps)
+    gloo = facts.communication.calls_of("gloo") & facts.steps.window
+    search = facts.communication.unused_parameter_search
     if not gloo and not search:
         yield not_applicable("no gloo collective and no search for unused parameters in the used steps")
         return

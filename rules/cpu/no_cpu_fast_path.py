@@ -54,7 +54,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.kernels.cpu_work import CpuWork, cpu_work
+from analyzer.facts.kernels.cpu_work import CpuWork
 from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
@@ -87,7 +87,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if facts.device.main is not None or facts.device.unrecorded:
         yield not_applicable("the device computes, not the CPU")
         return
-    work = cpu_work(facts.trace, facts.steps, facts.host)
+    work = facts.kernels.cpu_work
     ratio = facts.steps.ratio(work.reorder.total_ns)
     if ratio >= limits["min_reorder_ratio"]:
         yield _reordering(facts, work, ratio)

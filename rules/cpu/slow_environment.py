@@ -59,11 +59,9 @@ from collections.abc import Iterator
 import msgspec
 
 from analyzer.facts import Facts
-from analyzer.facts.kernels.cpu_work import cpu_work
 from analyzer.finding import Advice, Column, Confidence, Finding, Outcome, Saving, Table, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import EMPTY, IntervalSet
-from analyzer.spans.labels import matching
 from analyzer.units import duration, share
 from rules.changes import CACHING_VARIABLES, unset
 from rules.commands import run
@@ -197,14 +195,28 @@ def _cost(facts: Facts, name: str, value: str, limits: Limits) -> Cost | None:
     if name in _LAUNCHES and facts.time.blocking_launches.ratio >= limits["min_blocking_ratio"]:
         return Cost(name, value, facts.time.waterfall.owned("launch"), 0, "launches return only after their kernel")
     if name == "TORCH_NCCL_NAN_CHECK":
-        return Cost(name, value, EMPTY, _checking_ns(facts), "what is sent is searched for NaN before each collective")
+        return Cost(
+            name,
+            value,
+            EMPTY,
+            facts.communication.nan_checks_ns,
+            "what is sent is searched for NaN before each collective",
+        )
     if name == "TORCH_DISTRIBUTED_DEBUG" and value.upper() == "DETAIL":
         return Cost(
-            name, value, facts.time.idle & _ranges(facts, "gloo:"), 0, "ranks compare each collective over gloo first"
+            name,
+            value,
+            facts.time.idle & facts.communication.calls_of("gloo"),
+            0,
+            "ranks compare each collective over gloo first",
         )
     if name == "NCCL_DEBUG" and value.upper() in _LOGGING:
         return Cost(
-            name, value, facts.time.idle & _ranges(facts, "nccl:"), 0, "NCCL may log while collectives are called"
+            name,
+            value,
+            facts.time.idle & facts.communication.calls_of("nccl"),
+            0,
+            "NCCL may log while collectives are called",
         )
     return None
 
@@ -221,23 +233,8 @@ def _of_threads(facts: Facts, name: str, value: str) -> Cost | None:
         return None
     if threads >= cores:
         return None
-    matrix = cpu_work(facts.trace, facts.steps, facts.host).matrix & facts.time.waterfall.owned("compute")
+    matrix = facts.kernels.cpu_work.matrix & facts.time.waterfall.owned("compute")
     return Cost(name, value, matrix.scaled(1 - threads / cores), 0, f"matrix work runs on {threads} of {cores} cores")
-
-
-def _ranges(facts: Facts, prefix: str) -> IntervalSet:
-    """When a collective of such a name is called on the host."""
-    frame = facts.trace.collectives
-    rows = frame[matching(frame["name"], lambda name: name.startswith(prefix))]
-    return IntervalSet.of_rows(rows)
-
-
-def _checking_ns(facts: Facts) -> int:
-    """Device time of kernels that look for NaN (torch/csrc/distributed/c10d/NanCheck.cu)."""
-    kernels = facts.trace.kernels
-    rows = kernels[matching(kernels["name"], lambda name: "checkForNaN" in name)]
-    inside = facts.steps.window.overlap_with(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy())
-    return int(inside.sum())
 
 
 def _fix(facts: Facts, costs: list[Cost]) -> tuple[Advice, ...]:

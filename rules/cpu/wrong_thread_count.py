@@ -51,7 +51,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.kernels.cpu_work import cpu_work
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
@@ -84,7 +83,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if threads is None or cores is None:
         yield cannot_tell("threads and cores are not in the trace; `advisor collect` records them")
         return
-    matrix = cpu_work(facts.trace, facts.steps, facts.host).matrix & facts.time.waterfall.owned("compute")
+    matrix = facts.kernels.cpu_work.matrix & facts.time.waterfall.owned("compute")
     ratio = facts.steps.ratio(matrix.total_ns)
     if threads > cores:
         yield _too_many(facts, threads, cores)

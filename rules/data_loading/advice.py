@@ -5,7 +5,6 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from analyzer.facts import Facts
-from analyzer.facts.recording.frameworks import frameworks
 from analyzer.finding import Advice
 from analyzer.units import count, size
 from rules.changes import larger_batch
@@ -126,7 +125,7 @@ def _raise_workers(facts: Facts) -> Advice:
 
 def single_threaded_workers(facts: Facts) -> Advice:
     """Keep each worker to one core."""
-    if not frameworks(facts.trace).may_use("cv2"):
+    if not facts.recording.frameworks.may_use("cv2"):
         return Advice(
             "shell",
             "export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1   # before the program starts; torch.set_num_threads(n) for training",

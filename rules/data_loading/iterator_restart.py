@@ -64,7 +64,7 @@ from collections.abc import Iterator
 import msgspec
 
 from analyzer.facts import Facts
-from analyzer.facts.host.restarts import Restarts, epoch_steps, restart_seen, seed_drawn_between
+from analyzer.facts.host.restarts import Restarts, epoch_steps
 from analyzer.facts.input.first_writes import first_writes
 from analyzer.finding import (
     Advice,
@@ -189,8 +189,8 @@ def _unmarked(facts: Facts, min_times: float) -> _Found | Outcome:
     longest = int(pattern.dur_ns.max())
     if len(late) != 1:
         return clear(f"the longest call takes {duration(longest)}, the median {duration(pattern.median_ns)}")
-    seen, first = restart_seen(facts.trace, facts.steps), late[0] == 0
-    if not seen and not first and not seed_drawn_between(facts.trace, facts.host.main_thread) and len(facts.trace.ops):
+    seen, first = facts.host.restart_seen, late[0] == 0
+    if not seen and not first and not facts.host.seed_drawn_between and len(facts.host.ops.ops):
         return clear(f"one call takes {duration(longest)}, but no iterator is made before it: a slow sample (DL004)")
     # At the recording's start it is likely; elsewhere a slow sample is as likely.
     confidence = Confidence.HIGH if seen else Confidence.MEDIUM if first else Confidence.LOW

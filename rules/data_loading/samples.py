@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from analyzer.facts import Facts
-from analyzer.facts.recording.frameworks import frameworks
 from analyzer.finding import Advice
 from analyzer.units import size
 from rules.data_loading import words
@@ -35,7 +34,7 @@ def in_memory(facts: Facts) -> Advice:
     said = words.prepared_once(facts, random=random_samples(facts))
     if said is not None:
         return said
-    if frameworks(facts.trace).of_loop is not None:
+    if facts.recording.frameworks.of_loop is not None:
         return Advice(
             "python",
             "dataset = [dataset[index] for index in range(len(dataset))]   # once, before training",

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from analyzer.facts import Facts
-from analyzer.facts.recording.frameworks import frameworks
 from analyzer.finding import Advice
 
 Arguments = Mapping[str, object]
@@ -22,7 +21,7 @@ _FEW = frozenset({"num_workers", "persistent_workers", "pin_memory"})
 
 def framework_of(facts: Facts) -> str | None:
     """The framework whose words are the program's for its loader: the one that runs the loop, else the one that makes batches."""
-    found = frameworks(facts.trace)
+    found = facts.recording.frameworks
     return found.of_loop if found.of_loop not in (None, "accelerate") else found.of_data or found.of_loop
 
 
@@ -132,7 +131,7 @@ def prepared_once(facts: Facts, *, random: bool) -> Advice | None:
         facts: The measurements.
         random: Whether samples come out different in each epoch.
     """
-    found = frameworks(facts.trace)
+    found = facts.recording.frameworks
     for name in (found.of_data, found.of_loop):
         if name in _KEPT and (not random or name in _KEEPS_RANDOM):
             return _KEPT[name]

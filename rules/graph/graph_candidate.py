@@ -63,9 +63,7 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.facts.device.launches import BLOCKING_RATIO
-from analyzer.facts.host.dispatch_owner import dispatch_owner
 from analyzer.facts.model.repetition import Repetition
-from analyzer.facts.recording.engines import serving_engine
 from analyzer.finding import (
     Advice,
     Column,
@@ -195,12 +193,12 @@ def _unsaid(facts: Facts, found: Repetition) -> str:
 
     What is known: PyTorch's notes on CUDA, "Usage with DistributedDataParallel", and NCCL's guide, "Using NCCL with CUDA Graphs".
     """
-    if not found.collectives or serving_engine(facts.trace) is not None:
+    if not found.collectives or facts.recording.serving_engine is not None:
         return ""
     doubt = "launch-bound, but whether a graph can hold these steps is not known: they "
     if found.other_collectives:
         return f"{doubt}communicate by `{found.other_collectives[0]}`, and only of NCCL's collectives it is documented"
-    if facts.trace.meta.device_kind != "cuda":
+    if facts.device.kind != "cuda":
         return f"{doubt}communicate, and only of NCCL's collectives it is documented, not of those of this device"
     if facts.communication.collectives.sharded:
         return f"{doubt}gather sharded parameters into memory that is freed again, and a graph needs fixed places"
@@ -209,7 +207,7 @@ def _unsaid(facts: Facts, found: Repetition) -> str:
 
 def _own_work(facts: Facts, claims: IntervalSet) -> str:
     """The op that works on the host for most of the time, where there is one: a replay would leave it out."""
-    owner = dispatch_owner(facts.trace, facts.device, facts.host.ops, claims)
+    owner = facts.host.dispatch_owner(claims)
     if owner is None or not owner.works:
         return ""
     return f"`{owner.name}` works on the host for {share(owner.part)} of the idle time, which no graph can hold"
@@ -217,7 +215,7 @@ def _own_work(facts: Facts, claims: IntervalSet) -> str:
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:
     first, by_hand = replay_as_graph(facts), capture_by_hand(facts)
-    if serving_engine(facts.trace) is not None:
+    if facts.recording.serving_engine is not None:
         return (first,)
     whole = (capture_with_collectives(facts),) if facts.communication.collectives.kernels else ()
     return (first, *whole) if first == by_hand else (first, by_hand, *whole)

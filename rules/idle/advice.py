@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from analyzer.facts import Facts
-from analyzer.facts.communication.buffers import buffer_broadcasts
 from analyzer.facts.host.dispatch_owner import DispatchOwner
 from analyzer.finding import Advice
 from analyzer.units import duration, share
@@ -28,7 +27,7 @@ def feed_faster(facts: Facts) -> tuple[Advice, ...]:
 
 def own_work(facts: Facts, owner: DispatchOwner) -> Advice:
     """What to do about an op that works on the host while the device idles."""
-    lines = " Record with `with_stack=True` to see the line that calls it." if not len(facts.trace.python) else ""
+    lines = " Record with `with_stack=True` to see the line that calls it." if not facts.recording.has_stacks else ""
     return Advice(
         "text",
         f"Take the work of `{owner.name}` off the path to the next kernel: on tensors that lie on the GPU, less often, or in the "
@@ -39,7 +38,7 @@ def own_work(facts: Facts, owner: DispatchOwner) -> Advice:
 
 def _own_buffers(facts: Facts) -> tuple[Advice, ...]:
     """Where the device idles while DistributedDataParallel copies the model's buffers from rank 0: do without."""
-    idle = buffer_broadcasts(facts.trace, facts.host) & facts.time.idle
+    idle = facts.communication.buffer_broadcasts & facts.time.idle
     if facts.steps.ratio(idle.total_ns) < _WORTH_NAMING:
         return ()
     return (

@@ -58,7 +58,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.time.pauses import known_activity
 from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, Series, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
@@ -111,7 +110,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             f"below {share(limits['min_ratio'])}{always}"
         )
         return
-    kind = known_activity(facts.trace, time)
+    kind = facts.time.known_activity(time)
     if kind is None and facts.steps.ratio(time.total_ns - facts.time.without_core_ns) < limits["min_ratio"]:
         lacked = share(facts.steps.ratio(facts.time.without_core_ns))
         yield cannot_tell(

@@ -69,9 +69,8 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.facts.device.launches import BLOCKING_RATIO
-from analyzer.facts.health.disturbance.instrumentation import heavy_options
-from analyzer.facts.host.dispatch_owner import DispatchOwner, dispatch_owner
-from analyzer.facts.time.launch_bound import IDLE_RATIO, LEAD_NS, LEAD_ROCM_NS, usual_launch
+from analyzer.facts.host.dispatch_owner import DispatchOwner
+from analyzer.facts.time.launch_bound import IDLE_RATIO, LEAD_NS, LEAD_ROCM_NS
 from analyzer.finding import Bar, Bars, Column, Finding, Outcome, Saving, Severity, Table, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
@@ -121,13 +120,13 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
         yield quiet
         return
     claims = _claims(facts) - claimed
-    owner = dispatch_owner(facts.trace, facts.device, facts.host.ops, claims)
+    owner = facts.host.dispatch_owner(claims)
     ratio = facts.steps.ratio(claims.total_ns)
     if ratio < limits["min_ratio"]:
         yield clear(f"launching and dispatching own {share(ratio)} of the step, below {share(limits['min_ratio'])}")
         return
-    kernels = int(facts.steps.window.contains(facts.trace.kernels["start_ns"].to_numpy()).sum())
-    heavy = heavy_options(facts.trace)
+    kernels = facts.time.usual_launch.kernels
+    heavy = facts.health.heavy_options
     yield Finding(
         why=(
             f"The GPU idles {duration(facts.steps.per_step(claims.total_ns))} of {facts.steps.each} "
@@ -188,7 +187,7 @@ def _quiet(facts: Facts, limits: Limits) -> Outcome | None:
         )
     if blocking.ratio >= BLOCKING_RATIO:
         return cannot_tell("launches wait for their kernels (SY005): record again without CUDA_LAUNCH_BLOCKING")
-    limit = limits["max_lead_rocm_ns" if facts.trace.meta.device_kind == "rocm" else "max_lead_cuda_ns"]
+    limit = limits["max_lead_rocm_ns" if facts.device.kind == "rocm" else "max_lead_cuda_ns"]
     if lead >= limit:
         return clear(f"kernels are queued: the median launch lead is {duration(lead)}, not below {duration(limit)}")
     idle = facts.time.idle - facts.health.warmup[0]
@@ -219,7 +218,7 @@ def _claims(facts: Facts) -> IntervalSet:
 
 
 def _evidence(facts: Facts) -> tuple[Bars, Table]:
-    usual = usual_launch(facts.trace, facts.steps)
+    usual = facts.time.usual_launch
     busy = max(facts.steps.total_ns - facts.time.idle.total_ns, 0)
     rows = (
         ("kernels a step", round(facts.steps.per_step(usual.kernels)), None),

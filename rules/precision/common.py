@@ -34,7 +34,7 @@ def unanswerable(facts: Facts, elsewhere: str, *, kinds: tuple[str, ...] = ("cud
         kinds: Kinds of device of which it is asked.
     """
     work = facts.kernels.matrix_work
-    if facts.trace.meta.device_kind not in kinds:
+    if facts.device.kind not in kinds:
         return not_applicable(elsewhere)
     if not work.matrix_ns:
         return not_applicable("no GEMM and no convolution in the used steps")
@@ -52,7 +52,7 @@ def tf32_unused(facts: Facts) -> BoolArray:
     on, and the library chose single precision for the others itself.
     """
     work, found = facts.kernels.matrix_work, facts.kernels.named
-    if facts.trace.meta.device_kind != "cuda" or (work.compute_major or 0) < AMPERE:
+    if facts.device.kind != "cuda" or (work.compute_major or 0) < AMPERE:
         return found.none
     rows = work.single & ~found.is_format("complex")
     tf32 = found.is_format("tf32")
@@ -65,7 +65,7 @@ def tf32_unused(facts: Facts) -> BoolArray:
 
 def short_ratio(facts: Facts) -> float:
     """At most this share of the time of single-precision matrix kernels a 16-bit format saves."""
-    if facts.trace.meta.device_kind == "rocm":
+    if facts.device.kind == "rocm":
         return _ROCM_SHORT_RATIO
     return _SHORT_RATIO.get(facts.kernels.matrix_work.compute_major or VOLTA, _NEWER_SHORT_RATIO)
 

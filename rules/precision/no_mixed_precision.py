@@ -176,12 +176,12 @@ def _not_asked(facts: Facts) -> Outcome | None:
 
 def _without_cores(facts: Facts) -> bool:
     """Whether the trace names cards of Turing that were built without tensor cores, whose compute capability says nothing of it."""
-    cards = [str(card.get("name", "")) for card in facts.trace.meta.devices]
-    return bool(cards) and all("GTX 16" in card for card in cards)
+    cards = facts.device.cards
+    return bool(cards) and all("GTX 16" in card.name for card in cards)
 
 
 def _amd(facts: Facts) -> bool:
-    return facts.trace.meta.device_kind == "rocm"
+    return facts.device.kind == "rocm"
 
 
 def _running(said: str | None, kind: str) -> Advice:

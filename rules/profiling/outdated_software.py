@@ -69,7 +69,11 @@ _CUDA = (((10, 0), 12080), ((8, 9), 11080), ((8, 6), 11010), ((8, 0), 11000))
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires on versions that are known to lack something."""
-    torch, runtime, before = facts.recording.collected.torch_version, _runtime(facts), facts.trace.meta.torch_before
+    torch, runtime, before = (
+        facts.recording.collected.torch_version,
+        facts.recording.cuda_runtime,
+        facts.recording.torch_before,
+    )
     if torch is None and runtime is None and before is None:
         yield cannot_tell("the trace states no versions; `advisor collect` records them")
         return
@@ -110,22 +114,16 @@ def _cuda_lacks(facts: Facts, runtime: int | None) -> list[str]:
     """A runtime older than the device it runs on."""
     if runtime is None:
         return []
-    for item in facts.trace.meta.devices:
-        major, minor = item.get("computeMajor"), item.get("computeMinor")
-        if not isinstance(major, int) or not isinstance(minor, int):
+    for card in facts.device.cards:
+        if card.capability is None:
             continue
-        needed = next((version for capability, version in _CUDA if (major, minor) >= capability), 0)
+        needed = next((version for capability, version in _CUDA if card.capability >= capability), 0)
+        known = ".".join(map(str, card.capability))
         if runtime < needed:
             return [
-                f"CUDA {_dotted(runtime)} is older than the device: compute capability {major}.{minor} came with {_dotted(needed)}"
+                f"CUDA {_dotted(runtime)} is older than the device: compute capability {known} came with {_dotted(needed)}"
             ]
     return []
-
-
-def _runtime(facts: Facts) -> int | None:
-    """CUDA's own number (12060 is 12.6); None on other platforms."""
-    value = facts.trace.meta.top.get("cuda_runtime_version")
-    return value if isinstance(value, int) and value > 1000 and facts.trace.meta.device_kind == "cuda" else None
 
 
 def _dotted(version: int) -> str:

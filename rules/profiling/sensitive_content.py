@@ -53,7 +53,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.recording.privacy import Privacy, privacy
+from analyzer.facts.recording.privacy import Privacy
 from analyzer.finding import Advice, Column, Finding, Outcome, Saving, Severity, Table, clear
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import count
@@ -69,7 +69,7 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires on anything that should be removed before the trace is handed around."""
-    found = privacy(facts.trace)
+    found = facts.recording.privacy
     if not found.found:
         yield clear("no key off the allow-list, no token by its shape, no home folder: look yourself before sharing")
         return

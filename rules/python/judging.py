@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from analyzer.facts import Facts
 from analyzer.facts.host.stacks import CodeLine
-from analyzer.facts.loops.expert_loss import expert_loss
 from analyzer.facts.loops.find import Loop
 from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS, HostLoss, host_loss
 from analyzer.finding import Bar, Bars, Column, Evidence, Saving, Table
@@ -41,7 +40,7 @@ def loss_of(facts: Facts, loop: Loop) -> HostLoss:
 
 def experts_saving(facts: Facts, loop: Loop) -> Saving:
     """All but one of the turns, without the products."""
-    saved = expert_loss(facts.trace, facts.device, facts.time, loop).scaled(loop.avoidable_ratio)
+    saved = facts.loops.expert_loss(loop).scaled(loop.avoidable_ratio)
     return Saving(
         claims=saved.claims,
         kernel_ns=saved.op_ns,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from analyzer.facts import Facts
 from analyzer.facts.host.stacks import CodeLine
-from analyzer.facts.sync.op_gaps import silences
 from analyzer.finding import Bar, Bars, Column, Evidence, Table
 from analyzer.spans.intervals import IntervalSet
 
@@ -24,7 +23,7 @@ def evidence_of(facts: Facts, time: IntervalSet, places: list[tuple[CodeLine, in
     if not places:
         rows = tuple(
             (one.before, one.after, facts.steps.per_step(one.stretches), facts.steps.per_step(one.total_ns))
-            for one in silences(facts.trace, facts.host, time)[:_SHOWN]
+            for one in facts.sync.silences(time)[:_SHOWN]
         )
         columns = (
             Column("after", "text"),

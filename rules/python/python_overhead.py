@@ -63,7 +63,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.sync.op_gaps import BACKWARD, after_reads, silences
+from analyzer.facts.sync.op_gaps import BACKWARD
 from analyzer.finding import (
     Advice,
     Confidence,
@@ -211,7 +211,7 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
 
 def _between(facts: Facts, time: IntervalSet) -> str:
     """Which two ops the largest part lies between: all that is known of a place without stacks."""
-    found = silences(facts.trace, facts.host, time)
+    found = facts.sync.silences(time)
     if not found or found[0].total_ns < _WORTH_A_PLACE * time.total_ns:
         return ""
     first = found[0]
@@ -240,13 +240,12 @@ def _confidence(facts: Facts, *, named: bool, inflated: bool) -> Confidence:
 
 def _inflated(facts: Facts, time: IntervalSet, limit: float) -> bool:
     """Whether so many Python calls were recorded in this time that the recording is a good part of it."""
-    calls = int(time.contains(facts.trace.python["start_ns"].to_numpy()).sum())
-    return calls > limit * time.total_ns / 1e6
+    return facts.host.calls_begun(time) > limit * time.total_ns / 1e6
 
 
 def _in_backward(facts: Facts, time: IntervalSet) -> bool:
     """Whether most of the time lies between nodes of the backward pass, where a program has no code but hooks."""
-    found = silences(facts.trace, facts.host, time)
+    found = facts.sync.silences(time)
     return bool(found) and found[0].before == BACKWARD and found[0].total_ns > _MOST * time.total_ns
 
 
@@ -260,19 +259,16 @@ def _fix(facts: Facts, time: IntervalSet, moved: Advice | None) -> tuple[Advice,
     if not _acts_on_values(facts, time):
         return (look(facts), *elsewhere)
     # Once a step the loss may have been read, and the next batch be made by other means than a DataLoader.
-    often = silences(facts.trace, facts.host, time)[0].stretches > facts.steps.count
+    often = facts.sync.silences(time)[0].stretches > facts.steps.count
     return (look(facts), SIMULATOR, *elsewhere) if often else (look(facts), *elsewhere, SIMULATOR)
 
 
 def _acts_on_values(facts: Facts, time: IntervalSet) -> bool:
     """Whether most of the time follows the reading of a value: the program acts on it, as a simulator does."""
-    found = silences(facts.trace, facts.host, time)
+    found = facts.sync.silences(time)
     if not found or found[0].total_ns < _WORTH_A_PLACE * time.total_ns or annotation_kind(found[0].after) == "loader":
         return False
-    return (
-        found[0].before == "aten::item"
-        or after_reads(facts.trace, facts.host, facts.sync.waits, time).total_ns >= _WORTH_A_PLACE * time.total_ns
-    )
+    return found[0].before == "aten::item" or facts.sync.after_reads(time).total_ns >= _WORTH_A_PLACE * time.total_ns
 
 
 def _caveats(facts: Facts, time: IntervalSet, *, inflated: bool) -> tuple[str, ...]:

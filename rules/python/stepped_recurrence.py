@@ -60,7 +60,7 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.facts.loops.cells import Cell
-from analyzer.facts.loops.recurrence import Recurrence, recurrences
+from analyzer.facts.loops.recurrence import Recurrence
 from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
@@ -90,7 +90,7 @@ _MAX_FINDINGS = 3
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires for each stepped cell that takes at least `min_ratio` of the used steps."""
-    found = recurrences(facts.trace, facts.device, facts.time, facts.loops.found, facts.kernels)
+    found = facts.loops.recurrences
     costly = [one for one in found if facts.steps.ratio(one.loop.spans.total_ns) >= limits["min_ratio"]]
     if not costly:
         longest = max((facts.steps.ratio(one.loop.spans.total_ns) for one in found), default=0.0)

@@ -7,8 +7,6 @@ beside the recording.
 from __future__ import annotations
 
 from analyzer.facts import Facts
-from analyzer.facts.host.engine_steps import engine_steps
-from analyzer.facts.host.profiler_calls import profiler_calls
 from analyzer.rule import Limits
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.units import duration, share
@@ -20,11 +18,11 @@ _SLOWER = 1.2
 def outside_ops(facts: Facts, claimed: IntervalSet) -> IntervalSet:
     """The cause `python` without what other rules claim, and without what autograd's engine and a profiler do."""
     left = facts.time.waterfall.owned("python") - claimed
-    return left - _engine(facts) - profiler_calls(facts.trace)
+    return left - _engine(facts) - facts.host.profiler_calls
 
 
 def _engine(facts: Facts) -> IntervalSet:
-    return EMPTY if facts.device.main is None else engine_steps(facts.trace, facts.host.threads, facts.host.main_thread)
+    return EMPTY if facts.device.main is None else facts.host.engine_steps
 
 
 def least_ns(facts: Facts, limits: Limits) -> float:

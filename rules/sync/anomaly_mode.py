@@ -53,13 +53,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.recording.frameworks import frameworks
 from analyzer.facts.sync.anomaly import AnomalyChecks
 from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
-from analyzer.spans.labels import matching
 from analyzer.units import count, duration, share
-from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -82,7 +79,6 @@ META = RuleMeta(
 
 # What anomaly mode calls to test a gradient (torch/csrc/autograd/engine.cpp).
 _LIGHTNING = ("lightning", "pytorch_lightning")
-_TESTS = frozenset({"aten::isnan", "aten::_is_any_true"})
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -121,16 +117,15 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _where(facts: Facts) -> str:
-    return "In Lightning: `Trainer(detect_anomaly=False)`. " if frameworks(facts.trace).may_use(*_LIGHTNING) else ""
+    return "In Lightning: `Trainer(detect_anomaly=False)`. " if facts.recording.frameworks.may_use(*_LIGHTNING) else ""
 
 
 def _without_nodes(facts: Facts) -> Outcome:
     """Torch 1.x may record a backward pass without the engine's functions around its nodes, below which the checks would be."""
-    ops = facts.trace.ops
-    inside = facts.steps.host_window.contains(ops["start_ns"].to_numpy())
-    if not (matching(ops["name"], is_backward_node) & inside).any():
+    eager = facts.sync.eager_checks
+    if not eager.backward:
         return not_applicable("no backward pass in the used steps")
-    if (matching(ops["name"], _TESTS.__contains__) & inside).any():
+    if eager.tests:
         return cannot_tell(
             "this torch records no functions of the engine around the backward nodes: ops test for NaN, but not whose they are"
         )

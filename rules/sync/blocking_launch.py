@@ -94,7 +94,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             f"{share(outlasting.ratio)} of the launches outlast their kernel, below {share(limits['min_ratio'])}"
         )
         return
-    rocm = facts.trace.meta.device_kind == "rocm"
+    rocm = facts.device.kind == "rocm"
     names = ("HIP_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL") if rocm else ("CUDA_LAUNCH_BLOCKING",)
     yield Finding(
         why=(

@@ -105,9 +105,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _none(facts: Facts) -> str:
-    items = facts.trace.ops
-    inside = facts.steps.host_window.contains(items["start_ns"].to_numpy())
-    number = int((inside & (items["name"] == "aten::item").to_numpy()).sum())
+    number = facts.sync.scalar_ops
     if number:
         return f"{count(number, '`aten::item`', '`aten::item`')} in the used steps, all of CPU tensors: none waits for the device"
     return "no single value is read off the device in the used steps"

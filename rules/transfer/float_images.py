@@ -56,7 +56,6 @@ from collections.abc import Iterator
 import pandas as pd
 
 from analyzer.facts import Facts
-from analyzer.facts.input.float_images import float_images
 from analyzer.facts.transfer.copies import blocked_after, call_time, device_time, total_bytes
 from analyzer.finding import Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
@@ -94,7 +93,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if cost < limits["min_ratio"]:
         yield clear(f"copies to the device own {share(cost)} of the step, below {share(limits['min_ratio'])}")
         return
-    images = float_images(facts.trace, facts.host, facts.transfer, facts.input.loading)
+    images = facts.input.float_images
     if not images.known:
         yield cannot_tell("what is copied is not known: needs record_shapes=True")
         return

@@ -55,7 +55,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.transfer.layout_work import LayoutWork, layout_work
+from analyzer.facts.transfer.layout_work import LayoutWork
 from analyzer.finding import (
     Advice,
     Column,
@@ -109,7 +109,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if not busy:
         yield not_applicable("the device does nothing in the used steps")
         return
-    work = layout_work(facts.trace, facts.steps, facts.host, facts.kernels, facts.model, facts.transfer.copies)
+    work = facts.transfer.layout_work
     ratio = work.time.total_ns / busy
     if ratio < limits["min_busy_ratio"]:
         yield clear(

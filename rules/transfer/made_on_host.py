@@ -52,7 +52,6 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.facts.transfer.copies import blocked_after, device_time
-from analyzer.facts.transfer.made_on_host import made_on_host
 from analyzer.finding import Advice, Column, Finding, Outcome, Saving, Table, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
@@ -75,7 +74,7 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when at least one tensor a step is filled on the host and then moved."""
-    made = made_on_host(facts.trace, facts.host, facts.transfer.copies)
+    made = facts.transfer.made_on_host
     number = facts.steps.per_step(len(made.copies))
     if number < limits["min_per_step"]:
         yield clear(f"{len(made.copies)} tensors in {facts.steps.count} steps are filled on the host and moved at once")

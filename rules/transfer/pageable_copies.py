@@ -69,7 +69,6 @@ from analyzer.facts.transfer.copies import (
     blocked_after,
     call_time,
     device_time,
-    pinned_bandwidth,
     total_bytes,
 )
 from analyzer.finding import (
@@ -127,7 +126,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             f"below {share(limits['min_host_ratio'])} and {size(limits['min_step_bytes'])}"
         )
         return
-    speed, source = pinned_bandwidth(facts.trace, facts.transfer.copies)
+    speed, source = facts.transfer.pinned_bandwidth
     now = bandwidth(pageable)
     shorter = max(0.0, 1 - now / speed) if now is not None else 0.0
     exposed = facts.time.waterfall.owned("copy") & device_time(pageable)

@@ -236,13 +236,22 @@ def _size(dims: str, types: str) -> float:
     return float(np.prod(shapes[0], dtype=np.float64)) * width if shapes and width else float("nan")
 
 
-def searching_spans(trace: Trace, steps: Steps) -> tuple[IntervalSet, IntervalSet]:
-    """Inside gloo's collectives, and inside DDP's search for unused parameters, on any thread in the used steps."""
-    window = steps.window
+def calls_of_library(trace: Trace, library: str) -> IntervalSet:
+    """When collectives of a library, `gloo` or `nccl`, are called on the host, on any thread."""
     ranges = trace.collectives
-    gloo = chosen(ranges, matching(ranges["name"], lambda name: name.startswith("gloo:")))
+    return IntervalSet.of_rows(ranges, matching(ranges["name"], lambda name: name.startswith(f"{library}:")))
+
+
+def unused_parameter_search(trace: Trace, steps: Steps) -> IntervalSet:
+    """Inside DDP's search for unused parameters, on any thread in the used steps."""
     search = IntervalSet()
     for frame in (trace.annotations, trace.ops):
-        rows = chosen(frame, matching(frame["name"], lambda name: "search_unused_parameters" in name))
-        search |= IntervalSet.of_rows(rows)
-    return IntervalSet.of_rows(gloo) & window, search & window
+        search |= IntervalSet.of_rows(frame, matching(frame["name"], lambda name: "search_unused_parameters" in name))
+    return search & steps.window
+
+
+def nan_checks_ns(trace: Trace, steps: Steps) -> int:
+    """Device time in the used steps of kernels that look for NaN in what is sent (torch/csrc/distributed/c10d/NanCheck.cu)."""
+    kernels = trace.kernels
+    rows = chosen(kernels, matching(kernels["name"], lambda name: "checkForNaN" in name))
+    return int(steps.window.overlap_with(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()).sum())

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from analyzer.facts.communication.collectives import Collectives, collectives
+from analyzer.facts.communication.buffers import buffer_broadcasts
+from analyzer.facts.communication.collectives import (
+    Collectives,
+    calls_of_library,
+    collectives,
+    nan_checks_ns,
+    unused_parameter_search,
+)
+from analyzer.facts.communication.exchanged import Exchanged, exchanged
+from analyzer.facts.communication.replicas import replicated_passes
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.isolation import fact
@@ -10,6 +19,7 @@ from analyzer.facts.kernels.section import KernelFacts
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.section import TimeFacts
+from analyzer.spans.intervals import IntervalSet
 
 
 class CommunicationFacts(Section):
@@ -40,3 +50,32 @@ class CommunicationFacts(Section):
     def collectives(self) -> Collectives:
         """Collectives: when they run, and what of it nothing hides."""
         return collectives(self.trace, self._device, self._steps, self._host, self._time, self._kernels)
+
+    @fact
+    def exchanged(self) -> Exchanged:
+        """What the program sends between ranks, by its names."""
+        return exchanged(self.trace)
+
+    @fact
+    def replicated_passes(self) -> IntervalSet:
+        """When `torch.nn.DataParallel` runs its forward pass."""
+        return replicated_passes(self.trace)
+
+    @fact
+    def buffer_broadcasts(self) -> IntervalSet:
+        """When DistributedDataParallel keeps the buffers of the ranks alike."""
+        return buffer_broadcasts(self.trace, self._host)
+
+    @fact
+    def unused_parameter_search(self) -> IntervalSet:
+        """Inside DDP's search for unused parameters, in the used steps."""
+        return unused_parameter_search(self.trace, self._steps)
+
+    def calls_of(self, library: str) -> IntervalSet:
+        """When collectives of a library, `gloo` or `nccl`, are called on the host."""
+        return calls_of_library(self.trace, library)
+
+    @fact
+    def nan_checks_ns(self) -> int:
+        """Device time of looking for NaN in what is sent."""
+        return nan_checks_ns(self.trace, self._steps)

@@ -7,6 +7,7 @@ from functools import cached_property
 import pandas as pd
 
 from analyzer.facts.device.activity import DeviceActivity, asks_for_device, device_activities
+from analyzer.facts.device.cards import Card, cards
 from analyzer.facts.device.launches import device_work, launches
 from analyzer.facts.isolation import attempt, fact
 from analyzer.facts.section import Section
@@ -41,6 +42,16 @@ class DeviceFacts(Section):
     def main(self) -> DeviceActivity | None:
         """The device that stands for the trace; None on a CPU-only trace."""
         return self.all[0] if self.all else None
+
+    @property
+    def kind(self) -> str:
+        """cuda, rocm, mtia, xpu, other, or cpu where nothing hints at a device."""
+        return self.trace.meta.device_kind
+
+    @fact
+    def cards(self) -> tuple[Card, ...]:
+        """The cards that the trace names."""
+        return cards(self.trace.meta)
 
     @fact
     def unrecorded(self) -> bool:

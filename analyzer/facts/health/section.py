@@ -90,6 +90,11 @@ class HealthFacts(Section):
         return coverage.sparse_host_events(self.trace, self._device, self._steps, self._host)
 
     @fact
+    def heavy_options(self) -> tuple[str, ...]:
+        """Options of the recording that cost host time on every op."""
+        return instrumentation.heavy_options(self.trace)
+
+    @fact
     def launches_without_op(self) -> float:
         """Share of the kernels launched in the used steps whose launch lies inside no op; 0 without kernels."""
         return coverage.launches_without_op(self._host, self._time)

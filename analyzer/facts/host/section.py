@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from analyzer.facts.device.section import DeviceFacts
+from analyzer.facts.host.dispatch_owner import DispatchOwner, dispatch_owner
+from analyzer.facts.host.engine_steps import engine_steps
 from analyzer.facts.host.ops import OpTree
-from analyzer.facts.host.restarts import Restarts, restarts
+from analyzer.facts.host.profiler_calls import profiler_calls
+from analyzer.facts.host.restarts import Restarts, restart_seen, restarts, seed_drawn_between
 from analyzer.facts.host.stacks import Stacks
 from analyzer.facts.host.threads import HostActivity, main_thread
 from analyzer.facts.host.tree import HostTree, host_tree
@@ -12,7 +15,7 @@ from analyzer.facts.isolation import attempt, fact
 from analyzer.facts.recording.section import RecordingFacts
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
-from analyzer.spans.intervals import EMPTY
+from analyzer.spans.intervals import EMPTY, IntervalSet
 
 
 class HostFacts(Section):
@@ -61,3 +64,31 @@ class HostFacts(Section):
     def stacks(self) -> Stacks:
         """The user's own lines, where Python stacks were recorded."""
         return Stacks(self.trace)
+
+    @fact
+    def restart_seen(self) -> bool:
+        """Whether stacks show that an iterator of a loader with workers is made in the used steps."""
+        return restart_seen(self.trace, self._steps)
+
+    @fact
+    def seed_drawn_between(self) -> bool:
+        """Whether a seed for workers is drawn between two calls of a loader."""
+        return seed_drawn_between(self.trace, self.main_thread)
+
+    @fact
+    def profiler_calls(self) -> IntervalSet:
+        """Time inside calls of a profiler; empty without stacks."""
+        return profiler_calls(self.trace)
+
+    @fact
+    def engine_steps(self) -> IntervalSet:
+        """The way of autograd's engine from one op of the backward pass to the next, on threads of its own."""
+        return engine_steps(self.trace, self.threads, self.main_thread)
+
+    def dispatch_owner(self, idle: IntervalSet) -> DispatchOwner | None:
+        """The op that owns more than half of some idle time; None where none does."""
+        return dispatch_owner(self.trace, self._device, self.ops, idle)
+
+    def calls_begun(self, time: IntervalSet) -> int:
+        """How many calls of Python begin in some time; 0 without stacks."""
+        return int(time.contains(self.trace.python["start_ns"].to_numpy()).sum())

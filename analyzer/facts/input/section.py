@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.input.code import InputCode, input_code
+from analyzer.facts.input.float_images import FloatImages, float_images
 from analyzer.facts.input.loading import Loading, loading
 from analyzer.facts.input.wait import InputWait, input_wait
 from analyzer.facts.input.wait_pattern import WaitPattern, wait_pattern
@@ -13,6 +14,7 @@ from analyzer.facts.recording.section import RecordingFacts
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.section import TimeFacts
+from analyzer.facts.transfer.section import TransferFacts
 
 
 class InputFacts(Section):
@@ -24,15 +26,23 @@ class InputFacts(Section):
         steps: The steps.
         host: What the host's threads do.
         time: Whose each nanosecond is.
+        transfer: What is moved.
     """
 
     NAME = "input"
 
     def __init__(
-        self, recording: RecordingFacts, device: DeviceFacts, steps: Steps, host: HostFacts, time: TimeFacts
+        self,
+        recording: RecordingFacts,
+        device: DeviceFacts,
+        steps: Steps,
+        host: HostFacts,
+        time: TimeFacts,
+        transfer: TransferFacts,
     ) -> None:
         super().__init__(device.trace, device.failures)
-        self._recording, self._device, self._steps, self._host, self._time = recording, device, steps, host, time
+        self._recording, self._device, self._steps = recording, device, steps
+        self._host, self._time, self._transfer = host, time, transfer
 
     @fact
     def wait(self) -> InputWait:
@@ -53,3 +63,8 @@ class InputFacts(Section):
     def loading(self) -> Loading:
         """What loading a batch in the training process consists of."""
         return loading(self.trace, self._recording, self._host, self.wait)
+
+    @fact
+    def float_images(self) -> FloatImages:
+        """Batches of images that travel as 32-bit floats."""
+        return float_images(self.trace, self._host, self._transfer, self.loading)

@@ -9,6 +9,7 @@ from analyzer.facts.kernels.alignment import Alignment, alignment
 from analyzer.facts.kernels.attention import Attention, attention
 from analyzer.facts.kernels.conv_bias import ConvBias, conv_bias
 from analyzer.facts.kernels.counters import Counters, counters
+from analyzer.facts.kernels.cpu_work import CpuWork, cpu_work
 from analyzer.facts.kernels.filling import Filling, filling
 from analyzer.facts.kernels.find import Kernels, kernels
 from analyzer.facts.kernels.fusion import Fusion, fusion
@@ -50,6 +51,11 @@ class KernelFacts(Section):
     def counters(self) -> Counters:
         """Samples of the devices' own counters while they are busy."""
         return counters(self.trace, self._device, self._steps)
+
+    @fact
+    def cpu_work(self) -> CpuWork:
+        """What the CPU computes on the training thread."""
+        return cpu_work(self.trace, self._steps, self._host)
 
     @fact
     def recomputation(self) -> Recomputation:

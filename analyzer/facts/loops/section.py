@@ -5,12 +5,16 @@ from __future__ import annotations
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.isolation import fact
+from analyzer.facts.kernels.section import KernelFacts
 from analyzer.facts.loops.backward_passes import Passes, many_passes
+from analyzer.facts.loops.expert_loss import expert_loss
 from analyzer.facts.loops.find import find_loops
 from analyzer.facts.loops.loop import Loop
+from analyzer.facts.loops.recurrence import Recurrence, recurrences
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.sync.section import SyncFacts
+from analyzer.facts.time.host_loss import HostLoss
 from analyzer.facts.time.section import TimeFacts
 
 
@@ -23,13 +27,23 @@ class LoopFacts(Section):
         host: What the host's threads do.
         time: Whose each nanosecond is.
         sync: Calls that wait for the device.
+        kernels: Kernels of the used steps.
     """
 
     NAME = "loops"
 
-    def __init__(self, device: DeviceFacts, steps: Steps, host: HostFacts, time: TimeFacts, sync: SyncFacts) -> None:
+    def __init__(
+        self,
+        device: DeviceFacts,
+        steps: Steps,
+        host: HostFacts,
+        time: TimeFacts,
+        sync: SyncFacts,
+        kernels: KernelFacts,
+    ) -> None:
         super().__init__(device.trace, device.failures)
-        self._device, self._steps, self._host, self._time, self._sync = device, steps, host, time, sync
+        self._device, self._steps, self._host, self._time = device, steps, host, time
+        self._sync, self._kernels = sync, kernels
 
     @fact
     def found(self) -> tuple[Loop, ...]:
@@ -40,3 +54,12 @@ class LoopFacts(Section):
     def backward_passes(self) -> Passes:
         """Updates that take many backward passes."""
         return many_passes(self.trace, self._steps)
+
+    @fact
+    def recurrences(self) -> tuple[Recurrence, ...]:
+        """Loops that step a recurrent cell, longest first."""
+        return recurrences(self.trace, self._device, self._time, self.found, self._kernels)
+
+    def expert_loss(self, loop: Loop) -> HostLoss:
+        """What it costs to call groups one by one, without their products."""
+        return expert_loss(self.trace, self._device, self._time, loop)

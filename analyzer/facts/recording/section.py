@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from analyzer.facts.isolation import fact
 from analyzer.facts.recording.collected import Collected, collected
+from analyzer.facts.recording.engines import serving_engine
+from analyzer.facts.recording.frameworks import Frameworks, frameworks
 from analyzer.facts.recording.line_samples import LineSamples, training_lines
+from analyzer.facts.recording.privacy import Privacy, privacy
 from analyzer.facts.recording.run_course import RunCourse, run_course
 from analyzer.facts.recording.training import serves, trains
+from analyzer.facts.recording.versions import Version, Versions, cuda_runtime, versions
 from analyzer.facts.section import Section
 
 
@@ -19,6 +23,52 @@ class RecordingFacts(Section):
     def collected(self) -> Collected:
         """What `advisor collect` recorded beside the events."""
         return collected(self.trace.meta)
+
+    @fact
+    def frameworks(self) -> Frameworks:
+        """Which frameworks the program is made of."""
+        return frameworks(self.trace)
+
+    @fact
+    def serving_engine(self) -> str | None:
+        """Which engine serves the model; None where none does."""
+        return serving_engine(self.trace)
+
+    @fact
+    def versions(self) -> Versions:
+        """Which versions the program ran with."""
+        return versions(self.trace.meta)
+
+    @property
+    def torch_before(self) -> Version | None:
+        """The first version of torch that does not write as this trace is written; None where nothing tells."""
+        return self.trace.meta.torch_before
+
+    @property
+    def cuda_runtime(self) -> int | None:
+        """CUDA's own number, 12060 for 12.6; None on other platforms, and where the trace does not say."""
+        return cuda_runtime(self.trace.meta)
+
+    @property
+    def world_size(self) -> int | None:
+        """Ranks of the job, where the trace states more than one."""
+        size = self.trace.meta.distributed.get("world_size")
+        return size if isinstance(size, int) and not isinstance(size, bool) and size > 1 else None
+
+    @property
+    def by_command(self) -> bool:
+        """Whether a command of `advisor` made the recording, and says so in it."""
+        return "command" in self.trace.meta.advisor
+
+    @fact
+    def privacy(self) -> Privacy:
+        """What should be removed before the trace is handed around."""
+        return privacy(self.trace)
+
+    @property
+    def has_stacks(self) -> bool:
+        """Whether calls of Python are in the trace."""
+        return bool(len(self.trace.python))
 
     @fact
     def run_course(self) -> RunCourse | None:

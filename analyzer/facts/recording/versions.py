@@ -51,11 +51,17 @@ def versions(meta: Meta) -> Versions:
     return Versions({**known, **_of_cards(meta), **_of_nccl(meta)} if on_cuda else known, meta.torch_before, on_cuda)
 
 
+def cuda_runtime(meta: Meta) -> int | None:
+    """CUDA's own number as the trace states it, 12060 for 12.6; None on other platforms."""
+    value = meta.top.get("cuda_runtime_version")
+    return value if isinstance(value, int) and value > 1000 and meta.device_kind == "cuda" else None
+
+
 def _of_cards(meta: Meta) -> dict[str, Version]:
     """CUDA's own number, 12060 for 12.6, and the compute capability where all cards of the machine have the same."""
     found: dict[str, Version] = {}
-    runtime = meta.top.get("cuda_runtime_version")
-    if isinstance(runtime, int) and runtime > 1000:
+    runtime = cuda_runtime(meta)
+    if runtime is not None:
         found["CUDA"] = (runtime // 1000, runtime % 1000 // 10)
     cards = {(card.get("computeMajor"), card.get("computeMinor")) for card in meta.devices}
     major, minor = cards.pop() if len(cards) == 1 else (None, None)

@@ -13,7 +13,12 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.sync.waits import anomaly_checks
 from analyzer.spans.intervals import EMPTY, IntervalSet
+from analyzer.spans.labels import is_any, matching
+from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Trace
+
+# What a test for NaN is, as anomaly mode makes it.
+_TESTS = ("aten::isnan", "aten::_is_any_true")
 
 
 class AnomalyChecks(msgspec.Struct, frozen=True):
@@ -40,6 +45,26 @@ class AnomalyChecks(msgspec.Struct, frozen=True):
         return self.checked / self.nodes if self.nodes else 0.0
 
 
+class EagerChecks(msgspec.Struct, frozen=True):
+    """What ops of the used steps tell where no function of autograd's engine is around them, as in traces of torch 1.x.
+
+    Args:
+        backward: Whether nodes of a backward pass run.
+        tests: Whether any op tests for NaN.
+    """
+
+    backward: bool
+    tests: bool
+
+
+def eager_checks(trace: Trace, steps: Steps) -> EagerChecks:
+    """Looks at the names of the ops."""
+    inside = steps.host_window.contains(trace.ops["start_ns"].to_numpy())
+    names = trace.ops["name"]
+    backward, tests = matching(names, is_backward_node), is_any(names, *_TESTS)
+    return EagerChecks(bool((backward & inside).any()), bool((tests & inside).any()))
+
+
 def anomaly(trace: Trace, steps: Steps, host: HostFacts) -> AnomalyChecks:
     """Counts nodes and checks."""
     tree = host.tree
@@ -48,7 +73,7 @@ def anomaly(trace: Trace, steps: Steps, host: HostFacts) -> AnomalyChecks:
     node = tree.matching(BACKWARD_NODE) & inside
     checks = anomaly_checks(tree) & inside
     # A test for NaN is what tells the mode; the reads beside it alone do not.
-    tests = checks & tree.named("aten::isnan", "aten::_is_any_true")
+    tests = checks & tree.named(*_TESTS)
     child = (tree.parent != np.arange(len(tree.parent))) & tree.of_source("ops")
     computing = np.zeros(len(start), dtype=bool)
     computing[tree.parent[child]] = True

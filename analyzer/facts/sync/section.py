@@ -7,9 +7,11 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.isolation import fact
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
-from analyzer.facts.sync.anomaly import AnomalyChecks, anomaly
-from analyzer.facts.sync.waits import Waits, waits
+from analyzer.facts.sync.anomaly import AnomalyChecks, EagerChecks, anomaly, eager_checks
+from analyzer.facts.sync.op_gaps import Silence, after_reads, silences
+from analyzer.facts.sync.waits import Waits, scalar_ops, waits
 from analyzer.facts.time.section import TimeFacts
+from analyzer.spans.intervals import IntervalSet
 
 
 class SyncFacts(Section):
@@ -37,3 +39,21 @@ class SyncFacts(Section):
     def anomaly(self) -> AnomalyChecks:
         """NaN checks of autograd's anomaly mode."""
         return anomaly(self.trace, self._steps, self._host)
+
+    @fact
+    def eager_checks(self) -> EagerChecks:
+        """What ops alone tell of a backward pass and of NaN checks, where the engine's functions were not recorded."""
+        return eager_checks(self.trace, self._steps)
+
+    @fact
+    def scalar_ops(self) -> int:
+        """How many single values the used steps read, off the device or not."""
+        return scalar_ops(self.trace, self._steps)
+
+    def silences(self, time: IntervalSet) -> tuple[Silence, ...]:
+        """Which ops stretches of the training thread's time lie between, the longest together first."""
+        return silences(self.trace, self._host, time)
+
+    def after_reads(self, time: IntervalSet) -> IntervalSet:
+        """The stretches that follow the reading of a value."""
+        return after_reads(self.trace, self._host, self.waits, time)

@@ -217,3 +217,9 @@ def _after(time: IntervalSet, start_ns: Int64Array, amount_ns: Int64Array) -> In
         return np.full(len(start_ns), np.iinfo(np.int64).max)
     moment = time.start_ns[place] + (wanted - before[place])
     return np.where(exists, moment, np.iinfo(np.int64).max)
+
+
+def scalar_ops(trace: Trace, steps: Steps) -> int:
+    """How many `aten::item` begin in the used steps; those on CPU tensors wait for nothing."""
+    inside = steps.host_window.contains(trace.ops["start_ns"].to_numpy())
+    return int((inside & is_any(trace.ops["name"], "aten::item")).sum())

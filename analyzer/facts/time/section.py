@@ -23,8 +23,8 @@ from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.device_waits import DeviceWaits, device_waits
 from analyzer.facts.time.kernel_reach import kernel_reach_ratio
-from analyzer.facts.time.launch_bound import launch_bound
-from analyzer.facts.time.pauses import Pauses, pauses
+from analyzer.facts.time.launch_bound import UsualLaunch, launch_bound, usual_launch
+from analyzer.facts.time.pauses import Pauses, known_activity, pauses
 from analyzer.facts.time.unsteady import Unsteady, unsteady
 from analyzer.facts.time.waterfall import Waterfall, device_waterfall, host_waterfall, unexplained
 from analyzer.spans.intervals import IntervalSet
@@ -117,6 +117,11 @@ class TimeFacts(Section):
         )
 
     @fact
+    def usual_launch(self) -> UsualLaunch:
+        """The kernels of the used steps, and a median one with its launch."""
+        return usual_launch(self.trace, self._steps)
+
+    @fact
     def kernel_reach_ratio(self) -> float:
         """Share of the time by which kernels get shorter that the step usually gets shorter by; see `kernel_reach`."""
         return kernel_reach_ratio(self._steps, self._host, self.idle, self.launch_bound, self.waterfall)
@@ -129,6 +134,10 @@ class TimeFacts(Section):
     def pauses(self) -> Pauses:
         """Long stretches in which nothing runs."""
         return pauses(self.trace, self._recording, self._device, self._steps, self._host, self.idle, self.waterfall)
+
+    def known_activity(self, time: IntervalSet) -> str | None:
+        """What frames or ranges say a pause is, in one word; None where they say nothing."""
+        return known_activity(self.trace, time)
 
     @fact
     def unsteady(self) -> Unsteady:

@@ -3,29 +3,61 @@
 from __future__ import annotations
 
 from analyzer.facts.device.section import DeviceFacts
+from analyzer.facts.host.section import HostFacts
 from analyzer.facts.isolation import fact
+from analyzer.facts.kernels.section import KernelFacts
+from analyzer.facts.model.section import ModelFacts
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.sync.section import SyncFacts
-from analyzer.facts.transfer.copies import Transfers, transfers
+from analyzer.facts.transfer.copies import Transfers, pinned_bandwidth, transfers
+from analyzer.facts.transfer.layout_work import LayoutWork, layout_work
+from analyzer.facts.transfer.made_on_host import MadeOnHost, made_on_host
 
 
 class TransferFacts(Section):
-    """Copies between host and device.
+    """Copies between host and device, and within it.
 
     Args:
         device: Work of the devices.
         steps: The steps.
+        host: What the host's threads do.
         sync: Calls that wait for the device.
+        kernels: Kernels of the used steps.
+        model: How the program is made.
     """
 
     NAME = "transfer"
 
-    def __init__(self, device: DeviceFacts, steps: Steps, sync: SyncFacts) -> None:
+    def __init__(
+        self,
+        device: DeviceFacts,
+        steps: Steps,
+        host: HostFacts,
+        sync: SyncFacts,
+        kernels: KernelFacts,
+        model: ModelFacts,
+    ) -> None:
         super().__init__(device.trace, device.failures)
-        self._device, self._steps, self._sync = device, steps, sync
+        self._device, self._steps, self._host = device, steps, host
+        self._sync, self._kernels, self._model = sync, kernels, model
 
     @fact
     def copies(self) -> Transfers:
         """Copies between host and device in the used steps."""
         return transfers(self.trace, self._device, self._steps)
+
+    @fact
+    def pinned_bandwidth(self) -> tuple[float, str]:
+        """What pinned copies to the device reach, bytes a ns, and how that is known."""
+        return pinned_bandwidth(self.trace, self.copies)
+
+    @fact
+    def made_on_host(self) -> MadeOnHost:
+        """Tensors filled on the host and moved at once."""
+        return made_on_host(self.trace, self._host, self.copies)
+
+    @fact
+    def layout_work(self) -> LayoutWork:
+        """Copies within the device that only change how a tensor lies there."""
+        return layout_work(self.trace, self._steps, self._host, self._kernels, self._model, self.copies)

@@ -1,0 +1,53 @@
+"""What ranks exchange with one another, as the names of the program's ops, ranges and kernels tell."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+import pandas as pd
+
+from traces.trace import Trace
+
+# Kernels that make tensors narrower before they are sent (FBGEMM's codecs).
+_QUANTISES = re.compile(r"(?i).*(?:fp8|8bit)\w*quantize|.*float(?:tofp8|_to_(?:fp8|bfloat16|half))")
+# Ranges that torchrec's pipelines open: the next batch's indices travel beside this batch already.
+_PIPELINE = re.compile(r"## (?:(?:start_|wait_)?sparse_data_dist|sdd_)")
+# Lookups of embedding tables (FBGEMM, which torchrec is built on, but not its products in 8 bits).
+_EMBEDDINGS = re.compile(
+    r"(?i).*(?:embedding_?bag|split_?embedding|splitlookup|_sparse_(?:data|features)|(?:^|[_ ])sdd_)"
+)
+# What only mixtures of experts do with their tokens.
+_EXPERTS = re.compile(
+    r".*(?:(?<![A-Za-z])moe(?![a-z])|MoE|MOE|(?i:expert|(?:un)?permute_?tokens|token_?dispatch|deep_?ep|(?:dispatch|combine)_?tokens))"
+)
+
+
+class Exchanged(msgspec.Struct, frozen=True):
+    """What the program sends between ranks.
+
+    Args:
+        embeddings: Whether embedding tables are looked up: their rows are exchanged, not the tokens of experts or the heads of
+            attention.
+        quantised: Whether kernels make tensors narrower before they are sent.
+        pipelined: Whether the next batch's indices travel beside this batch.
+    """
+
+    embeddings: bool
+    quantised: bool
+    pipelined: bool
+
+
+def exchanged(trace: Trace) -> Exchanged:
+    """Looks at the names of the whole recording."""
+    frames = (trace.ops, trace.annotations, trace.kernels)
+    return Exchanged(
+        any(_named(frame, _EMBEDDINGS) for frame in frames) and not any(_named(frame, _EXPERTS) for frame in frames),
+        _named(trace.kernels, _QUANTISES),
+        _named(trace.annotations, _PIPELINE),
+    )
+
+
+def _named(frame: pd.DataFrame, wanted: re.Pattern[str]) -> bool:
+    """Whether an event of a frame has such a name."""
+    return any(wanted.match(str(name)) for name in frame["name"].cat.categories)
