@@ -86,6 +86,11 @@ class IntervalSet:
         return cls(start, end) if rows is None else cls(start[rows], end[rows])
 
     @property
+    def longest_ns(self) -> int:
+        """Length of the longest interval; 0 without any."""
+        return int((self.end_ns - self.start_ns).max(initial=0))
+
+    @property
     def total_ns(self) -> int:
         """Length of all intervals together."""
         return int((self.end_ns - self.start_ns).sum())

@@ -141,7 +141,7 @@ def _evidence(facts: Facts) -> tuple[Bars | Table, ...]:
             Bar("compute", facts.steps.per_step(compute)),
         ),
     )
-    rows = tuple(_row(facts, kind) for kind in sorted({*found.calls["kind"].tolist(), *found.exposed_ns}))
+    rows = tuple(_row(facts, kind) for kind in sorted({*found.kinds, *found.exposed_ns}))
     columns = (
         Column("collective", "text"),
         Column("calls a step", "count"),

@@ -119,8 +119,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _reason(facts: Facts) -> str:
     """What the trace shows of why, for the sentence; empty where it shows nothing."""
-    frame = facts.kernels.named.frame
-    collective = frame["collective"].to_numpy()
+    collective = facts.kernels.named.collective
     # What runs in the steps may all have begun before them.
     if not collective.any():
         return ""

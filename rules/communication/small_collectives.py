@@ -53,7 +53,6 @@ import math
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.communication.collectives import call_spans
 from analyzer.finding import (
     Advice,
     Column,
@@ -114,27 +113,26 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if per_step < limits["min_calls"]:
         yield clear(f"{per_step:.0f} collectives a step, below {limits['min_calls']:.0f}")
         return
-    sizes = calls["size_bytes"]
-    if sizes.isna().mean() > 0.5:
+    if found.known_sizes_ratio < 0.5:
         yield cannot_tell(f"how large the {per_step:.0f} collectives a step are: needs record_shapes=True")
         return
-    median = float(sizes.median())
+    median = found.median_bytes
     if median >= limits["max_median_bytes"]:
         yield clear(f"the median of {per_step:.0f} collectives a step is {size(median)}")
         return
-    small = calls[(sizes < limits["max_median_bytes"]).to_numpy()]
-    buckets = math.ceil(float(small["size_bytes"].sum()) / max(facts.steps.count, 1) / _BUCKET_BYTES)
+    small, small_bytes = found.smaller_than(limits["max_median_bytes"])
+    buckets = math.ceil(small_bytes / max(facts.steps.count, 1) / _BUCKET_BYTES)
     kept = min(1.0, buckets * max(facts.steps.count, 1) / len(small))
-    exposed = facts.communication.collectives.exposed & call_spans(facts.device, facts.steps, facts.kernels, small)
+    spans = facts.communication.spans_of(small)
     yield Finding(
         why=f"{per_step:.0f} collectives a step, the median of {size(median)}: each costs its start, whatever its size.",
         saving=Saving(
-            claims=exposed.scaled(1 - kept),
+            claims=(found.exposed & spans).scaled(1 - kept),
             basis="exposed time of the small collectives that buckets of 25 MiB would do away with",
         ),
         fix=_fix(facts),
         verify="Record again: a few collectives a step, of megabytes each.",
-        steps_seen=facts.steps.count_with(call_spans(facts.device, facts.steps, facts.kernels, small)),
+        steps_seen=facts.steps.count_with(spans),
         confidence=Confidence.MEDIUM,
         evidence=(_table(facts),),
     )
@@ -155,15 +153,9 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
 
 
 def _table(facts: Facts) -> Table:
-    groups = facts.communication.collectives.calls.groupby("kind", sort=True, observed=True)["size_bytes"].agg(
-        ["size", "median"]
-    )
-    rows = tuple(
-        (str(kind)[:60], round(int(number) / max(facts.steps.count, 1), 1), None if middle != middle else float(middle))
-        for kind, number, middle in zip(
-            groups.index, groups["size"].to_numpy(), groups["median"].to_numpy(), strict=True
-        )
-    )
+    found, steps = facts.communication.collectives, max(facts.steps.count, 1)
+    sizes = ((kind, *found.sizes_of(kind)) for kind in found.kinds)
+    rows = tuple((kind[:60], round(number / steps, 1), median) for kind, number, median in sizes)
     columns = (Column("collective", "text"), Column("calls a step", "count"), Column("median size", "bytes"))
     return Table("collectives by kind", columns, rows)
 

@@ -83,7 +83,7 @@ META = RuleMeta(
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires where the longest quarter of the loader's calls holds nearly all waiting."""
     wait, pattern = facts.input.wait, facts.input.pattern
-    if not len(wait.calls):
+    if not len(wait):
         yield not_applicable("no DataLoader call in the used steps")
         return
     ratio = facts.steps.ratio(wait.owned.total_ns)
@@ -94,7 +94,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     needed = int(max(limits["min_calls"], 2 * workers))
     if not len(pattern.dur_ns):
         yield cannot_tell(
-            f"{count(len(wait.calls), 'call')} of the loader, all at the end of an epoch or the beginning of one (DL005); bursts "
+            f"{count(len(wait), 'call')} of the loader, all at the end of an epoch or the beginning of one (DL005); bursts "
             f"need {needed} batches: `active={needed}`"
         )
         return

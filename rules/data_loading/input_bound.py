@@ -83,7 +83,7 @@ META = RuleMeta(
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when input owns at least `min_ratio` of the used steps."""
     wait = facts.input.wait
-    if not len(wait.calls):
+    if not len(wait):
         yield not_applicable(
             "no DataLoader call in the used steps; a loader of another kind shows up as Python time (PY001)"
         )
@@ -96,7 +96,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     duration(facts.steps.per_step(facts.steps.total_ns))
     who = "The GPU" if facts.device.main else "Training"
     yield Finding(
-        why=f"{who} waits {waits} of {facts.steps.each} ({share(ratio)}) for the DataLoader: `{wait.calls['name'].iloc[0]}`."
+        why=f"{who} waits {waits} of {facts.steps.each} ({share(ratio)}) for the DataLoader: `{wait.name}`."
         + place.sentence(facts),
         saving=Saving(
             claims=wait.owned,
@@ -130,7 +130,7 @@ def _evidence(facts: Facts) -> tuple[Bars, Series]:
                 Bar("rest of the step", step - facts.steps.per_step(wait.host.total_ns)),
             ),
         ),
-        Series("each call of the loader", "ns", tuple(wait.calls["dur_ns"].tolist())),
+        Series("each call of the loader", "ns", wait.durations_ns),
     )
 
 

@@ -153,7 +153,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         verify="Record across the end of an epoch again: no call should stand out.",
         steps_seen=facts.steps.count_with(found.time),
         confidence=found.confidence,
-        evidence=(Series("each call of the loader", "ns", tuple(facts.input.wait.calls["dur_ns"].tolist())),),
+        evidence=(Series("each call of the loader", "ns", facts.input.wait.durations_ns),),
         severity_cap=Severity.HIGH if epoch else Severity.LOW,
         capped_because="how often an epoch begins is not known",
         caveats=found.caveats,

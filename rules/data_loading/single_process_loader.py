@@ -81,7 +81,7 @@ META = RuleMeta(
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when a loader without workers holds the training thread for at least `min_ratio` of the used steps."""
     wait = facts.input.wait
-    if not len(wait.calls):
+    if not len(wait):
         yield not_applicable("no DataLoader call in the used steps")
         return
     if not wait.single_process:

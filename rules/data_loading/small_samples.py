@@ -129,8 +129,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
                 "one batch",
                 "ns",
                 (
-                    Bar("loading", wait.host.total_ns / len(wait.calls)),
-                    Bar("of it in ops", made.ops_ns / len(wait.calls)),
+                    Bar("loading", wait.host.total_ns / len(wait)),
+                    Bar("of it in ops", made.ops_ns / len(wait)),
                     Bar("one sample", each),
                 ),
             ),
@@ -146,7 +146,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 def _why_not(facts: Facts, limits: Limits) -> Outcome | None:
     """The outcome that ends the check before a finding; None where it fires."""
     wait, made, known = facts.input.wait, facts.input.loading, facts.recording.collected.dataset_bytes
-    if not len(wait.calls):
+    if not len(wait):
         return not_applicable("no DataLoader call in the used steps")
     ratio = facts.steps.ratio(wait.host.total_ns)
     if ratio < limits["min_ratio"]:

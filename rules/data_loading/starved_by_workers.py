@@ -113,7 +113,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         verify="Record again: the median `__next__` should fall below 1 ms; then run `advisor compare`.",
         steps_seen=wait.steps_seen,
         evidence=(
-            Series("each call of the loader", "ns", tuple(wait.calls["dur_ns"].tolist())),
+            Series("each call of the loader", "ns", wait.durations_ns),
             *place.evidence(facts),
         ),
         location=place.place(facts),

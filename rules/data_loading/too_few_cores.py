@@ -92,7 +92,7 @@ _STARVED_RATIO = 0.5
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires where the cores beside training cannot make batches as fast as training takes them."""
     wait, cores = facts.input.wait, facts.recording.collected.cores
-    if not len(wait.calls):
+    if not len(wait):
         yield not_applicable("no DataLoader call in the used steps")
         return
     ratio = facts.steps.ratio(wait.owned.total_ns)

@@ -118,7 +118,6 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         )
         return
     line = line_of(facts, time)
-    used = facts.steps.used
     seen = facts.steps.count_with(time)
     what = f" for {kind}" if kind else ""
     who = "the GPU idles" if facts.device.main is not None else "no op runs"
@@ -134,7 +133,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         verify="Record again over the same steps: the long gaps should be gone.",
         steps_seen=seen,
         confidence=Confidence.HIGH if kind else Confidence.LOW,
-        evidence=(Series("duration of each step", "ns", tuple(float(value) for value in used["dur_ns"])),),
+        evidence=(Series("duration of each step", "ns", tuple(map(float, facts.steps.durations_ns))),),
         location=location(line),
         caveats=() if kind else ("It may also be a garbage collection (PY004), or another process that took the CPU.",),
     )

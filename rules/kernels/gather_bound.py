@@ -122,8 +122,7 @@ def _of_tables(facts: Facts) -> bool:
 
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:
-    names = [str(name) for name in facts.kernels.named.names["name"]]
-    fused = any(part in name for name in names for part in _FUSED.split("|"))
+    fused = facts.kernels.named.any_named(*_FUSED.split("|"))
     if not fused and not _of_tables(facts):
         return _OF_ANY
     one_lookup = Advice(

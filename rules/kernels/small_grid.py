@@ -91,8 +91,8 @@ META = RuleMeta(
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when the device as a whole is underused for `min_busy_ratio` of its busy time."""
     found, most = facts.kernels.named, limits["max_filled_ratio"]
-    computing = ~found.frame["collective"].to_numpy()
-    blocks = found.frame["blocks_per_sm"].to_numpy()
+    computing = ~found.collective
+    blocks = found.blocks_per_sm
     if not computing.any():
         yield not_applicable("no compute kernel in the used steps")
         return
@@ -116,8 +116,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         )
         return
     empty_ns = min(facts.kernels.filling.empty_ns(most), float(underused.total_ns))
-    at_once = underused.overlap_with(found.frame["start_ns"].to_numpy(), found.frame["end_ns"].to_numpy()) > 0
-    rows: BoolArray = computing & (blocks < most) & at_once
+    rows: BoolArray = computing & (blocks < most) & found.beside(underused)
     yield Finding(
         why=f"For {share(ratio)} of the GPU's busy time all kernels that run have, together, blocks for less than {share(most)} of "
         f"its multiprocessors; {share(empty_ns / max(underused.total_ns, 1))} of the GPU has nothing to do meanwhile.",

@@ -54,8 +54,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pandas as pd
-
 from analyzer.facts import Facts
 from analyzer.facts.memory.allocator import Allocations
 from analyzer.finding import Advice, Column, Confidence, Finding, Outcome, Saving, Table, cannot_tell, clear
@@ -92,9 +90,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             "record later, and at least three steps"
         )
         return
-    number, ratio = len(found.calls) / found.steps, found.ratio
+    number, ratio = len(found) / found.steps, found.ratio
     habitual = found.steps_seen * 2 >= found.steps and number >= limits["min_calls"]
-    if not len(found.calls) or not (habitual or ratio >= limits["min_ratio"]):
+    if not len(found) or not (habitual or ratio >= limits["min_ratio"]):
         beside = f"; {count(found.started, 'call')} of the warm-up (PG002) left out" if found.started else ""
         yield clear(f"{number:.1f} allocator calls a step, {share(ratio)} of the time{beside}")
         return
@@ -107,12 +105,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         verify="Record again: the steps should hold no cudaMalloc, cudaFree or cudaHostAlloc.",
         steps_seen=facts.steps.count_with(found.spans),
         confidence=Confidence.HIGH if habitual else Confidence.MEDIUM,
-        evidence=(_table(found.calls),),
+        evidence=(_table(found),),
     )
 
 
 def _fix(found: Allocations) -> tuple[Advice, ...]:
-    names = found.calls["name"].astype("str")
     emptied = Advice(
         "diff",
         "-torch.cuda.empty_cache()",
@@ -128,22 +125,13 @@ def _fix(found: Allocations) -> tuple[Advice, ...]:
         "buffer = torch.empty(shape, pin_memory=True)   # once\nbuffer.copy_(batch)",
         "Allocating pinned memory is slow: allocate once and reuse it.",
     )
-    pinning = names.str.contains(r"Host(?:Alloc|Malloc|Register)", regex=True).mean() > 0.5
-    if pinning:
+    if found.pinning:
         return (pinned, expandable)
     return (emptied, expandable) if found.empties_cache else (expandable, emptied)
 
 
-def _table(calls: pd.DataFrame) -> Table:
-    totals = (
-        calls.groupby(calls["name"].astype("str"))["dur_ns"].agg(["size", "sum"]).sort_values("sum", ascending=False)
-    )
-    rows = tuple(
-        (str(name)[:60], int(number), int(total))
-        for name, number, total in zip(
-            totals.index[:5], totals["size"].to_numpy()[:5], totals["sum"].to_numpy()[:5], strict=True
-        )
-    )
+def _table(found: Allocations) -> Table:
+    rows = tuple((name[:60], number, total) for name, number, total in found.longest(5))
     return Table(
         "allocator calls in the used steps",
         (Column("call", "text"), Column("calls", "count"), Column("time", "ns")),

@@ -88,10 +88,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if quiet is not None:
         yield quiet
         return
-    spans = work.spans
-    line = facts.host.stacks.commonest(
-        spans["thread"], spans["start_ns"], facts.host.main_thread, until_ns=spans["end_ns"]
-    )
+    line = facts.model.optimizer_line
     yield Finding(
         why=_why(facts),
         saving=_saving(facts),

@@ -93,8 +93,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     recorded = bool(pauses.collected) or facts.recording.collected.gc_recorded
     time = pauses.collected if recorded else pauses.silent
     ratio = facts.steps.ratio(time.total_ns)
-    longest = int((time.end_ns - time.start_ns).max(initial=0))
-    median = float(facts.steps.used["dur_ns"].median()) if facts.steps.count else 0.0
+    longest = time.longest_ns
+    median = facts.steps.median_ns
     long_one = recorded and longest >= limits["min_step_ratio"] * median
     if ratio < limits["min_ratio"] and not long_one:
         seen = "recorded garbage collections take" if recorded else "silent pauses that may be garbage collections take"

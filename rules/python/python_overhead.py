@@ -288,7 +288,7 @@ def _caveats(facts: Facts, time: IntervalSet, *, inflated: bool) -> tuple[str, .
         caveats.append("Where the program serves requests, waiting for the next one looks the same.")
     if inflated:
         caveats.append("Recording stacks slows Python down: without them the share is smaller.")
-    if not len(facts.input.wait.calls):
+    if not len(facts.input.wait):
         caveats.append("No DataLoader was seen: loading by other means would be part of this.")
     return tuple(caveats)
 

@@ -74,7 +74,6 @@ from analyzer.finding import (
     clear,
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
-from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
 from rules.idle.pausing import FIXES
 
@@ -141,8 +140,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         steps_seen=len(steps.slow),
         confidence=Confidence.MEDIUM,
         evidence=(
-            Series("duration of each step", "ns", tuple(float(value) for value in steps.steps["dur_ns"])),
-            Bars("steps", "ns", (Bar("median", steps.median_ns), Bar("longest", float(steps.steps["dur_ns"].max())))),
+            Series("duration of each step", "ns", tuple(map(float, steps.durations_ns))),
+            Bars("steps", "ns", (Bar("median", steps.median_ns), Bar("longest", float(max(steps.durations_ns))))),
         ),
         caveats=("A few recorded steps do not tell how often this happens.",),
     )
@@ -151,12 +150,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 def _another_loop(facts: Facts) -> Finding:
     """The finding on steps that hold a loop of their own."""
     steps = facts.time.unsteady
-    others = steps.others
-    longest = float(others["dur_ns"].max())
-    excess = int((others["dur_ns"] - steps.median_ns).sum())
-    recorded = facts.steps.total_ns + int(others["dur_ns"].sum())
-    named = ", ".join(f"#{step}" for step in others["number"].tolist()[:5])
-    what = str(others["reason"].iloc[0]).partition(": ")[2]
+    others = steps.with_another_loop
+    longest, taken = float(max(one.dur_ns for one in others)), sum(one.dur_ns for one in others)
+    excess = int(taken - len(others) * steps.median_ns)
+    recorded = facts.steps.total_ns + taken
+    named = ", ".join(f"#{one.number}" for one in others[:5])
+    what = others[0].what
     return Finding(
         why=(
             f"{count(len(others), 'step')} of {facts.steps.count + len(others)} ({named}) "
@@ -191,10 +190,7 @@ def _word(facts: Facts, cause: str) -> str:
 def _saving(facts: Facts, cause: str) -> Saving:
     if cause in DEVICE_CAUSES or facts.time.unsteady.updates_seldom:
         return Saving(basis="none of its own: slow steps do more work")
-    frame = facts.time.unsteady.steps
-    slow = frame[frame["number"].isin(facts.time.unsteady.slow)]
-    inside = IntervalSet.of_rows(slow)
-    owned = facts.time.waterfall.owned(cause) & inside
+    owned = facts.time.waterfall.owned(cause) & facts.time.unsteady.slow_time
     excess = facts.time.unsteady.excess_ns / owned.total_ns if owned else 0.0
     return Saving(
         claims=owned.scaled(min(excess, 1.0)),

@@ -86,13 +86,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if ratio < limits["min_ratio"]:
         yield clear(f"copies to the host own {share(ratio)} of the step, below {share(limits['min_ratio'])}")
         return
-    moved = calls["size_bytes"].sum()
-    device = duration(facts.steps.per_step(calls["device_ns"].sum()))
+    device = duration(facts.steps.per_step(calls.device_ns))
     yield finding(
         facts,
         calls,
         "copy_out",
-        f"copying {size(facts.steps.per_step(float(moved)))} a step from the device to the host; the copies "
+        f"copying {size(facts.steps.per_step(calls.bytes))} a step from the device to the host; the copies "
         f"themselves take {device}",
         _fix(),
         "Record again: fewer `Memcpy DtoH` a step; the share of SY002 should fall below 2 %.",

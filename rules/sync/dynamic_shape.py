@@ -112,7 +112,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             f"ops with data-dependent shapes own {share(ratio)} of the step, below {share(limits['min_ratio'])}"
         )
         return
-    name = str(calls.groupby("op", observed=True)["idle_ns"].sum().idxmax())
+    name = calls.costliest_op
     special = tuple(advice for key, advice in _FIXES.items() if key in name)
     yield finding(
         facts,

@@ -88,7 +88,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if ratio < limits["min_ratio"]:
         yield clear(f"synchronize calls own {share(ratio)} of the step, below {share(limits['min_ratio'])}")
         return
-    name = str(calls.groupby("name", observed=True)["idle_ns"].sum().idxmax())
+    name = calls.costliest_call
     yield finding(
         facts,
         calls,

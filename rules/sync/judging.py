@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pandas as pd
-
 from analyzer.facts import Facts
-from analyzer.facts.host.stacks import CodeLine
+from analyzer.facts.sync.waits import WaitingCalls
 from analyzer.finding import Advice, Bar, Bars, Column, Evidence, Finding, Saving, Table
 from analyzer.rule import Threshold
 from analyzer.units import count, duration, share
@@ -24,17 +22,9 @@ MIN_RATIO = Threshold(
 _MAX_ROWS = 5
 
 
-def line_of(facts: Facts, calls: pd.DataFrame) -> CodeLine | None:
-    """The user's line that most of the lost time of these calls comes from."""
-    weight = calls["idle_ns"].to_numpy() + 1
-    return facts.host.stacks.commonest(
-        calls["thread"].to_numpy(), calls["start_ns"].to_numpy(), facts.host.main_thread, weight
-    )
-
-
 def finding(
     facts: Facts,
-    calls: pd.DataFrame,
+    calls: WaitingCalls,
     reason: str,
     what: str,
     fix: tuple[Advice, ...],
@@ -53,13 +43,13 @@ def finding(
         caveats: When this may be a false alarm here.
     """
     claims = facts.sync.waits.owned(reason)
-    line = line_of(facts, calls)
+    line = facts.sync.line_of(calls)
     return Finding(
         why=(
             f"The GPU idles {duration(facts.steps.per_step(claims.total_ns))} of {facts.steps.each} "
             f"({share(facts.steps.ratio(claims.total_ns))}) because the host waits for it{named(line)}: {what} "
             f"({_often(facts, calls)}, the host is blocked for "
-            f"{duration(facts.steps.per_step(calls['dur_ns'].sum()))} {facts.steps.a_unit})."
+            f"{duration(facts.steps.per_step(calls.blocked_ns))} {facts.steps.a_unit})."
         ),
         saving=Saving(claims=claims, basis=BASIS),
         fix=fix,
@@ -71,9 +61,9 @@ def finding(
     )
 
 
-def _often(facts: Facts, calls: pd.DataFrame) -> str:
+def _often(facts: Facts, calls: WaitingCalls) -> str:
     """How often it happens; the copy and the synchronisation of one op are one wait."""
-    number = int(calls["unit"].nunique())
+    number = calls.waits
     if number % facts.steps.count:
         return f"{count(number, 'time')} in {count(facts.steps.count, 'step')}"
     return (
@@ -83,22 +73,9 @@ def _often(facts: Facts, calls: pd.DataFrame) -> str:
     )
 
 
-def _evidence(facts: Facts, calls: pd.DataFrame) -> tuple[Evidence, ...]:
-    idle = facts.steps.per_step(calls["idle_ns"].sum())
-    blocked = facts.steps.per_step(calls["dur_ns"].sum())
-    ops = calls["op"].where(calls["op"] != "", "(no op)")
-    groups = (
-        calls.assign(op=ops)
-        .groupby(["op", "name"], sort=True, observed=True)[["dur_ns", "idle_ns"]]
-        .agg(["size", "sum"])
-    )
-    rows = sorted(
-        (
-            (str(op), str(name), int(row[0]), int(row[1]), int(row[3]))
-            for (op, name), row in zip(groups.index, groups.to_numpy(), strict=True)
-        ),
-        key=lambda row: (-row[4], row),
-    )
+def _evidence(facts: Facts, calls: WaitingCalls) -> tuple[Evidence, ...]:
+    idle = facts.steps.per_step(calls.idle_ns)
+    blocked = facts.steps.per_step(calls.blocked_ns)
     columns = (
         Column("op", "text"),
         Column("call", "text"),
@@ -108,5 +85,5 @@ def _evidence(facts: Facts, calls: pd.DataFrame) -> tuple[Evidence, ...]:
     )
     return (
         Bars("mean step", "ns", (Bar("host blocked", blocked), Bar("device idle because of it", idle))),
-        Table("calls that wait, all used steps", columns, tuple(rows[:_MAX_ROWS])),
+        Table("calls that wait, all used steps", columns, tuple(calls.by_op()[:_MAX_ROWS])),
     )

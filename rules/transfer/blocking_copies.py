@@ -50,13 +50,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pandas as pd
-
 from analyzer.facts import Facts
-from analyzer.facts.transfer.copies import BlockedAfter, blocked_after
+from analyzer.facts.transfer.copies import BlockedAfter, Copies
 from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
-from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
 from rules.transfer.place import location
 from traces.trace import Capability
@@ -79,13 +76,12 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when waits after pinned copies hold the host for at least `min_host_ratio` of the used steps."""
-    to_device = facts.transfer.copies.of("HtoD")
-    pinned = to_device[(to_device["host_memory"] == "pinned").to_numpy()]
+    to_device = facts.transfer.copies.to_device
+    pinned = to_device.of_memory("pinned")
     if not len(pinned):
         yield not_applicable("nothing is copied to the device from pinned memory in the used steps")
         return
-    blocked = blocked_after(facts.steps, facts.sync, facts.transfer.copies, pinned)
-    duration(facts.steps.per_step(facts.steps.total_ns))
+    blocked = facts.transfer.blocked_after(pinned)
     host = facts.steps.ratio(blocked.host.total_ns)
     if host < limits["min_host_ratio"]:
         yield clear(
@@ -105,20 +101,20 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             ),
         ),
         verify="Record again: no cudaStreamSynchronize should follow the copies.",
-        steps_seen=facts.steps.count_with(IntervalSet.of_rows(pinned)),
+        steps_seen=facts.steps.count_with(pinned.time),
         evidence=(_evidence(facts, pinned, blocked),),
         location=location(facts, pinned),
     )
 
 
-def _evidence(facts: Facts, pinned: pd.DataFrame, blocked: BlockedAfter) -> Bars:
+def _evidence(facts: Facts, pinned: Copies, blocked: BlockedAfter) -> Bars:
     return Bars(
         "mean step",
         "ns",
         (
             Bar("waiting for copies", facts.steps.per_step(blocked.host.total_ns)),
             Bar("device idle because of it", facts.steps.per_step(blocked.owned.total_ns)),
-            Bar("the copies themselves", facts.steps.per_step(int(pinned["dur_ns"].sum()))),
+            Bar("the copies themselves", facts.steps.per_step(pinned.device_ns)),
         ),
     )
 

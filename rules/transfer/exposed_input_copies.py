@@ -62,10 +62,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pandas as pd
-
 from analyzer.facts import Facts
-from analyzer.facts.transfer.copies import device_time, hideable, total_bytes
+from analyzer.facts.transfer.copies import Copies, hideable
 from analyzer.finding import Bar, Bars, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
@@ -89,11 +87,11 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when kernels could hide copies to the device that take at least `min_ratio` of the used steps."""
-    to_device = facts.transfer.copies.of("HtoD")
+    to_device = facts.transfer.copies.to_device
     if not len(to_device):
         yield not_applicable("nothing is copied to the device in the used steps")
         return
-    copying = device_time(to_device)
+    copying = to_device.time
     exposed = facts.time.waterfall.owned("copy") & copying
     ratio = facts.steps.ratio(exposed.total_ns)
     if ratio < limits["min_ratio"]:
@@ -113,14 +111,14 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     yield Finding(
         why=f"Copies to the device run beside no kernel for {duration(facts.steps.per_step(exposed.total_ns))} of "
         f"{facts.steps.each} "
-        f"({share(ratio)}): {size(facts.steps.per_step(total_bytes(to_device)))} "
+        f"({share(ratio)}): {size(facts.steps.per_step(to_device.bytes))} "
         f"a step on {where}.",
         saving=Saving(
             hideable, basis="copy time beside no kernel, as far as the kernels of its step are long enough to hide it"
         ),
         fix=prefetch(facts, own_stream),
         verify="Record again: the copies' stream differs from the kernels' and over 80 % of their time has a kernel beside it.",
-        steps_seen=facts.steps.count_with(IntervalSet.of_rows(to_device)),
+        steps_seen=facts.steps.count_with(to_device.time),
         evidence=(
             Bars(
                 "mean step",
@@ -140,14 +138,14 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 def _hideable(facts: Facts, exposed: IntervalSet, copying: IntervalSet) -> IntervalSet:
     """The exposed copies, those of a step shortened to what its kernels could hide: to when they compute beside no such copy."""
     kernels = facts.kernels.named
-    computing = kernels.spans(~kernels.frame["collective"].to_numpy(dtype=bool)) - copying
+    computing = kernels.spans(~kernels.collective) - copying
     return hideable(exposed, computing, facts.steps)
 
 
-def _own_stream(facts: Facts, to_device: pd.DataFrame) -> bool:
+def _own_stream(facts: Facts, to_device: Copies) -> bool:
     """Whether most copied bytes travel on a stream that runs no kernel."""
-    apart = to_device[~to_device["stream"].isin(list(facts.transfer.copies.compute_streams)).to_numpy(dtype=bool)]
-    return 2 * total_bytes(apart) > total_bytes(to_device)
+    apart = to_device.beside(facts.transfer.copies.compute_streams)
+    return 2 * apart.bytes > to_device.bytes
 
 
 RULE = Rule(META, check, __doc__)

@@ -53,10 +53,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pandas as pd
-
 from analyzer.facts import Facts
-from analyzer.facts.transfer.copies import blocked_after, call_time, device_time, total_bytes
+from analyzer.facts.transfer.copies import Copies
 from analyzer.finding import Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
@@ -85,7 +83,7 @@ _SAVED = 0.75
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires where copies of float images own at least `min_ratio` of the used steps."""
-    to_device = facts.transfer.copies.of("HtoD")
+    to_device = facts.transfer.copies.to_device
     if not len(to_device):
         yield not_applicable("nothing is copied to the device in the used steps")
         return
@@ -102,7 +100,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if ratio < limits["min_ratio"]:
         yield clear(f"copies of float images own {share(ratio)} of the step, below {share(limits['min_ratio'])}")
         return
-    step_bytes = facts.steps.per_step(total_bytes(images.copies))
+    step_bytes = facts.steps.per_step(images.copies.bytes)
     yield Finding(
         why=f"{size(step_bytes)} of images {facts.steps.a_unit} travel as 32-bit floats; as bytes they would be "
         f"{size(step_bytes / 4)}. "
@@ -112,7 +110,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         ),
         fix=(fewer_bytes(),),
         verify="Record again: the bytes a step of `Memcpy HtoD` should fall to a quarter.",
-        steps_seen=facts.steps.count_with(IntervalSet.of_rows(images.copies)),
+        steps_seen=facts.steps.count_with(images.copies.time),
         confidence=Confidence.HIGH if images.seen_converting else Confidence.MEDIUM,
         evidence=(Bars("a step", "bytes", (Bar("sent as float32", step_bytes), Bar("as uint8", step_bytes / 4))),),
         location=location(facts, images.copies),
@@ -120,12 +118,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
-def _owned(facts: Facts, copies: pd.DataFrame) -> IntervalSet:
+def _owned(facts: Facts, copies: Copies) -> IntervalSet:
     owned = facts.time.waterfall.owned
-    waiting = (owned("transfer_call") & call_time(copies)) | blocked_after(
-        facts.steps, facts.sync, facts.transfer.copies, copies
-    ).owned
-    return waiting | (owned("copy") & device_time(copies))
+    waiting = (owned("transfer_call") & copies.call_time) | facts.transfer.blocked_after(copies).owned
+    return waiting | (owned("copy") & copies.time)
 
 
 RULE = Rule(META, check, __doc__)

@@ -51,7 +51,6 @@ from collections import Counter
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.transfer.copies import blocked_after, device_time
 from analyzer.finding import Advice, Column, Finding, Outcome, Saving, Table, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
@@ -79,8 +78,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if number < limits["min_per_step"]:
         yield clear(f"{len(made.copies)} tensors in {facts.steps.count} steps are filled on the host and moved at once")
         return
-    claims = _claims(facts, made.host) | (facts.time.waterfall.owned("copy") & device_time(made.copies))
-    claims |= blocked_after(facts.steps, facts.sync, facts.transfer.copies, made.copies).owned
+    claims = _claims(facts, made.host) | (facts.time.waterfall.owned("copy") & made.copies.time)
+    claims |= facts.transfer.blocked_after(made.copies).owned
     yield Finding(
         why=f"{count(round(number), 'tensor')} {facts.steps.a_unit} filled on the host and then copied to the device: "
         f"{duration(facts.steps.per_step((made.host & facts.steps.window).total_ns))} of host time {facts.steps.a_unit}, "
@@ -96,7 +95,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             ),
         ),
         verify="Record again with shapes: XF004 should be clear.",
-        steps_seen=facts.steps.count_with(IntervalSet.of_rows(made.copies)),
+        steps_seen=facts.steps.count_with(made.copies.time),
         evidence=(
             Table(
                 "filled by",

@@ -53,14 +53,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pandas as pd
-
 from analyzer.facts import Facts
-from analyzer.facts.transfer.copies import SMALL_BYTES, blocked_after, call_time
+from analyzer.facts.transfer.copies import SMALL_BYTES, Copies
 from analyzer.finding import Advice, Column, Finding, Outcome, Saving, Table, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
-from analyzer.spans.intervals import IntervalSet
-from analyzer.spans.labels import is_any
 from analyzer.units import duration, share, size
 from rules.transfer.place import location
 from traces.trace import Capability
@@ -84,23 +80,22 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires on many small copies a step whose calls cost host time."""
-    frame = facts.transfer.copies.frame
-    frame = frame[is_any(frame["direction"], "HtoD", "DtoH")]
-    if not len(frame):
+    copies = facts.transfer.copies.all.of("HtoD", "DtoH")
+    if not len(copies):
         yield not_applicable("nothing is copied between host and device in the used steps")
         return
-    number = facts.steps.per_step(len(frame))
-    median = float(frame["size_bytes"].fillna(0).median())
-    small = frame[(frame["size_bytes"].fillna(0) < limits["max_median_bytes"]).to_numpy(dtype=bool)]
-    inward = small[is_any(small["direction"], "HtoD")]
-    blocked = blocked_after(facts.steps, facts.sync, facts.transfer.copies, inward)
-    calls = (call_time(inward) & facts.steps.window) | blocked.host
+    number = facts.steps.per_step(len(copies))
+    median = copies.median_bytes
+    small = copies.of_size(0, below=limits["max_median_bytes"])
+    inward = small.of("HtoD")
+    blocked = facts.transfer.blocked_after(inward)
+    calls = (inward.call_time & facts.steps.window) | blocked.host
     host = facts.steps.ratio(calls.total_ns)
     if number < limits["min_copies"] or median >= limits["max_median_bytes"] or host < limits["min_host_ratio"]:
         holding = f"small ones to the device hold the host for {share(host)} of it"
         yield clear(f"{number:.0f} copies a step, {size(median)} in the median; {holding}")
         return
-    claims = (facts.time.waterfall.owned("transfer_call") & call_time(inward)) | blocked.owned
+    claims = (facts.time.waterfall.owned("transfer_call") & inward.call_time) | blocked.owned
     yield Finding(
         why=f"{number:.0f} copies {facts.steps.a_unit} between host and device, {size(median)} in the median: "
         f"{facts.steps.per_step(len(inward)):.0f} small ones to the device hold the host for "
@@ -111,22 +106,21 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         ),
         fix=_FIX,
         verify="Record again: fewer copies a step; the share of XF003 should fall below 2 %.",
-        steps_seen=facts.steps.count_with(IntervalSet.of_rows(small)),
-        evidence=(_table(facts, frame),),
+        steps_seen=facts.steps.count_with(small.time),
+        evidence=(_table(facts, copies),),
         location=location(facts, small),
     )
 
 
-def _table(facts: Facts, frame: pd.DataFrame) -> Table:
+def _table(facts: Facts, copies: Copies) -> Table:
     rows = []
-    for direction, part in frame.groupby("direction", sort=True, observed=True):
-        bytes_each = float(part["size_bytes"].fillna(0).median())
+    for direction, part in copies.by_direction():
         rows.append(
             (
-                str(direction),
+                direction,
                 facts.steps.per_step(len(part)),
-                bytes_each,
-                facts.steps.per_step(call_time(part).total_ns),
+                part.median_bytes,
+                facts.steps.per_step(part.call_time.total_ns),
             )
         )
     columns = (

@@ -60,17 +60,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pandas as pd
-
 from analyzer.facts import Facts
-from analyzer.facts.transfer.copies import (
-    SMALL_BYTES,
-    bandwidth,
-    blocked_after,
-    call_time,
-    device_time,
-    total_bytes,
-)
+from analyzer.facts.transfer.copies import SMALL_BYTES, Copies
 from analyzer.finding import (
     Bar,
     Bars,
@@ -83,7 +74,6 @@ from analyzer.finding import (
     not_applicable,
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
-from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration, share, size
 from rules.transfer.advice import pin_memory
 from rules.transfer.place import location
@@ -109,7 +99,7 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires on pageable copies by the time of their calls or by their bytes."""
-    to_device = facts.transfer.copies.of("HtoD")
+    to_device = facts.transfer.copies.to_device
     if not len(to_device):
         yield not_applicable("nothing is copied to the device in the used steps")
         return
@@ -117,9 +107,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if pageable is None:
         yield cannot_tell("this trace does not say which copies are pinned; `advisor collect` records `pin_memory`")
         return
-    blocked = blocked_after(facts.steps, facts.sync, facts.transfer.copies, pageable)
-    calls = (call_time(pageable) & facts.steps.window) | blocked.host
-    host, step_bytes = facts.steps.ratio(calls.total_ns), facts.steps.per_step(total_bytes(pageable))
+    blocked = facts.transfer.blocked_after(pageable)
+    calls = (pageable.call_time & facts.steps.window) | blocked.host
+    host, step_bytes = facts.steps.ratio(calls.total_ns), facts.steps.per_step(pageable.bytes)
     if host < limits["min_host_ratio"] and step_bytes < limits["min_step_bytes"]:
         yield clear(
             f"pageable copies hold the host for {share(host)} of the step and move {size(step_bytes)} a step, "
@@ -127,9 +117,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         )
         return
     speed, source = facts.transfer.pinned_bandwidth
-    now = bandwidth(pageable)
+    now = pageable.bandwidth
     shorter = max(0.0, 1 - now / speed) if now is not None else 0.0
-    exposed = facts.time.waterfall.owned("copy") & device_time(pageable)
+    exposed = facts.time.waterfall.owned("copy") & pageable.time
     claims = (facts.time.waterfall.owned("transfer_call") & calls) | blocked.owned | exposed.scaled(shorter)
     yield Finding(
         why=f"{size(step_bytes)} a step are copied to the device from pageable memory; the calls hold the host for "
@@ -138,7 +128,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         saving=Saving(claims, basis=f"idle time inside the calls, and copies as fast as {source} ({speed:.0f} GB/s)"),
         fix=pin_memory(facts),
         verify="Record again: the copies should be named `Pinned -> Device`, their calls take about 10 us.",
-        steps_seen=facts.steps.count_with(IntervalSet.of_rows(pageable)),
+        steps_seen=facts.steps.count_with(pageable.time),
         confidence=Confidence.MEDIUM if inferred else Confidence.HIGH,
         evidence=(_evidence(facts, pageable, calls.total_ns, now, speed),),
         location=location(facts, pageable),
@@ -146,18 +136,18 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
-def _pageable(facts: Facts, to_device: pd.DataFrame, small: float) -> tuple[pd.DataFrame | None, bool]:
+def _pageable(facts: Facts, to_device: Copies, small: float) -> tuple[Copies | None, bool]:
     """The large pageable copies and whether that is inferred from the loader's settings; None where nobody knows."""
-    large = to_device[(to_device["size_bytes"].fillna(0) >= small).to_numpy(dtype=bool)]
-    if (to_device["host_memory"] != "unknown").any():
-        return large[(large["host_memory"] == "pageable").to_numpy()], False
+    large = to_device.of_size(small)
+    if to_device.states_memory:
+        return large.of_memory("pageable"), False
     if facts.recording.collected.pin_memory is None:
         return None, False
-    return (large.iloc[:0] if facts.recording.collected.pin_memory else large), True
+    return (large.none() if facts.recording.collected.pin_memory else large), True
 
 
-def _evidence(facts: Facts, pageable: pd.DataFrame, host_ns: int, now: float | None, speed: float) -> Bars:
-    copying = facts.steps.per_step(int(pageable["dur_ns"].sum()))
+def _evidence(facts: Facts, pageable: Copies, host_ns: int, now: float | None, speed: float) -> Bars:
+    copying = facts.steps.per_step(pageable.device_ns)
     return Bars(
         "mean step",
         "ns",

@@ -80,6 +80,26 @@ class Collectives(msgspec.Struct, frozen=True):
         """The kind with the most exposed time; None where it is unknown."""
         return next(iter(self.exposed_ns), None)
 
+    @property
+    def known_sizes_ratio(self) -> float:
+        """Share of the calls whose size the trace states; 0 without any."""
+        return float(self.calls["size_bytes"].notna().mean()) if len(self.calls) else 0.0
+
+    @property
+    def median_bytes(self) -> float:
+        """Size of the median call of known size; NaN where none is known."""
+        return float(self.calls["size_bytes"].median())
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Kinds of collective that are called, sorted."""
+        return tuple(sorted(set(self.calls["kind"])))
+
+    def smaller_than(self, size_bytes: float) -> tuple[pd.DataFrame, int]:
+        """The calls of fewer bytes, and how many those have together."""
+        small = self.calls[(self.calls["size_bytes"] < size_bytes).to_numpy()]
+        return small, int(small["size_bytes"].sum())
+
     def sizes_of(self, kind: str) -> tuple[int, float | None]:
         """Calls of one kind, and the median of their bytes; None where none is known."""
         sizes = self.calls["size_bytes"].to_numpy()[self.calls["kind"].to_numpy() == kind]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pandas as pd
+
 from analyzer.facts.communication.buffers import buffer_broadcasts
 from analyzer.facts.communication.collectives import (
     Collectives,
+    call_spans,
     calls_of_library,
     collectives,
     nan_checks_ns,
@@ -50,6 +53,10 @@ class CommunicationFacts(Section):
     def collectives(self) -> Collectives:
         """Collectives: when they run, and what of it nothing hides."""
         return collectives(self.trace, self._device, self._steps, self._host, self._time, self._kernels)
+
+    def spans_of(self, calls: pd.DataFrame) -> IntervalSet:
+        """When some calls of `collectives` communicate: the device's kernels, on a CPU-only trace the calls themselves."""
+        return call_spans(self._device, self._steps, self._kernels, calls)
 
     @fact
     def exchanged(self) -> Exchanged:

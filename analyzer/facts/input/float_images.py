@@ -9,6 +9,7 @@ import pandas as pd
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.input.loading import Loading
 from analyzer.facts.kernels.precision import decoded_list
+from analyzer.facts.transfer.copies import Copies
 from analyzer.facts.transfer.section import TransferFacts
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.open_spans import NONE
@@ -24,27 +25,26 @@ class FloatImages(msgspec.Struct, frozen=True):
     """Copies to the device that carry images as 32-bit floats.
 
     Args:
-        copies: The rows of `Transfers.frame` concerned.
+        copies: Those of `Transfers.to_device` concerned.
         known: Whether the trace tells at all: shapes were recorded, or the loader's own ops show the conversion.
         seen_converting: Whether the conversion from bytes was seen in the loader (ToTensor), not only the shape.
     """
 
-    copies: pd.DataFrame
+    copies: Copies
     known: bool
     seen_converting: bool
 
 
 def float_images(trace: Trace, host: HostFacts, transfer: TransferFacts, loading: Loading) -> FloatImages:
     """Finds them by shape and type of the copying op; without shapes by size, where the loader is seen converting images."""
-    copies = transfer.copies.of("HtoD")
+    copies = transfer.copies.to_device
     converting = loading.converts_images
     if Capability.SHAPES in trace.capabilities:
-        return FloatImages(copies[_by_shape(trace, host, copies)], True, converting)
+        return FloatImages(Copies(copies.frame[_by_shape(trace, host, copies.frame)]), True, converting)
     if not converting:
-        return FloatImages(copies.iloc[:0], False, False)
+        return FloatImages(copies.none(), False, False)
     # Images are the largest part of a batch; labels are bytes to them.
-    largest = int(copies["size_bytes"].fillna(0).max()) if len(copies) else 0
-    return FloatImages(copies[(copies["size_bytes"].fillna(0) >= largest / 2).to_numpy(dtype=bool)], True, True)
+    return FloatImages(copies.of_size(copies.largest_bytes / 2), True, True)
 
 
 def _by_shape(trace: Trace, host: HostFacts, copies: pd.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

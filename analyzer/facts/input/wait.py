@@ -35,6 +35,19 @@ class InputWait(msgspec.Struct, frozen=True):
     host: IntervalSet
     steps_seen: int
 
+    def __len__(self) -> int:
+        return len(self.calls)
+
+    @property
+    def durations_ns(self) -> tuple[float, ...]:
+        """How long each call takes, in order."""
+        return tuple(self.calls["dur_ns"].tolist())
+
+    @property
+    def name(self) -> str:
+        """What the first call is named; there has to be one."""
+        return str(self.calls["name"].iloc[0])
+
     @property
     def single_process(self) -> bool:
         """Whether batches are made in the training process (`num_workers=0`)."""

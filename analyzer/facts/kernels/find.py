@@ -15,7 +15,7 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.grids import blocks_per_sm
 from analyzer.facts.kernels.names import describe, is_cast, is_depthwise
 from analyzer.facts.steps.find import Steps
-from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
 from analyzer.spans.grouping import sums_by
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
@@ -67,6 +67,27 @@ class Kernels(msgspec.Struct, frozen=True, dict=True):
     def none(self) -> BoolArray:
         """None of them, shape (kernels,)."""
         return np.zeros(len(self.frame), dtype=bool)
+
+    @property
+    def collective(self) -> BoolArray:
+        """Which of them communicate, shape (kernels,)."""
+        found: BoolArray = self.frame["collective"].to_numpy(dtype=bool)
+        return found
+
+    @property
+    def blocks_per_sm(self) -> FloatArray:
+        """Blocks that each has for each multiprocessor, NaN where the trace does not say; shape (kernels,)."""
+        found: FloatArray = self.frame["blocks_per_sm"].to_numpy()
+        return found
+
+    def beside(self, time: IntervalSet) -> BoolArray:
+        """Which of them run in some time, shape (kernels,)."""
+        found: BoolArray = time.overlap_with(self.frame["start_ns"].to_numpy(), self.frame["end_ns"].to_numpy()) > 0
+        return found
+
+    def any_named(self, *parts: str) -> bool:
+        """Whether a kernel's name has one of these parts."""
+        return any(part in str(name) for name in self.names["name"] for part in parts)
 
     @property
     def states_blocks(self) -> BoolArray:

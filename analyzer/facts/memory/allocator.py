@@ -18,6 +18,9 @@ from traces.trace import Trace
 # c10::DeviceType of CUDA and ROCm devices.
 _CUDA = 1
 
+# Calls that allocate or register memory of the host.
+_PINNING = r"Host(?:Alloc|Malloc|Register)"
+
 
 class Allocations(msgspec.Struct, frozen=True):
     """Allocator calls of the used steps after the first one; all empty where there is but one.
@@ -46,6 +49,21 @@ class Allocations(msgspec.Struct, frozen=True):
     empties_cache: bool
     started: int = 0
     started_steps: int = 0
+
+    def __len__(self) -> int:
+        return len(self.calls)
+
+    @property
+    def pinning(self) -> bool:
+        """Whether most of the calls allocate pinned memory."""
+        return float(self.calls["name"].astype("str").str.contains(_PINNING, regex=True).mean()) > 0.5
+
+    def longest(self, most: int) -> list[tuple[str, int, int]]:
+        """The names that take most of the time: (name, number of calls, summed nanoseconds)."""
+        names = self.calls["name"].astype("str")
+        totals = self.calls.groupby(names)["dur_ns"].agg(["size", "sum"]).sort_values("sum", ascending=False).head(most)
+        sums = zip(totals.index, totals["size"].to_numpy(), totals["sum"].to_numpy(), strict=True)
+        return [(str(name), int(number), int(total)) for name, number, total in sums]
 
 
 def allocations(trace: Trace, steps: Steps, time: TimeFacts, health: HealthFacts) -> Allocations:

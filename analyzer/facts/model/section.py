@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzer.facts.communication.section import CommunicationFacts
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
+from analyzer.facts.host.stacks import CodeLine
 from analyzer.facts.isolation import fact
 from analyzer.facts.model.compiled import Compiled, compiled
 from analyzer.facts.model.optimizing import Optimizing, optimizing
@@ -57,6 +58,12 @@ class ModelFacts(Section):
     def optimizing(self) -> Optimizing:
         """How the optimizer updates and zeroes, and what that costs."""
         return optimizing(self.trace, self._device, self._steps, self._host)
+
+    @fact
+    def optimizer_line(self) -> CodeLine | None:
+        """The user's line that calls the optimizer's step most often; None without stacks."""
+        spans, stacks = self.optimizing.spans, self._host.stacks
+        return stacks.commonest(spans["thread"], spans["start_ns"], self._host.main_thread, until_ns=spans["end_ns"])
 
     @fact
     def repetition(self) -> Repetition:

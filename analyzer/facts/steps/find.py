@@ -113,6 +113,16 @@ class Steps(msgspec.Struct, frozen=True, dict=True):
         """How many steps figures are made from."""
         return len(self.used)
 
+    @cached_property
+    def durations_ns(self) -> tuple[int, ...]:
+        """How long each used step takes, in order."""
+        return tuple(self.used["dur_ns"].tolist())
+
+    @cached_property
+    def median_ns(self) -> float:
+        """How long a used step takes, median; 0 without any."""
+        return float(self.used["dur_ns"].median()) if self.count else 0.0
+
     def count_with(self, time: IntervalSet) -> int:
         """In how many used steps a time lies; a hundredth of what lies in the fullest one is but the end of another step's.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
+from analyzer.facts.host.stacks import CodeLine
 from analyzer.facts.isolation import fact
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.sync.anomaly import AnomalyChecks, EagerChecks, anomaly, eager_checks
 from analyzer.facts.sync.op_gaps import Silence, after_reads, silences
-from analyzer.facts.sync.waits import Waits, scalar_ops, waits
+from analyzer.facts.sync.waits import WaitingCalls, Waits, scalar_ops, waits
 from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.intervals import IntervalSet
 
@@ -34,6 +35,12 @@ class SyncFacts(Section):
     def waits(self) -> Waits:
         """Calls that make the host wait for the device."""
         return waits(self.trace, self._device, self._steps, self._host, self._time)
+
+    def line_of(self, calls: WaitingCalls) -> CodeLine | None:
+        """The user's line that most of the lost time of some calls comes from; None without stacks."""
+        frame = calls.frame
+        threads, start, weight = (frame[name].to_numpy() for name in ("thread", "start_ns", "idle_ns"))
+        return self._host.stacks.commonest(threads, start, self._host.main_thread, weight + 1)
 
     @fact
     def anomaly(self) -> AnomalyChecks:

@@ -45,6 +45,69 @@ _UNSCALE = r"aten::_amp_foreach_non_finite_check_and_unscale_"
 SCALAR_BYTES = 64
 
 
+class WaitingCalls(msgspec.Struct, frozen=True):
+    """Waiting calls of some reasons.
+
+    Args:
+        frame: One row per call; see `Waits.calls`.
+    """
+
+    frame: pd.DataFrame
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    @property
+    def waits(self) -> int:
+        """How often the host waits: the copy and the synchronisation of one op are one wait."""
+        return int(self.frame["unit"].nunique())
+
+    @property
+    def blocked_ns(self) -> int:
+        """How long the host is in them."""
+        return int(self.frame["dur_ns"].sum())
+
+    @property
+    def idle_ns(self) -> int:
+        """Device-idle time that they own."""
+        return int(self.frame["idle_ns"].sum())
+
+    @property
+    def device_ns(self) -> int:
+        """How long the copies take that they wait for."""
+        return int(self.frame["device_ns"].sum())
+
+    @property
+    def bytes(self) -> int:
+        """What those move."""
+        return int(self.frame["size_bytes"].sum())
+
+    @property
+    def costliest_op(self) -> str:
+        """The op in which the device idles longest."""
+        return str(self.frame.groupby("op", observed=True)["idle_ns"].sum().idxmax())
+
+    @property
+    def costliest_call(self) -> str:
+        """The call in which it does."""
+        return str(self.frame.groupby("name", observed=True)["idle_ns"].sum().idxmax())
+
+    def by_op(self) -> list[tuple[str, str, int, int, int]]:
+        """(op, call, number, nanoseconds the host is blocked, nanoseconds the device idles), the costliest first."""
+        calls = self.frame
+        ops = calls["op"].where(calls["op"] != "", "(no op)")
+        groups = (
+            calls.assign(op=ops)
+            .groupby(["op", "name"], sort=True, observed=True)[["dur_ns", "idle_ns"]]
+            .agg(["size", "sum"])
+        )
+        rows = (
+            (str(op), str(name), int(row[0]), int(row[1]), int(row[3]))
+            for (op, name), row in zip(groups.index, groups.to_numpy(), strict=True)
+        )
+        return sorted(rows, key=lambda row: (-row[4], row))
+
+
 class Waits(msgspec.Struct, frozen=True):
     """Waiting calls in the used steps.
 
@@ -61,9 +124,9 @@ class Waits(msgspec.Struct, frozen=True):
     sync: IntervalSet
     territory_end_ns: Int64Array
 
-    def of(self, *reasons: str) -> pd.DataFrame:
+    def of(self, *reasons: str) -> WaitingCalls:
         """The calls with these reasons."""
-        return chosen(self.calls, self._asked_by(reasons))
+        return WaitingCalls(chosen(self.calls, self._asked_by(reasons)))
 
     def owned(self, *reasons: str) -> IntervalSet:
         """Device-idle time that calls with these reasons own."""

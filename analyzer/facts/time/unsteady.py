@@ -8,9 +8,24 @@ import pandas as pd
 
 from analyzer.facts.steps.faults import ANOTHER_LOOP
 from analyzer.facts.steps.find import Steps
+from analyzer.spans.intervals import IntervalSet
 
 # Steps this much longer than the median are called slow when looking for what differs (half of the threshold that fires).
 SLOW_RATIO = 1.25
+
+
+class OtherLoop(msgspec.Struct, frozen=True):
+    """A step that holds another loop.
+
+    Args:
+        number: Of the step.
+        dur_ns: How long it takes.
+        what: What it holds, in words.
+    """
+
+    number: int
+    dur_ns: int
+    what: str
 
 
 class Unsteady(msgspec.Struct, frozen=True):
@@ -33,6 +48,26 @@ class Unsteady(msgspec.Struct, frozen=True):
     excess_ns: int
     usual_ns: int = 0
     others: pd.DataFrame = msgspec.field(default_factory=pd.DataFrame)
+
+    @property
+    def durations_ns(self) -> tuple[int, ...]:
+        """How long each of the steps takes, in order."""
+        return tuple(self.steps["dur_ns"].tolist())
+
+    @property
+    def slow_time(self) -> IntervalSet:
+        """When the slow steps run."""
+        return IntervalSet.of_rows(self.steps[self.steps["number"].isin(self.slow)])
+
+    @property
+    def with_another_loop(self) -> tuple[OtherLoop, ...]:
+        """The steps of `others`, in order."""
+        reasons = self.others["reason"].str.partition(": ")[2] if len(self.others) else ()
+        frame = self.others
+        return tuple(
+            OtherLoop(int(number), int(dur_ns), str(what))
+            for number, dur_ns, what in zip(frame.get("number", ()), frame.get("dur_ns", ()), reasons, strict=True)
+        )
 
     @property
     def updates_seldom(self) -> bool:

@@ -25,26 +25,116 @@ _FULL_SPEED_BYTES = 1024 * 1024
 _LINK_BYTES_PER_NS = {7: 12.0, 8: 24.0, 9: 50.0}
 
 
-class Transfers(msgspec.Struct, frozen=True, dict=True):
-    """Copies that begin in the used steps on the device that stands for the trace.
+class Copies(msgspec.Struct, frozen=True):
+    """Some copies of the used steps.
 
     Args:
         frame: One row per copy: direction, host_memory, size_bytes (Int64), stream, start_ns, end_ns, dur_ns, and, where the call
             is in the trace, call_start_ns, call_end_ns, call_thread (Int64, else NA).
-        compute_streams: Streams that run kernels.
     """
 
     frame: pd.DataFrame
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    @property
+    def time(self) -> IntervalSet:
+        """When they run on the device."""
+        return IntervalSet.of_rows(self.frame)
+
+    @property
+    def device_ns(self) -> int:
+        """How long they run, each for itself."""
+        return int(self.frame["dur_ns"].sum())
+
+    @property
+    def with_call(self) -> pd.DataFrame:
+        """Those whose call is in the trace."""
+        return self.frame[self.frame["call_start_ns"].notna().to_numpy()]
+
+    @property
+    def call_time(self) -> IntervalSet:
+        """When the host is inside their calls."""
+        known = self.with_call
+        return IntervalSet(known["call_start_ns"].to_numpy(np.int64), known["call_end_ns"].to_numpy(np.int64))
+
+    @property
+    def bytes(self) -> int:
+        """Bytes moved; copies of unknown size count as nothing."""
+        return int(self._sizes.sum())
+
+    @property
+    def largest_bytes(self) -> int:
+        """Size of the largest; 0 without any."""
+        return int(self._sizes.max()) if len(self) else 0
+
+    @property
+    def median_bytes(self) -> float:
+        """Size of the median copy; one of unknown size counts as empty, and NaN stands for no copy at all."""
+        return float(self._sizes.median())
+
+    @property
+    def bandwidth(self) -> float | None:
+        """Bytes a nanosecond (GB/s) of those large enough to tell; None where there is none."""
+        large = self.of_size(_FULL_SPEED_BYTES)
+        return large.bytes / large.device_ns if large.device_ns else None
+
+    @property
+    def states_memory(self) -> bool:
+        """Whether the trace says of any of them what memory of the host it uses."""
+        return bool((self.frame["host_memory"] != "unknown").any())
+
+    def of_memory(self, kind: str) -> Copies:
+        """Those from or to `pinned` or `pageable` memory."""
+        return Copies(self.frame[(self.frame["host_memory"] == kind).to_numpy()])
+
+    def of_size(self, least: float, below: float = np.inf) -> Copies:
+        """Those of at least so many bytes, and fewer than some."""
+        return Copies(self.frame[((self._sizes >= least) & (self._sizes < below)).to_numpy(dtype=bool)])
+
+    def of(self, *directions: str) -> Copies:
+        """Those of some directions: HtoD, DtoH or DtoD."""
+        return Copies(chosen(self.frame, is_any(self.frame["direction"], *directions)))
+
+    def by_direction(self) -> tuple[tuple[str, Copies], ...]:
+        """Directions, sorted, with their copies."""
+        groups = self.frame.groupby("direction", sort=True, observed=True)
+        return tuple((str(direction), Copies(part)) for direction, part in groups)
+
+    def beside(self, streams: frozenset[int]) -> Copies:
+        """Those on other streams."""
+        return Copies(self.frame[~self.frame["stream"].isin(list(streams)).to_numpy(dtype=bool)])
+
+    def none(self) -> Copies:
+        """None of them."""
+        return Copies(self.frame.iloc[:0])
+
+    @property
+    def _sizes(self) -> pd.Series[int]:
+        return self.frame["size_bytes"].fillna(0)
+
+
+class Transfers(msgspec.Struct, frozen=True, dict=True):
+    """Copies that begin in the used steps on the device that stands for the trace.
+
+    Args:
+        all: They.
+        compute_streams: Streams that run kernels.
+    """
+
+    all: Copies
     compute_streams: frozenset[int]
 
-    def of(self, direction: str) -> pd.DataFrame:
-        """The copies of one direction: HtoD, DtoH or DtoD."""
-        return self._by_direction[direction]
+    @cached_property
+    def to_device(self) -> Copies:
+        """Those from the host to the device."""
+        return self.all.of("HtoD")
 
     @cached_property
-    def _by_direction(self) -> dict[str, pd.DataFrame]:
-        stated = self.frame["direction"]
-        return {one: chosen(self.frame, is_any(stated, one)) for one in ("HtoD", "DtoH", "DtoD")}
+    def within(self) -> Copies:
+        """Those within the device."""
+        return self.all.of("DtoD")
 
 
 def transfers(trace: Trace, device: DeviceFacts, steps: Steps) -> Transfers:
@@ -65,12 +155,7 @@ def transfers(trace: Trace, device: DeviceFacts, steps: Steps) -> Transfers:
         index=rows,
     )
     streams = np.unique(trace.kernels["stream"].to_numpy())
-    return Transfers(frame, frozenset(streams.tolist()))
-
-
-def device_time(copies: pd.DataFrame) -> IntervalSet:
-    """When the copies run on the device."""
-    return IntervalSet.of_rows(copies)
+    return Transfers(Copies(frame), frozenset(streams.tolist()))
 
 
 def hideable(exposed: IntervalSet, computing: IntervalSet, steps: Steps) -> IntervalSet:
@@ -89,28 +174,9 @@ def hideable(exposed: IntervalSet, computing: IntervalSet, steps: Steps) -> Inte
     return IntervalSet(exposed.start_ns, exposed.start_ns + length)
 
 
-def call_time(copies: pd.DataFrame) -> IntervalSet:
-    """When the host is inside the calls of these copies."""
-    known = copies[copies["call_start_ns"].notna().to_numpy()]
-    return IntervalSet(known["call_start_ns"].to_numpy(np.int64), known["call_end_ns"].to_numpy(np.int64))
-
-
-def total_bytes(copies: pd.DataFrame) -> int:
-    """Bytes moved; copies of unknown size count as nothing."""
-    return int(copies["size_bytes"].fillna(0).sum())
-
-
-def bandwidth(copies: pd.DataFrame) -> float | None:
-    """Bytes a nanosecond (GB/s) of copies large enough to tell; None where there is none."""
-    large = copies[(copies["size_bytes"].fillna(0) >= _FULL_SPEED_BYTES).to_numpy(dtype=bool)]
-    time = int(large["dur_ns"].sum())
-    return total_bytes(large) / time if time else None
-
-
 def pinned_bandwidth(trace: Trace, transfers: Transfers) -> tuple[float, str]:
     """What pinned copies to the device reach, bytes a ns, and how that is known: from this trace, else from the device's age."""
-    to_device = transfers.of("HtoD")
-    seen = bandwidth(to_device[(to_device["host_memory"] == "pinned").to_numpy()])
+    seen = transfers.to_device.of_memory("pinned").bandwidth
     if seen is not None:
         return seen, "pinned copies in this trace"
     majors = [item.get("computeMajor") for item in trace.meta.devices]
@@ -133,15 +199,14 @@ class BlockedAfter(msgspec.Struct, frozen=True):
     number: int
 
 
-def blocked_after(steps: Steps, sync: SyncFacts, transfers: Transfers, copies: pd.DataFrame) -> BlockedAfter:
+def blocked_after(steps: Steps, sync: SyncFacts, transfers: Transfers, copies: Copies) -> BlockedAfter:
     """The waits that follow these copies in the same op; each wait belongs to the last copy to the device before it."""
     waits = sync.waits
     mine = (waits.calls["reason"] == "copy_in").to_numpy()
     calls = waits.calls[mine]
     until = waits.territory_end_ns[mine]
-    every = transfers.of("HtoD")
-    every = every[every["call_end_ns"].notna().to_numpy()]
-    wanted = every.index.isin(copies.index)
+    every = transfers.to_device.with_call
+    wanted = every.index.isin(copies.frame.index)
     chosen = np.zeros(len(calls), dtype=bool)
     threads = every["call_thread"].to_numpy(np.int64)
     for thread in np.unique(threads).tolist():

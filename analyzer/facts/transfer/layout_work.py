@@ -10,7 +10,7 @@ from analyzer.facts.kernels.fusion import is_compiled
 from analyzer.facts.kernels.section import KernelFacts
 from analyzer.facts.model.section import ModelFacts
 from analyzer.facts.steps.find import Steps
-from analyzer.facts.transfer.copies import Transfers, device_time
+from analyzer.facts.transfer.copies import Transfers
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import sums_by
 from analyzer.spans.intervals import IntervalSet
@@ -53,7 +53,7 @@ def layout_work(
     op = frame["op"].to_numpy(np.int64)
     moving: BoolArray = (nearest[op] != NONE) & ~frame["cast"].to_numpy(dtype=bool)
     moving &= ~frame["in_optimizer"].to_numpy(dtype=bool) & ~frame["collective"].to_numpy(dtype=bool)
-    inside = transfers.of("DtoD")
+    inside = transfers.within.frame
     called = inside["call_start_ns"].to_numpy(dtype=np.int64, na_value=NONE)
     outside = ~host.threads.anywhere("optimizer").contains(called)
     inside, called = inside[outside], called[outside]
@@ -62,7 +62,7 @@ def layout_work(
     launched = np.nan_to_num(frame["launch_start_ns"].to_numpy()[moving], nan=NONE).astype(np.int64)
     dur = np.concatenate([frame["dur_ns"].to_numpy()[moving], inside["dur_ns"].to_numpy()])
     return LayoutWork(
-        ((kernels.named.spans(moving) | device_time(inside)) & steps.window) - kernels.named.spans(~moving),
+        ((kernels.named.spans(moving) | IntervalSet.of_rows(inside)) & steps.window) - kernels.named.spans(~moving),
         _by_name(trace, asking, dur),
         np.concatenate([_thread(trace, op[moving]), thread]),
         np.concatenate([launched, called]),

@@ -9,7 +9,7 @@ import pandas as pd
 from analyzer.facts.host.ops import OpTree
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.precision import decoded_list
-from analyzer.facts.transfer.copies import Transfers
+from analyzer.facts.transfer.copies import Copies, Transfers
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import texts
@@ -29,12 +29,12 @@ class MadeOnHost(msgspec.Struct, frozen=True):
     """Copies to the device whose source was filled just before.
 
     Args:
-        copies: The rows of `Transfers.frame` concerned.
+        copies: Those of `Transfers.to_device` concerned.
         filling: The op that filled each, by name.
         host: From the start of the filling op to the end of the move, on the thread that did both.
     """
 
-    copies: pd.DataFrame
+    copies: Copies
     filling: tuple[str, ...]
     host: IntervalSet
 
@@ -45,11 +45,10 @@ def made_on_host(trace: Trace, host: HostFacts, transfers: Transfers) -> MadeOnH
     A move is an `aten::to` with a copy to the device below it. The fill has to be the last op before it and end before it starts;
     shapes must agree where they were recorded. (torch's own ExtraCUDACopyPattern compares the order of names only.)
     """
-    copies = transfers.of("HtoD")
-    copies = copies[copies["call_start_ns"].notna().to_numpy()]
+    copies = transfers.to_device.with_call
     ops, tree = trace.ops, host.ops
     if not len(copies) or not len(ops):
-        return MadeOnHost(copies.iloc[:0], (), IntervalSet())
+        return MadeOnHost(Copies(copies.iloc[:0]), (), IntervalSet())
     inner = tree.enclosing(copies["call_thread"].to_numpy(np.int64), copies["call_start_ns"].to_numpy(np.int64))
     move = _outermost_move(tree, inner)
     before = _op_before(ops, move)
@@ -60,7 +59,7 @@ def made_on_host(trace: Trace, host: HostFacts, transfers: Transfers) -> MadeOnH
     names = texts(ops["name"].iloc[before[found]])
     start, end = ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy()
     return MadeOnHost(
-        copies[found],
+        Copies(copies[found]),
         tuple(map(str, names)),
         IntervalSet(start[before[found]], end[move[found]]),
     )

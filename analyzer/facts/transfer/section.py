@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
+from analyzer.facts.host.stacks import CodeLine
 from analyzer.facts.isolation import fact
 from analyzer.facts.kernels.section import KernelFacts
 from analyzer.facts.model.section import ModelFacts
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.sync.section import SyncFacts
-from analyzer.facts.transfer.copies import Transfers, pinned_bandwidth, transfers
+from analyzer.facts.transfer.copies import BlockedAfter, Copies, Transfers, blocked_after, pinned_bandwidth, transfers
 from analyzer.facts.transfer.layout_work import LayoutWork, layout_work
 from analyzer.facts.transfer.made_on_host import MadeOnHost, made_on_host
 
@@ -51,6 +52,20 @@ class TransferFacts(Section):
     def pinned_bandwidth(self) -> tuple[float, str]:
         """What pinned copies to the device reach, bytes a ns, and how that is known."""
         return pinned_bandwidth(self.trace, self.copies)
+
+    def blocked_after(self, copies: Copies) -> BlockedAfter:
+        """Waiting that copies to the device cause after their call."""
+        return blocked_after(self._steps, self._sync, self.copies, copies)
+
+    def line_of(self, copies: Copies) -> CodeLine | None:
+        """The user's line that asks for most of the host time of some copies; None without stacks."""
+        known = copies.with_call
+        if not len(known):
+            return None
+        start = known["call_start_ns"].to_numpy("int64")
+        weight = known["call_end_ns"].to_numpy("int64") - start
+        threads = known["call_thread"].to_numpy("int64")
+        return self._host.stacks.commonest(threads, start, self._host.main_thread, weight)
 
     @fact
     def made_on_host(self) -> MadeOnHost:
