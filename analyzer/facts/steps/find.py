@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.steps.device_extent import device_extent
 from analyzer.facts.steps.index import position_of, slices
 from analyzer.facts.steps.inferred import infer_steps
 from analyzer.facts.steps.left_out import OUTSIDE, left_out
@@ -227,7 +228,7 @@ def _step_frame(
     busy_until_ns: int,
     selected: tuple[int, int] | None,
 ) -> pd.DataFrame:
-    start, end = _device_extent(host_start, host_end, launches, busy_until_ns)
+    start, end = device_extent(host_start, host_end, launches, busy_until_ns)
     frame = pd.DataFrame(
         {
             "number": numbers,
@@ -271,29 +272,6 @@ def _whole_frame(trace: Trace, recorded: IntervalSet) -> pd.DataFrame:
             "used": [True],
         }
     )
-
-
-def _device_extent(
-    host_start: Int64Array, host_end: Int64Array, launches: pd.DataFrame, busy_until_ns: int
-) -> tuple[Int64Array, Int64Array]:
-    """Device-aware starts and ends: contiguous, each end the later of the host's and of the last work launched in the step.
-
-    Args:
-        host_start: Start of each step on the host, sorted, shape (n,).
-        host_end: End of each step on the host, shape (n,).
-        launches: Device work with its launch.
-        busy_until_ns: When the device has done what was launched before the first step.
-    """
-    launch = launches["launch_start_ns"].to_numpy()
-    step = position_of(launch, host_start, host_end)
-    inside = step >= 0
-    end = host_end.copy()
-    np.maximum.at(end, step[inside], launches["end_ns"].to_numpy()[inside])
-    end = np.maximum.accumulate(end)
-    first = max(int(host_start[0]), busy_until_ns)
-    # Work on another stream may outlast the whole step; then nobody can say what was whose.
-    start = np.concatenate([[first if first < end[0] else host_start[0]], end[:-1]])
-    return start, end
 
 
 def _events_per_step(host_start: Int64Array, host_end: Int64Array, at: Int64Array) -> Int64Array:
