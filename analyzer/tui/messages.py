@@ -53,6 +53,20 @@ class Deepened(Message):
     problem: str | None = None
 
 
+@dataclass
+class EditWanted(Message):
+    """Someone wants to open the place of a finding in the editor."""
+
+    finding: FindingDocument
+
+
+@dataclass
+class ProveWanted(Message):
+    """Someone wants to know how to apply a finding, and how to prove that it helped."""
+
+    finding: FindingDocument
+
+
 class DeeperUnwanted(Message):
     """Someone does not want to wait for more evidence."""
 

@@ -20,6 +20,7 @@ from analyzer.explained import Explained
 from analyzer.page.job import job_page
 from analyzer.tui import deeper
 from analyzer.tui.acceptance import Acceptance
+from analyzer.tui.applying import Applying
 from analyzer.tui.deeper import Deeper, NotDeeperError
 from analyzer.tui.export_actions import ExportActions
 from analyzer.tui.glyphs import Glyphs
@@ -47,7 +48,7 @@ else:
     Base = object
 
 
-class Views(ExportActions, Acceptance, Base):
+class Views(ExportActions, Acceptance, Applying, Base):
     """The modes of each rank opened are kept once they were shown; their names begin with the rank's place."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -151,7 +151,7 @@ def story(card: Card, width: int, glyphs: Glyphs) -> Content:
     lines += [Content(""), heading("Fix") + Content.styled(f"  {card.where}" if card.where else "", "$quiet")]
     for number, fix in enumerate(finding.fix):
         lines += [Content(""), Content.styled("or", "bold $heading")] if number else []
-        lines += _fix(fix, width)
+        lines += fix_lines(fix, width)
     lines += [Content(""), heading("Check that it worked"), *_verify(finding.verify, width)]
     lines += [Content(""), heading(f"How the {finding.saving.kind} was found"), prose(_basis(card), "$quiet")]
     lines += [Content(""), Content.assemble(("More: ", "$quiet"), (f"advisor rule {card.rule}", "$code"))]
@@ -179,7 +179,8 @@ def prose(text: str, style: str = "") -> Content:
     return Content.assemble(*pieces)
 
 
-def _fix(fix: Advice, width: int) -> list[Content]:
+def fix_lines(fix: Advice, width: int) -> list[Content]:
+    """A change, with its note."""
     lines = [prose(fix.code)] if fix.language == "text" else code_block(fix.code, fix.language, width)
     return [*lines, prose(fix.note, "$quiet")] if fix.note else lines
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
 from typing import ClassVar
 
-from textual.app import ComposeResult, SuspendNotSupported
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Horizontal, Vertical
 from textual.content import Content
@@ -15,12 +14,11 @@ from textual.widget import Widget
 from textual.widgets import ListView
 
 from analyzer.analysis import Analysis, FindingDocument
-from analyzer.page.card import card_of
 from analyzer.page.groups import counts
-from analyzer.tui import changes, filtering, outside
+from analyzer.tui import changes, filtering
 from analyzer.tui.copying import Copying
 from analyzer.tui.looking import Looking
-from analyzer.tui.messages import AcceptanceWanted, PlaceWanted, TraceWanted
+from analyzer.tui.messages import AcceptanceWanted, EditWanted, PlaceWanted, ProveWanted, TraceWanted
 from analyzer.tui.screens.mode import ModeScreen
 from analyzer.tui.session import Session
 from analyzer.tui.ticking import Ticking
@@ -51,6 +49,9 @@ class FindingsScreen(Ticking, Copying, Looking, ModeScreen):
         Binding("t", "place", "Timeline", id="findings.place", tooltip="Show it on the timeline"),
         Binding("e", "app.export", "Export", id="findings.export", tooltip="Write a report in any format"),
         Binding("E", "edit", "Edit", show=False, id="findings.edit", tooltip="Open the place in $EDITOR"),
+        Binding(
+            "a", "prove", "Apply", show=False, id="findings.prove", tooltip="Apply the change, and prove that it helped"
+        ),
         Binding("i", "accept", "Ignore", show=False, id="findings.ignore", tooltip="Live with this finding"),
         Binding("P", "perfetto", "Perfetto", show=False, id="findings.perfetto", tooltip="Look at it in Perfetto"),
         Binding("C", "copy_finding", "Copy all", show=False, id="findings.copy", tooltip="Copy it as Markdown"),
@@ -183,6 +184,7 @@ class FindingsScreen(Ticking, Copying, Looking, ModeScreen):
             "copy_finding",
             "place",
             "edit",
+            "prove",
             "accept",
             "sort",
             "step",
@@ -257,20 +259,13 @@ class FindingsScreen(Ticking, Copying, Looking, ModeScreen):
 
     def action_edit(self) -> None:
         """Open the finding's place in the editor, and come back."""
-        location = self._finding.location if self._finding else None
-        command = outside.editor_command(location) if location else None
-        if command is None:
-            place = card_of(self._finding, self._analysis).where if self._finding else None
-            self.notify(
-                f"{place} is not here, or $EDITOR is not set" if place else "No place in your code is known",
-                markup=False,
-            )
-            return
-        try:
-            with self.app.suspend():
-                subprocess.run(command, check=False)
-        except (SuspendNotSupported, OSError) as error:
-            self.notify(f"The editor could not be started: {error}", markup=False)
+        if self._finding is not None:
+            self.post_message(EditWanted(self._finding))
+
+    def action_prove(self) -> None:
+        """How to apply the finding, and how to prove that it helped."""
+        if self._finding is not None:
+            self.post_message(ProveWanted(self._finding))
 
     def deepened(self, analysis: Analysis) -> None:
         """More evidence is there: the findings are the same, each with more to show."""

@@ -39,7 +39,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ("/", "filter: text, sev:high, rule:DL, cat:input, conf:low; of checks: a state, too"),
         ("s", "sort by the next column; on the timeline: choose a step"),
         ("b", "operators by op, op + shape, kernel, module"),
-        ("a", "operators: more than the first 500"),
+        ("a", "apply the finding and prove it; operators: more than the first 500"),
     )),
     ("Timeline", (
         ("t", "show the finding on the timeline"),

@@ -289,6 +289,29 @@ async def test_palette_lists_findings_then_keys_then_reports_then_rules(app_for:
         assert not [title for title in titles if title.startswith(("A page", "Back to the list"))]
 
 
+async def test_a_leads_from_the_change_to_its_proof(app_for: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    copied: list[str] = []
+    app = app_for(analyses.example())
+    monkeypatch.setattr(app, "copy_to_clipboard", copied.append)
+    async with running(app) as pilot:
+        await pilot.press("a")
+        await settle(pilot)
+        shown = text_of(app)
+        assert all(
+            word in shown
+            for word in ("1. Change", "2. Record again", "3. Compare", "advisor compare trace.json.gz after.json")
+        )
+        await pilot.press("o", "r")
+        # Nobody knows how this one was recorded: there is nothing to copy.
+        assert copied == ["advisor compare trace.json.gz after.json"]
+        await pilot.press("E")
+        await settle(pilot)
+        assert any("is not here" in one.message for one in app._notifications)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert isinstance(app.screen, FindingsScreen)
+
+
 async def test_checks_can_be_filtered(app_for: MakeApp) -> None:
     app = app_for(analyses.example())
     async with running(app) as pilot:
