@@ -72,6 +72,23 @@ def _long_op(builder: TraceBuilder, at: float) -> None:
         builder.launch(at + 7_010 + index * 20, kernel_start=at + 7_300 + index * 600, kernel_dur=600, name="gemm")
 
 
+def _after_a_wait(builder: TraceBuilder, at: float, *, computes: bool) -> None:
+    """The host reads a value after 4 ms of work; before the next kernel it computes for 5 ms itself, or comes to launch it."""
+    builder.launch(at + 10, kernel_start=at + 20, kernel_dur=4_000, name="gemm")
+    builder.op("aten::item", at + 30, 4_020)
+    builder.copy("DtoH", at + 40, 10, start=at + 4_022, dur=2, size=4, op=None)
+    builder.runtime("cudaStreamSynchronize", at + 52, 3_980)
+    if computes:
+        builder.op("aten::stft", at + 4_100, 5_000)
+    else:
+        for index in range(50):
+            builder.op("aten::linear", at + 4_100 + index * 100, 98)
+            builder.runtime("cudaOccupancyMaxActiveBlocksPerMultiprocessor", at + 4_110 + index * 100, 2)
+    for index in range(8):
+        start = at + 9_150 + index * 20
+        builder.launch(start, kernel_start=at + 9_200 + index * 90, kernel_dur=90, name="gemm", op=None)
+
+
 def _layers(*, idle: bool) -> TraceBuilder:
     """No step marks; equal layers of kernels, in a window that is nearly idle, or filled."""
     builder = TraceBuilder()
@@ -140,7 +157,17 @@ VERDICTS = (
         "compute",
     ),
     Known("gaps between the nodes of a graph", _marked(_graph), "queue"),
-    Known("one op works on the host, launches are few", _marked(_long_op), "unknown"),
+    Known("one op works on the host, launches are few", _marked(_long_op), "launch"),
+    Known(
+        "after a wait the host computes",
+        _marked(lambda builder, at: _after_a_wait(builder, at, computes=True)),
+        "launch",
+    ),
+    Known(
+        "after a wait the host issues again",
+        _marked(lambda builder, at: _after_a_wait(builder, at, computes=False)),
+        "sync",
+    ),
     Known("equal layers in a nearly idle window", lambda: _layers(idle=True), "python"),
     Known("equal layers fill the window", lambda: _layers(idle=False), "compute"),
     Known(

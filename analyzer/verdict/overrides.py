@@ -191,10 +191,7 @@ def _one_op(case: Case) -> Verdict | None:
     """The op that most of the dispatching is."""
     if case.found.bound_by != "launch":
         return None
-    idle = case.facts.time.waterfall.owned(_DISPATCH[0])
-    for cause in _DISPATCH[1:]:
-        idle |= case.facts.time.waterfall.owned(cause)
-    owner = dispatch_owner(case.facts.trace, case.facts.device, case.facts.host.ops, idle)
+    owner = dispatch_owner(case.facts.trace, case.facts.device, case.facts.host.ops, _dispatch(case.facts))
     if owner is None:
         return None
     inside = f"{share(owner.part)} of that inside `{owner.name}`"
@@ -206,6 +203,40 @@ def _one_op(case: Case) -> Verdict | None:
         return case.says("launch", text)
     head, semicolon, rest = case.found.text.removesuffix(".").partition(";")
     return case.says("launch", f"{head}, {inside}{semicolon}{rest}.")
+
+
+def _held_up(case: Case) -> Verdict | None:
+    """What a rule finds the host at work on, though its queue is filled in between: single stalls that do have a name."""
+    evidence, totals = case.evidence.get("launch"), case.totals
+    if case.found.bound_by not in ("unknown", "mixed") or evidence is None or not evidence.fired:
+        return None
+    total = sum(totals.values())
+    part = sum(totals.get(cause, 0) for cause in _DISPATCH) / total if total else 0.0
+    loss = 1 - totals.get("compute", 0) / total if total else 0.0
+    if (
+        part < BOUND_RATIO
+        or part < BOUND_PART_OF_LOSS * loss
+        or (evidence.claims & _dispatch(case.facts)).total_ns < part * total / 2
+    ):
+        return None
+    owner = dispatch_owner(case.facts.trace, case.facts.device, case.facts.host.ops, _dispatch(case.facts))
+    if owner is not None and owner.works:
+        inside = f"{share(owner.part)} of that inside `{owner.name}`, which takes {duration(owner.each_ns)} a call"
+        at_work = f"is at work for it, {inside}"
+    elif totals.get("optimizer", 0) > part * total / 2:
+        at_work = "runs the optimizer"
+    else:
+        return None
+    text = f"Held up on the host: for {share(part)} of the step the device idles while the host {at_work}."
+    return Verdict(bound_by="launch", ratio=part, text=text)
+
+
+def _dispatch(facts: Facts) -> IntervalSet:
+    """Idle time in which the host works for the device."""
+    idle = EMPTY
+    for cause in _DISPATCH:
+        idle |= facts.time.waterfall.owned(cause)
+    return idle
 
 
 def _at_the_border(case: Case) -> Verdict | None:
@@ -234,5 +265,6 @@ OVERRIDES: tuple[Callable[[Case], Verdict | None], ...] = (
     _waiting_for_requests,
     _without_evidence,
     _one_op,
+    _held_up,
     _at_the_border,
 )

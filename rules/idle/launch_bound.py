@@ -15,9 +15,10 @@ most of the idle time, waiting for data aside, belongs to dispatch (causes `laun
 own; it does not keep it empty. The saving is the idle time of `launch`, `framework` and `optimizer`, and what launched work takes
 to start, as fewer launches start less often; without start-up calls (PG002) and without what more specific rules claim where they
 fire: optimizers (OP001, OP003), loops (PY002, PY003, PY006) and pauses (ID003, PY004). Where more than half of it lies inside one
-op, the op is named; where its calls take a millisecond or more each, it is its own work on the host, and the advice is about
-that. Kernels that seem to start before their launch show by how much the clocks differ; where that is little beside the gaps, it
-is added to the lead. Unit: nanoseconds.
+op, the op is named; where its calls take a millisecond or more each, and for each launch in them, it is its own work on the host,
+and the advice is about that. Such an op is told also where kernels are queued after it, or too few are launched to tell, from the
+same idle share on: the saving is then the idle time inside its calls. Kernels that seem to start before their launch show by how
+much the clocks differ; where that is little beside the gaps, it is added to the lead. Unit: nanoseconds.
 
 ## Example
 Slow:
@@ -117,7 +118,7 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
     """Fires when the launch lead is small and dispatch owns most of a large idle share."""
     quiet = _quiet(facts, limits)
     if quiet is not None:
-        yield quiet
+        yield _held_up(facts, limits, claimed) or quiet
         return
     claims = _claims(facts) - claimed
     owner = facts.host.dispatch_owner(claims)
@@ -150,6 +151,35 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
     )
 
 
+def _held_up(facts: Facts, limits: Limits, claimed: IntervalSet) -> Finding | None:
+    """One op whose own work keeps the device waiting, where launches do not: a queue that is filled later says nothing of it."""
+    if facts.time.clocks_apart:
+        return None
+    idle = _claims(facts) - claimed
+    owner = facts.host.dispatch_owner(idle)
+    if owner is None or not owner.works:
+        return None
+    claims = idle & owner.spans
+    ratio = facts.steps.ratio(claims.total_ns)
+    if ratio < limits["min_idle_ratio"]:
+        return None
+    return Finding(
+        why=(
+            f"The GPU idles {duration(facts.steps.per_step(claims.total_ns))} of {facts.steps.each} ({share(ratio)}) while the "
+            f"host is at work inside `{owner.name}`, {_calls(facts, owner)}: its own work on the host, not launching."
+        ),
+        saving=Saving(claims=claims, basis=f"device-idle time inside the calls of `{owner.name}`"),
+        fix=(own_work(facts, owner),),
+        verify=f"Record again: `{owner.name}` should take less time, and the GPU's idle share should fall with it.",
+        steps_seen=facts.steps.count_with(claims),
+    )
+
+
+def _calls(facts: Facts, owner: DispatchOwner) -> str:
+    calls = max(round(facts.steps.per_step(owner.calls)), 1)
+    return f"{count(calls, 'call')} {facts.steps.a_unit} of {duration(owner.each_ns)}"
+
+
 def _after_launch(lead_ns: int | None) -> str:
     return f"{duration(lead_ns)} after its launch returns" if lead_ns else "before its launch returns"
 
@@ -158,9 +188,12 @@ def _owned(facts: Facts, owner: DispatchOwner | None) -> str:
     """Which op the time belongs to, where it belongs to one."""
     if owner is None:
         return ""
-    calls = max(round(facts.steps.per_step(owner.calls)), 1)
-    told = f" {share(owner.part)} of that time lies inside `{owner.name}`, {count(calls, 'call')} {facts.steps.a_unit}"
-    return f"{told} of {duration(owner.each_ns)}: its own work on the host." if owner.works else f"{told}."
+    told = f" {share(owner.part)} of that time lies inside `{owner.name}`"
+    return (
+        f"{told}, {_calls(facts, owner)}: its own work on the host."
+        if owner.works
+        else f"{told}, {count(max(round(facts.steps.per_step(owner.calls)), 1), 'call')} {facts.steps.a_unit}."
+    )
 
 
 def _skew(facts: Facts) -> tuple[str, ...]:

@@ -26,12 +26,16 @@ class DispatchOwner(msgspec.Struct, frozen=True):
         time_ns: How much of the idle time lies in its calls, outside the ops that they call.
         part: The same as a share of the idle time, 0..1.
         calls: In how many calls it lies.
+        launches: Launches that begin in those calls: their time is dispatch, however long the op that makes them is.
+        spans: Those calls.
     """
 
     name: str
     time_ns: int
     part: float
     calls: int
+    launches: int
+    spans: IntervalSet
 
     @property
     def each_ns(self) -> int:
@@ -41,7 +45,7 @@ class DispatchOwner(msgspec.Struct, frozen=True):
     @property
     def works(self) -> bool:
         """Whether its calls are too long to be dispatch: fewer launches, or a graph, would not end them."""
-        return self.each_ns >= _OWN_WORK_NS
+        return self.time_ns // max(self.calls, self.launches) >= _OWN_WORK_NS
 
 
 def dispatch_owner(trace: Trace, device: DeviceFacts, op_tree: OpTree, idle: IntervalSet) -> DispatchOwner | None:
@@ -72,4 +76,8 @@ def dispatch_owner(trace: Trace, device: DeviceFacts, op_tree: OpTree, idle: Int
     part = int(totals[first]) / idle.total_ns
     if part <= _OWNING_PART:
         return None
-    return DispatchOwner(names[first], int(totals[first]), min(part, 1.0), int((own[codes == first] > 0).sum()))
+    mine = (codes == first) & (own > 0)
+    spans = IntervalSet(ops["start_ns"].to_numpy()[mine], ops["end_ns"].to_numpy()[mine])
+    launched = trace.runtime["start_ns"].to_numpy()[np.unique(device.launched["launch_row"].to_numpy())]
+    launches = int(spans.contains(launched).sum())
+    return DispatchOwner(names[first], int(totals[first]), min(part, 1.0), int(mine.sum()), launches, spans)

@@ -18,6 +18,9 @@ from traces.trace import Trace
 
 # Copies whose call waits for them, by its name.
 _SYNCHRONOUS = ("cudaMemcpy", "hipMemcpy", "hipMemcpyWithStream", "cudaMemcpy2D", "hipMemcpyDtoH")
+# Ops without a call on the way to the next launch are views and allocations of the cache, microseconds each: a millisecond of them
+# between a wait and the next kernel computes something on the host (`dispatch_owner.py` draws the line there too).
+_OWN_WORK_NS = 1_000_000
 
 
 class HostActivity:
@@ -108,6 +111,32 @@ class HostActivity:
         index = np.searchsorted(kernel_starts, ends, side="left")
         exists = index < len(kernel_starts)
         return IntervalSet(ends[exists], kernel_starts[index[exists]])
+
+    def own_work(self, thread: int, within: IntervalSet) -> IntervalSet:
+        """Ops of a thread that compute on the host, in those intervals in which they take a millisecond or more together.
+
+        Args:
+            thread: The thread.
+            within: Disjoint intervals, each looked at by itself.
+        """
+        working = self._uncalling(thread)
+        heavy = working.overlap_with(within.start_ns, within.end_ns) >= _OWN_WORK_NS
+        return working & IntervalSet(within.start_ns[heavy], within.end_ns[heavy])
+
+    def _uncalling(self, thread: int) -> IntervalSet:
+        """Outermost ops of a thread in which no runtime call begins: they ask nothing of the device."""
+        ops = self._trace.ops
+        mine = np.flatnonzero(ops["thread"].to_numpy() == thread)
+        start, end = ops["start_ns"].to_numpy()[mine], ops["end_ns"].to_numpy()[mine]
+        order = np.lexsort((-end, start))
+        start, end = start[order], end[order]
+        outermost = np.ones(len(start), dtype=bool)
+        outermost[1:] = start[1:] >= np.maximum.accumulate(end)[:-1]
+        start, end = start[outermost], end[outermost]
+        calls = self.calls
+        called = np.sort(calls["start_ns"].to_numpy()[calls["thread"].to_numpy() == thread])
+        silent = np.searchsorted(called, start, side="left") == np.searchsorted(called, end, side="left")
+        return IntervalSet(start[silent], end[silent])
 
 
 def per_thread(frame: pd.DataFrame, chosen: BoolArray | None = None) -> dict[int, IntervalSet]:

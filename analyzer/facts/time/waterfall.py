@@ -124,9 +124,10 @@ def _divide_by_thread(
     divider.take("allocator", during("allocator"))
     divider.take("sync", during("blocking"))
     # The run-ahead a wait destroyed: after it the host must issue again what it could have issued before. Only slices in which
-    # the thread works for the device count, not what it does on its own account.
+    # the thread works for the device count, not what it does on its own account: Python, or ops that compute on the host.
     busy_issuing = (during("ops") | during("calls")) - during("transfer_call")
-    divider.take("sync", host.after_blocking(thread, kernel_starts) & busy_issuing)
+    caught_up = host.after_blocking(thread, kernel_starts)
+    divider.take("sync", (caught_up & busy_issuing) - host.own_work(thread, caught_up))
     divider.take("transfer_call", during("transfer_call"))
     divider.take("optimizer", during("optimizer"))
     divider.take("compile", during("compile"))

@@ -224,6 +224,49 @@ def test_the_op_that_owns_most_of_the_time_is_named(each: float, calls: int, nam
     assert any("`aten::nonzero`" in fix.code for fix in finding.fix) is works
 
 
+def test_an_op_that_holds_many_launches_is_dispatch_however_long_it_is() -> None:
+    """A compiled region calls no op for its kernels: what lies in it is the way to its 60 launches, which a graph ends."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = float(number * STEP)
+        builder.step(number, at, STEP)
+        builder.op("Torch-Compiled Region: 0/0", at, 6_100)
+        for index in range(60):
+            builder.launch(at + 50 + index * 100, kernel_start=at + 58 + index * 100, kernel_dur=20, op=None)
+    finding = judged(RULE, builder).finding
+    assert "its own work on the host" not in finding.why
+    assert any("reduce-overhead" in fix.code for fix in finding.fix)
+
+
+def behind_one_op(*, launches: int) -> TraceBuilder:
+    """An op computes on the host for 6 ms of each 10 ms step, or launches as long; then eight kernels fill the queue."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = float(number * 10_000)
+        builder.step(number, at, 10_000)
+        builder.op("aten::stft", at, 6_000)
+        for index in range(launches):
+            builder.launch(
+                at + index * 6_000 / launches, kernel_start=at + index * 6_000 / launches + 8, kernel_dur=2, op=None
+            )
+        for index in range(8):
+            builder.launch(at + 6_010 + index * 10, kernel_start=at + 6_020 + index * 490, kernel_dur=490)
+    return builder
+
+
+def test_one_op_that_computes_on_the_host_is_told_though_kernels_are_queued_after_it() -> None:
+    finding = judged(RULE, behind_one_op(launches=0)).finding
+    assert "at work inside `aten::stft`" in finding.why
+    assert finding.saving.claims.total_ns == pytest.approx(3 * 6_000_000, rel=0.01)
+    assert any("`aten::stft`" in fix.code for fix in finding.fix)
+    assert not any("batch_size" in fix.code or "reduce-overhead" in fix.code for fix in finding.fix)
+
+
+def test_one_op_that_launches_all_that_time_does_no_work_of_its_own() -> None:
+    said = run(RULE, behind_one_op(launches=60))
+    assert not any("its own work" in found.why for found in said.findings)
+
+
 def test_dispatch_spread_over_ops_has_no_owner() -> None:
     """Half of it lies inside each of two ops, that of the outer one outside the inner one."""
     builder = world()
