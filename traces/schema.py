@@ -82,7 +82,7 @@ SCHEMA: dict[str, dict[str, Column]] = {
     },
     "annotations": {
         **_NAME,
-        "kind": Column("category", "loader, optimizer_step, zero_grad, compile or user."),
+        "kind": Column("category", "loader, optimizer_step, zero_grad, compile, module or user."),
         **_THREAD,
         **_TIME,
     },

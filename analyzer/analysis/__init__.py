@@ -31,7 +31,7 @@ from analyzer.analysis.finding import (
     SeverityName,
     StateName,
 )
-from analyzer.analysis.hardware import Ceiling, CounterRow, Hardware, OperatorWork, Peaks
+from analyzer.analysis.hardware import Ceiling, CounterRow, Hardware, ModuleRow, OperatorWork, Peaks
 from analyzer.analysis.summary import (
     BoundBy,
     CauseTime,
@@ -92,6 +92,7 @@ __all__ = [
     "Intervals",
     "Lane",
     "Location",
+    "ModuleRow",
     "OperatorWork",
     "Peaks",
     "ProfilerOptions",

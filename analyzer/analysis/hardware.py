@@ -100,6 +100,30 @@ class CounterRow(Document, frozen=True, kw_only=True):
     max: float
 
 
+class ModuleRow(Document, frozen=True, kw_only=True):
+    """A module of the program in the used steps, with those it calls; totals, not means.
+
+    Args:
+        path: Names from the outermost module to this one.
+        calls: Of its forward pass.
+        forward_ns: Host time of its calls.
+        backward_ns: Host time of its backward pass, and of what is computed again in it.
+        self_ns: Host time of both outside the modules it calls.
+        kernel_ns: Device time of both; None where no device was recorded, as the next two.
+        backward_kernel_ns: Device time of the backward pass.
+        self_kernel_ns: Device time of both outside the modules it calls.
+    """
+
+    path: tuple[str, ...]
+    calls: int
+    forward_ns: int
+    backward_ns: int
+    self_ns: int
+    kernel_ns: int | None
+    backward_kernel_ns: int | None
+    self_kernel_ns: int | None
+
+
 class Hardware(Document, frozen=True, kw_only=True):
     """How far the operators are from what the device can do.
 
@@ -114,6 +138,9 @@ class Hardware(Document, frozen=True, kw_only=True):
         ceilings: What perfection would bring.
         recomputed_ratio: Share of the used steps in which the device computes again what it computed before; None where it
             cannot be told.
+        modules: A module before those it calls, in the order of their first calls.
+        modules_left_out: How many more there are; they take the least time.
+        modules_source: Whether they are calls of `nn.Module` or ranges of the program's author; None where there are none.
         counters: What was sampled of the devices.
         reason: Why there are no operators; empty where there are.
     """
@@ -127,5 +154,8 @@ class Hardware(Document, frozen=True, kw_only=True):
     utilisation_reason: str
     ceilings: tuple[Ceiling, ...]
     recomputed_ratio: float | None
+    modules: tuple[ModuleRow, ...]
+    modules_left_out: int
+    modules_source: Literal["modules", "ranges"] | None
     counters: tuple[CounterRow, ...]
     reason: str

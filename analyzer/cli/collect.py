@@ -30,7 +30,13 @@ _NAMES = {"output": ("-o", "--output")}
 _SHARED = ("output", "wait", "warmup", "active", "stacks", "shapes")
 # A file from this size on is awkward to send, or to keep for each run.
 _LARGE_BYTES = 20_000_000
-_FOR_SCRIPTS = {"module": "-m", "python": "--python", "stop": "--stop", "evidence": "--evidence"}
+_FOR_SCRIPTS = {
+    "module": "-m",
+    "python": "--python",
+    "stop": "--stop",
+    "evidence": "--evidence",
+    "modules": "--modules",
+}
 
 
 def _option(field: str) -> Any:
@@ -62,6 +68,7 @@ def _all_options(function: Any) -> Any:
     is_flag=True,
     help="Then measure what this machine achieves at best (15 s), to compare operators with.",
 )
+@click.option("--modules", is_flag=True, help="Record the calls of modules (--shapes does where they cost little).")
 @click.option("--evidence", is_flag=True, help="Record two more steps with stacks, to name lines of your code.")
 @_all_options
 @click.pass_context

@@ -9,6 +9,7 @@ from analyzer.facts import Facts
 from analyzer.hardware.call import Work
 from analyzer.hardware.ceilings import ceilings
 from analyzer.hardware.limits import device_peaks
+from analyzer.hardware.modules import modules
 from analyzer.hardware.operators import Operator, Operators, operators
 from analyzer.hardware.peaks import Limits
 from analyzer.hardware.roofline import Place, place
@@ -47,6 +48,7 @@ def hardware(facts: Facts) -> doc.Hardware:
         utilisation_reason=reason or (_UNCLEAR if unclear else ""),
         ceilings=ceilings(facts, found, places),
         recomputed_ratio=_recomputed(facts),
+        **modules(facts),
         counters=_counters(facts),
         reason="" if found.rows else "no op with a formula ran in the used steps",
     )
@@ -56,7 +58,7 @@ def _nothing(facts: Facts, peaks: doc.Peaks, reason: str) -> doc.Hardware:
     return doc.Hardware(
         peaks=peaks, operators=(), operators_left_out=0, known_ratio=None, hfu_ratio=None, mfu_ratio=None,
         utilisation_reason=reason, ceilings=ceilings(facts), reason=reason,
-        recomputed_ratio=_recomputed(facts), counters=_counters(facts),
+        recomputed_ratio=_recomputed(facts), counters=_counters(facts), **modules(facts),
     )  # fmt: skip
 
 

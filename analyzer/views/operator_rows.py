@@ -44,6 +44,7 @@ class OperatorRow(msgspec.Struct, frozen=True):
         share: Of all device time (its own part); on a trace without device work of all host time.
         tensor_core_ratio: Share of its matrix kernels' time on tensor cores; None where no name says.
         work: What it achieves; None where nothing is known of it.
+        depth: How many modules are around it; 0 for anything else.
     """
 
     name: str
@@ -56,6 +57,7 @@ class OperatorRow(msgspec.Struct, frozen=True):
     share: float
     tensor_core_ratio: float | None
     work: Work | None = None
+    depth: int = 0
 
 
 class Neighbour(msgspec.Struct, frozen=True):

@@ -22,8 +22,6 @@ from analyzer.views.operator_rows import Example, Group, Neighbour, OperatorDeta
 if TYPE_CHECKING:
     from analyzer.facts import Facts
 
-# What the profiler names the call of a module, with `with_stack=True` since torch 1.12.
-MODULE_PREFIX = "nn.Module: "
 MOST_NEIGHBOURS = 12
 MOST_EXAMPLES = 8
 
@@ -61,9 +59,11 @@ class Operators:
         return bool(self._facts.trace.ops["input_dims"].notna().any())
 
     def rows(self, group: Group) -> tuple[OperatorRow, ...]:
-        """All rows of a group, the largest share first."""
-        if group not in self._made:
-            rows = self._kernel_rows() if group == "kernel" else self._host_rows(self._grouped(group), group)
+        """All rows of a group, the largest share first; modules each before those it calls."""
+        if group == "module" and group not in self._made:
+            self._made[group] = tuple(self._module_rows())
+        elif group not in self._made:
+            rows = self._kernel_rows() if group == "kernel" else self._host_rows(self._grouped(group))
             self._made[group] = tuple(sorted(rows, key=lambda row: (-row.share, -(row.host_ns or 0), row.name)))
         return self._made[group]
 
@@ -99,15 +99,6 @@ class Operators:
     def _ops(self) -> SpanTree:
         return SpanTree.of(self._facts.trace.ops)
 
-    @cached_property
-    def _modules(self) -> pd.DataFrame:
-        python = self._facts.trace.python
-        categories = python["name"].cat.categories
-        mine = (
-            np.asarray(categories.str.startswith(MODULE_PREFIX), dtype=bool) if len(categories) else np.empty(0, bool)
-        )
-        return python[mine[python["name"].cat.codes]].reset_index(drop=True) if mine.any() else python[:0]
-
     def _grouped(self, group: Group) -> _Grouped:
         if group not in self._groups:
             self._groups[group] = self._by_module() if group == "module" else self._by_op(shapes=group == "shape")
@@ -128,33 +119,33 @@ class Operators:
         return _Grouped(self._ops, codes.astype(np.int64), keys, own)
 
     def _by_module(self) -> _Grouped:
-        modules = self._modules
-        tree = SpanTree.of(modules)
-        names = modules["name"].astype("str").str.removeprefix(MODULE_PREFIX).to_numpy()
-        codes, keys = pd.factorize(names) if len(names) else (np.empty(0, int), ())
+        found = self._facts.model.modules
+        modules = found.spans
+        codes, keys = pd.factorize(modules["name"].to_numpy()) if len(modules) else (np.empty(0, int), ())
         own = np.zeros(len(modules))
         if len(modules):
-            of_op = self._module_of_op()
             launched = self._work[self._work["op"] >= 0]
-            node = of_op[launched["op"].to_numpy()]
+            node = found.of_op[launched["op"].to_numpy()]
             np.add.at(own, node[node >= 0], launched["dur_ns"].to_numpy()[node >= 0])
-        return _Grouped(tree, codes.astype(np.int64), tuple((str(key), "") for key in keys), own)
+        return _Grouped(SpanTree.of(modules), codes.astype(np.int64), tuple((str(key), "") for key in keys), own)
 
-    def _module_of_op(self) -> Int64Array:
-        """The module call each op belongs to: the one around it; for the backward pass the one of the op it is the backward of."""
-        ops = self._facts.trace.ops
-        node = innermost(self._modules, ops["thread"].to_numpy(), ops["start_ns"].to_numpy())
-        sequence = ops["sequence"].to_numpy(dtype=np.float64, na_value=np.nan)
-        forward = pd.Series(node, index=sequence)[(node >= 0) & ~np.isnan(sequence)]
-        forward = forward[~forward.index.duplicated()]
-        missing = node < 0
-        node[missing] = forward.reindex(sequence[missing]).fillna(-1).to_numpy().astype(np.int64)
-        for rows in self._ops.levels[1:]:
-            open_rows = rows[node[rows] < 0]
-            node[open_rows] = node[self._ops.parent[open_rows]]
-        return node
+    def _module_rows(self) -> list[OperatorRow]:
+        """Forward and backward together, as the tree of modules has them."""
+        found = self._facts.model.modules.rows
+        own = [row.self_kernel_ns for row in found]
+        own = own if any(own) else [row.self_ns for row in found]
+        whole = max(sum(own), 1)
+        return [
+            OperatorRow(
+                name=row.path[-1], shape="", calls=row.calls / self._steps, self_host_ns=self._mean(row.self_ns),
+                host_ns=self._mean(row.forward_ns + row.backward_ns), self_device_ns=self._mean(row.self_kernel_ns),
+                device_ns=self._mean(row.forward_kernel_ns + row.backward_kernel_ns), share=mine / whole,
+                tensor_core_ratio=None, depth=len(row.path) - 1,
+            )
+            for row, mine in zip(found, own, strict=True)
+        ]  # fmt: skip
 
-    def _host_rows(self, grouped: _Grouped, group: Group) -> list[OperatorRow]:
+    def _host_rows(self, grouped: _Grouped) -> list[OperatorRow]:
         tree, code, count = grouped.tree, grouped.group, len(grouped.keys)
         inside = self._facts.steps.host_window.contains(tree.start_ns)
         outer = inside & ~tree.inside_equal(code)
@@ -166,7 +157,7 @@ class Operators:
             "self_device": np.bincount(code[inside], grouped.own_ns[inside], count),
             "device": np.bincount(code[outer], device[outer], count),
         }
-        tensor = self._tensor_ratios(grouped, outer) if group != "module" else np.full(count, np.nan)
+        tensor = self._tensor_ratios(grouped, outer)
         own = sums["self_device"] if sums["self_device"].any() else sums["self_host"]
         share = own / max(own.sum(), 1.0)
         return [

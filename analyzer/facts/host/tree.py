@@ -86,17 +86,23 @@ class HostTree(msgspec.Struct, frozen=True, dict=True):
 
 
 def host_tree(trace: Trace) -> HostTree:
-    """Builds the tree. Of spans with equal extent a range encloses an op, and an op encloses a call."""
-    frames: dict[str, pd.DataFrame] = {name: getattr(trace, name) for name in ("annotations", "ops", "runtime")}
+    """Builds the tree. Of spans with equal extent a range encloses an op, and an op encloses a call.
+
+    Calls of modules are left out: a program whose modules were marked has the same tree as one without marks.
+    """
+    ranges = trace.annotations
+    kept = np.flatnonzero(~is_any(ranges["kind"], "module"))
+    ranges = ranges if len(kept) == len(ranges) else ranges.iloc[kept]
+    frames: dict[str, pd.DataFrame] = {"annotations": ranges, "ops": trace.ops, "runtime": trace.runtime}
     columns = {
         name: np.concatenate([part[name].to_numpy() for part in frames.values()])
         for name in ("thread", "start_ns", "end_ns", "dur_ns")
     }
     frame = pd.DataFrame(
-        columns | {"row": np.concatenate([np.arange(len(part)) for part in frames.values()])}, copy=False
+        columns | {"row": np.concatenate([kept, np.arange(len(trace.ops)), np.arange(len(trace.runtime))])}, copy=False
     )
     frame["name"] = joined([part["name"] for part in frames.values()])
-    frame["kind"] = joined([trace.annotations["kind"], constant(None, len(trace.ops)), trace.runtime["kind"]])
+    frame["kind"] = joined([ranges["kind"], constant(None, len(trace.ops)), trace.runtime["kind"]])
     ends = np.cumsum([len(part) for part in frames.values()]).tolist()
     sources = {name: slice(begin, end) for name, begin, end in zip(frames, [0, *ends], ends, strict=False)}
     nesting = nest(columns["thread"], columns["start_ns"], columns["end_ns"])

@@ -8,6 +8,7 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.stacks import CodeLine
 from analyzer.facts.isolation import fact
 from analyzer.facts.model.compiled import Compiled, compiled
+from analyzer.facts.model.modules import Modules, modules
 from analyzer.facts.model.optimizing import Optimizing, optimizing
 from analyzer.facts.model.repetition import Repetition, repetition
 from analyzer.facts.recording.section import RecordingFacts
@@ -69,6 +70,11 @@ class ModelFacts(Section):
     def repetition(self) -> Repetition:
         """Whether steps launch the same kernels."""
         return repetition(self.trace, self._device, self._steps, self._host, self._time, self._communication)
+
+    @fact
+    def modules(self) -> Modules:
+        """Time of the program's modules."""
+        return modules(self.trace, self._device, self._steps, self._host)
 
     @property
     def infers(self) -> bool:

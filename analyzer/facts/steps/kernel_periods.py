@@ -125,7 +125,7 @@ def _inside_another(trace: Trace, launched: pd.DataFrame, first: Int64Array) -> 
     mine = from_source(launched, "kernels") & np.isin(launched["row"].to_numpy(), first)
     began = np.sort(launched["launch_start_ns"].to_numpy()[mine])
     modules = matching(trace.python["name"], lambda name: name.startswith("nn.Module: "))
-    for frame, chosen in ((ranges, is_any(ranges["kind"], "user")), (trace.python, modules)):
+    for frame, chosen in ((ranges, is_any(ranges["kind"], "user", "module")), (trace.python, modules)):
         since, until = (frame[name].to_numpy()[chosen] for name in ("start_ns", "end_ns"))
         if (np.searchsorted(began, until) - np.searchsorted(began, since) > 1).any():
             return True

@@ -147,6 +147,6 @@ def _silence(trace: Trace, steps: Steps) -> IntervalSet:
     heard = EMPTY
     for frame in (trace.ops, trace.runtime, trace.python, trace.gc, trace.collectives, trace.overhead):
         heard |= IntervalSet.of_rows(frame)
-    ranges, known = trace.annotations, ~is_any(trace.annotations["kind"], "user")
+    ranges, known = trace.annotations, ~is_any(trace.annotations["kind"], "module", "user")
     heard |= IntervalSet.of_rows(ranges, known)
     return steps.window - heard

@@ -52,6 +52,8 @@ def css() -> str:
         "svg .used{fill:var(--cause-framework)}svg .drawn{fill:var(--good)}svg .slow{fill:var(--slow)}"
         "svg .roof{fill:none;stroke:var(--text);stroke-width:1.5}svg .dot{fill-opacity:.7;stroke:var(--back)}"
         "svg .dot.compute{fill:var(--cause-compute)}svg .dot.memory{fill:var(--cause-copy)}svg .dot.unknown{fill:var(--quiet)}"
+        "svg .module{fill-opacity:.3}svg .m0{fill:var(--cause-compute)}svg .m1{fill:var(--cause-copy)}"
+        "svg .m2{fill:var(--cause-launch)}svg .m3{fill:var(--cause-framework)}svg .late{fill:var(--slow)}"
         "svg .halo{paint-order:stroke;stroke:var(--back);stroke-width:3px}\n"
         "svg .j-work{fill:var(--cause-compute)}svg .j-move{fill:var(--cause-communication)}svg .j-wait{fill:var(--code);"
         "stroke:var(--slow)}svg .j-hatch{fill:none;stroke:var(--slow)}svg .j-none{fill:var(--code)}svg .j-heat{fill:var(--slow)}\n"

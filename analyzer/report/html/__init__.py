@@ -44,7 +44,8 @@ def render(analysis: Analysis, found: FromTrace | None = None) -> str:
     """
     data, note = _data(analysis)
     page = view(analysis, note, found, with_data=data is not None)
-    parts = ("page", "tables", *(["viewer"] if page.viewer else []), *(["what_if"] if page.what_if else []))
+    shown = {"viewer": page.viewer, "what_if": page.what_if, "flame": page.modules}
+    parts = ("page", "tables", *(part for part, wanted in shown.items() if wanted))
     return drawn("page.html.j2", page, data, ELEMENT_ID, parts)
 
 

@@ -26,6 +26,7 @@ from analyzer.report.html.job_section import JobSection, job_section
 from analyzer.report.html.measured_section import Memory
 from analyzer.report.html.measured_section import memory as measured_memory
 from analyzer.report.html.measured_section import operators as measured_operators
+from analyzer.report.html.module_section import ModuleSection, module_section
 from analyzer.report.html.prose import prose
 from analyzer.report.html.sheet import Sheet
 from analyzer.report.html.viewer import Viewer, viewer
@@ -98,6 +99,7 @@ class Page:
     operators: Sheet | None
     operators_notes: tuple[Markup, ...]
     roofline: Drawing | None
+    modules: ModuleSection | None
     measured: tuple[Sheet, ...]
     memory: tuple[Memory, ...]
     ranks: Sheet | None
@@ -155,6 +157,7 @@ def view(analysis: Analysis, data_note: str, found: FromTrace | None = None, *, 
             prose(note) for note in (hardware.against(analysis), hardware.ceilings_line(analysis)) if note
         ),
         roofline=roofline(analysis),
+        modules=module_section(analysis),
         measured=tuple(measured_operators(shown)) if shown is not None else (),
         memory=measured_memory(shown) if shown is not None else (),
         ranks=tables.ranks(analysis),

@@ -27,6 +27,7 @@ from analyzer.report.markdown.escape import cell, code, figure, prose
 from analyzer.report.markdown.evidence_tables import table
 from analyzer.report.markdown.finding import place_of, section
 from analyzer.report.markdown.job import job
+from analyzer.report.markdown.modules import tree
 from analyzer.report.markdown.operators import operators
 from analyzer.report.text.findings import IN_FULL
 from analyzer.units import count, duration, share
@@ -57,6 +58,7 @@ def _blocks(analysis: Analysis, detail: Detail, redacted: bool) -> Iterator[str]
         yield from _assumed(analysis)
         yield from _findings(analysis, detail)
     yield operators(analysis, detail)
+    yield tree(analysis, detail)
     yield _ranks(analysis, detail)
     yield checks.checks(analysis, detail)
     yield checks.trust(analysis)

@@ -22,6 +22,7 @@ from analyzer.report.text import (
     findings,
     headline,
     job,
+    modules,
     operators,
     ranks,
     trust,
@@ -75,5 +76,6 @@ def _blocks(analysis: Analysis, style: Style) -> Iterator[Iterator[str]]:
         yield findings.rest_lines(analysis, style)
         yield findings.small_lines(analysis, style)
         yield operators.lines(analysis, style)
+        yield modules.lines(analysis, style)
     yield checks.lines(analysis, style)
     yield trust.lines(analysis, style)

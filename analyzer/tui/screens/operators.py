@@ -32,7 +32,7 @@ NOTHING: dict[Group, str] = {
     "op": "No ops in the used steps. Record with ProfilerActivity.CPU.",
     "shape": "No ops in the used steps. Record with ProfilerActivity.CPU.",
     "kernel": "No device work in the used steps. On a GPU, record with ProfilerActivity.CUDA.",
-    "module": "No modules in this trace. Record with with_stack=True (advisor collect --stacks).",
+    "module": "No modules in this trace. Record with with_stack=True (advisor collect --stacks or --modules).",
 }
 
 
@@ -135,7 +135,8 @@ class OperatorsScreen(ModeScreen):
         )
         table.show(shown, columns, self.group)
         pane = self.query_one("#operators-pane")
-        pane.border_title = f"Operators by {self.order}"
+        tree = self.order == SORTS[0] and any(row.depth for row in self._rows)
+        pane.border_title = "Modules, each above those it calls" if tree else f"Operators by {self.order}"
         pane.border_subtitle = Content(self._count(len(shown), len(found), len(self._rows)))
         message = NOTHING[self.group] if not self._rows else f"0 of {len(self._rows)} match. Esc clears."
         self.query_one(GroupBar).show(self.group, message if not found else "means per step")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import msgspec
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
@@ -100,7 +101,8 @@ class OperatorTable(FillingTable):
 
     @staticmethod
     def _title(row: OperatorRow, room: int, group: Group) -> Content:
-        name = Content(line(short(row.name) if group == "kernel" else row.name, 400))
+        indent = "  " * min(row.depth, room // 4)
+        name = Content(indent + line(short(row.name) if group == "kernel" else row.name, 400))
         if group == "shape" and row.shape:
             name = Content.assemble(name, " ", (line(row.shape, 400), "$quiet"))
         return name.truncate(room, ellipsis=True)
@@ -149,6 +151,10 @@ def arrange(rows: Sequence[OperatorRow], query: str, order: str) -> list[Operato
     found = [
         row for row in rows if all(word in f"{row.name} {short(row.name)} {row.shape}".casefold() for word in words)
     ]
+    # Modules stay below those that call them, until another order is asked for.
+    if order == SORTS[0] and any(row.depth for row in rows):
+        return found
+    found = [msgspec.structs.replace(row, depth=0) if row.depth else row for row in found]
     if order == "name":
         return sorted(found, key=lambda row: (row.name.casefold(), row.shape))
     value = next(column.value for column in COLUMNS if column.title == order)

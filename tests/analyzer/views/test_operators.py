@@ -72,7 +72,7 @@ def test_kernels_have_device_time_only(operators):
 
 def test_a_module_owns_the_backward_pass_of_its_ops(operators):
     row = named(operators, "module", "Linear_0")
-    assert (row.calls, row.host_ns, row.device_ns) == (1, 1_200_000, 5_000_000)
+    assert (row.calls, row.host_ns, row.device_ns) == (1, 1_700_000, 5_000_000)
 
 
 def test_callers_callees_and_examples(operators):

@@ -30,6 +30,7 @@ class ScriptConfig:
         active: Steps to record; None for as many as are short.
         stacks: Record Python frames.
         shapes: Record the shapes of operator inputs.
+        modules: Mark calls of modules; with `shapes` they are marked where that costs little.
         stop: End the script once all is recorded.
         evidence: Record two more steps with stacks and shapes, for where and never for how much.
         timed: Steps to time with the profiler off.
@@ -50,6 +51,7 @@ class ScriptConfig:
     active: int | None = None
     stacks: bool = False
     shapes: bool = False
+    modules: bool = False
     stop: bool = False
     evidence: bool = False
     timed: int = UNPROFILED_STEPS
@@ -61,7 +63,7 @@ class ScriptConfig:
     def command(self) -> list[str]:
         """The command that records this again, without folders, and arguments as far as they can hold no secret."""
         words = ["advisor", "collect"]
-        words += [f"--{name}" for name in ("stacks", "shapes", "stop", "evidence") if getattr(self, name)]
+        words += [f"--{name}" for name in ("stacks", "shapes", "modules", "stop", "evidence") if getattr(self, name)]
         words += ["-m", self.target] if self.module else [Path(self.target).name]
         return words + (["--", *shareable(self.arguments)] if self.arguments else [])
 

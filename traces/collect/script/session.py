@@ -99,7 +99,10 @@ def _taken(run: _Run, process: subprocess.Popen[bytes], most_s: float | None) ->
 def _settings(config: ScriptConfig) -> dict[str, Any]:
     """What the hook is told."""
     names = ("wait", "warmup", "stacks", "shapes", "stop", "evidence", "timed", "patience_s", "window_s")
-    return {name: getattr(config, name) for name in names} | window_of(config.active).settings()
+    # Stacks hold modules already.
+    marked = "" if config.stacks else "always" if config.modules else "cheap" if config.shapes else ""
+    told = {name: getattr(config, name) for name in names} | {"modules": marked}
+    return told | window_of(config.active).settings()
 
 
 def _check(config: ScriptConfig) -> str:

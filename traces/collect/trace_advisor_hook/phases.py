@@ -11,6 +11,7 @@ from .common import FAILURES
 from .core_wait import CoreWait
 from .gc_marks import CollectionMarks
 from .machine import difference, usage
+from .module_marks import ModuleMarks
 from .python_loop import described, time_loop
 from .run_description import world
 from .step_times import middle, usual_step, wait_for_devices
@@ -35,6 +36,7 @@ class Phases:
         self.skip: int = settings["wait"]
         self.retries = 0
         self.collections = CollectionMarks()
+        self.modules = ModuleMarks(settings.get("modules", ""))
         self.problem = ""
         self.source = ""
         # Steps of this loop so far, whatever became of them: the same number on every rank.
@@ -134,6 +136,7 @@ class Phases:
         self.most = self.room()
         self.start_profiler(self.settings["warmup"], self.settings["stacks"], self.settings["shapes"])
         self.phase, self.number, self.problem = "profile", 0, ""
+        self.modules.start(bool(self.settings["warmup"]))
         self.begin_recording()
 
     def enough(self) -> int:
@@ -191,6 +194,9 @@ class Phases:
         """Turn it off, which writes what it recorded, and note what else is known of these steps."""
         self.core_wait_ratio = self.core_wait.ratio()
         self.details = self.describe() | {"gc_recorded": self.collections.able}
+        if self.modules.on:
+            self.details["module_marks_ratio"] = self.modules.cost_ratio
+        self.modules.stop()
         self.collections.stop()
         self.profiler.stop()
         self.profiler = None
@@ -207,6 +213,7 @@ class Phases:
             return
         self.profiler.step()
         if self.number == self.settings["warmup"]:
+            self.modules.warmed_up(self.number, duration)
             self.core_wait = CoreWait()
 
     def in_settle(self, duration: int) -> None:
@@ -231,6 +238,7 @@ class Phases:
     def abandon(self) -> None:
         """Drop a recording that is under way."""
         profiler, self.profiler = self.profiler, None
+        self.modules.stop()
         self.collections.stop()
         if profiler is not None:
             profiler.on_trace_ready = None

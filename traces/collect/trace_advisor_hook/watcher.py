@@ -129,6 +129,7 @@ class Watcher(LaterPhases):
         except FAILURES as error:
             self.problem = f"{type(error).__name__}: {error}"[:500]
             self.phase, self.profiler = "done", None
+            self.modules.stop()
             self.collections.stop()
             self.tell()
         self.sampler.paused = self.profiler is not None
@@ -191,6 +192,7 @@ class Watcher(LaterPhases):
         if self.pid != os.getpid():
             return
         self.sampler.end()
+        self.modules.stop()
         self.collections.stop()
         if self.lines is not None:
             self.lines.end()

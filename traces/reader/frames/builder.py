@@ -31,7 +31,7 @@ from traces.reader.names.vocabulary import (
 )
 from traces.schema import SCHEMA
 
-ANNOTATION_KINDS = ("loader", "optimizer_step", "zero_grad", "compile", "user")
+ANNOTATION_KINDS = ("loader", "optimizer_step", "zero_grad", "compile", "module", "user")
 RUNTIME_KINDS = ("launch", "graph_launch", "memcpy", "memset", "sync", "allocator", "other")
 DIRECTIONS = ("HtoD", "DtoH", "DtoD", "PtoP", "HtoH", "memset", "unknown")
 HOST_MEMORY = ("pageable", "pinned", "unknown")

@@ -131,13 +131,15 @@ _COMPILE = re.compile(
 
 
 def annotation_kind(name: str) -> str:
-    """loader, optimizer_step, zero_grad, compile, or user for anything else."""
+    """loader, optimizer_step, zero_grad, compile, module, or user for anything else."""
     if name.startswith("Optimizer.step#"):
         return "optimizer_step"
     if name.startswith("Optimizer.zero_grad#"):
         return "zero_grad"
     if _LOADER.match(name):
         return "loader"
+    if name.startswith("nn.Module: "):
+        return "module"
     return "compile" if _COMPILE.match(name) else "user"
 
 
@@ -145,6 +147,8 @@ def annotation_kind(name: str) -> str:
 _RANGES_AMONG_OPS = re.compile(
     r"dynamo$|entire_(?:frame|backward)_compile$"
     r"|ProfilerStep#|enumerate\((?:DataLoader|DataPipe)\)#|Optimizer\.(?:step|zero_grad)#|.*\(dynamo_timed\)\s*$|\[pl\]|##.*##$"
+    # As `advisor collect --modules` marks calls.
+    r"|nn\.Module: "
 )
 
 
