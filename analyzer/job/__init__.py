@@ -145,5 +145,5 @@ def _row(job: document.Job, row: document.JobRank) -> RankRow:
         bound_by=bound_of(row.bound_by),
         verdict=row.verdict or "",
         in_collectives_ns=row.in_collectives_ns if job.matched.matched else None,
-        late=any(one.rank == row.rank for one in job.late),
+        late=any(one.rank == row.rank and one.of_rank for one in job.late),
     )

@@ -1,7 +1,8 @@
 """The collectives of a rank's used steps, one row each: what the trace says of each, from its kernel or its range on the host.
 
 A kernel of NCCL states group and number itself since torch 2.2 (kineto); before, they are looked up in the range on the host that
-launched it. Without a device the backend's own range (`gloo:all_reduce`) lasts as long as the collective.
+launched it, or, of a batch, in those before its launch. Each message of a batch has a row; all begin and end with the kernel.
+Without a device the backend's own range (`gloo:all_reduce`) lasts as long as the collective.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import numpy as np
 import pandas as pd
 
 from analyzer.facts import Facts
+from analyzer.facts.device.launches import LaunchCalls, calls_of
+from analyzer.job.batches import Batches
 from analyzer.ranks.names import PAIRWISE, kind_of
 from analyzer.ranks.summary import MOST_RANKS, GroupPart
 from analyzer.spans.arrays import Int64Array
@@ -67,20 +70,16 @@ def collective_calls(facts: Facts) -> Calls:
 def _device_rows(facts: Facts) -> tuple[Int64Array, Int64Array, Int64Array, list[_Row]]:
     frame = facts.trace.kernels
     device = facts.device.all[0].device
-    inside = facts.steps.window.contains(frame["start_ns"].to_numpy()) & (frame["device"].to_numpy() == device)
-    frame = frame.iloc[np.flatnonzero(inside)]
-    described = facts.kernels.named.frame
-    mine = np.flatnonzero(frame["collective"].to_numpy(dtype=bool))
-    frame = frame.iloc[mine]
-    launched = described["launch_start_ns"].to_numpy()[mine]
+    # What was issued before the used steps is no part of their first batch: every launch counts.
+    every = np.flatnonzero((frame["device"].to_numpy() == device) & frame["collective"].to_numpy(dtype=bool))
+    launch = calls_of(facts.device.launched, "kernels", every, len(frame))
+    frame = frame.iloc[every]
     hosts = _HostRanges(facts)
-    names, stated = texts(frame["name"]), _messages(frame["message"])
-    rows = [
-        hosts.row(name, message, at)
-        for name, message, at in zip(names.tolist(), stated, launched.tolist(), strict=True)
-    ]
-    start, dur = frame["start_ns"].to_numpy(), frame["dur_ns"].to_numpy()
-    return start, dur, frame["stream"].to_numpy(), rows
+    found = hosts.rows(texts(frame["name"]).tolist(), _messages(frame["message"]), launch)
+    inside = facts.steps.window.contains(frame["start_ns"].to_numpy())
+    many = np.where(inside, np.array([len(rows) for rows in found], dtype=np.int64), 0)
+    start, dur, stream = (np.repeat(frame[key].to_numpy(), many) for key in ("start_ns", "dur_ns", "stream"))
+    return start, dur, stream, [row for rows, used in zip(found, inside.tolist(), strict=True) if used for row in rows]
 
 
 def _messages(column: pd.Series[Any]) -> list[Message | None]:
@@ -94,11 +93,24 @@ class _HostRanges:
 
     def __init__(self, facts: Facts) -> None:
         frame = facts.trace.collectives
-        stated = frame["message"].notna().to_numpy()
-        self._stated = _Spans(frame[stated], _messages(frame["message"][stated]))
+        frame = frame.assign(said=pd.Series(_messages(frame["message"]), frame.index, dtype=object))
+        stated = frame["said"].notna().to_numpy()
+        self._stated = _Spans(frame[stated], frame["said"][stated].tolist())
+        self._batches = Batches(frame[stated])
         backend = matching(frame["name"], _BACKEND.match)
         ranges = frame[backend]
         self._named = _Spans(ranges, list(zip(texts(ranges["name"]).tolist(), _sizes(ranges), strict=True)))
+
+    def rows(self, names: Sequence[str], stated: Sequence[Message | None], launch: LaunchCalls) -> list[list[_Row]]:
+        """What each kernel of these names is: one row, or one for each message of a batch."""
+        at = np.where(launch.known, launch.start_ns, np.nan)
+        batches = self._batches.of(launch)
+        found = []
+        for place, (name, message, launched) in enumerate(zip(names, stated, at.tolist(), strict=True)):
+            parts = batches.get(place, []) if message is None and self._stated.at(launched) is None else []
+            one = [self.row(name, message, launched)]
+            found.append([_Row(kind_of(part.name), part, None) for part in parts] or one)
+        return found
 
     def row(self, name: str, message: Message | None, launched: float) -> _Row:
         """What the kernel of this name is, that says this of itself and was launched then (NaN: unknown)."""

@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from analyzer.assemble import tool_version
 from analyzer.cause_names import CAUSES
 from analyzer.explain import Explained
@@ -21,6 +23,7 @@ from analyzer.ranks.summary import (
     RankSummary,
     StepPart,
 )
+from analyzer.spans.arrays import BoolArray
 from analyzer.spans.intervals import IntervalSet
 
 _HOST_KEYS = ("host_name", "hostname")
@@ -129,17 +132,21 @@ def _columns(facts: Facts, calls: Calls) -> CollectiveColumns:
         received_bytes=calls.received_bytes,
         start_ns=start.tolist(),
         dur_ns=calls.dur_ns.tolist(),
-        exposed_ns=exposed.overlap_with(start, end).tolist(),
+        exposed_ns=np.where(_repeats(calls), 0, exposed.overlap_with(start, end)).tolist(),
         stream=calls.stream.tolist(),
         own_ns=_by_cause(facts, gaps, start.tolist()),
         splits=calls.splits,
     )
 
 
+def _repeats(calls: Calls) -> BoolArray:
+    """Which rows are a further message of the kernel in front of them, shape (rows,): its time counts once."""
+    same = (np.diff(calls.start_ns) == 0) & (np.diff(calls.stream) == 0)
+    return np.append(np.zeros(min(len(calls.start_ns), 1), dtype=bool), same)
+
+
 def _by_cause(facts: Facts, starts: Sequence[int], ends: Sequence[int]) -> dict[str, list[int]]:
     """By cause, what it owns of each gap; causes that own nothing are left out."""
-    import numpy as np
-
     start, end = np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64)
     parts = (
         {cause: facts.time.waterfall.owned(cause).overlap_with(start, end) for cause in CAUSES} if len(start) else {}

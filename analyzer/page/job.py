@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from analyzer.page import safe
-from analyzer.ranks.document import Job, JobRank
+from analyzer.ranks.document import Job, JobRank, Link
 from analyzer.units import count, duration, share
 
 MOST_RANKS = 16
@@ -88,7 +88,7 @@ def job_page(job: Job | None) -> JobPage | None:
 
 def _bars(job: Job, rows: Sequence[JobRank]) -> Iterator[RankBar]:
     longest = max((row.step_ns or 0 for row in rows), default=0)
-    late = {one.rank for one in job.late}
+    late = {one.rank for one in job.late if one.of_rank}
     for row in rows if longest else ():
         step, waits = row.step_ns or 0, min(row.waiting_ns or 0, row.step_ns or 0)
         moves = min(row.transfer_ns or 0, step - waits)
@@ -148,10 +148,16 @@ def _notes(job: Job) -> Iterator[str]:
         yield f"{count(len(job.failed) - _MOST_NOTES, 'more file')} not used"
 
 
+def _ends(link: Link) -> str:
+    if link.kind == "send":
+        return f"ranks {link.ranks[0]} and {link.ranks[1]}"
+    return f"group {safe.name(str(link.group))}"
+
+
 def _of_groups(job: Job) -> Iterator[str]:
     for link in [link for link in job.links if link.slow][:5]:
         yield (
-            f"slow link: group {safe.name(str(link.group))} moves {safe.name(link.kind)} at {link.bytes_per_s / 1e9:.1f} GB/s, "
+            f"slow link: {_ends(link)} moves {safe.name(link.kind)} at {link.bytes_per_s / 1e9:.1f} GB/s, "
             f"equal groups at {(link.peers_bytes_per_s or 0.0) / 1e9:.1f} GB/s"
         )
     if job.pipeline is not None:

@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components, mini
 
 from analyzer.ranks.matching import Matched
 from analyzer.ranks.table import Table
-from analyzer.spans.arrays import FloatArray, Int64Array
+from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
 
 _ROUNDS = 4
 # Ends that a drift is fitted to: a third of them at each end of the recording.
@@ -46,9 +46,9 @@ def fit_clocks(table: Table, matched: Matched) -> Clocks:
     symmetric = table.symmetric[rows.kind[matched.rows]] if len(matched.rows) else np.zeros(0, dtype=bool)
     used = symmetric
     linked = _linked(host, hosts, rows.member, matched, used)
-    if not linked:
-        # Messages end together only about: they link hosts that nothing else links.
-        used = np.ones(len(matched.rows), dtype=bool)
+    if not linked or not used.any():
+        # Messages, and what may be any kind, end together only about: they link hosts that nothing else links.
+        used = _nearly_together(table, matched)
         linked = _linked(host, hosts, rows.member, matched, used)
     chosen = matched.rows[used]
     if not len(chosen):
@@ -61,6 +61,23 @@ def fit_clocks(table: Table, matched: Matched) -> Clocks:
     error = int(np.quantile(np.abs(moved - _medians(moved, instance)[instance]), _ERROR_QUANTILE))
     every = host[rows.member]
     return Clocks(linked, error, hosts, start - offset[every] - slope[every] * (start - centre))
+
+
+def _nearly_together(table: Table, matched: Matched) -> BoolArray:
+    """Rows that end nearly together, shape (matched,): all but some messages.
+
+    Of those the receiver has to be there before the sender, and neither in a batch, whose other messages may last longer.
+    """
+    mine = matched.rows
+    if not len(mine):
+        return np.zeros(0, dtype=bool)
+    sends = np.array([name == "send" for name in table.kinds], dtype=bool)[table.rows.kind[mine]]
+    dur = table.rows.dur_ns[mine]
+    sent = np.maximum.reduceat(np.where(sends, dur, 0), matched.first)
+    alone = ~np.logical_or.reduceat(table.rows.batched[mine], matched.first)
+    waited = np.maximum.reduceat(np.where(sends, 0, dur), matched.first) >= sent
+    pairs = table.pairwise[table.rows.kind[mine]]
+    return np.asarray(~pairs | (alone & waited)[matched.instance], dtype=bool)
 
 
 def _hosts(table: Table) -> tuple[Int64Array, int]:

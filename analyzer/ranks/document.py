@@ -70,7 +70,8 @@ class JobGroup(JobPart, frozen=True, kw_only=True):
 class LateRank(JobPart, frozen=True, kw_only=True):
     """A rank that does more than its peers, for which others wait: `waited_ns_per_step` is what the job's step loses by it.
 
-    `cause` is named where it explains at least 80 % of that; `cause_detail` says it in words. `since_step` is the first step in
+    `cause` is named where it explains at least 80 % of that; `cause_detail` says it in words. Of a link `rank` is the first rank at
+    its ends, and nobody's fault. `since_step` is the first step in
     which the rank was late, None where it is late from the first one on. With `at_most` members of its groups are not here: they
     may be as late, and the job then loses less by this one.
     """
@@ -86,6 +87,11 @@ class LateRank(JobPart, frozen=True, kw_only=True):
     explained_ratio: float
     confidence: ConfidenceLevel
     at_most: bool = False
+
+    @property
+    def of_rank(self) -> bool:
+        """Whether it is the rank itself that is late, not the stage it is in, nor the link it sends over."""
+        return self.cause not in ("stage", "link")
 
 
 class WhatIf(JobPart, frozen=True, kw_only=True):
@@ -105,8 +111,9 @@ class WhatIf(JobPart, frozen=True, kw_only=True):
 class Link(JobPart, frozen=True, kw_only=True):
     """How fast a group moves data: bytes of one kind and size of collective, over the time from the last arrival on.
 
-    `bus_bytes_per_s` counts what goes over each link (nccl-tests, PERFORMANCE.md). `peers_bytes_per_s` is the median of other
-    groups of as many members over as many hosts, with the same collective; None where there are fewer than two.
+    `ranks` are the group's members, of messages the two that exchange them. `bus_bytes_per_s` counts what goes over each link
+    (nccl-tests, PERFORMANCE.md). `peers_bytes_per_s` is the median of other groups, or pairs, of as many members over as many
+    hosts, with the same collective; None where there are fewer than two.
     """
 
     group: str | None

@@ -9,8 +9,9 @@ import msgspec
 import numpy as np
 
 from analyzer.ranks.arrivals import Arrivals
+from analyzer.ranks.bandwidth import Links
 from analyzer.ranks.causes import EXPLAINED_RATIO, Why, why_late
-from analyzer.ranks.document import ConfidenceLevel, LateRank, WhatIf
+from analyzer.ranks.document import ConfidenceLevel, LateRank, Link, WhatIf
 from analyzer.ranks.matching import Matched
 from analyzer.ranks.peers import Peers
 from analyzer.ranks.replay import Replay
@@ -172,34 +173,112 @@ def _group_of(table: Table, matched: Matched, found: Arrivals, place: int) -> st
     return table.groups[int(np.bincount(group, weights=waited[mine]).argmax())].name
 
 
-def slow_stage(table: Table, pipe: Pipeline | None, balanced: Sequence[WhatIf], step_ns: float) -> tuple[LateRank, ...]:
+def slow_stage(table: Table, pipe: Pipeline | None, balanced: Sequence[WhatIf], replay: Replay) -> Lateness:
     """The rank of the stage that sets the pace which works longest, where balancing that stage is worth it.
+
+    A stage of one rank has no peers; where what it does beyond the other stages is its device's or its host's doing, no balance
+    of layers mends that: then the rank itself is late.
 
     Args:
         table: The rows.
         pipe: The stages.
         balanced: What balancing them saves, that of the slowest first.
-        step_ns: The job's step.
+        replay: The job, to be played again.
     """
     if pipe is None or not balanced or pipe.ratio < SLOW_STAGE_RATIO:
-        return ()
-    saved, steps = balanced[0].saved_ns_per_step, max((len(one.steps) for one in table.summaries), default=0)
-    if saved < LATE_RATIO * step_ns:
-        return ()
+        return Lateness((), (), {})
+    steps = max((len(one.steps) for one in table.summaries), default=0)
     work = np.bincount(table.rows.member, weights=table.rows.own_ns, minlength=len(pipe.stage))
     place = int(np.where(pipe.stage == pipe.slowest, work, -1).argmax())
-    return (
-        LateRank(
-            rank=table.ranks[place],
-            group=None,
-            steps_late=steps,
-            of=steps,
-            since_step=None,
-            waited_ns_per_step=saved,
-            cause="stage",
-            cause_detail=f"stage {pipe.slowest} of the pipeline works {pipe.ratio:.2f} times as long as the others do"
-            + ("" if pipe.stated else " (a pipeline by who sends to whom; it may be a ring)"),
-            explained_ratio=1.0,
-            confidence="high" if steps >= 3 else "medium",
-        ),
+    late = LateRank(
+        rank=table.ranks[place],
+        group=None,
+        steps_late=steps,
+        of=steps,
+        since_step=None,
+        waited_ns_per_step=balanced[0].saved_ns_per_step,
+        cause="stage",
+        cause_detail=f"stage {pipe.slowest} of the pipeline works {pipe.ratio:.2f} times as long as the others do"
+        + ("" if pipe.stated else " (a pipeline by who sends to whom; it may be a ring)"),
+        explained_ratio=1.0,
+        confidence="high" if steps >= 3 else "medium",
     )
+    step_ns = replay.as_recorded_ns
+    what_if: tuple[WhatIf, ...] = ()
+    own = why_stage_is_late(table, pipe, place)
+    if own is not None:
+        left = np.where(table.rows.member == place, replay.own_ns / pipe.ratio, replay.own_ns)
+        saved = step_ns - replay.step_ns(left, replay.transfer_ns)
+        what_if = (_what_if(f"rank {late.rank} as the other stages", "rank", step_ns, saved),)
+        late = msgspec.structs.replace(
+            late,
+            waited_ns_per_step=int(saved),
+            cause=own.cause,
+            cause_detail=own.detail,
+            explained_ratio=own.explained_ratio,
+        )
+    if late.waited_ns_per_step < LATE_RATIO * step_ns:
+        return Lateness((), (), {})
+    return Lateness((late,), what_if, {})
+
+
+def why_stage_is_late(table: Table, pipe: Pipeline, place: int) -> Why | None:
+    """The class of the cause where the only rank of a stage is slower by its device or its host; None where it has more to do."""
+    if int((pipe.stage == pipe.slowest).sum()) > 1:
+        return None
+    others = [one for at, one in enumerate(table.summaries) if at != place]
+    excess = float(pipe.work_ns[pipe.slowest] * (1 - 1 / pipe.ratio))
+    why = why_late(table.summaries[place], others, excess)
+    return why if why.cause in ("device", "host") else None
+
+
+def slow_links(table: Table, found: Links, replay: Replay) -> Lateness:
+    """Slow links that are worth it, as late ranks of cause link, and what all of them together cost.
+
+    Args:
+        table: The rows.
+        found: How fast data moves.
+        replay: The job, to be played again.
+    """
+    if not found.slow:
+        return Lateness((), (), {})
+    step_ns = replay.as_recorded_ns
+    steps = max((len(one.steps) for one in table.summaries), default=0)
+    by_place: dict[tuple[str | None, tuple[int, ...]], list[tuple[Link, FloatArray]]] = {}
+    for link, transfer_ns in found.slow:
+        by_place.setdefault((link.group, link.ranks), []).append((link, transfer_ns))
+    late = []
+    for (group, ranks), several in by_place.items():
+        together = np.minimum.reduce([transfer_ns for _, transfer_ns in several])
+        saved = step_ns - replay.step_ns(replay.own_ns, together)
+        if saved >= LATE_RATIO * step_ns and ranks:
+            late.append(_late_link(group, ranks, several[0][0], int(saved), steps))
+    everything = step_ns - replay.step_ns(replay.own_ns, found.ideal_ns)
+    names = ", ".join(dict.fromkeys(link_name(link) for link, _ in found.slow))
+    return Lateness(
+        tuple(sorted(late, key=_worst)), (_what_if(f"{names} as fast as equal ones", "links", step_ns, everything),), {}
+    )
+
+
+def _late_link(group: str | None, ranks: tuple[int, ...], link: Link, saved_ns: int, steps: int) -> LateRank:
+    slower = (link.peers_bytes_per_s or 0.0) / link.bytes_per_s
+    return LateRank(
+        rank=ranks[0],
+        group=group,
+        steps_late=steps,
+        of=steps,
+        since_step=None,
+        waited_ns_per_step=saved_ns,
+        cause="link",
+        cause_detail=f"{link_name(link)} takes {slower:.1f} times as long for the same {link.kind} as equal ones do",
+        explained_ratio=1.0,
+        confidence="high" if link.count >= 10 else "medium",
+    )
+
+
+def link_name(link: Link) -> str:
+    """The link in words."""
+    if link.kind == "send":
+        return f"the link between ranks {link.ranks[0]} and {link.ranks[1]}"
+    members = ", ".join(map(str, link.ranks[:4])) + (", ..." if len(link.ranks) > 4 else "")
+    return f"group {link.group} (ranks {members})"

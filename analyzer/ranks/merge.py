@@ -11,12 +11,12 @@ import msgspec
 import numpy as np
 
 from analyzer.ranks.arrivals import Arrivals, arrivals
-from analyzer.ranks.bandwidth import links, uneven
+from analyzer.ranks.bandwidth import Links, links, uneven
 from analyzer.ranks.borne_out import Judged, borne_out, judged
 from analyzer.ranks.clocks import Clocks
 from analyzer.ranks.contrast import contention, contrast
-from analyzer.ranks.document import Clock, Failed, Job, Link, MatchCount, PipelinePart, Stage, WhatIf
-from analyzer.ranks.late import Lateness, lateness, slow_stage
+from analyzer.ranks.document import Clock, Failed, Job, MatchCount, PipelinePart, Stage, WhatIf
+from analyzer.ranks.late import Lateness, lateness, link_name, slow_links, slow_stage
 from analyzer.ranks.matching import Matched, match
 from analyzer.ranks.peers import hold_against_peers
 from analyzer.ranks.replay import Replay
@@ -26,8 +26,9 @@ from analyzer.ranks.stages import SLOW_STAGE_RATIO, Pipeline, pipeline, programs
 from analyzer.ranks.steps import same_steps
 from analyzer.ranks.summary import RankSummary
 from analyzer.ranks.table import Table, table
-from analyzer.ranks.verdict import Grounds, job_verdict
+from analyzer.ranks.verdict import WORTH_RATIO, Grounds, job_verdict
 from analyzer.spans.arrays import FloatArray
+from analyzer.units import duration
 
 
 class Measured(msgspec.Struct, frozen=True):
@@ -39,7 +40,8 @@ class Measured(msgspec.Struct, frozen=True):
     found: Arrivals
     pipeline: Pipeline | None
     lateness: Lateness
-    links: tuple[Link, ...]
+    links: Links
+    unlike_ns: float
     step_ns: float
     what_if: tuple[WhatIf, ...]
     judged: Judged
@@ -72,28 +74,35 @@ def measure(ranks: Sequence[RankSummary]) -> Measured:
     rows = table(same_steps(ranks))
     matched, clocks = borne_out(rows, match(rows))
     error_ns = clocks.error_ns or 0
-    found = arrivals(rows, matched, error_ns)
+    found = arrivals(rows, matched, clocks)
     seen = judged(rows, matched, found.waits)
     pipe = pipeline(rows)
     step_ns = float(rows.step_ns.max(initial=0.0))
-    every, ideal = links(rows, matched, found)
+    moved = links(rows, matched, found)
     replay = Replay(rows, matched, found, clocks.start_ns)
     faithful = abs(replay.as_recorded_ns - step_ns) <= _FAITHFUL_RATIO * step_ns
-    late, what_if = Lateness((), (), {}), tuple[WhatIf, ...]()
+    late, what_if, unlike_ns = Lateness((), (), {}), tuple[WhatIf, ...](), 0.0
     if faithful:
         at_most = _lacks_ranks(rows, seen)
         peers = hold_against_peers(rows, programs(rows, pipe))
         late = lateness(rows, matched, found, peers, replay, error_ns, at_most=at_most)
         balanced = _balanced(replay, rows, pipe)
+        linked = slow_links(rows, moved, replay)
+        unlike_ns = replay.as_recorded_ns - replay.step_ns(replay.own_ns, moved.alike_ns)
+        paced = slow_stage(rows, pipe, balanced, replay)
+        if any(one.cause != "stage" for one in paced.late):
+            # Its layers are as many as those of the others: there is nothing to balance.
+            balanced = ()
         played = (
             *late.what_if,
+            *paced.what_if,
             *_all_alike(replay, peers.ideal_ns),
-            *_without_slow_links(replay, ideal, every),
+            *linked.what_if,
             *balanced,
         )
-        late = msgspec.structs.replace(late, late=(*late.late, *slow_stage(rows, pipe, balanced, step_ns)))
+        late = msgspec.structs.replace(late, late=(*late.late, *paced.late, *linked.late))
         what_if = _worth(played, at_most=at_most)
-    return Measured(rows, matched, clocks, found, pipe, late, every, step_ns, what_if, seen, faithful)
+    return Measured(rows, matched, clocks, found, pipe, late, moved, unlike_ns, step_ns, what_if, seen, faithful)
 
 
 def _lacks_ranks(rows: Table, seen: Judged) -> bool:
@@ -124,14 +133,6 @@ def _all_alike(replay: Replay, ideal_ns: FloatArray) -> tuple[WhatIf, ...]:
     if not len(ideal_ns):
         return ()
     return (_saved(replay, "every rank as its peers", "all ranks", ideal_ns, replay.transfer_ns),)
-
-
-def _without_slow_links(replay: Replay, ideal_ns: FloatArray, every: Sequence[Link]) -> tuple[WhatIf, ...]:
-    slow = [one for one in every if one.slow]
-    if not slow:
-        return ()
-    names = ", ".join(dict.fromkeys(str(one.group) for one in slow[:4]))
-    return (_saved(replay, f"group {names} as fast as equal groups", "links", replay.own_ns, ideal_ns),)
 
 
 def _balanced(replay: Replay, rows: Table, pipe: Pipeline | None) -> tuple[WhatIf, ...]:
@@ -169,7 +170,7 @@ def _document(roll: Roll, measured: Measured, name: str) -> Job:
         groups=group_rows(rows),
         late=measured.lateness.late,
         what_if=measured.what_if,
-        links=measured.links,
+        links=measured.links.every,
         uneven=uneven(rows, matched, found),
         pipeline=_pipeline(measured),
         clock=Clock(aligned=measured.clocks.aligned, error_ns=measured.clocks.error_ns, hosts=measured.clocks.hosts),
@@ -186,6 +187,20 @@ def _grounds(measured: Measured) -> Grounds:
         judged=measured.judged,
         error_ns=measured.clocks.error_ns or 0,
         faithful=measured.faithful,
+        uncompared_ns=measured.links.uncompared_ns,
+        unlike=_unlike(measured),
+    )
+
+
+def _unlike(measured: Measured) -> str:
+    """That of two equal groups one is much slower, in words; empty where none is, or where it costs little."""
+    unlike = measured.links.unlike
+    if unlike is None or measured.unlike_ns < WORTH_RATIO * measured.step_ns:
+        return ""
+    link, slower = unlike
+    return (
+        f"{link_name(link)} takes {slower:.1f} times as long for the same {link.kind} as the one equal to it: as fast as that the "
+        f"step takes {duration(measured.unlike_ns)} less; which of the two is as it should be cannot be told."
     )
 
 

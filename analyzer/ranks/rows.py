@@ -71,7 +71,7 @@ def _row(
     pipe: Pipeline | None,
 ) -> JobRank:
     steps = max(len(one.steps), 1)
-    mine = table.rows.member == place
+    mine = (table.rows.member == place) & table.rows.leads
     inside = int(table.rows.dur_ns[mine].sum()) // steps
     waits = int(waiting.sum()) // steps
     cost = cost_ns.get(one.rank) if one.rank is not None else None

@@ -52,6 +52,9 @@ class StepPart(Part, frozen=True, kw_only=True, gc=False):
 class CollectiveColumns(Part, frozen=True, kw_only=True, gc=False):
     """The collectives and messages of the used steps, by start: one entry per collective in each list.
 
+    The messages of a batch have an entry each, all with the start, duration and stream of their one kernel; `exposed_ns` and
+    `own_ns` stand in the first.
+
     Args:
         step: Place in `RankSummary.steps`.
         group: Place in `RankSummary.groups`.

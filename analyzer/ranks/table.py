@@ -46,6 +46,7 @@ class Rows(msgspec.Struct, frozen=True):
         dur_ns: How long the rank is in it.
         exposed_ns: How much of that nothing hides.
         own_ns: What lies between the start of the collective before and this one, without waiting for collectives.
+        stop: Number of the kernel, which the messages of a batch share; grows by one from row to row else.
     """
 
     member: Int64Array
@@ -62,6 +63,17 @@ class Rows(msgspec.Struct, frozen=True):
     dur_ns: Int64Array
     exposed_ns: Int64Array
     own_ns: Int64Array
+    stop: Int64Array
+
+    @property
+    def batched(self) -> BoolArray:
+        """Which rows share their kernel with other messages, shape (rows,)."""
+        return np.asarray(np.bincount(self.stop)[self.stop] > 1 if len(self) else np.zeros(0, dtype=bool), dtype=bool)
+
+    @property
+    def leads(self) -> BoolArray:
+        """Which rows are the first of their kernel, shape (rows,)."""
+        return np.append(np.ones(min(len(self), 1), dtype=bool), np.diff(self.stop) > 0)
 
     def __len__(self) -> int:
         return len(self.member)
@@ -111,6 +123,7 @@ def table(summaries: Sequence[RankSummary]) -> Table:
     # Without any rank the columns are empty, but there.
     parts = parts or [_columns(0, _NOBODY, zero, groups, kinds)]
     joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    joined["stop"] = np.cumsum(joined["stop"]) - 1
     names = tuple(kinds)
     return Table(
         summaries=tuple(ordered),
@@ -165,7 +178,15 @@ def _columns(
         "dur_ns": np.array(columns.dur_ns, dtype=np.int64),
         "exposed_ns": np.array(columns.exposed_ns, dtype=np.int64),
         "own_ns": own,
+        "stop": _begins(columns, paired),
     }
+
+
+def _begins(columns: CollectiveColumns, paired: BoolArray) -> Int64Array:
+    """1 where a row begins a kernel, 0 where it is a further message of the one in front of it, shape (rows,)."""
+    start, stream = np.array(columns.start_ns, dtype=np.int64), np.array(columns.stream, dtype=np.int64)
+    further = (np.diff(start) == 0) & (np.diff(stream) == 0) & paired[1:] & paired[:-1]
+    return np.append(np.ones(min(len(start), 1), dtype=np.int64), np.where(further, 0, 1))
 
 
 def _key(group: GroupPart) -> GroupKey:

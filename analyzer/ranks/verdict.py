@@ -13,7 +13,7 @@ from analyzer.units import count, duration, share
 
 # Below this share of the step nothing that a change of links or stages saves is worth a sentence; and "nobody" is said only
 # where no more than that went unjudged.
-_WORTH_RATIO = 0.05
+WORTH_RATIO = 0.05
 
 
 class Grounds(msgspec.Struct, frozen=True):
@@ -24,12 +24,16 @@ class Grounds(msgspec.Struct, frozen=True):
         judged: How much of the time in collectives can be held against other ranks.
         error_ns: How far the clocks agree.
         faithful: Whether the job, played again as recorded, takes as long as it did.
+        uncompared_ns: Exposed time in transfers that there are no equal ones for, a step.
+        unlike: That of two equal groups one is much slower, in words; else empty.
     """
 
     matched: int
     judged: Judged
     error_ns: int
     faithful: bool
+    uncompared_ns: float = 0.0
+    unlike: str = ""
 
 
 def job_verdict(
@@ -41,11 +45,11 @@ def job_verdict(
     if not grounds.matched:
         return _nothing("not clear", "No collective of one rank could be matched with another's." + _scope(roll))
     best = next((one for one in what_if if one.scope in ("links", "stage")), None)
-    saved = max((one.waited_ns_per_step for one in late if one.cause != "stage"), default=0)
-    if best is not None and best.saved_ns_per_step > max(saved, _WORTH_RATIO * step_ns):
+    saved = max((one.waited_ns_per_step for one in late if one.of_rank), default=0)
+    if best is not None and best.saved_ns_per_step > max(saved, WORTH_RATIO * step_ns):
         return _of_change(best, step_ns, roll)
     several = next((one for one in what_if if one.scope == "several ranks"), None)
-    if several is not None and not any(one.cause != "stage" for one in late):
+    if several is not None and not any(one.of_rank for one in late):
         return _of_change(several, step_ns, roll)
     if not late:
         return _nobody(roll, step_ns, grounds)
@@ -53,6 +57,7 @@ def job_verdict(
 
 
 def _of_rank(late: Sequence[LateRank], step_ns: int, roll: Roll) -> JobVerdict:
+    late = sorted(late, key=lambda one: not one.of_rank)
     first = late[0]
     why = first.cause_detail if first.cause != "not clear" else f"why is not clear: {first.cause_detail}"
     since = "" if first.since_step is None else f", late from step {first.since_step} on"
@@ -70,7 +75,7 @@ def _of_rank(late: Sequence[LateRank], step_ns: int, roll: Roll) -> JobVerdict:
 
 def _nobody(roll: Roll, step_ns: int, grounds: Grounds) -> JobVerdict:
     """Nobody, or what keeps that from being said."""
-    judged, floor, step = grounds.judged, _WORTH_RATIO * step_ns, duration(step_ns)
+    judged, floor, step = grounds.judged, WORTH_RATIO * step_ns, duration(step_ns)
     if not grounds.faithful:
         text = "Played again as it was recorded the job does not take as long as it did: nothing is said of who holds it up."
     elif judged.unjudged_ns >= floor:
@@ -88,6 +93,14 @@ def _nobody(roll: Roll, step_ns: int, grounds: Grounds) -> JobVerdict:
     elif _scope(roll):
         # Those that are not here may be waiting for these, all at once.
         text = "None of the ranks that are here holds the others up for 5 % of a step or more."
+    elif grounds.unlike:
+        text = grounds.unlike[:1].upper() + grounds.unlike[1:]
+    elif grounds.uncompared_ns >= floor:
+        return _nothing(
+            "nobody",
+            f"No rank or stage holds the others up for 5 % of a step or more. {duration(grounds.uncompared_ns)} of each {step} "
+            "step move data in groups that have no equal ones: whether their links are slow is not said.",
+        )
     else:
         return _nothing("nobody", "No rank, link or stage holds the others up for 5 % of a step or more.")
     return _nothing("not clear", text + _scope(roll))

@@ -38,8 +38,8 @@ class JobPlace(msgspec.Struct, frozen=True):
 
     @property
     def late(self) -> LateRank | None:
-        """The rank that costs the job most; None where none is late. A stage of a pipeline is no rank that is late."""
-        return next((one for one in self.job.late if one.cause != "stage"), None)
+        """The rank that costs the job most; None where none is late. A slow stage or link is no rank that is late."""
+        return next((one for one in self.job.late if one.of_rank), None)
 
     @property
     def is_late(self) -> bool:

@@ -1,0 +1,219 @@
+"""Jobs of tensor, pipeline, expert and data parallelism, as traces of several recorders: the right rank and class, or nobody."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analyzer.job.one import summary_of
+from analyzer.options import Options
+from analyzer.ranks.document import Job
+from analyzer.ranks.merge import merge
+from analyzer.ranks.summary import RankSummary
+from builders import TraceBuilder
+from job_programs import MS, Plan, Play
+from job_traces import Recorder, write_job
+
+LAYOUTS: dict[str, dict[str, Any]] = {
+    "megatron dp2 tp2 pp2": {"program": "megatron", "dp": 2, "tp": 2, "pp": 2},
+    "megatron pp4": {"program": "megatron", "pp": 4},
+    "megatron dp4 ep2": {"program": "megatron", "dp": 4, "ep": 2},
+    "fsdp dp2 tp2": {"program": "fsdp", "dp": 2, "tp": 2},
+    "ddp dp3": {"program": "ddp", "dp": 3},
+    "serve tp4": {"program": "serve", "tp": 4},
+}
+FAULTS: dict[str, tuple[dict[str, Any], str]] = {
+    "device": ({"device": {1: 1.5}}, "device"),
+    "tokens": ({"tokens": {1: 1.5}}, "imbalance"),
+    "loader": ({"loader": {1: 9 * MS}}, "host"),
+    "python": ({"python": {1: 9 * MS}}, "host"),
+}
+
+
+def apart(host: int, ns: int) -> int:
+    """Clocks of hosts: apart, and drifting by ten in a million."""
+    return int(ns * (1 + host * 1e-5)) + host * 37 * MS
+
+
+@cache
+def ranks(recorder: str | Recorder = "megatron", per_host: int = 2, **plan: Any) -> tuple[RankSummary, ...]:
+    play = Play(
+        Plan(
+            steps=4,
+            microbatches=3,
+            **{name: dict(value) if isinstance(value, tuple) else value for name, value in plan.items()},
+        )
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        paths = write_job(play, Path(folder), recorder, clock=apart, ranks_per_host=per_host)
+        return tuple(summary_of(path, Options(select=("CO003",))) for path in paths)
+
+
+def told(recorder: str | Recorder = "megatron", present: tuple[int, ...] | None = None, **plan: Any) -> Job:
+    known = {name: tuple(value.items()) if isinstance(value, dict) else value for name, value in plan.items()}
+    return merge([one for one in ranks(recorder, **known) if present is None or one.rank in present])
+
+
+def blamed(job: Job) -> list[tuple[int, str]]:
+    return [(one.rank, one.cause) for one in job.late]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("jitter", [0.02, 0.08])
+def test_nobody_is_blamed_in_a_healthy_job(layout: str, jitter: float) -> None:
+    job = told(**LAYOUTS[layout], jitter=jitter)
+    assert (blamed(job), job.verdict.held_up_by) == ([], "nobody"), job.verdict.text
+    assert not any(link.slow for link in job.links)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_rank_at_fault_is_named_with_its_class(layout: str, fault: str) -> None:
+    if (layout, fault) == ("serve tp4", "loader"):
+        pytest.skip("a server has no loader")
+    plan, cause = FAULTS[fault]
+    job = told(**LAYOUTS[layout], **plan)
+    # Of a stage of one rank more work than the other stages' is the stage's.
+    alone = layout == "megatron pp4" and cause == "imbalance"
+    assert blamed(job) == [(1, "stage" if alone else cause)], job.verdict.text
+    healthy = told(**LAYOUTS[layout])
+    best = max(one.saved_ns_per_step for one in job.what_if)
+    assert 0.4 * (job.step_ns - healthy.step_ns) < best < 1.1 * (job.step_ns - healthy.step_ns)
+
+
+@pytest.mark.parametrize("recorder", ["titan", "deepspeed, torch 2.4", "rccl", "members cut", "no shapes"])
+@pytest.mark.parametrize("fault", ["none", "python", "device"])
+@pytest.mark.parametrize("layout", ["megatron dp2 tp2 pp2"])
+def test_whatever_the_recorder_says_of_groups_nothing_false_is_said(layout: str, fault: str, recorder: str) -> None:
+    plan, cause = FAULTS[fault] if fault != "none" else ({}, "")
+    job = told(recorder, **LAYOUTS[layout], **plan)
+    assert {rank for rank, _ in blamed(job)} <= ({1} if plan else set()), job.verdict.text
+    assert {named for _, named in blamed(job)} <= {cause, "not clear"}
+    # Groups whose members nobody states, and messages whose other end nobody states, may stay open.
+    if recorder != "members cut":
+        assert [rank for rank, _ in blamed(job)] == ([1] if plan else []), job.verdict.text
+
+
+@pytest.mark.parametrize("recorder", ["torch 2.1", "torch 1.13"])
+@pytest.mark.parametrize("fault", ["none", "python", "device"])
+def test_without_names_of_groups_several_of_them_are_not_judged(recorder: str, fault: str) -> None:
+    plan = FAULTS[fault][0] if fault != "none" else {}
+    assert blamed(told(recorder, **LAYOUTS["megatron dp2 tp2 pp2"], **plan)) == []
+    # One group alone needs no name.
+    job = told(recorder, **LAYOUTS["ddp dp3"], **plan)
+    assert [rank for rank, _ in blamed(job)] == ([1] if plan else [])
+
+
+@pytest.mark.parametrize(
+    ("plan", "ranks_at_it", "kind"),
+    [
+        ({"dp": 4, "tp": 2, "link": {(2, 3): 4.0}}, (2, 3), "all_reduce"),
+        ({"dp": 2, "tp": 4, "link": {(1, 5): 4.0}}, (1, 5), "reduce_scatter"),
+        ({"dp": 4, "pp": 2, "link": {(1, 5): 20.0}}, (1, 5), "send"),
+        ({"pp": 4, "per_host": 8, "link": {(1, 2): 20.0}}, (1, 2), "send"),
+        ({"dp": 6, "ep": 2, "link": {(2, 3): 6.0}}, (2, 3), "all_to_all"),
+    ],
+)
+def test_a_slow_link_is_named_by_its_ends(plan: dict[str, Any], ranks_at_it: tuple[int, ...], kind: str) -> None:
+    job = told(**plan)
+    assert {(link.ranks, link.kind) for link in job.links if link.slow} >= {(ranks_at_it, kind)}
+    assert {link.ranks for link in job.links if link.slow} == {ranks_at_it}
+    assert (blamed(job), job.verdict.held_up_by) == ([(ranks_at_it[0], "link")], "slow link"), job.verdict.text
+    whole = told(**{name: value for name, value in plan.items() if name != "link"})
+    # Of experts the link is in the one group of data too, which has no equal.
+    if "ep" not in plan:
+        assert job.what_if[0].step_ns == pytest.approx(whole.step_ns, rel=0.08)
+
+
+def test_a_link_between_hosts_is_not_held_against_those_inside_them() -> None:
+    assert not any(link.slow for link in told(pp=4, link={(1, 2): 20.0}).links)
+
+
+def test_of_two_groups_the_slower_is_told_and_not_blamed() -> None:
+    job = told(dp=2, tp=2, link={(0, 1): 4.0})
+    assert (blamed(job), job.verdict.held_up_by) == ([], "not clear")
+    assert "which of the two is as it should be cannot be told" in job.verdict.text
+    assert told(dp=2, tp=2).verdict.held_up_by == "nobody"
+
+
+def test_links_without_equals_are_not_said_to_be_fine() -> None:
+    job = told(program="fsdp", dp=4, link={(2, 3): 6.0})
+    assert blamed(job) == []
+    assert "whether their links are slow is not said" in job.verdict.text
+
+
+def test_experts_that_get_more_tokens_are_an_imbalance_and_uneven() -> None:
+    job = told(dp=4, ep=2, experts={1: 3.0})
+    assert blamed(job) == [(1, "imbalance")]
+    assert [one.rank for one in job.uneven] == [1]
+    assert told(dp=4, ep=2).uneven == ()
+
+
+def test_the_stage_with_more_layers_is_named() -> None:
+    job = told(dp=2, pp=4, stage={1: 1.6})
+    assert job.pipeline is not None
+    assert (job.pipeline.slowest, job.verdict.held_up_by) == (1, "slow stage")
+    assert [(one.cause, one.rank in job.pipeline.stages[1].ranks) for one in job.late] == [("stage", True)]
+
+
+@pytest.mark.parametrize("present", [(0, 1), (0, 1, 4, 5), (2, 7)])
+@pytest.mark.parametrize("fault", ["none", "loader"])
+def test_of_ranks_that_are_not_here_nothing_is_said(present: tuple[int, ...], fault: str) -> None:
+    plan = FAULTS[fault][0] if fault != "none" else {}
+    job = told(present=present, **LAYOUTS["megatron dp2 tp2 pp2"], **plan)
+    assert {rank for rank, _ in blamed(job)} <= ({1} & {*present} if plan else set())
+    assert all(one.at_most for one in (*job.late, *job.what_if))
+    assert f"{len(present)} of 8 ranks are here; nothing is known of the other {8 - len(present)}" in job.verdict.text
+
+
+def batch(builder: TraceBuilder, at: float, *names: str, thread: int = 4242, group: str = "1") -> TraceBuilder:
+    """Collectives that are issued one after another, and the one kernel of all of them."""
+    for place, name in enumerate(names):
+        said = {"Collective name": name, "In msg nelems": 10, "Out msg nelems": 10, "dtype": "Float"}
+        said |= {"Process Group Name": group, "Process Group Ranks": "[0, 1]", "Group size": 2, "Seq": 7, "Dst Rank": 1}
+        builder.op("record_param_comms", at + place, 0.5, thread=thread, **said)
+    builder.launch(
+        at + 50, kernel_start=at + 60, kernel_dur=20, name="ncclDevKernel_SendRecv(x)", op=None, thread=thread
+    )
+    return builder
+
+
+def kinds(builder: TraceBuilder, folder: Path) -> list[tuple[str, int | None, int | None]]:
+    found = summary_of(builder.write(folder / "rank_0.json"))
+    columns = found.collectives
+    return [
+        (found.kinds[kind], number, size)
+        for kind, number, size in zip(columns.kind, columns.sequence, columns.sent_bytes, strict=True)
+    ]
+
+
+def test_a_coalesced_bucket_is_one_collective_of_all_its_bytes(tmp_path: Path) -> None:
+    builder = batch(TraceBuilder().step(0, 0, 1_000), 100, "_allgather_base", "_allgather_base", "_allgather_base")
+    assert kinds(builder, tmp_path) == [("all_gather", 7, 120)]
+
+
+def test_a_batch_of_several_kinds_is_not_guessed(tmp_path: Path) -> None:
+    builder = batch(TraceBuilder().step(0, 0, 1_000), 100, "_allgather_base", "allreduce")
+    assert [(number, size) for _, number, size in kinds(builder, tmp_path)] == [(None, None)]
+
+
+def test_what_another_thread_issued_is_no_part_of_the_batch(tmp_path: Path) -> None:
+    builder = batch(TraceBuilder().step(0, 0, 1_000), 100, "send", "send")
+    builder.op(
+        "record_param_comms",
+        110,
+        0.5,
+        thread=77,
+        **{"Collective name": "allreduce", "In msg nelems": 1, "dtype": "Float"},
+    )
+    assert kinds(builder, tmp_path) == [("send", 7, 40), ("send", 7, 40)]
+
+
+def test_what_was_issued_before_the_used_steps_is_no_part_of_a_batch_in_them(tmp_path: Path) -> None:
+    builder = batch(TraceBuilder(), 0, "send", "send", "send")
+    builder.step(0, 100, 1_000)
+    assert kinds(batch(builder, 200, "recv"), tmp_path) == [("recv", 7, 40)]
