@@ -68,6 +68,7 @@ _FUSED = {
     "transformers": '-args = TrainingArguments(...)\n+args = TrainingArguments(..., optim="adamw_torch_fused")',
     "sentence_transformers": _SENTENCES.format('optim="adamw_torch_fused"'),
     "skorch": "-net = NeuralNetClassifier(...)\n+net = NeuralNetClassifier(..., optimizer__fused=True)",
+    "mmengine": "-optim_wrapper = dict(optimizer=dict(...))\n+optim_wrapper = dict(optimizer=dict(..., fused=True))",
 }
 
 

@@ -75,7 +75,7 @@ def whole_batches(facts: Facts) -> Advice:
 
 def stored(facts: Facts) -> Advice:
     """Store once what every epoch repeats."""
-    if facts.recording.collected.batch_kind is not None and not _is_pair(facts):
+    if facts.recording.collected.batch_kind is not None and not words.are_pairs(facts):
         return Advice(
             "python",
             "for number in range(len(dataset)):   # once, before training\n"
@@ -101,8 +101,3 @@ def _taken(facts: Facts, begin: str) -> str:
         f"{indent}# a dictionary: {_TAKEN['mapping']}\n"
         f"{begin}{_TAKEN['sequence']}"
     )
-
-
-def _is_pair(facts: Facts) -> bool:
-    known = facts.recording.collected
-    return (known.sample_form, known.sample_parts) == ("sequence", 2)

@@ -80,6 +80,7 @@ from analyzer.units import count, duration, share, size
 from rules.data_loading import one_long_call, place
 from rules.data_loading.advice import CHEAP_SAMPLE_NS, MEMORY_BYTES, more_workers, suggested_workers, tiny_batches
 from rules.data_loading.samples import in_memory, random_samples, stackable, whole_batches
+from rules.data_loading.words import makes_loader
 
 META = RuleMeta(
     code="DL006",
@@ -178,7 +179,7 @@ def _why_not(facts: Facts, limits: Limits) -> Outcome | None:
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:
     last = (more_workers(facts),) if suggested_workers(facts) else ()
-    if not stackable(facts):
+    if not stackable(facts) or makes_loader(facts):
         return (*tiny_batches(facts), in_memory(facts), *last)
     return (*tiny_batches(facts), in_memory(facts), whole_batches(facts), *last)
 

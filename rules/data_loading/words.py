@@ -113,6 +113,13 @@ _KEPT = {
     "ultralytics": Advice(
         "diff", ' model.train(\n     ...,\n+    cache="ram",\n )', 'Or `cache="disk"` where memory is short.'
     ),
+    "skorch": Advice(
+        "python",
+        "rows = [dataset[index] for index in range(len(dataset))]   # once, before training\n"
+        "X, y = (numpy.stack([row[part] for row in rows]) for part in (0, 1))\n"
+        "net.fit(X, y)   # of a net without `dataset=`",
+        "skorch makes a data set of arrays itself, which only indexes them.",
+    ),
     "fastai": Advice(
         "diff",
         " block = DataBlock(\n     ...,\n-    item_tfms=[Resize(460), *aug_transforms()],\n+    item_tfms=Resize(460),\n"
@@ -120,8 +127,34 @@ _KEPT = {
         "What runs on batches runs on the device, once for all samples, and still differs between them.",
     ),
 }
+# Takes inputs and targets.
+_OF_PAIRS = frozenset({"skorch"})
+# They make the loader themselves, of arguments: there is none to hand whole batches to.
+_OWN_LOADERS = frozenset(
+    {
+        "transformers",
+        "sentence_transformers",
+        "fastai",
+        "ultralytics",
+        "mmengine",
+        "detectron2",
+        "skorch",
+        "pytorch_metric_learning",
+    }
+)
 # Keeps before what is random, so that nothing of the augmentation is frozen.
 _KEEPS_RANDOM = frozenset({"monai", "fastai", "ultralytics"})
+
+
+def are_pairs(facts: Facts) -> bool:
+    """Whether a sample is an input and its target, as far as the collector saw."""
+    known = facts.recording.collected
+    return (known.sample_form, known.sample_parts) == ("sequence", 2)
+
+
+def makes_loader(facts: Facts) -> bool:
+    """Whether the framework that runs the loop makes the loader, which the program has only arguments of."""
+    return facts.recording.frameworks.of_loop in _OWN_LOADERS
 
 
 def prepared_once(facts: Facts, *, random: bool) -> Advice | None:
@@ -133,6 +166,6 @@ def prepared_once(facts: Facts, *, random: bool) -> Advice | None:
     """
     found = facts.recording.frameworks
     for name in (found.of_data, found.of_loop):
-        if name in _KEPT and (not random or name in _KEEPS_RANDOM):
+        if name in _KEPT and (not random or name in _KEEPS_RANDOM) and (name not in _OF_PAIRS or are_pairs(facts)):
             return _KEPT[name]
     return None

@@ -55,6 +55,13 @@ def test_a_trainer_accumulates_compiles_and_updates_by_its_arguments() -> None:
     assert "torch.optim.SGD" in fused(facts, "SGD").code  # there is no such word for it
 
 
+@pytest.mark.parametrize(
+    ("loop", "words"), [("skorch.net", "optimizer__fused=True"), ("mmengine.runner", "optimizer=dict(..., fused=True)")]
+)
+def test_an_optimizer_that_the_framework_makes_is_told_by_its_arguments(loop: str, words: str) -> None:
+    assert words in fused(_facts(loop), "Adam").code
+
+
 @pytest.mark.parametrize("words", [framework_words._BFLOAT16, framework_words._FLOAT16, framework_words._ACCUMULATED])
 def test_what_is_left_of_a_change_is_python(words: dict[str, str]) -> None:
     for code in words.values():

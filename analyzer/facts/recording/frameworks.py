@@ -21,6 +21,7 @@ _LOOPS = (
     "mmengine",
     "detectron2",
     "composer",
+    "ignite",
     "skorch",
     "stable_baselines3",
     "pytorch_metric_learning",
@@ -97,7 +98,7 @@ def _in_frames(names: Iterable[Any]) -> Iterable[str]:
 _NO_LOOP = re.compile(
     r"lightning\.fabric|transformers\.(?!trainer|training)|trl\.(?!trainer)|fastai\.(?!learner|callback|optimizer)"
     r"|ultralytics\.(?!engine|models)|sentence_transformers\.(?!trainer|fit|SentenceTransformer|sentence_transformer)"
-    r"|mmengine\.(?!runner|optim|model)|detectron2\.(?!engine|modeling)"
+    r"|mmengine\.(?!runner|optim|model)|detectron2\.(?!engine|modeling)|ignite\.(?!engine)"
 )
 
 

@@ -6,6 +6,7 @@ that of each loader worker; each sample counts for the time since the one before
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -87,8 +88,18 @@ def _part(meta: Meta, kind: str) -> LineSamples:
         return _NONE
     rows = part.get("rows")
     lines = (_line(row) for row in (rows if isinstance(rows, list) else []))
-    sound = sorted((line for line in lines if line is not None), key=lambda line: -line.ns)
+    sound = sorted(_joined(line for line in lines if line is not None), key=lambda line: -line.ns)
     return LineSamples(part["total_ns"], part["loader_ns"], tuple(sound))
+
+
+def _joined(rows: Iterable[SampledLine]) -> Iterable[SampledLine]:
+    """One row a line: a comprehension, a generator or a lambda is a function of its own, and part of the line it stands in."""
+    found: dict[tuple[str, int, bool], SampledLine] = {}
+    for row in sorted(rows, key=lambda row: row.function.endswith(">") and row.function != "<module>"):
+        key = (row.file, row.line, row.loader)
+        first = found.get(key, row)
+        found[key] = msgspec.structs.replace(first, ns=row.ns + (first.ns if key in found else 0))
+    return found.values()
 
 
 def _line(row: Any) -> SampledLine | None:

@@ -197,13 +197,13 @@ def _text(value: Any) -> str:
 
 
 def _every(longest: np.ndarray[Any, np.dtype[np.float64]], limit: float) -> int | None:
-    """After how many steps a long one comes again; None where there are too few, or the distance varies."""
+    """After how many steps a long one comes again; None where there are too few, or the distance varies, or is one step."""
     numbers = longest[longest[:, 1] > limit, 0]
     if len(numbers) < _FEWEST_SAMPLES:
         return None
     distances = np.diff(numbers)
     usual = float(np.median(distances))
-    return round(usual) if np.mean(np.abs(distances - usual) <= _REGULAR_RATIO * usual) > 0.5 else None
+    return round(usual) if usual >= 2 and np.mean(np.abs(distances - usual) <= _REGULAR_RATIO * usual) > 0.5 else None
 
 
 def _places(between: dict[str, Any], *, others: bool) -> tuple[Place, ...]:

@@ -9,6 +9,7 @@ import pytest
 from analyzer.finding import Advice
 from builders import TraceBuilder
 from rules.data_loading.single_process_loader import RULE
+from rules.data_loading.small_samples import RULE as SMALL_SAMPLES
 from worlds import judged
 
 
@@ -86,6 +87,21 @@ def test_arguments_that_a_framework_does_not_take_are_left_out() -> None:
 def test_only_tensors_are_stacked(kind: str | None, *, stacked: bool) -> None:
     assert ("default_collate" in codes(kind=kind)) is stacked
     assert ("resize(image)" in codes(kind=kind)) is stacked
+
+
+@pytest.mark.parametrize(
+    ("loop", "own"),
+    [("skorch.net", True), ("mmengine.runner", True), ("ignite.engine", False), ("lightning.pytorch", False)],
+)
+def test_whole_batches_are_not_for_a_framework_that_makes_the_loader(loop: str, own: bool) -> None:
+    fixes = judged(SMALL_SAMPLES, world(loop=loop)).finding.fix
+    assert any("BatchSampler" in advice.code for advice in fixes) is not own
+
+
+@pytest.mark.parametrize(("kind", "kept"), [("tensors", True), ("objects", False)])
+def test_skorch_is_given_arrays_where_samples_are_pairs(kind: str, *, kept: bool) -> None:
+    found = "\n".join(advice.code for advice in judged(SMALL_SAMPLES, world(loop="skorch.net", kind=kind)).finding.fix)
+    assert ("net.fit(X, y)" in found) is kept
 
 
 def test_graphs_are_kept_as_graphs() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analyzer.finding import Confidence, Severity, State
+from analyzer.finding import Bars, Confidence, Severity, State
 from builders import TraceBuilder
 from rules.idle.work_between_steps import RULE
 from worlds import judged, run
@@ -186,3 +186,17 @@ def test_what_hardly_takes_part_is_not_advised_on(share: float, advised: bool) -
     found = judged(RULE, world(told=told)).finding
     assert found.title == "Rollouts between the steps"
     assert any("Log every N steps" in fix.note for fix in found.fix) is advised
+
+
+def test_one_long_step_after_the_other_is_no_rhythm() -> None:
+    told = course() | {"longest": [[100 + number, 405 * MS] for number in range(25)]}
+    assert "in 25 of 400 steps, 400 ms each" in judged(RULE, world(told=told)).finding.why
+
+
+@pytest.mark.parametrize("waited_ms", [0, 900])
+def test_time_without_a_core_stands_beside_the_run_and_is_no_doubt_of_it(waited_ms: float) -> None:
+    unnamed = ROLLOUT | {"functions": [["inner", "train.py"]]}
+    found = judged(RULE, world(told=course(place=unnamed) | {"waited_ns": waited_ms * MS})).finding
+    (bars,) = (one for one in found.evidence if isinstance(one, Bars))
+    assert any(bar.label == "without a core" for bar in bars.bars) is bool(waited_ms)
+    assert any("took the cores" in caveat for caveat in found.caveats) is not bool(waited_ms)
