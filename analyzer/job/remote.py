@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from traces.errors import UnreadableTraceError, UsageError
 
@@ -24,14 +24,23 @@ def is_url(place: str) -> bool:
 
 def without_secrets(url: str) -> str:
     """A URL that can be printed: no user, no password, no query, which may be signed."""
-    parts = urlsplit(url)
+    parts = _parts(url)
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path, "", ""))
 
 
+def _parts(url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError as error:
+        scheme, _, rest = url.partition("://")
+        shown = rest.rpartition("@")[2].partition("?")[0]
+        raise UsageError("this is no URL", where=f"{scheme}://{shown}", why=str(error)) from error
+
+
 def name_of(place: str) -> str:
     """The name of a file, without folders."""
-    return PurePosixPath(urlsplit(place).path).name if is_url(place) else Path(place).name
+    return PurePosixPath(_parts(place).path).name if is_url(place) else Path(place).name
 
 
 @contextmanager
@@ -72,19 +81,22 @@ def listed(place: str) -> Sequence[str]:
 
 
 def _opened(place: str) -> tuple[Any, str]:
-    shown = without_secrets(place)
+    shown, scheme = without_secrets(place), place.split(":", 1)[0]
     try:
         import fsspec
     except ModuleNotFoundError as error:
         raise _missing(shown, "fsspec") from error
-    try:
-        filesystem, path = fsspec.core.url_to_fs(place)
-    except ImportError as error:
-        raise _missing(shown, f"what fsspec needs for {place.split(':', 1)[0]}:// URLs") from error
-    except ValueError as error:
-        raise UsageError(
-            f"nothing is known of {place.split(':', 1)[0]}:// URLs", where=shown, fix="use s3, gs, https or hf"
-        ) from error
+    # Some stores connect here already.
+    with _told(place):
+        try:
+            filesystem, path = fsspec.core.url_to_fs(place)
+        except ImportError as error:
+            raise _missing(shown, f"what fsspec needs for {scheme}:// URLs") from error
+        # One that wants to know more than a URL tells says so in its own way.
+        except (ValueError, TypeError, AttributeError) as error:
+            raise UsageError(
+                f"nothing is known of {scheme}:// URLs", where=shown, fix="use s3, gs, https or hf"
+            ) from error
     return filesystem, str(path)
 
 

@@ -17,6 +17,9 @@ MAX_DEPTH = 1_000_000
 MAX_EXPANSION = 400
 # Small files may expand as they like: a few hundred MB are read and thrown away in a second.
 EXPANSION_FREE_BYTES = 512 << 20
+# Perfetto files name a text once, and refer to it: a name of 200 characters is referred to by a packet of 30 bytes.
+MAX_WRITTEN_OUT = 40
+WRITTEN_OUT_FREE_CHARS = 64 << 20
 # Most that frames and facts took beside the columns was 5.2 times those (1.2 million equal events). The hash tables of pandas end
 # the process where memory ends, without an error that could be told.
 COLUMNS_TO_PEAK = 6.5
@@ -33,6 +36,26 @@ def check_expansion(name: str, compressed: int, expanded: int) -> None:
             f"{name} expands to more than {MAX_EXPANSION} times its size",
             where=f"after {compressed:,} compressed bytes gave {expanded:,}",
             why="no trace compresses so well; the file was made to fill memory or disk",
+            fix="do not open it; ask where it comes from",
+        )
+
+
+def check_written_out(name: str, read: int, named: int) -> None:
+    """Refuses a file that names a text once and refers to it until the texts fill memory.
+
+    Args:
+        name: File name.
+        read: Bytes of the file so far.
+        named: Characters of all texts that were referred to, each as often as it was.
+
+    Raises:
+        UnreadableTraceError: It does.
+    """
+    if named > WRITTEN_OUT_FREE_CHARS and named > MAX_WRITTEN_OUT * read:
+        raise UnreadableTraceError(
+            f"{name} says more than {MAX_WRITTEN_OUT} times what it holds",
+            where=f"after {read:,} bytes referred to {named:,} characters",
+            why="no trace repeats names so long; the file was made to fill memory",
             fix="do not open it; ask where it comes from",
         )
 

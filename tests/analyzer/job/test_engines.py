@@ -23,7 +23,7 @@ from analyzer.job.remote import without_secrets
 from analyzer.options import Options
 from analyzer.ranks.document import Job as MergedJob
 from jobs import MS, Job
-from traces.errors import UnreadableTraceError, UsageError
+from traces.errors import AdvisorError, UnreadableTraceError, UsageError
 
 FEW = Options(select=("CO",))
 
@@ -159,3 +159,23 @@ def test_the_command_takes_urls(server: str) -> None:
 
 def test_no_secret_of_a_url_is_shown() -> None:
     assert without_secrets("https://me:pw@host:1/a/b.json?sig=x#y") == "https://host:1/a/b.json"
+
+
+@pytest.mark.parametrize(
+    ("url", "code"),
+    [
+        ("http://[", 2),
+        ("https://me:SECRET@[/a.json?key=SECRET", 2),
+        ("reference://SECRET@x/y.json", 2),
+        ("dir://x/y.json", 2),
+        ("ftp://me:SECRET@127.0.0.1:9/x.json", 3),
+        ("zip://x.json", 3),
+    ],
+)
+def test_what_no_store_can_open_is_told_in_words(url: str, code: int, tmp_path: Path) -> None:
+    result = CliRunner().invoke(advisor, ["explain", url])
+    assert isinstance(result.exception, AdvisorError)
+    assert result.exception.exit_code == code
+    # Not the words for a damaged disk.
+    assert url.partition(":")[0] in (result.exception.where or "")
+    assert "SECRET" not in str(result.exception)

@@ -10,11 +10,13 @@ import msgspec
 
 from traces.errors import UnreadableTraceError
 from traces.reader.perfetto.events import Events, UnknownClockError
+from traces.reader.perfetto.interned import Referred
 from traces.reader.perfetto.packets import packets
 
 _PROTOS = "perfetto.protos.perfetto.trace.perfetto_trace_pb2"
-# Events joined before they are given out.
+# Events, or their bytes, joined before they are given out.
 _TOGETHER = 2_000
+_TOGETHER_BYTES = 4 << 20
 
 
 def as_json(name: str, blocks: Iterable[bytes], notes: list[str]) -> Iterator[bytes]:
@@ -29,10 +31,11 @@ def as_json(name: str, blocks: Iterable[bytes], notes: list[str]) -> Iterator[by
         UnreadableTraceError: The package that knows the format is not installed, its times cannot be told, or it holds no events.
     """
     protos = _protos(name)
-    made = Events()
+    referred = Referred(name)
+    made = Events(referred)
     notes.append("read from a Perfetto file: bytes and events are counted in the Chrome trace that says the same")
     yield b'{"schemaVersion":1,"traceEvents":['
-    whole = yield from _events(name, blocks, protos, made)
+    whole = yield from _events(name, _counted(blocks, referred), protos, made)
     if not made.events:
         raise UnreadableTraceError(
             f"{name} is a Perfetto protobuf trace without " + ("events of a program" if whole else "a complete packet"),
@@ -48,6 +51,7 @@ def as_json(name: str, blocks: Iterable[bytes], notes: list[str]) -> Iterator[by
 def _events(name: str, blocks: Iterable[bytes], protos: Any, made: Events) -> Generator[bytes, None, bool]:
     """The events, separated by commas; returns whether the file is whole."""
     pending: list[bytes] = []
+    size = 0
     separator = b""
     whole = True
     for packet in packets(blocks):
@@ -57,14 +61,21 @@ def _events(name: str, blocks: Iterable[bytes], protos: Any, made: Events) -> Ge
         for event in _of_packet(name, packet, protos, made):
             made.events += event["ph"] != "M"
             pending.append(msgspec.json.encode(event))
-        if len(pending) >= _TOGETHER:
+            size += len(pending[-1])
+        if len(pending) >= _TOGETHER or size >= _TOGETHER_BYTES:
             yield separator + b",".join(pending)
-            pending, separator = [], b","
+            pending, separator, size = [], b",", 0
     if whole:
         pending += [msgspec.json.encode(event) for event in made.unended()]
     if pending:
         yield separator + b",".join(pending)
     return whole
+
+
+def _counted(blocks: Iterable[bytes], referred: Referred) -> Iterator[bytes]:
+    for block in blocks:
+        referred.read_bytes += len(block)
+        yield block
 
 
 def _of_packet(name: str, packet: bytes, protos: Any, made: Events) -> Iterator[dict[str, Any]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from traces.reader.perfetto.interned import Interned, argument
+from traces.reader.perfetto.interned import Interned, Referred, argument
 from traces.reader.perfetto.tracks import Tracks
 
 Json = dict[str, Any]
@@ -36,14 +36,18 @@ class UnknownClockError(Exception):
 
 
 class Events:
-    """Makes events of packets; remembers what was named and which slices are open."""
+    """Makes events of packets; remembers what was named and which slices are open.
 
-    def __init__(self) -> None:
+    Args:
+        referred: Counts what packets refer to.
+    """
+
+    def __init__(self, referred: Referred) -> None:
         self.base_ns: int | None = None
         self.events = 0
         self.device_events = 0
         self._tracks = Tracks()
-        self._interned: dict[int, Interned] = defaultdict(Interned)
+        self._interned: dict[int, Interned] = defaultdict(lambda: Interned(referred))
         self._open: dict[int, list[Json]] = defaultdict(list)
         self._counters: dict[int, dict[int, str]] = defaultdict(dict)
 
@@ -102,8 +106,7 @@ class Events:
             return
         pid, tid = self._tracks.place(identity)
         args = {name: _spaced(value) for name, value in (argument(note, known) for note in event.debug_annotations)}
-        name = known.names.get(event.name_iid, "") if event.HasField("name_iid") else event.name
-        begun = {"ph": "X", "name": name, "pid": pid, "tid": tid, "ts": at, "args": args}
+        begun = {"ph": "X", "name": known.name_of(event), "pid": pid, "tid": tid, "ts": at, "args": args}
         category = self._category(event, identity, args, known)
         if category:
             begun["cat"] = category
@@ -115,7 +118,7 @@ class Events:
     def _category(self, event: Any, identity: int, args: Json, known: Interned) -> str:
         stated = [known.categories.get(iid, "") for iid in event.category_iids] + list(event.categories)
         if stated:
-            return str(stated[0])
+            return str(known.referred.take(stated[0]))
         # torch writes these two without.
         if "cuda_sync_kind" in args:
             return "cuda_sync"
@@ -136,7 +139,13 @@ class Events:
             name = names.get(one.counter_id) or self._counters[0].get(one.counter_id)
             if kind and name:
                 value = getattr(one, kind)
-                yield {"ph": "C", "name": name, "pid": f"GPU {event.gpu_id} Counters", "ts": at, "args": {"": value}}
+                yield {
+                    "ph": "C",
+                    "name": known.referred.take(name),
+                    "pid": f"GPU {event.gpu_id} Counters",
+                    "ts": at,
+                    "args": {"": value},
+                }
 
 
 def _spaced(value: Any) -> Any:
@@ -146,16 +155,15 @@ def _spaced(value: Any) -> Any:
 
 def _work(event: Any, at: float, known: Interned) -> Json:
     """A kernel, a copy or a range on a device's stream."""
-    stage = known.stages.get(event.stage_iid, "")
+    stage = known.referred.take(known.stages.get(event.stage_iid, ""))
     args: Json = {"device": event.gpu_id}
     for one in event.extra_data:
         args[_RENAMED.get(one.name, one.name)] = _number(one.value)
     if event.HasField("launch"):
         args["grid"] = _extent(event.launch.grid_size)
         args["block"] = _extent(event.launch.workgroup_size)
-    name = known.names.get(event.name_iid, "") if event.HasField("name_iid") else event.name
     return {
-        "ph": "X", "cat": _CATEGORY.get(stage, stage), "name": name or stage, "pid": event.gpu_id,
+        "ph": "X", "cat": _CATEGORY.get(stage, stage), "name": known.name_of(event) or stage, "pid": event.gpu_id,
         "tid": args.get("stream", 0), "ts": at, "dur": event.duration / 1_000, "args": args,
     }  # fmt: skip
 

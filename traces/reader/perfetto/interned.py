@@ -7,13 +7,40 @@ from typing import Any
 
 import msgspec
 
+from traces.reader import limits
+
 _Table = dict[int, Any]
+
+
+class Referred:
+    """Counts what is referred to: a file may name a text of some MB once and refer to it a million times.
+
+    Args:
+        name: File name, for messages.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.read_bytes = 0
+        self._name = name
+        self._chars = 0
+
+    def take(self, text: Any) -> Any:
+        """The same.
+
+        Raises:
+            UnreadableTraceError: All texts so far are many times the file.
+        """
+        if isinstance(text, str):
+            self._chars += len(text)
+            limits.check_written_out(self._name, self.read_bytes, self._chars)
+        return text
 
 
 class Interned(msgspec.Struct):
     """The tables of one sequence of packets.
 
     Args:
+        referred: Counts what is referred to.
         names: Of events.
         categories: Of events.
         annotations: Names of arguments.
@@ -23,6 +50,7 @@ class Interned(msgspec.Struct):
         track: The track of events that name none.
     """
 
+    referred: Referred
     names: _Table = msgspec.field(default_factory=dict)
     categories: _Table = msgspec.field(default_factory=dict)
     annotations: _Table = msgspec.field(default_factory=dict)
@@ -46,6 +74,12 @@ class Interned(msgspec.Struct):
         for one in data.gpu_counter_descriptors:
             self.counters[one.iid] = one.counter_descriptor
 
+    def name_of(self, event: Any) -> str:
+        """The name of an event, its own or the one that it refers to; empty where that was never named."""
+        if not event.HasField("name_iid"):
+            return str(event.name)
+        return str(self.referred.take(self.names.get(event.name_iid, "")))
+
 
 def _named(table: _Table, entries: Iterable[Any]) -> None:
     for one in entries:
@@ -54,8 +88,9 @@ def _named(table: _Table, entries: Iterable[Any]) -> None:
 
 def argument(note: Any, interned: Interned) -> tuple[str, Any]:
     """Name and value of a `perfetto.protos.DebugAnnotation`."""
-    name = interned.annotations.get(note.name_iid, "") if note.HasField("name_iid") else note.name
-    return name, _value(note, interned)
+    if not note.HasField("name_iid"):
+        return note.name, _value(note, interned)
+    return interned.referred.take(interned.annotations.get(note.name_iid, "")), _value(note, interned)
 
 
 def _value(note: Any, interned: Interned) -> Any:
@@ -66,7 +101,7 @@ def _value(note: Any, interned: Interned) -> Any:
         return [_value(one, interned) if one.ListFields() else [] for one in note.array_values]
     kind = note.WhichOneof("value")
     if kind == "string_value_iid":
-        return interned.strings.get(note.string_value_iid)
+        return interned.referred.take(interned.strings.get(note.string_value_iid))
     if kind == "legacy_json_value":
         return _json(note.legacy_json_value)
     # An empty list or dict has no value at all.
@@ -76,5 +111,5 @@ def _value(note: Any, interned: Interned) -> Any:
 def _json(text: str) -> Any:
     try:
         return msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return text

@@ -14,6 +14,7 @@ import pytest
 from analyzer.explain import analyse
 from builders import TraceBuilder
 from traces.errors import UnreadableTraceError
+from traces.reader.perfetto.as_json import as_json
 from traces.reader.perfetto.packets import begins, packets
 from traces.reader.read import read
 
@@ -255,3 +256,61 @@ def test_packets_do_not_depend_on_how_the_bytes_come(size: int) -> None:
     assert list(packets(blocks)) == list(packets([data]))
     assert None not in list(packets(blocks))
     assert list(packets([data[:-1]]))[-1] is None
+
+
+def _naming(text: str, events: int, refer: Any) -> bytes:
+    """A file that names a text once, and events that refer to it."""
+    writer = Writer()
+    first = writer.packets[0].interned_data
+    first.event_names.add(iid=99, name=text)
+    first.event_categories.add(iid=99, name=text)
+    first.debug_annotation_names.add(iid=99, name=text)
+    first.debug_annotation_string_values.add(iid=99, str=text.encode())
+    for number in range(events):
+        writer.event({"ph": "X", "name": "a", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": number * 10.0, "dur": 5.0})
+        refer(writer.packets[-2].track_event)
+    return writer.bytes()
+
+
+def _by_name(event: Any) -> None:
+    event.name_iid = 99
+
+
+def _by_category(event: Any) -> None:
+    event.category_iids[0] = 99
+
+
+def _by_value(event: Any) -> None:
+    event.debug_annotations.add(name="a", string_value_iid=99)
+
+
+def _by_key(event: Any) -> None:
+    event.debug_annotations.add(name_iid=99, int_value=1)
+
+
+@pytest.mark.parametrize("refer", [_by_name, _by_category, _by_value, _by_key])
+def test_a_text_that_is_referred_to_without_end_is_refused(
+    refer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("traces.reader.limits.WRITTEN_OUT_FREE_CHARS", 1 << 20, raising=False)
+    path = tmp_path / "bomb.pftrace"
+    path.write_bytes(_naming("n" * 60_000, 300, refer))
+    with pytest.raises(UnreadableTraceError, match="times what it holds"):
+        read(path)
+    events = list(as_json("t", [_naming("n" * 200, 2_000, refer)], []))
+    assert b"".join(events).count(b"n" * 200) == 2_000
+
+
+def test_a_value_that_nests_without_end_is_text(tmp_path: Path) -> None:
+    path = tmp_path / "deep.pftrace"
+    path.write_bytes(
+        _naming("a", 2, lambda event: event.debug_annotations.add(name="a", legacy_json_value="[" * 200_000))
+    )
+    assert len(read(path).ops) == 2
+
+
+def test_few_long_events_are_given_out_soon() -> None:
+    data = packed(world())
+    events = list(as_json("t", [_naming("n" * 1_000_000, 30, _by_name)], []))
+    assert max(map(len, events)) < 6_000_000
+    assert json.loads(b"".join(as_json("t", [data], [])))["traceEvents"]
