@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Iterator
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 Source = Literal["zoo", "tune"]
+# A file with pairs may come from anywhere; no change saves more than the step.
+_Share = Annotated[float, msgspec.Meta(le=1)]
+_Positive = Annotated[float, msgspec.Meta(ge=0, le=1)]
+_Code = Annotated[str, msgspec.Meta(max_length=20)]
 
 
 class Pair(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,12 +28,12 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
         date: Day of the measurement, ISO 8601.
     """
 
-    rule: str
+    rule: _Code
     source: Source
     name: str
-    promised_ratio: float
-    measured_ratio: float
-    noise_ratio: float
+    promised_ratio: _Positive
+    measured_ratio: _Share
+    noise_ratio: _Positive
     date: str
 
     @property

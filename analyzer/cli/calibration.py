@@ -17,6 +17,7 @@ def command(forget: bool) -> None:
     """
     from analyzer.calibration.pairs import records
     from analyzer.calibration.store import own, own_file, shipped
+    from analyzer.page import safe
 
     if forget:
         own_file().unlink(missing_ok=True)
@@ -25,8 +26,9 @@ def command(forget: bool) -> None:
     pairs = (*shipped(), *mine)
     click.echo("rule   pairs  within what was promised  realised of it, median")
     for one in records(pairs):
+        rule = safe.name(one.rule, 20)
         click.echo(
-            f"{one.rule}  {one.pairs:>5}  {one.within:>3} of {one.pairs:<3}                {share(one.reached_ratio):>7}"
+            f"{rule}  {one.pairs:>5}  {one.within:>3} of {one.pairs:<3}                {share(one.reached_ratio):>7}"
         )
     zoo = len(pairs) - len(mine)
     click.echo(

@@ -36,7 +36,7 @@ def load(path: Path, options: Options) -> Analysis | None:
     """
     place = _place(path, options)
     with suppress(OSError, msgspec.MsgspecError):
-        if place is None or not place.is_file():
+        if place is None or not folder.is_own(place):
             return None
         content = place.read_bytes()
         text = content[:-_DIGEST_BYTES]
@@ -66,7 +66,7 @@ def keep(path: Path, options: Options, analysis: Analysis) -> None:
     with suppress(OSError, msgspec.MsgspecError, OverflowError):  # no room, a number beyond 64 bits
         text = msgspec.msgpack.encode(analysis)
         # It holds names and paths of the user's own.
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.made()
         if folder.make_room(len(text)):
             with replacing(place) as file:
                 file.write(text + hashlib.sha256(text).digest())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,23 @@ def test_pairs_are_kept_in_the_users_folder_and_forgotten(
     assert main(["calibration", "--forget"]) == 0
     assert "ZZ001" not in capsys.readouterr().out
     assert not own_file().exists()
+
+
+def test_a_pair_that_nobody_measured_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    own_file().parent.mkdir(parents=True)
+    sound = {
+        "rule": "DL\x07\u202e", "source": "tune", "name": "", "date": "",
+        "promised_ratio": 0.5, "measured_ratio": -0.25, "noise_ratio": 0.0,
+    }  # fmt: skip
+    wrong = [{"promised_ratio": 2}, {"measured_ratio": 1e300}, {"noise_ratio": -1}, {"rule": "X" * 5_000}]
+    rows = [json.dumps(sound | change) for change in ({}, *wrong)]
+    own_file().write_text("\n".join([*rows, "[" * 100_000, '{"rule": "\\ud800"}']))
+    assert [pair.measured_ratio for pair in own()] == [-0.25]
+    assert main(["calibration"]) == 0
+    out = capsys.readouterr().out
+    assert "1 of this machine" in out
+    # Shown, not sent.
+    assert r"DL\x07\u202e" in out

@@ -52,7 +52,7 @@ def keep(path: Path, decoded: Decoded) -> None:
     with suppress(OSError, OverflowError, RuntimeError):  # no home folder, no room, a number beyond 64 bits
         entry = folder.place(path)
         # What is written holds names and paths of the user's own.
-        entry.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.made()
         if folder.make_room(one.columns.size_bytes):
             with replacing(entry) as file:
                 columnar.write(file, decoded)

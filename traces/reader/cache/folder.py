@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
@@ -62,9 +63,39 @@ def answer_of(path: Path, asked: str) -> Path | None:
 def entry_of(path: Path) -> Path | None:
     """What may be kept of a file; None where nothing is."""
     with suppress(OSError, ValueError, RuntimeError):  # no home folder
-        if path.is_file() and path.stat().st_size >= LEAST_BYTES and (entry := place(path)).is_file():
+        if path.is_file() and path.stat().st_size >= LEAST_BYTES and is_own(entry := place(path)):
             return entry
     return None
+
+
+def made() -> None:
+    """Makes the folder, for its owner only.
+
+    Raises:
+        OSError: It cannot be made, or is another user's, who could read what is kept and put something else there.
+    """
+    where = folder()
+    where.mkdir(mode=0o700, parents=True, exist_ok=True)
+    status = where.stat()
+    if not _is_mine(status):
+        raise PermissionError(f"{where} is another user's")
+    if stat.S_IMODE(status.st_mode) & 0o077:
+        where.chmod(0o700)
+
+
+def is_own(entry: Path) -> bool:
+    """Whether this is a file of the user's own, not a link to one: anybody can give another's columns a right checksum.
+
+    Raises:
+        OSError: There is no such file.
+    """
+    status = entry.lstat()
+    return stat.S_ISREG(status.st_mode) and _is_mine(status) and _is_mine(entry.parent.stat())
+
+
+def _is_mine(status: os.stat_result) -> bool:
+    # Windows states no owner.
+    return not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
 
 
 @cache
@@ -85,11 +116,15 @@ def state_of(root: Path) -> str:
 
 
 def entries() -> list[Path]:
-    """What is kept, the longest unused first."""
+    """What is kept, the longest unused first; whatever else has such a name is none of it."""
+    found = []
     with suppress(OSError):
-        kept = [path for path in folder().iterdir() if path.suffix in (COLUMNS, ANSWER)]
-        return sorted(kept, key=lambda path: path.stat().st_mtime)
-    return []
+        for path in (path for path in folder().iterdir() if path.suffix in (COLUMNS, ANSWER)):
+            with suppress(OSError):  # gone meanwhile
+                status = path.lstat()
+                if stat.S_ISREG(status.st_mode):
+                    found.append((status.st_mtime_ns, path))
+    return [path for _, path in sorted(found)]
 
 
 def traces_of(kept: list[Path]) -> int:

@@ -156,3 +156,49 @@ def test_the_command_says_what_is_kept_and_removes_it(tmp_path: Path, capsys: py
     assert main(["cache", "clear"]) == 0
     assert "removed 2 files" in capsys.readouterr().out
     assert folder.entries() == []
+
+
+def test_what_another_user_put_there_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = trace_file(tmp_path / "trace.json")
+    first = read(path, decoder=cached.decode)
+    assert folder.entry_of(path)
+    # With the right digest and checksum, which are no secrets.
+    monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
+    assert folder.entry_of(path) is None
+    same(read(path, decoder=cached.decode), first)
+
+
+def test_nothing_is_kept_in_another_users_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.folder().mkdir(parents=True)
+    monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
+    read(trace_file(tmp_path / "trace.json"), decoder=cached.decode)
+    assert list(folder.folder().iterdir()) == []
+
+
+def test_a_folder_that_others_may_look_into_is_closed(tmp_path: Path) -> None:
+    folder.folder().mkdir(parents=True)
+    folder.folder().chmod(0o755)
+    read(trace_file(tmp_path / "trace.json"), decoder=cached.decode)
+    assert folder.entries()
+    assert folder.folder().stat().st_mode & 0o077 == 0
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    path = trace_file(tmp_path / "trace.json")
+    read(path, decoder=cached.decode)
+    (entry,) = folder.entries()
+    elsewhere = entry.rename(tmp_path / "elsewhere")
+    entry.symlink_to(elsewhere)
+    assert folder.entry_of(path) is None
+
+
+def test_what_is_no_file_of_ours_hinders_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    read(trace_file(tmp_path / "trace.json"), decoder=cached.decode)
+    (entry,) = folder.entries()
+    dangling, other = entry.with_name(f"dangling{folder.COLUMNS}"), entry.with_name(f"folder{folder.ANSWER}")
+    dangling.symlink_to("nowhere")
+    other.mkdir()
+    assert folder.entries() == [entry]
+    assert main(["cache", "clear"]) == 0
+    assert "removed 1 file," in capsys.readouterr().out
+    assert sorted(entry.parent.iterdir()) == [dangling, other]
