@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -196,3 +197,23 @@ def test_it_is_given_without_what_measuring_needs(trace: Path) -> None:
     done = subprocess.run([sys.executable, "-c", started], capture_output=True, text=True, check=True)
     assert done.stderr == "none"
     assert json.dumps(analyse(trace).trace.name)[1:-1] in done.stdout
+
+
+def test_an_answer_that_another_user_put_there_is_not_given(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = analyse(trace)
+    kept.keep(trace, CACHED, answer)
+    assert kept.load(trace, CACHED) == answer
+    (entry,) = folder.entries()
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "geteuid", lambda: trace.stat().st_uid + 1)
+        assert kept.load(trace, CACHED) is None
+        entry.unlink()
+        kept.keep(trace, CACHED, answer)
+        assert folder.entries() == []
+
+
+def test_an_answer_that_is_a_link_is_not_given(trace: Path) -> None:
+    kept.keep(trace, CACHED, analyse(trace))
+    (entry,) = folder.entries()
+    entry.symlink_to(entry.rename(trace.with_name("elsewhere")))
+    assert kept.load(trace, CACHED) is None
