@@ -85,6 +85,7 @@ SCENARIOS: dict[str, Scenario] = {
     "OP002": Scenario(quiet={"passes": ("aten::_fused_adam_",)}),
     "OP003": Scenario(quiet={"fills": False}),
     "OP004": Scenario(quiet={"norms": 3}),
+    "OP005": Scenario(quiet={"on_device": True}),
     "PG001": Scenario({"steps": 0}, {"steps": 3}, "marked"),
     "PG002": Scenario({}, {"every_step": True}, "warming"),
     "PG003": Scenario({"steps": 2}, {"steps": 3}, "steady"),

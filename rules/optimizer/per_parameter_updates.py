@@ -114,6 +114,8 @@ def _quiet(facts: Facts, limits: Limits) -> Outcome | None:
     work = facts.model.optimizing
     if not len(work.spans):
         return not_applicable("no Optimizer.step span in the used steps")
+    if facts.device.main is not None and work.on_host:
+        return not_applicable(f"{work.class_name} launches nothing: it updates on the CPU (OP005)")
     if work.style == "unknown":
         return cannot_tell(
             f"nothing inside {work.class_name}.step shows how it updates (compiled, or not from torch.optim): needs with_stack=True"

@@ -11,7 +11,8 @@ kernels that follow wait until the copy is done.
 ## How it is measured
 `|host-to-device copies and no kernel| / |used steps|`, from device times (the part of the cause `copy` inside these copies),
 of each step at most as much as its kernels compute with no such copy beside them: where nothing computes nothing hides a copy.
-The copies' streams are compared with the kernels'.
+Copies that begin inside an optimizer's step are weights that were updated on the host, no batches (OP005). The copies' streams
+are compared with the kernels'.
 
 ## Example
 Slow:
@@ -87,7 +88,8 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when kernels could hide copies to the device that take at least `min_ratio` of the used steps."""
-    to_device = facts.transfer.copies.to_device
+    # What an optimizer on the CPU sends back are weights: no batch, and nothing to send earlier (OP005).
+    to_device = facts.transfer.copies.to_device.called_outside(facts.model.optimizing.step_time)
     if not len(to_device):
         yield not_applicable("nothing is copied to the device in the used steps")
         return

@@ -52,6 +52,7 @@ class Optimizing(msgspec.Struct, frozen=True):
         clipping: Time of runs of norms, one per gradient, outside the spans.
         norms: How many norms are in those runs, over all used steps.
         zero_runs: Fills of gradients in a row outside any zero_grad span (`model.zero_grad()` leaves no range).
+        launch_calls: Calls inside the spans that launch kernels or graphs, linked to their work or not.
     """
 
     spans: pd.DataFrame
@@ -68,6 +69,12 @@ class Optimizing(msgspec.Struct, frozen=True):
     clipping: IntervalSet
     norms: int
     zero_runs: IntervalSet
+    launch_calls: int
+
+    @property
+    def on_host(self) -> bool:
+        """Whether the spans launch nothing: beside a device, the update is made on the CPU."""
+        return bool(len(self.spans)) and not self.launches and not self.launch_calls
 
     @property
     def class_name(self) -> str:
@@ -169,6 +176,7 @@ def optimizing(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts)
         clipping=clipping,
         norms=norms,
         zero_runs=_zero_runs(measure, in_zero | measure.in_steps),
+        launch_calls=int((is_any(measure.tree.frame["kind"], "launch", "graph_launch") & measure.in_steps).sum()),
     )
 
 

@@ -106,6 +106,11 @@ class Copies(msgspec.Struct, frozen=True):
         """Those on other streams."""
         return Copies(self.frame[~self.frame["stream"].isin(list(streams)).to_numpy(dtype=bool)])
 
+    def called_outside(self, spans: IntervalSet) -> Copies:
+        """Those whose call does not begin in some time of the host; one without a call is outside."""
+        called = self.frame["call_start_ns"].to_numpy(np.int64, na_value=-1)
+        return Copies(self.frame[~spans.contains(called)])
+
     def none(self) -> Copies:
         """None of them."""
         return Copies(self.frame.iloc[:0])
