@@ -117,7 +117,7 @@ def command(
     asked = formed or brief or assume is not None
     browsing = not paths and not asked and fail_on is None and wants_screen()
     near, urls = parted(paths)
-    sources = [] if urls and not near else (several.newest(Path.cwd()) if browsing else []) or several.sources(near)
+    sources = _sources(near, urls, browsing=browsing)
     briefly = brief or (not formed and not is_terminal(sys.stdout))
     planned = documents.plan(stated, targets, sources, briefly=briefly)
     for source in sources:
@@ -141,11 +141,23 @@ def command(
         code = _show(sources, options, baseline, config.path)
         if code is not None:
             ctx.exit(code)
+    ctx.exit(_answer(sources, urls, options, request, Engines(jobs, scheduler, scheduler_file)))
+
+
+def _sources(near: list[Path], urls: list[str], *, browsing: bool) -> list[Path]:
+    """The traces and reports to read from this machine: where none is named, in a terminal, the newest ones."""
+    if urls and not near:
+        return []
+    return (several.newest(Path.cwd()) if browsing else []) or several.sources(near)
+
+
+def _answer(sources: list[Path], urls: list[str], options: Options, request: Request, engine: Engines) -> int:
+    """Print and write the answer to one trace, or to several; the exit code says what it means."""
     from analyzer.ranks.files import looks_like_summary
 
-    if not urls and len(sources) == 1 and baseline is None and not looks_like_summary(sources[0]):
-        ctx.exit(_report(sources[0], options, request))
-    ctx.exit(_report_several([*sources, *urls], options, request, Engines(jobs, scheduler, scheduler_file)))
+    if not urls and len(sources) == 1 and request.baseline is None and not looks_like_summary(sources[0]):
+        return _report(sources[0], options, request)
+    return _report_several([*sources, *urls], options, request, engine)
 
 
 def _show(paths: list[Path], options: Options, baseline: str | None, config: Path | None) -> int | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
 from analyzer.analysis import Analysis, Column, FindingDocument, Table
+from analyzer.analysis.evidence import Unit
 from analyzer.engine.plugins import load_rules
 from analyzer.hta import bridge, critical_path, kernel_sequences
 from analyzer.rule import Rule, Topic
@@ -89,19 +90,19 @@ def _sequences(trace: Trace, finding: FindingDocument) -> tuple[tuple[Table, ...
     if not found:
         reason = reason or "HolisticTraceAnalysis could not follow these ops to their kernels"
         return (), (f"No frequent kernel sequences: {reason}.",)
-    columns = (
-        Column(title="op", unit="text"),
-        Column(title="its kernels, in order", unit="text"),
-        Column(title="times", unit="count"),
-        Column(title="op", unit="ns"),
-        Column(title="kernels", unit="ns"),
+    columns: Sequence[tuple[str, Unit]] = (
+        ("op", "text"),
+        ("its kernels, in order", "text"),
+        ("times", "count"),
+        ("op", "ns"),
+        ("kernels", "ns"),
     )
     rows = tuple(
         (one.op, _listed(one.kernels), one.count, one.op_ns // one.count, one.kernel_ns // one.count)
         for one in found[:_SEQUENCES_SHOWN]
     )
     title = f"frequent kernel sequences of these ops, first {kernel_sequences.MOST_OPS}, mean times (HTA)"
-    return (Table(title=title, columns=columns, rows=rows),), ()
+    return (_table(title, columns, rows),), ()
 
 
 def _listed(kernels: tuple[str, ...]) -> str:
@@ -118,13 +119,13 @@ def _path(trace: Trace) -> tuple[tuple[Table, ...], tuple[str, ...]]:
         return (), (f"No critical path: {reason}.",)
     total = sum(parts.values())
     rows = tuple((_BOUND_BY.get(name, name.replace("_", " ")), ns, ns / total) for name, ns in parts.items())
-    columns = (
-        Column(title="bound by", unit="text"),
-        Column(title="time", unit="ns"),
-        Column(title="of the path", unit="ratio"),
+    columns: Sequence[tuple[str, Unit]] = (
+        ("bound by", "text"),
+        ("time", "ns"),
+        ("of the path", "ratio"),
     )
     title = "critical path of the middle step, by the events on it (HTA)"
-    return (Table(title=title, columns=columns, rows=rows),), ()
+    return (_table(title, columns, rows),), ()
 
 
 def _each(analysis: Analysis, codes: set[str], change: Callable[[FindingDocument], FindingDocument]) -> Analysis:
@@ -142,41 +143,30 @@ def _queue(trace: Trace) -> tuple[Table, ...]:
     queues = bridge.queue_lengths(trace)
     if queues:
         tables.append(
-            Table(
-                title="work waiting on each stream, whole trace (HTA)",
-                columns=(
-                    Column(title="stream", unit="text"),
-                    Column(title="median", unit="count"),
-                    Column(title="longest", unit="count"),
-                    Column(title=f"full ({bridge.QUEUE_LIMIT:,})", unit="ns"),
+            _table(
+                "work waiting on each stream, whole trace (HTA)",
+                (
+                    ("stream", "text"),
+                    ("median", "count"),
+                    ("longest", "count"),
+                    (f"full ({bridge.QUEUE_LIMIT:,})", "ns"),
                 ),
-                rows=tuple(
-                    (str(queue.stream), queue.median, queue.longest, queue.blocked_ns)
-                    for queue in queues[:_STREAMS_SHOWN]
-                ),
+                [(str(one.stream), one.median, one.longest, one.blocked_ns) for one in queues[:_STREAMS_SHOWN]],
             )
         )
     launches = bridge.launch_statistics(trace)
     if launches is not None:
         tables.append(
-            Table(
-                title="launches, medians over the whole trace (HTA)",
-                columns=(
-                    Column(title="launches", unit="count"),
-                    Column(title="call", unit="ns"),
-                    Column(title="delay", unit="ns"),
-                    Column(title="work", unit="ns"),
-                    Column(title="call longer than work", unit="count"),
+            _table(
+                "launches, medians over the whole trace (HTA)",
+                (
+                    ("launches", "count"),
+                    ("call", "ns"),
+                    ("delay", "ns"),
+                    ("work", "ns"),
+                    ("call longer than work", "count"),
                 ),
-                rows=(
-                    (
-                        launches.launches,
-                        launches.host_ns,
-                        launches.delay_ns,
-                        launches.device_ns,
-                        launches.longer_on_host,
-                    ),
-                ),
+                [(launches.launches, launches.host_ns, launches.delay_ns, launches.device_ns, launches.longer_on_host)],
             )
         )
     return tuple(tables)
@@ -186,10 +176,10 @@ def _overlap(trace: Trace) -> tuple[Table, ...]:
     ratio = bridge.overlap_ratio(trace)
     if ratio is None:
         return ()
-    return (
-        Table(
-            title="collectives with compute beside them, whole trace (HTA)",
-            columns=(Column(title="overlap", unit="ratio"),),
-            rows=((ratio,),),
-        ),
-    )
+    return (_table("collectives with compute beside them, whole trace (HTA)", (("overlap", "ratio"),), [(ratio,)]),)
+
+
+def _table(
+    title: str, columns: Sequence[tuple[str, Unit]], rows: Iterable[tuple[str | float | int | None, ...]]
+) -> Table:
+    return Table(title=title, columns=tuple(Column(title=name, unit=unit) for name, unit in columns), rows=tuple(rows))

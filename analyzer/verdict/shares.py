@@ -54,6 +54,12 @@ _SENTENCES: dict[BoundBy, str] = {
     "unknown": "Unclear: for {share} of the step the device idles, and the trace does not show why.",
 }
 
+_IN_LOOPS = "Python-bound: for {share} of the step training is in Python code, most of it in loops of small ops."
+_IN_STALLS = (
+    "Unclear: for {share} of the step the device idles while the host is inside ops or calls, in single stalls: "
+    "between them its queue is filled, so launches are not what it waits for."
+)
+
 _WAIT_FOR_UNKNOWN = "launched work that waits for something the trace does not show"
 
 _LOSSES: dict[BoundBy, str] = {
@@ -101,14 +107,9 @@ def verdict(
         ratios["python"] = ratios.get("python", 0.0) + looped
     compute = ratios.pop("compute", 0.0)
     loss = 1.0 - compute
-    ranked = sorted(ratios.items(), key=lambda item: -item[1])
-    largest, ratio = ranked[0] if ranked else ("unknown", 0.0)
+    largest, ratio = max(ratios.items(), key=lambda item: item[1], default=("unknown", 0.0))
     if warmup_ratio >= BOUND_RATIO and warmup_ratio >= BOUND_PART_OF_LOSS * loss:
-        text = (
-            f"Warm-up: {share(warmup_ratio)} of the window is start-up work, which steady training does not repeat; "
-            "record later to see what binds it."
-        )
-        return Verdict(bound_by="unknown", ratio=warmup_ratio, text=text)
+        return _warming_up(warmup_ratio)
     # Without a device the optimizer's time is among the compute.
     own_cores = not has_device and waterfall.get("optimizer", 0) > 0
     if compute >= COMPUTE_RATIO or (compute >= _COMPUTE_HALF and ratio < BOUND_RATIO):
@@ -117,21 +118,30 @@ def verdict(
     names_it = largest != "launch" or not queued
     losses, sentences = _words(waterfall, waits, ratios)
     if names_it and ratio >= BOUND_RATIO and ratio >= BOUND_PART_OF_LOSS * loss:
-        text = _text(sentences[largest], ratio, has_device=has_device)
-        if largest == "python" and looped >= BOUND_PART_OF_LOSS * ratio:
-            text = f"Python-bound: for {share(ratio)} of the step training is in Python code, most of it in loops of small ops."
+        in_loops = largest == "python" and looped >= BOUND_PART_OF_LOSS * ratio
+        text = (_IN_LOOPS if in_loops else _text(sentences[largest], has_device=has_device)).format(share=share(ratio))
         if compute > ratio:
             # Said of a run that computes most of the time, the name alone would read as a contradiction.
             text = f"{text.removesuffix('.')}{_beside(waterfall, largest, ratio, compute, own_cores=own_cores)}"
         return Verdict(bound_by=largest, ratio=ratio, text=text)
     if not names_it and ratio >= _COMPUTE_HALF:
-        text = (
-            f"Unclear: for {share(ratio)} of the step the device idles while the host is inside ops or calls, in single stalls: "
-            "between them its queue is filled, so launches are not what it waits for."
-        )
-        return Verdict(bound_by="unknown", ratio=ratio, text=text)
+        return Verdict(bound_by="unknown", ratio=ratio, text=_IN_STALLS.format(share=share(ratio)))
+    return _mixed(ratios, losses)
+
+
+def _warming_up(ratio: float) -> Verdict:
+    text = (
+        f"Warm-up: {share(ratio)} of the window is start-up work, which steady training does not repeat; "
+        "record later to see what binds it."
+    )
+    return Verdict(bound_by="unknown", ratio=ratio, text=text)
+
+
+def _mixed(ratios: Mapping[BoundBy, float], losses: Mapping[BoundBy, str]) -> Verdict:
+    """Where no loss is large enough to name: the largest, and a second that is worth a word."""
+    (largest, ratio), *others = sorted(ratios.items(), key=lambda item: -item[1]) or [("unknown", 0.0)]
     text = f"Mixed: no single cause stands out; the largest loss is {losses[largest]} with {share(ratio)} of the step"
-    second = [f", then {losses[group]} with {share(part)}" for group, part in ranked[1:2] if part >= _WORTH_NAMING]
+    second = [f", then {losses[group]} with {share(part)}" for group, part in others[:1] if part >= _WORTH_NAMING]
     return Verdict(bound_by="mixed", ratio=ratio, text=f"{text}{''.join(second)}.")
 
 
@@ -191,6 +201,7 @@ def _compute_text(ratio: float, *, updates: bool) -> str:
     return text.replace("the model itself is", "the model and its optimizer are") if updates else text
 
 
-def _text(sentence: str, ratio: float, *, has_device: bool) -> str:
+def _text(sentence: str, *, has_device: bool) -> str:
+    """A sentence that still lacks its share."""
     who, idles = ("the GPU", "idles while the host runs code") if has_device else ("training", "is in Python code")
-    return sentence.format(share=share(ratio), who=who, idles=idles)
+    return sentence.replace("{who}", who).replace("{idles}", idles)
