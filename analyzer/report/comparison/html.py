@@ -15,6 +15,7 @@ from analyzer.page import safe
 from analyzer.page.changes import differing
 from analyzer.report.comparison import json, rows
 from analyzer.report.drawing import pair
+from analyzer.report.drawing.promised import promises
 from analyzer.report.drawing.shapes import Drawing
 from analyzer.report.html import drawn
 from analyzer.report.html.prose import embedded, prose
@@ -41,6 +42,7 @@ class Page:
     differences: Sheet | None
     bars: Drawing
     changes: Drawing | None
+    promises: Drawing | None
     marks: Drawing | None
     sections: tuple[Sheet, ...]
 
@@ -70,6 +72,7 @@ def _page(comparison: Comparison, gate: GateResult | None) -> Page:
         differences=_differences(comparison),
         bars=pair.bars(comparison),
         changes=pair.changes(changed) if changed else None,
+        promises=promises(comparison),
         marks=pair.marks(comparison),
         sections=tuple(_section(*table) for table in rows.tables(comparison)),
     )

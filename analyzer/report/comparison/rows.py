@@ -7,6 +7,7 @@ from analyzer.compare.comparison import CauseChange, Comparison, Side
 from analyzer.compare.gate import GateResult
 from analyzer.page import safe
 from analyzer.page.changes import came_true, promised, verdict
+from analyzer.page.kernel_names import short
 from analyzer.page.vocabulary import CAUSES
 from analyzer.units import count, duration
 
@@ -88,9 +89,9 @@ def names(comparison: Comparison, what: str) -> list[tuple[str, str, str, str]]:
     rows = comparison.kernels if what == "kernels" else comparison.ops
     return [
         (
-            safe.name(row.name, _NAME_COLUMNS),
-            duration(row.before_ns),
-            duration(row.after_ns),
+            safe.name(short(row.name) if what == "kernels" else row.name, _NAME_COLUMNS),
+            duration(row.before_ns) if row.before_ns else "-",
+            duration(row.after_ns) if row.after_ns else "-",
             signed(row.after_ns - row.before_ns),
         )
         for row in rows
