@@ -9,6 +9,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, cast
 
+import numpy as np
+
 Result = TypeVar("Result")
 
 
@@ -84,18 +86,21 @@ class _Worker(Generic[Result]):
     def __init__(self) -> None:
         self.calls: queue.SimpleQueue[Callable[[], Result] | None] = queue.SimpleQueue()
         self.results: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
-        # What the caller set for its thread (numpy's handling of division, decimal's digits) holds here too.
+        # What the caller set for its thread (decimal's digits, numpy's handling of division) holds here too.
         context = contextvars.copy_context()
+        # Before numpy 2 that is no part of the context.
+        self._told = np.geterr()
         self._thread = threading.Thread(target=context.run, args=(self._work,), name="advisor-rules", daemon=True)
         self._thread.start()
 
     def _work(self) -> None:
-        while (call := self.calls.get()) is not None:
-            try:
-                self.results.put((call(), None))
-            # Whatever it is, it is handed to whoever waits for the call.
-            except BaseException as error:
-                self.results.put((None, error))
+        with np.errstate(**self._told):
+            while (call := self.calls.get()) is not None:
+                try:
+                    self.results.put((call(), None))
+                # Whatever it is, it is handed to whoever waits for the call.
+                except BaseException as error:
+                    self.results.put((None, error))
 
     def end(self) -> None:
         """Let the thread come to its end, and wait for it: whoever forks afterwards has no thread beside."""
