@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from analyzer.cause_names import CAUSES
 from analyzer.ranks.summary import SUMMARY_KIND, SUMMARY_VERSION, CutPart, KernelRow, RankSummary
 from traces.errors import UnreadableTraceError
 
@@ -151,12 +152,21 @@ def _check_columns(summary: RankSummary, where: str) -> None:
     sound = all(len(one) == rows for one in (*lists, *columns.own_ns.values()))
     sound = sound and all(0 <= place < many for column, many in places for place in column)
     if not sound:
-        raise UnreadableTraceError(
-            "the summary of a rank contradicts itself",
-            where=where,
-            why="its columns are of different lengths, or name groups, kinds or steps that it does not have",
-            fix="write it again: `advisor summarize TRACE -o rank.summary.json.gz`",
+        raise _contradicts(
+            where, "its columns are of different lengths, or name groups, kinds or steps that it does not have"
         )
+    # They are shown as they are, as names of ours.
+    if not {*columns.own_ns, *summary.tail_ns}.union(*(step.causes for step in summary.steps)) <= set(CAUSES):
+        raise _contradicts(where, "it counts time of causes that there are not")
+
+
+def _contradicts(where: str, why: str) -> UnreadableTraceError:
+    return UnreadableTraceError(
+        "the summary of a rank contradicts itself",
+        where=where,
+        why=why,
+        fix="write it again: `advisor summarize TRACE -o rank.summary.json.gz`",
+    )
 
 
 def looks_like_summary(path: Path) -> bool:

@@ -20,6 +20,8 @@ Moment = Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
 MOST_RANKS = 2**20
 Rank = Annotated[int, msgspec.Meta(ge=0, lt=MOST_RANKS)]
 RankCount = Annotated[int, msgspec.Meta(ge=0, le=MOST_RANKS)]
+# Shown as it is: nothing else may stand in its place.
+Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{0,64}$")]
 RankSource = Literal["distributedInfo", "file name", "asked"]
 
 
@@ -157,7 +159,7 @@ class RankSummary(Part, frozen=True, kw_only=True, gc=False):
     schema_version: str = SUMMARY_VERSION
     tool_version: str
     file: str
-    sha256: str
+    sha256: Digest
     rank: Rank | None
     rank_source: RankSource | None
     world_size: RankCount | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -10,10 +11,12 @@ import pytest
 from analyzer.cli.main import main
 from analyzer.job.one import summary_of
 from analyzer.ranks.files import decode, encode
+from analyzer.ranks.summary import CollectiveColumns, StepPart
 from analyzer.report.redact import Project
 from analyzer.report.redact.summaries import redact_summary
 from builders import TraceBuilder
 from jobs import Job
+from traces.errors import UnreadableTraceError
 
 # Each is looked for in what is written, in the text that holds it.
 PLANTED = {
@@ -107,3 +110,21 @@ def test_two_groups_do_not_become_one() -> None:
 def test_what_tells_nothing_stays() -> None:
     summary = Job(dp=2, tp=2).run().summary(1)
     assert redact_summary(summary, Project()) == summary
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"sha256": "ghp_" + "a1B2" * 9},
+        {"tail_ns": {"ghp_" + "a1B2" * 9: 7}},
+        {"steps": (StepPart(number=0, start_ns=0, dur_ns=9, causes={"ghp_" + "a1B2" * 9: 9}),)},
+        {"collectives": CollectiveColumns(own_ns={"ghp_" + "a1B2" * 9: []})},
+    ],
+)
+def test_what_is_shown_as_it_is_may_be_nothing_else(change: dict[str, Any], tmp_path: Path) -> None:
+    empty = {"steps": (), "collectives": CollectiveColumns(), "tail_ns": {"python": 3}}
+    plain = msgspec.structs.replace(Job(dp=2).run().summary(0), **empty)
+    assert decode(encode(plain), "summary") == plain
+    with pytest.raises(UnreadableTraceError) as caught:
+        decode(encode(msgspec.structs.replace(plain, **change)), "summary")
+    assert "a1B2" not in str(caught.value)
