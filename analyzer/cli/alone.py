@@ -30,10 +30,11 @@ def explained(path: Path, options: Options, *, measured: bool) -> Explained:
     from traces.reader.parallel.ahead import decoding_ahead
 
     if not measured and options.cached:
+        from analyzer.analysis import Analysis
         from analyzer.explained import Explained
         from analyzer.opening import kept
 
-        answer = kept.load(path, options)
+        answer = kept.load(path, options, Analysis)
         if answer is not None:
             return Explained(answer)
     with (

@@ -41,8 +41,7 @@ def snapshots_of(paths: Sequence[Path], options: Options, *, redacted: bool) -> 
     Raises:
         UsageError: A path is a report.
     """
-    from analyzer.compare.snapshot import snapshot
-    from analyzer.opening import open_trace
+    from analyzer.compare.runs import run_at
     from analyzer.opening.saved import is_report
 
     reports = [path for path in paths if is_report(path)]
@@ -55,9 +54,7 @@ def snapshots_of(paths: Sequence[Path], options: Options, *, redacted: bool) -> 
     taken = []
     for path in paths:
         with ProgressLine() as progress:
-            explained = open_trace(path, options, progress)
-        assert explained.facts is not None  # only a report comes without
-        taken.append(snapshot(explained.analysis, explained.facts))
+            taken.append(run_at(path, options, progress))
     return shown(taken) if redacted else taken
 
 

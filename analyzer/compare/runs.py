@@ -27,9 +27,25 @@ def runs_before(baseline: str, options: Options, progress: Progress | None = Non
     path = Path(baseline)
     if not looks_like_trace(path):
         return list(load_baseline(baseline))
-    from analyzer.opening import open_trace
+    return [run_at(path, options, progress)]
 
-    return [run_of(open_trace(path, options, progress))]
+
+def run_at(path: Path, options: Options, progress: Progress | None = None) -> Snapshot:
+    """What a comparison needs of the trace at a path; with `options.cached` what was kept of it where nothing differs.
+
+    Raises:
+        UnreadableTraceError: What lies there is no trace, or is damaged.
+        UsageError: The steps asked for are not in the trace.
+    """
+    from analyzer.opening import kept, open_trace
+
+    known = kept.load(path, options, Snapshot)
+    if known is not None:
+        return known
+    explained = open_trace(path, options, progress)
+    made = run_of(explained)
+    kept.keep(path, options, explained.analysis, made)
+    return made
 
 
 def run_of(explained: Explained) -> Snapshot:

@@ -91,7 +91,7 @@ def _alone(path: Path, options: Options, progress: Progress, ahead: Ahead | None
     if options.cached:
         from analyzer.opening import kept
 
-        kept.keep(path, options, found.analysis)
+        kept.keep(path, options, found.analysis, found.analysis)
     return found
 
 

@@ -13,7 +13,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from analyzer.analysis import Analysis
 from analyzer.cli.main import main
+from analyzer.compare.runs import run_at
+from analyzer.compare.snapshot import Snapshot
 from analyzer.engine import plugins
 from analyzer.explain import Options, analyse
 from analyzer.opening import kept
@@ -41,6 +44,12 @@ def explain(capsys: pytest.CaptureFixture[str], path: Path, *arguments: str) -> 
     return capsys.readouterr().out
 
 
+def keep(path: Path) -> None:
+    """Keeps the answer to a trace."""
+    found = analyse(path)
+    kept.keep(path, CACHED, found, found)
+
+
 def analysed(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The traces that are analysed from now on."""
     found: list[Path] = []
@@ -63,8 +72,8 @@ def analyse_with_facts() -> object:
 @pytest.mark.parametrize("path", recorded())
 def test_it_is_the_answer(path: Path) -> None:
     fresh = analyse(path)
-    kept.keep(path, CACHED, fresh)
-    assert kept.load(path, CACHED) == fresh
+    kept.keep(path, CACHED, fresh, fresh)
+    assert kept.load(path, CACHED, Analysis) == fresh
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "json", "sarif", "svg"])
@@ -99,9 +108,9 @@ def test_what_asks_for_something_else_is_measured(
 
 
 def test_a_file_of_another_name_is_measured(trace: Path) -> None:
-    kept.keep(trace, CACHED, analyse(trace))
+    keep(trace)
     moved = trace.rename(trace.with_name("other.json.gz"))
-    assert kept.load(moved, CACHED) is None
+    assert kept.load(moved, CACHED, Analysis) is None
 
 
 def test_a_file_of_other_bytes_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,39 +119,39 @@ def test_a_file_of_other_bytes_is_measured(tmp_path: Path, monkeypatch: pytest.M
     path = tmp_path / "trace.json"
     text = gzip.decompress((SAMPLES / "cnn_workers2.json.gz").read_bytes())
     path.write_bytes(text)
-    kept.keep(path, CACHED, analyse(path))
-    assert kept.load(path, CACHED)
+    keep(path)
+    assert kept.load(path, CACHED, Analysis)
     path.write_bytes(text.replace(b"aten::conv2d", b"aten::conv3d"))
-    assert kept.load(path, CACHED) is None
+    assert kept.load(path, CACHED, Analysis) is None
     # What stood for the old bytes is gone.
     assert folder.entries() == []
 
 
 @pytest.mark.parametrize("at", [0, 1000, -1, -40])
 def test_what_was_damaged_is_not_used(at: int, trace: Path) -> None:
-    kept.keep(trace, CACHED, analyse(trace))
+    keep(trace)
     (entry,) = folder.entries()
     content = bytearray(entry.read_bytes())
     content[at] ^= 1
     entry.write_bytes(content)
-    assert kept.load(trace, CACHED) is None
+    assert kept.load(trace, CACHED, Analysis) is None
     assert folder.entries() == []
 
 
 @pytest.mark.parametrize("size", [0, 10, 32, 5000])
 def test_what_was_cut_is_not_used(size: int, trace: Path) -> None:
-    kept.keep(trace, CACHED, analyse(trace))
+    keep(trace)
     (entry,) = folder.entries()
     entry.write_bytes(entry.read_bytes()[:size])
-    assert kept.load(trace, CACHED) is None
+    assert kept.load(trace, CACHED, Analysis) is None
 
 
 def test_another_version_of_the_code_does_not_use_it(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept.keep(trace, CACHED, analyse(trace))
+    keep(trace)
     monkeypatch.setattr(folder, "state_of", lambda root: "another" if root.name == "rules" else "the same")
-    changed = kept._place(trace, CACHED)
+    changed = kept._place(trace, CACHED, Analysis)
     monkeypatch.setattr(folder, "state_of", lambda root: "the same")
-    assert changed != kept._place(trace, CACHED)
+    assert changed != kept._place(trace, CACHED, Analysis)
 
 
 def test_what_is_installed_meanwhile_may_measure_otherwise(
@@ -151,16 +160,16 @@ def test_what_is_installed_meanwhile_may_measure_otherwise(
     installed = tmp_path / "site-packages"
     installed.mkdir()
     monkeypatch.setattr(sys, "path", [*sys.path, str(installed)])
-    kept.keep(trace, CACHED, analyse(trace))
-    assert kept.load(trace, CACHED)
+    keep(trace)
+    assert kept.load(trace, CACHED, Analysis)
     (installed / "more-rules-1.dist-info").mkdir()
-    assert kept.load(trace, CACHED) is None
+    assert kept.load(trace, CACHED, Analysis) is None
 
 
 def test_what_rules_of_others_say_is_not_kept(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert plugins.only_ours()
     monkeypatch.setattr(plugins, "only_ours", lambda: False)
-    kept.keep(trace, CACHED, analyse(trace))
+    keep(trace)
     assert folder.entries() == []
 
 
@@ -168,24 +177,24 @@ def test_a_rule_that_crashed_may_come_through_next_time(trace: Path) -> None:
     found = analyse(trace)
     first, *others = found.checks
     crashed = msgspec.structs.replace(first, state="crashed")
-    kept.keep(trace, CACHED, msgspec.structs.replace(found, checks=(crashed, *others)))
+    kept.keep(trace, CACHED, msgspec.structs.replace(found, checks=(crashed, *others)), found)
     assert folder.entries() == []
 
 
 def test_nothing_is_kept_of_a_small_trace(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folder, "LEAST_BYTES", trace.stat().st_size + 1)
-    kept.keep(trace, CACHED, analyse(trace))
+    keep(trace)
     assert folder.entries() == []
 
 
 def test_a_folder_that_cannot_be_made_costs_nothing(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(trace))
-    kept.keep(trace, CACHED, analyse(trace))
-    assert kept.load(trace, CACHED) is None
+    keep(trace)
+    assert kept.load(trace, CACHED, Analysis) is None
 
 
 def test_it_is_given_without_what_measuring_needs(trace: Path) -> None:
-    kept.keep(trace, CACHED, analyse(trace))
+    keep(trace)
     code = (
         "import sys; from traces.reader.cache import folder; folder.LEAST_BYTES = 0\n"
         "from analyzer.cli.main import main\n"
@@ -201,19 +210,41 @@ def test_it_is_given_without_what_measuring_needs(trace: Path) -> None:
 
 def test_an_answer_that_another_user_put_there_is_not_given(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = analyse(trace)
-    kept.keep(trace, CACHED, answer)
-    assert kept.load(trace, CACHED) == answer
+    kept.keep(trace, CACHED, answer, answer)
+    assert kept.load(trace, CACHED, Analysis) == answer
     (entry,) = folder.entries()
     with monkeypatch.context() as patched:
         patched.setattr(os, "geteuid", lambda: trace.stat().st_uid + 1)
-        assert kept.load(trace, CACHED) is None
+        assert kept.load(trace, CACHED, Analysis) is None
         entry.unlink()
-        kept.keep(trace, CACHED, answer)
+        kept.keep(trace, CACHED, answer, answer)
         assert folder.entries() == []
 
 
 def test_an_answer_that_is_a_link_is_not_given(trace: Path) -> None:
-    kept.keep(trace, CACHED, analyse(trace))
+    keep(trace)
     (entry,) = folder.entries()
     entry.symlink_to(entry.rename(trace.with_name("elsewhere")))
-    assert kept.load(trace, CACHED) is None
+    assert kept.load(trace, CACHED, Analysis) is None
+
+
+def test_the_second_comparison_measures_nothing_and_says_the_same(
+    trace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = shutil.copy(SAMPLES / "cnn_workers0.json.gz", trace.with_name("other.json.gz"))
+    found = analysed(monkeypatch)
+    arguments = ["compare", str(other), str(trace), "--format", "json", "--isolated"]
+    said = []
+    for _ in range(2):
+        assert main(arguments) == 0
+        said.append(capsys.readouterr().out)
+    assert said[0] == said[1]
+    assert found == [other, trace]
+
+
+def test_what_a_comparison_needs_lies_beside_the_answer(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    explain(capsys, trace)
+    answer = kept.load(trace, CACHED, Analysis)
+    run_at(trace, CACHED)
+    assert kept.load(trace, CACHED, Analysis) == answer
+    assert kept.load(trace, CACHED, Snapshot) == run_at(trace, CACHED)
