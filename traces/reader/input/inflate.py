@@ -96,7 +96,7 @@ def inflate(name: str, source: Input, repairs: Repairs) -> Iterator[bytes]:
     member = 0
     while head := pending.fill(6):
         if head.startswith(sniff.GZIP):
-            yield from _gzip_member(pending, repairs)
+            yield from gzip_member(pending, repairs)
         elif is_compressed(head):
             yield from _frames(_decoder(name, head), pending, repairs)
         else:
@@ -110,7 +110,7 @@ def inflate(name: str, source: Input, repairs: Repairs) -> Iterator[bytes]:
         member += 1
 
 
-def _gzip_member(pending: Pending, repairs: Repairs) -> Iterator[bytes]:
+def gzip_member(pending: Pending, repairs: Repairs) -> Iterator[bytes]:
     """One member, decoded as raw deflate: a wrong checksum then costs a note, not the last block."""
     if not _skip_header(pending):
         repairs.add("truncated-gzip", pending.position)

@@ -28,10 +28,10 @@ class Places:
         self._events.append(event)
         self._offsets.append(offset)
 
-    def extend(self, other: Places, before: int) -> None:
-        """Takes over the places of events that follow `before` others."""
+    def extend(self, other: Places, before: int, offset: int = 0) -> None:
+        """Takes over the places of events that follow `before` others, in text that begins at an offset."""
         self._events.extend(event + before for event in other._events)
-        self._offsets.extend(other._offsets)
+        self._offsets.extend(place + offset for place in other._offsets)
 
     def arrays(self) -> dict[str, npt.NDArray[np.int64]]:
         """All of them, for `of`."""

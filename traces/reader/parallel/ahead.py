@@ -29,8 +29,9 @@ from traces.leftovers import ended_with_us
 from traces.progress import Progress, event_counter
 
 if TYPE_CHECKING:
-    from traces.reader.decode.document import Decoded, Document
+    from traces.reader.decode.document import Decoded
     from traces.reader.parallel.cuts import Part
+    from traces.reader.parallel.parts import DecodedPart
 
 # What another process does: told to, it reports how far it is.
 _Task = Callable[[Progress], object]
@@ -141,7 +142,7 @@ def _whole(path: Path, strict: bool, progress: Progress) -> Decoded:
     return decode(path, progress, strict, False)
 
 
-def _part(part: Part, progress: Progress) -> Document | None:
+def _part(part: Part, progress: Progress) -> DecodedPart | None:
     from traces.reader.parallel.parts import decode_part
 
     return decode_part(part, progress)
