@@ -16,15 +16,20 @@ POINTWISE = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAF
 
 
 def world(
-    *, name: str = ALIGN1, product: float = 20_000, other: float = 70_000, shapes: list[list[int]] | None = None
+    *,
+    name: str = ALIGN1,
+    product: float = 20_000,
+    other: float = 70_000,
+    shapes: list[list[int]] | None = None,
+    op: str = "aten::mm",
 ) -> TraceBuilder:
     """Three steps of 100 ms: one product, then pointwise work."""
     builder = TraceBuilder()
-    args = {} if shapes is None else {"Input Dims": shapes, "Input type": ["c10::BFloat16", "c10::BFloat16"]}
+    args = {} if shapes is None else {"Input Dims": shapes, "Input type": ["c10::BFloat16"] * len(shapes)}
     for number in range(3):
         at = number * 100_000.0
         builder.step(number, at, 100_000)
-        builder.op("aten::mm", at, 50, **args)
+        builder.op(op, at, 50, **args)
         builder.launch(at, kernel_start=at + 2_000, kernel_dur=product, name=name, op=None)
         builder.launch(at + 100, kernel_start=at + 2_000 + product, kernel_dur=other, name=POINTWISE)
     return builder
@@ -42,6 +47,24 @@ def test_fires_by_name_with_three_quarters_of_the_time() -> None:
 def test_fires_by_shape_where_names_say_nothing() -> None:
     found = judged(RULE, world(name=NVJET, shapes=[[4096, 768], [768, 50257]]))
     assert found.confidence is Confidence.LOW
+
+
+# A bias stands before the two matrices, and its odd size is theirs.
+@pytest.mark.parametrize(
+    ("op", "odd", "even"),
+    [
+        ("aten::mm", [[4096, 768], [768, 50257]], [[4095, 768], [768, 50304]]),
+        ("aten::bmm", [[3, 64, 129], [3, 129, 64]], [[3, 63, 128], [3, 128, 64]]),
+        ("aten::addmm", [[50257], [4096, 768], [768, 50257]], [[1], [4095, 768], [768, 50304]]),
+        ("aten::baddbmm", [[3, 64, 65], [3, 64, 128], [3, 128, 65]], [[3, 63, 1], [3, 63, 128], [3, 128, 64]]),
+    ],
+)
+def test_the_sizes_that_count_are_those_of_the_two_matrices(
+    op: str, odd: list[list[int]], even: list[list[int]]
+) -> None:
+    found = judged(RULE, world(name=NVJET, shapes=odd, op=op))
+    assert found.finding.evidence[1].rows[0][:2] == (odd[-1][-2], odd[-1][-1])  # type: ignore[union-attr]
+    assert run(RULE, world(name=NVJET, shapes=even, op=op)).state is State.CLEAR
 
 
 def test_quiet_when_all_sizes_fit() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.finding import State
+from analyzer.finding import State, Table
 from builders import TraceBuilder
 from rules.transfer.made_on_host import RULE
 from worlds import judged, run
@@ -46,6 +46,23 @@ def test_fires_with_the_idle_time_of_making_and_moving() -> None:
     assert 500_000 <= found.ns_per_step <= 550_000
     assert found.finding.steps_seen == 4
     assert found.finding.why.startswith("1 tensor a step filled on the host and then copied")
+
+
+def test_what_fills_is_told_the_commonest_first_and_no_more_than_five() -> None:
+    builder = TraceBuilder(top={"record_shapes": 1})
+    filling = [f"aten::{name}" for name in ("zero_", "fill_", "normal_", "uniform_", "arange", "full")]
+    # The first fills one tensor of the step, the second two, and so on.
+    made = [name for times, name in enumerate(filling, start=1) for _ in range(times)]
+    builder.step(0, 0, 30_000)
+    for number, name in enumerate(made):
+        at = number * 1_000
+        builder.op(name, at + 50, 40, **SHAPE)
+        builder.op("aten::to", at + 120, 480, **SHAPE)
+        builder.copy("HtoD", at + 150, 400, start=at + 500, dur=40, size=2_560)
+        builder.launch(at + 600, kernel_start=at + 610, kernel_dur=300)
+    (table,) = judged(RULE, builder).finding.evidence
+    assert isinstance(table, Table)
+    assert table.rows == tuple((name, times) for times, name in reversed(list(enumerate(filling, start=1))))[:5]
 
 
 @pytest.mark.parametrize(("every", "state"), [(1, State.FIRED), (2, State.CLEAR)])

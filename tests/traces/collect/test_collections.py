@@ -76,3 +76,53 @@ def test_nothing_is_left_behind(tmp_path: Path) -> None:
     marks.stop()
     marks.stop()
     assert gc.callbacks == before
+
+
+class Marks(CollectionMarks):
+    """Marks whose passes are told by hand, and what became of each range."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__()
+        self.told: list[str] = []
+        told = self.told
+
+        class Range:
+            def __init__(self, name: str) -> None:
+                told.append(name)
+
+            def __enter__(self) -> None:
+                told.append("begins")
+
+            def __exit__(self, *_: object) -> None:
+                told.append("ends")
+
+        monkeypatch.setattr(torch._C._profiler, "_RecordFunctionFast", Range, raising=False)
+
+
+def test_each_pass_but_the_youngest_is_one_range(monkeypatch: pytest.MonkeyPatch) -> None:
+    marks = Marks(monkeypatch)
+    for generation in (0, 1, 2):
+        for phase in ("start", "stop"):
+            marks.mark(phase, {"generation": generation})
+    assert marks.told == ["Python GC", "begins", "ends"] * 2
+
+
+def test_a_pass_that_began_before_the_recording_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    marks = Marks(monkeypatch)
+    marks.mark("stop", {"generation": 2})
+    assert marks.told == []
+
+
+def test_a_pass_that_outlasts_the_recording_ends_no_range_of_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    marks = Marks(monkeypatch)
+    marks.mark("start", {"generation": 2})
+    marks.stop()
+    marks.mark("stop", {"generation": 2})
+    assert marks.told == ["Python GC", "begins"]
+
+
+def test_a_forked_child_marks_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    marks = Marks(monkeypatch)
+    monkeypatch.setattr("os.getpid", lambda: marks.pid + 1)
+    marks.mark("start", {"generation": 2})
+    assert marks.told == []

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from recorded import SAMPLES
 from traces.collect.output.files import check_writable, write_atomically
 from traces.errors import UsageError
 
@@ -17,6 +18,22 @@ def test_plain_and_compressed(tmp_path: Path) -> None:
     write_atomically(tmp_path / "t.json.gz", b"{}")
     assert gzip.decompress((tmp_path / "t.json.gz").read_bytes()) == b"{}"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["t.json", "t.json.gz"]
+
+
+def test_what_is_compressed_depends_on_the_content_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = b'{"traceEvents": []}'
+    for name, now in (("a.json.gz", 1e9), ("b.json.gz", 2e9)):
+        monkeypatch.setattr("time.time", lambda now=now: now)
+        write_atomically(tmp_path / name, content)
+    assert (tmp_path / "a.json.gz").read_bytes() == (tmp_path / "b.json.gz").read_bytes()
+
+
+def test_a_trace_is_packed_nearly_as_small_as_it_gets(tmp_path: Path) -> None:
+    # The time that the smallest takes is spent at the end of a training that somebody waits for: about a tenth is let go for it.
+    trace = gzip.decompress((SAMPLES / "baseline.json.gz").read_bytes())
+    sizes = {level: len(gzip.compress(trace, level)) for level in (1, 9)}
+    size = write_atomically(tmp_path / "t.json.gz", trace)
+    assert sizes[9] < size < sizes[9] * 1.15 < sizes[1]
 
 
 def test_a_missing_folder_is_told(tmp_path: Path) -> None:
