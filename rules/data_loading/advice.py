@@ -96,7 +96,7 @@ def feed_workers(facts: Facts) -> tuple[Advice, ...]:
     now, cores, used = (
         facts.recording.collected.num_workers,
         facts.recording.collected.cores,
-        facts.recording.collected.worker_cpu_ratio,
+        facts.recording.collected.worker_wants_ratio,
     )
     full = now is not None and cores is not None and now >= cores - 1
     more = () if full else (_raise_workers(facts),)

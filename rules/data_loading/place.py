@@ -22,6 +22,8 @@ def sentence(facts: Facts) -> str:
     """A sentence to put behind `why`, with a space before it; empty where nothing is known."""
     code = facts.input.code
     found = code.place
+    if code.lines and found is None:
+        return f" Sampled, {share(1 - code.lines_ratio)} of the loading is in no line of your own: in libraries, or other threads."
     if found is None:
         return ""
     if code.lines:

@@ -34,7 +34,7 @@ def in_memory(facts: Facts) -> Advice:
     said = words.prepared_once(facts, random=random_samples(facts))
     if said is not None:
         return said
-    if facts.recording.frameworks.of_loop is not None:
+    if words.makes_loader(facts) or (facts.recording.frameworks.of_loop is not None and stackable(facts)):
         return Advice(
             "python",
             "dataset = [dataset[index] for index in range(len(dataset))]   # once, before training",

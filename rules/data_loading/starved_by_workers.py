@@ -54,7 +54,7 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.facts.input.wait_pattern import WAITING_NS, WaitPattern
-from analyzer.finding import Finding, Outcome, Saving, Series, clear, not_applicable
+from analyzer.finding import Finding, Outcome, Saving, Series, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
@@ -98,6 +98,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             "no steady starvation"
         )
         return
+    crowded = facts.recording.collected.workers_crowded_ratio
+    if crowded is not None:
+        yield cannot_tell(
+            f"training waits {duration(later.median_ns)} (median) for a batch, but the workers could run and had no core for "
+            f"{share(crowded)} of the time: other programs had them; record on a quiet machine"
+        )
+        return
     workers = facts.recording.collected.num_workers
     yield Finding(
         why=f"{'The GPU' if facts.device.main else 'Training'} waits {duration(later.median_ns)} (median) for a batch in "
@@ -131,11 +138,12 @@ def _first(pattern: WaitPattern, usual_ns: float) -> IntervalSet:
 def _limit(facts: Facts, workers: int | None, pace_ns: float) -> str:
     """What keeps the workers from being faster, as far as `advisor collect` saw it."""
     used = facts.recording.collected.worker_cpu_ratio
-    if used is None:
+    wants = facts.recording.collected.worker_wants_ratio
+    if used is None or wants is None:
         return f" A batch costs about {duration(workers * pace_ns)} of one core." if workers else ""
-    if used >= COMPUTING_RATIO:
+    if wants >= COMPUTING_RATIO:
         return f" Each worker uses {share(used)} of a core: the processor limits them."
-    if used <= WAITING_RATIO:
+    if wants <= WAITING_RATIO:
         return (
             f" Each worker uses {share(used)} of a core: they wait, for storage or the network, more than they compute."
         )

@@ -126,6 +126,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             f"a batch took {duration(core_ns)}, but the thread had no core for {lacked} of the steps; record on a quiet machine"
         )
         return
+    crowded = facts.recording.collected.workers_crowded_ratio
+    if wait.multi_process and crowded is not None:
+        yield cannot_tell(
+            f"a batch costs {duration(core_ns)} of one core, but the workers could run and had no core for {share(crowded)} of the "
+            "time: other programs had them; record on a quiet machine"
+        )
+        return
     yield Finding(
         why=f"A batch costs about {duration(core_ns)} of one core. {count(room, 'core')} beside training can make "
         f"one every {duration(fastest)} at best, but the rest of the step takes only {duration(rest)}: "

@@ -142,6 +142,14 @@ _OWN_LOADERS = frozenset(
         "pytorch_metric_learning",
     }
 )
+_STREAMED = Advice(
+    "python",
+    "dataset = load_dataset(...)   # without streaming=True; of a generator: Dataset.from_generator(rows)\n"
+    "dataset = dataset.map(prepare, batched=True)   # once, before training; kept on disk\n"
+    'dataset = dataset.with_format("torch")',
+    "A streamed data set maps each sample in every epoch. Where it has to be streamed, `map(prepare, batched=True)` takes many "
+    "samples at a time.",
+)
 # Keeps before what is random, so that nothing of the augmentation is frozen.
 _KEEPS_RANDOM = frozenset({"monai", "fastai", "ultralytics"})
 
@@ -166,6 +174,8 @@ def prepared_once(facts: Facts, *, random: bool) -> Advice | None:
     """
     found = facts.recording.frameworks
     for name in (found.of_data, found.of_loop):
+        if name == "datasets" and any("iterable" in module for module in found.data) and not random:
+            return _STREAMED
         if name in _KEPT and (not random or name in _KEEPS_RANDOM) and (name not in _OF_PAIRS or are_pairs(facts)):
             return _KEPT[name]
     return None

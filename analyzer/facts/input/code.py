@@ -11,6 +11,9 @@ from analyzer.facts.recording.line_samples import LineSamples, SampledLine, trai
 from analyzer.facts.recording.loader_code import LoaderFunction, loader_functions
 from traces.trace import Trace
 
+# What is less is not where the loading is.
+_MOST_OF_LOADING = 0.5
+
 
 class InputCode(msgspec.Struct, frozen=True):
     """The user's code behind the loader, as far as anything tells.
@@ -31,8 +34,18 @@ class InputCode(msgspec.Struct, frozen=True):
         return self.samples.of_loader
 
     @property
+    def lines_ratio(self) -> float:
+        """Share of the loading that the user's lines are, those that call a library included."""
+        return sum(line.ns for line in self.lines) / self.samples.loader_ns if self.samples.loader_ns else 0.0
+
+    @property
     def place(self) -> CodeLine | None:
-        """The one place to look at: the line that ran longest, else the function that did, else the first that makes samples."""
+        """The one place to look at: the line that ran longest, else the function that did, else the first that makes samples.
+
+        None where lines were sampled, and most of the loading is in none of the user's.
+        """
+        if self.lines and self.lines_ratio < _MOST_OF_LOADING:
+            return None
         if self.lines:
             top = self.lines[0]
             return CodeLine(top.file, top.line, top.function, top.begins)

@@ -33,6 +33,7 @@ class Collected(msgspec.Struct, frozen=True):
         python_slowness: How many times as long an empty loop took beside the recording as on a quiet machine, in the mean: more
             where the core is slow, and where other programs take it away.
         worker_cpu_ratio: Share of a core that a loader's worker uses, mean of the workers.
+        worker_core_wait_ratio: Share of the time in which a worker could run and had no core, mean of the workers.
         worker_private_bytes: Memory that a loader's worker holds alone, mean of the workers.
         memory_bytes: Memory that the run may have: the machine's, or what its container is allowed.
         memory_available_bytes: What was left of it while the run went on.
@@ -63,6 +64,7 @@ class Collected(msgspec.Struct, frozen=True):
     core_wait_ratio: float | None
     python_slowness: float | None
     worker_cpu_ratio: float | None
+    worker_core_wait_ratio: float | None
     worker_private_bytes: int | None
     memory_bytes: int | None
     memory_available_bytes: int | None
@@ -79,6 +81,23 @@ class Collected(msgspec.Struct, frozen=True):
     arguments: tuple[str, ...]
     command: tuple[str, ...]
     gc_recorded: bool
+
+    @property
+    def worker_wants_ratio(self) -> float | None:
+        """Share of the time in which a loader's worker computes, or would with a core; None where nobody sampled it."""
+        used = self.worker_cpu_ratio
+        return None if used is None else used + (self.worker_core_wait_ratio or 0.0)
+
+    @property
+    def workers_crowded_ratio(self) -> float | None:
+        """Share of the time in which others had the cores of the loader's workers.
+
+        None where workers ran for longer than they lacked a core, where there are more of them than cores beside training, as then
+        they lack them by the program's own doing, and where nobody sampled it.
+        """
+        used, lacked = self.worker_cpu_ratio, self.worker_core_wait_ratio
+        enough = self.cores is not None and self.num_workers is not None and self.num_workers <= max(self.cores - 1, 1)
+        return lacked if enough and used is not None and lacked is not None and lacked > used else None
 
     @property
     def profiler_ns(self) -> int | None:
@@ -108,6 +127,7 @@ def collected(meta: Meta) -> Collected:
         core_wait_ratio=_mean([top.get("core_wait_ratio")], _MOST_CORES),
         python_slowness=_slowness(_dict(top.get("python_loop"))),
         worker_cpu_ratio=_mean(samples.get("worker_cpu_ratio"), _MOST_CORES),
+        worker_core_wait_ratio=_mean(samples.get("worker_core_wait_ratio"), 1),
         worker_private_bytes=_bytes(_mean(samples.get("worker_private_bytes"), _MOST_BYTES)),
         memory_bytes=_int(memory.get("total_bytes")),
         memory_available_bytes=_int(memory.get("available_bytes")),

@@ -14,7 +14,7 @@ from rules.data_loading.small_samples import RULE as DL006
 from worlds import judged
 
 FUNCTIONS = [{"role": "dataset", "name": "Signals.__getitem__", "file": "data.py", "line": 12}]
-LINES = {
+LINES: dict[str, Any] = {
     "training": {
         "total_ns": 200,
         "loader_ns": 100,
@@ -68,3 +68,12 @@ def test_a_loader_without_code_of_the_user_names_nothing(rule: Any) -> None:
     found = judged(rule, world()).finding
     assert found.location is None
     assert "own code" not in found.why
+
+
+@pytest.mark.parametrize("rule", [DL001, DL002, DL006])
+def test_lines_that_are_little_of_the_loading_are_no_place_of_it(rule: Any) -> None:
+    (row, *_), part = LINES["training"]["rows"], LINES["training"]
+    lines = {"training": {**part, "rows": [{**row, "ns": 9}]}}
+    found = judged(rule, world(loader_code=FUNCTIONS, lines=lines)).finding
+    assert found.location is None
+    assert "Sampled, 91 % of the loading is in no line of your own: in libraries, or other threads." in found.why

@@ -108,3 +108,15 @@ def test_the_fix_follows_what_limits_the_workers(used: list[float] | None, first
 @pytest.mark.parametrize("used", [None, [], "busy", [True], [0.5, "x"], [-1.0]])
 def test_believes_no_odd_sample(used: object) -> None:
     assert judged(RULE, world(advisor={"samples": {"worker_cpu_ratio": used}})).finding.caveats
+
+
+@pytest.mark.parametrize(
+    ("workers", "lacked", "state"), [(2, 0.8, State.CANNOT_TELL), (2, 0.05, State.FIRED), (12, 0.8, State.FIRED)]
+)
+def test_workers_whose_cores_others_had_say_nothing_of_storage(workers: int, lacked: float, state: State) -> None:
+    samples = {"worker_cpu_ratio": [0.1, 0.1], "worker_core_wait_ratio": [lacked, lacked]}
+    advisor = {"usable_cores": 8, "loader": {"num_workers": workers}, "samples": samples}
+    answer = run(RULE, world(advisor=advisor))
+    assert answer.state is state
+    if state is State.FIRED and lacked > 0.5:  # more workers than cores: their own doing, and no storage's
+        assert "storage" not in judged(RULE, world(advisor=advisor)).finding.why

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from analyzer.engine.trust import grade
+from analyzer.facts import Facts
 from analyzer.finding import Confidence, State
 from builders import TraceBuilder
 from rules.data_loading.too_few_cores import RULE
@@ -76,6 +78,15 @@ def test_workers_that_wait_need_no_cores(used: float, state: State) -> None:
         assert "of a core and waits otherwise" in result.reason
     else:
         assert not judged(RULE, builder).finding.caveats
+
+
+@pytest.mark.parametrize(("lacked", "state"), [(0.6, State.CANNOT_TELL), (0.2, State.FIRED)])
+def test_workers_whose_cores_others_had_are_not_judged(lacked: float, state: State) -> None:
+    builder = world(workers=1, cores=2)
+    builder.top["advisor"]["samples"] = {"worker_cpu_ratio": [0.4], "worker_core_wait_ratio": [lacked]}
+    assert run(RULE, builder).state is state
+    doubts = [reason.message for reason in grade(Facts(builder.trace())).symptoms]
+    assert any("workers were ready to run and had no core" in doubt for doubt in doubts) is (state is State.CANNOT_TELL)
 
 
 def test_waits_in_bursts_are_no_lack_of_cores() -> None:

@@ -104,6 +104,25 @@ def test_skorch_is_given_arrays_where_samples_are_pairs(kind: str, *, kept: bool
     assert ("net.fit(X, y)" in found) is kept
 
 
+@pytest.mark.parametrize(
+    ("module", "streamed"), [("datasets.iterable_dataset", True), ("datasets.arrow_dataset", False)]
+)
+def test_what_is_streamed_is_not_kept_by_a_map(module: str, *, streamed: bool) -> None:
+    assert ("without streaming=True" in codes(data=module, kind="mapping")) is streamed
+
+
+@pytest.mark.parametrize(
+    ("loop", "kind", "kept"),
+    [
+        ("lightning.pytorch", "mapping", True),
+        ("lightning.pytorch", "tensors", False),
+        ("transformers.trainer", "mapping", False),
+    ],
+)
+def test_a_loader_of_the_programs_own_keeps_its_collation(loop: str, kind: str, *, kept: bool) -> None:
+    assert ("collate_fn=loader.collate_fn" in codes(loop=loop, kind=kind)) is kept
+
+
 def test_graphs_are_kept_as_graphs() -> None:
     found = codes(data="torch_geometric.loader", kind="objects")
     assert "pre_transform=" in found

@@ -142,6 +142,9 @@ def test_memory_and_cores_of_the_workers_are_sampled(tmp_path: Path) -> None:
             recorder.step()
     samples = json.loads((tmp_path / "t.json").read_bytes())["advisor"]["samples"]
     assert len(samples["worker_cpu_ratio"]) == len(samples["worker_private_bytes"]) == 1
+    if Path("/proc/self/schedstat").exists():
+        (lacked,) = samples["worker_core_wait_ratio"]
+        assert 0 <= lacked <= 1
     assert 0 < samples["memory"]["available_bytes"] <= samples["memory"]["total_bytes"]
 
 

@@ -32,6 +32,8 @@ _DRAWS = frozenset(
     )
 )
 
+_SEEDS = frozenset(("manual_seed", "seed"))
+
 
 class BatchLook:
     """Looks at the first batches of a run."""
@@ -144,4 +146,6 @@ def _random(transform: Any) -> bool:
 
 def _calls_random(data: Any) -> bool:
     code = getattr(getattr(type(data), "__getitem__", None), "__code__", None)
-    return code is not None and bool(_DRAWS & set(code.co_names))
+    names = set() if code is None else set(code.co_names)
+    # What seeds a generator for each sample draws the same numbers in every epoch.
+    return bool(_DRAWS & names) and not _SEEDS & names

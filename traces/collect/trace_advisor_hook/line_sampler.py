@@ -11,9 +11,10 @@ import threading
 import time
 import types
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .own_code import is_own, qualified
+from .own_code import is_installed, is_own, qualified
 
 INTERVAL_S = 0.002
 _SWITCH_S = 5e-5
@@ -58,24 +59,39 @@ class LineSampler:
     def _run(self) -> None:
         last = time.perf_counter_ns()
         while not self._over.wait(INTERVAL_S):
-            frame = sys._current_frames().get(self.thread)
+            frames = sys._current_frames()
             now = time.perf_counter_ns()
+            frame = frames.pop(self.thread, None)
             if frame is not None:
-                self.take(frame, now - last)
+                self.take(frame, now - last, frames.values())
+            del frames, frame
             last = now
 
-    def take(self, frame: types.FrameType, weight_ns: int) -> None:
+    def take(self, frame: types.FrameType, weight_ns: int, others: Iterable[types.FrameType] = ()) -> None:
         """Count one sample of a stack.
 
         Args:
             frame: The innermost frame.
             weight_ns: Time that the sample stands for, in nanoseconds.
+            others: Innermost frames of the other threads: a library may make batches there while the loader waits.
         """
         place, inside = self._place(frame)
+        if inside and place is None:
+            place = self._of_others(frame, others)
         self.total_ns += weight_ns
         self.inside_ns += weight_ns if inside else 0
         if place is not None:
             (self.inside if inside else self.outside)[place] += weight_ns
+
+    def _of_others(self, waiting: types.FrameType, others: Iterable[types.FrameType]) -> Place | None:
+        """The user's line in another thread that runs for the code the loader waits in, such as a data set's."""
+        files = {code.co_filename for code in _codes(waiting, self.marks) if is_installed(code.co_filename)}
+        for other in others:
+            if any(code.co_filename in files for code in _codes(other, self.marks)):
+                place, _ = self._place(other)
+                if place is not None:
+                    return place
+        return None
 
     def _place(self, innermost: types.FrameType) -> tuple[Place | None, bool]:
         """The innermost line of the user's, below the loader where the stack is inside it; and whether it is."""
@@ -101,3 +117,11 @@ class LineSampler:
                 for (file, line, function, begins), ns in counts.most_common(_MOST_ROWS)
             ],
         }
+
+
+def _codes(innermost: types.FrameType, marks: frozenset[tuple[str, str]]) -> Iterator[types.CodeType]:
+    """What a stack runs, innermost first, up to the loader."""
+    frame: types.FrameType | None = innermost
+    while frame is not None and (frame.f_code.co_filename, frame.f_code.co_name) not in marks:
+        yield frame.f_code
+        frame = frame.f_back

@@ -23,8 +23,8 @@ def usage(workers: list[int]) -> dict[str, Any]:
     }
 
 
-def _process(pid: int) -> dict[str, int] | None:
-    """CPU time in ns, bytes read from disk and resident bytes of a process; None where the system does not tell."""
+def _process(pid: int) -> dict[str, Any] | None:
+    """CPU time and time without a core in ns, bytes read from disk, resident bytes; None where the system does not tell."""
     with contextlib.suppress(*FAILURES, IndexError):
         if os.path.exists("/proc/self/stat"):
             with open(f"/proc/{pid}/stat") as file:
@@ -33,12 +33,21 @@ def _process(pid: int) -> dict[str, int] | None:
                 read = next(int(line.split()[1]) for line in file if line.startswith("read_bytes"))
             tick = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
             resident = int(fields[21]) * os.sysconf("SC_PAGE_SIZE")
-            return {"cpu_ns": (int(fields[11]) + int(fields[12])) * tick, "read": read, "resident": resident}
+            cpu = (int(fields[11]) + int(fields[12])) * tick
+            return {"cpu_ns": cpu, "read": read, "resident": resident, "waited_ns": _waited_ns(pid)}
         psutil: Any = importlib.import_module("psutil")
         process = psutil.Process(pid)
         times = process.cpu_times()
         read = process.io_counters().read_bytes if hasattr(process, "io_counters") else 0
-        return {"cpu_ns": int((times.user + times.system) * 1e9), "read": read, "resident": process.memory_info().rss}
+        resident = process.memory_info().rss
+        return {"cpu_ns": int((times.user + times.system) * 1e9), "read": read, "resident": resident, "waited_ns": None}
+    return None
+
+
+def _waited_ns(pid: int) -> int | None:
+    """For how long the first thread of a process was ready to run and had no core; None where the system does not tell."""
+    with contextlib.suppress(*FAILURES, IndexError), open(f"/proc/{pid}/schedstat") as file:
+        return int(file.read().split()[1])
     return None
 
 
@@ -53,6 +62,11 @@ def difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
         "seconds": round(seconds, 3),
         "process_cpu_cores": cpu[0] if cpu else None,
         "worker_cpu_ratio": cpu[1:],
+        "worker_core_wait_ratio": [
+            round((new["waited_ns"] - old["waited_ns"]) / 1e9 / seconds, 3)
+            for old, new in known[1:]
+            if old["waited_ns"] is not None and new["waited_ns"] is not None
+        ],
         "disk_read_bytes_per_s": round(sum(new["read"] - old["read"] for old, new in known) / seconds)
         if known
         else None,

@@ -45,6 +45,14 @@ def is_own(file: str) -> bool:
     return not generated or path.startswith(_projects())
 
 
+@functools.lru_cache(maxsize=4096)
+def is_installed(file: str) -> bool:
+    """Whether a code object's file is of an installed package other than torch."""
+    path = os.path.realpath(file)
+    inside = [folder for folder in library_folders() if path.startswith(folder + os.sep)]
+    return bool(inside) and not any(path.startswith(os.path.join(folder, "torch") + os.sep) for folder in inside)
+
+
 @functools.lru_cache(maxsize=1)
 def _projects() -> tuple[str, ...]:
     """The folder of the script and the one it was started in."""

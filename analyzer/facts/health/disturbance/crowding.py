@@ -20,7 +20,8 @@ CROWDED_RATIO = 0.05
 def check(
     recording: RecordingFacts, device: DeviceFacts, steps: Steps, time: TimeFacts, input: InputFacts
 ) -> Iterator[Symptom]:
-    """A training thread without a core, where the collector asked the system."""
+    """A training thread, or workers, without a core, where the collector asked the system."""
+    yield from _workers(recording, input)
     ratio = recording.collected.core_wait_ratio
     if ratio is None or ratio < CROWDED_RATIO:
         return
@@ -46,6 +47,24 @@ def check(
         passes=True,
         # Without a device, ops wait for a core as much as what lies between them.
         touches=IDLE_CAUSES if device.main is not None else None,
+    )
+
+
+def _workers(recording: RecordingFacts, input: InputFacts) -> Iterator[Symptom]:
+    """Workers that others had the cores of: what training waits for them says little of the program."""
+    crowded = recording.collected.workers_crowded_ratio
+    if crowded is None or not input.wait.multi_process:
+        return
+    yield Symptom(
+        None,
+        Gravity.CAUTION,
+        f"For {share(crowded)} of the time the loader's workers were ready to run and had no core: other programs had them, and "
+        "training waits for batches that much longer.",
+        "record on a quiet machine",
+        1,
+        crowded,
+        passes=True,
+        touches=("input",),
     )
 
 

@@ -105,6 +105,15 @@ def test_workers_show_no_generator_but_transforms_have_names(inside: Any, random
     assert draws(DataLoader(Subset(data, range(4))), None) is random_samples
 
 
+def test_a_data_set_that_seeds_each_sample_is_not_taken_to_be_random() -> None:
+    class Seeded(Plain):
+        def __getitem__(self, index: int) -> torch.Tensor:
+            torch.manual_seed(index)
+            return torch.randn(4)
+
+    assert draws(DataLoader(Seeded()), None) is None
+
+
 def test_what_the_data_set_calls_tells_too_where_workers_make_the_batches() -> None:
     assert draws(DataLoader(Cropped()), None) is True
     assert draws(DataLoader(Plain()), None) is None

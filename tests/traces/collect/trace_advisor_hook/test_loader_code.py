@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -117,6 +118,58 @@ def test_the_sampler_finds_the_line_and_whether_it_is_inside_the_loader() -> Non
     for result, where in ((inside, True), (outside, False)):
         assert {row["line"] - first for row in result["rows"] if row["loader"] is where} <= {1, 2}
         assert {row["begins"] for row in result["rows"]} == {first}
+
+
+_STREAM = """
+from concurrent.futures import ThreadPoolExecutor
+
+def ahead(prepare):
+    return prepare()
+
+def stream(prepare):
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(ahead, prepare).result()
+"""
+
+
+@pytest.mark.parametrize("ahead", [True, False])
+def test_a_line_that_runs_in_a_librarys_own_thread_is_the_loaders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, ahead: bool
+) -> None:
+    library = tmp_path / "site-packages" / "streams.py"
+    library.parent.mkdir()
+    library.write_text(_STREAM)
+    monkeypatch.setattr(own_code, "library_folders", lambda: (str(library.parent),))
+    own_code.is_installed.cache_clear()
+    names: dict[str, Any] = {}
+    exec(compile(_STREAM, str(library), "exec"), names)
+    over = threading.Event()
+
+    def prepare() -> None:
+        while not over.is_set():
+            sum(range(200))
+
+    def train() -> None:
+        names["stream"](prepare if ahead else over.wait)
+
+    threads = [threading.Thread(target=train), threading.Thread(target=prepare)]
+    for thread in threads:
+        thread.start()
+    assert threads[0].ident is not None
+    sampler = LineSampler(threads[0].ident, frozenset({(__file__, "train")}))
+    sampler.start()
+    time.sleep(0.3)
+    sampler.stop()
+    over.set()
+    for thread in threads:
+        thread.join()
+    own_code.is_installed.cache_clear()
+    told = sampler.told()
+    assert told["loader_ns"] == told["total_ns"] > 0
+    # The program's other thread, which no library runs, is never taken for it.
+    first = prepare.__code__.co_firstlineno
+    assert bool(told["rows"]) is ahead
+    assert {row["begins"] for row in told["rows"]} <= {first}
 
 
 def test_the_interpreters_switch_interval_is_as_before() -> None:
