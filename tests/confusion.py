@@ -2,7 +2,8 @@
 
 `python tests/confusion.py` prints it. The truth is known of a rule's own world and of the world beside it that lacks the fault
 (`scenarios.py`), both in every dialect (`dialects.py`); of healthy loops, in which no rule has anything to find (`healthy.py`);
-and of recorded traces as far as a line of `expected.py` says so. What is not known is not counted. A rule that says it cannot
+and of recorded traces as far as a line of `expected.py` says so. Of what else is said (`sayings.py`: promises and their outcomes,
+versions, kinds of program, steps, totals, trust) there is a row each. What is not known is not counted. A rule that says it cannot
 tell, or that the question does not arise, neither fires nor is it right: it abstains.
 """
 
@@ -24,6 +25,7 @@ from expected import OF_SAMPLES, TABLE, Expected
 from healthy import HEALTHY, TRUE_OF_HEALTHY
 from recorded import told_of
 from rules import RULES
+from sayings import SAYINGS
 from scenarios import OF_RANKS, RULE_BY_CODE, SCENARIOS, facts_of, world
 from verdicts import VERDICTS
 
@@ -138,9 +140,18 @@ def table() -> str:
     lines.append(
         f"{len(SCENARIOS)} rules, {len(cases())} answers; {len(HEALTHY)} healthy loops, {traces} recorded traces"
     )
+    lines += [_of_saying(what) for what in dict.fromkeys(saying.what for saying in SAYINGS)]
     lines += [f"verdict: {known.name}: {known.said()}, {known.bound_by} is true" for known in VERDICTS]
     wrong = [f"{case.cell} {case.code} on {case.where}" for case in cases() if case.cell in ("FP", "FN")]
+    wrong += [f"{one.cell} {one.what}: {one.of}" for one in SAYINGS if one.cell in ("FP", "FN")]
     return "\n".join([*lines, *wrong])
+
+
+def _of_saying(what: str) -> str:
+    """One thing that may be said: how often it was, and rightly."""
+    cells = Counter(saying.cell for saying in SAYINGS if saying.what == what)
+    of = "; ".join(f"{saying.of}: {'yes' if saying.true else 'no'}" for saying in SAYINGS if saying.what == what)
+    return f"said: {what}: {', '.join(f'{cells[name]} {name}' for name in ('TP', 'FP', 'FN', 'TN'))} ({of})"
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from confusion import PLAIN, on_healthy, on_scenario, runs_of, speaks, table
 from dialects import DIALECTS
 from healthy import HEALTHY
 from rules import RULES
+from sayings import SAYINGS, Saying
 from scenarios import RULE_BY_CODE, SCENARIOS
 from verdicts import VERDICTS, Known
 
@@ -68,6 +69,11 @@ def test_the_same_in_every_dialect(code: str) -> None:
 @pytest.mark.parametrize("known", VERDICTS, ids=lambda known: known.name)
 def test_a_verdict_is_what_is_true_of_its_world(known: Known) -> None:
     assert known.said() == known.bound_by
+
+
+@pytest.mark.parametrize("saying", SAYINGS, ids=lambda saying: f"{saying.what}: {saying.of}")
+def test_what_is_said_is_true_of_its_world(saying: Saying) -> None:
+    assert saying.said() is saying.true
 
 
 @pytest.mark.parametrize("name", sorted(HEALTHY))

@@ -35,13 +35,16 @@ terminal. Thresholds are the defaults; `[tool.advisor.rules.CODE]` in pyproject.
   the nodes of a graph, an event, another device, or nothing that the trace shows. A compute-bound run is told what it computes.
 - **A bound** ("at most") holds while the rest of the step stays as it was. Without a device the rest shares the cores and gets
   faster with them, so there every figure is an estimate ("up to about"), with the range of measured pairs where there are some.
-  "Likely" is what usually comes true of a bound: of shorter kernels, the part in which the device is what the step waits for.
+  "Likely" is what usually comes true of a bound: of shorter kernels, the part in which the device is what the step waits for; of a
+  wait for the device that goes, what the device idles in it. At most it is as much idle time as the host waited.
   Time that several findings claim counts once in the headline, and the headline is never less than its largest finding.
 - **Start-up** is what later steps do not repeat, judged call by call and step by step; what recurs is the program's habit.
 - **Doubt** lowers a finding only where it touches it: a symptom that says which time it spoils matters to the findings that rest on
   that time. Why a severity was lowered stands beside it.
 - **Advice** fits the program: what only runs its model hears nothing of gradients and losses, engines that serve models hear their
-  own settings, and a change that needs a newer version than the trace states gives way, or says which version it needs.
+  own settings, and a change that needs a newer version than the trace states gives way, or says which version it needs. Where
+  neither training nor serving shows, as in a forward pass alone, a fix that suits one of them says so, and the other's stands by.
+  Collectives are advised into a CUDA graph only where it is documented that they can be captured (NCCL from 2.9.6 on).
 
 ## The rules
 """

@@ -33,7 +33,8 @@ loss = (losses * mask).sum() / mask.sum().clamp(min=1)
 3. Keep lengths and masks that come from the loader on the CPU as well, and compute sizes there.
 
 ## Expected gain
-At most the idle time that the ops own.
+At most the device's idle time from the ops' waits on, never more than the ops' waits lasted, up to the next call that waits for
+another reason: without the wait the host does meanwhile what it did late. Likely is what the ops' waits own by themselves.
 
 ## When it is wrong
 On CPU tensors these ops wait for nothing; they have no blocking call below and are not counted. `index` with integer tensors does

@@ -39,7 +39,9 @@ timings.append((start, end))
 2. To time work, record `torch.cuda.Event(enable_timing=True)` and read the events after the loop.
 
 ## Expected gain
-At most the idle time that the calls own; nothing where the host would have waited anyway.
+At most the device's idle time from the calls on, never more than the calls lasted, up to the next call that waits for another
+reason: without the wait the host does meanwhile what it did late. Likely is what the calls own by themselves. Nothing where the
+host would have waited anyway.
 
 ## When it is wrong
 A benchmark that synchronises every step on purpose. Another library (a C++ extension, a communication backend) may make the call:

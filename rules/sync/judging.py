@@ -10,8 +10,8 @@ from analyzer.units import count, duration, share
 from rules.place import location, named
 
 BASIS = (
-    "device-idle time inside these calls, and after them until the next kernel while the host catches up; "
-    "per call never more than the call lasted"
+    "device-idle time from these calls on, which the host would spend beside the device, never more than they lasted; likely is "
+    "what lies inside them, and after them until the next kernel"
 )
 MIN_RATIO = Threshold(
     "min_ratio",
@@ -51,7 +51,7 @@ def finding(
             f"({_often(facts, calls)}, the host is blocked for "
             f"{duration(facts.steps.per_step(calls.blocked_ns))} {facts.steps.a_unit})."
         ),
-        saving=Saving(claims=claims, basis=BASIS),
+        saving=Saving(claims=facts.sync.removable(reason), usual_claims=claims, basis=BASIS),
         fix=fix,
         verify=verify,
         steps_seen=facts.steps.count_with(claims),

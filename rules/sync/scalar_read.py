@@ -38,8 +38,9 @@ print(total.item())
 4. Where the value is needed each step, read the previous step's: a copy into pinned memory with `non_blocking=True` and an event.
 
 ## Expected gain
-At most the idle time that the reads own. A read at the end of a step that the device fills anyway costs nothing and is not
-counted.
+At most the device's idle time from the reads on, never more than the reads lasted, up to the next call that waits for another
+reason: without the wait the host does meanwhile what it did late. Likely is what the reads own by themselves. A read at the end
+of a step that the device fills anyway costs nothing and is not counted.
 
 ## When it is wrong
 With `CUDA_LAUNCH_BLOCKING=1` everything waits (SY005). GradScaler reads its found-inf flag once a step by design: that read is not

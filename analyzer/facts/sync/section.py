@@ -10,6 +10,7 @@ from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.sync.anomaly import AnomalyChecks, EagerChecks, anomaly, eager_checks
 from analyzer.facts.sync.op_gaps import Silence, after_reads, silences
+from analyzer.facts.sync.removable import removable
 from analyzer.facts.sync.waits import WaitingCalls, Waits, scalar_ops, waits
 from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.intervals import IntervalSet
@@ -41,6 +42,10 @@ class SyncFacts(Section):
         frame = calls.frame
         threads, start, weight = (frame[name].to_numpy() for name in ("thread", "start_ns", "idle_ns"))
         return self._host.stacks.commonest(threads, start, self._host.main_thread, weight + 1)
+
+    def removable(self, *reasons: str) -> IntervalSet:
+        """Device-idle time that may end with the calls that have these reasons; see `removable.removable`."""
+        return removable(self.waits, reasons)
 
     @fact
     def anomaly(self) -> AnomalyChecks:

@@ -117,23 +117,26 @@ class Waits(msgspec.Struct, frozen=True):
             (bool), idle_ns (what it owns), step.
             `reason` is loader, anomaly, shape, scaler, scalar, copy_out, async_copy, copy_in, profiler, explicit or internal.
         sync: What the cause `sync` owns.
+        idle: When the device does nothing.
         territory_end_ns: For each call the end of the time it may own.
     """
 
     calls: pd.DataFrame
     sync: IntervalSet
+    idle: IntervalSet
     territory_end_ns: Int64Array
 
     def of(self, *reasons: str) -> WaitingCalls:
         """The calls with these reasons."""
-        return WaitingCalls(chosen(self.calls, self._asked_by(reasons)))
+        return WaitingCalls(chosen(self.calls, self.asked_by(reasons)))
 
     def owned(self, *reasons: str) -> IntervalSet:
         """Device-idle time that calls with these reasons own."""
-        mine = self._asked_by(reasons)
+        mine = self.asked_by(reasons)
         return self.sync & IntervalSet(self.calls["start_ns"].to_numpy()[mine], self.territory_end_ns[mine])
 
-    def _asked_by(self, reasons: tuple[str, ...]) -> BoolArray:
+    def asked_by(self, reasons: tuple[str, ...]) -> BoolArray:
+        """Which calls have one of some reasons, shape (calls,)."""
         stated = self.calls["reason"].to_numpy()
         found: BoolArray = np.logical_or.reduce([stated == reason for reason in reasons]).astype(bool)
         return found
@@ -155,7 +158,7 @@ def waits(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts, time
     step = steps.of_host(start)
     frame["step"] = used["number"].to_numpy()[step] if len(used) else step
     inside = step >= 0
-    return Waits(frame[inside].reset_index(drop=True), sync, until[inside])
+    return Waits(frame[inside].reset_index(drop=True), sync, time.idle, until[inside])
 
 
 def _described(
@@ -264,11 +267,11 @@ def _territory(trace: Trace, device: DeviceFacts, frame: pd.DataFrame, sync: Int
         limit = np.where(same, start[1:], np.iinfo(np.int64).max)
         end[order[:-1]] = np.minimum(end[order[:-1]], limit)
     waited = running_sums_by(frame["unit"].to_numpy(), frame["dur_ns"].to_numpy())
-    result: Int64Array = np.minimum(end, _after(sync, frame["start_ns"].to_numpy(), waited))
+    result: Int64Array = np.minimum(end, after_amount(sync, frame["start_ns"].to_numpy(), waited))
     return result
 
 
-def _after(time: IntervalSet, start_ns: Int64Array, amount_ns: Int64Array) -> Int64Array:
+def after_amount(time: IntervalSet, start_ns: Int64Array, amount_ns: Int64Array) -> Int64Array:
     """For each start the moment by which that much of `time` has passed since; far in the future where there is less left."""
     before = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(time.end_ns - time.start_ns)])
     passed = time.overlap_with(np.zeros(len(start_ns), dtype=np.int64), start_ns)

@@ -1,0 +1,43 @@
+"""At most what comes true where waits for the device go: the device's idle time that the host would then spend beside it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analyzer.facts.sync.waits import Waits, after_amount
+from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.grouping import rows_by
+from analyzer.spans.intervals import IntervalSet
+
+
+def removable(waits: Waits, reasons: tuple[str, ...]) -> IntervalSet:
+    """Device-idle time that may end with calls of some reasons: what the host does in it, it would do earlier, beside the device.
+
+    What they own, and of the idle time from each call on as much as it waited beyond that: the host would have been that much
+    earlier, not more. Not past the thread's next call that waits for another reason: behind that the device idles all the same.
+
+    Args:
+        waits: All waiting calls.
+        reasons: Of the calls that go.
+    """
+    mine, thread = waits.asked_by(reasons), waits.calls["thread"].to_numpy()
+    found = owned = waits.owned(*reasons)
+    for rows in rows_by(thread[mine]).values():
+        found |= _earlier(waits, np.flatnonzero(thread == thread[mine][rows[0]]), mine, owned)
+    return found
+
+
+def _earlier(waits: Waits, rows: Int64Array, mine: BoolArray, owned: IntervalSet) -> IntervalSet:
+    """Idle time from the calls of one thread on that they do not own, as long as they waited and until it is used up."""
+    every, rest = waits.calls["start_ns"].to_numpy(), waits.idle - owned
+    rows = rows[np.argsort(every[rows], kind="stable")]
+    start, asked = every[rows], mine[rows]
+    end = np.append(start[1:], np.iinfo(np.int64).max // 2)
+    waited = np.where(asked, waits.calls["dur_ns"].to_numpy()[rows] - owned.overlap_with(start, end), 0)
+    # A call for another reason uses up all that was left.
+    change = np.where(asked, waited - rest.overlap_with(start, end), -(np.abs(waited).sum() + rest.total_ns))
+    sums = np.cumsum(change)
+    left = sums - np.minimum(np.minimum.accumulate(sums), 0)
+    taken = np.where(asked, np.append(0, left[:-1]) + waited - left, 0)
+    some = taken > 0
+    return rest & IntervalSet(start[some], np.minimum(end[some], after_amount(rest, start[some], taken[some])))
