@@ -23,9 +23,14 @@ _RUNNERS = {
     "_scatter_gather_elementwise_kernel": "scatter",
     "reduce_kernel": "reduce",
     "multi_tensor_apply_kernel": "foreach",
-    # CUTLASS: the one argument is the kernel.
+    # CUTLASS, Composable Kernel, FlashAttention: the first argument that is no number is the kernel.
     "Kernel": "",
     "Kernel2": "",
+    "device_kernel": "",
+    "kentry": "",
+    "enable_sm80_to_sm89": "",
+    "enable_sm90": "",
+    "enable_sm90_or_later": "",
 }
 # Functors around functors: what they do stands in their last argument that is one.
 _WRAPPERS = (
@@ -69,7 +74,9 @@ class _Part:
 
 @lru_cache(maxsize=4096)
 def short(name: str) -> str:
-    """The name in a few words; the name itself where it has no template or cannot be taken apart."""
+    """The name in a few words; the name itself where it has no template or cannot be taken apart, and that of a copy."""
+    if name.startswith("Mem"):
+        return name
     if "<" not in name or name.startswith("_Z"):
         return name.partition("(")[0].removeprefix("void ").strip() or name
     parts = _parts(name)
@@ -89,10 +96,13 @@ def _functor(arguments: Sequence[str], depth: int = 0) -> str:
     """What the first functor of the arguments does; empty where there is none."""
     for argument in arguments:
         parts = [] if _NUMBER.match(argument) or argument in _NO_FUNCTOR else _parts(argument)
-        if not parts or parts[-1].name in _NO_FUNCTOR or parts[-1].name in _PLAIN:
+        # `gfx9_t`: the card it was built for.
+        if not parts or parts[-1].name in _NO_FUNCTOR or parts[-1].name in _PLAIN or parts[-1].name.startswith("gfx"):
             continue
         first = next((part for part in parts if part.arguments or not part.name.islower()), parts[-1])
         named = _named(parts)
+        if first.name in _RUNNERS and depth < _MOST_DEPTH:
+            return _functor(first.arguments, depth + 1) or first.name
         if (first.name in _WRAPPERS or named.name in _WRAPPERS) and depth < _MOST_DEPTH:
             inner = _functor(tuple(reversed(named.arguments)), depth + 1) or _functor(
                 tuple(reversed(first.arguments)), depth + 1

@@ -12,16 +12,17 @@ import pandas as pd
 
 from analyzer.cause_names import CAUSES
 from analyzer.facts.device.launches import LAUNCHING
+from analyzer.page.kernel_names import short
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.nesting import nest
-from analyzer.views.event_labels import host_label, kernel_label
+from analyzer.views.event_labels import host_label
 from analyzer.views.step_gaps import Gap, gaps_of
 from analyzer.views.tracks import Track, choose_tracks
 
 if TYPE_CHECKING:
     from analyzer.facts import Facts
 
-__all__ = ["StepLanes", "Track", "choose_tracks", "host_label", "kernel_label", "step_lanes"]
+__all__ = ["StepLanes", "Track", "choose_tracks", "host_label", "step_lanes"]
 
 # Levels of nesting drawn of the main thread; of other threads only the outermost.
 MAIN_LEVELS = 3
@@ -160,7 +161,7 @@ def _device_tracks(facts: Facts, start: int, end: int) -> list[Track]:
 def _track(name: str, kind: str, level: int, rows: pd.DataFrame, start: int, end: int, *, shorten: bool) -> Track:
     rows = rows.sort_values("start_ns", kind="stable")
     codes, names = pd.factorize(rows["name"].to_numpy())
-    texts = tuple(kernel_label(str(text)) if shorten else host_label(str(text)) for text in names)
+    texts = tuple(short(str(text)) if shorten else host_label(str(text)) for text in names)
     causes = rows["cause"].map({cause: index for index, cause in enumerate(CAUSES)})
     begin = np.maximum(rows["start_ns"].to_numpy(), start) - start
     # Lanes hold disjoint events; where a stream's work overlaps by a clock's rounding, the later one begins later.

@@ -35,6 +35,18 @@ ADAM = "at::native::(anonymous namespace)::TensorListMetadata<4>"
          "nchwToNhwcKernel<half>"),
         ("void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_256x64_16x4_nt_align4>(cutlass_80_tensorop_s1688gemm::Params)",
          "cutlass_80_tensorop_s1688gemm_256x64_16x4_nt_align4"),
+        ("void at::native::(anonymous namespace)::CatArray<int, 4>(char*)", "CatArray<int>"),
+        ("Memcpy HtoD (Pageable -> Device)", "Memcpy HtoD (Pageable -> Device)"),
+        ("<lambda>", "<lambda>"),
+        # What a wrapper runs, not the wrapper.
+        ("void cutlass::Kernel2<cutlass_80_tensorop_s16816gemm_f16_64x64_nn_align8>(Params)",
+         "cutlass_80_tensorop_s16816gemm_f16_64x64_nn_align8"),
+        ("void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cute::tuple<int>>>(p)", "GemmUniversal"),
+        ("void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<2>>>(p)", "FlashAttnFwdSm90"),
+        ("void ck_tile::kentry<ck_tile::gfx9_t, 2, ck_tile::FmhaFwdKernel<ck_tile::Pipeline>>(p)", "FmhaFwdKernel"),
+        ("void cutlass::Kernel<>(p)", "cutlass::Kernel"),
+        ("std::enable_if<!(false), void>::type internal::gemvx::kernel<int, int, float>(p)", "gemvx::kernel<float>"),
+        ("kernel", "kernel"),
         # Indices are integers in every kernel.
         ("void cublasLt::splitKreduce_kernel<32, 16, int, float, float>(cublasLt::cublasSplitKParams<float>)",
          "splitKreduce_kernel<float>"),

@@ -6,7 +6,7 @@ import pytest
 
 from analyzer.facts import Facts
 from analyzer.spans.intervals import IntervalSet
-from analyzer.views.step_lanes import choose_tracks, kernel_label, step_lanes
+from analyzer.views.step_lanes import choose_tracks, step_lanes
 from builders import AUTOGRAD, TraceBuilder
 
 MS = 1_000_000
@@ -76,31 +76,6 @@ def test_nested_lanes_go_first_where_there_is_no_room():
     tracks = step_lanes(facts(), 0, {}).tracks
     assert [track.name for track in choose_tracks(tracks, 2)] == ["main thread", "stream 7"]
     assert choose_tracks(tracks, 99) == tracks
-
-
-@pytest.mark.parametrize(
-    ("name", "label"),
-    [
-        ("void at::native::(anonymous namespace)::CatArray<int, 4>(char*)", "CatArray"),
-        ("ampere_sgemm_128x64_nn", "ampere_sgemm_128x64_nn"),
-        ("Memcpy HtoD (Pageable -> Device)", "Memcpy HtoD (Pageable -> Device)"),
-        ("<lambda>", "<lambda>"),
-        # What a wrapper runs, not the wrapper.
-        (
-            "void cutlass::Kernel2<cutlass_80_tensorop_s16816gemm_f16_64x64_nn_align8>(Params)",
-            "cutlass_80_tensorop_s16816gemm_f16_64x64_nn_align8",
-        ),
-        ("void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cute::tuple<int>>>(p)", "GemmUniversal"),
-        ("void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<2>>>(p)", "FlashAttnFwdSm90"),
-        ("void ck_tile::kentry<ck_tile::gfx9_t, 2, ck_tile::FmhaFwdKernel<ck_tile::Pipeline>>(p)", "FmhaFwdKernel"),
-        ("void cutlass::Kernel<>(p)", "Kernel"),
-        ("std::enable_if<!(false), void>::type internal::gemvx::kernel<int, int, float>(p)", "gemvx::kernel"),
-        ("kernel", "kernel"),
-        ("", ""),
-    ],
-)
-def test_a_kernel_is_named_without_types_and_namespaces(name, label):
-    assert kernel_label(name) == label
 
 
 @pytest.mark.parametrize(("pause_us", "listed"), [(0.001, 0), (0.099, 0), (0.1, 9), (1, 9)])
