@@ -64,6 +64,11 @@ _REPLAYED = {
     "vllm": _VLLM.format("enforce_eager=False"),
     "sglang": _SGLANG.format("disable_cuda_graph=False, cuda_graph_max_bs=largest_batch"),
 }
+# The next batch is scheduled, and the last one's tokens are handled, while the model works on this one.
+_AHEAD = {
+    "vllm": _VLLM.format("async_scheduling=True"),
+    "sglang": _SGLANG.format("disable_overlap_schedule=False"),
+}
 _FUSED = {
     "transformers": '-args = TrainingArguments(...)\n+args = TrainingArguments(..., optim="adamw_torch_fused")',
     "sentence_transformers": _SENTENCES.format('optim="adamw_torch_fused"'),
@@ -95,6 +100,11 @@ def compiled_model(facts: Facts) -> str | None:
 def replayed(facts: Facts) -> str | None:
     """A diff by which an engine replays graphs; None as in `sixteen_bits`."""
     return _said(facts, _REPLAYED)
+
+
+def scheduled_ahead(facts: Facts) -> str | None:
+    """A diff by which an engine prepares the next pass beside this one; None as in `sixteen_bits`."""
+    return _said(facts, _AHEAD)
 
 
 def fused_optimizer(facts: Facts, name: str) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from analyzer.facts import Facts
 from analyzer.finding import Advice
 
@@ -21,6 +23,13 @@ _NEXT_TO_NORM = Advice(
     "where there is one that adds and normalises in the same kernel, that.",
     "Of the few tokens of a decoding step the start of a collective costs more than what is sent.",
 )
+# Engines' own kernels for small messages, and symmetric memory's (traces/reader/names/vocabulary.py has their sources).
+_SMALL_MESSAGES = re.compile(r"cross_device_reduce|one_?shot|two_?shot|multimem|quickreduce", re.IGNORECASE)
+_WITH_NORM = Advice(
+    "text",
+    "Let one kernel add up, add the residual and normalise, where your engine has such a pass of its compiler.",
+    "The all-reduce here is already one for small messages: what is left is its start, and the kernels behind it.",
+)
 _REPLICAS = Advice(
     "text",
     "Split layers over fewer ranks, all of them on the fast links of one machine (NVLink), as far as the weights fit, and run "
@@ -39,7 +48,8 @@ def move_less(facts: Facts) -> tuple[Advice, ...]:
     found = facts.communication.collectives
     if "all_to_all" in (found.main_kind or ""):
         return (_BALANCED,)
-    return () if found.stages else (_REPLICAS,)
+    # Links between devices mean nothing to processes on CPUs.
+    return () if found.stages or facts.device.main is None else (_REPLICAS,)
 
 
 def hide_more(facts: Facts) -> tuple[Advice, ...]:
@@ -48,4 +58,6 @@ def hide_more(facts: Facts) -> tuple[Advice, ...]:
     if found.stages:
         return (_MORE_IN_FLIGHT,)
     reduces = (found.main_kind or "").replace("_", "").startswith("allreduce")
-    return (_NEXT_TO_NORM, _HALVES) if reduces else (_HALVES,)
+    if not reduces or facts.device.main is None:
+        return (_HALVES,)
+    return (_WITH_NORM if any(map(_SMALL_MESSAGES.search, found.kernel_names)) else _NEXT_TO_NORM, _HALVES)

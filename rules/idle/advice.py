@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from analyzer.facts import Facts
 from analyzer.facts.host.dispatch_owner import DispatchOwner
 from analyzer.finding import Advice
 from analyzer.units import duration, share
 from rules.changes import capture_by_hand, larger_batch, replay_as_graph
 from rules.framework_words import replayed
+from rules.optimizer.advice import FOREACH_CLASSES, FUSED_CLASSES, foreach, fused
 
+# An update in lists launches fewer kernels than this.
+_MANY_LAUNCHES = 20
 # Less of the step than this is not worth a change to the program.
 _WORTH_NAMING = 0.02
 
 
 def feed_faster(facts: Facts) -> tuple[Advice, ...]:
     """Fewer or cheaper launches, cheapest change first."""
+    updates = _updates(facts)
+    if updates:
+        return updates
     fixes = [*_own_buffers(facts), larger_batch(facts)]
     if not facts.model.repetition.graphs:
         fixes.append(replay_as_graph(facts))
@@ -23,6 +31,46 @@ def feed_faster(facts: Facts) -> tuple[Advice, ...]:
     by_hand = capture_by_hand(facts)
     # An engine that serves models makes its own graphs: there is no model of the user's to capture.
     return tuple(fixes) if by_hand in fixes or replayed(facts) is not None else (*fixes, by_hand)
+
+
+def _updates(facts: Facts) -> tuple[Advice, ...]:
+    """Where most of the time belongs to the optimizer: a graph of the model, or its compiler, leaves that as it is."""
+    work, owned = facts.model.optimizing, facts.time.waterfall.owned
+    updating = (owned("optimizer") & work.step_time).total_ns
+    if 2 * updating <= sum(owned(cause).total_ns for cause in ("launch", "framework", "optimizer")):
+        return ()
+    lies = (
+        f"{duration(facts.steps.per_step(updating))} {facts.steps.a_unit} of that idle time lie inside `{work.class_name}.step`, "
+        f"which launches {facts.steps.per_step(work.launches):,.0f} kernels."
+    )
+    rarer = Advice(
+        "diff",
+        " loss.backward()\n-optimizer.step()\n-optimizer.zero_grad()\n"
+        "+if (index + 1) % 4 == 0:      # divide the loss by as many\n+    optimizer.step()\n+    optimizer.zero_grad()",
+        "Fewer updates for the same samples, as with a larger batch. Scale the learning rate, and watch the validation score.",
+    )
+    fewer = _in_fewer_launches(facts)
+    first, *others = (*fewer, rarer)
+    return (replace(first, note=f"{lies} {first.note}".strip()), *others)
+
+
+def _in_fewer_launches(facts: Facts) -> tuple[Advice, ...]:
+    """Another form of the same update, where there is one that this program does not use yet."""
+    work = facts.model.optimizing
+    name = work.class_name
+    if name in FUSED_CLASSES:
+        return () if work.style == "fused" else (fused(facts, name),)
+    if name in FOREACH_CLASSES:
+        return (foreach(name),) if work.style == "for-loop" else ()
+    if facts.steps.per_step(work.launches) < _MANY_LAUNCHES:
+        return ()
+    return (
+        Advice(
+            "text",
+            f"An optimizer that updates many parameters at each launch, in place of `{name}`: torch.optim.AdamW with `fused=True` "
+            "from torch 2.0 on, where its states fit into memory, or one of your library's that works on lists.",
+        ),
+    )
 
 
 def own_work(facts: Facts, owner: DispatchOwner) -> Advice:

@@ -6,6 +6,7 @@ from analyzer.facts import Facts
 from analyzer.facts.host.stacks import CodeLine
 from analyzer.finding import Advice
 from rules.commands import arguments_note, collect
+from rules.framework_words import scheduled_ahead
 
 
 def look(facts: Facts) -> Advice:
@@ -16,6 +17,18 @@ def look(facts: Facts) -> Advice:
         "Names the functions; `profile(..., with_stack=True)` for one or two steps does too. Believe this trace for how much."
         + arguments_note(facts),
     )
+
+
+def engine_ahead(facts: Facts) -> Advice | None:
+    """The setting by which an engine prepares its next pass early; None for a loop that is not an engine's own.
+
+    In an engine's loop there is no simulator, and no place for a thread of the user's.
+    """
+    ahead = scheduled_ahead(facts)
+    if ahead is None:
+        return None
+    note = "The engine prepares the next pass while the model works on this one; newer versions do so unasked."
+    return Advice("diff", ahead, note)
 
 
 IN_WORKERS = Advice(

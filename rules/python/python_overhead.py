@@ -81,7 +81,7 @@ from rules.commands import collect
 from rules.place import location
 from rules.purpose import by_purpose
 from rules.python import sampled
-from rules.python.advice import BESIDE, IN_ITS_WORKERS, IN_WORKERS, SIMULATOR, look, move
+from rules.python.advice import BESIDE, IN_ITS_WORKERS, IN_WORKERS, SIMULATOR, engine_ahead, look, move
 from rules.python.outside_ops import evidence_of
 from rules.python.stretches import (
     counted,
@@ -250,6 +250,9 @@ def _in_backward(facts: Facts, time: IntervalSet) -> bool:
 
 
 def _fix(facts: Facts, time: IntervalSet, moved: Advice | None) -> tuple[Advice, ...]:
+    engine = engine_ahead(facts)
+    if engine is not None:
+        return (engine, moved if moved is not None else look(facts))
     has_workers = facts.input.wait.multi_process or bool(facts.recording.collected.num_workers)
     elsewhere = by_purpose(facts, (BESIDE,), (IN_ITS_WORKERS if has_workers else IN_WORKERS,))
     if moved is not None:

@@ -80,6 +80,26 @@ def test_serving_is_told_nothing_of_training(name: str, kind: str, words: str, g
     assert [word for word in OF_TRAINING if word in text] == []
 
 
+def test_an_all_reduce_for_small_messages_is_not_advised_where_it_runs() -> None:
+    assert "one-shot" in told(world(NCCL))
+    text = told(world(CUSTOM))
+    assert "one-shot" not in text
+    assert "already one for small messages" in text
+
+
+def test_processes_on_cpus_are_told_of_no_links_between_devices() -> None:
+    builder = TraceBuilder(None, top={"distributedInfo": {"backend": "gloo", "rank": 0, "world_size": 8}})
+    for number in range(5):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        builder.op("aten::mm", at, 5_000)
+        builder.annotation("gloo:all_reduce", at + 5_100, 14_000)
+    fixes = " ".join(advice.code + advice.note for advice in judged(EXPOSED, builder).finding.fix)
+    assert "NVLink" not in fixes
+    assert "xGMI" not in fixes
+    assert "NVLink" in told(world(NCCL))
+
+
 def test_training_with_the_same_kernels_is_told_of_training() -> None:
     text = told(world(NCCL, trains=True))
     assert "accumulation" in text

@@ -277,6 +277,45 @@ def test_one_op_that_launches_all_that_time_does_no_work_of_its_own() -> None:
     assert not any("its own work" in found.why for found in said.findings)
 
 
+def updating(*, name: str, launches: int, op: str | None = None) -> TraceBuilder:
+    """The device idles for most of each 20 ms step while the optimizer launches short kernels, one each 60 us."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = float(number * 20_000)
+        builder.step(number, at, 20_000)
+        builder.launch(at, kernel_start=at + 8, kernel_dur=1_000, name="gemm")
+        builder.op("autograd::engine::evaluate_function: MmBackward0", at + 10, 50)
+        builder.optimizer(at + 1_000, 19_000, name)
+        for index in range(launches):
+            when = at + 1_020 + index * 18_900 / launches
+            builder.launch(when, kernel_start=when + 8, kernel_dur=4, name="kOptimizerStatic8bit2StateBlockwise", op=op)
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("name", "launches", "op", "first"),
+    [
+        ("AdamW8bit", 300, None, "many parameters at each launch"),
+        ("AdamW", 300, "aten::_foreach_add_", "fused=True"),
+        ("AdamW", 300, "aten::_fused_adamw_", "% 4 == 0"),
+    ],
+)
+def test_where_the_optimizer_owns_the_time_the_advice_is_about_it(
+    name: str, launches: int, op: str | None, first: str
+) -> None:
+    fixes = judged(RULE, updating(name=name, launches=launches, op=op)).finding.fix
+    assert first in fixes[0].code
+    assert f"inside `{name}.step`, which launches {launches} kernels" in fixes[0].note
+    assert not any("reduce-overhead" in fix.code or "make_graphed_callables" in fix.code for fix in fixes)
+
+
+def test_where_it_owns_little_the_advice_is_about_the_model() -> None:
+    builder = world(optimizer=False)
+    for number in range(3):
+        builder.optimizer(number * STEP + STEP - 40, 30)
+    assert any("reduce-overhead" in fix.code for fix in judged(RULE, builder).finding.fix)
+
+
 def test_dispatch_spread_over_ops_has_no_owner() -> None:
     """Half of it lies inside each of two ops, that of the outer one outside the inner one."""
     builder = world()

@@ -34,6 +34,27 @@ def world(
     return builder
 
 
+def test_an_engine_has_no_simulator_and_no_loop_of_the_users() -> None:
+    """The same gaps after a value was read: in an engine they are its scheduler's, in a program of one's own perhaps a world's."""
+
+    def told(engine: str | None) -> str:
+        builder = world()
+        for number in range(3):
+            at = number * STEP
+            for index in range(4):
+                builder.op("aten::item", at + index * 10_000, 20)
+            if engine is not None:
+                builder.annotation(engine, at + 40_000, 50_000)
+        return " ".join(fix.code for fix in judged(RULE, builder).finding.fix)
+
+    assert "gymnasium" in told(None)
+    assert "async_scheduling" not in told(None)
+    served = told("execute_context_0(0)_generation_32(32)")
+    assert "gymnasium" not in served
+    assert "executor" not in served
+    assert "async_scheduling=True" in served
+
+
 def test_fires_with_the_gap() -> None:
     found = judged(RULE, world())
     assert found.ns_per_step == 40_000_000
