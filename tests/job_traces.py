@@ -15,8 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from analyzer.facts import Facts
 from builders import TraceBuilder
-from job_programs import LAUNCH, Event, Part, Play, Team
+from job_programs import LAUNCH, Event, Part, Plan, Play, Team
 
 _TORCH = {
     "all_reduce": "allreduce", "all_gather": "_allgather_base", "reduce_scatter": "_reduce_scatter_base",
@@ -201,3 +202,9 @@ class _Writer:
         if how.sequences:
             said["Seq"] = part.number
         return said
+
+
+def facts_of(plan: Plan, recorder: str = "megatron") -> tuple[Facts, ...]:
+    """Measurements of every rank of a job."""
+    play = Play(plan)
+    return tuple(Facts(trace_of(play, rank, RECORDERS[recorder], 0).trace()) for rank in range(plan.world))

@@ -46,6 +46,9 @@ SCENARIOS: dict[str, Scenario] = {
     "CO004": Scenario(quiet={"name": "DistributedDataParallel.forward"}),
     "CO005": Scenario(quiet={"elements": 1_000_000}),
     "CO006": Scenario(quiet={"name": "nccl:all_reduce"}),
+    "CO007": Scenario({}, {"slow": 1.0}, "ranks"),
+    "CO008": Scenario({}, {"pp": 2, "microbatches": 12}, "ranks"),
+    "CO009": Scenario({}, {"tokens": 1.0}, "ranks"),
     "CP001": Scenario(quiet={"threads": 4}),
     "CP002": Scenario(quiet={"kind": "c10::BFloat16"}),
     "CP003": Scenario(quiet={"allocating": 0}),
@@ -122,7 +125,7 @@ SCENARIOS: dict[str, Scenario] = {
     "XF007": Scenario(quiet={"waiting": False}),
 }
 # Worlds of several ranks are measurements already.
-OF_RANKS = frozenset({"CO003"})
+OF_RANKS = frozenset({"CO003", "CO007", "CO008", "CO009"})
 
 RULE_BY_CODE: dict[str, Rule] = {rule.meta.code: rule for rule in RULES}
 

@@ -1,7 +1,17 @@
 """CO: collectives and ranks."""
 
 from analyzer.rule import Rule
-from rules.communication import data_parallel, exposed, poor_overlap, small_collectives, straggler, wrong_backend
+from rules.communication import (
+    data_parallel,
+    exposed,
+    pipeline_bubble,
+    poor_overlap,
+    slow_link,
+    small_collectives,
+    straggler,
+    uneven_exchange,
+    wrong_backend,
+)
 
 RULES: tuple[Rule, ...] = (
     exposed.RULE,
@@ -10,4 +20,7 @@ RULES: tuple[Rule, ...] = (
     data_parallel.RULE,
     small_collectives.RULE,
     wrong_backend.RULE,
+    slow_link.RULE,
+    pipeline_bubble.RULE,
+    uneven_exchange.RULE,
 )

@@ -42,6 +42,16 @@ class JobPlace(msgspec.Struct, frozen=True):
         return next((one for one in self.job.late if one.of_rank), None)
 
     @property
+    def slow_link(self) -> LateRank | None:
+        """The slow link that costs the job most; None where none is slower than equal ones."""
+        return next((one for one in self.job.late if one.cause == "link"), None)
+
+    @property
+    def slow_stage(self) -> LateRank | None:
+        """The stage of the pipeline that sets the pace, where balancing it is worth it."""
+        return next((one for one in self.job.late if one.cause == "stage"), None)
+
+    @property
     def is_late(self) -> bool:
         """Whether that is this one."""
         return self.late is not None and self.late.rank == self.rank
@@ -93,11 +103,15 @@ def lateness(device: DeviceFacts, steps: Steps, time: TimeFacts, place: JobPlace
     return claims, int(kernel_ns)
 
 
+def in_collectives(steps: Steps, time: TimeFacts, ns_per_step: float) -> IntervalSet:
+    """This rank's exposed communication, no more of it than so many nanoseconds a step."""
+    exposed = time.waterfall.owned("communication")
+    return exposed.scaled(min(ns_per_step * steps.count / exposed.total_ns, 1.0)) if exposed else EMPTY
+
+
 def waiting_for_others(steps: Steps, time: TimeFacts, place: JobPlace) -> IntervalSet:
     """This rank's exposed communication, as far as waiting explains it, and no more than the job gains without the late rank."""
     row, late = place.row, place.late
     if row is None or late is None or place.is_late or row.waiting_ns is None:
         return EMPTY
-    exposed = time.waterfall.owned("communication")
-    waited = float(min(row.waiting_ns, late.waited_ns_per_step)) * steps.count
-    return exposed.scaled(min(waited / exposed.total_ns, 1.0)) if exposed else EMPTY
+    return in_collectives(steps, time, float(min(row.waiting_ns, late.waited_ns_per_step)))

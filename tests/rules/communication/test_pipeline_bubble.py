@@ -1,0 +1,60 @@
+"""CO008: pipelines with few microbatches, with many, and with a stage that works longer."""
+
+from __future__ import annotations
+
+from among import among
+from analyzer.engine import RuleRun, run_rules
+from analyzer.engine.trust import grade
+from analyzer.facts import Facts
+from analyzer.finding import State
+from job_programs import MS, Plan
+from job_traces import facts_of
+from rules.communication.pipeline_bubble import RULE
+
+
+def ranks(
+    *, pp: int = 3, microbatches: int = 3, stage: float = 1.0, late: int = 0, dp: int = 1, recorder: str = "megatron"
+) -> tuple[Facts, ...]:
+    """A pipeline of so many stages and microbatches; stage 1 works so many times as long."""
+    plan = Plan(
+        pp=pp, dp=dp, steps=3, microbatches=microbatches, layers=1,
+        stage={1: stage} if stage > 1 else {}, python={1: late} if late else {},
+    )  # fmt: skip
+    return facts_of(plan, recorder)
+
+
+def run(first: Facts, *others: Facts) -> RuleRun:
+    facts = among(first, *others)
+    (result,) = run_rules(facts, (RULE,), grade(facts))
+    return result
+
+
+def test_few_microbatches_leave_ranks_waiting() -> None:
+    (finding,) = run(*ranks()).findings
+    assert "ranks of a pipeline of 3 stages wait for messages" in finding.why
+    assert finding.fix[0].code == "schedule = Schedule1F1B(stage, n_microbatches=12)"
+    assert finding.saving.claims.total_ns > 0
+
+
+def test_many_microbatches_are_clear() -> None:
+    assert run(*ranks(pp=2, microbatches=12)).state is State.CLEAR
+
+
+def test_the_stage_that_sets_the_pace_comes_first() -> None:
+    (finding,) = run(*ranks(stage=2.0)).findings
+    assert finding.fix[0].code == "Move layers from stage 1 to others."
+
+
+def test_a_late_rank_comes_first() -> None:
+    found = run(*ranks(dp=2, pp=2, late=20 * MS))
+    assert (found.findings, found.state) == ((), State.CLEAR)
+
+
+def test_no_pipeline_and_ranks_that_are_not_here_are_not_judged() -> None:
+    assert run(*facts_of(Plan(program="ddp", dp=2, steps=2))).state is State.NOT_APPLICABLE
+    assert run(*ranks()[:2]).state is State.NOT_APPLICABLE
+
+
+def test_a_chain_that_nobody_calls_a_pipeline_is_told_with_less_confidence() -> None:
+    (finding,) = run(*ranks(recorder="deepspeed, torch 2.4")).findings
+    assert finding.confidence.value == "low"

@@ -1,0 +1,42 @@
+"""CO009: ranks with experts, one of which get more tokens than the others."""
+
+from __future__ import annotations
+
+from among import among
+from analyzer.engine import RuleRun, run_rules
+from analyzer.engine.trust import grade
+from analyzer.facts import Facts
+from analyzer.finding import State
+from job_programs import MS, Plan
+from job_traces import facts_of
+from rules.communication.uneven_exchange import RULE
+
+
+def ranks(*, tokens: float = 3.0, python: int = 0) -> tuple[Facts, ...]:
+    """Two groups of two ranks; the experts of rank 1 get so many times the tokens."""
+    plan = Plan(dp=4, ep=2, steps=3, microbatches=2, experts={1: tokens}, python={1: python} if python else {})
+    return facts_of(plan)
+
+
+def run(first: Facts, *others: Facts) -> RuleRun:
+    facts = among(first, *others)
+    (result,) = run_rules(facts, (RULE,), grade(facts))
+    return result
+
+
+def test_the_rank_with_the_most_tokens_is_named() -> None:
+    every = ranks()
+    (finding,) = run(*every).findings
+    assert finding.why.startswith("Rank 1 gets 1.3 times the mean of its group in")
+    (own,) = run(every[1], *every[:1], *every[2:]).findings
+    assert own.saving.kernel_ns > 0
+
+
+def test_equal_shares_are_clear() -> None:
+    found = run(*ranks(tokens=1.0))
+    assert (found.findings, found.state) == ((), State.CLEAR)
+
+
+def test_uneven_shares_that_nobody_waits_for_are_clear() -> None:
+    found = run(*ranks(tokens=1.6, python=60 * MS))
+    assert (found.findings, found.state) == ((), State.CLEAR)
