@@ -62,7 +62,8 @@ def command(
     """Say whether a change helped, beyond noise.
 
     BEFORE and AFTER are traces, or folders with several runs of one configuration. Two paths are one side each;
-    an even number of files is split in the middle.
+    an even number of files is split in the middle. Folders with the ranks of one job each, or their summaries, are
+    compared as jobs.
     """
     from msgspec.structs import replace
 
@@ -77,9 +78,12 @@ def command(
     redacted = not no_redact
     first = sides.saved(baseline, redacted=redacted) if baseline is not None else []
     options = replace(settings.options_of(config), cached=not no_cache)
-    first += sides.snapshots_of(before, options, redacted=redacted)
-    second = sides.snapshots_of(after, options, redacted=redacted)
-    comparison = compare(first, second)
+    one, other = (sides.read(side, options, redacted=redacted) for side in (before, after))
+    if first:
+        second, job = other.runs, None
+    else:
+        first, second, job = sides.jobs_in(one, other, sides.names_of(paths))
+    comparison = compare(first, second, job)
     gate = apply_gate(comparison, limits) if limits else None
     write(comparison, gate, planned)
     if any(run.trust == "unusable" for run in (*first, *second)):

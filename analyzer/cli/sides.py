@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from analyzer.cli.progress import ProgressLine
 from traces.errors import UsageError
 
 if TYPE_CHECKING:
+    from analyzer.compare.jobs import JobChange
     from analyzer.compare.snapshot import Snapshot
     from analyzer.explain import Options
+    from analyzer.ranks.summary import RankSummary
 
 
 def traces_of(paths: Sequence[Path], baseline: str | None) -> tuple[list[Path], list[Path]]:
@@ -35,14 +37,55 @@ def traces_of(paths: Sequence[Path], baseline: str | None) -> tuple[list[Path], 
     return traces_in(paths[:half]), traces_in(paths[half:])
 
 
-def snapshots_of(paths: Sequence[Path], options: Options, *, redacted: bool) -> list[Snapshot]:
+class Side(NamedTuple):
+    """What was read of a side: its runs, and the summaries of the same traces."""
+
+    runs: list[Snapshot]
+    summaries: list[RankSummary]
+
+
+def jobs_in(
+    before: Side, after: Side, names: tuple[str, str]
+) -> tuple[list[Snapshot], list[Snapshot], JobChange | None]:
+    """The runs to compare, and both jobs where each side is the ranks of one: then the runs are the lowest rank of both.
+
+    Ranks of a job wait for each other: they are no repeats.
+    """
+    from analyzer.compare.jobs import job_change
+    from analyzer.job import one_job
+    from analyzer.ranks.merge import merge
+
+    if not (one_job(before.summaries) and one_job(after.summaries)):
+        return before.runs, after.runs, None
+    both = {one.rank for one in before.summaries} & {one.rank for one in after.summaries} - {None}
+    if not both:
+        return before.runs, after.runs, None
+    rank = min(one for one in both if one is not None)
+    first, second = (
+        [run for run, summary in zip(side.runs, side.summaries, strict=True) if summary.rank == rank][:1]
+        for side in (before, after)
+    )
+    jobs = [merge(side.summaries, [], name) for side, name in zip((before, after), names, strict=True)]
+    return first, second, job_change(*jobs)
+
+
+def names_of(paths: Sequence[Path]) -> tuple[str, str]:
+    """What to call the jobs on both sides: their folders."""
+    half = len(paths) // 2
+    first, second = ([path if path.is_dir() else path.parent for path in side] for side in (paths[:half], paths[half:]))
+    return first[0].resolve().name, second[0].resolve().name
+
+
+def read(paths: Sequence[Path], options: Options, *, redacted: bool) -> Side:
     """Analyses every trace and keeps what a comparison needs, unless told otherwise without names and secrets.
 
     Raises:
         UsageError: A path is a report.
     """
-    from analyzer.compare.runs import run_at
+    from analyzer.compare.of_summary import snapshot_of_summary
+    from analyzer.compare.runs import rank_at, run_at
     from analyzer.opening.saved import is_report
+    from analyzer.ranks.files import decode, looks_like_summary
 
     reports = [path for path in paths if is_report(path)]
     if reports:
@@ -51,11 +94,25 @@ def snapshots_of(paths: Sequence[Path], options: Options, *, redacted: bool) -> 
             where=str(reports[0]),
             fix="compare the traces themselves, or keep a run with `advisor baseline save NAME TRACE`",
         )
-    taken = []
+    taken, summaries = [], []
     for path in paths:
+        if looks_like_summary(path):
+            summaries.append(decode(path.read_bytes(), str(path)))
+            taken.append(snapshot_of_summary(summaries[-1]))
+            continue
         with ProgressLine() as progress:
-            taken.append(run_at(path, options, progress))
-    return shown(taken) if redacted else taken
+            if len(paths) == 1:
+                taken.append(run_at(path, options, progress))
+                continue
+            run, summary = rank_at(path, options, progress)
+        taken.append(run)
+        summaries.append(summary)
+    return Side(shown(taken) if redacted else taken, summaries)
+
+
+def snapshots_of(paths: Sequence[Path], options: Options, *, redacted: bool) -> list[Snapshot]:
+    """The runs of a side alone."""
+    return read(paths, options, redacted=redacted).runs
 
 
 def saved(baseline: str, *, redacted: bool) -> list[Snapshot]:

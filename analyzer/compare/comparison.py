@@ -11,6 +11,7 @@ from analyzer.analysis.changes import Difference, FigureName, Outcome, RuleChang
 from analyzer.cause_names import Cause
 from analyzer.compare.believed import judge
 from analyzer.compare.comparable import differences
+from analyzer.compare.jobs import JobChange
 from analyzer.compare.noise import Change
 from analyzer.compare.public import known_only
 from analyzer.compare.snapshot import FindingState, Snapshot, mean_of
@@ -54,7 +55,7 @@ class NameChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole answer for two sides; `change` is None where they are not comparable."""
+    """The whole answer for two sides; `change` is None where they are not comparable, `job` where they are no jobs of ranks."""
 
     schema_version: str
     before: Side
@@ -66,14 +67,16 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[RuleChange, ...]
     kernels: tuple[NameChange, ...]
     ops: tuple[NameChange, ...]
+    job: JobChange | None = None
 
 
-def compare(before: Sequence[Snapshot], after: Sequence[Snapshot]) -> Comparison:
+def compare(before: Sequence[Snapshot], after: Sequence[Snapshot], job: JobChange | None = None) -> Comparison:
     """Compares two sides.
 
     Args:
         before: One snapshot per run (repeats of one configuration).
         after: The same of the other side.
+        job: Both jobs, where the sides are ranks of one each; then the runs are the same rank of both.
 
     Where names were left out on one side, the other is compared without its own: they would all look new.
     """
@@ -96,6 +99,7 @@ def compare(before: Sequence[Snapshot], after: Sequence[Snapshot]) -> Comparison
         rules=_rules(before, after, change),
         kernels=_changed([run.kernels_ns for run in before], [run.kernels_ns for run in after]),
         ops=_changed([run.ops_ns for run in before], [run.ops_ns for run in after]),
+        job=job,
     )
 
 

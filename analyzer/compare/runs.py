@@ -9,6 +9,7 @@ from analyzer.analysis.changes import Since
 from analyzer.compare.baseline import load_baseline
 from analyzer.compare.comparison import Comparison
 from analyzer.compare.snapshot import Snapshot, snapshot
+from analyzer.ranks.summary import RankSummary
 from traces.errors import UsageError
 from traces.progress import Progress
 from traces.reader.input.looks import looks_like_trace
@@ -46,6 +47,28 @@ def run_at(path: Path, options: Options, progress: Progress | None = None) -> Sn
     made = run_of(explained)
     kept.keep(path, options, explained.analysis, made)
     return made
+
+
+def rank_at(path: Path, options: Options, progress: Progress | None = None) -> tuple[Snapshot, RankSummary]:
+    """The same with the trace's summary, which says what it is among the ranks of a job.
+
+    Raises:
+        UnreadableTraceError: What lies there is no trace, or is damaged.
+        UsageError: The steps asked for are not in the trace, or it is a report.
+    """
+    from analyzer.job.summarize import summarize
+    from analyzer.opening import kept, open_trace
+
+    known, said = kept.load(path, options, Snapshot), kept.load(path, options, RankSummary)
+    if known is not None and said is not None:
+        return known, said
+    explained = open_trace(path, options, progress)
+    made = run_of(explained)
+    assert explained.facts is not None  # a report is refused above
+    summary = summarize(explained, explained.facts)
+    for one in (made, summary):
+        kept.keep(path, options, explained.analysis, one)
+    return made, summary
 
 
 def run_of(explained: Explained) -> Snapshot:

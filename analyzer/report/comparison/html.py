@@ -37,6 +37,7 @@ class Page:
     before_spread: str
     after_spread: str
     answer: Markup
+    jobs: tuple[Markup, ...]
     gate_head: str
     gate_lines: tuple[Markup, ...]
     differences: Sheet | None
@@ -67,6 +68,7 @@ def _page(comparison: Comparison, gate: GateResult | None) -> Page:
         before_spread=safe.keep_units(rows.spread(comparison.before)),
         after_spread=safe.keep_units(rows.spread(comparison.after)),
         answer=prose(rows.answer(comparison), 1_200),
+        jobs=tuple(prose(line, 1_200) for line in rows.of_jobs(comparison)),
         gate_head="" if gate is None else "The gate " + rows.gate_state(gate).replace("kept", "was kept"),
         gate_lines=tuple(prose(line) for line in gate.lines) if gate is not None else (),
         differences=_differences(comparison),
@@ -85,5 +87,5 @@ def _differences(comparison: Comparison) -> Sheet | None:
 
 
 def _section(title: str, heads: tuple[str, ...], body: list[tuple[str, ...]]) -> Sheet:
-    words = {"cause", "kernel", "op", "state", "rule", "came true"}
+    words = {"cause", "kernel", "op", "state", "rule", "came true", "job"}
     return Sheet(title, tuple(Head(head, head not in words) for head in heads), body)

@@ -8,13 +8,13 @@ from analyzer.compare.comparison import Comparison
 from analyzer.compare.gate import GateResult
 from analyzer.page.changes import differing
 from analyzer.report.comparison import rows
-from analyzer.report.markdown.escape import cell, code, figure
+from analyzer.report.markdown.escape import cell, code, figure, prose
 from analyzer.report.markdown.evidence_tables import table
 
 # By it a program finds its own report again.
 MARKER = "<!-- advisor-comparison schema={} -->"
 # By a table's first heading, the column with names; they stand in code spans.
-_CODE_COLUMNS = {"cause": 0, "state": 1, "kernel": 0, "op": 0}
+_CODE_COLUMNS = {"cause": 0, "state": 1, "kernel": 0, "op": 0, "job": 0}
 _MOST_ROWS = 60
 
 
@@ -26,6 +26,8 @@ def render(comparison: Comparison, gate: GateResult | None = None) -> str:
 def _blocks(comparison: Comparison, gate: GateResult | None) -> Iterator[str]:
     yield f"{MARKER.format(comparison.schema_version)}\n### {rows.headline(comparison)}"
     yield f"**{rows.answer(comparison)}**"
+    if comparison.job is not None:
+        yield "\n".join(f"- {prose(line)}" for line in rows.of_jobs(comparison))
     yield "\n".join(
         f"- {name}: {code(rows.side_names(side), 400)}, {rows.spread(side)}"
         for name, side in (("before", comparison.before), ("after", comparison.after))

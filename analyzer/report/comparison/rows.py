@@ -5,11 +5,12 @@ from __future__ import annotations
 from analyzer.analysis.changes import RuleState
 from analyzer.compare.comparison import CauseChange, Comparison, Side
 from analyzer.compare.gate import GateResult
+from analyzer.compare.jobs import JobChange, JobSide, LateChange
 from analyzer.page import safe
 from analyzer.page.changes import came_true, promised, verdict
 from analyzer.page.kernel_names import short
 from analyzer.page.vocabulary import CAUSES
-from analyzer.units import count, duration
+from analyzer.units import count, duration, share
 
 # Where no verdict is possible, nobody can say that it was fixed: another device or batch has other findings.
 ELSEWHERE: dict[RuleState, str] = {"fixed": "not found after", "new": "not found before"}
@@ -52,6 +53,16 @@ def side_names(side: Side) -> str:
 def answer(comparison: Comparison) -> str:
     """The verdict in one sentence."""
     return verdict(comparison.change.text if comparison.change is not None else None, comparison.differences)
+
+
+def of_jobs(comparison: Comparison) -> tuple[str, ...]:
+    """What is said of each job, with the side in front; nothing where the sides are no jobs."""
+    job = comparison.job
+    return (
+        ()
+        if job is None
+        else (f"Job before: {safe.clean(job.before.text)}", f"Job after: {safe.clean(job.after.text)}")
+    )
 
 
 def moved(comparison: Comparison) -> list[CauseChange]:
@@ -103,6 +114,57 @@ def signed(ns: int) -> str:
     return f"{'+' if ns > 0 else '-' if ns < 0 else ''}{duration(abs(ns))}"
 
 
+_JOB = ("The jobs", ("job", "before", "after", "difference"))
+
+
+def job_rows(job: JobChange) -> list[tuple[str, str, str, str]]:
+    """Both jobs: step, who holds them up, what that costs, waiting of the pipeline, and links; the most changed first."""
+    before, after = job.before, job.after
+    rows = [
+        ("ranks here", f"{before.present} of {before.ranks or '?'}", f"{after.present} of {after.ranks or '?'}", ""),
+        ("step of the job", duration(before.step_ns), duration(after.step_ns), signed(after.step_ns - before.step_ns)),
+        ("held up by", _held(before), _held(after), ""),
+        (
+            "a step loses by it",
+            duration(before.lost_ns),
+            duration(after.lost_ns),
+            signed(after.lost_ns - before.lost_ns),
+        ),
+    ]
+    if before.bubble_ratio is not None and after.bubble_ratio is not None:
+        rows.append(("waiting for messages", share(before.bubble_ratio), share(after.bubble_ratio), ""))
+    for one in job.late:
+        rows.append((f"{_late_name(one)}", *_pair(one.before_ns, one.after_ns)))
+    for link in job.links:
+        ranks = ", ".join(map(str, link.ranks[:4])) + (", ..." if len(link.ranks) > 4 else "")
+        rows.append(
+            (
+                f"{safe.name(link.kind, 24)} {link.size_bytes / 1e6:.1f} MB, ranks {ranks}",
+                _speed(link.before_bytes_per_s),
+                _speed(link.after_bytes_per_s),
+                f"{link.after_bytes_per_s / link.before_bytes_per_s:.2f} times",
+            )
+        )
+    return rows
+
+
+def _late_name(one: LateChange) -> str:
+    what = {"link": "link of rank", "stage": "stage of rank"}.get(one.cause, "rank")
+    return f"{what} {one.rank} late ({one.cause})"
+
+
+def _pair(before: int, after: int) -> tuple[str, str, str]:
+    return duration(before) if before else "-", duration(after) if after else "-", signed(after - before)
+
+
+def _held(side: JobSide) -> str:
+    return side.held_up_by if side.rank is None else f"rank {side.rank}"
+
+
+def _speed(bytes_per_s: float) -> str:
+    return f"{bytes_per_s / 1e9:.3g} GB/s"
+
+
 TABLES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Where each step goes", ("cause", "before", "after", "difference")),
     ("Findings", ("state", "rule", "promised before", "promised after", "came true")),
@@ -119,4 +181,5 @@ def tables(comparison: Comparison) -> list[tuple[str, tuple[str, ...], list[tupl
         list(names(comparison, "kernels")),
         list(names(comparison, "ops")),
     ]
-    return [(title, heads, body) for (title, heads), body in zip(TABLES, bodies, strict=True) if body]
+    found = [(title, heads, body) for (title, heads), body in zip(TABLES, bodies, strict=True) if body]
+    return found if comparison.job is None else [(*_JOB, list(job_rows(comparison.job))), *found]

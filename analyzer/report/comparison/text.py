@@ -34,6 +34,7 @@ def _head(comparison: Comparison, style: Style) -> list[str]:
         f"{rows.side_names(comparison.before)} → {rows.side_names(comparison.after)}",
         "",
         *(style.paint(line, "good" if role == "good" else "bad" if role == "bad" else "strong") for line in answer),
+        *(line for told in rows.of_jobs(comparison) for line in safe.wrap(told, style.width)),
         rows.headline(comparison).replace("->", "→"),
         *(
             style.paint(f"  {name:<7}{rows.spread(side)}", "dim")
