@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from analyzer import analysis as doc
 from analyzer.cause_names import CAUSES
@@ -15,7 +16,6 @@ from analyzer.engine.totals import expected, shorter_parts
 from analyzer.facts import Facts
 from analyzer.facts.time.waterfall import Waterfall
 from analyzer.finding import Shortened
-from analyzer.spans.arrays import Int64Array
 from analyzer.spans.intervals import IntervalSet
 
 
@@ -98,25 +98,26 @@ class Pieces:
 
     def __init__(self, waterfall: Waterfall, sets: Sequence[IntervalSet]) -> None:
         owned = [waterfall.owned(cause) for cause in CAUSES]
-        # Runs that are sorted are only merged.
-        ends = [edge for one in (*sets, *owned) for edge in (one.start_ns, one.end_ns)]
+        # What usually comes true is most often what is stated. Runs that are sorted are only merged.
+        different = {id(one): one for one in (*sets, *owned)}.values()
+        ends = [edge for one in different for edge in (one.start_ns, one.end_ns)]
         edges = np.sort(np.concatenate(ends), kind="stable")
         self._edges = edges[np.append(True, np.diff(edges) > 0)] if len(edges) else edges
         self._length = np.diff(self._edges)
         # 0 is no cause. No moment has two, so that their numbers add up to the one it has.
-        self._cause = np.zeros(len(self._length), dtype=np.int64)
+        self._cause = np.zeros(len(self._length), dtype=np.int8)
         for number, one in enumerate(owned, 1):
             self._cause += number * self._inside(one)
 
     def of(self, sets: Sequence[IntervalSet]) -> Iterator[tuple[tuple[int, ...], str | None, int]]:
         """Which sets cover the same time, of which cause it is, and how much there is of it, nanoseconds."""
         by: list[tuple[int, ...]] = [()]
-        group = np.zeros(len(self._length), dtype=np.int64)
+        group = np.zeros(len(self._length), dtype=np.int32)
         for place, one in enumerate(sets):
             doubled = 2 * group + self._inside(one)
             # Numbered anew: as many as there are, not as there might be.
             there = np.bincount(doubled) > 0
-            group = (np.cumsum(there) - 1)[doubled]
+            group = (np.cumsum(there, dtype=np.int32) - 1)[doubled]
             by = [(*by[code // 2], place) if code % 2 else by[code // 2] for code in np.flatnonzero(there).tolist()]
         total = np.zeros((len(by), len(CAUSES) + 1), dtype=np.int64)
         np.add.at(total, (group, self._cause), self._length)
@@ -125,9 +126,10 @@ class Pieces:
                 if ns > 0:
                     yield members, cause, ns
 
-    def _inside(self, one: IntervalSet) -> Int64Array:
+    def _inside(self, one: IntervalSet) -> npt.NDArray[np.int8]:
         """1 for each piece that lies in a set, else 0."""
-        marks = np.zeros(len(self._edges), dtype=np.int64)
+        # Millions of pieces: a byte for each where a byte will do.
+        marks = np.zeros(len(self._edges), dtype=np.int8)
         marks[np.searchsorted(self._edges, one.start_ns)] = 1
         marks[np.searchsorted(self._edges, one.end_ns)] = -1
-        return np.cumsum(marks)[:-1]
+        return np.cumsum(marks, dtype=np.int8)[:-1]
