@@ -39,8 +39,10 @@ def check(trace: Trace) -> Iterator[Symptom]:
     starts = np.concatenate([frame["start_ns"].to_numpy() for frame in frames])
     # 0 where all of them are one.
     grid = int(np.gcd.reduce(starts - starts.min()))
+    if 0 < grid <= _FORMAT_NS:
+        return
     tied = sum(map(_tied, frames)) / events
-    if 0 < grid <= _FORMAT_NS or tied < _TIED_RATIO:
+    if tied < _TIED_RATIO:
         return
     typical = float(np.median(np.concatenate([frame["dur_ns"].to_numpy() for frame in frames])))
     yield Symptom(
