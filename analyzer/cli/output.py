@@ -81,13 +81,27 @@ def write(text: str, output: Path | None) -> None:
     """
     if output is None or str(output) == "-":
         click.echo(text, nl=False, color=True)
-        return
+    else:
+        replace(output, text.encode())
+
+
+def replace(output: Path, content: bytes, what: str = "report") -> None:
+    """Replace a file in one move.
+
+    Args:
+        output: The file.
+        content: What it is to hold.
+        what: What that is, for messages.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
     try:
         with replacing(output) as file:
-            file.write(text.encode())
+            file.write(content)
     except OSError as error:
         raise UsageError(
-            "the report could not be written",
+            f"the {what} could not be written",
             where=str(output),
             why=error.strerror,
             fix="give -o a place you may write to",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from analyzer.cli.output import check
+from analyzer.cli.output import check, replace
 from analyzer.cli.progress import ProgressLine
 from traces.errors import UsageError
 
@@ -37,7 +37,6 @@ def command(trace: Path, output: Path, no_redact: bool, rank: int | None) -> Non
     check(output, [trace])
     from analyzer.job.one import summary_of, with_rank
     from analyzer.ranks.files import encode
-    from traces.replacing import replacing
 
     with ProgressLine() as progress:
         summary = summary_of(trace, progress=progress)
@@ -48,8 +47,7 @@ def command(trace: Path, output: Path, no_redact: bool, rank: int | None) -> Non
 
         summary = redact_summary(summary, project())
     data = encode(summary, compress=output.name.endswith(".gz"))
-    with replacing(output) as file:
-        file.write(data)
+    replace(output, data, "summary")
     click.echo(f"advisor: wrote {output}: rank {_named(summary.rank)}, {len(data):,} bytes", err=True)
 
 

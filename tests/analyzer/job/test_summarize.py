@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 from pathlib import Path
@@ -19,7 +20,7 @@ from builders import TraceBuilder
 from jobs import MS, Job
 from json_schema import jsonschema
 from recorded import SHARED, needs_shared
-from traces.errors import UnreadableTraceError
+from traces.errors import UnreadableTraceError, UsageError
 
 
 def test_a_summary_says_what_the_rank_did(tmp_path: Path) -> None:
@@ -183,3 +184,15 @@ def test_a_damaged_archive_and_a_name_that_cannot_be_are_no_summaries(tmp_path: 
     assert not files.looks_like_summary(damaged)
     assert not files.looks_like_summary(Path("a\0b"))
     assert not files.looks_like_summary(tmp_path)
+
+
+def test_a_place_that_cannot_be_written_is_told_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    trace = Job(dp=2).run().trace(0).write(tmp_path / "rank_0.json")
+    monkeypatch.setattr("os.replace", refuse)
+    result = CliRunner().invoke(advisor, ["summarize", str(trace), "-o", str(tmp_path / "s.json")])
+    assert isinstance(result.exception, UsageError)
+    assert (result.exception.where, result.exception.why) == (str(tmp_path / "s.json"), "Permission denied")
+    assert list(tmp_path.iterdir()) == [trace]
