@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from traces.collect.tune.trial import Asked, Changes, Ran, Script
 
@@ -52,12 +54,11 @@ class Bench:
             self.file.unlink(missing_ok=True)
 
     def _read(self) -> None:
-        for line in self.file.read_text("utf-8").splitlines():
-            try:
-                row = json.loads(line)
-                self.kept.setdefault(row["key"], []).append(_ran(row["ran"]))
-            except (ValueError, KeyError, TypeError):  # cut by what ended us
-                continue
+        for line in self.file.read_bytes().splitlines():
+            # Cut by what ended us, or changed since: what is no run is measured again.
+            with suppress(msgspec.DecodeError, RecursionError):
+                row = msgspec.json.decode(line, type=_Kept)
+                self.kept.setdefault(row.key, []).append(row.ran)
 
     def run(self, changes: Changes, environment: dict[str, str] | None = None, warmup: int = 0) -> Ran:
         """One run with these changes: one that is kept, or a new one.
@@ -92,5 +93,8 @@ class Bench:
         self.asked = replace(self.asked, steps=min(steps, wanted), timeout_s=patience, least_ns=0)
 
 
-def _ran(row: dict[str, Any]) -> Ran:
-    return Ran(**row | {name: tuple(row[name]) for name in ("times_ns", "losses")})
+class _Kept(msgspec.Struct):
+    """A line of `runs.jsonl`: the changes as JSON, and what came of them."""
+
+    key: str
+    ran: Ran

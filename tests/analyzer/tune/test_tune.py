@@ -258,6 +258,24 @@ def test_an_interrupt_keeps_what_was_measured_and_resume_goes_on(tmp_path: Path)
     assert len(second.asked) < len(whole.asked), "runs that were over are not run again"
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"\xff\xfe", b"[" * 100_000, b"[]", b'{"key": 3, "ran": {}}', b'{"key": "{}", "ran": {"ending": "measured", "times_ns": ["x"]}}',
+        b'{"key": "{}", "ran": {"ending": "perfect"}}', b'{"key": "{}"',
+    ],
+    ids=range(7),
+)  # fmt: skip
+def test_a_line_that_is_no_run_is_measured_again(damage: bytes, tmp_path: Path) -> None:
+    tuned(tmp_path, Simulated(slow_loader), analysis_of(DL001=0.8))
+    lines = (tmp_path / "runs.jsonl").read_bytes().splitlines()
+    (tmp_path / "runs.jsonl").write_bytes(b"\n".join([damage, *lines[1:]]) + b"\n")
+    again = Simulated(slow_loader)
+    tuning, _ = tuned(tmp_path, again, analysis_of(DL001=0.8), resume=True)
+    assert tuning.complete
+    assert len(again.asked) == 1
+
+
 def test_a_used_up_budget_leaves_the_rest_not_run(tmp_path: Path) -> None:
     with pytest.raises(UntrustedTraceError, match="not be timed often enough"):
         tuned(tmp_path, Simulated(slow_loader), analysis_of(DL001=0.8), budget_s=0.0015)
