@@ -19,6 +19,8 @@ from traces.trace import Trace
 
 # Passes an update from which they are a loop over samples, as for repeated ops; accumulating gradients mostly takes 2 to 8.
 MIN_PASSES = 10
+# Before torch 2.4 times are whole microseconds: an op may end behind the start of the next one, or before that of its last child.
+_ROUNDED_NS = 1_000
 _NEVER = np.iinfo(np.int64).max
 
 
@@ -43,11 +45,11 @@ def many_passes(trace: Trace, steps: Steps) -> Passes:
     window, ops, ranges = steps.window, trace.ops, trace.annotations
     ops = ops[steps.host_window.contains(ops["start_ns"].to_numpy())]
     nodes = ops[matching(ops["name"], is_backward_node)].sort_values("start_ns", kind="stable")
-    begins = _begins(
-        ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy()[(ops["name"] == "aten::ones_like").to_numpy()]
-    )
     starts = nodes["start_ns"].to_numpy()
-    begins = begins[np.isin(begins, starts)]
+    made = ops[(ops["name"] == "aten::ones_like").to_numpy()]
+    # What fills a gradient may seem to begin behind it.
+    others = ops["start_ns"].to_numpy()[(ops["name"] != "aten::fill_").to_numpy()]
+    begins = _begins(others, starts, made["start_ns"].to_numpy(), made["end_ns"].to_numpy())
     optimizer = ranges["start_ns"].to_numpy()[(ranges["kind"] == "optimizer_step").to_numpy()]
     bounds = np.unique(np.concatenate([optimizer, steps.used["host_start_ns"].to_numpy(), [_NEVER]]))
     update, first, number = np.unique(
@@ -66,9 +68,19 @@ def many_passes(trace: Trace, steps: Steps) -> Passes:
     return Passes(spans, int(number[many].sum()), int(many.sum()), mean)
 
 
-def _begins(starts: Int64Array, made: Int64Array) -> Int64Array:
-    """Start of the op that comes next after each gradient was made."""
+def _begins(starts: Int64Array, nodes: Int64Array, made: Int64Array, done: Int64Array) -> Int64Array:
+    """Start of the node that comes next after each gradient was made, where no other op begins between them.
+
+    Args:
+        starts: Of all other ops.
+        nodes: Starts of the nodes of backward passes, in order.
+        made: Starts of the ops that make a gradient.
+        done: Their ends.
+    """
+    place = np.searchsorted(nodes, made, side="left")
+    made, done, place = made[place < len(nodes)], done[place < len(nodes)], place[place < len(nodes)]
+    node = nodes[place]
     starts = np.sort(starts)
-    following = np.searchsorted(starts, np.sort(made), side="left")
-    found: Int64Array = np.unique(starts[following[following < len(starts)]])
+    between = np.searchsorted(starts, node, side="left") - np.searchsorted(starts, done, side="left")
+    found: Int64Array = np.unique(node[(between <= 0) & (node >= done - _ROUNDED_NS)])
     return found

@@ -111,6 +111,33 @@ def test_of_passes_made_of_long_ops_only_the_time_between_them_counts() -> None:
     assert (found.saving.kernel_ns, found.saving.claims.total_ns) == (0, 3 * 19 * 10 * 1_000)
 
 
+@pytest.mark.parametrize(("starts_at", "ends_at"), [(10, 10), (10, 11), (11, 11), (9, 10)])
+def test_times_in_whole_microseconds_hide_no_pass(starts_at: float, ends_at: float) -> None:
+    """Torch before 2.4 rounds starts and durations down: the op that fills a gradient of 10 us may end behind it."""
+    builder = sample_by_sample(each=10)
+    for event in [event for event in builder.events if event["name"] == "aten::ones_like"]:
+        builder.op("aten::fill_", event["ts"] + starts_at, ends_at - starts_at)
+    for event in builder.events:
+        if event["name"] == NODE:
+            event["ts"], event["dur"] = event["ts"] + 2, event["dur"] - 2
+    assert "runs 20 times for one update" in judged(RULE, builder).finding.why
+
+
+def test_a_gradient_that_ends_with_its_pass_begun_is_counted() -> None:
+    builder = sample_by_sample(each=10)
+    for event in builder.events:
+        if event["name"] == "aten::ones_like":
+            event["dur"] += 1
+    assert "runs 20 times for one update" in judged(RULE, builder).finding.why
+
+
+def test_ones_that_are_no_gradient_begin_no_pass() -> None:
+    builder = sample_by_sample(each=10)
+    for event in [event for event in builder.events if event["name"] == "aten::ones_like"]:
+        event["ts"] -= 20
+    assert run(RULE, builder).state is State.CLEAR
+
+
 def test_a_few_passes_accumulate_and_an_update_after_each_is_training() -> None:
     assert run(RULE, sample_by_sample(9)).state is State.CLEAR
     assert run(RULE, sample_by_sample(update_each=True)).state is State.CLEAR
