@@ -43,5 +43,24 @@ def test_tokens_of_a_window_without_marks_are_no_batch_and_images_are() -> None:
     assert batch([64], op="aten::conv2d", marked=False) == 64
 
 
+def first_layers(*layers: dict[str, object]) -> int | None:
+    """Of three steps that begin with the same layers, each with its name and arguments."""
+    builder = TraceBuilder(None)
+    for number in range(3):
+        builder.step(number, number * 1_000, 1_000)
+        for index, layer in enumerate(layers):
+            builder.op("aten::addmm", number * 1_000 + 10 + index * 100, 90, **layer)
+    facts = Facts(builder.trace())
+    return snapshot(assemble(facts, grade(facts), (), ()), facts).conditions.batch
+
+
+def test_a_bias_is_no_batch() -> None:
+    assert first_layers({"Input Dims": [[10], [32, 64], [64, 10], [], []]}) == 32
+
+
+def test_a_layer_without_shapes_tells_nothing_and_the_next_one_does() -> None:
+    assert first_layers({}, {"Input Dims": [[10], [32, 64], [64, 10], [], []]}) == 32
+
+
 def test_what_was_recorded_is_believed() -> None:
     assert batch([32, 17, 203, 32], recorded=16) == 16

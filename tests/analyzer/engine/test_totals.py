@@ -6,7 +6,8 @@ import pytest
 
 from analyzer.engine.totals import saved_ns
 from analyzer.facts import Facts
-from analyzer.finding import Saving
+from analyzer.finding import Figure, Saving
+from analyzer.spans.intervals import IntervalSet
 from builders import TraceBuilder
 
 
@@ -22,9 +23,27 @@ def test_shorter_ops_count_in_whatever_cause_they_lie(cause: str) -> None:
     assert saved_ns(Facts(builder.trace()), [Saving(kernel_ns=12_000_000)]) == 12_000_000
 
 
-def test_on_a_device_only_computing_gets_shorter_by_shorter_kernels() -> None:
+@pytest.mark.parametrize(("kind", "counted_ns"), [(Figure.BOUND, 9_000_000), (Figure.ESTIMATE, 3_000_000)])
+def test_of_an_estimate_what_usually_comes_true_counts(kind: Figure, counted_ns: int) -> None:
+    facts = Facts(_idle().trace())
+    claims, usual = IntervalSet([0], [9_000_000]), IntervalSet([0], [3_000_000])
+    assert saved_ns(facts, [Saving(claims, usual_claims=usual, kind=kind)]) == counted_ns
+    assert saved_ns(facts, [Saving(claims, usual_claims=usual, kind=kind)], usual=True) == 3_000_000
+
+
+def test_nothing_saves_more_than_all_steps() -> None:
+    facts = Facts(_idle().trace())
+    assert saved_ns(facts, [Saving(IntervalSet([0], [10**12]))]) == facts.steps.total_ns
+
+
+def _idle() -> TraceBuilder:
+    """Three steps of 10 ms, in which the device computes for 1 ms."""
     builder = TraceBuilder()
     for number in range(3):
         builder.step(number, number * 10_000, 10_000)
         builder.launch(number * 10_000, kernel_start=number * 10_000 + 10, kernel_dur=1_000)
-    assert saved_ns(Facts(builder.trace()), [Saving(kernel_ns=12_000_000)]) == 3_000_000
+    return builder
+
+
+def test_on_a_device_only_computing_gets_shorter_by_shorter_kernels() -> None:
+    assert saved_ns(Facts(_idle().trace()), [Saving(kernel_ns=12_000_000)]) == 3_000_000
