@@ -212,8 +212,12 @@ class TraceBuilder:
 
     def trace(self) -> Trace:
         """The trace as the real reader sees it; equal worlds are read once, and each gets frames of its own."""
-        known = _as_read(json.dumps(self.document()))
+        known = as_read(self.content())
         return msgspec.structs.replace(known, **{name: getattr(known, name).copy() for name in SCHEMA})
+
+    def content(self) -> str:
+        """The whole file as text: what tells worlds apart."""
+        return json.dumps(self.document())
 
     def _identity(self) -> int:
         self._next_id += 1
@@ -221,7 +225,8 @@ class TraceBuilder:
 
 
 @lru_cache(maxsize=512)
-def _as_read(text: str) -> Trace:
+def as_read(text: str) -> Trace:
+    """A trace that nobody may change, read once for equal texts."""
     path = _folder() / "trace.json"
     path.write_text(text)
     return read(path)
