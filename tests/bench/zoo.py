@@ -22,7 +22,7 @@ from pathlib import Path
 import torch
 
 from analyzer.cli.zoo import run
-from analyzer.cli.zoo_score import Score, Total, lines
+from analyzer.cli.zoo.score import Score, Total, lines
 from traces.collect.output.cores import usable_cores
 
 BEGIN, END = "<!-- zoo: begin -->", "<!-- zoo: end -->"

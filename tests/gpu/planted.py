@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from analyzer.cli.zoo import run
-from analyzer.cli.zoo_score import Score, lines
+from analyzer.cli.zoo.score import Score, lines
 from gpu.bench import Bench
 
 

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("torch")
 
 from analyzer.cli.zoo import run
-from analyzer.cli.zoo_score import lines
+from analyzer.cli.zoo.score import lines
 
 
 @pytest.mark.zoo

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analyzer.analysis import CARD_RATIO, SavingDocument
-from analyzer.cli.zoo_chance import Estimate, bound_of, mean_of, noise_of
+from analyzer.cli.zoo.chance import Estimate, bound_of, mean_of, noise_of
 from analyzer.engine.plugins import load_rules
 from analyzer.explain import Explained
 

@@ -14,7 +14,7 @@ from traces.ending import interrupt_in
 from traces.errors import AdvisorError, UsageError
 
 if TYPE_CHECKING:
-    from analyzer.cli.zoo_score import Score, Total
+    from analyzer.cli.zoo.score import Score, Total
     from traces.collect.zoo import Preset
     from traces.collect.zoo.session import Recorded
 
@@ -40,7 +40,7 @@ def command(output: Path, only: str | None, no_timing: bool) -> int:
     is below 0.95, or a remedy saved more than was said to be possible.
     """
     total, skipped = run(output, tuple(filter(None, (only or "").split(","))), not no_timing)
-    from analyzer.cli.zoo_score import lines
+    from analyzer.cli.zoo.score import lines
 
     text = "\n".join(lines(total, skipped) + [f"FAILED: {problem}" for problem in total.problems])
     click.echo(text)
@@ -77,7 +77,7 @@ def run(output: Path, only: tuple[str, ...] = (), timing: bool = True) -> tuple[
 
 def _total(presets: list[Preset], output: Path, timing: bool, skipped: dict[str, str]) -> Total:
     """Every preset judged; one that fails is looked at once more, and the second look counts: chance seldom fails twice."""
-    from analyzer.cli.zoo_score import Total, size_problem
+    from analyzer.cli.zoo.score import Total, size_problem
     from traces.collect.zoo.session import Recorded
 
     begun = time.monotonic()
@@ -132,7 +132,7 @@ def _failure(preset: Preset, error: Exception) -> str:
 
 def _look(preset: Preset, output: Path, timing: bool, attempts: int) -> Score | Recorded:
     """A preset recorded and judged; what was recorded of it where other programs disturbed it."""
-    from analyzer.cli.zoo_score import judge
+    from analyzer.cli.zoo.score import judge
     from analyzer.job import explain_job
     from traces.collect.zoo import PRESETS
     from traces.collect.zoo.session import record_preset, time_pair
