@@ -18,7 +18,7 @@ _PEERS = 16
 # Batches that differ by less are one size: the last of an epoch may be smaller.
 _BATCH_RATIO = 1.05
 # From this share of its steps on that a rank had no core it is told, as the recorder does of a run.
-_LACKED_RATIO = 0.1
+LACKED_RATIO = 0.1
 _WORDS = {
     "input": "waiting for its data loader",
     "python": "Python on its host",
@@ -92,7 +92,7 @@ def _device_words(late: RankSummary) -> str:
 def _lacked(late: RankSummary) -> str:
     """That its cores were taken; by whom is not in the trace."""
     lacked = late.core_wait_ratio or 0.0
-    return f"; for {share(lacked)} of its steps it had no core" if lacked >= _LACKED_RATIO else ""
+    return f"; for {share(lacked)} of its steps it had no core" if lacked >= LACKED_RATIO else ""
 
 
 def _steps(summary: RankSummary) -> int:

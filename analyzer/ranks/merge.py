@@ -15,6 +15,7 @@ from analyzer.ranks.bandwidth import Links, links, uneven
 from analyzer.ranks.borne_out import Judged, borne_out, judged
 from analyzer.ranks.clocks import Clocks
 from analyzer.ranks.contrast import contention, contrast
+from analyzer.ranks.cores import beyond_lacking
 from analyzer.ranks.document import Clock, Failed, Job, MatchCount, PipelinePart, Stage, WhatIf
 from analyzer.ranks.late import Lateness, lateness, link_name, slow_links, slow_stage
 from analyzer.ranks.matching import Matched, match
@@ -42,6 +43,7 @@ class Measured(msgspec.Struct, frozen=True):
     lateness: Lateness
     links: Links
     unlike_ns: float
+    lacked_ratio: float
     step_ns: float
     what_if: tuple[WhatIf, ...]
     judged: Judged
@@ -82,10 +84,12 @@ def measure(ranks: Sequence[RankSummary]) -> Measured:
     replay = Replay(rows, matched, found, clocks.start_ns)
     faithful = abs(replay.as_recorded_ns - step_ns) <= _FAITHFUL_RATIO * step_ns
     late, what_if, unlike_ns = Lateness((), (), {}), tuple[WhatIf, ...](), 0.0
+    lacked = 0.0
     if faithful:
         at_most = _lacks_ranks(rows, seen)
         peers = hold_against_peers(rows, programs(rows, pipe))
         late = lateness(rows, matched, found, peers, replay, error_ns, at_most=at_most)
+        late, lacked = beyond_lacking(rows.summaries, late, replay.as_recorded_ns)
         balanced = _balanced(replay, rows, pipe)
         linked = slow_links(rows, moved, replay)
         unlike_ns = replay.as_recorded_ns - replay.step_ns(replay.own_ns, moved.alike_ns)
@@ -102,7 +106,9 @@ def measure(ranks: Sequence[RankSummary]) -> Measured:
         )
         late = msgspec.structs.replace(late, late=(*late.late, *paced.late, *linked.late))
         what_if = _worth(played, at_most=at_most)
-    return Measured(rows, matched, clocks, found, pipe, late, moved, unlike_ns, step_ns, what_if, seen, faithful)
+    return Measured(
+        rows, matched, clocks, found, pipe, late, moved, unlike_ns, lacked, step_ns, what_if, seen, faithful
+    )
 
 
 def _lacks_ranks(rows: Table, seen: Judged) -> bool:
@@ -189,6 +195,7 @@ def _grounds(measured: Measured) -> Grounds:
         faithful=measured.faithful,
         uncompared_ns=measured.links.uncompared_ns,
         unlike=_unlike(measured),
+        lacked_ratio=measured.lacked_ratio,
     )
 
 

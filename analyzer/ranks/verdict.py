@@ -25,6 +25,7 @@ class Grounds(msgspec.Struct, frozen=True):
         error_ns: How far the clocks agree.
         faithful: Whether the job, played again as recorded, takes as long as it did.
         uncompared_ns: Exposed time in transfers that there are no equal ones for, a step.
+        lacked_ratio: What ranks had no core for of their steps, where somebody is late by no more than that; else 0.
         unlike: That of two equal groups one is much slower, in words; else empty.
     """
 
@@ -34,6 +35,7 @@ class Grounds(msgspec.Struct, frozen=True):
     faithful: bool
     uncompared_ns: float = 0.0
     unlike: str = ""
+    lacked_ratio: float = 0.0
 
 
 def job_verdict(
@@ -78,6 +80,11 @@ def _nobody(roll: Roll, step_ns: int, grounds: Grounds) -> JobVerdict:
     judged, floor, step = grounds.judged, WORTH_RATIO * step_ns, duration(step_ns)
     if not grounds.faithful:
         text = "Played again as it was recorded the job does not take as long as it did: nothing is said of who holds it up."
+    elif grounds.lacked_ratio:
+        text = (
+            f"Some rank is late, by no more than the {share(grounds.lacked_ratio)} of its steps that one of them had no core: "
+            "others took the cores of several ranks, and who holds the job up cannot be said."
+        )
     elif judged.unjudged_ns >= floor:
         text = (
             f"{duration(judged.unjudged_ns)} of each {step} step are in collectives that could not be held against other "

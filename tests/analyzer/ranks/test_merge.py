@@ -223,3 +223,27 @@ def test_a_rank_whose_cores_others_take_is_told_so() -> None:
     assert alone == "the same ops on the same shapes take longer on its cores"
     made[1] = msgspec.structs.replace(made[1], core_wait_ratio=0.43)
     assert merge(made).late[0].cause_detail == f"{alone}; for 43 % of its steps it had no core"
+
+
+def starved(fault: dict[str, Any], *lacked: float) -> MergedJob:
+    """A job on a CPU of which each rank had no core for such a share of its steps."""
+    made = Job(dp=2, **fault).run().summaries()
+    return merge(
+        [
+            msgspec.structs.replace(one, device_kind="cpu", core_wait_ratio=ratio)
+            for one, ratio in zip(made, lacked, strict=True)
+        ]
+    )
+
+
+def test_nobody_is_late_where_others_took_the_cores_of_all() -> None:
+    job = starved({"slow_device": {1: 1.2}}, 0.25, 0.3)
+    assert (job.late, job.verdict.held_up_by) == ((), "not clear")
+    assert "30 % of its steps that one of them had no core" in job.verdict.text
+    assert not any(one.scope in ("rank", "several ranks") for one in job.what_if)
+
+
+def test_what_the_lack_of_cores_does_not_explain_is_late_all_the_same() -> None:
+    assert [(one.rank, one.cause) for one in starved({"imbalance": {1: 3.0}}, 0.2, 0.2).late] == [(1, "imbalance")]
+    assert [one.rank for one in starved({"slow_device": {1: 1.2}}, 0.02, 0.3).late] == [1]
+    assert [one.rank for one in starved({"slow_device": {1: 1.2}}, 0.0, 0.0).late] == [1]
