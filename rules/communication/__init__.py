@@ -7,8 +7,10 @@ from rules.communication import (
     pipeline_bubble,
     poor_overlap,
     slow_link,
+    slowed_kernels,
     small_collectives,
     straggler,
+    synchronised_norms,
     uneven_exchange,
     wrong_backend,
 )
@@ -23,4 +25,6 @@ RULES: tuple[Rule, ...] = (
     slow_link.RULE,
     pipeline_bubble.RULE,
     uneven_exchange.RULE,
+    slowed_kernels.RULE,
+    synchronised_norms.RULE,
 )

@@ -6,6 +6,7 @@ from rules.graph import (
     conv_bias_before_norm,
     graph_breaks,
     graph_candidate,
+    known_patterns,
     unfused_attention,
     unfused_pointwise,
 )
@@ -17,4 +18,5 @@ RULES: tuple[Rule, ...] = (
     graph_candidate.RULE,
     unfused_attention.RULE,
     conv_bias_before_norm.RULE,
+    known_patterns.RULE,
 )

@@ -6,7 +6,9 @@ from rules.kernels import (
     gather_bound,
     hardware_bound,
     layout_transposes,
+    memory_bound,
     recomputed_activations,
+    slower_later,
     slowing_device,
     small_grid,
 )
@@ -19,4 +21,6 @@ RULES: tuple[Rule, ...] = (
     far_from_roofline.RULE,
     recomputed_activations.RULE,
     slowing_device.RULE,
+    slower_later.RULE,
+    memory_bound.RULE,
 )

@@ -15,6 +15,8 @@ from analyzer.facts.communication.collectives import (
 )
 from analyzer.facts.communication.exchanged import Exchanged, exchanged
 from analyzer.facts.communication.replicas import replicated_passes
+from analyzer.facts.communication.slowed import Slowed, slowed
+from analyzer.facts.communication.synchronised_norms import SynchronisedNorms, synchronised_norms
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.isolation import fact
@@ -22,7 +24,7 @@ from analyzer.facts.kernels.section import KernelFacts
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.section import TimeFacts
-from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.intervals import EMPTY, IntervalSet
 
 
 class CommunicationFacts(Section):
@@ -86,3 +88,15 @@ class CommunicationFacts(Section):
     def nan_checks_ns(self) -> int:
         """Device time of looking for NaN in what is sent."""
         return nan_checks_ns(self.trace, self._steps)
+
+    @fact
+    def slowed(self) -> Slowed:
+        """Kernels beside collectives against the same kernels alone."""
+        main = self._device.main
+        running = main.collective & self._steps.window if main is not None else EMPTY
+        return slowed(self.trace, self._kernels.named, running)
+
+    @fact
+    def synchronised_norms(self) -> SynchronisedNorms:
+        """Batch normalisation over all ranks."""
+        return synchronised_norms(self._device, self._steps, self._host, self._kernels, self.collectives)

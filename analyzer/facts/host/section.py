@@ -6,6 +6,7 @@ from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.dispatch_owner import DispatchOwner, dispatch_owner
 from analyzer.facts.host.engine_steps import engine_steps
 from analyzer.facts.host.ops import OpTree
+from analyzer.facts.host.output import Output, output
 from analyzer.facts.host.profiler_calls import profiler_calls
 from analyzer.facts.host.restarts import Restarts, restart_seen, restarts, seed_drawn_between
 from analyzer.facts.host.stacks import Stacks
@@ -59,6 +60,11 @@ class HostFacts(Section):
     def ops(self) -> OpTree:
         """Which op encloses which."""
         return OpTree(self.trace.ops)
+
+    @fact
+    def output(self) -> Output:
+        """What the loop writes inside its steps, where Python stacks were recorded."""
+        return output(self.trace, self._steps, self.main_thread)
 
     @fact
     def stacks(self) -> Stacks:

@@ -13,8 +13,10 @@ from analyzer.facts.kernels.cpu_work import CpuWork, cpu_work
 from analyzer.facts.kernels.filling import Filling, filling
 from analyzer.facts.kernels.find import Kernels, kernels
 from analyzer.facts.kernels.fusion import Fusion, fusion
+from analyzer.facts.kernels.patterns import Pattern, patterns
 from analyzer.facts.kernels.precision import Casts, MatrixWork, casts, double_kernels, matrix_work
 from analyzer.facts.kernels.recomputation import Recomputation, recomputation
+from analyzer.facts.kernels.slowing import Slowing, slowing
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.section import TimeFacts
@@ -61,6 +63,16 @@ class KernelFacts(Section):
     def recomputation(self) -> Recomputation:
         """What the backward pass computes again."""
         return recomputation(self._host, self.named, self._steps, on_device=self._device.main is not None)
+
+    @fact
+    def patterns(self) -> tuple[Pattern, ...]:
+        """Pieces of models that one fused operator does, written out op by op."""
+        return patterns(self._host, self.named, self._steps)
+
+    @fact
+    def slowing(self) -> Slowing:
+        """Whether the same kernels take longer later in the recording."""
+        return slowing(self.named, self._steps)
 
     @fact
     def matrix_work(self) -> MatrixWork:
