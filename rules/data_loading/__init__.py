@@ -5,6 +5,7 @@ from rules.data_loading import (
     bursty_waits,
     input_bound,
     iterator_restart,
+    padded_batches,
     single_process_loader,
     small_samples,
     starved_by_workers,
@@ -21,4 +22,5 @@ RULES: tuple[Rule, ...] = (
     small_samples.RULE,
     too_few_cores.RULE,
     too_many_workers.RULE,
+    padded_batches.RULE,
 )

@@ -14,11 +14,11 @@ most of the idle time, waiting for data aside, belongs to dispatch (causes `laun
 `device_wait` what launched work takes to start on an idle device): a loader empties the queue once a step and has rules of its
 own; it does not keep it empty. The saving is the idle time of `launch`, `framework` and `optimizer`, and what launched work takes
 to start, as fewer launches start less often; without start-up calls (PG002) and without what more specific rules claim where they
-fire: optimizers (OP001, OP003, OP005), loops (PY002, PY003, PY006) and pauses (ID003, PY004). Where more than half of it lies
-inside one op, the op is named; where its calls take a millisecond or more each, and for each launch in them, it is its own work on
-the host, and the advice is about that. Such an op is told also where kernels are queued after it, or too few are launched to tell,
-from the same idle share on: the saving is then the idle time inside its calls. Kernels that seem to start before their launch show
-by how much the clocks differ; where that is little beside the gaps, it is added to the lead. Unit: nanoseconds.
+fire: optimizers (OP001, OP003, OP005), loops (PY002, PY003, PY006) and pauses (ID003, ID005, PY004). Where more than half of it
+lies inside one op, the op is named; where its calls take a millisecond or more each, and for each launch in them, it is its own
+work on the host, and the advice is about that. Such an op is told also where kernels are queued after it, or too few are launched
+to tell, from the same idle share on: the saving is then the idle time inside its calls. Kernels that seem to start before their
+launch show by how much the clocks differ; where that is little beside the gaps, it is added to the lead. Unit: nanoseconds.
 
 ## Example
 Slow:

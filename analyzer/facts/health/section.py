@@ -10,7 +10,7 @@ from functools import cached_property
 
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.health import failed
-from analyzer.facts.health.clocks import late_work, resolution, scale, unlikely
+from analyzer.facts.health.clocks import late_work, resolution, scale, synchronised, unlikely
 from analyzer.facts.health.complete import (
     coverage,
     cut,
@@ -21,7 +21,7 @@ from analyzer.facts.health.complete import (
     unknown_categories,
 )
 from analyzer.facts.health.disturbance import artefacts, crowding, instrumentation
-from analyzer.facts.health.linked import correlation, merged
+from analyzer.facts.health.linked import backward, correlation, merged
 from analyzer.facts.health.steps import few, warmup
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.host.section import HostFacts
@@ -115,6 +115,8 @@ CHECKS: Mapping[str, Callable[[HealthFacts], Iterable[Symptom]]] = {
     "instrumentation": lambda of: instrumentation.check(of.trace, of._steps, of._time),
     "crowding": lambda of: crowding.check(of._recording, of._device, of._steps, of._time, of._input),
     "correlation": lambda of: correlation.check(of.trace, of._device, of._steps),
+    "backward": lambda of: backward.check(of.trace),
+    "synchronised": lambda of: synchronised.check(of.trace),
     "artefacts": lambda of: artefacts.check(of.trace, of._steps, of._time),
     "late_work": lambda of: late_work.check(of.trace, of._device, of._steps),
     "resolution": lambda of: resolution.check(of.trace),

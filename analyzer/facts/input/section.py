@@ -7,6 +7,7 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.input.code import InputCode, input_code
 from analyzer.facts.input.float_images import FloatImages, float_images
 from analyzer.facts.input.loading import Loading, loading
+from analyzer.facts.input.padding import Padding, padding
 from analyzer.facts.input.wait import InputWait, input_wait
 from analyzer.facts.input.wait_pattern import WaitPattern, wait_pattern
 from analyzer.facts.isolation import fact
@@ -63,6 +64,11 @@ class InputFacts(Section):
     def loading(self) -> Loading:
         """What loading a batch in the training process consists of."""
         return loading(self.trace, self._recording, self._host, self.wait)
+
+    @fact
+    def padding(self) -> Padding:
+        """Padding of batches, and how their length changes, by recorded shapes."""
+        return padding(self.trace, self._steps, self._host)
 
     @fact
     def float_images(self) -> FloatImages:

@@ -516,3 +516,30 @@ def test_pg005_ops_of_a_device_that_the_file_does_not_name(op: str) -> None:
         builder.step(number, number * 100, 100)
         builder.op(op, number * 100, 90)
     assert found(builder)["PG005"].gravity is Gravity.CAUTION
+
+
+# What torch's own validator of traces checks
+
+
+@pytest.mark.parametrize(("shared", "told"), [(0, False), (2, True)])
+def test_a_number_belongs_to_one_kind_of_backward_node(shared: int, told: bool) -> None:
+    builder = sound()
+    for number in range(20):
+        name = "autograd::engine::evaluate_function: AddmmBackward0"
+        builder.op(name, number * 10, 4, thread=AUTOGRAD, **{"Sequence number": number})
+        if number < shared:
+            name = "autograd::engine::evaluate_function: MulBackward0"
+            builder.op(name, number * 10 + 5, 4, thread=AUTOGRAD, **{"Sequence number": number})
+    symptom = found(builder).get("PG007")
+    assert (symptom is not None and "2 of 20 sequence numbers" in symptom.message) is told
+
+
+@pytest.mark.parametrize(("at", "told"), [(40, False), (20, True)])
+def test_a_wait_for_a_stream_begins_where_it_is_empty(at: float, told: bool) -> None:
+    builder = sound()
+    for number in range(6):
+        # The first kernel of a step runs from 8 to 38.
+        arguments = {"cuda_sync_kind": "Stream Sync", "stream": 7, "device": 0, "correlation": 90_000 + number}
+        builder.event("Stream Sync", "cuda_sync", number * 1_000 + at, 2, pid=0, tid=7, args=arguments)
+    symptom = found(builder).get("PG007")
+    assert (symptom is not None and "6 of 6 waits for a stream" in symptom.message) is told

@@ -1,0 +1,89 @@
+"""Padding of batches, and how their length changes: by recorded shapes."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from analyzer.facts.host.section import HostFacts
+from analyzer.facts.steps.find import Steps
+from analyzer.spans.arrays import Int64Array
+from analyzer.spans.labels import codes_of, distinct_texts, is_any
+from traces.trace import Trace
+
+
+class Padding(msgspec.Struct, frozen=True):
+    """What shapes tell of the batches in the used steps.
+
+    Args:
+        padded: Batches that `pad_sequence` made in this process.
+        padding_ratio: Share of their elements that is padding; None without one.
+        tokens: Largest input of an embedding in each used step that has one: samples times length.
+    """
+
+    padded: int
+    padding_ratio: float | None
+    tokens: tuple[int, ...]
+
+    @property
+    def spread_ratio(self) -> float | None:
+        """How far the steps' tokens lie apart: (largest - smallest) / largest; None with fewer than three."""
+        if len(self.tokens) < 3:
+            return None
+        return (max(self.tokens) - min(self.tokens)) / max(self.tokens)
+
+
+def padding(trace: Trace, steps: Steps, host: HostFacts) -> Padding:
+    """Reads the shapes of `pad_sequence` and of embeddings."""
+    ops = trace.ops
+    inside = steps.host_window.contains(ops["start_ns"].to_numpy())
+    texts, codes = [*distinct_texts(ops["input_dims"]), ""], codes_of(ops["input_dims"])
+    rows = np.flatnonzero(is_any(ops["name"], "aten::pad_sequence", "aten::_pad_sequence") & inside)
+    known = {code: _padded(texts[code]) for code in set(codes[rows].tolist())}
+    made = [found for code in codes[rows].tolist() if (found := known[code]) is not None]
+    whole = sum(each for _, each in made)
+    embeddings = np.flatnonzero(host.ops.outermost(host.ops.named("aten::embedding".__eq__)) & inside)
+    return Padding(
+        padded=len(made),
+        padding_ratio=1 - sum(filled for filled, _ in made) / whole if whole else None,
+        tokens=_tokens(
+            steps, ops["start_ns"].to_numpy()[embeddings], [texts[code] for code in codes[embeddings].tolist()]
+        ),
+    )
+
+
+def _padded(dims: str) -> tuple[int, int] | None:
+    """Elements before and after padding of a list of sequences; None where the list's shapes were not recorded."""
+    shapes = _first(dims)
+    lengths = [shape[0] for shape in shapes if shape and shape[0] >= 0]
+    return (sum(lengths), max(lengths) * len(lengths)) if len(lengths) > 1 and max(lengths) else None
+
+
+def _first(dims: str) -> list[list[int]]:
+    """The first argument, where that is a list of shapes."""
+    try:
+        parts = msgspec.json.decode(dims, type=list[msgspec.Raw]) if dims else []
+        return msgspec.json.decode(parts[0], type=list[list[int]]) if parts else []
+    except msgspec.DecodeError:
+        return []
+
+
+def _tokens(steps: Steps, at_ns: Int64Array, dims: list[str]) -> tuple[int, ...]:
+    """The largest number of indices of each step, by step."""
+    largest: dict[int, int] = {}
+    for step, text in zip(steps.of_host(at_ns).tolist(), dims, strict=True):
+        largest[step] = max(largest.get(step, 0), _indices(text))
+    return tuple(largest[step] for step in sorted(largest) if largest[step])
+
+
+def _indices(dims: str) -> int:
+    """Elements of the second argument: (weight, indices)."""
+    try:
+        parts = msgspec.json.decode(dims, type=list[msgspec.Raw]) if dims else []
+        shape = msgspec.json.decode(parts[1], type=list[int]) if len(parts) > 1 else []
+    except msgspec.DecodeError:
+        return 0
+    product = 1
+    for size in shape:
+        product = min(product * max(size, 0), 2**62)
+    return product if shape else 0

@@ -1,0 +1,182 @@
+"""DL009 padded-batches: batches carry padding that is computed like data, or their length changes from step to step.
+
+## What it finds
+Batches that `pad_sequence` fills up to their longest sample, and steps whose number of tokens differs much from one to the next.
+
+## Why it costs time
+Most operators compute padding like data. And where the length changes, so does the step: ranks wait for the longest batch,
+compilers compile again, the allocator keeps memory for the largest.
+
+## How it is measured
+From recorded shapes: `1 - sum(lengths) / (number * longest)` over the lists that `pad_sequence` gets in the training process; and
+the largest input of an embedding in each step. Padding that a worker or a tokenizer made shows in no shape: then only lengths are
+told.
+
+## Example
+Slow:
+
+```python
+loader = DataLoader(dataset, batch_size=64, shuffle=True, collate_fn=pad)
+```
+
+Faster (batches of samples that are about as long as each other):
+
+```python
+order = sorted(range(len(dataset)), key=lambda index: len(dataset[index]))
+batches = [order[first : first + 64] for first in range(0, len(order), 64)]
+random.shuffle(batches)
+loader = DataLoader(dataset, batch_sampler=batches, collate_fn=pad)
+```
+
+## Fix
+1. Samples of similar length in one batch (bucketing; `group_by_length=True` in Hugging Face's Trainer).
+2. Several samples in one row, without padding (packing; attention by `cu_seqlens`, nested tensors).
+3. A batch by tokens, not by samples: steps take as long as each other, and ranks do not wait.
+
+## Expected gain
+At most the padded share of the time that the device computes (without a device: of the step). Packing gives most of it, bucketing
+what its buckets leave.
+
+## When it is wrong
+Kernels that skip padding (variable-length attention, embedding bags) lose nothing. Lengths may be what the task needs.
+
+## Thresholds
+- `min_padding_ratio`: share of padding from which the rule fires.
+- `min_spread_ratio`: how far the tokens of the steps have to lie apart to be told.
+
+## References
+- Krell et al.: Efficient sequence packing without cross-contamination, 2021
+- https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.rnn.pad_sequence.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.facts.input.padding import Padding
+from analyzer.finding import (
+    Advice,
+    Bar,
+    Bars,
+    Confidence,
+    Evidence,
+    Figure,
+    Finding,
+    Outcome,
+    Saving,
+    Series,
+    Severity,
+    cannot_tell,
+    clear,
+)
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import count, share
+from rules.evidence import kernel_saving
+from traces.trace import Capability
+
+_SHOWN = 64
+_FIX = (
+    Advice(
+        "python",
+        "order = sorted(range(len(dataset)), key=lambda index: len(dataset[index]))\n"
+        "batches = [order[first : first + 64] for first in range(0, len(order), 64)]\n"
+        "random.shuffle(batches)\n"
+        "loader = DataLoader(dataset, batch_sampler=batches, collate_fn=pad)",
+        "Samples of similar length in one batch; the order of batches stays random.",
+    ),
+    Advice(
+        "text",
+        "Or pack several samples into one row, and let attention know their borders (`cu_seqlens`, nested tensors).",
+    ),
+)
+
+META = RuleMeta(
+    code="DL009",
+    name="padded-batches",
+    family="data_loading",
+    title="Padding is computed like data",
+    needs=frozenset({Capability.HOST_OPS, Capability.SHAPES}),
+    thresholds=(
+        Threshold("min_padding_ratio", 0.2, "ratio", "buckets leave some 5 to 10 %; below twice that little is won"),
+        Threshold(
+            "min_spread_ratio",
+            0.25,
+            "ratio",
+            "steps of one length are the rule; sizes rounded to a multiple differ less",
+        ),
+    ),
+    references=("https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.rnn.pad_sequence.html",),
+)
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires with `min_padding_ratio` of padding; tells lengths that are `min_spread_ratio` apart."""
+    found = facts.input.padding
+    padded, spread = found.padding_ratio, found.spread_ratio
+    if padded is not None and padded >= limits["min_padding_ratio"]:
+        yield _padded(facts, found, padded)
+        return
+    if spread is not None and spread >= limits["min_spread_ratio"]:
+        yield _uneven(facts, found, spread)
+        return
+    if padded is not None:
+        yield clear(f"{share(padded)} of the padded batches is padding, below {share(limits['min_padding_ratio'])}")
+    elif spread is not None:
+        yield clear(f"the tokens of the steps lie {share(spread)} apart; how much of them is padding shows in no shape")
+    else:
+        yield cannot_tell("no batch is padded in this process, and no embedding tells a length")
+
+
+def _padded(facts: Facts, found: Padding, ratio: float) -> Finding:
+    return Finding(
+        why=f"{share(ratio)} of {count(found.padded, 'padded batch', 'padded batches')} is padding, "
+        "which most operators compute like data.",
+        saving=_saving(facts, ratio),
+        fix=_FIX,
+        verify="Record again with shapes: the padded share should be below a tenth, and the step shorter by as much.",
+        steps_seen=min(found.padded, facts.steps.count),
+        confidence=Confidence.MEDIUM,
+        evidence=_lengths(found),
+        caveats=("Kernels that skip padding, as variable-length attention does, lose nothing.",),
+    )
+
+
+def _saving(facts: Facts, ratio: float) -> Saving:
+    computing = facts.time.waterfall.owned("compute").total_ns
+    basis = "the padded share of the time in which it computes, if all of it works on the padded batches; half is taken"
+    if facts.device.main is None:
+        return Saving(
+            kernel_ns=int(ratio * computing),
+            usual_kernel_ns=int(ratio * computing / 2),
+            basis=basis,
+            kind=Figure.ESTIMATE,
+        )
+    return kernel_saving(
+        facts, ratio * computing, basis, of=((facts.kernels.named.every, ratio),), usual_ns=ratio * computing / 2
+    )
+
+
+def _uneven(facts: Facts, found: Padding, spread: float) -> Finding:
+    return Finding(
+        why=f"The steps hold {min(found.tokens):,} to {max(found.tokens):,} tokens, {share(spread)} apart: short steps wait for "
+        "nothing here, but ranks wait for the longest, and code that is compiled for a size is compiled again.",
+        saving=Saving(basis="how much of a batch is padding shows in no shape: no saving is claimed"),
+        fix=(Advice("text", "Form batches by tokens, not by samples, or of samples of similar length."), *_FIX),
+        verify="Record again with shapes: the steps' tokens should lie closer together.",
+        steps_seen=len(found.tokens),
+        confidence=Confidence.MEDIUM,
+        severity_cap=Severity.INFO,
+        evidence=_lengths(found),
+        caveats=("Lengths may be what the task needs; what is padding inside a batch shows in no shape.",),
+        title="Batches of very different length",
+    )
+
+
+def _lengths(found: Padding) -> tuple[Evidence, ...]:
+    if not found.tokens:
+        return (Bars("of a batch", "ratio", (Bar("padding", found.padding_ratio or 0.0),)),)
+    return (Series("tokens of each step", "count", tuple(float(one) for one in found.tokens[:_SHOWN])),)
+
+
+RULE = Rule(META, check, __doc__)
