@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +41,12 @@ def _ranks(folder: Path, text: str) -> list[Path]:
             builder.launch(
                 at + 100, kernel_start=at + 200, kernel_dur=3_000.0 * (1 + rank), name=f"kernel {'x' * 100} {text}"
             )
+            # The one that works less waits for the other.
+            begun = 3_600 + 3_000 * rank
             builder.launch(
-                at + 6_500, kernel_start=at + 6_600, kernel_dur=3_300, name="ncclDevKernel_AllReduce_Sum_f32"
-            )
+                at + 6_500 if rank else at + 3_500, kernel_start=at + begun, kernel_dur=9_900 - begun,
+                name="ncclDevKernel_AllReduce_Sum_f32",
+            )  # fmt: skip
         paths.append(builder.write(folder / f"{MACHINE}_{rank}.1700000000.pt.trace.json"))
     return paths
 
@@ -80,6 +84,10 @@ def test_nothing_private_is_in_the_document_of_a_job(form: str, tmp_path: Path) 
         report = tmp_path / f"report.{form}"
         assert main(["explain", *map(str, ranks), "-o", str(report)]) == 0
         assert _found(report) == []
+        if form == "json":
+            # Names of kernels are keys there.
+            contrast = json.loads(report.read_bytes())["job"]["contrast"]
+            assert any(name.startswith("kernel x") for name in contrast["kernels"])
         report.unlink()
 
 

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import msgspec
@@ -114,6 +115,20 @@ def test_picture_with_hostile_names_runs_and_requests_nothing(tmp_path):
     document, asked = document_and_requests(picture, tmp_path / "profile")
     assert "owned" not in title_of(document)
     assert [address for address in asked if "canary" in address] == []
+    # A browser stops at what is no XML, and would run nothing of it either.
+    drawn = list(ElementTree.parse(picture).iter())
+    assert {one.tag.rpartition("}")[2] for one in drawn} <= {
+        "svg",
+        "title",
+        "style",
+        "rect",
+        "g",
+        "text",
+        "path",
+        "line",
+    }
+    assert not any(name.startswith("on") or "href" in name for one in drawn for name in one.attrib)
+    assert any("canary" in (one.text or "") for one in drawn)
 
 
 def test_comparison_of_hostile_names_runs_and_requests_nothing(tmp_path):
