@@ -1,4 +1,4 @@
-"""KE004 hardware-bound: the device works all the time, on its fastest units; software has little left to give.
+"""KE004 hardware-bound: the device works all the time, on its fastest units: there is no waiting to remove.
 
 ## What it finds
 Runs whose device computes for at least 95 % of the step, with at least half of that time in matrix work and at least 80 % of
@@ -12,7 +12,8 @@ there, and because the next step is another one: a faster device, more devices, 
 Share of the used steps in which a kernel other than a collective runs; share of that in GEMMs, convolutions and attention;
 share of these on tensor cores in 16 bits or fewer, by kernel names and recorded input types (TF32 takes
 twice as long); runs of pointwise kernels that no compiler fused. Where shapes were recorded and the device's peaks are known,
-the time that its products take beyond their rooflines is what is left. Occupancy and memory bandwidth are not in a trace.
+the time that its products take beyond their rooflines is what is left, and where that is most of it the rule is quiet. Occupancy
+and memory bandwidth are not in a trace.
 
 ## Example
 Slow (more work than needed):
@@ -43,8 +44,8 @@ None from removing waits: there are hardly any.
 
 ## When it is wrong
 A kernel that runs is not a kernel that uses the device well: small grids and poor tiling look busy too (KE001). Kernels
-whose name says nothing of tensor cores count as not using them; where no kernel's name says what it computes, the rule
-cannot tell.
+whose name says nothing of tensor cores count as not using them, unless recorded types say what they multiply; where neither
+says it of most of the matrix work, or no kernel's name says what it computes, the rule cannot tell.
 
 ## Thresholds
 - `min_compute_ratio`: share of the used steps in which the device computes.
@@ -97,6 +98,12 @@ META = RuleMeta(
 )
 
 
+# From this part on, what is not known of the matrix work decides, or what is known to be lost in it.
+_MOST = 0.5
+# A tenth of the computing is worth a word.
+_WORTH_NAMING = 0.1
+
+
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires where the device computes nearly all the time, mostly on tensor cores."""
     computing = facts.time.waterfall.owned("compute").total_ns
@@ -112,6 +119,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if facts.kernels.named.is_family("other").all():
         yield cannot_tell("the names of this device's kernels do not say what they compute")
         return
+    if work.unstated_ratio > _MOST and matrix >= limits["min_matrix_ratio"]:
+        yield cannot_tell(
+            f"in which format {share(work.unstated_ratio)} of the matrix work is done, neither names nor types say: needs "
+            "record_shapes=True"
+        )
+        return
     unfused = 0.0 if facts.kernels.fusion.compiled else facts.kernels.named.busy_ratio(facts.kernels.fusion.chained)
     measured = f"{share(busy)} of the step, {share(matrix)} of it matrix work, {fast} of that in 16 bits or fewer"
     if matrix < limits["min_matrix_ratio"] or work.short_ratio < limits["min_short_ratio"]:
@@ -120,8 +133,15 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if unfused >= limits["max_unfused_ratio"]:
         yield clear(f"the device computes for {measured}, but unfused pointwise kernels take {share(unfused)} of it")
         return
+    above = _above_ns(facts)
+    if above > _MOST * computing:
+        yield clear(
+            f"the device computes for {measured}, but its products take {duration(facts.steps.per_step(above))} "
+            f"{facts.steps.a_unit} longer than on their rooflines"
+        )
+        return
     yield Finding(
-        why=f"The device computes for {measured}: software has little left to give.{_left(facts)}",
+        why=f"The device computes for {measured}: there is no waiting to remove.{_beside(matrix)}{_left(facts)}",
         saving=Saving(basis="there is hardly any waiting to remove"),
         fix=_fix(facts),
         verify="Compare devices, or a smaller model, with `advisor compare before.json after.json`.",
@@ -143,12 +163,21 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
+def _beside(matrix: float) -> str:
+    """How much of the computing is something else, where that is a good part: it may be work that a program can do without."""
+    return f" The other {share(1 - matrix)} is kernels around it." if 1 - matrix >= _WORTH_NAMING else ""
+
+
 def _left(facts: Facts) -> str:
     """What operators of known work could still give; empty where none is known."""
-    above = sum(one.above_ns for one in shortfalls(facts))
+    above = _above_ns(facts)
     if not above:
         return ""
     return f" On their rooflines the products would take {duration(facts.steps.per_step(above))} a step less."
+
+
+def _above_ns(facts: Facts) -> float:
+    return sum(one.above_ns for one in shortfalls(facts))
 
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:

@@ -22,6 +22,8 @@ _MATRIX_OP = re.compile(
     r"|scaled_dot_product\w*)$"
 )
 _CONV_OP = re.compile(r"aten::\w*conv", re.IGNORECASE)
+# As the profiler writes types of 16 bits and fewer.
+_SHORT_TYPE = re.compile(r"(?:c10::)?(?:BFloat16|Half|Float8_\w+|signed char)$")
 # Types of arguments that are no tensors: lists of sizes, flags, absent ones.
 _SCALARS = frozenset(
     ("", "Int", "Bool", "Double", "Scalar", "ScalarList", "GenericList", "TensorList", "None", "Device", "Layout")
@@ -38,6 +40,7 @@ class MatrixWork(msgspec.Struct, frozen=True):
         convolution: Kernels that belong to a convolution; shape (kernels,).
         by_types: Whether the formats of most of `single` and `tf32` come from recorded input types; else from kernel names alone.
         short_ratio: Share of all matrix time on tensor cores in 16 bits or fewer; 0 without matrix work.
+        unstated_ratio: Share of it in a format that neither a kernel's name nor an op's types tell; 0 without matrix work.
         matrix_ns: Device time of all matrix kernels.
         compute_major: Compute capability of the card; of the oldest card that could have run the kernels where the trace does not
             name it; None where nothing says so.
@@ -49,6 +52,7 @@ class MatrixWork(msgspec.Struct, frozen=True):
     convolution: BoolArray
     by_types: bool
     short_ratio: float
+    unstated_ratio: float
     matrix_ns: int
     compute_major: int | None
     card_known: bool
@@ -62,8 +66,10 @@ def matrix_work(trace: Trace, device: DeviceFacts, host: HostFacts, kernels: Ker
     types = trace.ops["input_types"]
     typed = pick(matching(types, lambda text: first_tensor_type(text) is not None), op)
     as_float = pick(matching(types, lambda text: first_tensor_type(text) == "float"), op)
+    as_short = pick(matching(types, lambda text: _SHORT_TYPE.match(first_tensor_type(text) or "") is not None), op)
     attention = found.is_family("attention")
-    fast = matrix & (found.on_tensor_cores() | found.is_format("tf32", *SHORT_FORMATS))
+    # An op given 16 bits multiplies in them, whatever its kernel is called.
+    fast = matrix & (found.on_tensor_cores() | found.is_format("tf32", *SHORT_FORMATS) | (typed & as_short))
     # Matrix cores of AMD multiply floats as they are, and attention is fused on floats too: no 16-bit work, whatever its name.
     fast &= ~found.is_format("fp32")
     # A kernel on tensor cores that states no format, and whose op was given floats, can only be rounding them to TF32.
@@ -73,6 +79,7 @@ def matrix_work(trace: Trace, device: DeviceFacts, host: HostFacts, kernels: Ker
     plain = (found.off_tensor_cores() | found.on_tensor_cores()) & found.is_format("fp32", "complex")
     single = matrix & ~attention & ~found.frame["depthwise"].to_numpy() & ~fast
     single &= np.where(typed, as_float, plain & ~found.is_format("complex"))
+    known = fast | single | typed | ~unstated | found.on_tensor_cores() | found.off_tensor_cores()
     convolution = np.where(op == NONE, found.is_family("conv"), pick(_named(host, _CONV_OP), op))
     matrix_ns = found.time_ns(matrix)
     major = _card_major(trace, device)
@@ -82,6 +89,7 @@ def matrix_work(trace: Trace, device: DeviceFacts, host: HostFacts, kernels: Ker
         convolution=convolution.astype(bool),
         by_types=found.time_ns((single | tf32) & typed) > found.time_ns((single | tf32) & ~typed),
         short_ratio=found.time_ns(fast & ~tf32 & ~found.is_format("fp64", "complex")) / matrix_ns if matrix_ns else 0.0,
+        unstated_ratio=found.time_ns(matrix & ~known) / matrix_ns if matrix_ns else 0.0,
         matrix_ns=matrix_ns,
         compute_major=found.min_compute_major if major is None else major,
         card_known=major is not None,

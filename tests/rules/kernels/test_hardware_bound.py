@@ -6,6 +6,7 @@ import pytest
 
 from analyzer.finding import Severity, State
 from builders import TraceBuilder
+from hardware_worlds import layer
 from rules.kernels.hardware_bound import RULE
 from worlds import judged, run
 
@@ -53,8 +54,35 @@ def test_fires_without_a_saving() -> None:
     assert (found.severity, found.ns_per_step) == (Severity.INFO, 0)
     assert found.finding.why == (
         "The device computes for 97 % of the step, 82 % of it matrix work, 100 % of that in 16 bits or fewer: "
-        "software has little left to give."
+        "there is no waiting to remove. The other 18 % is kernels around it."
     )
+    assert "The other" not in judged(RULE, world(tensor=90_000, other=7_000)).finding.why
+
+
+def renamed_to(name: str, kind: str | None) -> TraceBuilder:
+    """The same, its products by kernels whose name says nothing of formats; their ops with or without recorded types."""
+    builder = world()
+    for event in builder.events:
+        if event["name"] == TENSOR:
+            event["name"] = name
+        elif event["name"] == "aten::mm" and kind is not None:
+            event["args"] |= {"Input type": [kind, kind], "Input Dims": [[512, 512], [512, 512]]}
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("kind", "state"), [("c10::BFloat16", State.FIRED), ("float", State.CLEAR), (None, State.CANNOT_TELL)]
+)
+@pytest.mark.parametrize("name", ["gemm_kernel", "attn_fwd"])
+def test_recorded_types_tell_the_format_that_a_name_does_not(name: str, kind: str | None, state: State) -> None:
+    """As kernels of Triton and of Intel are called."""
+    builder = renamed_to(name, kind)
+    if name == "attn_fwd":
+        for event in builder.events:
+            event["name"] = (
+                "aten::_scaled_dot_product_flash_attention" if event["name"] == "aten::mm" else event["name"]
+            )
+    assert run(RULE, builder).state is state
 
 
 @pytest.mark.parametrize(("other", "state"), [(14_000, State.CLEAR), (16_000, State.FIRED)])
@@ -91,6 +119,18 @@ def test_boundary_of_what_is_left_to_fuse(other: float, state: State) -> None:
             start = at + 20 + 97_000 - other + index * other / 2
             name = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>(p)"
             builder.launch(at + 50 + 10 * index, kernel_start=start, kernel_dur=other / 2, name=name)
+    assert run(RULE, builder).state is state
+
+
+@pytest.mark.parametrize(("dur", "state"), [(150, State.FIRED), (300, State.CLEAR)])
+def test_quiet_where_most_of_the_time_is_above_the_rooflines(dur: float, state: State) -> None:
+    """An MI300X needs 105 us for these products."""
+    builder = TraceBuilder("rocm")
+    for number in range(3):
+        at = number * 10 * (dur + 1)
+        builder.step(number, at, 10 * (dur + 1))
+        for index in range(10):
+            layer(builder, at + index * (dur + 1), sizes=(4096, 4096, 4096), dur=dur)
     assert run(RULE, builder).state is state
 
 
