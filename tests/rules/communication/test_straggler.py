@@ -137,6 +137,26 @@ def test_a_rank_that_is_late_by_chance_is_none() -> None:
     assert "no rank costs the others more than 0 %" in result.reason
 
 
+@pytest.mark.parametrize(("limit", "state"), [(0.74, State.FIRED), (0.76, State.CLEAR)])
+def test_boundary_of_consistency(limit: float, state: State) -> None:
+    """Rank 1 is late in the first two steps and in the last."""
+
+    def seldom(number: int) -> Facts:
+        builder = TraceBuilder(top={"distributedInfo": {"rank": number, "world_size": 2, "backend": "nccl"}})
+        for index in range(4):
+            at = index * 10_000
+            compute = 9_000 if number == 1 and index != 2 else 5_000
+            builder.step(index, at, 10_000)
+            builder.launch(at, kernel_start=at + 10, kernel_dur=compute - 10, name="gemm")
+            builder.launch(at + 20, kernel_start=at + compute, kernel_dur=10_000 - compute, name=ALL_REDUCE, stream=20)
+        return Facts(builder.trace())
+
+    facts = among(seldom(0), seldom(1))
+    (result,) = run_rules(facts, (RULE,), grade(facts), limits={"CO003": {"min_consistency_ratio": limit}})
+    assert result.state is state
+    assert state is State.FIRED or "late in most steps: the latest one in 75 % of 4" in result.reason
+
+
 def test_one_rank_alone_cannot_tell() -> None:
     result = run(rank(0, 5_000))
     assert result.state is State.CANNOT_TELL

@@ -12,13 +12,14 @@ from worlds import judged
 KERNELS = 20
 
 
-def world(*, reads: bool = True, waits: float = 236, other: bool = False) -> TraceBuilder:
+def world(*, reads: bool = True, waits: float = 236, short: float | None = None, other: bool = False) -> TraceBuilder:
     """Steps of 20 kernels of 200 us: queued at once, or one after the other, as a value is read behind each.
 
     Args:
         reads: Whether values are read.
         waits: How long a read lasts: 236 us until its value is there, or less where it was there before.
-        other: Whether the program waits for the device itself after each read, too.
+        short: How long every second one lasts, where others last longer.
+        other: Whether the program waits for the device itself after each read that is not short, too.
     """
     builder = TraceBuilder()
     length = KERNELS * (400.0 if reads else 200.0) + 100
@@ -31,11 +32,12 @@ def world(*, reads: bool = True, waits: float = 236, other: bool = False) -> Tra
             builder.launch(launch, kernel_start=start, kernel_dur=200, name="gemm", call_dur=4)
             if not reads:
                 continue
-            begins = launch + 258 - waits
-            builder.op("aten::item", begins - 2, waits + 4)
-            builder.op("aten::_local_scalar_dense", begins - 1, waits + 2)
-            builder.copy("DtoH", begins, waits, start=start + 201, dur=2, size=4, op=None)
-            if other:
+            lasts = waits if short is None or index % 2 == 0 else short
+            begins = launch + 258 - lasts
+            builder.op("aten::item", begins - 2, lasts + 4)
+            builder.op("aten::_local_scalar_dense", begins - 1, lasts + 2)
+            builder.copy("DtoH", begins, lasts, start=start + 201, dur=2, size=4, op=None)
+            if other and lasts == waits:
                 builder.runtime("cudaDeviceSynchronize", launch + 265, 5)
     return builder
 
@@ -64,3 +66,9 @@ def test_behind_a_wait_for_another_reason_the_device_idles_all_the_same() -> Non
     # Of some 190 us behind each kernel those before the other call stay: from 211 to 265 us, but for the copy's two.
     assert followed.ns_per_step == pytest.approx(KERNELS * 53_000, rel=0.03)
     assert alone.ns_per_step > 3 * followed.ns_per_step
+
+
+def test_what_a_read_waited_is_used_up_by_a_wait_for_another_reason() -> None:
+    """Long reads with the other wait behind them, and between them short ones: those are no longer for the long ones' sake."""
+    found = judged(RULE, world(short=20, other=True))
+    assert found.ns_per_step == pytest.approx(KERNELS / 2 * (53_000 + 20_000), rel=0.03)
