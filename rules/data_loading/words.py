@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from analyzer.facts import Facts
 from analyzer.finding import Advice
 
@@ -154,6 +156,15 @@ _STREAMED = Advice(
 _KEEPS_RANDOM = frozenset({"monai", "fastai", "ultralytics"})
 
 
+def _formatted(advice: Advice, facts: Facts) -> Advice:
+    """Without the line that makes tensors, where a function of the program's own puts samples together: it may take lists."""
+    known = facts.recording.collected
+    if known.batch_kind is None or known.sample_form is not None:
+        return advice
+    lines = [line for line in advice.code.splitlines() if "with_format" not in line]
+    return replace(advice, code="\n".join(lines))
+
+
 def are_pairs(facts: Facts) -> bool:
     """Whether a sample is an input and its target, as far as the collector saw."""
     known = facts.recording.collected
@@ -175,7 +186,7 @@ def prepared_once(facts: Facts, *, random: bool) -> Advice | None:
     found = facts.recording.frameworks
     for name in (found.of_data, found.of_loop):
         if name == "datasets" and any("iterable" in module for module in found.data) and not random:
-            return _STREAMED
+            return _formatted(_STREAMED, facts)
         if name in _KEPT and (not random or name in _KEEPS_RANDOM) and (name not in _OF_PAIRS or are_pairs(facts)):
-            return _KEPT[name]
+            return _formatted(_KEPT[name], facts)
     return None

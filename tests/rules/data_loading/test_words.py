@@ -123,6 +123,12 @@ def test_a_loader_of_the_programs_own_keeps_its_collation(loop: str, kind: str, 
     assert ("collate_fn=loader.collate_fn" in codes(loop=loop, kind=kind)) is kept
 
 
+@pytest.mark.parametrize("module", ["datasets.iterable_dataset", "datasets.arrow_dataset"])
+@pytest.mark.parametrize(("kind", "formatted"), [("mapping", False), ("tensors", True)])
+def test_a_collation_of_the_programs_own_is_given_what_it_was_given(module: str, kind: str, *, formatted: bool) -> None:
+    assert ("with_format" in codes(data=module, kind=kind)) is formatted
+
+
 def test_graphs_are_kept_as_graphs() -> None:
     found = codes(data="torch_geometric.loader", kind="objects")
     assert "pre_transform=" in found

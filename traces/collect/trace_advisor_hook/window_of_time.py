@@ -11,14 +11,16 @@ import types
 
 from .common import FAILURES, NAME
 from .forwards import Finder
+from .own_code import is_own
 from .watcher import Watcher
 
 # On a busy machine it takes longer than the window to begin it.
 START_S = 60.0
 # A program that only runs its model calls it many times in this time.
 LOOK_S = 0.2
-# The profiler imports what it needs: inside an import of the script's that may be a module that is only half there. A script that
-# does all its work inside an import is recorded after this time.
+# The profiler imports what it needs, 900 modules. Inside an import that may be one that is only half there: its import fails then,
+# the profiler's and, as parts of it stay behind, the script's own. A script that does all its work inside an import of its own
+# files is recorded after this time.
 IMPORT_S = 20.0
 
 
@@ -67,21 +69,25 @@ class Window:
 
     def ask(self, wanted: threading.Event) -> None:
         """Bring the main thread here until it has done what is wanted, unless it has found steps."""
-        now = time.monotonic()
-        self.wanted, self.patient_until = wanted, now + IMPORT_S
-        while time.monotonic() < now + START_S and (self.without_steps or self.watcher.source == "time"):
+        until = time.monotonic() + START_S
+        self.wanted, self.patient_until = wanted, time.monotonic() + IMPORT_S
+        while (self._importing() or time.monotonic() < until) and (self.without_steps or self.watcher.source == "time"):
             if signal.getsignal(self.number) != self.toggle:
                 return
             signal.pthread_kill(threading.main_thread().ident or 0, self.number)
             if wanted.wait(LOOK_S):
                 return
 
+    def _importing(self) -> bool:
+        """Whether the main thread imports what has to be whole before a recording begins."""
+        return self.wanted is self.began and _half_there()
+
     def toggle(self, _: int, frame: types.FrameType | None) -> None:
         """Begin the recording, or end it; runs in the main thread.
 
         Asked for again while it does so (an export takes longer than a look), it would turn the profiler off twice, and crash.
         """
-        if self.busy or (_imports(frame) and time.monotonic() < self.patient_until):
+        if self.busy or (_imports(frame) and (time.monotonic() < self.patient_until or _half_there())):
             return
         self.busy = True
         try:
@@ -115,6 +121,15 @@ def _imports(frame: types.FrameType | None) -> bool:
             return True
         frame = frame.f_back
     return False
+
+
+def _half_there() -> bool:
+    """Whether a module is being imported that is not the user's own."""
+    with contextlib.suppress(*FAILURES):
+        specs = [getattr(module, "__spec__", None) for module in list(sys.modules.values())]
+        half = [spec for spec in specs if spec is not None and getattr(spec, "_initializing", False) is True]
+        return not all(is_own(spec.origin or "") for spec in half)
+    return True
 
 
 def _profiled() -> bool:

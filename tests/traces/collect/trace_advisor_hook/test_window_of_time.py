@@ -2,6 +2,9 @@
 
 import signal
 import sys
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -55,6 +58,35 @@ def test_a_program_that_works_inside_an_import_is_recorded_in_the_end() -> None:
     window.patient_until = 0.0
     _inside_an_import(window)
     assert watcher.calls == ["start"]
+
+
+@pytest.mark.parametrize(("installed", "calls"), [(True, []), (False, ["start"])])
+def test_nothing_begins_while_an_installed_module_is_half_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, installed: bool, calls: list[str]
+) -> None:
+    file = tmp_path / "site-packages" / "half.py" if installed else Path(__file__)
+    spec = ModuleSpec("half", None, origin=str(file))
+    spec._initializing = True  # type: ignore[attr-defined]
+    module = ModuleType("half")
+    module.__spec__ = spec
+    monkeypatch.setitem(sys.modules, "half", module)
+    window, watcher = _window("began")
+    window.patient_until = 0.0
+    _inside_an_import(window)
+    assert watcher.calls == calls
+
+
+def test_it_is_asked_for_as_long_as_imports_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    window, _ = _window("began")
+    half = iter([True, True, True, False])
+    sent: list[int] = []
+    monkeypatch.setattr(window_of_time.signal, "pthread_kill", lambda thread, number: sent.append(number))
+    monkeypatch.setattr(window_of_time.signal, "getsignal", lambda number: window.toggle)
+    monkeypatch.setattr(window_of_time, "LOOK_S", 0.001)
+    monkeypatch.setattr(window_of_time, "START_S", -1.0)
+    monkeypatch.setattr(window_of_time, "_half_there", lambda: next(half))
+    window.ask(window.began)
+    assert len(sent) == 3
 
 
 def test_a_signal_that_comes_twice_does_not_end_what_it_began() -> None:
