@@ -18,6 +18,8 @@ from math import ceil, sqrt
 import numpy as np
 import numpy.typing as npt
 
+from analyzer.compare.ranked import mann_whitney
+
 Float64Array = npt.NDArray[np.float64]
 Measure = Callable[[Float64Array], Float64Array]
 Runs = Sequence[Sequence[int]]
@@ -136,11 +138,8 @@ def _granted(runs: Sequence[Float64Array]) -> float:
 
 
 def _apart(before: Sequence[Float64Array], after: Sequence[Float64Array], measure: Measure) -> bool:
-    # scipy costs 0.3 s to import: only a comparison pays.
-    from scipy.stats import mannwhitneyu
-
     first, second = (np.array([float(measure(run)) for run in side]) for side in (before, after))
-    return float(mannwhitneyu(first, second, alternative="two-sided", method="exact").pvalue) < 1 - CONFIDENCE
+    return mann_whitney(first, second, exact=True).p_value < 1 - CONFIDENCE
 
 
 def _drawn(run: Float64Array, random: np.random.Generator) -> Float64Array:

@@ -16,6 +16,7 @@ import numpy as np
 
 from analyzer.analysis.changes import Kind
 from analyzer.compare.level import CONFIDENCE, Float64Array, Move, Runs, moves
+from analyzer.compare.ranked import mann_whitney
 
 # Fewer steps a side leave only very large changes without any overlap beyond doubt.
 ENOUGH_STEPS = 20
@@ -84,14 +85,11 @@ def judge_change(before: Runs, after: Runs) -> Change:
         before: Step times in ns, one sequence per run.
         after: The same of the other side.
     """
-    # scipy costs 0.3 s to import: only a comparison pays.
-    from scipy.stats import mannwhitneyu
-
     first, second = _joined(before), _joined(after)
     fewest = min(len(first), len(second))
     fast, median = moves(before, after)
-    dominance = float(mannwhitneyu(second, first).statistic) / (len(first) * len(second))
-    p_value = float(mannwhitneyu(_faster_half(second), _faster_half(first), alternative="two-sided").pvalue)
+    dominance = mann_whitney(second, first).statistic / (len(first) * len(second))
+    p_value = mann_whitney(_faster_half(second), _faster_half(first)).p_value
     several = min(len(before), len(after)) > 1
     kind: Kind = "inconclusive"
     apart = dominance in (0.0, 1.0)

@@ -34,9 +34,11 @@ SIZES_MB = (35, 350, 1000)
 QUICK_MB = (35,)
 READERS = ("bare", "advisor", "advisor gz", "explain", "explain again", "hta")
 COLUMNS = (
-    "file", "reader", "work s", "CPU s", "process s", "peak MB", "CPU us/event", "CPU / bare", "process / HTA",
-    "peak beyond imports / size",
+    "file", "reader", "measured", "work s", "CPU s", "process s", "peak MB", "CPU us/event", "peak beyond imports / size",
+    "CPU / bare", "CPU / HTA", "process / HTA",
 )  # fmt: skip
+# What the other columns tell, found out for the whole table.
+RATIOS = 3
 # What is left to the table's reader to say of it; the rest of the file is kept.
 _BEGIN, _END = "<!-- reader.py: begin -->", "<!-- reader.py: end -->"
 _SHARE = re.compile(r"^Pss:\s+(\d+) kB", re.MULTILINE)
@@ -58,11 +60,42 @@ def main() -> int:
     options = parser.parse_args()
     sizes = options.sizes or (QUICK_MB if options.quick else SIZES_MB)
     repeat = options.repeat or (1 if options.quick else 3)
-    table = measure(options.kinds.split(","), sizes, options.readers.split(","), repeat)
-    sys.stdout.write(table)
+    known = rows_in(options.output.read_text()) if options.output else {}
+    text = table(known | measure(options.kinds.split(","), sizes, options.readers.split(","), repeat), repeat)
+    sys.stdout.write(text)
     if options.output:
-        write_between(options.output, table)
+        write_between(options.output, text)
     return 0
+
+
+def rows_in(text: str) -> dict[tuple[str, str], list[str]]:
+    """The rows of a table that was written before, by file and reader: it may be measured in several goes."""
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if " MB | " in line]
+    sound = (row for row in cells if len(row) == len(COLUMNS) and row[0].endswith(" MB"))
+    return {(row[0], row[1]): row[: len(COLUMNS) - RATIOS] for row in sound}
+
+
+def table(rows: dict[tuple[str, str], list[str]], repeat: int) -> str:
+    """The whole table as Markdown, and how cost grows with the size."""
+    lines = [
+        f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}; the last run took"
+        f" medians of {repeat}.",
+        "",
+        "| " + " | ".join(COLUMNS) + " |",
+        "|---" * len(COLUMNS) + "|",
+    ]
+    for (file, _), row in rows.items():
+        bare, hta = rows.get((file, "bare")), rows.get((file, "hta"))
+        ratios = [
+            f"{_figure(row, 'CPU s') / _figure(bare, 'CPU s'):.2f}" if bare else "",
+            *(f"1/{_figure(hta, name) / _figure(row, name):.1f}" if hta else "" for name in ("CPU s", "process s")),
+        ]
+        lines.append("| " + " | ".join([*row, *ratios]) + " |")
+    return "\n".join([*lines, "", *growth(rows)]) + "\n"
+
+
+def _figure(row: list[str], column: str) -> float:
+    return float(row[COLUMNS.index(column)])
 
 
 def write_between(path: Path, table: str) -> None:
@@ -72,17 +105,11 @@ def write_between(path: Path, table: str) -> None:
     path.write_text(f"{before}{_BEGIN}\n\n{table}\n{_END}{after}")
 
 
-def measure(kinds: list[str], sizes: tuple[int, ...], readers: list[str], repeat: int) -> str:
-    """The whole table as Markdown, and how cost grows with the size."""
-    when = time.strftime("%Y-%m-%d")
-    lines = [
-        f"Measured on {when}, {os.cpu_count()} cores, {platform.system()} {platform.machine()},"
-        f" Python {platform.python_version()}; medians of {repeat}.",
-        "",
-        "| " + " | ".join(COLUMNS) + " |",
-        "|---" * len(COLUMNS) + "|",
-    ]
-    grown: dict[tuple[str, str], list[tuple[int, float]]] = {}
+def measure(
+    kinds: list[str], sizes: tuple[int, ...], readers: list[str], repeat: int
+) -> dict[tuple[str, str], list[str]]:
+    """Rows of the table, but for its ratios, by file and reader."""
+    found: dict[tuple[str, str], list[str]] = {}
     with tempfile.TemporaryDirectory(prefix="traces-bench-") as folder:
         tiny = Path(folder) / "tiny.json"
         made_files.small(1, tiny)
@@ -91,22 +118,29 @@ def measure(kinds: list[str], sizes: tuple[int, ...], readers: list[str], repeat
             for size in sizes:
                 plain = Path(folder) / f"{kind}{size}.json"
                 made_files.KINDS[kind](size, plain)
-                found = compare(plain, readers, repeat)
-                for reader in ("explain", "explain again"):
-                    if imports and (explain := found.get(reader)):
-                        explain["imports"] = imports["peak"]
-                lines += rows(f"{kind}, {plain.stat().st_size / 1e6:.0f} MB", found, plain.stat().st_size)
-                for reader, one in found.items():
-                    if one:
-                        grown.setdefault((kind, reader), []).append((plain.stat().st_size, one["cpu"]))
+                bytes_ = plain.stat().st_size
+                file = f"{kind}, {bytes_ / 1e6:.0f} MB"
+                for reader, one in compare(plain, readers, repeat).items():
+                    if one is None:
+                        sys.stderr.write(f"{file}: {reader} did not run\n")
+                        continue
+                    if imports and reader.startswith("explain"):
+                        one["imports"] = imports["peak"]
+                    found[file, reader] = row(file, reader, one, bytes_)
+                    sys.stderr.write(" | ".join(found[file, reader]) + "\n")
                 plain.unlink()
-    return "\n".join([*lines, "", *growth(grown)]) + "\n"
+    return found
 
 
-def growth(grown: dict[tuple[str, str], list[tuple[int, float]]]) -> list[str]:
+def growth(rows: dict[tuple[str, str], list[str]]) -> list[str]:
     """What twice the size costs in CPU time, from the smallest file to the largest."""
     lines = []
-    for (kind, reader), points in grown.items():
+    for kind, reader in dict.fromkeys((file.partition(",")[0], reader) for file, reader in rows):
+        points = [
+            (float(file.split()[1]), _figure(one, "CPU s"))
+            for (file, who), one in rows.items()
+            if who == reader and file.startswith(kind)
+        ]
         (small, first), (large, last) = min(points), max(points)
         if large > small and reader in ("advisor", "explain"):
             times = (last / first) ** (1 / math.log2(large / small))
@@ -128,34 +162,19 @@ def compare(plain: Path, readers: list[str], repeat: int) -> dict[str, dict[str,
     return {reader: median(found) for reader, found in runs.items()}
 
 
-def rows(file: str, found: dict[str, dict[str, float] | None], size: int) -> list[str]:
-    """The rows of one file."""
-    made = []
-    for reader, one in found.items():
-        if one is None:
-            made.append(f"| {file} | {reader} | not run |" + " |" * (len(COLUMNS) - 3))
-        else:
-            made.append(row(file, reader, one, found, size))
-        sys.stderr.write(made[-1] + "\n")
-    return made
-
-
-def row(file: str, reader: str, one: dict[str, float], found: dict[str, dict[str, float] | None], size: int) -> str:
-    """One line of the table."""
-    bare, hta = found.get("bare"), found.get("hta")
-    cells = [
+def row(file: str, reader: str, one: dict[str, float], size: int) -> list[str]:
+    """One line of the table, but for its ratios."""
+    return [
         file,
         reader,
+        time.strftime("%Y-%m-%d"),
         f"{one['work']:.2f}",
         f"{one['cpu']:.2f}",
         f"{one['process']:.2f}",
         f"{one['peak'] / 1e6:.0f}",
         f"{one['cpu'] / one['events'] * 1e6:.2f}",
-        f"{one['cpu'] / bare['cpu']:.2f}" if bare else "",
-        f"1/{hta['process'] / one['process']:.1f}" if hta else "",
-        f"{(one['peak'] - one['imports']) / size:.2f}",
+        f"{max(one['peak'] - one['imports'], 0) / size:.2f}",
     ]
-    return "| " + " | ".join(cells) + " |"
 
 
 def median(runs: list[dict[str, float] | None]) -> dict[str, float] | None:
