@@ -91,6 +91,7 @@ def test_one_that_misbehaves_is_named_and_turns_no_gate_green(
     if says is None:
         assert "TM001" in done.stdout
         assert "in the package team_rules: " in done.stdout
+        assert ("did not come back within 3 s" in " ".join(done.stdout.split())) is ("sleep" in source)
     else:
         assert says in done.stderr
 
