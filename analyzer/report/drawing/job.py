@@ -11,6 +11,9 @@ _VALUE = 190
 _ROW = 22
 _BAR = 16
 _HATCH = 6
+# A telephone's page without its margins.
+NARROW = 360
+_NARROW_ROW, _KEY_ROW = 40, 18
 # Where stripes are is told by paths: a pattern would need an id, which two drawings on a page would share.
 _KEY = (("work", WORKS), ("move", MOVES), ("wait", WAITS))
 
@@ -32,9 +35,28 @@ def rank_bars(page: JobPage) -> Drawing | None:
     return Drawing(top + 18, "".join(pieces), f"A bar per rank: {told}.")
 
 
-def _bar(bar: RankBar, y: float) -> list[str]:
-    pieces = [text(_LABEL - 8, y + 12, f"rank {bar.rank}", "end strong" if bar.late else "end")]
-    room, x = WIDTH - _LABEL - _VALUE, float(_LABEL)
+def narrow_rank_bars(page: JobPage) -> Drawing | None:
+    """The same for a screen as wide as a hand: words above each bar, and nothing beside it; None where there is none."""
+    if not page.bars:
+        return None
+    pieces: list[str] = []
+    for number, bar in enumerate(page.bars):
+        y = number * _NARROW_ROW
+        late = ", late" if bar.late else ""
+        words = f"rank {bar.rank}{late}: waits {bar.waits} of {bar.step}"
+        pieces.append(text(0, y + 11, words, "strong" if bar.late else ""))
+        pieces += _pieces(bar, 0.0, y + 16, NARROW)
+    top = len(page.bars) * _NARROW_ROW + 6
+    for place, (kind, words) in enumerate(_KEY):
+        pieces += _box(kind, 0.0, top + place * _KEY_ROW, 24, 12, "")
+        pieces.append(text(30, top + place * _KEY_ROW + 10, words, "quiet"))
+    told = "; ".join(f"rank {bar.rank} {bar.step}, waits {bar.waits}" for bar in page.bars)
+    return Drawing(top + len(_KEY) * _KEY_ROW, "".join(pieces), f"A bar per rank: {told}.", NARROW)
+
+
+def _pieces(bar: RankBar, x: float, y: float, room: float) -> list[str]:
+    """Work, transfers and waits of a rank behind each other; the longest step takes all the room."""
+    pieces: list[str] = []
     for kind, ratio, words in (
         ("work", bar.work_ratio, WORKS), ("move", bar.move_ratio, MOVES), ("wait", bar.wait_ratio, WAITS),
     ):  # fmt: skip
@@ -43,6 +65,12 @@ def _bar(bar: RankBar, y: float) -> list[str]:
                 kind, x, y, ratio * room, _BAR, f"rank {bar.rank} {words}: {share(ratio)} of the longest step"
             )
             x += ratio * room
+    return pieces
+
+
+def _bar(bar: RankBar, y: float) -> list[str]:
+    pieces = [text(_LABEL - 8, y + 12, f"rank {bar.rank}", "end strong" if bar.late else "end")]
+    pieces += _pieces(bar, float(_LABEL), y, WIDTH - _LABEL - _VALUE)
     late = ", late" if bar.late else ""
     pieces.append(text(WIDTH - _VALUE + 10, y + 12, f"waits {bar.waits} of {bar.step}{late}", "quiet"))
     return pieces

@@ -20,11 +20,14 @@ class Drawing:
     height: int
     body: str
     label: str
+    width: int = WIDTH
 
     @property
     def svg(self) -> Markup:
         """The drawing for the inside of a page; it scales with its width."""
-        head = f'<svg viewBox="0 0 {WIDTH} {self.height}" role="img" aria-label="{escape(safe.clean(self.label))}">'
+        head = (
+            f'<svg viewBox="0 0 {self.width} {self.height}" role="img" aria-label="{escape(safe.clean(self.label))}">'
+        )
         return Markup(f"{head}{self.body}</svg>")
 
     def group(self, top: int) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from analyzer.analysis import Analysis
 from analyzer.page.job import IDEAL_HEADS, LATE_HEADS, JobPage, job_page
-from analyzer.report.drawing.job import heat_map, rank_bars
+from analyzer.report.drawing.job import heat_map, narrow_rank_bars, rank_bars
 from analyzer.report.drawing.shapes import Drawing
 from analyzer.report.html.sheet import Head, Sheet
 
@@ -19,6 +19,7 @@ class JobSection:
     title: str
     verdict: str
     bars: Drawing | None
+    narrow_bars: Drawing | None
     late: Sheet | None
     ideal: Sheet | None
     heat: Drawing | None
@@ -37,6 +38,7 @@ def job_section(analysis: Analysis) -> JobSection | None:
         title=page.title,
         verdict=page.verdict,
         bars=rank_bars(page),
+        narrow_bars=narrow_rank_bars(page),
         late=_sheet("Late ranks, the one that costs most on top", LATE_HEADS, page.late),
         ideal=_sheet("What the job's step would take, played again", IDEAL_HEADS, page.ideal),
         heat=heat_map(page),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -143,3 +144,44 @@ def test_ranks_in_folders_of_their_own_are_told_apart_and_named_by_them(tmp_path
         *((rank, f"rank{rank}/trace.json", "ok") for rank in range(3)),
         (3, "rank3/trace.json", "unreadable"),
     }
+
+
+def covered(spans: list[tuple[float, float]], inside: list[tuple[float, float]]) -> set[tuple[float, bool]]:
+    """Edges of the union of spans, cut to windows that do not overlap."""
+    edges = set[tuple[float, bool]]()
+    last = float("-inf")
+    for start, end in sorted((max(a, low), min(b, high)) for a, b in spans for low, high in inside):
+        if end > max(start, last):
+            edges |= {(max(start, last), True), (end, False)}
+            last = end
+    return edges
+
+
+def length(*unions: list[tuple[float, float]], inside: list[tuple[float, float]]) -> float:
+    """How long any span of the lists covers of the windows."""
+    edges = covered([span for union in unions for span in union], inside)
+    return sum(-at if begins else at for at, begins in edges)
+
+
+@needs_shared
+def test_the_exposed_communication_of_a_recorded_rank_is_what_the_raw_events_say() -> None:
+    path = SHARED / "tracelens_mi300x_ddp_resnet.json.gz"
+    first = explain_job([path], FEW).first
+    assert first.facts is not None
+    events = json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
+    base = first.facts.trace.meta.origin_ns
+    # Without their windows two counts would be of different time.
+    window = first.facts.steps.window
+    inside = [*zip(window.start_ns.tolist(), window.end_ns.tolist(), strict=True)]
+    device = [
+        ("nccl" in one["name"].lower(), ((one["ts"] - base / 1e3) * 1e3, (one["ts"] - base / 1e3 + one["dur"]) * 1e3))
+        for one in events
+        if one.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")
+    ]
+    moving, working = ([span for is_nccl, span in device if is_nccl is which] for which in (True, False))
+    exposed = length(moving, working, inside=inside) - length(working, inside=inside)
+    summary = first.analysis.summary
+    told = next(row.ns for row in summary.waterfall if row.cause == "communication")
+    assert told == pytest.approx(exposed, rel=0.01)
+    assert summary.verdict.bound_by == "communication"
+    assert first.analysis.job is None
