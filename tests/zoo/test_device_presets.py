@@ -15,7 +15,7 @@ pytest.importorskip("torch")
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from traces.collect.zoo import PRESETS, device
+from traces.collect.zoo import PRESETS, device, efficiency
 from traces.collect.zoo.preset import Preset
 
 ON_DEVICE = [preset for preset in PRESETS if preset.needs in ("cuda", "two-gpus")]
@@ -30,6 +30,8 @@ def called(monkeypatch: pytest.MonkeyPatch) -> Mock:
     mlp, fixed = device.mlp, device._fixed
     monkeypatch.setattr(device, "WIDE", 64)
     monkeypatch.setattr(device, "_MANY", 16)
+    monkeypatch.setattr(efficiency, "_ROWS", 16)
+    monkeypatch.setattr(efficiency, "_NUMBERS", 4096)
     monkeypatch.setattr(device, "mlp", lambda width, *rest, **more: mlp(min(width, 64), *rest, **more))
     monkeypatch.setattr(device, "_fixed", lambda at, rows=16: fixed(at, min(rows, 16)))
     monkeypatch.setattr(torch.cuda, "synchronize", calls.synchronize)

@@ -152,3 +152,8 @@ def test_not_applicable_without_a_device() -> None:
     builder = TraceBuilder(None)
     builder.step(0, 0, 1_000).op("aten::linear", 0, 900)
     assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+def test_where_nothing_else_is_left_less_work_is_named() -> None:
+    said = " ".join(fix.code for fix in judged(RULE, world()).finding.fix)
+    assert all(word in said for word in ("Quantization", "smaller or pruned model", "faster devices"))

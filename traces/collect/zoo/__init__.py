@@ -3,7 +3,7 @@
 What the rules say of their traces, and what the remedies bring, is compared by `advisor zoo`.
 """
 
-from traces.collect.zoo import compiled, device, host, loading, ranks
+from traces.collect.zoo import compiled, device, efficiency, host, loading, ranks
 from traces.collect.zoo.preset import Preset
 
 PRESETS: tuple[Preset, ...] = (
@@ -12,6 +12,7 @@ PRESETS: tuple[Preset, ...] = (
     *compiled.PRESETS,
     *ranks.PRESETS,
     *device.PRESETS,
+    *efficiency.PRESETS,
 )
 
 __all__ = ["PRESETS", "Preset"]
