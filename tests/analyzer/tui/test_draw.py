@@ -211,3 +211,9 @@ def test_a_comment_comes_nearer_before_its_line_is_folded() -> None:
     code = "x = 1            # why\nlonger = 1"
     assert [line.plain.rstrip() for line in code_block(code, "python", 18)] == [" x = 1  # why", " longer = 1"]
     assert [line.plain.rstrip() for line in code_block(code, "python", 40)] == [f" {part}" for part in code.split("\n")]
+
+
+def test_text_without_any_room_is_drawn_one_cell_wide() -> None:
+    said = "# Why\n\nIt waits.\n\n- one\n\n```python\nwait()\n```"
+    assert markdown(said, 0).plain == markdown(said, -5).plain == markdown(said, 1).plain
+    assert markdown(said, 0).plain != markdown(said, 2).plain

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyzer.facts import Facts
-from analyzer.finding import State
+from analyzer.finding import State, Table
 from builders import TraceBuilder
 from rules.memory.allocation_in_steps import RULE
 from worlds import judged, run
@@ -40,6 +40,23 @@ def test_fires_with_the_idle_time_inside_the_calls() -> None:
     assert found.ns_per_step == 2_500_000
     assert found.finding.why.startswith("1.0 calls a step allocate or free memory of the device")
     assert found.finding.steps_seen == 5
+
+
+def test_the_five_calls_that_take_longest_are_shown_the_costliest_first() -> None:
+    builder = world(call=2_800)
+    for number in range(6):
+        for place in range(1, 8):
+            builder.runtime(f"cudaMalloc{place}", number * 100_000.0 + 10_000 * place, 500 * place)
+    (table,) = judged(RULE, builder).finding.evidence
+    assert isinstance(table, Table)
+    # 3.5 ms down to 2 ms, and the world's own of 2.8 ms between them: in five of the six steps.
+    assert [(name, total) for name, _, total in table.rows] == [
+        ("cudaMalloc7", 17_500_000),
+        ("cudaMalloc6", 15_000_000),
+        ("cudaFree", 14_000_000),
+        ("cudaMalloc5", 12_500_000),
+        ("cudaMalloc4", 10_000_000),
+    ]
 
 
 def test_a_call_beside_a_busy_device_costs_nothing() -> None:
