@@ -54,6 +54,7 @@ from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, ca
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
 from rules.evidence import kernel_saving, kernel_table, steps_with
+from rules.purpose import by_purpose
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -65,6 +66,9 @@ META = RuleMeta(
     thresholds=(Threshold("min_ratio", 0.05, "ratio", "below, any rule would call it low"),),
     references=("https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html",),
 )
+
+
+_SIXTEEN_BITS = Advice("text", "Fewer bytes: 16-bit gradients.", "DDP's `bf16_compress_hook` sends them.")
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -98,7 +102,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         fix=(
             Advice("shell", "NCCL_MAX_CTAS=8", "Fewer multiprocessors for NCCL; measure the step, not the collective."),
             Advice("shell", "NCCL_NVLS_ENABLE=1", "Where NVLink switches can reduce by themselves."),
-            Advice("text", "Fewer bytes: 16-bit gradients, as DDP's `bf16_compress_hook` sends them."),
+            *by_purpose(facts, (), (_SIXTEEN_BITS,)),
         ),
         verify="Record again: the same kernels should take as long beside a collective as alone, and the step less.",
         steps_seen=steps_with(facts, found.kernels),
