@@ -33,7 +33,7 @@ PLAIN = "torch 2"
 # What a dialect does to the fault itself: it is one of its own, or it has no place for it.
 ADDED = frozenset({("PG007", "repeated ids"), ("PG011", "torch 1.8")})
 # Torch 1.8 states nothing of the device, and so no peaks.
-GONE = frozenset({("PG009", "torch 1.8"), ("KE005", "torch 1.8")})
+GONE = frozenset({("PG009", "torch 1.8"), ("KE005", "torch 1.8"), ("KE009", "torch 1.8")})
 ABSTAINS = (State.CANNOT_TELL, State.NOT_APPLICABLE, State.SUPPRESSED)
 
 
