@@ -88,6 +88,7 @@ APIS = (
     _api(r"init_device_mesh", (2, 2)),
     _api(r"n_microbatches=", (2, 4)),
     _api(r"checkpoint\.async_save", (2, 3)),
+    _api(r"functional\.rms_norm\(", (2, 4)),  # documentation of 2.4
     _api(r"_micro_pipeline_tp|enable_symm_mem_for_group", (2, 6)),
     # torchvision: documentation of 0.15 (v2 as a beta) and 0.16 (`to_dtype` with `scale`).
     _api(r"\bv2\.functional\.to_dtype|v2\.ToDtype", (0, 16), "torchvision"),

@@ -66,7 +66,7 @@ _BY_NAME = {
     "SwiGLU": "from liger_kernel.transformers import LigerSwiGLUMLP",
     "rotary embedding": "from liger_kernel.transformers import liger_rotary_pos_emb\nq, k = liger_rotary_pos_emb(q, k, cos, sin)",
     "cross entropy": "from liger_kernel.transformers import LigerFusedLinearCrossEntropyLoss\n"
-    "loss = LigerFusedLinearCrossEntropyLoss()(head.weight, hidden, labels)",
+    "entropy = LigerFusedLinearCrossEntropyLoss()(head.weight, hidden, labels)",
 }
 
 META = RuleMeta(
@@ -102,7 +102,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     first = _longest(found, times)[0]
     yield Finding(
-        why=f"Written out op by op, forward and backward: {named} of the step, "
+        why=f"Written out op by op{'' if facts.model.infers else ', forward and backward'}: {named} of the step, "
         f"{duration(facts.steps.per_step(kernels.time_ns(mine)))} in all. One fused operator does each.",
         saving=kernel_saving(
             facts,
@@ -115,7 +115,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             compiled(facts, "Fuses all of them. Compiles in the first steps: keep those out of the recording."),
             Advice("python", _BY_NAME[first.name], f"By name: {first.name}, the longest."),
         ),
-        verify="Record again: fewer kernels a step, and the first losses as before.",
+        verify=f"Record again: fewer kernels a step, and {'outputs' if facts.model.infers else 'the first losses'} as before.",
         steps_seen=steps_with(facts, mine),
         confidence=Confidence.MEDIUM,
         evidence=(

@@ -59,9 +59,14 @@ from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Sa
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
 from rules.place import line_of, location, named
+from rules.purpose import by_purpose
 from traces.trace import Capability
 
-_LESS_OFTEN = "if step % 100 == 0:\n    writer.add_scalar('loss', loss.item(), step)"
+_RARELY = "Write every hundredth step; keep values on the device until then."
+_LESS_OFTEN = Advice("python", "if step % 100 == 0:\n    writer.add_scalar('loss', loss.item(), step)", _RARELY)
+_LESS_OFTEN_RUNNING = Advice(
+    "python", "if number % 100 == 0:\n    writer.add_scalar('latency', latency, number)", _RARELY
+)
 _ADVICE = {
     "progress bar": Advice(
         "python", "for batch in tqdm(loader, mininterval=5):", "The bar is drawn every five seconds."
@@ -109,11 +114,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         why=f"The loop writes in {steps} of {facts.steps.count} steps, {duration(facts.steps.per_step(owned.total_ns))} a step "
         f"({share(ratio)}) in which nothing else goes on, mostly to: {kind}{named(line)}.",
         saving=Saving(claims=owned, basis="Python's time inside calls that write"),
-        fix=(
-            _ADVICE.get(
-                kind, Advice("python", _LESS_OFTEN, "Write every hundredth step; keep values on the device until then.")
-            ),
-        ),
+        fix=(_ADVICE[kind],) if kind in _ADVICE else by_purpose(facts, (_LESS_OFTEN_RUNNING,), (_LESS_OFTEN,)),
         verify="Record again: the calls should be gone from most steps.",
         steps_seen=steps,
         confidence=Confidence.MEDIUM,

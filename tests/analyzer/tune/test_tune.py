@@ -264,7 +264,7 @@ def test_an_interrupt_keeps_what_was_measured_and_resume_goes_on(tmp_path: Path)
         b"\xff\xfe", b"[" * 100_000, b"[]", b'{"key": 3, "ran": {}}',
         b'{"key": "{}", "ran": {"ending": "perfect"}}', b'{"key": "{}"',
     ],
-    ids=range(7),
+    ids=range(6),
 )  # fmt: skip
 def test_a_line_that_is_no_run_is_measured_again(damage: bytes, tmp_path: Path) -> None:
     tuned(tmp_path, Simulated(slow_loader), analysis_of(DL001=0.8))
