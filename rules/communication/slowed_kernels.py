@@ -68,6 +68,11 @@ META = RuleMeta(
 )
 
 
+# RCCL knows it, too: its page of environment variables.
+_FEWER_CTAS = Advice(
+    "shell", "NCCL_MAX_CTAS=8", "Fewer multiprocessors for NCCL; measure the step, not the collective."
+)
+_NVLS = Advice("shell", "NCCL_NVLS_ENABLE=1", "Where NVLink switches can reduce by themselves.")
 _SIXTEEN_BITS = Advice("text", "Fewer bytes: 16-bit gradients.", "DDP's `bf16_compress_hook` sends them.")
 
 
@@ -100,8 +105,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             usual_ns=found.lost_ns / 2,
         ),
         fix=(
-            Advice("shell", "NCCL_MAX_CTAS=8", "Fewer multiprocessors for NCCL; measure the step, not the collective."),
-            Advice("shell", "NCCL_NVLS_ENABLE=1", "Where NVLink switches can reduce by themselves."),
+            _FEWER_CTAS,
+            *((_NVLS,) if facts.device.kind == "cuda" else ()),
             *by_purpose(facts, (), (_SIXTEEN_BITS,)),
         ),
         verify="Record again: the same kernels should take as long beside a collective as alone, and the step less.",

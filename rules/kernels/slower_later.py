@@ -60,6 +60,15 @@ from rules.evidence import kernel_saving
 from traces.trace import Capability
 
 _SHOWN = 64
+_ASK = {
+    "cuda": Advice(
+        "shell", "nvidia-smi dmon -s pucvmet", "While it runs: clock, power, temperature and why it slows down."
+    ),
+    "rocm": Advice(
+        "shell", "rocm-smi --showclocks --showpower --showtemp", "While it runs: clock, power, temperature."
+    ),
+}
+_ASK_OTHER = Advice("text", "Watch the device's clock, power and temperature with its maker's tool while it runs.")
 
 META = RuleMeta(
     code="KE008",
@@ -99,9 +108,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             of=((found.kernels, found.lost_ns / max(float(found.step_ns.sum()), 1.0)),),
         ),
         fix=(
-            Advice(
-                "shell", "nvidia-smi dmon -s pucvmet", "While it runs: clock, power, temperature and why it slows down."
-            ),
+            _ASK.get(facts.device.kind, _ASK_OTHER),
             Advice(
                 "text", "Hot or at its limit of power: airflow, fans, the limit of power. Not alone: another device."
             ),

@@ -14,7 +14,12 @@ NAME = "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64"
 
 
 def world(
-    *, beside: float = 1_300, other_sizes: bool = False, shapes: bool = True, collective: bool = True
+    *,
+    beside: float = 1_300,
+    other_sizes: bool = False,
+    shapes: bool = True,
+    collective: bool = True,
+    device: str = "cuda",
 ) -> TraceBuilder:
     """Three steps of 20 ms; a product takes 1 ms alone.
 
@@ -23,8 +28,9 @@ def world(
         other_sizes: Whether those beside it multiply other sizes, as the backward pass does.
         shapes: Whether shapes were recorded.
         collective: Whether there is one at all.
+        device: Kind of device.
     """
-    builder = TraceBuilder()
+    builder = TraceBuilder(device)
     for number in range(3):
         at = number * 20_000.0
         builder.step(number, at, 20_000)
@@ -48,6 +54,13 @@ def test_fires_with_what_they_take_longer():
         "take 40 % longer than the same kernels on the same shapes without one: 1.2 ms a step (6.0 %)"
         in found.finding.why
     )
+
+
+@pytest.mark.parametrize(("device", "advised"), [("cuda", True), ("rocm", False)])
+def test_switches_of_nvlink_are_advised_on_cards_that_may_have_them(device, advised):
+    fixes = [one.code for one in judged(RULE, world(beside=1_400, device=device)).finding.fix]
+    assert ("NCCL_NVLS_ENABLE=1" in fixes) is advised
+    assert "NCCL_MAX_CTAS=8" in fixes
 
 
 @pytest.mark.parametrize(("beside", "state"), [(1_330, State.CLEAR), (1_340, State.FIRED)])

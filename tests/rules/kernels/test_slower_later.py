@@ -15,7 +15,12 @@ WARMING = (1.0, 1.0, 1.0, 1.05, 1.1, 1.15, 1.2, 1.2, 1.2)
 
 
 def world(
-    *, factors: Sequence[float] = WARMING, slower: int = 20, clocks: bool = False, grows: bool = False
+    *,
+    factors: Sequence[float] = WARMING,
+    slower: int = 20,
+    clocks: bool = False,
+    grows: bool = False,
+    device: str = "cuda",
 ) -> TraceBuilder:
     """Steps of 3 ms.
 
@@ -24,8 +29,9 @@ def world(
         slower: How many of the 20 kernels of a step that is true of.
         clocks: Whether the clock was sampled.
         grows: Whether later steps launch more blocks: their work grows.
+        device: Kind of device.
     """
-    builder = TraceBuilder()
+    builder = TraceBuilder(device)
     for number, factor in enumerate(factors):
         at = number * 3_000.0
         builder.step(number, at, 3_000)
@@ -47,6 +53,11 @@ def test_fires_with_what_later_steps_take_longer():
         "take 20 % longer in the last third of 9 equal steps than in the first, 2.4 ms instead of 2.0 ms a step."
         in found.finding.why
     )
+
+
+@pytest.mark.parametrize(("device", "tool"), [("cuda", "nvidia-smi"), ("rocm", "rocm-smi")])
+def test_the_device_is_asked_with_its_own_tool(device, tool):
+    assert judged(RULE, world(device=device)).finding.fix[0].code.startswith(tool)
 
 
 def test_the_clock_is_named_where_it_was_sampled():
