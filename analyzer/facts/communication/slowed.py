@@ -55,6 +55,8 @@ def slowed(trace: Trace, kernels: Kernels, collective: IntervalSet) -> Slowed:
             "dur": frame["dur_ns"].to_numpy()[rows].astype(np.float64),
         }
     )
+    if not (table["beside"].any() and not table["beside"].all()):
+        return Slowed(np.zeros(len(frame), dtype=bool), 0.0, 0.0, shapes_known=bool(known.any()))
     keys = ["name", "blocks", "op", "dims"]
     alone = table[~table["beside"]].groupby(keys)["dur"].describe()[["count", "25%", "50%", "75%"]]
     fits = alone[(alone["count"] >= _LEAST) & (alone["75%"] <= _MOST_SPREAD * alone["25%"])]
