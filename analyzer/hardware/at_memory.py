@@ -8,6 +8,7 @@ from analyzer.facts import Facts
 from analyzer.hardware.limits import device_peaks
 from analyzer.hardware.operators import Operator, operators
 from analyzer.hardware.roofline import place
+from traces.trace import Capability
 
 MEMORY_COUNTERS = ("DRAM BW", "HBM BW")
 
@@ -27,7 +28,9 @@ class AtMemory(msgspec.Struct, frozen=True):
 
 
 def at_memory(facts: Facts, least_ratio: float) -> AtMemory:
-    """Operators on the memory's side of the roofline that reach `least_ratio` of it."""
+    """Operators on the memory's side of the roofline that reach `least_ratio` of it; none are known without recorded shapes."""
+    if Capability.SHAPES not in facts.trace.capabilities:
+        return AtMemory((), 0, known=False)
     limits = device_peaks(facts)[1]
     rows, known = [], False
     for one in operators(facts).rows:

@@ -59,6 +59,7 @@ _AFFIX = re.compile(
     r"^CUDAFunctor(?:OnSelf|OnOther)?_|(?:_kernel)?_cuda$|_kernel_impl$|_kernel$|_functor$|(?<=[a-z0-9])(?:Functor|Ops)$"
 )
 _LAMBDA = re.compile(r"^\{lambda\((?P<type>[^()]*)\)#\d+\}$")
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _NUMBER = re.compile(r"^[-(]?[\d(]|^true$|^false$")
 # Deeper nesting is no name of a compiler; such a name is shown as it is.
 _MOST_DEPTH = 40
@@ -80,7 +81,7 @@ def short(name: str) -> str:
     if "<" not in name or name.startswith("_Z"):
         return name.partition("(")[0].removeprefix("void ").strip() or name
     parts = _parts(name)
-    if not parts:
+    if not parts or not _IDENTIFIER.fullmatch(parts[-1].name):
         return name
     kernel = parts[-1]
     if kernel.name in _RUNNERS:

@@ -55,7 +55,7 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, Severity, cannot_tell, clear
-from analyzer.hardware.at_memory import AtMemory, at_memory, memory_activity
+from analyzer.hardware.at_memory import at_memory, memory_activity
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, share
 from rules.changes import compiled
@@ -82,8 +82,7 @@ META = RuleMeta(
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Tells when operators at the memory's peak take `min_ratio` of the step."""
     activity = memory_activity(facts)
-    shaped = Capability.SHAPES in facts.trace.capabilities
-    found = at_memory(facts, limits["min_peak_ratio"]) if shaped else AtMemory((), 0, known=False)
+    found = at_memory(facts, limits["min_peak_ratio"])
     if not found.known:
         if activity is not None:
             yield from _by_counter(facts, activity, limits)

@@ -38,6 +38,8 @@ ADAM = "at::native::(anonymous namespace)::TensorListMetadata<4>"
         ("void at::native::(anonymous namespace)::CatArray<int, 4>(char*)", "CatArray<int>"),
         ("Memcpy HtoD (Pageable -> Device)", "Memcpy HtoD (Pageable -> Device)"),
         ("<lambda>", "<lambda>"),
+        # No name of C++: what looks like an argument may be all there is.
+        ("`|<b>@all|`", "`|<b>@all|`"),
         # What a wrapper runs, not the wrapper.
         ("void cutlass::Kernel2<cutlass_80_tensorop_s16816gemm_f16_64x64_nn_align8>(Params)",
          "cutlass_80_tensorop_s16816gemm_f16_64x64_nn_align8"),
