@@ -69,7 +69,7 @@ async def test_a_long_table_begins_at_once_and_becomes_whole(app_for: MakeApp, m
         table = pilot.app.screen.query_one(OperatorTable)
         assert table.row is not None
         many = [replace(table.row, name=f"op {number}") for number in range(400)]
-        table.show(many, columns_for(120, device=True, host=True, tensor=True), shapes=False)
+        table.show(many, columns_for(120, device=True, host=True, tensor=True), group="op")
         assert table.size.height < table.row_count < 400
         assert table.row.name == "op 0"
         while table.row_count < 400:
@@ -89,8 +89,8 @@ async def test_the_last_row_and_another_filling_do_not_wait(app_for: MakeApp, me
             assert table.row is not None
             return [replace(table.row, name=f"{word} {number}") for number in range(300)]
 
-        table.show(named("old"), columns, shapes=False)
-        table.show(named("new"), columns, shapes=False)
+        table.show(named("old"), columns, group="op")
+        table.show(named("new"), columns, group="op")
         table.action_scroll_bottom()
         assert table.row_count == 300
         assert table.row.name == "new 299"
