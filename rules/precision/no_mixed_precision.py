@@ -39,11 +39,11 @@ loss.backward()
 
 ## Expected gain
 At most, of plain single precision, what the peak rates of the card's generation say (7 of 8 parts of the kernels' time on Volta,
-15 of 16 on Ampere and Hopper, and on AMD's matrix cores). Of TF32 half, and half of the pointwise kernels' time as well where most
-of the matrix work is TF32: 16 bits halve the bytes of both. A factor of one and a half to three is usual, so half of the kernels'
-time is what is likely, times the share of the step in which the device is busy. Where the run is launch-bound faster kernels mostly
-wait longer; what the host waits for still gets shorter. PR002 speeds up the same kernels: each states its own bound, the headline
-counts the larger.
+15 of 16 on Ampere and Hopper, and on AMD's matrix cores). Of TF32 half, and half of the pointwise kernels' time as well: 16 bits
+halve the bytes of both. A factor of one and a half to three is usual, so half of the matrix kernels' time is what is likely, and of
+the pointwise ones' where most of the matrix work is TF32, times the share of the step in which the device is busy. Where the run is
+launch-bound faster kernels mostly wait longer; what the host waits for still gets shorter. PR002 speeds up the same kernels: each
+states its own bound, the headline counts the larger.
 
 ## When it is wrong
 Code that needs 32 bits (some scientific and financial models). Small or memory-bound matrices gain less. From names alone the
@@ -120,6 +120,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     saving, moves = _saving(facts)
     if moves:
         confidence = Confidence.MEDIUM if confidence is Confidence.HIGH else confidence
+    if facts.kernels.fusion.pointwise.any() and not facts.model.infers:
         caveats = (*caveats, "Autocast leaves some pointwise ops in 32 bits: normalisations, softmax, losses.")
     yield Finding(
         why=f"{share(ratio)} of the GPU's busy time is matrix work on 32-bit floats"
@@ -143,25 +144,29 @@ def _plain(facts: Facts) -> BoolArray:
 
 
 def _saving(facts: Facts) -> tuple[Saving, bool]:
-    """What 16 bits leave of each kind of kernel; and whether pointwise ones are among them."""
+    """What 16 bits leave of each kind of kernel; and whether much of what is likely is of pointwise ones."""
     work, found = facts.kernels.matrix_work, facts.kernels.named
     most, plain_ns, rounded_ns = short_ratio(facts), found.time_ns(_plain(facts)), found.time_ns(work.tf32)
     of = [(_plain(facts), most), (work.tf32, _HALF)]
-    parts = [f"{share(most)} of the time of kernels in plain single precision, by the peak rates of this generation"]
-    # Plain single precision is so much slower that its peak rates leave room for the bytes saved beside it; TF32's do not.
+    usual = sum(min(ratio, USUAL_RATIO) * found.time_ns(rows) for rows, ratio in of)
+    # In 16 bits they move half the bytes, as far as autocast lets them run so.
+    carried = facts.kernels.fusion.pointwise & ~found.is_format("fp16", "bf16") & ~_plain(facts) & ~work.tf32
+    of.append((carried, _HALF))
+    gain = sum(ratio * found.time_ns(rows) for rows, ratio in of)
+    # Where matrices gain many times as much, what usually comes of them has room for the bytes saved beside them.
     moves = rounded_ns > plain_ns
     if moves:
-        of.append(
-            (facts.kernels.fusion.pointwise & ~found.is_format("fp16", "bf16") & ~_plain(facts) & ~work.tf32, _HALF)
+        usual += _HALF * found.time_ns(carried)
+    parts = []
+    if plain_ns:
+        parts.append(
+            f"{share(most)} of the time of kernels in plain single precision, by the peak rates of this generation"
         )
     if rounded_ns:
-        parts.append(
-            "half of those in TF32" + (", and of pointwise ones, which then move half the bytes" if moves else "")
-        )
-    gain = sum(ratio * found.time_ns(rows) for rows, ratio in of)
-    usual = sum(min(ratio, USUAL_RATIO) * found.time_ns(rows) for rows, ratio in of)
-    basis = "; ".join(parts if plain_ns else parts[1:])
-    return kernel_saving(facts, gain, basis, of=of, usual_ns=usual, way=FORMAT), moves
+        parts.append("half of those in TF32")
+    if carried.any():
+        parts.append("half of pointwise ones, which then move half the bytes")
+    return kernel_saving(facts, gain, "; ".join(parts), of=of, usual_ns=usual, way=FORMAT), moves
 
 
 def _not_asked(facts: Facts) -> Outcome | None:
