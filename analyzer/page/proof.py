@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from analyzer.page import savings
 from analyzer.page.card import Card
 from analyzer.page.safe import clean
 
@@ -48,9 +49,9 @@ def proof(card: Card, trace: str, recorded_by: Sequence[str]) -> Proof:
         note = "`...` stands for an argument of yours that was not recorded. " + note
     if not words:
         note = f"Record it as you recorded this trace, into {AFTER}: the same options, machine and number of steps."
-    saves = (
-        f"about {card.amount} a step less, at best" if card.amount else "no time of its own; the finding should be gone"
-    )
+    saves = "no time of its own"
+    if card.amount:
+        saves = f"{savings.word(card.finding.saving.kind)} {card.amount} ({card.share})"
     return Proof(
         place=card.where,
         record=clean(shlex.join(words).replace(f"'{_LEFT_OUT}'", _LEFT_OUT)),

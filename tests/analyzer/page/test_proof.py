@@ -42,4 +42,6 @@ def test_the_comparison_names_the_trace_and_what_was_promised():
     assert way.compare == "advisor compare 'my runs/trace.json' after.json"
     assert CARD.rule in way.expected
     assert CARD.amount in way.expected
+    # As the card words it: a bound is no estimate.
+    assert way.expected == f"Promised for {CARD.rule}: at most {CARD.amount} ({CARD.share})."
     assert "as you recorded this trace" in way.record_note
