@@ -74,7 +74,7 @@ def explain_facts(
     disabled = _disabled(rules, options)
     seconds = options.rule_seconds or RULE_SECONDS
     runs = run_rules(facts, rules, trust, disabled=disabled, limits=options.limits, seconds=seconds)
-    judged = judge(facts, runs, trust)
+    judged = judge(facts, runs, trust, options.calibrated)
     tell("checking", len(rules), len(rules))
     analysis = assemble(facts, trust, runs, judged, options.accepted)
     if options.deep:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from analyzer.analysis.finding import Calibrated
+
 
 class Options(msgspec.Struct, frozen=True):
     """How to analyse.
@@ -19,6 +21,7 @@ class Options(msgspec.Struct, frozen=True):
         deep: Whether to add what HolisticTraceAnalysis says; takes seconds.
         strict: Refuse a trace that has to be repaired.
         cached: Whether the columns of large traces are kept for the next time, and taken from there.
+        calibrated: What measured pairs say of the figures that rules state; empty where nobody asks.
         rule_seconds: How long one rule may take; None for what the engine allows.
     """
 
@@ -30,4 +33,5 @@ class Options(msgspec.Struct, frozen=True):
     deep: bool = False
     strict: bool = False
     cached: bool = False
+    calibrated: tuple[Calibrated, ...] = ()
     rule_seconds: float | None = None

@@ -10,14 +10,17 @@ _LEFT_OUT = "..."
 
 def collect(facts: Facts, *options: str) -> str:
     """`advisor collect` of the same program with some options."""
-    words = ["advisor", "collect", *options, *_script(facts)]
-    return " ".join([*words, *(["--", *_arguments(facts)] if _arguments(facts) else [])])
+    words = ["advisor", "collect", *options]
+    if facts.recording.collected.launches:
+        return " ".join([*words, "--", *_script(facts), *_arguments(facts)])
+    return " ".join([*words, *_script(facts), *(["--", *_arguments(facts)] if _arguments(facts) else [])])
 
 
 def run(facts: Facts, before: str = "", *, program: str = "python") -> str:
-    """The program itself, with variables before it."""
+    """The program itself, with variables before it; a launcher that was recorded stays what starts it."""
     script = _script(facts) or [_ANY_SCRIPT]
-    return " ".join([*([before] if before else []), program, *script, *_arguments(facts)])
+    start = [] if facts.recording.collected.launches else [program]
+    return " ".join([*([before] if before else []), *start, *script, *_arguments(facts)])
 
 
 def arguments_note(facts: Facts) -> str:

@@ -2,6 +2,7 @@
 
 Names are those that the installed packages take: accelerate 1.15, lightning 2, transformers 5, fastai 2.8, ultralytics 8. Those of
 mmengine (`AmpOptimWrapper`, `accumulative_counts`), detectron2 (`SOLVER.AMP.ENABLED`) and skorch (`compile=True`) are documented.
+Keras' are those of version 3 on torch, where `jit_compile` is `torch.compile` (`keras/src/backend/torch/trainer.py`).
 A framework without a word for a change is told of torch's own. Engines that serve models have words as well: vLLM's
 `enforce_eager` turns off its compiler and its graphs (docs.vllm.ai, design/debug_vllm_compile), SGLang's are those of its
 `ServerArgs`.
@@ -16,6 +17,7 @@ _SENTENCES = "-args = SentenceTransformerTrainingArguments(...)\n+args = Sentenc
 _LIGHTNING = "-trainer = L.Trainer(...)\n+trainer = L.Trainer(..., {})"
 _ACCELERATE = "-accelerator = Accelerator(...)\n+accelerator = Accelerator(..., {})"
 _MMENGINE = '-optim_wrapper = dict(type="OptimWrapper", optimizer=...)\n+optim_wrapper = dict({}, optimizer=...)'
+_KERAS = "-model.compile(...)\n+model.compile(..., {})"
 
 _VLLM = "-llm = LLM(model, ...)\n+llm = LLM(model, ..., {})"
 _SGLANG = "-engine = sgl.Engine(**arguments)\n+engine = sgl.Engine(**arguments, {})"
@@ -29,6 +31,7 @@ _BFLOAT16 = {
     "accelerate": _ACCELERATE.format('mixed_precision="bf16"'),
     "fastai": "+learn = learn.to_bf16()",
     "mmengine": _MMENGINE.format('type="AmpOptimWrapper", dtype="bfloat16"'),
+    "keras": '+keras.mixed_precision.set_global_policy("mixed_bfloat16")   # before the layers are made',
 }
 _FLOAT16 = {
     "vllm": _VLLM.format('dtype="float16"'),
@@ -39,6 +42,7 @@ _FLOAT16 = {
     "accelerate": _ACCELERATE.format('mixed_precision="fp16"'),
     "fastai": "+learn = learn.to_fp16()",
     "mmengine": _MMENGINE.format('type="AmpOptimWrapper"'),
+    "keras": '+keras.mixed_precision.set_global_policy("mixed_float16")   # before the layers are made',
     "ultralytics": "-model.train(..., amp=False)\n+model.train(..., amp=True)",
     "detectron2": "+cfg.SOLVER.AMP.ENABLED = True",
 }
@@ -48,6 +52,7 @@ _ACCUMULATED = {
     "lightning": _LIGHTNING.format("accumulate_grad_batches=2"),
     "accelerate": _ACCELERATE.format("gradient_accumulation_steps=2") + "\n+with accelerator.accumulate(model):",
     "mmengine": _MMENGINE.format('type="OptimWrapper", accumulative_counts=2'),
+    "keras": _KERAS.format("optimizer=keras.optimizers.Adam(gradient_accumulation_steps=2)"),
 }
 _COMPILED = {
     "vllm": _VLLM.format("enforce_eager=False"),
@@ -58,6 +63,7 @@ _COMPILED = {
     "accelerate": "+model = torch.compile(model)\n model, optimizer = accelerator.prepare(model, optimizer)",
     "ultralytics": "-model.train(...)\n+model.train(..., compile=True)",
     "skorch": "-net = NeuralNetClassifier(...)\n+net = NeuralNetClassifier(..., compile=True)",
+    "keras": _KERAS.format("jit_compile=True"),
 }
 # Graphs of the passes that only decode: prefills, and batches larger than those captured, are launched kernel by kernel.
 _REPLAYED = {
@@ -121,3 +127,15 @@ def fused_optimizer(facts: Facts, name: str) -> str | None:
 def _said(facts: Facts, words: dict[str, str]) -> str | None:
     loop = facts.recording.serving_engine or facts.recording.frameworks.of_loop
     return words.get(loop) if loop is not None else None
+
+
+def engine_setting(facts: Facts, words: dict[str, str]) -> str | None:
+    """A diff of an argument of the engine that serves the model; None where no engine shows, or it has no word for it.
+
+    Args:
+        facts: The measurements.
+        words: The argument, by engine.
+    """
+    engine = facts.recording.serving_engine
+    template = {"vllm": _VLLM, "sglang": _SGLANG}.get(engine or "")
+    return template.format(words[engine]) if template is not None and engine in words else None

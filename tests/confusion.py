@@ -2,9 +2,10 @@
 
 `python tests/confusion.py` prints it. The truth is known of a rule's own world and of the world beside it that lacks the fault
 (`scenarios.py`), both in every dialect (`dialects.py`); of healthy loops, in which no rule has anything to find (`healthy.py`);
-and of recorded traces as far as a line of `expected.py` says so. Of what else is said (`sayings.py`: promises and their outcomes,
-versions, kinds of program, steps, totals, trust) there is a row each. What is not known is not counted. A rule that says it cannot
-tell, or that the question does not arise, neither fires nor is it right: it abstains.
+and of recorded traces as far as a line of `expected.py` says so. Of what else is said there is a row each: of promises and their
+outcomes, versions, kinds of program, steps, totals and trust (`sayings.py`), and of programs of many kinds (`mechanisms.py`); of
+published stories (`stories/`) the share that is told right. What is not known is not counted. A rule that says it cannot tell, or
+that the question does not arise, neither fires nor is it right: it abstains.
 """
 
 from __future__ import annotations
@@ -23,10 +24,12 @@ from analyzer.rule import Rule
 from dialects import DIALECTS
 from expected import OF_SAMPLES, TABLE, Expected
 from healthy import HEALTHY, TRUE_OF_HEALTHY
+from mechanisms import MECHANISMS
 from recorded import told_of
 from rules import RULES
 from sayings import SAYINGS
 from scenarios import OF_RANKS, RULE_BY_CODE, SCENARIOS, facts_of, world
+from stories.all_of_them import share
 from verdicts import VERDICTS
 
 PLAIN = "torch 2"
@@ -34,6 +37,8 @@ PLAIN = "torch 2"
 ADDED = frozenset({("PG007", "repeated ids"), ("PG011", "torch 1.8")})
 # Torch 1.8 states nothing of the device, and so no peaks.
 GONE = frozenset({("PG009", "torch 1.8"), ("KE005", "torch 1.8"), ("KE009", "torch 1.8")})
+# All that may be said, each with worlds that have the property, and worlds that lack it.
+SAID = (*SAYINGS, *MECHANISMS)
 ABSTAINS = (State.CANNOT_TELL, State.NOT_APPLICABLE, State.SUPPRESSED)
 
 
@@ -105,7 +110,6 @@ def on_recorded(line: Expected) -> tuple[Case, ...]:
     )
 
 
-@cache
 def cases() -> tuple[Case, ...]:
     """Every rule on everything of which the truth is known."""
     return tuple(_cases())
@@ -123,12 +127,12 @@ def _cases() -> Iterator[Case]:
         yield from on_recorded(line)
 
 
-def table() -> str:
-    """One line per rule: fired of should, the four cells, precision and recall."""
+def table(given: tuple[Case, ...]) -> str:
+    """One line per rule: fired of should, the four cells, precision and recall; last, every answer that is wrong."""
     columns = (("rule", -6), ("fired", 6), ("should", 8), ("TP", 5), ("FP", 4), ("FN", 4), ("TN", 5), ("abstains", 10))
     head = "".join(f"{name:<{-width}}" if width < 0 else f"{name:>{width}}" for name, width in columns)
     lines = [f"{head}{'precision':>11}{'recall':>8}"]
-    cells = Counter((case.code, case.cell) for case in cases())
+    cells = Counter((case.code, case.cell) for case in given)
     for code in SCENARIOS:
         tp, fp, fn, tn, none = (cells[code, name] for name in ("TP", "FP", "FN", "TN", "abstains"))
         ratios = "".join(
@@ -136,23 +140,23 @@ def table() -> str:
             for part, whole, width in ((tp, tp + fp, 11), (tp, tp + fn, 8))
         )
         lines.append(f"{code:<6}{tp + fp:>6}{tp + fn + none:>8}{tp:>5}{fp:>4}{fn:>4}{tn:>5}{none:>10}{ratios}")
-    traces = len({case.where for case in cases() if case.where in {line.name for line in (*TABLE, *OF_SAMPLES)}})
+    traces = len({case.where for case in given} & {line.name for line in (*TABLE, *OF_SAMPLES)})
     lines.append(
-        f"{len(SCENARIOS)} rules, {len(cases())} answers; {len(HEALTHY)} healthy loops, {traces} recorded traces"
+        f"{len(SCENARIOS)} rules, {len(given)} answers; {len(HEALTHY)} healthy loops, {traces} recorded traces"
     )
-    lines += [_of_saying(what) for what in dict.fromkeys(saying.what for saying in SAYINGS)]
+    lines += [_of_saying(what) for what in dict.fromkeys(saying.what for saying in SAID)]
     lines += [f"verdict: {known.name}: {known.said()}, {known.bound_by} is true" for known in VERDICTS]
-    wrong = [f"{case.cell} {case.code} on {case.where}" for case in cases() if case.cell in ("FP", "FN")]
-    wrong += [f"{one.cell} {one.what}: {one.of}" for one in SAYINGS if one.cell in ("FP", "FN")]
-    return "\n".join([*lines, *wrong])
+    wrong = [f"{case.cell} {case.code} on {case.where}" for case in given if case.cell in ("FP", "FN")]
+    wrong += [f"{one.cell} {one.what}: {one.of}" for one in SAID if one.cell in ("FP", "FN")]
+    return "\n".join([*lines, share(), *wrong])
 
 
 def _of_saying(what: str) -> str:
     """One thing that may be said: how often it was, and rightly."""
-    cells = Counter(saying.cell for saying in SAYINGS if saying.what == what)
-    of = "; ".join(f"{saying.of}: {'yes' if saying.true else 'no'}" for saying in SAYINGS if saying.what == what)
+    cells = Counter(saying.cell for saying in SAID if saying.what == what)
+    of = "; ".join(f"{saying.of}: {'yes' if saying.true else 'no'}" for saying in SAID if saying.what == what)
     return f"said: {what}: {', '.join(f'{cells[name]} {name}' for name in ('TP', 'FP', 'FN', 'TN'))} ({of})"
 
 
 if __name__ == "__main__":
-    sys.stdout.write(f"{table()}\n")
+    sys.stdout.write(f"{table(cases())}\n")

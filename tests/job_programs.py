@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from job_layout import Layout, Noise
+
 MS, US = 1_000_000, 1_000
 LAUNCH = 6 * US
 COMPUTE = 7
@@ -55,7 +57,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Layout):
     """A job, and what is wrong with it: a rank's, but for links, which are a team's members, and stages.
 
     Args:
@@ -66,10 +68,6 @@ class Plan:
     """
 
     program: str = "megatron"
-    dp: int = 1
-    tp: int = 1
-    pp: int = 1
-    ep: int = 1
     steps: int = 5
     layers: int = 2
     microbatches: int = 4
@@ -83,14 +81,6 @@ class Plan:
     jitter: float = 0.02
     seed: int = 1
 
-    @property
-    def world(self) -> int:
-        return self.dp * self.tp * self.pp
-
-    def place(self, rank: int) -> tuple[int, int, int]:
-        """Stage, replica, and place within the tensor-parallel group."""
-        return rank // (self.dp * self.tp), rank // self.tp % self.dp, rank % self.tp
-
     def rank_at(self, stage: int, replica: int, part: int) -> int:
         return (stage * self.dp + replica) * self.tp + part
 
@@ -100,10 +90,10 @@ class Play:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.teams = _teams(plan)
+        self.teams = [Team(kind, ranks) for kind, ranks in plan.members() if plan.talks(kind, ranks)]
         self.events: list[list[Event]] = [[] for _ in range(plan.world)]
         self.starts: list[list[int]] = [[] for _ in range(plan.world)]
-        self._state = plan.seed
+        self._chance = Noise(plan.seed)
         self._counts: dict[tuple[object, ...], int] = {}
         self._streams: list[dict[int, int]] = [{} for _ in range(plan.world)]
         self._host = [0] * plan.world
@@ -119,8 +109,7 @@ class Play:
 
     def noise(self) -> float:
         """Near 1, the same in every run."""
-        self._state = (self._state * 6364136223846793005 + 1442695040888963407) % 2**64
-        return 1 + self.plan.jitter * ((self._state >> 33) / 2**30 - 1)
+        return 1 + self.plan.jitter * self._chance()
 
     def _play(self) -> None:
         programs = [PROGRAMS[self.plan.program](self, rank) for rank in range(self.plan.world)]
@@ -226,22 +215,6 @@ def _meeting(rank: int, part: Part) -> tuple[object, ...]:
     if part.peer is None:
         return (part.team, part.what, part.number)
     return (part.team, *((rank, part.peer) if part.what == "send" else (part.peer, rank)), part.number)
-
-
-def _teams(plan: Plan) -> list[Team]:
-    found: list[Team] = []
-    for kind, key in (
-        ("tp", lambda s, d, t: (s, d)),
-        ("dp", lambda s, d, t: (s, t)),
-        ("ep", lambda s, d, t: (s, t, d // plan.ep)),
-        ("pp", lambda s, d, t: (d, t)),
-    ):
-        members: dict[Any, list[int]] = {}
-        for rank in range(plan.world):
-            members.setdefault(key(*plan.place(rank)), []).append(rank)
-        if kind != "ep" or plan.ep > 1:
-            found += [Team(kind, tuple(ranks)) for ranks in members.values() if len(ranks) > 1]
-    return found
 
 
 STREAMS = {"tp": 20, "ep": 24, "dp": 28, "pp": 32}

@@ -15,6 +15,7 @@ from typing import Any
 
 from analyzer.ranks.summary import CollectiveColumns, GroupPart, KernelRow, RankSummary, StepPart
 from builders import TraceBuilder
+from job_layout import Layout, Noise
 
 MS = 1_000_000
 KERNELS = {
@@ -53,7 +54,7 @@ class Did:
 
 
 @dataclass(frozen=True)
-class Job:
+class Job(Layout):
     """A job and what is wrong with it.
 
     Args:
@@ -71,10 +72,6 @@ class Job:
         jitter: Random part of every compute segment, 0..1, from a fixed seed.
     """
 
-    dp: int = 1
-    tp: int = 1
-    pp: int = 1
-    ep: int = 1
     steps: int = 4
     layers: int = 2
     microbatches: int = 2
@@ -92,14 +89,6 @@ class Job:
     jitter: float = 0.01
     seed: int = 1
 
-    @property
-    def world(self) -> int:
-        return self.dp * self.tp * self.pp
-
-    def place(self, rank: int) -> tuple[int, int, int]:
-        """Pipeline stage, replica, and place in its layer."""
-        return rank // (self.dp * self.tp), rank // self.tp % self.dp, rank % self.tp
-
     def work(self, rank: int, stage: int) -> tuple[float, str]:
         """Factor on a rank's compute, and the shapes of it."""
         slow = self.slow_device.get(rank, 1.0) * self.slow_stage.get(stage, 1.0) * self.imbalance.get(rank, 1.0)
@@ -108,21 +97,9 @@ class Job:
     def groups(self) -> dict[str, dict[int, Group]]:
         """By kind and rank, the group that a rank is in; groups of one are left out."""
         found: dict[str, dict[int, Group]] = {"tp": {}, "dp": {}, "ep": {}, "pp": {}}
-        number = 0
-        for kind, key in (
-            ("tp", lambda s, d, t: (s, d)),
-            ("dp", lambda s, d, t: (s, t)),
-            ("ep", lambda s, d, t: (s, t, d // self.ep)),
-            ("pp", lambda s, d, t: (d, t)),
-        ):
-            members: dict[Any, list[int]] = {}
-            for rank in range(self.world):
-                members.setdefault(key(*self.place(rank)), []).append(rank)
-            for ranks in members.values():
-                number += 1
-                if len(ranks) > 1 and not (kind == "ep" and self.ep == 1):
-                    group = Group(str(number), kind, tuple(ranks))
-                    found[kind] |= dict.fromkeys(ranks, group)
+        for number, (kind, ranks) in enumerate(self.members(), 1):
+            if self.talks(kind, ranks):
+                found[kind] |= dict.fromkeys(ranks, Group(str(number), kind, ranks))
         return found
 
     def run(self) -> Run:
@@ -139,17 +116,12 @@ class Run:
         self.did: list[list[Did]] = [[] for _ in range(job.world)]
         self._clock = [0] * job.world
         self._counts: dict[tuple[str, int], int] = {}
-        self._state = job.seed
+        self.noise = Noise(job.seed)
         self._play()
         self.step_starts = [
             [min(did.start for did in mine if did.step == step) for step in range(job.steps)] for mine in self.did
         ]
         self.ends = list(self._clock)
-
-    def _noise(self) -> float:
-        """Between -1 and 1, the same in every run."""
-        self._state = (self._state * 6364136223846793005 + 1442695040888963407) % 2**64
-        return (self._state >> 33) / 2**30 - 1
 
     def _program(self, rank: int) -> Iterator[tuple[Any, ...]]:
         job = self.job
@@ -176,7 +148,7 @@ class Run:
 
     def _layers(self, rank: int, step: int, slow: float, shape: str) -> Iterator[tuple[Any, ...]]:
         for _ in range(self.job.layers):
-            yield ("compute", step, int(2 * MS * slow * (1 + self.job.jitter * self._noise())), shape)
+            yield ("compute", step, int(2 * MS * slow * (1 + self.job.jitter * self.noise())), shape)
             for kind, what in (("tp", "all_reduce"), ("ep", "all_to_all")):
                 if rank in self.groups[kind]:
                     yield (what, step, self.groups[kind][rank], None)

@@ -421,4 +421,42 @@ TRUST = (
     Saying("a severity was lowered", "four steps", False, lambda: _lowered(_recorded(4))),
 )
 
-SAYINGS = (*PROMISES, *VERSIONS, *KINDS, *STEPS, *TOTALS, *TRUST)
+
+# Loops that hold layers: which of them is a batch taken apart.
+
+
+def _turns(*unit: str, backward_each: bool = False) -> TraceBuilder:
+    """Steps of 10 ms in which a unit of short ops runs 16 times, and one backward pass, or one a turn."""
+    builder = TraceBuilder(None)
+    node = "autograd::engine::evaluate_function: AddmmBackward0"
+    for number in range(4):
+        at = number * _STEP
+        builder.step(number, at, _STEP)
+        for turn in range(16):
+            for place, name in enumerate((*unit, *(("aten::ones_like", node) if backward_each else ()))):
+                builder.op(name, at + turn * 500 + place * 15, 12)
+        builder.op(node, at + 8_100, 900, **{"Sequence number": number})
+        builder.optimizer(at + 9_100, 800)
+    return builder
+
+
+def _by_sample(builder: TraceBuilder) -> bool:
+    return any(one.title == "Model called sample by sample" for one in explained(builder).findings)
+
+
+_LOSS = ("aten::linear", "aten::cross_entropy_loss", "aten::add")
+SAMPLES = (
+    Saying("samples go one by one", "recurrent layer from zeros, loss", True,
+           lambda: _by_sample(_turns("aten::zeros", "aten::gru", "aten::select", *_LOSS))),
+    Saying("samples go one by one", "two layers, loss", True, lambda: _by_sample(_turns("aten::linear", "aten::relu", *_LOSS))),
+    Saying("samples go one by one", "state handed on to the next turn", False,
+           lambda: _by_sample(_turns("aten::gru", "aten::select", *_LOSS))),
+    Saying("samples go one by one", "state joined to the input", False,
+           lambda: _by_sample(_turns("aten::cat", "aten::linear", *_LOSS))),
+    Saying("samples go one by one", "gradients accumulated", False,
+           lambda: _by_sample(_turns("aten::linear", "aten::relu", *_LOSS, backward_each=True))),
+    Saying("samples go one by one", "tokens generated", False,
+           lambda: _by_sample(_turns("aten::embedding", "aten::linear", "aten::relu", "aten::linear", "aten::argmax"))),
+)  # fmt: skip
+
+SAYINGS = (*PROMISES, *VERSIONS, *KINDS, *STEPS, *TOTALS, *TRUST, *SAMPLES)

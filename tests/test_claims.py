@@ -182,7 +182,7 @@ def test_a_loop_that_gets_no_finding_is_left_to_the_general_rules(device: str | 
 # Of any rule of a family that there is; MI250 is a device.
 CODE = re.compile(rf"\b(?:{'|'.join(sorted({code[:2] for code in RULE_BY_CODE} - {'PG'}))})\d{{3}}\b")
 # Messages and help that show what a code looks like.
-SHOWS_A_CODE = {"analyzer/config/__init__.py", "analyzer/cli/codes.py", "analyzer/cli/explain.py"}
+SHOWS_A_CODE = {"analyzer/config/__init__.py", "analyzer/cli/codes.py", "analyzer/cli/commands/explain.py"}
 
 
 def codes_in(path: Path) -> list[str]:

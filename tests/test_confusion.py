@@ -1,9 +1,11 @@
-"""Every rule on every world of known truth: its own, the one beside it, healthy loops and recorded traces, in all dialects.
+"""Every rule on every world of known truth: its own, the one beside it, healthy loops and samples, in all dialects.
 
-`pytest -s -k confusion_table` or `python tests/confusion.py` prints the table.
+`python tests/confusion.py` prints the table. What is known of other recorded traces is asked in `test_calibration.py`.
 """
 
 from __future__ import annotations
+
+import dataclasses
 
 import pytest
 
@@ -11,11 +13,12 @@ from analyzer.engine import judge, run_rules
 from analyzer.engine.trust import grade
 from analyzer.facts import Facts
 from analyzer.finding import Severity, State
-from confusion import PLAIN, on_healthy, on_scenario, runs_of, speaks, table
+from confusion import PLAIN, SAID, on_healthy, on_recorded, on_scenario, runs_of, speaks, table
 from dialects import DIALECTS
+from expected import OF_SAMPLES, Expected
 from healthy import HEALTHY
 from rules import RULES
-from sayings import SAYINGS, Saying
+from sayings import Saying
 from scenarios import RULE_BY_CODE, SCENARIOS
 from verdicts import VERDICTS, Known
 
@@ -35,7 +38,9 @@ CANNOT_SEE = {
         "torch 1.8",
         "KE001",
     ): "this world states neither warps nor the number of multiprocessors; recorded traces state warps",
+    ("torch 1.8", "IN002"): "how many multiprocessors the device has: blocks are stated for each",
     ("torch 1.8", "PR002"): "which card it is",
+    ("ROCm", "IN002"): "kernels of graphs state no grid",
     ("ROCm", "PR002"): "TF32 is a format of NVIDIA cards",
     ("ROCm", "PR003"): "names of kernels state no alignment; shapes would tell",
     ("ROCm", "XF001"): "copies do not say whether they are pinned",
@@ -71,7 +76,7 @@ def test_a_verdict_is_what_is_true_of_its_world(known: Known) -> None:
     assert known.said() == known.bound_by
 
 
-@pytest.mark.parametrize("saying", SAYINGS, ids=lambda saying: f"{saying.what}: {saying.of}")
+@pytest.mark.parametrize("saying", SAID, ids=lambda saying: f"{saying.what}: {saying.of}")
 def test_what_is_said_is_true_of_its_world(saying: Saying) -> None:
     assert saying.said() is saying.true
 
@@ -97,10 +102,19 @@ def test_a_fault_in_a_healthy_loop_is_seen() -> None:
     assert runs_of(Facts(builder.trace()))["KE001"].state is State.FIRED
 
 
-@pytest.mark.slow
-def test_confusion_table() -> None:
-    printed = table()
-    print(f"\n{printed}")  # noqa: T201 - the table is what this test is for: `pytest -s`
-    assert [line for line in printed.splitlines() if line.startswith(("FP", "FN"))] == []
-    assert len([line for line in printed.splitlines() if line[:5].strip() in SCENARIOS]) == len(SCENARIOS)
+@pytest.mark.parametrize("line", OF_SAMPLES, ids=lambda line: line.name.split(".")[0])
+def test_what_is_known_of_a_sample_is_said(line: Expected) -> None:
+    cells = {case.code: case.cell for case in on_recorded(line)}
+    assert {code: cell for code, cell in cells.items() if cell in ("FP", "FN")} == {}
+    assert set(line.fires) <= cells.keys()
+
+
+def test_the_table_has_a_row_for_every_rule_and_tells_what_is_wrong() -> None:
+    # The answers themselves are those of the tests above; `python tests/confusion.py` draws all of them.
+    given = (*on_healthy("CPU"), on_scenario("DL001", fires=True), on_scenario("DL001", fires=False))
+    printed = table(given).splitlines()
+    assert len([line for line in printed if line[:5].strip() in SCENARIOS]) == len(SCENARIOS)
+    assert [line for line in printed if line.startswith(("FP", "FN"))] == []
+    wrong = dataclasses.replace(given[-1], state=State.FIRED)
+    assert f"FP DL001 on the world beside, {PLAIN}" in table((*given, wrong)).splitlines()
     assert PLAIN not in DIALECTS

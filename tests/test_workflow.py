@@ -107,7 +107,7 @@ def run(command: str, folder: Path, **variables: str) -> subprocess.CompletedPro
     )
 
 
-@pytest.mark.slow
+@pytest.mark.scripts
 def test_every_command_of_the_workflow(project: Path) -> None:
     pytest.importorskip("torch")
     named = commands()

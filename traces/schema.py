@@ -105,6 +105,10 @@ SCHEMA: dict[str, dict[str, Column]] = {
         "warps_per_sm": Column("float64", "Warps per multiprocessor; NaN on ROCm."),
         **_EXTENT,
         "occupancy_ratio": Column("float64", "Estimated achieved occupancy, 0..1; an estimate, 0 for many kernels."),
+        "residency": Column(
+            "category",
+            "What limits how many blocks a multiprocessor holds, as JSON text; NA before Kineto of March 2026.",
+        ),
     },
     "copies": {
         **_NAME,

@@ -21,6 +21,7 @@ from analyzer.analysis.evidence import (
 )
 from analyzer.analysis.finding import (
     Advice,
+    Calibrated,
     CheckDocument,
     ConfidenceName,
     FindingDocument,
@@ -30,6 +31,7 @@ from analyzer.analysis.finding import (
     SeenSteps,
     SeverityName,
     StateName,
+    Tried,
 )
 from analyzer.analysis.hardware import Ceiling, CounterRow, Hardware, ModuleRow, OperatorWork, Peaks
 from analyzer.analysis.summary import (
@@ -72,6 +74,7 @@ __all__ = [
     "Bar",
     "Bars",
     "BoundBy",
+    "Calibrated",
     "Cause",
     "CauseTime",
     "Ceiling",
@@ -117,6 +120,7 @@ __all__ = [
     "Tool",
     "Total",
     "TraceInfo",
+    "Tried",
     "Trust",
     "Unit",
     "UnplacedTime",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from analyzer.analysis.base import Document, FigureName
+from analyzer.analysis.base import Document, FigureName, TrialVerdict
 from analyzer.analysis.evidence import Evidence
 
 SeverityName = Literal["high", "medium", "low", "info"]
 ConfidenceName = Literal["high", "medium", "low"]
 FindingUnit = Literal["step", "request", "recording"]
+# Pairs that are exceeded beyond noise by chance are one in forty, so that one in ten are none.
+_EXCEEDED = 10
 StateName = Literal["fired", "clear", "not_applicable", "cannot_tell", "suppressed", "disabled", "crashed"]
 
 
@@ -56,6 +58,38 @@ class SavingDocument(Document, frozen=True, kw_only=True):
     def stated_ratio(self) -> float:
         """The same as a share of the step."""
         return self.ratio_max if self.kind == "bound" else self.expected_ratio
+
+
+class Calibrated(Document, frozen=True, kw_only=True):
+    """What measured pairs say of the figures that a rule states, on a device or without one.
+
+    `pairs` were measured, of which in `within` no more came than was stated (of an estimate: than the upper end of its range), or
+    than noise makes of it. `reached_ratio` is the median of what came over what was stated.
+    """
+
+    rule: str
+    pairs: int
+    within: int
+    reached_ratio: float
+    on_device: bool = False
+
+    @property
+    def is_exceeded(self) -> bool:
+        """Whether more than one in ten was exceeded."""
+        return _EXCEEDED * (self.pairs - self.within) > self.pairs
+
+
+class Tried(Document, frozen=True, kw_only=True):
+    """What a change that a finding advises brought on this very program, by `advisor tune`.
+
+    `measured_ratio` is the share of the step that went, `low_ratio` to `high_ratio` its 95 % interval.
+    """
+
+    change: str
+    verdict: TrialVerdict
+    measured_ratio: float
+    low_ratio: float
+    high_ratio: float
 
 
 class SeenSteps(Document, frozen=True, kw_only=True):
@@ -118,6 +152,9 @@ class FindingDocument(Document, frozen=True, kw_only=True):
     `lowered_because` why.
 
     `accepted` is the reason why the team lives with it (advisor.toml); such a finding fails no gate.
+
+    `calibrated` is what measured pairs say of its rule's figures, where there are some; bounds that were exceeded lower the
+    confidence. `tried` is what `advisor tune` measured of it on this program.
     """
 
     id: str
@@ -141,6 +178,8 @@ class FindingDocument(Document, frozen=True, kw_only=True):
     accepted: str | None = None
     lowered_from: SeverityName | None = None
     lowered_because: str | None = None
+    calibrated: Calibrated | None = None
+    tried: tuple[Tried, ...] = ()
 
 
 class CheckDocument(Document, frozen=True, kw_only=True):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from analyzer.analysis.base import Document, FigureName
+from analyzer.analysis.base import Document, FigureName, TrialVerdict
 
 TUNING_VERSION = "1.0"
-TrialVerdict = Literal["helps", "no effect", "worse", "failed", "rejected", "not run"]
 Numerics = Literal["same", "rounding", "precision"]
 
 
@@ -102,6 +101,8 @@ class Tuning(Document, frozen=True, kw_only=True):
 
     `noise_ratio` is the smallest change of the step that as many runs of the unchanged script as a trial has can tell from
     nothing: a trial whose ceiling lies below is not run. `complete` is false where the budget was used up or it was interrupted.
+    `patch` holds all recommended changes that can be written as a diff, for `patch -p1` in the folder that the script was
+    started in. `on_device` says whether the steps compute on a device.
     """
 
     schema_version: str = TUNING_VERSION
@@ -124,3 +125,5 @@ class Tuning(Document, frozen=True, kw_only=True):
     seconds: float
     complete: bool
     notes: tuple[str, ...] = ()
+    patch: str = ""
+    on_device: bool = False

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from analyzer import analysis as doc
-from analyzer.assemble.measured import least_ns, most_ns
+from analyzer.assemble.tuned import tried
 from analyzer.engine import Judged
+from analyzer.estimates import least_ns, most_ns
 from analyzer.facts import Facts
 from analyzer.finding import Figure
 from analyzer.units import share
@@ -55,6 +56,8 @@ def finding_document(
         accepted=accepted,
         lowered_from=item.lowered_from.value if item.lowered_from is not None else None,
         lowered_because=item.lowered_because or None,
+        calibrated=item.calibrated,
+        tried=tried(facts.trace.meta, meta.code),
     )
 
 

@@ -25,7 +25,8 @@ def trace_info(facts: Facts) -> doc.TraceInfo:
         sha256=meta.sha256,
         bytes=meta.size_bytes,
         events=meta.events,
-        ranks=(rank,) if isinstance(rank, int) else (),
+        # True is an int to Python, and no rank.
+        ranks=(rank,) if isinstance(rank, int) and not isinstance(rank, bool) else (),
         device=doc.DeviceInfo(kind=meta.device_kind, name=_device_name(meta), count=len(facts.device.all)),
         versions=_versions(meta),
         profiler=doc.ProfilerOptions(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from analyzer.analysis.tuning import Tuning
-from analyzer.calibration.pairs import Pair
+from analyzer.analysis import Calibrated
+from analyzer.calibration.pairs import Pair, records
 
 SHIPPED = Path(__file__).with_name("shipped.json")
 
@@ -23,6 +23,11 @@ def own_file() -> Path:
 def shipped() -> tuple[Pair, ...]:
     """The pairs of the zoo, as `python -m analyzer.calibration.shipped` took them from its table."""
     return msgspec.json.decode(SHIPPED.read_bytes(), type=tuple[Pair, ...])
+
+
+def calibrated() -> tuple[Calibrated, ...]:
+    """What all pairs say, those that ship with the package and those of this machine."""
+    return tuple(records((*shipped(), *own())))
 
 
 def own() -> Iterator[Pair]:
@@ -51,19 +56,3 @@ def keep(pairs: Iterable[Pair]) -> int:
         with file.open("ab") as out:
             out.writelines(lines)
     return len(lines)
-
-
-def of_tuning(tuning: Tuning) -> Iterator[Pair]:
-    """The pairs of a tuning: of trials that were measured and are of one rule, as nobody can say which of several was right."""
-    for trial in tuning.trials:
-        if trial.measured_ratio is None or trial.low_ratio is None or len(trial.rules) != 1:
-            continue
-        yield Pair(
-            rule=trial.rules[0],
-            source="tune",
-            name=trial.change,
-            promised_ratio=trial.promised_ratio,
-            measured_ratio=max(trial.measured_ratio, 0.0),
-            noise_ratio=max(tuning.noise_ratio, trial.measured_ratio - trial.low_ratio),
-            date=tuning.date,
-        )

@@ -26,23 +26,23 @@ INTERNAL_ERROR = 70
 PIPE_CLOSED = 141
 _NEEDING_NO_FOLDER = ("rules", "rule", "cache")
 
-# Command, module, the line `advisor --help` shows (a test holds it equal to the command's own).
-COMMANDS: dict[str, tuple[str, str]] = {
-    "collect": ("analyzer.cli.collect", "Record the reference training loop, or a script, and write trace.json."),
-    "tune": ("analyzer.cli.tune", "Try on a script what the findings advise, and measure what helps."),
-    "calibration": ("analyzer.cli.calibration", "Show how good each rule's promises were, where they were measured."),
-    "experiment": ("analyzer.cli.experiment", "Time each remedy on the reference loop, and record a trace of each."),
-    "explain": ("analyzer.cli.explain", "Say where each step's time goes and what to change."),
-    "summarize": ("analyzer.cli.summarize", "Write what one rank of a job needs to be merged with the others."),
-    "compare": ("analyzer.cli.compare", "Say whether a change helped, beyond noise."),
-    "baseline": ("analyzer.cli.baseline", "Keep a run under a name, to compare later ones with."),
-    "repair": ("analyzer.cli.repair", "Write a repaired copy of a damaged trace."),
-    "slim": ("analyzer.cli.slim", "Write a small copy of a trace: some steps, less detail."),
-    "annotate": ("analyzer.cli.annotate", "Write the trace with gaps and findings on its timeline."),
-    "zoo": ("analyzer.cli.zoo", "Plant known bottlenecks and see whether they are found."),
-    "cache": ("analyzer.cli.cache", "Say what is kept of large traces, or remove it."),
-    "rules": ("analyzer.cli.rules", "List every rule."),
-    "rule": ("analyzer.cli.rule", "Show what a rule finds, why it matters and how to fix it."),
+# Command, which is a module in `commands`, and the line `advisor --help` shows (a test holds it equal to the command's own).
+COMMANDS: dict[str, str] = {
+    "collect": "Record the reference training loop, or a script, and write trace.json.",
+    "tune": "Try on a script what the findings advise, and measure what helps.",
+    "calibration": "Show how good each rule's promises were, where they were measured.",
+    "experiment": "Time each remedy on the reference loop, and record a trace of each.",
+    "explain": "Say where each step's time goes and what to change.",
+    "summarize": "Write what one rank of a job needs to be merged with the others.",
+    "compare": "Say whether a change helped, beyond noise.",
+    "baseline": "Keep a run under a name, to compare later ones with.",
+    "repair": "Write a repaired copy of a damaged trace.",
+    "slim": "Write a small copy of a trace: some steps, less detail.",
+    "annotate": "Write the trace with gaps and findings on its timeline.",
+    "zoo": "Plant known bottlenecks and see whether they are found.",
+    "cache": "Say what is kept of large traces, or remove it.",
+    "rules": "List every rule.",
+    "rule": "Show what a rule finds, why it matters and how to fix it.",
 }
 
 
@@ -57,7 +57,7 @@ class Commands(click.Group):
         """The command, imported now; None for an unknown one."""
         if cmd_name not in COMMANDS:
             return None
-        command = importlib.import_module(COMMANDS[cmd_name][0]).command
+        command = importlib.import_module(f"analyzer.cli.commands.{cmd_name}").command
         assert isinstance(command, click.Command)
         return command
 
@@ -85,7 +85,7 @@ class Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table of commands, without importing one."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+            formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; a reader that closes the pipe (`| head`) ends it without complaint."""
@@ -120,6 +120,12 @@ trusted for advice, 70 internal error, 130 interrupted (129 by SIGHUP, 143 by SI
 """
 
 
+# Help that is asked for by no word at all. Click before 8.2 shows it itself, and knows no such error.
+_NO_ARGUMENTS: tuple[type[click.ClickException], ...] = tuple(
+    filter(None, [getattr(click.exceptions, "NoArgsIsHelpError", None)])
+)
+
+
 @click.group(
     cls=Commands, help=_HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
@@ -141,7 +147,7 @@ def main(args: Sequence[str] | None = None) -> int:
         return code if isinstance(code, int) else 0
     except AdvisorError as error:
         return _complain(str(error), error.exit_code)
-    except click.exceptions.NoArgsIsHelpError as error:
+    except _NO_ARGUMENTS as error:
         error.show()
         return error.exit_code
     except click.ClickException as error:
@@ -193,7 +199,7 @@ def _usage(error: click.ClickException, args: Sequence[str]) -> str:
 
 def _complain(message: str, code: int) -> int:
     """Print an error as `advisor: error: ...`, its text free of control characters, and return its code."""
-    from analyzer.page.printable import clean
+    from analyzer.page.words.printable import clean
 
     for number, line in enumerate(message.splitlines()):
         click.echo(f"advisor: error: {clean(line)}" if number == 0 else clean(line), err=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from analyzer.analysis import CARD_RATIO
+from analyzer.analysis import CARD_RATIO, Calibrated
 from analyzer.engine.identity import distinct, identity_of
 from analyzer.engine.merging import combined, same_change
 from analyzer.engine.running import RULE_SECONDS, RuleRun, run_rules
@@ -58,6 +58,7 @@ class Judged(msgspec.Struct, frozen=True):
         merged: Whether the one finding that explains this one holds its saving as well: both are the same change.
         lowered_from: The severity of the saving alone, where another one is given; else None.
         lowered_because: Why, in a few words; empty where it is not.
+        calibrated: What measured pairs say of the rule's figures; None where there are none.
     """
 
     rule: Rule
@@ -75,11 +76,22 @@ class Judged(msgspec.Struct, frozen=True):
     merged: bool = False
     lowered_from: Severity | None = None
     lowered_because: str = ""
+    calibrated: Calibrated | None = None
 
 
-def judge(facts: Facts, runs: Sequence[RuleRun], trust: TrustGrade) -> tuple[Judged, ...]:
-    """Severity, confidence, ids, overlaps and rank of every finding, best first."""
+def judge(
+    facts: Facts, runs: Sequence[RuleRun], trust: TrustGrade, calibrated: Sequence[Calibrated] = ()
+) -> tuple[Judged, ...]:
+    """Severity, confidence, ids, overlaps and rank of every finding, best first.
+
+    Args:
+        facts: The measurements.
+        runs: What became of each rule.
+        trust: The grade of the trace.
+        calibrated: What measured pairs say of the rules' figures; one that was exceeded is less sure.
+    """
     judged = [_judge(facts, run.rule, finding, trust) for run in runs for finding in run.findings]
+    judged = [_calibrated(facts, item, calibrated) for item in judged]
     judged = _numbered(judged)
     judged = [msgspec.structs.replace(item, explained_by=_explained_by(item, judged)) for item in judged]
     judged = _merged(facts, judged, trust)
@@ -90,7 +102,8 @@ def judge(facts: Facts, runs: Sequence[RuleRun], trust: TrustGrade) -> tuple[Jud
 
 def _worth(item: Judged) -> tuple[float, str, str]:
     """The sort key that puts the most worthwhile finding first."""
-    return (-item.usual_ns_per_step * _CONFIDENCE_WEIGHT[item.confidence], item.rule.meta.code, item.identity)
+    # Shares, not times: what lies between the steps is a share of a run whose steps may be far shorter than the recorded ones.
+    return (-item.usual_ratio * _CONFIDENCE_WEIGHT[item.confidence], item.rule.meta.code, item.identity)
 
 
 def _merged(facts: Facts, judged: Sequence[Judged], trust: TrustGrade) -> list[Judged]:
@@ -103,9 +116,29 @@ def _merged(facts: Facts, judged: Sequence[Judged], trust: TrustGrade) -> list[J
             continue
         first = result[leader]
         both = _judge(facts, first.rule, combined(first.finding, item.finding), trust)
-        result[leader] = msgspec.structs.replace(both, identity=first.identity)
+        sure = min(both.confidence, first.confidence, item.confidence, key=_CONFIDENCE_ORDER.index)
+        result[leader] = msgspec.structs.replace(
+            both,
+            identity=first.identity,
+            calibrated=first.calibrated,
+            confidence=sure if _doubted(first, item) else both.confidence,
+        )
         result.append(msgspec.structs.replace(item, explained_by=(first.identity,), merged=True))
     return result
+
+
+def _doubted(*items: Judged) -> bool:
+    return any(item.calibrated is not None and item.calibrated.is_exceeded for item in items)
+
+
+def _calibrated(facts: Facts, item: Judged, calibrated: Sequence[Calibrated]) -> Judged:
+    """The finding with what pairs of this kind of machine say of its rule; where its figures were exceeded, one step less sure."""
+    on_device = facts.device.main is not None
+    known = [one for one in calibrated if one.rule == item.rule.meta.code and one.on_device == on_device]
+    if not known:
+        return item
+    level = _CONFIDENCE_ORDER.index(item.confidence) - known[0].is_exceeded
+    return msgspec.structs.replace(item, calibrated=known[0], confidence=_CONFIDENCE_ORDER[max(level, 0)])
 
 
 def _leads(first: Judged, item: Judged) -> bool:

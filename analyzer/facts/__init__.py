@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from analyzer.facts.communication.ranks import JobPlace
 from analyzer.facts.communication.section import CommunicationFacts
 from analyzer.facts.device.section import DeviceFacts
+from analyzer.facts.generation.section import GenerationFacts
 from analyzer.facts.health.section import HealthFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.input.section import InputFacts
@@ -94,6 +95,11 @@ class Facts(Section):
         return KernelFacts(self.device, self.steps, self.host, self.time)
 
     @cached_property
+    def generation(self) -> GenerationFacts:
+        """Passes of a model that generates text token by token."""
+        return GenerationFacts(self.recording, self.device, self.steps, self.time, self.kernels)
+
+    @cached_property
     def loops(self) -> LoopFacts:
         """Loops of the program over tensors."""
         return LoopFacts(self.device, self.steps, self.host, self.time, self.sync, self.kernels)
@@ -106,7 +112,9 @@ class Facts(Section):
     @cached_property
     def model(self) -> ModelFacts:
         """How the program is made."""
-        return ModelFacts(self.recording, self.device, self.steps, self.host, self.time, self.communication)
+        return ModelFacts(
+            self.recording, self.device, self.steps, self.host, self.time, self.communication, self.generation
+        )
 
     @cached_property
     def transfer(self) -> TransferFacts:

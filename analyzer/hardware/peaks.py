@@ -1,4 +1,7 @@
-"""What devices can do at most: dense figures, each row read in a document of the vendor's. No document, no row."""
+"""What devices can do at most: dense figures, each row read in a document of the maker's, or in a seller's copy of its table.
+
+No document, no row. Where only figures with sparsity are stated, half of them is what dense products can reach.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,9 @@ import msgspec
 _AMPERE = "NVIDIA Ampere Architecture In-Depth, https://developer.nvidia.com/blog/nvidia-ampere-architecture-in-depth/"
 _TURING = "NVIDIA Turing Architecture In-Depth, https://developer.nvidia.com/blog/nvidia-turing-architecture-in-depth/"
 _CDNA3 = "AMD CDNA 3 white paper, PID 2258402-B, endnotes"
+# Two sellers' copies of NVIDIA's tables: its own pages could not be read.
+_HOPPER = "NVIDIA H100 Tensor Core GPU, table copied by HPC Technologies, https://archive-lib.hpctech.co.jp/gpuproduct/nvidia-h100.html"
+_L40S = "NVIDIA L40/L40S, table copied by Mullet, https://www.mullet.se/product.html?product_id=355414"
 _T, _G = 1e12, 1e9
 
 
@@ -78,6 +84,28 @@ PEAKS = (
         r"(NVIDIA )?Quadro RTX 6000", (7, 5), 72, (21, 24.1),
         {"fp32": 16.3 * _T, "fp16": 130.5 * _T}, 672 * _G, _TURING,
         "Peak FP16 Tensor TFLOPS with FP32 Accumulate 130.5, Peak FP32 TFLOPS 16.3, Memory Bandwidth (GB/sec) 672",
+    ),
+    Peak(
+        r"NVIDIA H100 80GB HBM3", (9, 0), 132, (78, 80.1),
+        {"fp64": 67 * _T, "fp32": 67 * _T, "tf32": 494.5 * _T, "fp16": 989.5 * _T, "bf16": 989.5 * _T, "fp8": 1979 * _T},
+        3350 * _G, _HOPPER,
+        "H100 SXM, SMs 132: FP64 Tensor 67 TFLOPS, FP32 67 TFLOPS, TF32 Tensor 989 TFLOPS*, BFLOAT16 "
+        "Tensor 1979 TFLOPS*, FP16 Tensor 1979 TFLOPS*, FP8 Tensor 3958 TFLOPS*, 3350 GB/sec. "
+        "* Shown with sparsity. Specifications 1/2 lower without sparsity",
+    ),
+    Peak(
+        r"NVIDIA H100 PCIe", (9, 0), 114, (78, 80.1),
+        {"fp64": 51 * _T, "fp32": 51 * _T, "tf32": 378 * _T, "fp16": 756.5 * _T, "bf16": 756.5 * _T, "fp8": 1513 * _T},
+        2000 * _G, _HOPPER,
+        "H100 PCIe, SMs 114: FP64 Tensor 51 TFLOPS, FP32 51 TFLOPS, TF32 Tensor 756 TFLOPS*, BFLOAT16 "
+        "Tensor 1513 TFLOPS*, FP16 Tensor 1513 TFLOPS*, FP8 Tensor 3026 TFLOPS*, 2000 GB/sec. "
+        "* Shown with sparsity. Specifications 1/2 lower without sparsity",
+    ),
+    Peak(
+        r"NVIDIA L40S", (8, 9), 142, (43, 48.1),
+        {"fp32": 91.6 * _T, "tf32": 183 * _T, "fp16": 362.05 * _T, "bf16": 362.05 * _T, "fp8": 733 * _T}, 864 * _G, _L40S,
+        "FP32 TFLOPS 91.6, TF32 Tensor Core TFLOPS 183 | 366*, BFLOAT16 Tensor Core TFLOPS 362.05 | 733*, FP16 Tensor Core "
+        "362.05 | 733*, FP8 Tensor Core 733 | 1466*, 864GB/s. * sparse",
     ),
     Peak(
         r"AMD Instinct MI250X(/MI250)?", (9, 0), 110, (60, 64.1),

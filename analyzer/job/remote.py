@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -118,15 +119,25 @@ def _told(place: str) -> Iterator[None]:
     except PermissionError as error:
         raise _forbidden(shown) from error
     # Each store raises errors of its own, whose texts may hold signed URLs.
-    except (OSError, ValueError, RuntimeError) as error:
-        raise UnreadableTraceError("it cannot be fetched", where=shown, why=_kind(error)) from error
-    except Exception as error:
-        if not type(error).__module__.startswith(_STORES):
-            raise
+    except _errors_of_stores() as error:
         raise UnreadableTraceError("it cannot be fetched", where=shown, why=_kind(error)) from error
 
 
-_STORES = ("aiohttp", "botocore", "aiobotocore", "s3fs", "gcsfs", "google", "huggingface_hub", "requests", "fsspec")
+# What the clients of stores raise that is none of Python's own errors, by the module that has its class.
+_OF_STORES = {
+    "aiohttp": ("ClientError",),
+    "botocore.exceptions": ("BotoCoreError", "ClientError"),
+    "gcsfs.retry": ("HttpError",),
+    "google.auth.exceptions": ("GoogleAuthError",),
+    "httpx": ("HTTPError", "InvalidURL"),
+}
+
+
+def _errors_of_stores() -> tuple[type[Exception], ...]:
+    """Python's own, and the classes of those clients that are loaded: what is not loaded raised nothing."""
+    loaded = ((sys.modules[module], names) for module, names in _OF_STORES.items() if module in sys.modules)
+    theirs = (getattr(module, name, None) for module, names in loaded for name in names)
+    return (OSError, ValueError, RuntimeError, *(one for one in theirs if one is not None))
 
 
 _FORBIDDEN = (401, 403)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis, Assumed
-from analyzer.page import headline, safe, savings
+from analyzer.page import headline
+from analyzer.page.findings import savings
+from analyzer.page.words import safe
 from analyzer.units import duration, share
 
 HEADING = "What if"

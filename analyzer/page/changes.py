@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analyzer.analysis.changes import Difference, FigureName, Kind, Outcome, RuleChange, RuleState, Since
-from analyzer.page import safe, savings
+from analyzer.page.findings import savings
+from analyzer.page.words import safe
 from analyzer.units import count, duration
 
 # Findings named in each group; the JSON has all of them.

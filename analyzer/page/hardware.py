@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from analyzer.analysis import Analysis, Hardware, OperatorWork
-from analyzer.page import safe
-from analyzer.page.groups import each
-from analyzer.page.shapes import shapes
+from analyzer.page.findings.groups import each
+from analyzer.page.words import safe
+from analyzer.page.words.shapes import shapes
 from analyzer.units import count, duration, figure, rate, share
 
 _CEILINGS = {

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis
-from analyzer.page import hardware, savings
-from analyzer.page.groups import each as each
-from analyzer.page.groups import no_card
+from analyzer.page import hardware
+from analyzer.page.findings import savings
+from analyzer.page.findings.groups import each as each
+from analyzer.page.findings.groups import no_card
 from analyzer.page.recording import doubts
 from analyzer.units import count, duration, share
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from analyzer.page import safe
+from analyzer.page.words import safe
 from analyzer.ranks.document import Job, JobRank, Link
 from analyzer.units import count, duration, share
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from analyzer.analysis import Analysis, Hardware, ModuleRow
-from analyzer.page import safe
+from analyzer.page.words import safe
 from analyzer.units import count, duration, share
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyzer.analysis import Analysis, RankRow
-from analyzer.page import safe
+from analyzer.page.words import safe
 from analyzer.units import duration
 
 RANK_HEADS = ("Rank", "A step", "Bound by", "In collectives a step", "")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.analysis.tuning import Recommended, TrialDocument, Tuning
-from analyzer.page import safe, savings
+from analyzer.page.findings import savings
+from analyzer.page.words import safe
 from analyzer.units import count, duration, share
 
 HEADS = ("Change", "Rules", "Promised", "Measured", "95 % interval", "Verdict")
@@ -17,7 +18,11 @@ def headline(tuning: Tuning) -> str:
     if not tuning.trials:
         return "Nothing to try: no rule with a fix that can be made from outside found anything"
     if together is None:
-        return f"{step} a step: none of {count(len(tuning.trials), 'change')} helps beyond the noise"
+        tried = sum(one.verdict != "not run" for one in tuning.trials)
+        if not tried:
+            return f"{step} a step: none of {count(len(tuning.trials), 'change')} was tried"
+        was = "was" if tried == 1 else "were"
+        return f"{step} a step: none of {count(tried, 'change')} that {was} tried helps beyond the noise"
     changes = count(len(together.changes), "change")
     less = f"{share(together.measured_ratio)} less ({interval(together.low_ratio, together.high_ratio)})"
     return f"{step} a step → {duration(together.step_ns)} with {changes}: {less}"
@@ -25,10 +30,11 @@ def headline(tuning: Tuning) -> str:
 
 def interval(low: float | None, high: float | None) -> str:
     """`60 to 67 %`; `-` where nothing was measured."""
-    return "-" if low is None or high is None else f"{_signed(low).removesuffix(' %')} to {_signed(high)}"
+    return "-" if low is None or high is None else f"{gone(low).removesuffix(' %')} to {gone(high)}"
 
 
-def _signed(ratio: float) -> str:
+def gone(ratio: float) -> str:
+    """`12 %`; `-12 %` where the step got longer."""
     return f"-{share(-ratio)}" if ratio < 0 else share(ratio)
 
 
@@ -39,7 +45,7 @@ def promised(trial: TrialDocument) -> str:
 
 def row(trial: TrialDocument) -> tuple[str, ...]:
     """The cells of a trial's row, as `HEADS` names them."""
-    measured = "-" if trial.measured_ratio is None else _signed(trial.measured_ratio)
+    measured = "-" if trial.measured_ratio is None else gone(trial.measured_ratio)
     return (
         safe.name(trial.change, 40),
         ", ".join(safe.name(code, 12) for code in trial.rules),
@@ -56,7 +62,7 @@ def notes(trial: TrialDocument) -> Iterator[str]:
         yield safe.clean(trial.reason)
     if trial.tried:
         values = ", ".join(
-            f"{safe.name(one.value, 20)} {'did not run' if one.gain_ratio is None else _signed(one.gain_ratio)}"
+            f"{safe.name(one.value, 20)} {'did not run' if one.gain_ratio is None else gone(one.gain_ratio)}"
             for one in trial.tried
         )
         yield f"tried: {values}"
@@ -79,6 +85,7 @@ def method(tuning: Tuning) -> Iterator[str]:
             f"profiler; runs with and without the change take turns."
         )
         yield f"Two turns tell a gain of {share(tuning.noise_ratio)} from nothing here; a change that promises less is not run."
+        yield "Time in which other programs had the core is left out where the script itself computes on one thread."
     if tuning.together is not None:
         kind = savings.word(tuning.together.promised_kind)
         yield f"Together the findings promised {kind} {share(tuning.together.promised_ratio)}."
@@ -102,7 +109,7 @@ def carries(one: Recommended) -> str:
     """`brings 12 % (9 to 15 %) beside the others`; empty where it is the only one."""
     if one.alone_ratio is None:
         return ""
-    return f"brings {_signed(one.alone_ratio)} ({interval(one.low_ratio, one.high_ratio)}) beside the others"
+    return f"brings {gone(one.alone_ratio)} ({interval(one.low_ratio, one.high_ratio)}) beside the others"
 
 
 def by_hand(tuning: Tuning) -> Iterator[str]:

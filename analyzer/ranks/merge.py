@@ -10,24 +10,24 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from analyzer.ranks.arrivals import Arrivals, arrivals
-from analyzer.ranks.bandwidth import Links, links, uneven
-from analyzer.ranks.borne_out import Judged, borne_out, judged
-from analyzer.ranks.clocks import Clocks
-from analyzer.ranks.contrast import contention, contrast
-from analyzer.ranks.cores import beyond_lacking
+from analyzer.ranks.alignment.borne_out import Judged, borne_out, judged
+from analyzer.ranks.alignment.clocks import Clocks
+from analyzer.ranks.alignment.matching import Matched, match
+from analyzer.ranks.alignment.roll import Roll, call_the_roll
+from analyzer.ranks.alignment.steps import same_steps
+from analyzer.ranks.alignment.table import Table, table
 from analyzer.ranks.document import Clock, Failed, Job, MatchCount, PipelinePart, Stage, WhatIf
-from analyzer.ranks.late import Lateness, lateness, link_name, slow_links, slow_stage
-from analyzer.ranks.matching import Matched, match
-from analyzer.ranks.peers import hold_against_peers
-from analyzer.ranks.replay import Replay
-from analyzer.ranks.roll import Roll, call_the_roll
 from analyzer.ranks.rows import group_rows, rank_rows
-from analyzer.ranks.stages import SLOW_STAGE_RATIO, Pipeline, pipeline, programs
-from analyzer.ranks.steps import same_steps
 from analyzer.ranks.summary import RankSummary
-from analyzer.ranks.table import Table, table
 from analyzer.ranks.verdict import WORTH_RATIO, Grounds, job_verdict
+from analyzer.ranks.waiting.arrivals import Arrivals, arrivals
+from analyzer.ranks.waiting.bandwidth import Links, links, uneven
+from analyzer.ranks.waiting.contrast import contention, contrast
+from analyzer.ranks.waiting.cores import beyond_lacking
+from analyzer.ranks.waiting.late import Lateness, lateness, link_name, slow_links, slow_stage
+from analyzer.ranks.waiting.peers import hold_against_peers
+from analyzer.ranks.waiting.replay import Replay
+from analyzer.ranks.waiting.stages import SLOW_STAGE_RATIO, Pipeline, pipeline, programs
 from analyzer.spans.arrays import FloatArray
 from analyzer.units import duration
 

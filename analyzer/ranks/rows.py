@@ -7,13 +7,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from analyzer.ranks.arrivals import Arrivals
+from analyzer.ranks.alignment.matching import Matched
+from analyzer.ranks.alignment.roll import Roll
+from analyzer.ranks.alignment.table import GroupKey, Table
 from analyzer.ranks.document import GroupKind, JobGroup, JobRank
-from analyzer.ranks.matching import Matched
-from analyzer.ranks.roll import Roll
-from analyzer.ranks.stages import Pipeline
 from analyzer.ranks.summary import RankSummary
-from analyzer.ranks.table import GroupKey, Table
+from analyzer.ranks.waiting.arrivals import Arrivals
+from analyzer.ranks.waiting.stages import Pipeline
 from analyzer.spans.arrays import Int64Array
 
 # Words in what a program, or a library, says of its groups (Megatron-LM, DeepSpeed, DeviceMesh).

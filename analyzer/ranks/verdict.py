@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from analyzer.ranks.borne_out import Judged
+from analyzer.ranks.alignment.borne_out import Judged
+from analyzer.ranks.alignment.roll import Roll
 from analyzer.ranks.document import HeldUpBy, JobVerdict, LateRank, WhatIf
-from analyzer.ranks.roll import Roll
 from analyzer.units import count, duration, share
 
 # Below this share of the step nothing that a change of links or stages saves is worth a sentence; and "nobody" is said only

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from analyzer.page import safe
+from analyzer.page.words import safe
 from analyzer.report.redact import cleaner
 from analyzer.report.redact.here import project
+from analyzer.views.concerns import concerns
 from analyzer.views.measured import Measured
 from analyzer.views.operator_rows import OperatorRow
 from analyzer.views.slim_lanes import slim
@@ -43,8 +44,8 @@ def from_trace(explained: Explained, *, redacted: bool = True) -> FromTrace | No
     """The views as `analyzer.report.html` takes them; None where the trace is not at hand."""
     if explained.facts is None:
         return None
+    views = Measured(explained.facts, explained.claims, concerns(explained.analysis, explained.savings))
     clean = cleaner(project()) if redacted else str
-    measured = Measured(explained.facts, explained.claims)
 
     def fit(name: str) -> str:
         return safe.name(clean(name))
@@ -55,10 +56,10 @@ def from_trace(explained: Explained, *, redacted: bool = True) -> FromTrace | No
 
     number = explained.analysis.summary.representative_step
     return FromTrace(
-        lanes=None if number is None else slim(measured.step(number), fit),
-        operators=_named(measured.operators("op"), fit),
-        kernels=_named(measured.operators("kernel"), fit_whole) if measured.has_device else (),
-        memory=tuple(_curve(curve, fit) for curve in measured.memory()),
+        lanes=None if number is None else slim(views.step(number), fit),
+        operators=_named(views.operators("op"), fit),
+        kernels=_named(views.operators("kernel"), fit_whole) if views.has_device else (),
+        memory=tuple(_curve(curve, fit) for curve in views.memory()),
     )
 
 

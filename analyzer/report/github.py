@@ -7,10 +7,12 @@ report itself goes to the page of the job (`GITHUB_STEP_SUMMARY`), which the com
 from __future__ import annotations
 
 from analyzer.analysis import Analysis, FindingDocument
-from analyzer.page import changes, safe, savings
+from analyzer.page import changes
 from analyzer.page import headline as wording
-from analyzer.page.card import lowered
-from analyzer.page.places import own_file, own_line
+from analyzer.page.findings import savings
+from analyzer.page.findings.card import lowered
+from analyzer.page.findings.places import own_file, own_line
+from analyzer.page.words import safe
 from analyzer.units import count, share
 
 _MOST = 10

@@ -28,6 +28,7 @@ terminal. Thresholds are the defaults; `[tool.advisor.rules.CODE]` in pyproject.
 
 - **Steps** are those the program marks; else ranges that repeat and cover the recording, or the outermost sequence of kernels that
   does. What covers it only in part (a layer) is no step: then the whole recording is one, and no finding is more than low.
+  Optimizers that take turns, as those of a GAN, end one step together; tasks with a batch each do not.
 - **A verdict** names the largest loss of the waterfall, from a fifth of the step on. It needs a rule that measures the same loss
   and found it. A cause that only follows from where the host is meanwhile becomes "Unclear" without one, with the reason; one that
   the trace shows by itself, as a loader's call, keeps its name and says that nothing to change was found. Near the border between
@@ -41,10 +42,15 @@ terminal. Thresholds are the defaults; `[tool.advisor.rules.CODE]` in pyproject.
 - **Start-up** is what later steps do not repeat, judged call by call and step by step; what recurs is the program's habit.
 - **Doubt** lowers a finding only where it touches it: a symptom that says which time it spoils matters to the findings that rest on
   that time. Why a severity was lowered stands beside it.
+- **Waiting** for the device loses nothing while the device works: a copy or a read that blocks costs what the device idles for
+  afterwards. What the host has to issue anew is the wait's; its own code behind a read is told as such, with what a step's delay
+  would give; several ops that work on the host are named like one, and no graph is promised for them.
 - **Advice** fits the program: what only runs its model hears nothing of gradients and losses, engines that serve models hear their
   own settings, and a change that needs a newer version than the trace states gives way, or says which version it needs. Where
   neither training nor serving shows, as in a forward pass alone, a fix that suits one of them says so, and the other's stands by.
-  Collectives are advised into a CUDA graph only where it is documented that they can be captured (NCCL from 2.9.6 on).
+  A loader is advised only where data may be prepared, not between a loss and its update; a tokenizer only where text shows; a job
+  of one rank is not asked for others. Collectives are advised into a CUDA graph only where it is documented that they can be
+  captured (NCCL from 2.9.6 on).
 
 ## The rules
 """

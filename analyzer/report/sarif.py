@@ -12,9 +12,10 @@ from typing import Any
 from urllib.parse import quote
 
 from analyzer.analysis import Analysis, FindingDocument, SeverityName
-from analyzer.page import safe, savings
-from analyzer.page.card import lowered
-from analyzer.page.places import own_file, own_line
+from analyzer.page.findings import savings
+from analyzer.page.findings.card import lowered
+from analyzer.page.findings.places import own_file, own_line
+from analyzer.page.words import safe
 from analyzer.report.markdown.escape import block, prose
 from analyzer.units import share
 

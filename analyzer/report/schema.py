@@ -6,30 +6,23 @@ when it is stale.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from analyzer.analysis import SCHEMA_VERSION, Analysis
+from analyzer.json_schema import schema_of, written
 
 SHIPPED = Path(__file__).with_name("schema.json")
 
 
 def schema() -> dict[str, Any]:
     """The schema, draft 2020-12. Objects stay open: a minor version may add fields."""
-    body = msgspec.json.schema(Analysis)
-    head = {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"advisor analysis {SCHEMA_VERSION}",
-    }
-    return {**head, **body}
+    return schema_of(Analysis, f"advisor analysis {SCHEMA_VERSION}")
 
 
 def render() -> str:
     """The schema as the text of `schema.json`."""
-    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+    return written(schema())
 
 
 if __name__ == "__main__":

@@ -8,9 +8,9 @@ from markupsafe import escape
 
 from analyzer.analysis import Analysis
 from analyzer.page import headline as wording
-from analyzer.page import safe
 from analyzer.page.job import job_page
-from analyzer.page.waterfall import by_size
+from analyzer.page.step.waterfall import by_size
+from analyzer.page.words import safe
 from analyzer.report.drawing import palette
 from analyzer.report.drawing.job import heat_map, rank_bars
 from analyzer.report.drawing.roofline import roofline

@@ -85,6 +85,14 @@ class IntervalSet:
         start, end = frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy()
         return cls(start, end) if rows is None else cls(start[rows], end[rows])
 
+    @classmethod
+    def union(cls, parts: Iterable[IntervalSet]) -> IntervalSet:
+        """All that any of the parts holds, put together at once."""
+        found = [part for part in parts if part]
+        if len(found) < 2:
+            return found[0] if found else EMPTY
+        return cls(np.concatenate([part.start_ns for part in found]), np.concatenate([part.end_ns for part in found]))
+
     @property
     def longest_ns(self) -> int:
         """Length of the longest interval; 0 without any."""
@@ -117,9 +125,7 @@ class IntervalSet:
         return list(zip(self.start_ns.tolist(), self.end_ns.tolist(), strict=True))
 
     def __or__(self, other: IntervalSet) -> IntervalSet:
-        if not self or not other:
-            return self or other
-        return IntervalSet(np.concatenate([self.start_ns, other.start_ns]), np.concatenate([self.end_ns, other.end_ns]))
+        return IntervalSet.union((self, other))
 
     def __and__(self, other: IntervalSet) -> IntervalSet:
         if not self or not other:

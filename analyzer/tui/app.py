@@ -10,18 +10,18 @@ from textual import work
 from textual.binding import Binding, BindingType
 from textual.worker import Worker, WorkerState
 
-from analyzer.tui.asked import Asked
-from analyzer.tui.commands import InOrder
-from analyzer.tui.deeper import Deeper
-from analyzer.tui.export_actions import ExportActions
-from analyzer.tui.job import Job, bug, job_for
-from analyzer.tui.messages import Failed, Progressed
-from analyzer.tui.prompt import answer_soon
+from analyzer.tui.actions.export_actions import ExportActions
+from analyzer.tui.keyboard.asked import Asked
+from analyzer.tui.keyboard.prompt import answer_soon
+from analyzer.tui.look.terminal import Look, current_look
+from analyzer.tui.navigation.commands import InOrder
+from analyzer.tui.navigation.switching import SwitchingApp
+from analyzer.tui.navigation.views import Views
 from analyzer.tui.screens.loading import LoadingScreen
-from analyzer.tui.switching import SwitchingApp
-from analyzer.tui.terminal import Look, current_look
-from analyzer.tui.tidying import collecting_when_quiet
-from analyzer.tui.views import Views
+from analyzer.tui.work.deeper import Deeper
+from analyzer.tui.work.job import Job, bug, job_for
+from analyzer.tui.work.messages import Failed, Progressed
+from analyzer.tui.work.tidying import collecting_when_quiet
 from traces.ending import BY_SIGNAL
 
 if TYPE_CHECKING:

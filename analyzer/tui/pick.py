@@ -14,10 +14,10 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from analyzer import units
-from analyzer.tui.asked import Asked
-from analyzer.tui.drawn import DrawnApp
-from analyzer.tui.plain import line
-from analyzer.tui.terminal import Look, current_look
+from analyzer.tui.keyboard.asked import Asked
+from analyzer.tui.look.drawn import DrawnApp
+from analyzer.tui.look.plain import line
+from analyzer.tui.look.terminal import Look, current_look
 from analyzer.tui.widgets.key_bar import KeyBar
 from traces.ending import Ended
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from analyzer.explain import Options
 from analyzer.tui.app import AdvisorApp
-from analyzer.tui.job import job_for
-from analyzer.tui.terminal import look_for
+from analyzer.tui.look.terminal import look_for
+from analyzer.tui.work.job import job_for
 
 _FONT_FACE = re.compile(r"@font-face\s*\{[^}]*\}\s*")
 _FAMILIES = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'Liberation Mono', monospace"

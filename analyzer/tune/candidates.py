@@ -8,14 +8,18 @@ from dataclasses import dataclass
 from analyzer.analysis import Analysis, FindingDocument
 from analyzer.analysis.base import FigureName
 from analyzer.analysis.tuning import ByHand
-from analyzer.page.what_if import assumed
+from analyzer.page.findings.what_if import assumed
 from analyzer.tune.catalogue import CATALOGUE, Change, Machine
 from traces.collect.tune.trial import Value
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A change, its values on this machine, the findings that advise it, and what they state at most."""
+    """A change, its values on this machine, the findings that advise it, and what they state.
+
+    `promised_ratio` is the largest bound or estimate among them; `ceiling_ratio` the most that one may bring, which of an
+    estimate is the upper end of what measured pairs brought.
+    """
 
     change: Change
     values: tuple[Value, ...]
@@ -23,6 +27,7 @@ class Candidate:
     findings: tuple[str, ...]
     promised_ratio: float
     promised_kind: FigureName
+    ceiling_ratio: float
 
 
 def candidates(analysis: Analysis, outside: Mapping[str, Sequence[str]], machine: Machine) -> tuple[Candidate, ...]:
@@ -41,7 +46,8 @@ def candidates(analysis: Analysis, outside: Mapping[str, Sequence[str]], machine
             best = max(findings, key=_ratio)
             rules = tuple(dict.fromkeys(one.rule for one in findings))
             ids = tuple(one.id for one in findings)
-            found.append(Candidate(change, values, rules, ids, _ratio(best), best.saving.kind))
+            ceiling = max(max(_ratio(one), one.saving.ratio_max) for one in findings)
+            found.append(Candidate(change, values, rules, ids, _ratio(best), best.saving.kind, ceiling))
     return tuple(sorted(found, key=lambda one: (one.change.effort, -one.promised_ratio)))
 
 
@@ -58,12 +64,11 @@ def promised_together(analysis: Analysis, ids: Sequence[str]) -> tuple[float, Fi
     """What findings state together as a share of the step without the profiler, time that they share counted once."""
     found = assumed(analysis, ids)
     chosen = [one for one in analysis.findings if one.id in ids]
-    profiled = max((one.saving.ratio_max for one in chosen), default=0.0)
+    profiled = max((one.saving.stated_ratio for one in chosen), default=0.0)
     stretch = max((_ratio(one) for one in chosen), default=0.0) / profiled if profiled else 1.0
     return min(1.0, found.saved_ratio * max(stretch, 1.0)), found.kind
 
 
 def _ratio(finding: FindingDocument) -> float:
-    """The most that a stopwatch can show, as a share of the step without the profiler."""
-    unprofiled = finding.saving.unprofiled_ratio_max
-    return finding.saving.ratio_max if unprofiled is None else max(unprofiled, finding.saving.ratio_max)
+    """The bound or the estimate, as the share of the step without the profiler that a stopwatch can show."""
+    return max(finding.saving.unprofiled_ratio_max or 0.0, finding.saving.stated_ratio)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +31,14 @@ class _InMemory(torch.utils.data.Dataset):  # each sample is made once; a batch 
         return [part[indices] for part in self.whole] if isinstance(self.whole, (list, tuple)) else self.whole[indices]
 
 """
+# What a loader takes only where it has workers, and what it takes where it has none.
+_OF_WORKERS = {"prefetch_factor": "None", "persistent_workers": "False"}
+# Beyond these `num_workers` may stand without its name.
+_MOST_POSITIONAL = 5
+# A change of the script as a whole that the script may have a call of its own for: its name, its argument, what to write.
+_OWN_CALLS = {
+    "threads": ("set_num_threads", ""), "anomaly": ("set_detect_anomaly", ""), "set-to-none": ("zero_grad", "set_to_none"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -46,17 +54,57 @@ def diff(change: Change, value: Value, place: Place | None) -> str:
     """A unified diff; empty where the call is not in a file that can be changed so."""
     if place is None:
         return ""
+    before = _text(place.file)
+    after = _after(before, change, value, place)
+    return "" if after is None else _unified(before, after, Path(place.file).name).rstrip("\n")
+
+
+def patch(changes: Sequence[tuple[Change, Value, Place | None]], folder: Path) -> str:
+    """All changes as one patch, to be applied in `folder` with `patch -p1`; what is not in a file below it is left out."""
+    texts: dict[str, tuple[str, str]] = {}
+    # Arguments keep the lines where they are; what is inserted at the top moves all others, and comes last.
+    for change, value, place in sorted(changes, key=_moves):
+        if place is None or not Path(place.file).is_relative_to(folder):
+            continue
+        before, now = texts.get(place.file) or (_text(place.file),) * 2
+        after = _after(now, change, value, place)
+        texts[place.file] = (before, now if after is None else after)
+    return "".join(
+        _unified(before, after, Path(file).relative_to(folder).as_posix())
+        for file, (before, after) in texts.items()
+        if after != before
+    )
+
+
+def _moves(one: tuple[Change, Value, Place | None]) -> int:
+    change = one[0]
+    return 2 if change.call == "script" else 1 if change.name == "in-memory" else 0
+
+
+def _text(file: str) -> str:
+    """What a file holds; empty where it is no text."""
     try:
-        before = Path(place.file).read_text("utf-8")
-        tree = ast.parse(before)
-    except (OSError, ValueError, SyntaxError):
+        return Path(file).read_text("utf-8")
+    except (OSError, ValueError):
         return ""
-    after = _changed(before, tree, change, value, place)
-    if after is None or after == before:
-        return ""
-    name = Path(place.file).name
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), f"a/{name}", f"b/{name}", lineterm="", n=1)
-    return "\n".join(lines)
+
+
+def _after(text: str, change: Change, value: Value, place: Place) -> str | None:
+    """The text with the change; None where it cannot be made, or would change nothing."""
+    try:
+        after = _changed(text, ast.parse(text), change, value, place) if text else None
+        if after is not None:
+            ast.parse(after)
+    except (ValueError, SyntaxError):
+        return None
+    return after if after != text else None
+
+
+def _unified(before: str, after: str, name: str) -> str:
+    lines = difflib.unified_diff(
+        before.splitlines(keepends=True), after.splitlines(keepends=True), f"a/{name}", f"b/{name}", n=1
+    )
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
 def advice(change: Change, value: Value) -> str:
@@ -69,15 +117,43 @@ def advice(change: Change, value: Value) -> str:
 
 def _changed(text: str, tree: ast.Module, change: Change, value: Value, place: Place) -> str | None:
     if change.call == "script":
+        own = _own_call(text, tree, change, value)
         line = change.line(value)
-        return None if line.startswith("#") or not line else _inserted(text, tree, line + "\n")
+        return own or (None if line.startswith("#") or not line else _inserted(text, tree, line + "\n"))
     call = _call(tree, place)
-    if call is None:
+    if call is None or any(keyword.arg is None for keyword in call.keywords):
+        return None  # what `**` brings may hold the argument already
+    if change.call == "loader" and len(call.args) > _MOST_POSITIONAL:
         return None
     if change.name == "in-memory":
         return _held(text, tree, call, str(value))
-    given = change.arguments(value)
+    given = change.arguments(value) | _against(call, change.arguments(value))
     return _with_arguments(text, call, given) if given else None
+
+
+def _against(call: ast.Call, given: dict[str, str]) -> dict[str, str]:
+    """Arguments of the call that torch refuses beside those that are given, as it takes them."""
+    known = {keyword.arg for keyword in call.keywords}
+    if given.get("num_workers") == "0":
+        return {name: value for name, value in _OF_WORKERS.items() if name in known}
+    return {
+        name: "False"
+        for name in ("foreach", "fused")
+        if name in known and {"foreach", "fused"} & (given.keys() - {name})
+    }
+
+
+def _own_call(text: str, tree: ast.Module, change: Change, value: Value) -> str | None:
+    """The script's own call of what a change sets, with its argument changed: a line before it would be overruled."""
+    name, keyword = _OWN_CALLS.get(change.name, ("", ""))
+    edits: list[tuple[int, int, str]] = []
+    for node in ast.walk(tree):
+        if name and isinstance(node, ast.Call) and _name(node) == name:
+            named = [one.value for one in node.keywords if one.arg == keyword]
+            argument = named[0] if named else node.args[0] if node.args and not keyword else None
+            if argument is not None:
+                edits.append((*_span(text, argument), str(value)))
+    return _edited(text, edits) if edits else None
 
 
 def _call(tree: ast.Module, place: Place) -> ast.Call | None:
@@ -126,19 +202,28 @@ def _held(text: str, tree: ast.Module, call: ast.Call, how: str) -> str | None:
         return None
     start, end = _span(text, data)
     source = text[start:end]
+    # It is loaded in the training process, as it was when it was measured.
+    alone = [
+        (*_span(text, one.value), ("0" if one.arg == "num_workers" else _OF_WORKERS[one.arg]))
+        for one in call.keywords
+        if one.arg == "num_workers" or one.arg in _OF_WORKERS
+    ]
     if how == "samples":
-        return _inserted(_edited(text, [(start, end, f"_in_memory({source})")]), tree, _SAMPLES)
+        return _inserted(_edited(text, [(start, end, f"_in_memory({source})"), *alone]), tree, _SAMPLES)
     appended = _appended(text, call, "collate_fn=lambda batch: batch")
     # Where the data set is the last argument, both are one edit.
+    joined = next((place for place, one in enumerate(alone) if one[1] == appended[0]), None)
+    if joined is not None:
+        alone[joined] = (*alone[joined][:2], alone[joined][2] + appended[2])
     if appended[0] == end:
-        edits = [(start, end, f"_InMemory({source}){appended[2]}")]
+        edits = [(start, end, f"_InMemory({source}){appended[2]}"), *alone]
     else:
-        edits = [(start, end, f"_InMemory({source})"), appended]
+        edits = [(start, end, f"_InMemory({source})"), *alone, *([] if joined is not None else [appended])]
     return _inserted(_edited(text, edits), tree, _BATCHES)
 
 
 def _inserted(text: str, tree: ast.Module, new: str) -> str:
-    """The text with a piece after the last import at its top."""
+    """The text with a piece after the last import at its top, which knows torch by its name."""
     lines = text.splitlines(keepends=True)
     after = 0
     for node in tree.body:
@@ -146,7 +231,11 @@ def _inserted(text: str, tree: ast.Module, new: str) -> str:
             after = node.end_lineno or node.lineno
         elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
             break
-    return "".join([*lines[:after], new, *lines[after:]])
+    known = any(
+        isinstance(node, ast.Import) and any((one.asname or one.name) == "torch" for one in node.names)
+        for node in tree.body
+    )
+    return "".join([*lines[:after], "" if known or "torch." not in new else "import torch\n", new, *lines[after:]])
 
 
 def _span(text: str, node: ast.expr) -> tuple[int, int]:

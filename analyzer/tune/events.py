@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from analyzer.analysis.base import FigureName
 from analyzer.analysis.tuning import TrialDocument
 
 
@@ -17,17 +18,28 @@ class Note:
 
 @dataclass(frozen=True)
 class Baseline:
-    """The script as it is was timed once more: nanoseconds a step, and the noise so far."""
+    """The script as it is was timed once more: nanoseconds a step in the median and of this run, and the noise so far."""
 
     step_ns: float
+    last_ns: float
     noise_ratio: float
 
 
 @dataclass(frozen=True)
-class Planned:
-    """What will be tried, in order: name, title and promised share."""
+class PlannedChange:
+    """One change that will be tried: what its findings state, as a share of the step, and what kind of figure that is."""
 
-    changes: tuple[tuple[str, str, float], ...]
+    name: str
+    title: str
+    promised_ratio: float
+    promised_kind: FigureName
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What will be tried, in order."""
+
+    changes: tuple[PlannedChange, ...]
 
 
 @dataclass(frozen=True)
@@ -55,5 +67,12 @@ class Judged:
     trial: TrialDocument
 
 
-Event = Note | Baseline | Planned | Running | Timed | Judged
+@dataclass(frozen=True)
+class Interrupted:
+    """Somebody asked it to end; what was measured is kept. Whoever holds the error knows by what."""
+
+    error: KeyboardInterrupt
+
+
+Event = Interrupted | Note | Baseline | Planned | Running | Timed | Judged
 Tell = Callable[[Event], None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from analyzer.analysis.tuning import TrialDocument
 from analyzer.page import tuning as words
+from analyzer.page.findings import savings
 from analyzer.tune.events import Baseline, Event, Judged, Note, Planned, Timed
 from analyzer.units import count, duration, share
 
@@ -27,7 +28,9 @@ def line(event: Event) -> str:
 def _planned(event: Planned) -> str:
     if not event.changes:
         return "nothing to try: no rule with an outside fix fired"
-    named = ", ".join(f"{name} (up to {share(promised)})" for name, _, promised in event.changes)
+    named = ", ".join(
+        f"{one.name} ({savings.limit(one.promised_kind)} {share(one.promised_ratio)})" for one in event.changes
+    )
     return f"to try: {count(len(event.changes), 'change')}: {named}"
 
 

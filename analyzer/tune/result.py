@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from analyzer.analysis import Analysis
 from analyzer.analysis.tuning import ByHand, Recommended, TogetherDocument, TrialDocument, Tuning
 from analyzer.tune.candidates import Candidate, promised_together
-from analyzer.tune.catalogue import BY_NAME
+from analyzer.tune.catalogue import BY_NAME, Change
 from analyzer.tune.combining import Together, values_of
-from analyzer.tune.diff import Place, advice, diff
+from analyzer.tune.diff import Place, advice, diff, patch
 from analyzer.tune.noise import LEAST_NOISE, noise_ratio
 from analyzer.tune.trying import LEAST_TURNS, Reference, written
 from traces.collect.tune.trial import Asked, Script
@@ -64,6 +64,8 @@ def result(
         seconds=seconds,
         complete=complete,
         notes=(*notes, *(f"{name}: {why}" for name, why in (together.dropped.items() if together else ()))),
+        patch=_patch(together, reference, script),
+        on_device=analysis.summary.gpu_busy_ratio is not None,
     )
 
 
@@ -77,9 +79,7 @@ def _recommended(
     told: list[Recommended] = []
     for name, value in together.changes.items():
         change, carried = BY_NAME[name], together.carries.get(name)
-        place = _place(calls.get(change.call, ())) if change.call != "script" else None
-        if place is None and change.call == "script" and not script.module:
-            place = Place(str(Path(script.target).resolve()), 0, "")
+        place = _where(change, calls, script)
         text = diff(change, value, place) or advice(change, value)
         told.append(
             Recommended(
@@ -94,6 +94,21 @@ def _recommended(
             )
         )
     return tuple(told)
+
+
+def _patch(together: Together | None, reference: Reference, script: Script) -> str:
+    if together is None:
+        return ""
+    calls = reference.runs[0].calls
+    changes = [(BY_NAME[name], value, _where(BY_NAME[name], calls, script)) for name, value in together.changes.items()]
+    return patch(changes, Path.cwd())
+
+
+def _where(change: Change, calls: Mapping[str, Sequence[dict[str, object]]], script: Script) -> Place | None:
+    """The call that a change is made at, or the script as a whole; None where a library makes the call."""
+    if change.call != "script":
+        return _place(calls.get(change.call, ()))
+    return None if script.module else Place(str(Path(script.target).resolve()), 0, "")
 
 
 def _place(calls: Sequence[dict[str, object]]) -> Place | None:

@@ -78,6 +78,11 @@ def tune(
     return _Session(wanted, about, tell, runner).go(explain, outside)
 
 
+def planned(analysis: Analysis, outside: Mapping[str, Sequence[str]], about: About) -> tuple[Candidate, ...]:
+    """What is worth trying on this machine; empty where there is nothing."""
+    return candidates(analysis, outside, Machine(about.cores, analysis.summary.gpu_busy_ratio is not None))
+
+
 class _Session:
     """One tuning, and how far it came."""
 
@@ -94,9 +99,8 @@ class _Session:
 
     def go(self, explain: Explain, outside: Mapping[str, Sequence[str]]) -> Tuning:
         analysis = explain()
-        machine = Machine(self.about.cores, analysis.summary.gpu_busy_ratio is not None)
-        found = candidates(analysis, outside, machine)
-        self.tell(events.Planned(tuple((one.change.name, one.change.title, one.promised_ratio) for one in found)))
+        found = planned(analysis, outside, self.about)
+        self.tell(events.Planned(tuple(map(_planned, found))))
         together: Together | None = None
         if found:
             self.measure_baseline()
@@ -137,7 +141,9 @@ class _Session:
         except UnmeasurableError as error:
             self.notes.append(f"ended early: {error}")
             self.leave(found[len(self.trials) :], str(error))
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
+            # Told first: where nobody holds it the signal is sent again, in the middle of what follows.
+            self.tell(events.Interrupted(error))
             self.notes.append("interrupted: what was measured is kept, --resume goes on from there")
             self.leave(found[len(self.trials) :], "interrupted")
         return None
@@ -150,8 +156,8 @@ class _Session:
     def try_one(self, candidate: Candidate) -> None:
         """One candidate: refused without a run where nothing can come of it, else tried in turns."""
         change, noise, begun = candidate.change, self.noise, time.monotonic()
-        if candidate.promised_ratio < noise:
-            ceiling = f"its ceiling, {candidate.promised_ratio:.1%} of the step, is below the noise, {noise:.1%}"
+        if candidate.ceiling_ratio < noise:
+            ceiling = f"its ceiling, {candidate.ceiling_ratio:.1%} of the step, is below the noise, {noise:.1%}"
             self.keep(candidate, {}, _not_run(candidate, ceiling.replace("%", " %")))
             return
         if change.numerics == "precision" and not self.wanted.allow_numerics:
@@ -180,6 +186,10 @@ class _Session:
         self.complete = False
         for candidate in rest:
             self.keep(candidate, {}, _not_run(candidate, why))
+
+
+def _planned(one: Candidate) -> events.PlannedChange:
+    return events.PlannedChange(one.change.name, one.change.title, one.promised_ratio, one.promised_kind)
 
 
 def _not_run(candidate: Candidate, why: str, tried: tuple[object, ...] = ()) -> TrialDocument:

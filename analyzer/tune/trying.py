@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from analyzer.analysis.tuning import TrialDocument, TrialVerdict, TriedValue
+from analyzer.analysis.base import TrialVerdict
+from analyzer.analysis.tuning import TrialDocument, TriedValue
 from analyzer.tune.bench import Bench
 from analyzer.tune.candidates import Candidate
 from analyzer.tune.catalogue import BY_NAME
@@ -41,7 +43,7 @@ class Reference:
     @property
     def times(self) -> list[float]:
         """Mean step of each run, nanoseconds."""
-        return [run.step_ns for run in self.runs]
+        return list(map(clock(self.runs), self.runs))
 
     @property
     def step_ns(self) -> float:
@@ -52,6 +54,13 @@ class Reference:
     def curves(self) -> list[tuple[float | None, ...]]:
         """Their loss curves."""
         return [run.losses for run in self.runs]
+
+
+def clock(runs: Sequence[Ran]) -> Callable[[Ran], float]:
+    """How to read the step of these runs: without what other programs took of it, where that is known of all of them."""
+    if all(run.lacked_ns is not None for run in runs):
+        return lambda run: run.step_ns - (run.lacked_ns or 0.0)
+    return lambda run: run.step_ns
 
 
 @dataclass(frozen=True)
@@ -82,11 +91,13 @@ class Trying:
         if ran.ending != "measured":
             raise UnmeasurableError(f"a run of the script as it is {_ended(ran)}")
         reference.runs.append(ran)
-        self.tell(Baseline(reference.step_ns, noise_ratio(reference.times, LEAST_TURNS)))
+        if not reference.changes:
+            noise = noise_ratio(reference.times, LEAST_TURNS)
+            self.tell(Baseline(reference.step_ns, reference.times[-1], noise))
 
     def in_turns(self, changes: Changes, reference: Reference, noise: float, *, name: str) -> Measured:
         """Run a change in turns with its reference, until the interval decides or there were enough."""
-        around: list[tuple[float, float, float]] = []
+        around: list[tuple[Ran, Ran, Ran]] = []
         runs: list[Ran] = []
         found: Gain | None = None
         for turn in range(MOST_TURNS):
@@ -97,10 +108,12 @@ class Trying:
             if not measured or ran.refused or _untaken(ran, changes):
                 return Measured(found, tuple(runs), Held(None, 0.0), ran)
             runs.append(ran)
-            before = reference.times[-1]
+            before = reference.runs[-1]
             self.again(reference)
-            around.append((before, ran.step_ns, reference.times[-1]))
-            found = gain(reference.times, around)
+            around.append((before, ran, reference.runs[-1]))
+            step = clock([*reference.runs, *runs])
+            turns = [(step(one), step(mine), step(other)) for one, mine, other in around]
+            found = gain(list(map(step, reference.runs)), turns)
             if turn + 1 >= LEAST_TURNS and decided(found, noise):
                 break
         return Measured(found, tuple(runs), held(reference.curves, runs[0].losses))
@@ -111,7 +124,8 @@ class Trying:
         ran = self._run(changes)
         measured = ran.ending == "measured" and not ran.refused and not _untaken(ran, changes)
         self.tell(Timed(name, written(changes, name), ran.step_ns if measured else None))
-        return ran.step_ns / reference.times[-1] if measured else None
+        step = clock([ran, reference.runs[-1]])
+        return step(ran) / step(reference.runs[-1]) if measured else None
 
     def _run(self, changes: Changes) -> Ran:
         environment: dict[str, str] = {}
@@ -218,7 +232,7 @@ def document(
         high_ratio=found.high if found else None,
         verdict=said,
         reason=reason,
-        step_ns=round(statistics.median(run.step_ns for run in measured.runs)) if measured.runs else None,
+        step_ns=round(statistics.median(map(clock(measured.runs), measured.runs))) if measured.runs else None,
         runs=len(measured.runs),
         seconds=seconds,
         tried=tried,

@@ -187,6 +187,19 @@ def _without_evidence(case: Case) -> Verdict | None:
     return case.says("unknown", text)
 
 
+def _after_reads(case: Case) -> Verdict | None:
+    """Where most of the host's own code follows values that it read off the device: the device had nothing to do meanwhile."""
+    if case.found.bound_by != "python" or case.facts.device.main is None:
+        return None
+    outside = case.facts.time.waterfall.owned("python")
+    if 2 * case.facts.sync.after_reads(outside).total_ns <= outside.total_ns:
+        return None
+    head, semicolon, rest = case.found.text.removesuffix(".").partition(";")
+    head = head.removesuffix(", its largest loss")
+    largest = ", its largest loss" if case.found.text.startswith(f"{head}, its") else ""
+    return case.says("python", f"{head}, most of it after it read values off the GPU{largest}{semicolon}{rest}.")
+
+
 def _one_op(case: Case) -> Verdict | None:
     """The op that most of the dispatching is."""
     if case.found.bound_by != "launch":
@@ -198,7 +211,7 @@ def _one_op(case: Case) -> Verdict | None:
     if owner.works:
         text = (
             f"Held up on the host: for {share(case.found.ratio)} of the step the device idles while the host is at work for it, "
-            f"{inside}, which takes {duration(owner.each_ns)} a call."
+            f"{inside}, {duration(owner.each_ns)} a call."
         )
         return case.says("launch", text)
     head, semicolon, rest = case.found.text.removesuffix(".").partition(";")
@@ -221,7 +234,7 @@ def _held_up(case: Case) -> Verdict | None:
         return None
     owner = dispatch_owner(case.facts.trace, case.facts.device, case.facts.host.ops, _dispatch(case.facts))
     if owner is not None and owner.works:
-        inside = f"{share(owner.part)} of that inside `{owner.name}`, which takes {duration(owner.each_ns)} a call"
+        inside = f"{share(owner.part)} of that inside `{owner.name}`, {duration(owner.each_ns)} a call"
         at_work = f"is at work for it, {inside}"
     elif totals.get("optimizer", 0) > part * total / 2:
         at_work = "runs the optimizer"
@@ -264,6 +277,7 @@ OVERRIDES: tuple[Callable[[Case], Verdict | None], ...] = (
     _by_pauses,
     _waiting_for_requests,
     _without_evidence,
+    _after_reads,
     _one_op,
     _held_up,
     _at_the_border,

@@ -18,6 +18,7 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("indexing and sorting", ("gather",)),
     ("the optimizer's kernels", ("multi_tensor",)),
     ("changes of layout", ("layout",)),
+    ("unpacking weights", ("dequantize",)),
 )
 # Kinds below this part of the computing do not say what it is.
 _WORTH_NAMING = 0.1

@@ -16,8 +16,9 @@ import numpy as np
 from analyzer.analysis import Analysis, FindingDocument
 from analyzer.cause_names import Cause
 from analyzer.facts import Facts
-from analyzer.page import safe, savings
-from analyzer.page.vocabulary import CAUSES, meaning
+from analyzer.page.findings import savings
+from analyzer.page.words import safe
+from analyzer.page.words.vocabulary import CAUSES, meaning
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.units import duration, share
 

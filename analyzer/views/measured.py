@@ -9,6 +9,7 @@ from functools import cached_property
 from analyzer.facts import Facts
 from analyzer.facts.kernels.names import describe
 from analyzer.spans.intervals import IntervalSet
+from analyzer.views.concerns import Concern
 from analyzer.views.memory_curve import MemoryCurve, memory_curves
 from analyzer.views.operator_rows import GROUPS, Group, OperatorDetail, OperatorRow
 from analyzer.views.operators import Operators
@@ -21,18 +22,22 @@ class Measured:
     Args:
         facts: The measurements of the trace.
         claims: For each finding's id the time it explains, best finding first.
+        concerns: For each rule with a finding the time that it concerns, best finding first.
     """
 
-    def __init__(self, facts: Facts, claims: Mapping[str, IntervalSet]) -> None:
+    def __init__(
+        self, facts: Facts, claims: Mapping[str, IntervalSet], concerns: Mapping[str, Concern] | None = None
+    ) -> None:
         self._facts = facts
         self._claims = claims
+        self._concerns = concerns
         self._steps: dict[int, StepLanes] = {}
         # Facts cache what they measure without a lock of their own.
         self._lock = threading.RLock()
 
     @cached_property
     def _operators(self) -> Operators:
-        return Operators(self._facts, lambda name: describe(name).tensor_core)
+        return Operators(self._facts, lambda name: describe(name).tensor_core, self._concerns)
 
     @property
     def has_device(self) -> bool:

@@ -45,6 +45,7 @@ class OperatorRow(msgspec.Struct, frozen=True):
         tensor_core_ratio: Share of its matrix kernels' time on tensor cores; None where no name says.
         work: What it achieves; None where nothing is known of it.
         depth: How many modules are around it; 0 for anything else.
+        findings: Rules whose findings concern at least half of its time, most first; none for modules.
     """
 
     name: str
@@ -58,6 +59,7 @@ class OperatorRow(msgspec.Struct, frozen=True):
     tensor_core_ratio: float | None
     work: Work | None = None
     depth: int = 0
+    findings: tuple[str, ...] = ()
 
 
 class Neighbour(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ inside an op (or of the kernel itself). Nested calls of one group count once in 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,8 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analyzer.spans.arrays import FloatArray, Int64Array
+from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
+from analyzer.spans.labels import is_any, matching
 from analyzer.spans.span_tree import SpanTree, innermost
+from analyzer.views.concerns import Concern, Part, rules_of
 from analyzer.views.operator_rows import Example, Group, Neighbour, OperatorDetail, OperatorRow
 
 if TYPE_CHECKING:
@@ -44,10 +46,17 @@ class Operators:
     Args:
         facts: The measurements.
         tensor_core: Says for a kernel's name whether tensor cores do the work.
+        concerns: For each rule with a finding the time that it concerns, best finding first.
     """
 
-    def __init__(self, facts: Facts, tensor_core: TensorCore | None = None) -> None:
+    def __init__(
+        self,
+        facts: Facts,
+        tensor_core: TensorCore | None = None,
+        concerns: Mapping[str, Concern] | None = None,
+    ) -> None:
         self._facts = facts
+        self._concerns = concerns or {}
         self._tensor_core = tensor_core or (lambda name: None)
         self._steps = max(facts.steps.count, 1)
         self._made: dict[Group, tuple[OperatorRow, ...]] = {}
@@ -160,16 +169,39 @@ class Operators:
         tensor = self._tensor_ratios(grouped, outer)
         own = sums["self_device"] if sums["self_device"].any() else sums["self_host"]
         share = own / max(own.sum(), 1.0)
+        findings = rules_of(self._concerns, self._host_part(grouped, outer), self._device_part(code, count))
         return [
             OperatorRow(
                 name=name, shape=shape, calls=float(sums["calls"][i]) / self._steps,
                 self_host_ns=self._mean(sums["self_host"][i]), host_ns=self._mean(sums["host"][i]),
                 self_device_ns=self._mean(sums["self_device"][i]), device_ns=self._mean(sums["device"][i]),
                 share=float(share[i]), tensor_core_ratio=None if np.isnan(tensor[i]) else float(tensor[i]),
+                findings=findings(i),
             )
             for i, (name, shape) in enumerate(grouped.keys)
             if sums["calls"][i]
         ]  # fmt: skip
+
+    def _host_part(self, grouped: _Grouped, rows: BoolArray) -> Part:
+        tree, count = grouped.tree, len(grouped.keys)
+        # Without a device ops are what gets shorter.
+        own = np.full(int(rows.sum()), self._facts.device.main is None)
+        return Part(grouped.group[rows], count, tree.start_ns[rows], tree.dur_ns[rows], own)
+
+    def _device_part(self, group: Int64Array, count: int) -> Part:
+        work = self._work[self._work["op"] >= 0]
+        return self._work_part(work, group[work["op"].to_numpy()], count)
+
+    def _kernel_part(self, names: pd.Index) -> Part:
+        work = self._work
+        group = names.get_indexer(work["name"].cat.categories)[work["name"].cat.codes.to_numpy()]
+        return self._work_part(work, group.astype(np.int64), len(names))
+
+    @staticmethod
+    def _work_part(work: pd.DataFrame, group: Int64Array, count: int) -> Part:
+        # Collectives and copies between host and device run beside what gets shorter.
+        own = is_any(work["kind"], "compute", "memset") | matching(work["name"], lambda name: "DtoD" in name)
+        return Part(group, count, work["start_ns"].to_numpy(), work["dur_ns"].to_numpy(), own)
 
     def _tensor_ratios(self, grouped: _Grouped, outer: npt.NDArray[np.bool_]) -> FloatArray:
         work = self._work[(self._work["op"] >= 0) & self._work["tensor"].notna()]
@@ -188,15 +220,16 @@ class Operators:
             calls=("dur_ns", "size"), device=("dur_ns", "sum"), tensor=("tensor", "first")
         )
         whole = max(int(frame["device"].sum()), 1)
+        findings = rules_of(self._concerns, self._kernel_part(frame.index))
         return [
             OperatorRow(
                 name=str(name), shape="", calls=calls / self._steps, self_host_ns=None, host_ns=None,
                 self_device_ns=self._mean(device), device_ns=self._mean(device), share=device / whole,
-                tensor_core_ratio=None if np.isnan(tensor) else float(tensor),
+                tensor_core_ratio=None if np.isnan(tensor) else float(tensor), findings=findings(place),
             )
-            for name, calls, device, tensor in zip(
+            for place, (name, calls, device, tensor) in enumerate(zip(
                 frame.index.tolist(), frame["calls"].tolist(), frame["device"].tolist(), frame["tensor"].tolist(), strict=True
-            )
+            ))
         ]  # fmt: skip
 
     def _mean(self, total: float) -> int:

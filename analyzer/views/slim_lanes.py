@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 import numpy as np
 
 from analyzer.cause_names import CAUSES
-from analyzer.spans.arrays import BoolArray
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.views.step_lanes import StepLanes, Track
 
-# As text an event takes about 16 bytes and a name up to 120: the page stays below what a browser opens in two seconds.
+# As text an event takes about 18 bytes and a name up to 120: the page stays below what a browser opens in two seconds.
 MOST_BYTES = 2_000_000
 _NAME_LENGTH = 120
 _FEWER = 0.6
 
 
 class SlimTrack(msgspec.Struct, frozen=True):
-    """A lane in columns: for each event its start, its length, and where its label and cause stand."""
+    """A lane in columns: for each event its start, its length, and where its label, cause and detail stand."""
 
     name: str
     kind: str
@@ -27,6 +27,7 @@ class SlimTrack(msgspec.Struct, frozen=True):
     dur: list[int]
     label: list[int]
     cause: list[int]
+    detail: list[int]
 
 
 class SlimLanes(msgspec.Struct, frozen=True):
@@ -37,6 +38,7 @@ class SlimLanes(msgspec.Struct, frozen=True):
         dur_ns: Its length.
         labels: The distinct names.
         causes: The names of causes.
+        details: What is known of events beside name and time, each text once.
         tracks: Host first, the main thread on top; then streams.
         left_out: How many events are not in them, the shortest.
         left_out_ns: How long these are together.
@@ -46,6 +48,7 @@ class SlimLanes(msgspec.Struct, frozen=True):
     dur_ns: int
     labels: list[str]
     causes: tuple[str, ...]
+    details: list[str]
     tracks: list[SlimTrack]
     left_out: int
     left_out_ns: int
@@ -71,32 +74,52 @@ def slim(lanes: StepLanes, text: Callable[[str], str], most_bytes: int = MOST_BY
 
 
 def _at_least(lanes: StepLanes, least_ns: int, text: Callable[[str], str]) -> SlimLanes:
-    places: dict[str, int] = {}
-    tracks = [_slim(track, track.end_ns - track.start_ns >= least_ns, text, places) for track in lanes.tracks]
+    labels, details = _Texts(text), _Texts(text)
+    tracks = [_slim(track, track.end_ns - track.start_ns >= least_ns, labels, details) for track in lanes.tracks]
     gone = [track.end_ns - track.start_ns for track in lanes.tracks]
     gone = [lengths[lengths < least_ns] for lengths in gone]
     return SlimLanes(
         lanes.number,
         lanes.dur_ns,
-        list(places),
+        labels.found,
         CAUSES,
+        details.found,
         tracks,
         sum(map(len, gone)),
         int(sum(lengths.sum() for lengths in gone)),
     )
 
 
-def _slim(track: Track, kept: BoolArray, text: Callable[[str], str], places: dict[str, int]) -> SlimTrack:
-    codes, used = track.label[kept], dict[int, int]()
-    for code in np.unique(codes).tolist():
-        used[code] = places.setdefault(text(track.labels[code])[:_NAME_LENGTH], len(places))
+class _Texts:
+    """Texts of all lanes, each once."""
+
+    def __init__(self, text: Callable[[str], str]) -> None:
+        self.fit = text
+        self._places: dict[str, int] = {}
+
+    @property
+    def found(self) -> list[str]:
+        """All of them, in the order of their numbers."""
+        return list(self._places)
+
+    def numbers(self, codes: Int64Array, texts: Sequence[str]) -> list[int]:
+        """The number of each event's text, of which `codes` says where it stands in `texts`."""
+        used = {
+            code: self._places.setdefault(self.fit(texts[code])[:_NAME_LENGTH], len(self._places))
+            for code in np.unique(codes).tolist()
+        }
+        return [used[code] for code in codes.tolist()]
+
+
+def _slim(track: Track, kept: BoolArray, labels: _Texts, details: _Texts) -> SlimTrack:
     start = track.start_ns[kept]
     return SlimTrack(
-        text(track.name),
+        labels.fit(track.name),
         track.kind,
         track.level,
         start.tolist(),
         (track.end_ns[kept] - start).tolist(),
-        [used[code] for code in codes.tolist()],
+        labels.numbers(track.label[kept], track.labels),
         track.cause[kept].tolist(),
+        details.numbers(track.detail[kept], track.details),
     )

@@ -12,9 +12,10 @@ import pandas as pd
 
 from analyzer.cause_names import CAUSES
 from analyzer.facts.device.launches import LAUNCHING
-from analyzer.page.kernel_names import short
+from analyzer.page.words.kernel_names import short
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.nesting import nest
+from analyzer.views.event_details import of_device_work, of_ops
 from analyzer.views.event_labels import host_label
 from analyzer.views.step_gaps import Gap, gaps_of
 from analyzer.views.tracks import Track, choose_tracks
@@ -73,7 +74,7 @@ def step_lanes(facts: Facts, number: int, claims: Mapping[str, IntervalSet]) -> 
 
 
 def _host_spans(facts: Facts, start: int, end: int) -> pd.DataFrame:
-    """Ranges, ops and calls that touch the step: name, cause, thread, start_ns, end_ns, depth (0: outermost)."""
+    """Ranges, ops and calls that touch the step: name, detail, cause, thread, start_ns, end_ns, depth (0: outermost)."""
     trace, calls = facts.trace, facts.host.threads.calls
     op_cause = "compute" if facts.device.main is None else "framework"
     moved_in = (calls["direction"] == "HtoD").fillna(False).to_numpy(dtype=bool)
@@ -95,7 +96,9 @@ def _host_spans(facts: Facts, start: int, end: int) -> pd.DataFrame:
         inside = ((source["end_ns"] > start) & (source["start_ns"] < end)).to_numpy()
         part = source.loc[inside, ["thread", "start_ns", "end_ns"]]
         names = source["name"][inside].astype("str").to_numpy()
-        parts.append(part.assign(name=names, cause=cause[inside] if isinstance(cause, np.ndarray) else cause))
+        detail = of_ops(source[inside]) if source is trace.ops else ""
+        causes = cause[inside] if isinstance(cause, np.ndarray) else cause
+        parts.append(part.assign(name=names, detail=detail, cause=causes))
     spans = pd.concat(parts, ignore_index=True)
     spans = spans[~spans["name"].str.match(_MARKS)].reset_index(drop=True)
     depth = nest(spans["thread"].to_numpy(), spans["start_ns"].to_numpy(), spans["end_ns"].to_numpy()).depth
@@ -147,7 +150,7 @@ def _device_tracks(facts: Facts, start: int, end: int) -> list[Track]:
     for source, table in tables.items():
         mine = (work["source"] == source).to_numpy()
         names[mine] = table.astype("str").to_numpy()[work["row"].to_numpy()[mine]]
-    spans = work.assign(name=names, cause=causes)
+    spans = work.assign(name=names, cause=causes, detail=of_device_work(facts, work))
     many = len(facts.device.all) > 1
     keys = spans.groupby(["device", "stream"], sort=True)
     return [
@@ -161,6 +164,7 @@ def _device_tracks(facts: Facts, start: int, end: int) -> list[Track]:
 def _track(name: str, kind: str, level: int, rows: pd.DataFrame, start: int, end: int, *, shorten: bool) -> Track:
     rows = rows.sort_values("start_ns", kind="stable")
     codes, names = pd.factorize(rows["name"].to_numpy())
+    detail, details = pd.factorize(rows["detail"].to_numpy())
     texts = tuple(short(str(text)) if shorten else host_label(str(text)) for text in names)
     causes = rows["cause"].map({cause: index for index, cause in enumerate(CAUSES)})
     begin = np.maximum(rows["start_ns"].to_numpy(), start) - start
@@ -176,4 +180,6 @@ def _track(name: str, kind: str, level: int, rows: pd.DataFrame, start: int, end
         codes.astype(np.int64),
         np.asarray(causes, dtype=np.int64),
         texts,
+        detail.astype(np.int64),
+        tuple(details.tolist()),
     )

@@ -37,6 +37,8 @@ class Track(msgspec.Struct, frozen=True, eq=False):
         label: For each event an index into `labels`.
         cause: For each event an index into the causes.
         labels: The distinct names.
+        detail: For each event an index into `details`.
+        details: What is known of events beside name and time, each text once; empty where there is nothing to say.
     """
 
     name: str
@@ -47,6 +49,8 @@ class Track(msgspec.Struct, frozen=True, eq=False):
     label: Int64Array
     cause: Int64Array
     labels: tuple[str, ...]
+    detail: Int64Array
+    details: tuple[str, ...]
 
     @property
     def busy_ns(self) -> int:

@@ -61,7 +61,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.finding import Bar, Bars, Column, Confidence, Finding, Outcome, Saving, Table, clear, not_applicable
+from analyzer.finding import Bar, Bars, Column, Confidence, Finding, Outcome, Saving, Table, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
 from rules.communication.advice import (
@@ -71,6 +71,7 @@ from rules.communication.advice import (
     move_less,
     waiting_or_transferring,
 )
+from rules.communication.seen import not_seen
 
 META = RuleMeta(
     code="CO001",
@@ -89,8 +90,9 @@ META = RuleMeta(
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when exposed communication owns at least `min_ratio` of the used steps."""
     found = facts.communication.collectives
-    if not found.running and not len(found.calls):
-        yield not_applicable("no collective in the used steps")
+    unseen = not_seen(facts)
+    if unseen is not None:
+        yield unseen
         return
     ratio = facts.steps.ratio(found.exposed.total_ns)
     if ratio < limits["min_ratio"]:

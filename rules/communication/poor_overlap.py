@@ -142,7 +142,7 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
     )
     found = facts.communication.collectives
     known = facts.model.infers or found.data_parallel or found.sharded or found.stages or found.activations
-    return hide_more(facts) if known else (wrap, *hide_more(facts))
+    return hide_more(facts) if known or not found.may_be_gradients else (wrap, *hide_more(facts))
 
 
 RULE = Rule(META, check, __doc__)

@@ -54,10 +54,11 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.facts.communication.ranks import JobPlace, in_collectives
-from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
+from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear
 from analyzer.ranks.document import LateRank, Link
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
+from rules.communication.seen import among_others
 
 META = RuleMeta(
     code="CO007",
@@ -75,12 +76,9 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when a link that is slower than equal ones costs the job a large enough share of the step."""
-    if not facts.communication.collectives.running and not len(facts.communication.collectives.calls):
-        yield not_applicable("no collective in the used steps")
-        return
-    place = facts.job
-    if place is None or len(place.used) < 2:
-        yield cannot_tell("needs the traces of the other ranks: advisor explain FOLDER")
+    place = among_others(facts)
+    if isinstance(place, Outcome):
+        yield place
         return
     late = place.slow_link
     if late is None and not any(link.peers_bytes_per_s for link in place.job.links):

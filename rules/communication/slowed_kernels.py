@@ -8,8 +8,8 @@ Overlap hides communication, but both sides share the multiprocessors and the me
 multiprocessors for as long as it runs, and a product whose tiles just filled the device then needs one more round.
 
 ## How it is measured
-Kernels of the same name, grid, op and input shapes, at least three beside a collective (90 % of their time) and three without one:
-`sum(time beside - median alone)`. Kinds whose times without a collective differ among themselves are left out.
+Kernels of the same name, grid, op and input shapes, at least three beside a collective (90 % of their time) and three without
+one: `sum(time beside - median alone)`. Kinds whose times without a collective differ among themselves are left out.
 
 ## Example
 Slow:
@@ -36,7 +36,8 @@ At most what they take longer, which no setting gives back as a whole: the colle
 
 ## When it is wrong
 A kernel beside a collective may be slower for another reason: data that just arrived, another kernel on a third stream. Fewer
-channels may make the collective so slow that it is no longer hidden.
+channels may make the collective so slow that it is no longer hidden. The thresholds are reasoned, not calibrated: no recording on
+a GPU has judged them.
 
 ## Thresholds
 - `min_ratio`: share of the step that is lost from which the rule fires.

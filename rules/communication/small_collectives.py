@@ -1,7 +1,7 @@
 """CO005 small-collectives: many collectives a step, each too small to be worth its start.
 
 ## What it finds
-Steps with dozens of collectives of a few hundred kilobytes, such as one all-reduce per parameter.
+Steps with dozens of collectives of a few hundred kilobytes, such as one all-reduce per parameter, or one all-gather per layer.
 
 ## Why it costs time
 A collective costs some 20 microseconds before the first byte moves, on every rank. Large messages hide that; a hundred small
@@ -30,6 +30,7 @@ model = torch.nn.parallel.DistributedDataParallel(model, bucket_cap_mb=25)
 1. Let DistributedDataParallel put gradients into buckets, with `bucket_cap_mb=25` or more.
 2. Own collectives: flatten and send once, or `torch.distributed._coalescing_manager`.
 3. SyncBatchNorm sends twice per layer: group normalisation needs no communication.
+4. Sharded parameters (FSDP, ZeRO 3): wrap whole blocks instead of single layers: a block's parameters are then gathered at once.
 
 ## Expected gain
 At most the exposed time of the small collectives that bucketing would do away with. Moving the bytes still takes what it takes.
@@ -138,6 +139,25 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
+# Parameters that are sharded travel unit by unit: what is wrapped decides how large a collective is.
+_LARGER_UNITS = Advice(
+    "python",
+    "for block in model.layers:\n    fully_shard(block)   # whole blocks, not their linear layers\nfully_shard(model)",
+    "Each unit is gathered at once: a whole block sends megabytes. FSDP1: `auto_wrap_policy` with the class of the block.",
+)
+_LARGER_LEAVES = Advice(
+    "python",
+    "deepspeed.utils.set_z3_leaf_modules(model, [Block])",
+    "The trace shows no FSDP module, so another library shards: in DeepSpeed's ZeRO 3 the parameters of such a module are gathered "
+    "together, not those of each layer in it.",
+)
+_KEPT_WHOLE = Advice(
+    "python",
+    'ds_config["zero_optimization"] |= {"stage3_param_persistence_threshold": 10**6}   # DeepSpeed',
+    "Parameters with fewer elements stay on every rank and are not gathered; that takes memory.",
+)
+
+
 def _fix(facts: Facts) -> tuple[Advice, ...]:
     buckets = Advice(
         "python",
@@ -149,7 +169,12 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
         "flat = torch.cat([tensor.flatten() for tensor in tensors])\ntorch.distributed.all_reduce(flat)",
         "For collectives of your own: send once, then split.",
     )
-    return (flat, buckets) if facts.communication.collectives.data_parallel else (buckets, flat)
+    found = facts.communication.collectives
+    if found.sharded:
+        return (_LARGER_UNITS,) if found.fsdp else (_LARGER_LEAVES, _KEPT_WHOLE)
+    if not found.may_be_gradients:
+        return (flat,)
+    return (flat, buckets) if found.data_parallel else (buckets, flat)
 
 
 def _table(facts: Facts) -> Table:

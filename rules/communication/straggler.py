@@ -56,10 +56,11 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.facts.communication.ranks import JobPlace, lateness, waiting_for_others
-from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
+from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear
 from analyzer.ranks.document import LateRank
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
+from rules.communication.seen import among_others
 
 META = RuleMeta(
     code="CO003",
@@ -94,12 +95,9 @@ _WHERE = {
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when one rank is late in most steps and costs the job a large enough share of the step."""
-    if not facts.communication.collectives.running and not len(facts.communication.collectives.calls):
-        yield not_applicable("no collective in the used steps")
-        return
-    place = facts.job
-    if place is None or len(place.used) < 2:
-        yield cannot_tell("needs the traces of the other ranks: advisor explain FOLDER")
+    place = among_others(facts)
+    if isinstance(place, Outcome):
+        yield place
         return
     if not place.job.matched.matched:
         yield cannot_tell("no collective is the same on two ranks: record the same steps on every rank")

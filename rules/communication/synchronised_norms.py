@@ -32,7 +32,7 @@ At most the exposed time of these collectives.
 
 ## When it is wrong
 With a few samples a rank the statistics of one rank alone change what is learned: then synchronising is right, and this is its
-price.
+price. The thresholds are reasoned, not calibrated: no recording on a GPU has judged them.
 
 ## Thresholds
 - `min_ratio`: share of the step from which the rule fires.
@@ -91,7 +91,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         ),
         verify="Record again: fewer collectives a step, and the accuracy as before.",
         steps_seen=facts.steps.count_with(found.exposed),
-        confidence=Confidence.HIGH,
+        confidence=Confidence.MEDIUM,
         evidence=(Bars("a step", "count", (Bar("layers", layers), Bar("collectives", collectives))),),
         caveats=("With a few samples a rank synchronising is right, and this is its price.",),
     )

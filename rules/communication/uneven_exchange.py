@@ -52,10 +52,11 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.facts.communication.ranks import JobPlace, lateness, waiting_for_others
-from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
+from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, clear
 from analyzer.ranks.document import LateRank, Uneven
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
+from rules.communication.seen import among_others
 
 META = RuleMeta(
     code="CO009",
@@ -74,12 +75,9 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when the late rank is the one that gets most of its all-to-alls, and is late by more work."""
-    if not facts.communication.collectives.running and not len(facts.communication.collectives.calls):
-        yield not_applicable("no collective in the used steps")
-        return
-    place = facts.job
-    if place is None or len(place.used) < 2:
-        yield cannot_tell("needs the traces of the other ranks: advisor explain FOLDER")
+    place = among_others(facts)
+    if isinstance(place, Outcome):
+        yield place
         return
     late = place.late
     uneven = [one for one in place.job.uneven if one.ratio >= limits["min_uneven_ratio"]]

@@ -61,9 +61,10 @@ META = RuleMeta(
     name="wrong-backend",
     family="communication",
     title="gloo or a search holds the GPU up",
-    binds=("communication",),
+    binds=("communication", "python"),
     needs=frozenset({Capability.DEVICE}),
     thresholds=(Threshold("min_ratio", 0.02, "ratio", "findings below 2 % of the window are not worth a change"),),
+    before=("ID001", "PY001"),
     references=("https://docs.pytorch.org/docs/stable/notes/ddp.html",),
 )
 

@@ -38,7 +38,8 @@ At most the padded share of the time that the device computes (without a device:
 what its buckets leave.
 
 ## When it is wrong
-Kernels that skip padding (variable-length attention, embedding bags) lose nothing. Lengths may be what the task needs.
+Kernels that skip padding (variable-length attention, embedding bags) lose nothing. Lengths may be what the task needs. The
+thresholds are reasoned, not calibrated: no recording on a GPU has judged them.
 
 ## Thresholds
 - `min_padding_ratio`: share of padding from which the rule fires.

@@ -3,7 +3,7 @@
 Names of arguments are those of the frameworks' documentation: `TrainingArguments` (transformers), `LightningDataModule`,
 `CacheDataset` (MONAI), `pre_transform` (PyTorch Geometric), `DataLoaders` (fastai), `model.train` (ultralytics), `cfg.DATALOADER`
 (detectron2), `train_dataloader` (mmengine), `create_loader` (timm), `Dataset.map` (datasets); skorch hands on what begins with
-`iterator_train__` to the loader (its FAQ).
+`iterator_train__` to the loader (its FAQ); `PyDataset` (Keras 3) has `workers` and `use_multiprocessing`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,15 @@ _FEW = frozenset({"num_workers", "persistent_workers", "pin_memory"})
 def framework_of(facts: Facts) -> str | None:
     """The framework whose words are the program's for its loader: the one that runs the loop, else the one that makes batches."""
     found = facts.recording.frameworks
-    return found.of_loop if found.of_loop not in (None, "accelerate") else found.of_data or found.of_loop
+    # Keras takes a loader of torch's as well: only of one that it made itself are the arguments its own.
+    drawn = (None, "accelerate") if _keras_makes_batches(facts) else (None, "accelerate", "keras")
+    if found.of_loop not in drawn:
+        return found.of_loop
+    return found.of_data or (None if found.of_loop == "keras" else found.of_loop)
+
+
+def _keras_makes_batches(facts: Facts) -> bool:
+    return any(module.partition(".")[0] == "keras" for module in facts.recording.frameworks.data)
 
 
 def loader(facts: Facts, arguments: Arguments, note: str, removed: Arguments | None = None) -> Advice:
@@ -45,7 +53,7 @@ def loader(facts: Facts, arguments: Arguments, note: str, removed: Arguments | N
 
 
 def _taken(framework: str | None) -> frozenset[str]:
-    if framework in ("ultralytics", "detectron2", "pytorch_metric_learning"):
+    if framework in ("ultralytics", "detectron2", "pytorch_metric_learning", "keras"):
         return frozenset({"num_workers"})
     return _FEW if framework in ("fastai", "timm") else _ALL
 
@@ -56,6 +64,8 @@ def _said(framework: str | None, arguments: Arguments) -> list[str]:
         return [f"dataloader_{name}={value}," for name, value in arguments.items()]
     if framework == "ultralytics":
         return [f"workers={value}," for value in arguments.values()]
+    if framework == "keras":
+        return [f"workers={value}, use_multiprocessing=True," for value in arguments.values()]
     if framework == "detectron2":
         return [f"cfg.DATALOADER.NUM_WORKERS = {value}" for value in arguments.values()]
     if framework == "skorch":
@@ -73,6 +83,12 @@ def _around(framework: str | None) -> tuple[list[str], list[str], str, str]:
         return [" loader = DataLoader(", "     dataset, ...,"], tail, "   ", ""
     if framework == "detectron2":
         return [], [], "", ""
+    if framework == "keras":
+        where = (
+            " `PyDataset` takes them where its own `__init__` hands them on (`super().__init__(**options)`); batches of a "
+            "generator or of arrays have no such argument."
+        )
+        return [" batches = Batches(            # a keras.utils.PyDataset", "     ...,"], [" )"], "   ", where
     calls = {
         "transformers": "args = TrainingArguments(",
         "sentence_transformers": "args = SentenceTransformerTrainingArguments(",
@@ -173,7 +189,8 @@ def are_pairs(facts: Facts) -> bool:
 
 def makes_loader(facts: Facts) -> bool:
     """Whether the framework that runs the loop makes the loader, which the program has only arguments of."""
-    return facts.recording.frameworks.of_loop in _OWN_LOADERS
+    loop = facts.recording.frameworks.of_loop
+    return loop in _OWN_LOADERS or (loop == "keras" and _keras_makes_batches(facts))
 
 
 def prepared_once(facts: Facts, *, random: bool) -> Advice | None:

@@ -78,7 +78,7 @@ from analyzer.finding import (
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
-from analyzer.units import duration, share
+from analyzer.units import count, duration, share
 from rules.changes import capture_by_hand, capture_with_collectives, replay_as_graph
 from traces.trace import Capability
 
@@ -108,6 +108,8 @@ META = RuleMeta(
 )
 
 
+# Fewer launches say nothing about a setting of the process (SY005).
+_MIN_LAUNCHES = 20
 _WITH_OTHERS = (
     "Collectives are captured and replayed on all ranks alike. This rank may then wait for others instead of launching."
 )
@@ -120,7 +122,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             f"the clocks of host and device differ by {duration(facts.time.skew_ns)} or more (PG008), too much beside the gaps"
         )
         return
-    if facts.time.blocking_launches.ratio >= BLOCKING_RATIO:
+    blocking = facts.time.blocking_launches
+    if blocking.ratio >= BLOCKING_RATIO:
+        if blocking.launches < _MIN_LAUNCHES:
+            few = f"{count(blocking.launches, 'launch', 'launches')} of single kernels in the used steps"
+            yield cannot_tell(f"{few}: too few to tell what the device waits for")
+            return
         yield cannot_tell("launches wait for their kernels (SY005): record again without CUDA_LAUNCH_BLOCKING")
         return
     if not facts.time.launch_bound:
@@ -210,7 +217,7 @@ def _own_work(facts: Facts, claims: IntervalSet) -> str:
     owner = facts.host.dispatch_owner(claims)
     if owner is None or not owner.works:
         return ""
-    return f"`{owner.name}` works on the host for {share(owner.part)} of the idle time, which no graph can hold"
+    return f"the host works inside `{owner.name}` for {share(owner.part)} of the idle time, which no graph can hold"
 
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:

@@ -37,6 +37,7 @@ At most the kernels' time; usually half of it, as of other fused chains.
 
 ## When it is wrong
 A model that computes something else with the same ops in the same order. Fused kernels round differently: compare a few losses.
+The thresholds are reasoned, not calibrated: no recording on a GPU has judged them.
 
 ## Thresholds
 - `min_ratio`: share of the step from which the rule fires.

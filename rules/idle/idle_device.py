@@ -9,8 +9,9 @@ An idle device is paid for and not used. What it waits for is what other rules n
 ## How it is measured
 `1 - |kernels, copies and memsets| / |used steps|` of the device with the most launches, streams united. Each idle nanosecond is
 attributed to exactly one cause (the waterfall). Of launched work that has not started it says what it waits for: the node of a
-graph before it, an event, another device, or something that the trace does not show. Collectives count as busy here: time in which
-only they run is CO001's.
+graph before it, an event, another device, or something that the trace does not show. Where most of the idle time is start-up work
+(PG002), or lies inside an op that works on the host, it says that. Collectives count as busy here: time in which only they run is
+CO001's.
 
 ## Example
 Slow:
@@ -73,6 +74,8 @@ META = RuleMeta(
     references=("https://github.com/pytorch/kineto/blob/main/tb_plugin/docs/gpu_utilization.md",),
 )
 
+# Start-up that is most of the idle time is what the finding is about.
+_MOST = 0.5
 # What the host does while the device idles, and the rule that says what to do about it.
 _WORDS: dict[str, tuple[str, str | None]] = {
     "device_wait": ("launched work has not started yet", None),
@@ -98,12 +101,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     much = "most of" if ratio >= limits["most_ratio"] else "much of" if ratio >= limits["large_ratio"] else "part of"
     owned = {cause: facts.time.waterfall.owned(cause).total_ns for cause in IDLE_CAUSES}
     causes = sorted((cause for cause in owned if owned[cause]), key=lambda cause: -owned[cause])
-    largest, code = _WORDS[causes[0]]
-    if causes[0] == "python" and facts.health.sparse_host_events is not None:
-        largest, code = "the trace holds no op", None
-    if causes[0] == "device_wait":
-        largest = _waiting(facts)
-    part = share(facts.steps.ratio(owned[causes[0]]))
+    largest, code, longest_ns = _largest(facts, causes[0])
+    part = share(facts.steps.ratio(longest_ns))
     bars = tuple(Bar(_WORDS[cause][0], facts.steps.per_step(owned[cause])) for cause in causes)
     yield Finding(
         why=(
@@ -117,6 +116,31 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         evidence=(Bars("while the GPU idles (mean step)", "ns", bars),),
         severity_cap=Severity.INFO,
     )
+
+
+def _largest(facts: Facts, cause: str) -> tuple[str, str | None, int]:
+    """What the largest part of the idle time is, the rule that says what to do about it, and how long it is."""
+    starting = facts.health.warmup.time & facts.time.idle
+    if starting.total_ns > _MOST * facts.time.idle.total_ns:
+        return "the program starts up, which steady steps do not repeat", "PG002", starting.total_ns
+    owned = facts.time.waterfall.owned(cause)
+    words, code = _WORDS[cause]
+    if cause == "python" and facts.health.sparse_host_events is not None:
+        words, code = "the trace holds no op", None
+    if cause == "device_wait":
+        words = _waiting(facts)
+    if cause in ("framework", "launch"):
+        owner = facts.host.dispatch_owner(owned)
+        words = f"the host is at work inside `{owner.name}`" if owner is not None and owner.works else words
+    if cause == "optimizer":
+        code = _of_optimizer(facts)
+    return words, code, owned.total_ns
+
+
+def _of_optimizer(facts: Facts) -> str:
+    """The rule that says how this optimizer updates with less work of the host."""
+    work = facts.model.optimizing
+    return "OP005" if work.on_host else "OP002" if work.style == "foreach" else "OP001"
 
 
 def _waiting(facts: Facts) -> str:

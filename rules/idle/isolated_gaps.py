@@ -10,7 +10,9 @@ depends on how often it happens.
 ## How it is measured
 Gaps between device work (on a CPU-only trace: between ops) of at least 50 ms and a quarter of the median step, in less than half
 of the used steps, at least 60 % of which are the host's own work. Gaps with the profiler's own work inside are left out, and so
-are those before the first and after the last kernel. Their sum as a share of the used steps counts. Unit: nanoseconds.
+are those before the first and after the last kernel. Their sum as a share of the used steps counts. Unit: nanoseconds. What the
+program does there is told by stacks and ranges; without them, copies of at least 64 MiB to the host in just these steps are told as
+what a checkpoint begins with.
 
 ## Example
 Slow:
@@ -60,7 +62,7 @@ from collections.abc import Iterator
 from analyzer.facts import Facts
 from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, Series, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
-from analyzer.units import count, duration, share
+from analyzer.units import count, duration, share, size
 from rules.commands import collect
 from rules.idle.pausing import FIXES
 from rules.place import line_of, location, named
@@ -117,6 +119,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             f"the thread had no core for {lacked} of the steps, enough to explain the pauses; record on a quiet machine"
         )
         return
+    state = facts.transfer.state_out_bytes(time) if kind is None else None
     line = line_of(facts, time)
     seen = facts.steps.count_with(time)
     what = f" for {kind}" if kind else ""
@@ -124,19 +127,26 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     yield Finding(
         why=(
             f"In {seen} of {count(facts.steps.count, 'step')} the program stops{what}{named(line)}: {who} for "
-            f"{duration(time.total_ns)} in all ({share(ratio)} of the recorded steps)."
+            f"{duration(time.total_ns)} in all ({share(ratio)} of the recorded steps).{_likely(state)}"
         ),
         saving=Saving(
             claims=time, basis="the gaps in the recorded steps; over a run it depends on how often they come"
         ),
-        fix=(*FIXES.get(kind or "", ()), _any(facts)),
+        fix=(*FIXES.get(kind or ("saving" if state is not None else ""), ()), _any(facts)),
         verify="Record again over the same steps: the long gaps should be gone.",
         steps_seen=seen,
-        confidence=Confidence.HIGH if kind else Confidence.LOW,
+        confidence=Confidence.HIGH if kind else Confidence.LOW if state is None else Confidence.MEDIUM,
         evidence=(Series("duration of each step", "ns", tuple(map(float, facts.steps.durations_ns))),),
         location=location(line),
         caveats=() if kind else ("It may also be a garbage collection (PY004), or another process that took the CPU.",),
     )
+
+
+def _likely(state_bytes: int | None) -> str:
+    """What copies to the host in these steps alone suggest; empty where there are none."""
+    if state_bytes is None:
+        return ""
+    return f" In these steps alone {size(state_bytes)} are copied to the host, as before a checkpoint is written."
 
 
 RULE = Rule(META, check, __doc__)

@@ -14,11 +14,14 @@ most of the idle time, waiting for data aside, belongs to dispatch (causes `laun
 `device_wait` what launched work takes to start on an idle device): a loader empties the queue once a step and has rules of its
 own; it does not keep it empty. The saving is the idle time of `launch`, `framework` and `optimizer`, and what launched work takes
 to start, as fewer launches start less often; without start-up calls (PG002) and without what more specific rules claim where they
-fire: optimizers (OP001, OP003, OP005), loops (PY002, PY003, PY006) and pauses (ID003, ID005, PY004). Where more than half of it
-lies inside one op, the op is named; where its calls take a millisecond or more each, and for each launch in them, it is its own
-work on the host, and the advice is about that. Such an op is told also where kernels are queued after it, or too few are launched
-to tell, from the same idle share on: the saving is then the idle time inside its calls. Kernels that seem to start before their
-launch show by how much the clocks differ; where that is little beside the gaps, it is added to the lead. Unit: nanoseconds.
+fire: optimizers (OP001, OP002, OP003, OP005), gloo or DDP's search (CO006), loops (PY002, PY003, PY006) and pauses (ID003,
+ID005, PY004). Where more than half of it lies inside one op, the op is named; where its calls take a millisecond or more each,
+and for each launch in them, it is its own work on the host, and the advice is about that. Such an op is told also where kernels
+are queued after it, or too few are launched to tell, from the same idle share on: the saving is then the idle time inside its
+calls. Kernels that seem to start before their launch show by how much the clocks differ; where that is little beside the gaps,
+it is added to the lead. Where kernels are queued in the median, gaps of up to 1 ms that end with a kernel just launched are
+counted by themselves, from the same idle share and number on: the device waits for launches in a part of the step. Unit:
+nanoseconds.
 
 ## Example
 Slow:
@@ -70,13 +73,21 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.facts.device.launches import BLOCKING_RATIO
-from analyzer.facts.host.dispatch_owner import DispatchOwner
 from analyzer.facts.time.launch_bound import IDLE_RATIO, LEAD_NS, LEAD_ROCM_NS
-from analyzer.finding import Bar, Bars, Column, Finding, Outcome, Saving, Severity, Table, cannot_tell, clear
+from analyzer.finding import (
+    Confidence,
+    Finding,
+    Outcome,
+    Saving,
+    Severity,
+    cannot_tell,
+    clear,
+)
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
 from rules.idle.advice import feed_faster, own_work
+from rules.idle.launching import after_launch, calls, evidence, owned, skew
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -118,7 +129,7 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
     """Fires when the launch lead is small and dispatch owns most of a large idle share."""
     quiet = _quiet(facts, limits)
     if quiet is not None:
-        yield _held_up(facts, limits, claimed) or quiet
+        yield _held_up(facts, limits, claimed) or _in_part(facts, limits, claimed) or quiet
         return
     claims = _claims(facts) - claimed
     owner = facts.host.dispatch_owner(claims)
@@ -132,7 +143,7 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
         why=(
             f"The GPU idles {duration(facts.steps.per_step(claims.total_ns))} of {facts.steps.each} "
             f"({share(ratio)}) while the host dispatches {count(round(facts.steps.per_step(kernels)), 'kernel')}: each starts "
-            f"{_after_launch(facts.time.lead_ns)}, so none ever waits in a queue.{_owned(facts, owner)}"
+            f"{after_launch(facts.time.lead_ns)}, so none ever waits in a queue.{owned(facts, owner)}"
         ),
         saving=Saving(
             claims=claims,
@@ -141,10 +152,10 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
         fix=(own_work(facts, owner),) if owner is not None and owner.works else feed_faster(facts),
         verify="Record again: the median launch lead should exceed 100 us, and the GPU's idle share fall below 10 %.",
         steps_seen=facts.steps.count,
-        evidence=_evidence(facts),
+        evidence=evidence(facts),
         caveats=(
             *(f"The trace was recorded with {option}, which slows the host down just here." for option in heavy),
-            *_skew(facts),
+            *skew(facts),
         ),
         severity_cap=Severity.MEDIUM if heavy else Severity.HIGH,
         capped_because="what was recorded slows launching down",
@@ -166,7 +177,7 @@ def _held_up(facts: Facts, limits: Limits, claimed: IntervalSet) -> Finding | No
     return Finding(
         why=(
             f"The GPU idles {duration(facts.steps.per_step(claims.total_ns))} of {facts.steps.each} ({share(ratio)}) while the "
-            f"host is at work inside `{owner.name}`, {_calls(facts, owner)}: its own work on the host, not launching."
+            f"host is at work inside `{owner.name}`, {calls(facts, owner)}: its own work on the host, not launching."
         ),
         saving=Saving(claims=claims, basis=f"device-idle time inside the calls of `{owner.name}`"),
         fix=(own_work(facts, owner),),
@@ -175,34 +186,33 @@ def _held_up(facts: Facts, limits: Limits, claimed: IntervalSet) -> Finding | No
     )
 
 
-def _calls(facts: Facts, owner: DispatchOwner) -> str:
-    calls = max(round(facts.steps.per_step(owner.calls)), 1)
-    return f"{count(calls, 'call')} {facts.steps.a_unit} of {duration(owner.each_ns)}"
-
-
-def _after_launch(lead_ns: int | None) -> str:
-    return f"{duration(lead_ns)} after its launch returns" if lead_ns else "before its launch returns"
-
-
-def _owned(facts: Facts, owner: DispatchOwner | None) -> str:
-    """Which op the time belongs to, where it belongs to one."""
-    if owner is None:
-        return ""
-    told = f" {share(owner.part)} of that time lies inside `{owner.name}`"
-    return (
-        f"{told}, {_calls(facts, owner)}: its own work on the host."
-        if owner.works
-        else f"{told}, {count(max(round(facts.steps.per_step(owner.calls)), 1), 'call')} {facts.steps.a_unit}."
-    )
-
-
-def _skew(facts: Facts) -> tuple[str, ...]:
-    if not facts.time.skew_ns:
-        return ()
-    return (
-        f"The clocks of host and device differ by {duration(facts.time.skew_ns)} or more (PG008): little beside "
-        "the gaps, which are "
-        f"{duration(facts.time.idle.total_ns / max(len(facts.time.idle), 1))} long in the mean.",
+def _in_part(facts: Facts, limits: Limits, claimed: IntervalSet) -> Finding | None:
+    """Launches that the device waits for in one part of the step, with a full queue in another: the median says nothing then."""
+    limit = limits["max_lead_rocm_ns" if facts.device.kind == "rocm" else "max_lead_cuda_ns"]
+    queued = facts.time.lead_ns is not None and facts.time.lead_ns >= limit
+    if not queued or facts.time.blocking_launches.ratio >= BLOCKING_RATIO:
+        return None
+    gaps = facts.time.starved(limit)
+    claims = (_claims(facts) & gaps) - claimed
+    ratio = facts.steps.ratio(claims.total_ns)
+    waits = facts.steps.per_step(len(gaps & facts.steps.window))
+    if ratio < limits["min_idle_ratio"] or waits < limits["min_launches"]:
+        return None
+    owner = facts.host.dispatch_owner(claims)
+    return Finding(
+        why=(
+            f"In a part of the step the GPU waits for each launch: {waits:,.0f} times {facts.steps.a_unit} it idles until the next "
+            f"kernel is launched, for {duration(facts.steps.per_step(claims.total_ns))} of {facts.steps.each} ({share(ratio)}) in "
+            f"all; elsewhere kernels are queued.{owned(facts, owner)}"
+        ),
+        saving=Saving(claims=claims, basis="device-idle time before kernels that start as soon as they are launched"),
+        fix=feed_faster(facts),
+        verify="Record again: the GPU's idle share should fall.",
+        steps_seen=facts.steps.count_with(claims),
+        confidence=Confidence.MEDIUM,
+        evidence=evidence(facts),
+        caveats=skew(facts),
+        title="CPU feeds the GPU too slowly in part",
     )
 
 
@@ -244,33 +254,10 @@ def _quiet(facts: Facts, limits: Limits) -> Outcome | None:
 
 def _claims(facts: Facts) -> IntervalSet:
     """Device-idle time in which the host dispatches; start-up work, which steady training does not repeat, is none."""
-    owned = facts.time.device_waits.starting
+    spent = facts.time.device_waits.starting
     for cause in ("launch", "framework", "optimizer"):
-        owned |= facts.time.waterfall.owned(cause)
-    return owned - facts.health.warmup[0]
-
-
-def _evidence(facts: Facts) -> tuple[Bars, Table]:
-    usual = facts.time.usual_launch
-    busy = max(facts.steps.total_ns - facts.time.idle.total_ns, 0)
-    rows = (
-        ("kernels a step", round(facts.steps.per_step(usual.kernels)), None),
-        ("median kernel", None, usual.kernel_ns),
-        ("median launch call", None, usual.call_ns),
-        ("host time per kernel", None, int(facts.steps.total_ns / max(usual.kernels, 1))),
-        ("median launch lead", None, facts.time.lead_ns),
-    )
-    return (
-        Bars(
-            "mean step",
-            "ns",
-            (
-                Bar("GPU works", facts.steps.per_step(busy)),
-                Bar("GPU idles", facts.steps.per_step(facts.time.idle.total_ns)),
-            ),
-        ),
-        Table("launching", (Column("what", "text"), Column("count", "count"), Column("time", "ns")), rows),
-    )
+        spent |= facts.time.waterfall.owned(cause)
+    return spent - facts.health.warmup[0]
 
 
 RULE = Rule(META, check, __doc__)

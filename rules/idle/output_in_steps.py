@@ -40,7 +40,8 @@ for step, batch in enumerate(loader):
 At most the time of these calls in which nothing else runs.
 
 ## When it is wrong
-Recording stacks makes Python calls longer than they are: the share is an upper bound.
+Recording stacks makes Python calls longer than they are: the share is an upper bound. The thresholds are reasoned, not
+calibrated: no recording on a GPU has judged them.
 
 ## Thresholds
 - `min_ratio`: share of the used steps from which the rule fires.

@@ -3,6 +3,7 @@
 from analyzer.rule import Rule
 from rules.kernels import (
     far_from_roofline,
+    few_resident_blocks,
     gather_bound,
     hardware_bound,
     layout_transposes,
@@ -23,4 +24,5 @@ RULES: tuple[Rule, ...] = (
     slowing_device.RULE,
     slower_later.RULE,
     memory_bound.RULE,
+    few_resident_blocks.RULE,
 )

@@ -59,7 +59,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice, Column, Confidence, Figure, Finding, Outcome, Saving, Table, cannot_tell, clear
 from analyzer.hardware.operators import operators
 from analyzer.hardware.shortfall import Shortfall, shortfalls
-from analyzer.page.shapes import shapes
+from analyzer.page.words.shapes import shapes
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
 from rules.evidence import kernel_saving, steps_with

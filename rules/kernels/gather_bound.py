@@ -8,7 +8,8 @@ Such kernels read memory in small pieces at scattered addresses: they use a frac
 arithmetic. Writing to the same place from several threads has to be put in order, too.
 
 ## How it is measured
-`|gather, scatter, index, embedding and sort kernels| / |device busy|`, by kernel name.
+`|gather, scatter, index, embedding and sort kernels| / |device busy|`, by kernel name. The gradient of `x[index]` is the kernels of
+those ops that launch an `indexing_backward_kernel`, with the sort before it.
 
 ## Example
 Slow:
@@ -30,10 +31,11 @@ output = tables(all_indices, all_offsets)
 1. Many embedding tables: one fused lookup (fbgemm, torchrec), which also updates rows in the backward pass.
 2. Sort the indices first, or count with `bincount` and `segment_reduce`, so that neighbours are read together.
 3. Sampling of tokens and other sorts: the top k first, one sort for all uses.
-4. `torch.use_deterministic_algorithms(True)` replaces fast scatters by sorts: switch it off where it is not needed.
+4. The gradient of `x[index]` (`indexing_backward_kernel`): `index_select` or `embedding`, whose gradients add up rows at once.
+5. `torch.use_deterministic_algorithms(True)` replaces fast scatters by sorts: switch it off where it is not needed.
 
 ## Expected gain
-Not measured: it depends on how the rows lie in memory.
+Not measured: it depends on how the rows lie in memory. Of the gradient of `x[index]` at most all of it.
 
 ## When it is wrong
 Recommendation models and graph networks are like this by nature; where the fused kernels are used already, more speed comes
@@ -41,6 +43,7 @@ from fewer rows or narrower ones.
 
 ## Thresholds
 - `min_busy_ratio`: share of the device's busy time from which the rule fires.
+- `min_gradient_ratio`: share of the device's busy time from which the gradient of `x[index]` is told apart.
 
 ## References
 - XProf: bound by data shuffles from 30 %
@@ -54,8 +57,9 @@ from collections.abc import Iterator
 from analyzer.facts import Facts
 from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
-from analyzer.units import share
-from rules.evidence import kernel_table, steps_with
+from analyzer.spans.arrays import BoolArray
+from analyzer.units import duration, share
+from rules.evidence import kernel_saving, kernel_table, steps_with
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -64,10 +68,17 @@ META = RuleMeta(
     family="kernels",
     title="Indexing and sorting dominate",
     needs=frozenset({Capability.DEVICE}),
-    thresholds=(Threshold("min_busy_ratio", 0.30, "ratio", "XProf calls it bound by data shuffles from 30 %"),),
-    references=("https://github.com/openxla/xprof",),
+    thresholds=(
+        Threshold("min_busy_ratio", 0.30, "ratio", "XProf calls it bound by data shuffles from 30 %"),
+        Threshold(
+            "min_gradient_ratio", 0.05, "ratio", "a change of one line: worth it from where a finding is on a card"
+        ),
+    ),
+    references=("https://github.com/openxla/xprof", "https://github.com/pytorch/pytorch/issues/41162"),
 )
 
+# What adds up the rows in the gradient of advanced indexing (aten/src/ATen/native/cuda/Indexing.cu).
+_INDEX_GRADIENT = "indexing_backward_kernel"
 # Kernels of fbgemm's fused embedding lookups: then the first advice has been taken.
 _FUSED = "split_embedding|batched_embedding|tbe_"
 
@@ -80,6 +91,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield not_applicable("no gather, scatter, index or sort kernel in the used steps")
         return
     ratio = kernels.busy_ratio(rows)
+    gradient = kernels.of_ops_with(_INDEX_GRADIENT)
+    if kernels.busy_ratio(gradient) >= limits["min_gradient_ratio"]:
+        yield _of_gradient(facts, gradient)
+        return
     if ratio < limits["min_busy_ratio"]:
         yield clear(
             f"gathers, scatters and sorts are {share(ratio)} of the busy time, below {share(limits['min_busy_ratio'])}"
@@ -94,6 +109,42 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         confidence=Confidence.MEDIUM,
         evidence=(kernel_table(facts, rows, "longest of these kernels"),),
         caveats=("Recommendation and graph models are like this by nature.",),
+    )
+
+
+def _of_gradient(facts: Facts, rows: BoolArray) -> Finding:
+    kernels = facts.kernels.named
+    takes = duration(facts.steps.per_step(kernels.time_ns(rows)))
+    return Finding(
+        why=(
+            f"{share(kernels.busy_ratio(rows))} of the device's busy time is the gradient of `x[index]`: {takes} "
+            f"{facts.steps.a_unit}. It sorts the indices and adds up the rows of each one after the other."
+        ),
+        saving=kernel_saving(
+            facts,
+            kernels.time_ns(rows),
+            "the kernels of that gradient; another one adds the rows up all at once",
+            of=((rows, 1.0),),
+        ),
+        fix=(
+            Advice(
+                "diff",
+                "-rows = x[index]\n+rows = x.index_select(0, index)   # of weights: torch.nn.functional.embedding(index, x)",
+                "For one index along one dimension. The gradient of these adds atomically: sums of floats may differ in their last "
+                "bits from run to run.",
+            ),
+            Advice(
+                "text",
+                "Where the index depends on nothing learned, select before the part that needs gradients.",
+                "Record with `with_stack=True` to see the line.",
+            ),
+        ),
+        verify="Record again: no `indexing_backward_kernel`.",
+        steps_seen=steps_with(facts, rows),
+        confidence=Confidence.MEDIUM,
+        evidence=(kernel_table(facts, rows, "longest of these kernels"),),
+        caveats=("An index in which every row comes once costs little either way.",),
+        title="Gradient of indexing, row by row",
     )
 
 

@@ -4,8 +4,8 @@
 Runs in which operators that are limited by memory, and run near its peak, take a large part of the step.
 
 ## Why it costs time
-It is no loss by itself: these operators are as fast as the memory lets them. A better kernel for the same bytes does not exist, and
-neither a higher clock nor tensor cores would help. Only fewer bytes do, or a faster memory.
+It is no loss by itself: these operators are as fast as the memory lets them. A better kernel for the same bytes does not exist,
+and neither a higher clock nor tensor cores would help. Only fewer bytes do, or a faster memory.
 
 ## How it is measured
 Operators whose recorded shapes give more time for their bytes than for their operations, at the device's peaks, and that reach at
@@ -37,8 +37,8 @@ def activation(x, scale, bias):
 None is claimed: what fusing and narrower numbers give is the matter of the rules named above.
 
 ## When it is wrong
-Bytes count once for each input and output: data that stayed in a cache make an operator look faster than the memory. Above 100 % of
-the peak nothing is told.
+Bytes count once for each input and output: data that stayed in a cache make an operator look faster than the memory. Above 100 %
+of the peak nothing is told. The thresholds are reasoned, not calibrated: no recording on a GPU has judged them.
 
 ## Thresholds
 - `min_peak_ratio`: share of the memory's peak from which an operator counts as limited by it.
@@ -102,7 +102,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         f"{count(len(found.rows), 'operator')} limited by memory reach at least {share(limits['min_peak_ratio'])} of its peak and "
         f"take {share(ratio)} of the step; the longest, `{longest.op}`, reaches {share(reached)}.{counted} Only fewer bytes help.",
         tuple(Bar(one.op, facts.steps.ratio(one.device_ns)) for one, _ in found.rows[:_SHOWN]),
-        Confidence.HIGH,
+        Confidence.MEDIUM,
     )
 
 

@@ -9,8 +9,8 @@ program has begun to use it. What is lost grows with the length of the run, whic
 
 ## How it is measured
 Steps with the most frequent sequence of kernel names and grids, collectives left out. `last third / first third - 1` of their
-kernel time; every step of the last third has to be slower than every step of the first, and most of the time has to lie in kernels
-that are slower themselves. The bound is the time beyond that of the first third.
+kernel time; every step of the last third has to be slower than every step of the first, and most of the time has to lie in
+kernels that are slower themselves. The bound is the time beyond that of the first third.
 
 ## Example
 Slow (the card throttles at 300 W):
@@ -37,7 +37,7 @@ At most the time that later steps take beyond the first ones.
 
 ## When it is wrong
 Kernels whose work grows without another name or grid: attention over a cache that fills, sparse data. Then nothing is wrong with
-the device, and shapes tell it.
+the device, and shapes tell it. The thresholds are reasoned, not calibrated: no recording on a GPU has judged them.
 
 ## Thresholds
 - `min_ratio`: by what share the last third has to take longer.

@@ -5,12 +5,14 @@ An optimizer that updates with several `aten::_foreach_*` ops where a fused kern
 
 ## Why it costs time
 Each foreach op is a pass over all parameters: Adam makes about ten of them. A fused kernel reads parameter, gradient and state
-once and writes them once. The passes are limited by memory bandwidth, so fewer of them is what counts.
+once and writes them once. The passes are limited by memory bandwidth, so fewer of them is what counts. On the host each foreach op
+goes through all parameters before it launches: with many small ones, or with sharded ones, the device waits for that.
 
 ## How it is measured
 Device time of the kernels launched inside the `Optimizer.step` spans as a share of the device's busy time in the used steps, where
-at least `min_kinds` different `aten::_foreach_*` ops and no `aten::_fused_*` op are inside. The saving is half of it times `1 -
-idle share`, nothing where launches limit the step. Unit: nanoseconds.
+at least `min_kinds` different `aten::_foreach_*` ops and no `aten::_fused_*` op are inside. At most all of it goes, usually half of
+it times `1 - idle share`, little where launches limit the step. Apart from that, the time in which the device idles while the host
+is inside the optimizer, as a share of the step: that is a finding of its own. Unit: nanoseconds.
 
 ## Example
 Slow:
@@ -27,9 +29,11 @@ optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
 
 ## Fix
 1. `fused=True` (Adam, AdamW, SGD, Adagrad).
+2. Where the host is what the device waits for and fused does not end it: the update under `torch.compile`.
 
 ## Expected gain
-At most half of the update's device time, and only where the device is what the step waits for.
+Usually half of the update's device time, and only where the device is what the step waits for; of the host's time, at most what the
+device idles in it.
 
 ## When it is wrong
 Fused needs floating-point parameters on one device; with sparse gradients or `differentiable=True` it does not exist. Under FSDP
@@ -37,6 +41,7 @@ with CPU offload the update is not on this device.
 
 ## Thresholds
 - `min_ratio`: the update's share of the device's busy time from which the rule fires.
+- `min_idle_ratio`: idle time inside the optimizer, as a share of the step, from which the host's part is told.
 - `min_kinds`: different foreach ops from which an update makes several passes.
 
 ## References
@@ -48,8 +53,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.finding import Bar, Bars, Confidence, Finding, Outcome, clear, not_applicable
+from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration, share
 from rules.evidence import kernel_saving
 from rules.optimizer.advice import FUSED_CLASSES, fused
@@ -65,9 +71,16 @@ META = RuleMeta(
         Threshold(
             "min_ratio", 0.05, "ratio", "half of less than 5 % is below the 2 % from which a finding goes on a card"
         ),
+        Threshold("min_idle_ratio", 0.05, "ratio", "below 5 % of the step the update is not what limits it, as OP001"),
         Threshold("min_kinds", 3, "count", "SGD without momentum makes two passes; a fused kernel cannot halve that"),
     ),
-    references=("https://docs.pytorch.org/docs/stable/optim.html",),
+    binds=("launch",),
+    explains=("ID001",),
+    before=("ID001",),
+    references=(
+        "https://docs.pytorch.org/docs/stable/optim.html",
+        "https://docs.pytorch.org/tutorials/recipes/compiling_optimizer.html",
+    ),
     outside=("optimizer",),
 )
 # A fused update still has to read and write everything once: about half of what three or more passes move.
@@ -86,10 +99,63 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     busy = (device.busy & facts.steps.window).total_ns
     ratio = work.kernel_ns / busy if busy else 0.0
-    if ratio < limits["min_ratio"]:
-        yield clear(f"the update takes {share(ratio)} of the GPU's busy time, below {share(limits['min_ratio'])}")
-        return
-    yield Finding(
+    idle = facts.time.waterfall.owned("optimizer") & work.step_time
+    waits = facts.steps.ratio(idle.total_ns)
+    if waits >= limits["min_idle_ratio"]:
+        yield _held_up(facts, idle)
+    elif ratio < limits["min_ratio"]:
+        yield clear(
+            f"the update takes {share(ratio)} of the GPU's busy time, below {share(limits['min_ratio'])}, and the GPU waits for it "
+            f"for {share(waits)} of the step"
+        )
+    if ratio >= limits["min_ratio"]:
+        yield _many_passes(facts, busy)
+
+
+def _held_up(facts: Facts, idle: IntervalSet) -> Finding:
+    work = facts.model.optimizing
+    return Finding(
+        why=(
+            f"The GPU idles {duration(facts.steps.per_step(idle.total_ns))} of {facts.steps.each} "
+            f"({share(facts.steps.ratio(idle.total_ns))}) while {work.class_name}.step is at work on the host: each of its "
+            "`_foreach_` ops goes through all parameters there before it launches."
+        ),
+        saving=Saving(
+            claims=idle, basis="device-idle time inside the optimizer's span; a fused update still needs an op or two"
+        ),
+        fix=(fused(facts, work.class_name), _COMPILED),
+        verify="Record again: a shorter span of the optimizer, and less idle time in it.",
+        steps_seen=facts.steps.count_with(idle),
+        confidence=Confidence.MEDIUM,
+        evidence=(
+            Bars(
+                "mean step",
+                "ns",
+                (
+                    Bar("inside optimizer.step()", facts.steps.per_step(work.step_time.total_ns)),
+                    Bar("of that, the GPU idles", facts.steps.per_step(idle.total_ns)),
+                ),
+            ),
+        ),
+        caveats=(
+            "Parameters that are tensor subclasses (DTensor under FSDP2) make each op dearer on the host, a fused one too.",
+        ),
+        title="Optimizer's passes hold the GPU up",
+    )
+
+
+_COMPILED = Advice(
+    "python",
+    "@torch.compile(fullgraph=False)\ndef update():\n    optimizer.step()",
+    "Where fused stays slow on the host: the compiled update is a few launches. A learning rate that changes has to be a tensor, "
+    "or it is compiled again.",
+)
+
+
+def _many_passes(facts: Facts, busy: int) -> Finding:
+    work = facts.model.optimizing
+    ratio = work.kernel_ns / busy
+    return Finding(
         why=(
             f"{work.class_name}.step keeps the GPU busy for {duration(facts.steps.per_step(work.kernel_ns))} {facts.steps.a_unit} "
             f"({share(ratio)} of its busy time) with {work.foreach_kinds} kinds of `_foreach_` op, each a pass over all parameters."

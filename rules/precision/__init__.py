@@ -1,7 +1,14 @@
 """PR: number formats and tensor cores."""
 
 from analyzer.rule import Rule
-from rules.precision import cast_churn, double_precision, misaligned_gemm, no_mixed_precision, tf32_off
+from rules.precision import (
+    cast_churn,
+    double_precision,
+    misaligned_gemm,
+    no_mixed_precision,
+    tf32_off,
+    unpacked_weights,
+)
 
 RULES: tuple[Rule, ...] = (
     no_mixed_precision.RULE,
@@ -9,4 +16,5 @@ RULES: tuple[Rule, ...] = (
     misaligned_gemm.RULE,
     cast_churn.RULE,
     double_precision.RULE,
+    unpacked_weights.RULE,
 )

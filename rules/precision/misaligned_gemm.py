@@ -28,7 +28,8 @@ head = torch.nn.Linear(768, 50304)  # 50257 rounded up to a multiple of 64
 
 ## Fix
 1. Round vocabulary, hidden and head sizes up to a multiple of 8, better 64; the extra classes are never a target.
-2. Pad batches of sequences: `pad_to_multiple_of=8` in the tokenizer or the collate function.
+2. Pad batches of sequences: `pad_to_multiple_of=8` in the tokenizer or the collate function. Said where text shows: a library for
+   it, or tokens that are looked up for attention or a recurrent layer.
 3. Attention over odd sequence lengths: `F.scaled_dot_product_attention` pads inside.
 
 ## Expected gain
@@ -117,7 +118,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             of=((rows, _GAIN_RATIO),),
             usual_ns=_USUAL_RATIO * facts.kernels.named.time_ns(rows),
         ),
-        fix=_fix(found),
+        fix=_fix(facts, found),
         verify="Record again: GEMM kernel names should end in `_align8` (TF32: `_align4`), and their time should fall.",
         steps_seen=steps_with(facts, rows),
         confidence=Confidence.MEDIUM if named else Confidence.LOW,
@@ -136,21 +137,35 @@ def _quiet(found: Alignment, ratio: float, floor: float) -> Outcome:
     return clear(f"misaligned matrix products are {share(ratio)} of the busy time, below {share(floor)}")
 
 
-def _fix(found: Alignment) -> tuple[Advice, ...]:
+def _fix(facts: Facts, found: Alignment) -> tuple[Advice, ...]:
+    text = _reads_text(facts)
     odd = next((size for depth, width, _ in found.sizes for size in (width, depth) if size % WIDTH), None)
-    example = f"{odd} -> {-(-odd // WIDTH) * WIDTH}" if odd else "50257 -> 50304"
+    example = f"{odd} -> {-(-odd // WIDTH) * WIDTH}" if odd else "50257 -> 50304" if text else "1001 -> 1008"
+    sizes = "vocabulary, hidden and head sizes" if text else "the layers' sizes (features, hidden units, classes)"
+    rounded = Advice(
+        "text",
+        f"Round {sizes} up to a multiple of {WIDTH}, better of 64 (here: {example}).",
+        "Pad the weights with zeros when loading an old checkpoint.",
+    )
+    if not text:
+        return (rounded,)
     return (
-        Advice(
-            "text",
-            f"Round vocabulary, hidden and head sizes up to a multiple of {WIDTH}, better of 64 (here: {example}).",
-            "Pad the weights with zeros when loading an old checkpoint.",
-        ),
+        rounded,
         Advice(
             "python",
             'collate = DataCollatorWithPadding(tokenizer, padding="longest", pad_to_multiple_of=8)',
             "Where the odd size is a sequence length.",
         ),
     )
+
+
+def _reads_text(facts: Facts) -> bool:
+    """Whether the program shows text: a library for it, or tokens that are looked up for attention or a recurrent layer."""
+    if facts.recording.frameworks.uses("transformers", "sentence_transformers", "trl", "tokenizers"):
+        return True
+    attention = facts.kernels.attention
+    reads = attention.calls > 0 or bool(attention.fused.any()) or facts.input.padding.recurrent
+    return reads and facts.input.padding.looked_up
 
 
 def _evidence(facts: Facts, found: Alignment) -> tuple[Table, ...]:

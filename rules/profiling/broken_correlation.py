@@ -10,7 +10,8 @@ The link tells which code made the device wait. Without it idle time has no caus
 ## How it is measured
 Kernels joined with calls on `correlation`; equal external ids counted. Flow events are never used. Ranks were merged
 where two processes launch work, or where 30 % of the launches repeat another one's id: then there is no advice. Nor is
-there where 5 % of the ops begin inside a span of their thread and end after it: threads of several ranks are one there.
+there where 5 % of the operators begin inside another one, or a call, of their thread and end after it: threads of several ranks
+are one there. Ranges of the program may cross, as those of asyncio's tasks do.
 
 ## Example
 Misleading:

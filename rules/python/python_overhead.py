@@ -11,7 +11,8 @@ already queued; the rest is idle time.
 ## How it is measured
 `|idle and no event on the issuing and the main thread| / |used steps|` (the cause `python` of the waterfall); on a thread of the
 backward pass the way from one op to the next, up to 100 us, is autograd's own and does not count. What more specific rules claim
-where they fire is taken out: pauses (garbage collection PY004, isolated gaps ID003, output ID005), loops (PY002, PY003, PY006).
+where they fire is taken out: pauses (garbage collection PY004, isolated gaps ID003, output ID005), loops (PY002, PY003, PY006),
+DDP's search for unused parameters (CO006).
 On a CPU-only trace: time of the step's thread outside ops, in stretches long enough to be more than the way from one op to the
 next. That way is longer on a slow or busy core: `advisor collect` times an empty loop beside the recording, and the limit is
 `min_stretch_ns` times as long as the loop took against a quiet machine (17.5 ns a turn). Unit: nanoseconds, shown as a share of
@@ -37,7 +38,8 @@ for image, target in DataLoader(ImageDataset(samples), batch_size=64, num_worker
 1. Where stacks tell which function it is: move it out of the loop, vectorise it, or do it in the loader's workers.
 2. Where they do not, the ops before and after the time narrow it down; record one or two steps with `with_stack=True` to learn the
    line, and believe the plain trace for how much.
-3. Environments and simulators: several at once, one call of the policy for all of them.
+3. Where the host was blocked before in a copy of values that the code looks at: look at them one step late.
+4. Environments and simulators: several at once, one call of the policy for all of them.
 
 ## Expected gain
 At most the idle time outside ops.
@@ -64,7 +66,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.sync.op_gaps import BACKWARD
 from analyzer.finding import (
     Advice,
     Confidence,
@@ -81,8 +82,9 @@ from analyzer.units import count, duration, share
 from rules.commands import collect
 from rules.place import location
 from rules.purpose import by_purpose
-from rules.python import sampled
+from rules.python import after_reads, sampled
 from rules.python.advice import BESIDE, IN_ITS_WORKERS, IN_WORKERS, SIMULATOR, engine_ahead, look, move
+from rules.python.between_ops import MOST, WORTH_A_PLACE, acts_on_values, between, in_backward, in_update
 from rules.python.outside_ops import evidence_of
 from rules.python.stretches import (
     counted,
@@ -92,7 +94,6 @@ from rules.python.stretches import (
     slower_than_quiet,
     uncounted_ns,
 )
-from traces.reader.names.vocabulary import annotation_kind
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -124,9 +125,6 @@ META = RuleMeta(
 )
 # Short stretches that are together as much as a run is bound by: then they are the question, whatever each of them is.
 _MANY_SHORT = 0.2
-# A place that holds less of the time than this is one of many.
-_WORTH_A_PLACE = 0.25
-_MOST = 0.5
 # Traces recorded whole launch at most 2 % of their kernels outside ops (measured on 14).
 _WITHOUT_OP_RATIO = 0.2
 
@@ -144,7 +142,7 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
         ):
             yield cannot_tell(
                 f"host code outside any op takes {share(facts.steps.ratio(short))} of the step in stretches below "
-                f"{duration(least)}{_between(facts, outside_ops(facts, claimed) - time)}: the way from one small op to the "
+                f"{duration(least)}{between(facts, outside_ops(facts, claimed) - time)}: the way from one small op to the "
                 f"next, or the program's own code in between, as of a simulator; `{collect(facts, '--stacks')}` tells which"
             )
             return
@@ -161,7 +159,7 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
         lacked = share(facts.steps.ratio(facts.time.without_core_ns))
         yield cannot_tell(
             f"host code outside any op owns {share(ratio)} of the step, but the thread had no core for {lacked} of it"
-            f"{_between(facts, time)}; record on a quiet machine, with stacks to see which line it is"
+            f"{between(facts, time)}; record on a quiet machine, with stacks to see which line it is"
         )
         return
     if facts.device.unrecorded:
@@ -182,18 +180,18 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
 def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> Finding:
     main = facts.host.main_thread
     places = facts.host.stacks.inside(main, time) if main is not None else []
-    top = places[0] if places and places[0][1] >= _WORTH_A_PLACE * time.total_ns else None
-    most = "most" if top and top[1] > _MOST * time.total_ns else "the largest part"
+    top = places[0] if places and places[0][1] >= WORTH_A_PLACE * time.total_ns else None
+    most = "most" if top and top[1] > MOST * time.total_ns else "the largest part"
     named = f", {most} of it ({share(top[1] / time.total_ns)}) in `{top[0].function}` ({top[0].place})" if top else ""
     line = None if top else sampled.sampled_line(facts, ratio)
-    where = sampled.sentence(facts, line) if line is not None else named or _between(facts, time)
+    where = sampled.sentence(facts, line) if line is not None else named or between(facts, time)
     who = "The GPU idles" if facts.device.main is not None else "The step spends"
     inflated = _inflated(facts, time, limits["max_events_per_ms"])
     slow = slower_than_quiet(facts, limits)
     return Finding(
         why=(
             f"{who} {duration(facts.steps.per_step(time.total_ns))} of {facts.steps.each} ({share(ratio)}) "
-            f"in host code outside any PyTorch op{where}."
+            f"in host code outside any PyTorch op{where}.{after_reads.sentence(facts, time)}"
         ),
         saving=Saving(
             claims=time, basis="idle time in which no op, launch or loader runs on the threads that issue work"
@@ -210,17 +208,6 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
     )
 
 
-def _between(facts: Facts, time: IntervalSet) -> str:
-    """Which two ops the largest part lies between: all that is known of a place without stacks."""
-    found = facts.sync.silences(time)
-    if not found or found[0].total_ns < _WORTH_A_PLACE * time.total_ns:
-        return ""
-    first = found[0]
-    if first.before == BACKWARD:
-        return f"; {share(first.total_ns / time.total_ns)} of it lies between nodes of the backward pass"
-    return f"; {share(first.total_ns / time.total_ns)} of it lies after `{first.before}` and before `{first.after}`"
-
-
 def _short(facts: Facts, long: IntervalSet, claimed: IntervalSet, min_ratio: float) -> str:
     """On a CPU-only trace what the stretches too short to be counted come to: many small ops have as many ways between them."""
     if facts.device.main is not None:
@@ -229,8 +216,8 @@ def _short(facts: Facts, long: IntervalSet, claimed: IntervalSet, min_ratio: flo
     if facts.steps.ratio(taken_ns) < min_ratio:
         return ""
     taken = share(facts.steps.ratio(taken_ns))
-    between = _between(facts, outside_ops(facts, claimed) - long)
-    return f"; stretches too short to tell from the way to the next op take {taken}{between}"
+    place = between(facts, outside_ops(facts, claimed) - long)
+    return f"; stretches too short to tell from the way to the next op take {taken}{place}"
 
 
 def _confidence(facts: Facts, *, named: bool, inflated: bool) -> Confidence:
@@ -244,40 +231,27 @@ def _inflated(facts: Facts, time: IntervalSet, limit: float) -> bool:
     return facts.host.calls_begun(time) > limit * time.total_ns / 1e6
 
 
-def _in_backward(facts: Facts, time: IntervalSet) -> bool:
-    """Whether most of the time lies between nodes of the backward pass, where a program has no code but hooks."""
-    found = facts.sync.silences(time)
-    return bool(found) and found[0].before == BACKWARD and found[0].total_ns > _MOST * time.total_ns
-
-
 def _fix(facts: Facts, time: IntervalSet, moved: Advice | None) -> tuple[Advice, ...]:
     engine = engine_ahead(facts)
     if engine is not None:
         return (engine, moved if moved is not None else look(facts))
+    if moved is None and in_update(facts, time):
+        return (look(facts),)
+    late = after_reads.one_step_late(facts, time)
     has_workers = facts.input.wait.multi_process or bool(facts.recording.collected.num_workers)
     elsewhere = by_purpose(facts, (BESIDE,), (IN_ITS_WORKERS if has_workers else IN_WORKERS,))
     if moved is not None:
-        return (moved, *elsewhere)
-    if _in_backward(facts, time):
-        return (look(facts),)
-    if not _acts_on_values(facts, time):
+        return (moved, *late, *elsewhere)
+    if not acts_on_values(facts, time):
         return (look(facts), *elsewhere)
-    # Once a step the loss may have been read, and the next batch be made by other means than a DataLoader.
+    # Once a step the loss may have been read, and the next batch be made by other means than a DataLoader; more often no batch is.
     often = facts.sync.silences(time)[0].stretches > facts.steps.count
-    return (look(facts), SIMULATOR, *elsewhere) if often else (look(facts), *elsewhere, SIMULATOR)
-
-
-def _acts_on_values(facts: Facts, time: IntervalSet) -> bool:
-    """Whether most of the time follows the reading of a value: the program acts on it, as a simulator does."""
-    found = facts.sync.silences(time)
-    if not found or found[0].total_ns < _WORTH_A_PLACE * time.total_ns or annotation_kind(found[0].after) == "loader":
-        return False
-    return found[0].before == "aten::item" or facts.sync.after_reads(time).total_ns >= _WORTH_A_PLACE * time.total_ns
+    return (look(facts), SIMULATOR, *late) if often else (look(facts), *late, *elsewhere, SIMULATOR)
 
 
 def _caveats(facts: Facts, time: IntervalSet, *, inflated: bool) -> tuple[str, ...]:
     caveats = []
-    if _in_backward(facts, time):
+    if in_backward(facts, time):
         caveats.append(
             "Of a program only hooks run between nodes of the backward pass; where it has none, ops are missing from the trace, or "
             "the thread waited for a core or for the interpreter's lock."
@@ -292,7 +266,7 @@ def _caveats(facts: Facts, time: IntervalSet, *, inflated: bool) -> tuple[str, .
         caveats.append("Where the program serves requests, waiting for the next one looks the same.")
     if inflated:
         caveats.append("Recording stacks slows Python down: without them the share is smaller.")
-    if not len(facts.input.wait):
+    if not len(facts.input.wait) and (facts.model.may_train or not facts.model.infers):
         caveats.append("No DataLoader was seen: loading by other means would be part of this.")
     return tuple(caveats)
 

@@ -4,6 +4,7 @@
 A sequence of two or more small ops that repeats ten times or more in a row without going through one tensor: a moving average of
 the weights, a penalty per parameter, statistics per head. Experts called one by one: rows taken by index, layers, and the result
 written back by index, ten times or more in a row. Ten or more backward passes for one update, as gradients per sample take them.
+Ten or more passes through the model, each with its loss, for one backward pass.
 
 ## Why it costs time
 Each op costs some microseconds of dispatch, however little it computes. On many tensors at once that is paid once.
@@ -11,7 +12,9 @@ Each op costs some microseconds of dispatch, however little it computes. On many
 ## How it is measured
 As PY002, for sequences that take no elements: units of 2 to 16 ops under one parent, outside loader and optimizer, none of which
 makes up a layer; of experts, which are made of layers, the products are no part of the cost. Backward passes are counted by the
-gradient that each makes first, between two steps of the optimizer; their cost is all turns but the first. On a device the rule
+gradient that each makes first, between two steps of the optimizer; their cost is all turns but the first. Samples one by one are
+turns with a layer and a loss, none of which runs backward by itself or is a step of a cell (PY006); a recurrent layer has to begin
+from zeros in each, and nothing is joined with `cat`, as a state would be. On a device the rule
 speaks up only where launches limit the step; the cost is the idle time in the loop. On a CPU-only trace it is the loop's time,
 where a mean op takes less than 20 us. The saving is the cost times `1 - 1/n`. Unit: nanoseconds.
 
@@ -34,6 +37,7 @@ torch._foreach_lerp_(averages, weights, 1 - decay)
 2. Tensors of one shape: stack them once, then one batched op (`bmm`, `einsum`).
 3. Experts: rows sorted by expert, then one grouped or batched product.
 4. Gradients per sample: `torch.func.vmap(torch.func.grad(...))`; where only their sum is used, one pass for the batch.
+5. Samples one by one: put together to one batch; sequences of several lengths packed.
 
 ## Expected gain
 At most what all repetitions but one cost.
@@ -42,6 +46,7 @@ At most what all repetitions but one cost.
 Identical layers repeat as well: sequences with an op of a layer (matrix product, convolution, normalisation, attention) are not
 reported unless rows are taken and written back around them, so heads in a loop are missed, and experts whose turns are not alike.
 Large groups fill the processor by themselves. Passes that need the result of the one before (inner steps of meta-learning) stay.
+Turns with a layer and a loss may be steps in time or heads: without a recurrent layer that begins anew, confidence is low.
 Norms per parameter belong to OP004. Where no step is marked and the trace is nothing but the loop, its turns may be the steps.
 
 ## Thresholds
@@ -58,12 +63,14 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.facts.loops.find import Loop, may_be_the_steps
-from analyzer.finding import Advice, Confidence, Finding, Outcome, cannot_tell, clear
+from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
+from rules.experts import AT_ONCE
 from rules.place import location, named
 from rules.python.judging import LIST_RATIO, evidence, experts_saving, line_of, saving_of, what
 from rules.python.passes import passes_finding
+from rules.python.samples import samples_finding
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -88,6 +95,7 @@ META = RuleMeta(
     outside=("compile",),
 )
 _MAX_FINDINGS = 3
+_SMALL_OP_NS = 1_000_000
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -100,15 +108,28 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield cannot_tell(f"the whole trace repeats `{unit}`, which may be the steps themselves: none is marked")
         return
     passes = facts.steps.ratio(facts.loops.backward_passes.spans.total_ns)
-    if not costly and passes < limits["min_ratio"]:
+    samples = [
+        one for one in facts.loops.sample_loops
+        if facts.steps.ratio(one.loop.spans.total_ns) >= limits["min_ratio"] and not may_be_the_steps(facts.steps, one.loop)
+    ]  # fmt: skip
+    if not (costly or samples) and passes < limits["min_ratio"]:
         longest = max((facts.steps.ratio(loop.spans.total_ns) for loop in loops), default=0.0)
         yield clear(f"repeated small ops take at most {share(longest)} of the step, below {share(limits['min_ratio'])}")
         return
-    if facts.device.main is not None and not facts.time.launch_bound:
+    everywhere = facts.device.main is None or facts.time.launch_bound
+    if not everywhere:
+        # Launches may limit the step in these loops and nowhere else; ops that take a millisecond each are no small ones.
+        costly = [loop for loop in costly if loop.mean_op_ns < _SMALL_OP_NS]
+        costly = [
+            loop for loop in costly if facts.steps.ratio(_saving(facts, loop).claims.total_ns) >= limits["min_ratio"]
+        ]
+    if not everywhere and not costly:
         yield clear("small ops repeat, but the GPU has enough queued work meanwhile: launches do not limit the step")
         return
-    if passes >= limits["min_ratio"]:
+    if everywhere and passes >= limits["min_ratio"]:
         yield passes_finding(facts)
+    for one in samples[:_MAX_FINDINGS]:
+        yield samples_finding(facts, one)
     for loop in costly[:_MAX_FINDINGS]:
         line = line_of(facts, loop)
         experts = loop.calls_experts
@@ -119,8 +140,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         )
         yield Finding(
             why=f"A loop{named(line)} {kind}: {what(facts, loop)}.",
-            saving=experts_saving(facts, loop) if experts else saving_of(facts, loop),
-            fix=_EXPERTS if experts else _fix(loop),
+            saving=_saving(facts, loop),
+            fix=AT_ONCE if experts else _fix(loop),
             verify="Record again: one `aten::_foreach_*` or batched op instead of the sequence; results must be the same.",
             steps_seen=loop.steps_seen,
             confidence=Confidence.MEDIUM,
@@ -131,21 +152,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         )
 
 
-_EXPERTS = (
-    Advice(
-        "python",
-        "order = expert.argsort()                       # the rows of each expert side by side\n"
-        "counts = torch.bincount(expert, minlength=len(weights))\n"
-        "groups = torch.nn.utils.rnn.pad_sequence(x[order].split(counts.tolist()), batch_first=True)\n"
-        "y = torch.bmm(groups, weights)                 # weights of all experts: (experts, n, m)",
-        "One product for all experts, padded to the fullest. `counts.tolist()` waits for a device once, the loop once an expert.",
-    ),
-    Advice(
-        "python",
-        "ends = counts.cumsum(0).to(torch.int32)\ny = torch.nn.functional.grouped_mm(x[order], weights, offs=ends)",
-        "Without padding and without a wait, in bfloat16 on a GPU.",
-    ),
-)
+def _saving(facts: Facts, loop: Loop) -> Saving:
+    return experts_saving(facts, loop) if loop.calls_experts else saving_of(facts, loop)
 
 
 def _fix(loop: Loop) -> tuple[Advice, ...]:

@@ -61,7 +61,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import duration, share, size
-from rules.sync.judging import MIN_RATIO, finding
+from rules.sync.judging import MIN_RATIO, beside_work, finding
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -85,7 +85,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     ratio = facts.steps.ratio(facts.sync.waits.owned("copy_out").total_ns)
     if ratio < limits["min_ratio"]:
-        yield clear(f"copies to the host own {share(ratio)} of the step, below {share(limits['min_ratio'])}")
+        yield clear(
+            f"copies to the host own {share(ratio)} of the step, below {share(limits['min_ratio'])}{beside_work(facts, 'copy_out')}"
+        )
         return
     device = duration(facts.steps.per_step(calls.device_ns))
     yield finding(

@@ -56,7 +56,8 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import share
-from rules.sync.judging import MIN_RATIO, finding
+from rules.experts import AT_ONCE
+from rules.sync.judging import MIN_RATIO, beside_work, finding
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -111,10 +112,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if ratio < limits["min_ratio"]:
         yield clear(
             f"ops with data-dependent shapes own {share(ratio)} of the step, below {share(limits['min_ratio'])}"
+            f"{beside_work(facts, 'shape')}"
         )
         return
     name = calls.costliest_op
     special = tuple(advice for key, advice in _FIXES.items() if key in name)
+    if any(loop.calls_experts for loop in facts.loops.found):
+        special = AT_ONCE + special
     yield finding(
         facts,
         calls,

@@ -63,7 +63,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import share
-from rules.sync.judging import MIN_RATIO, finding
+from rules.sync.judging import MIN_RATIO, beside_work, finding
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -88,7 +88,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     ratio = facts.steps.ratio(facts.sync.waits.owned("explicit").total_ns)
     if ratio < limits["min_ratio"]:
-        yield clear(f"synchronize calls own {share(ratio)} of the step, below {share(limits['min_ratio'])}")
+        yield clear(
+            f"synchronize calls own {share(ratio)} of the step, below {share(limits['min_ratio'])}{beside_work(facts, 'explicit')}"
+        )
         return
     name = calls.costliest_call
     yield finding(

@@ -20,6 +20,8 @@ MIN_RATIO = Threshold(
     "below 2 % of the step a finding goes on no card (rules.md, presentation); medium and high follow at 10 and 20 %",
 )
 _MAX_ROWS = 5
+# As long as this a wait is seen in any viewer, and asked about.
+_WORTH_A_NOTE = 0.05
 
 
 def finding(
@@ -59,6 +61,23 @@ def finding(
         location=location(line),
         caveats=caveats,
     )
+
+
+def beside_work(facts: Facts, reason: str) -> str:
+    """What waiting beside a busy device comes to, as the end of a sentence; empty where it is little.
+
+    It loses nothing by itself: what the host does next may, where the device idles for it.
+    """
+    free = facts.steps.ratio(facts.sync.free_ns(reason))
+    if free < _WORTH_A_NOTE:
+        return ""
+    after = facts.steps.ratio(facts.sync.removable(reason).total_ns)
+    then = (
+        f"behind them the GPU idles for {share(after)} of the step while the host goes on, which could be beside the GPU's work"
+        if after >= MIN_RATIO.value
+        else "that loses nothing, as the GPU gets its next work in time"
+    )
+    return f"; the host stands in them for {share(free)} of the step while the GPU computes what they wait for: {then}"
 
 
 def _often(facts: Facts, calls: WaitingCalls) -> str:

@@ -63,7 +63,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import count, share
-from rules.sync.judging import MIN_RATIO, finding
+from rules.sync.judging import MIN_RATIO, beside_work, finding
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -91,7 +91,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if ratio < limits["min_ratio"]:
         yield clear(
             f"reading single values owns {share(ratio)} of the step, below {share(limits['min_ratio'])} "
-            f"({count(len(calls), 'waiting call')})"
+            f"({count(len(calls), 'waiting call')}){beside_work(facts, 'scalar')}"
         )
         return
     yield finding(

@@ -61,8 +61,8 @@ def test_a_later_minor_version_may_hold_more(tmp_path):
 async def test_the_terminal_shows_a_report_too(tmp_path):
     from analyzer.explain import Options
     from analyzer.report import html
-    from analyzer.tui.job import job_for
-    from analyzer.tui.messages import Analysed
+    from analyzer.tui.work.job import job_for
+    from analyzer.tui.work.messages import Analysed
 
     path = tmp_path / "report.html"
     path.write_text(html.render(analyses.example()), encoding="utf-8")

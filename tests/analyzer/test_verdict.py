@@ -419,7 +419,7 @@ def test_evidence_is_asked_for_no_other_bound() -> None:
     [
         (None, 600, "dispatches its next work."),
         ("aten::index_put_", 600, "dispatches its next work, 100 % of that inside `aten::index_put_`."),
-        ("aten::index_put_", 1_200, "100 % of that inside `aten::index_put_`, which takes 1.2 ms a call."),
+        ("aten::index_put_", 1_200, "100 % of that inside `aten::index_put_`, 1.2 ms a call."),
     ],
 )
 def test_the_op_that_most_of_the_dispatch_is_is_named(op: str | None, each: float, words: str) -> None:

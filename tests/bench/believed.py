@@ -127,7 +127,7 @@ def one_run(work: str, steps: int, slower: float) -> dict[str, Any]:
     """Times of one training loop, and what went on beside it."""
     import torch
 
-    from traces.collect.trace_advisor_hook.python_loop import TURNS, time_loop
+    from traces.collect.trace_advisor_hook.surroundings.python_loop import TURNS, time_loop
 
     step = training(work, slower)
     for _ in range(WARM_UP):

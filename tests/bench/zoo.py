@@ -21,8 +21,8 @@ from pathlib import Path
 
 import torch
 
-from analyzer.cli.zoo import run
-from analyzer.cli.zoo.score import Score, Total, lines
+from analyzer.cli.commands.zoo import run
+from analyzer.cli.commands.zoo.score import Score, Total, lines
 from traces.collect.output.cores import usable_cores
 
 BEGIN, END = "<!-- zoo: begin -->", "<!-- zoo: end -->"

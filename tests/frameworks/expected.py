@@ -70,6 +70,13 @@ PROGRAMS = (
         file="torchrun_ddp", needs=("torch",), finds=(INPUT,), function="__getitem__",
         launcher=("-m", "torch.distributed.run", "--", "--nproc-per-node", "2"), ranks=2,
     ),
+    Program(
+        file="accelerate_launched", needs=("accelerate",), finds=(INPUT,), function="__getitem__",
+        launcher=("--", "accelerate", "launch", "--multi_gpu", "--num_processes", "2", "--num_machines", "1",
+                  "--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "29577"),
+        says=("accelerator.prepare",), ranks=2,
+    ),
+    Program(file="lightning_two_ranks", needs=("lightning",), ranks=2),
     Program(file="spawned_ddp", needs=("torch",), never=INPUT, ranks=2),
     Program(file="tutorial_by_hand", needs=("torch",), never=INPUT, quick=True),
     Program(file="generate_texts", needs=("transformers",), never=INPUT),

@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from analyzer.cli.zoo import run
-from analyzer.cli.zoo.score import Score, lines
+from analyzer.cli.commands.zoo import run
+from analyzer.cli.commands.zoo.score import Score, lines
 from gpu.bench import Bench
 
 

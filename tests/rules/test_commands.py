@@ -30,6 +30,11 @@ def facts(advisor: dict[str, Any] | None) -> Facts:
             "advisor collect --stacks -m pkg.fit",
             "A=1 python -m pkg.fit",
         ),
+        (
+            {"command": [], "script": {"target": "accelerate", "arguments": ["launch", "fit.py"], "program": True}},
+            "advisor collect --stacks -- accelerate launch fit.py",
+            "A=1 accelerate launch fit.py",
+        ),
     ],
 )
 def test_commands(advisor: dict[str, Any] | None, command: str, program: str) -> None:

@@ -29,6 +29,7 @@ def _facts(loop: str | None) -> Facts:
         ("fastai.learner", False, "to_fp16()"),
         ("detectron2.engine", False, "SOLVER.AMP.ENABLED"),
         ("mmengine.runner", True, "AmpOptimWrapper"),
+        ("keras.src", True, 'set_global_policy("mixed_bfloat16")'),
     ],
 )
 def test_mixed_precision_is_a_setting_of_the_framework(loop: str, bfloat16: bool, words: str) -> None:
@@ -42,6 +43,12 @@ def test_without_a_word_of_its_own_torchs_are_said(loop: str | None) -> None:
     assert "(loss / 2).backward()" in accumulate_gradients(facts).code
     assert compiled(facts, "").code == "+model = torch.compile(model)"
     assert "torch.optim.AdamW(model.parameters(), lr=lr, fused=True)" in fused(facts, "AdamW").code
+
+
+def test_keras_compiles_and_accumulates_where_its_model_is_compiled() -> None:
+    facts = _facts("keras.src")
+    assert "model.compile(..., jit_compile=True)" in compiled(facts, "").code
+    assert "gradient_accumulation_steps=2" in accumulate_gradients(facts).code
 
 
 def test_a_trainer_accumulates_compiles_and_updates_by_its_arguments() -> None:

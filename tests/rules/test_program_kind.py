@@ -67,7 +67,8 @@ def conditional(text: str) -> bool:
     return "it trains" in text or "program trains" in text
 
 
-@pytest.mark.parametrize("code", ASKED)
+# What generates text is no half of a training step: nothing is left open in their worlds.
+@pytest.mark.parametrize("code", [code for code in ASKED if not code.startswith("IN")])
 def test_forward_passes_alone_may_be_part_of_training(code: str) -> None:
     """Nothing shows training, and nothing serving: every word of training says that it is for a program that trains."""
     for found in findings(code, without_training(world(code), "aten::linear"), may_train=True):

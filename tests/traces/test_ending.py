@@ -31,7 +31,10 @@ except KeyboardInterrupt as interrupt:
 
 def _run(then: str, first: str = "") -> tuple[int, str, str]:
     text = _BEGIN.format(root=str(ROOT), first=first, then=then)
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60, check=False)
+    # Python warns of the program's own fork from 3.12 on.
+    ignored = "ignore:This process:DeprecationWarning"
+    run = [sys.executable, "-W", ignored, "-c", text]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=60, check=False)
     return done.returncode, done.stdout.strip(), done.stderr.strip()
 
 

@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("torch")
 
 import analyses
-from analyzer.cli.zoo.chance import Estimate, bound_of, mean_of, noise_of, share_of, student_t
-from analyzer.cli.zoo.score import Score
+from analyzer.cli.commands.zoo.chance import Estimate, bound_of, mean_of, noise_of, share_of, student_t
+from analyzer.cli.commands.zoo.score import Score
 from analyzer.explain import Explained
 from analyzer.facts import Facts
 from analyzer.finding import Saving

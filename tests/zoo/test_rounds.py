@@ -9,8 +9,8 @@ import pytest
 pytest.importorskip("torch")
 
 import analyses
-from analyzer.cli import zoo
-from analyzer.cli.zoo.score import Score, lines
+from analyzer.cli.commands import zoo
+from analyzer.cli.commands.zoo.score import Score, lines
 from traces.collect.zoo.preset import Preset
 from traces.collect.zoo.session import Recorded
 
@@ -31,7 +31,8 @@ def test_what_fails_is_looked_at_once_more(
     monkeypatch.setattr("traces.collect.zoo.session.record_preset", lambda *_: Recorded([tmp_path / "t"], 0.01))
     monkeypatch.setattr("analyzer.job.explain_job", lambda paths: explained)
     monkeypatch.setattr(
-        "analyzer.cli.zoo.score.judge", lambda *_: score("healthy", **({"DL001": 0.2} if next(answers) else {}))
+        "analyzer.cli.commands.zoo.score.judge",
+        lambda *_: score("healthy", **({"DL001": 0.2} if next(answers) else {})),
     )
     total, _ = zoo.run(tmp_path, ("healthy",), timing=False)
     assert list(answers) == []
@@ -54,7 +55,7 @@ def test_a_disturbed_preset_gets_more_tries(
     explained = SimpleNamespace(explained=[SimpleNamespace(analysis=analyses.example())])
     monkeypatch.setattr("traces.collect.zoo.session.record_preset", record)
     monkeypatch.setattr("analyzer.job.explain_job", lambda paths: explained)
-    monkeypatch.setattr("analyzer.cli.zoo.score.judge", lambda preset, found, timed: score(preset.name))
+    monkeypatch.setattr("analyzer.cli.commands.zoo.score.judge", lambda preset, found, timed: score(preset.name))
     total, skipped = zoo.run(tmp_path, ("healthy", "reads-loss"), timing=False)
     assert tries == {"healthy": min(quiet_from, 3), "reads-loss": 1}
     assert {score.name for score in total.scores} == {"reads-loss"} | ({"healthy"} if judged else set())
@@ -68,7 +69,7 @@ def test_presets_that_no_time_is_left_for_are_not_judged(tmp_path: Path, monkeyp
     monkeypatch.setattr(zoo, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     monkeypatch.setattr("traces.collect.zoo.session.record_preset", lambda *_: Recorded([tmp_path / "t"], 0.01))
     monkeypatch.setattr("analyzer.job.explain_job", lambda paths: explained)
-    monkeypatch.setattr("analyzer.cli.zoo.score.judge", lambda preset, found, timed: score(preset.name))
+    monkeypatch.setattr("analyzer.cli.commands.zoo.score.judge", lambda preset, found, timed: score(preset.name))
     names = ("healthy", "reads-loss", "convolutions", "attention")
     total, skipped = zoo.run(tmp_path, names, timing=False)
     assert [score.name for score in total.scores] == list(names[:2])
@@ -88,7 +89,7 @@ def test_a_preset_that_cannot_run_leaves_the_others_their_answers(
     explained = SimpleNamespace(explained=[SimpleNamespace(analysis=analyses.example())])
     monkeypatch.setattr("traces.collect.zoo.session.record_preset", record)
     monkeypatch.setattr("analyzer.job.explain_job", lambda paths: explained)
-    monkeypatch.setattr("analyzer.cli.zoo.score.judge", lambda preset, found, timed: score(preset.name))
+    monkeypatch.setattr("analyzer.cli.commands.zoo.score.judge", lambda preset, found, timed: score(preset.name))
     total, _ = zoo.run(tmp_path, ("healthy", "reads-loss"), timing=False)
     assert [score.name for score in total.scores] == ["reads-loss"]
     assert total.disturbed == 0

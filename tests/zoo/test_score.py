@@ -9,8 +9,8 @@ import analyses
 
 pytest.importorskip("torch")
 
-from analyzer.cli.zoo.chance import Estimate
-from analyzer.cli.zoo.score import Score, Total, judge, lines, size_problem
+from analyzer.cli.commands.zoo.chance import Estimate
+from analyzer.cli.commands.zoo.score import Score, Total, judge, lines, size_problem
 from analyzer.explain import Explained
 from traces.collect.zoo import PRESETS
 from traces.collect.zoo.preset import Preset, codes

@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from analyzer.cli.zoo import run
-from analyzer.cli.zoo.score import lines
+from analyzer.cli.commands.zoo import run
+from analyzer.cli.commands.zoo.score import lines
 
 
 @pytest.mark.zoo

@@ -26,6 +26,7 @@ _ARGUMENT_NAMES = {
     "blocks_per_sm": "blocks per SM",
     "warps_per_sm": "warps per SM",
     "occupancy": "est. achieved occupancy %",
+    "residency": "occupancy",
     "python_id": "Python id",
     "python_parent_id": "Python parent id",
     "message_elements": "In msg nelems",
@@ -79,6 +80,7 @@ class Args(msgspec.Struct, gc=False, rename=_ARGUMENT_NAMES):
     grid: msgspec.Raw = ABSENT
     block: msgspec.Raw = ABSENT
     occupancy: Number = None
+    residency: msgspec.Raw = ABSENT
     python_id: Id = None
     python_parent_id: Id = None
     message_elements: Number = None

@@ -86,7 +86,8 @@ def _rank_of_file(trace: Trace, index: int, count: int) -> Trace:
     """One of several documents of a file, named by its place; it states its rank, or that is its place."""
     meta, notes = trace.meta, trace.notes
     top = meta.top
-    if not isinstance(meta.distributed.get("rank"), int):
+    rank = meta.distributed.get("rank")
+    if not isinstance(rank, int) or isinstance(rank, bool):
         top = {**top, "distributedInfo": {**meta.distributed, "rank": index, "world_size": count}}
         notes += ("the traces in this file state no rank: they are numbered by their order",)
     return msgspec.structs.replace(

@@ -32,6 +32,8 @@ _COUNTED = (
 )
 # Part of the exposed time from which collectives between layers decide what helps: those of the backward pass come on top.
 _ACTIVATIONS_RATIO = 0.2
+# What `kind_of_kernel` calls a collective whose name does not say what it does.
+_UNTOLD = "collective"
 # The library in front of a collective's name: `nccl:all_reduce`, `c10d::allreduce_`.
 _LIBRARY = re.compile(r"^\w+(?::+|$)_*")
 _NARROW = r"Half|BFloat16|char|Char|Byte|Float8"
@@ -111,6 +113,12 @@ class Collectives(msgspec.Struct, frozen=True):
         """Whether most of the exposed time is waiting for a neighbour to send, as stages of a pipeline do."""
         pairs = sum(ns for kind, ns in self.exposed_ns.items() if _PAIR.match(kind))
         return 2 * pairs > sum(self.exposed_ns.values())
+
+    @property
+    def may_be_gradients(self) -> bool:
+        """Whether most of the exposed time may be sums of gradients: reductions of all ranks, or of a kind that no name tells."""
+        kind = self.main_kind
+        return kind is None or kind == _UNTOLD or ("reduce" in kind and "scatter" not in kind)
 
     @property
     def hidden_ratio(self) -> float:

@@ -8,8 +8,9 @@ from functools import cached_property
 import msgspec
 import pandas as pd
 
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import rows_by
-from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import distinct_texts, is_any
 from traces.trace import Trace
 
@@ -57,16 +58,22 @@ def device_activities(work: pd.DataFrame, launched: pd.DataFrame) -> tuple[Devic
         work: From `launches.device_work`.
         launched: From `launches.launches`.
     """
-    start, end = work["start_ns"].to_numpy(), work["end_ns"].to_numpy()
+    devices, start, end = (work[name].to_numpy() for name in ("device", "start_ns", "end_ns"))
     launches = {device: len(rows) for device, rows in rows_by(launched["device"].to_numpy()).items()}
     kinds = {"compute": ("compute", "memset"), "collective": ("collective",), "copy": ("copy",)}
-    masks = {name: is_any(work["kind"], *together) for name, together in kinds.items()}
+    spans = {name: _per_device(devices, start, end, is_any(work["kind"], *kind)) for name, kind in kinds.items()}
     found = []
-    for device, rows in rows_by(work["device"].to_numpy()).items():
-        sets = {name: IntervalSet(start[rows[mask[rows]]], end[rows[mask[rows]]]) for name, mask in masks.items()}
+    for device, rows in rows_by(devices).items():
+        sets = {name: of_device.get(device, EMPTY) for name, of_device in spans.items()}
         found.append((len(rows), DeviceActivity(device=device, launches=launches.get(device, 0), **sets)))
     found.sort(key=lambda item: (-item[1].launches, -item[0], item[1].device))
     return tuple(activity for _, activity in found)
+
+
+def _per_device(devices: Int64Array, start: Int64Array, end: Int64Array, chosen: BoolArray) -> dict[int, IntervalSet]:
+    """When the chosen work of each device runs; devices without any are left out."""
+    devices, start, end = devices[chosen], start[chosen], end[chosen]
+    return {device: IntervalSet(start[rows], end[rows]) for device, rows in rows_by(devices).items()}
 
 
 def asks_for_device(trace: Trace) -> bool:

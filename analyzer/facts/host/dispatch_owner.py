@@ -1,4 +1,4 @@
-"""The op that owns idle time of the device: eager dispatch is spread over many ops, work of one op on the host is not."""
+"""The op that owns idle time of the device, or the few that work on the host: eager dispatch is spread over many ops."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ _OWNING_PART = 0.5
 # Dispatching an op takes 5 to 150 us in recorded traces, in the mean of the slowest kind: what holds a device up for a millisecond
 # at each call does work of its own on the host.
 _OWN_WORK_NS = 1_000_000
+# More than these, each a good part of the time, are no few.
+_MOST_OPS = 3
+_GOOD_PART = 0.1
 
 
 class DispatchOwner(msgspec.Struct, frozen=True):
-    """One op in which most of some idle time lies.
+    """One op in which most of some idle time lies, or a few that work on the host for most of it.
 
     Args:
-        name: Of the op.
+        name: Of the op; of several, with "` and `" between them, as a sentence puts names between backticks.
         time_ns: How much of the idle time lies in its calls, outside the ops that they call.
         part: The same as a share of the idle time, 0..1.
         calls: In how many calls it lies.
@@ -49,7 +52,7 @@ class DispatchOwner(msgspec.Struct, frozen=True):
 
 
 def dispatch_owner(trace: Trace, device: DeviceFacts, op_tree: OpTree, idle: IntervalSet) -> DispatchOwner | None:
-    """The op that owns more than half of some idle time; None where none does.
+    """The op that owns more than half of some idle time, or the few that do, each by work on the host; None where none does.
 
     Args:
         trace: The trace.
@@ -72,12 +75,20 @@ def dispatch_owner(trace: Trace, device: DeviceFacts, op_tree: OpTree, idle: Int
     codes = codes_of(ops["name"])
     totals = np.zeros(len(names), dtype=np.int64)
     np.add.at(totals, codes, own)
-    first = int(totals.argmax())
-    part = int(totals[first]) / idle.total_ns
-    if part <= _OWNING_PART:
-        return None
-    mine = (codes == first) & (own > 0)
-    spans = IntervalSet(ops["start_ns"].to_numpy()[mine], ops["end_ns"].to_numpy()[mine])
+    calls = np.bincount(codes[own > 0], minlength=len(names))
     launched = trace.runtime["start_ns"].to_numpy()[np.unique(device.launched["launch_row"].to_numpy())]
-    launches = int(spans.contains(launched).sum())
-    return DispatchOwner(names[first], int(totals[first]), min(part, 1.0), int(mine.sum()), launches, spans)
+
+    def owner(chosen: list[int]) -> DispatchOwner:
+        mine = np.isin(codes, chosen) & (own > 0)
+        spans = IntervalSet(ops["start_ns"].to_numpy()[mine], ops["end_ns"].to_numpy()[mine])
+        time_ns, launches = int(totals[chosen].sum()), int(spans.contains(launched).sum())
+        name = "` and `".join(names[one] for one in chosen)
+        return DispatchOwner(
+            name, time_ns, min(time_ns / idle.total_ns, 1.0), int(calls[chosen].sum()), launches, spans
+        )
+
+    largest = np.argsort(-totals, kind="stable")[:_MOST_OPS].tolist()
+    if totals[largest[0]] > _OWNING_PART * idle.total_ns:
+        return owner(largest[:1])
+    few = [one for one in largest if totals[one] >= _GOOD_PART * idle.total_ns and owner([one]).works]
+    return owner(few) if len(few) > 1 and totals[few].sum() > _OWNING_PART * idle.total_ns else None

@@ -12,7 +12,7 @@ from traces.trace import Trace
 _PROFILER = re.compile(
     r"(?:.*[/\\])?torch[/\\](?:autograd[/\\]profiler|profiler[/\\]\w+)\.py\(\d+\): "
     r"(?:start\w*|stop\w*|step|__enter__|__exit__|_?prepare_trace|_start_trace|_transit_action|export_chrome_trace|_fn|toggle\w*)$"
-    r"|(?:.*[/\\])?trace_advisor_hook(?:\.py|[/\\]\w+\.py)\("
+    r"|(?:.*[/\\])?trace_advisor_hook(?:[/\\]\w+)*\.py\("
 )
 
 

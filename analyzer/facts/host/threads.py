@@ -10,7 +10,7 @@ import pandas as pd
 
 from analyzer.facts.device.launches import LAUNCHING, copies_of_calls, from_source
 from analyzer.facts.host.ops import pick_row
-from analyzer.spans.arrays import BoolArray
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import rows_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import is_any
@@ -21,6 +21,7 @@ _SYNCHRONOUS = ("cudaMemcpy", "hipMemcpy", "hipMemcpyWithStream", "cudaMemcpy2D"
 # Ops without a call on the way to the next launch are views and allocations of the cache, microseconds each: a millisecond of them
 # between a wait and the next kernel computes something on the host (`dispatch_owner.py` draws the line there too).
 _OWN_WORK_NS = 1_000_000
+_NO_TIMES: Int64Array = np.empty(0, dtype=np.int64)
 
 
 class HostActivity:
@@ -38,6 +39,8 @@ class HostActivity:
         self._trace = trace
         self._launched = launched
         self._preparing = preparing or {}
+        # Asked again for every device.
+        self._silent: dict[int, IntervalSet] = {}
 
     @cached_property
     def calls(self) -> pd.DataFrame:
@@ -92,10 +95,7 @@ class HostActivity:
 
     def anywhere(self, what: str) -> IntervalSet:
         """When any thread is inside `what`."""
-        result = EMPTY
-        for part in self._by_thread[what].values():
-            result |= part
-        return result
+        return IntervalSet.union(self._by_thread[what].values())
 
     def after_blocking(self, thread: int, kernel_starts: np.ndarray[tuple[int], np.dtype[np.int64]]) -> IntervalSet:
         """From the end of each blocking call of a thread to the first kernel that starts later.
@@ -104,8 +104,7 @@ class HostActivity:
             thread: The thread.
             kernel_starts: Starts of the device's kernels, sorted.
         """
-        calls = self.calls
-        ends = calls["end_ns"].to_numpy()[calls["blocking"].to_numpy() & (calls["thread"].to_numpy() == thread)]
+        ends = self._blocking_ends.get(thread, _NO_TIMES)
         if not len(kernel_starts):
             return EMPTY
         index = np.searchsorted(kernel_starts, ends, side="left")
@@ -123,18 +122,34 @@ class HostActivity:
         heavy = working.overlap_with(within.start_ns, within.end_ns) >= _OWN_WORK_NS
         return working & IntervalSet(within.start_ns[heavy], within.end_ns[heavy])
 
+    @cached_property
+    def _blocking_ends(self) -> dict[int, Int64Array]:
+        """Per thread when its blocking calls end."""
+        calls = self.calls[self.calls["blocking"].to_numpy()]
+        ends = calls["end_ns"].to_numpy()
+        return {thread: ends[rows] for thread, rows in rows_by(calls["thread"].to_numpy()).items()}
+
+    @cached_property
+    def _rows(self) -> tuple[dict[int, Int64Array], dict[int, Int64Array]]:
+        """Per thread the rows of its ops, and of its calls."""
+        return rows_by(self._trace.ops["thread"].to_numpy()), rows_by(self.calls["thread"].to_numpy())
+
     def _uncalling(self, thread: int) -> IntervalSet:
         """Outermost ops of a thread in which no runtime call begins: they ask nothing of the device."""
-        ops = self._trace.ops
-        mine = np.flatnonzero(ops["thread"].to_numpy() == thread)
+        if thread not in self._silent:
+            self._silent[thread] = self._find_uncalling(thread)
+        return self._silent[thread]
+
+    def _find_uncalling(self, thread: int) -> IntervalSet:
+        ops, (of_thread, called_by) = self._trace.ops, self._rows
+        mine = of_thread.get(thread, _NO_TIMES)
         start, end = ops["start_ns"].to_numpy()[mine], ops["end_ns"].to_numpy()[mine]
         order = np.lexsort((-end, start))
         start, end = start[order], end[order]
         outermost = np.ones(len(start), dtype=bool)
         outermost[1:] = start[1:] >= np.maximum.accumulate(end)[:-1]
         start, end = start[outermost], end[outermost]
-        calls = self.calls
-        called = np.sort(calls["start_ns"].to_numpy()[calls["thread"].to_numpy() == thread])
+        called = np.sort(self.calls["start_ns"].to_numpy()[called_by.get(thread, _NO_TIMES)])
         silent = np.searchsorted(called, start, side="left") == np.searchsorted(called, end, side="left")
         return IntervalSet(start[silent], end[silent])
 

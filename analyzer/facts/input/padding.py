@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 import numpy as np
 
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import Int64Array
-from analyzer.spans.labels import codes_of, distinct_texts, is_any
+from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
 from traces.trace import Trace
+
+_RECURRENT = re.compile(r"aten::(?:lstm|gru|rnn_(?:tanh|relu)|_(?:thnn_fused|cudnn|miopen|mkldnn)_(?:rnn|lstm|gru)\w*)")
 
 
 class Padding(msgspec.Struct, frozen=True):
@@ -19,11 +23,15 @@ class Padding(msgspec.Struct, frozen=True):
         padded: Batches that `pad_sequence` made in this process.
         padding_ratio: Share of their elements that is padding; None without one.
         tokens: Largest input of an embedding in each used step that has one: samples times length.
+        looked_up: Whether rows of a table are looked up one by one, as for the tokens of a text; not summed up in bags.
+        recurrent: Whether a recurrent layer runs, which reads sequences.
     """
 
     padded: int
     padding_ratio: float | None
     tokens: tuple[int, ...]
+    looked_up: bool
+    recurrent: bool
 
     @property
     def spread_ratio(self) -> float | None:
@@ -49,6 +57,8 @@ def padding(trace: Trace, steps: Steps, host: HostFacts) -> Padding:
         tokens=_tokens(
             steps, ops["start_ns"].to_numpy()[embeddings], [texts[code] for code in codes[embeddings].tolist()]
         ),
+        looked_up=len(embeddings) > 0,
+        recurrent=bool((matching(ops["name"], _RECURRENT.match) & inside).any()),
     )
 
 

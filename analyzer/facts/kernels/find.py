@@ -33,8 +33,9 @@ class Kernels(msgspec.Struct, frozen=True, dict=True):
     Args:
         frame: One row per kernel, by start: start_ns, end_ns, dur_ns, stream, name (category), family (category),
             number_format (category, NA unknown), tensor_core (Int8: 1, 0, NA unknown), alignment (Int16), cast, depthwise,
-            collective (bool), blocks_per_sm (float64, NaN unknown), op (row of `trace.ops`, -1 unknown), launch_start_ns (float64,
-            NaN without a launch), in_optimizer (bool: launched inside an optimizer's span).
+            collective (bool), blocks_per_sm and occupancy_ratio (float64, NaN unknown), residency (category, JSON or NA), op
+            (row of `trace.ops`, -1 unknown), launch_start_ns (float64, NaN without a launch), in_optimizer (bool: launched
+            inside an optimizer's span).
         names: One row per distinct name: name, family, number_format, tensor_core, alignment, cast, depthwise, min_compute_major.
         window: The used steps.
         busy: When the device works at all inside them.
@@ -83,6 +84,13 @@ class Kernels(msgspec.Struct, frozen=True, dict=True):
     def beside(self, time: IntervalSet) -> BoolArray:
         """Which of them run in some time, shape (kernels,)."""
         found: BoolArray = time.overlap_with(self.frame["start_ns"].to_numpy(), self.frame["end_ns"].to_numpy()) > 0
+        return found
+
+    def of_ops_with(self, part: str) -> BoolArray:
+        """Which kernels are named so, and those that the same calls of ops launch, shape (kernels,)."""
+        named: BoolArray = matching(self.frame["name"], lambda name: part in name)
+        op = self.frame["op"].to_numpy()
+        found: BoolArray = named | (np.isin(op, op[named]) & (op != NONE))
         return found
 
     def any_named(self, *parts: str) -> bool:
@@ -159,6 +167,8 @@ def kernels(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) ->
         {
             **{key: frame[key].to_numpy() for key in ("start_ns", "end_ns", "dur_ns", "stream", "collective")},
             "blocks_per_sm": blocks_per_sm(trace, device, frame, launch),
+            "occupancy_ratio": frame["occupancy_ratio"].to_numpy(),
+            "residency": frame["residency"].array,
             **{
                 key: names[key].array[described]
                 for key in ("name", "family", "number_format", "tensor_core", "alignment", "cast", "depthwise")

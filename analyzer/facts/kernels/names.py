@@ -27,7 +27,7 @@ class KernelName(msgspec.Struct, frozen=True):
     Args:
         family: gemm, gemv (one vector: memory decides, not tensor cores), conv, attention, layout (transposes around
             convolutions), elementwise, copy, cat, reduce, softmax, norm, gather (index, embedding, sort), multi_tensor (foreach
-            and fused optimizers), triton, collective or other.
+            and fused optimizers), dequantize (packed weights written out before a product), triton, collective or other.
         number_format: fp64, fp32, tf32, fp16, bf16, fp8, fp4, int8, complex or None; of the inputs, where they differ from
             the result.
         tensor_core: Whether tensor or matrix cores do the work; None where the name does not say.
@@ -46,6 +46,13 @@ class KernelName(msgspec.Struct, frozen=True):
 _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (family, re.compile(pattern))
     for family, pattern in (
+        # Weights written out before a product: bitsandbytes, exllama's GPTQ, AWQ (CUDA, Triton), HQQ, GGUF. Not what unpacks inside
+        # a product (`kgemm_4bit_inference`, Marlin), nor results of integer products and quantised messages (`dequant_mm_int32`).
+        (
+            "dequantize",
+            r"kDequantizeBlockwise|\breconstruct_(?:gptq|exllama|exl2)?\w*kernel|\bdequantize_weights|awq_dequantize"
+            r"|dequantize_[1-8]bit_\w*kernel|dequantize_block_(?:i?q\d|mxfp4)|dequant_4bit_(?:\w+_)?kernel",
+        ),
         (
             "attention",
             r"flash_(?:fwd|bwd|attn|attention)|FlashAttn|pytorch_flash|fmha|Fmha|FMHA|[Aa]ttention|mem_eff|attn_(?:fwd|bwd)|_attn_|sdpa"

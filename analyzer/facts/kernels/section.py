@@ -16,6 +16,7 @@ from analyzer.facts.kernels.fusion import Fusion, fusion
 from analyzer.facts.kernels.patterns import Pattern, patterns
 from analyzer.facts.kernels.precision import Casts, MatrixWork, casts, double_kernels, matrix_work
 from analyzer.facts.kernels.recomputation import Recomputation, recomputation
+from analyzer.facts.kernels.residency import Residency, residency
 from analyzer.facts.kernels.slowing import Slowing, slowing
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
@@ -48,6 +49,10 @@ class KernelFacts(Section):
     def filling(self) -> Filling:
         """How full the device as a whole is while kernels compute."""
         return filling(self.named)
+
+    def residency(self, below: float) -> Residency:
+        """What limits kernels that occupy less than `below` of the warps a multiprocessor could hold."""
+        return residency(self.named, below)
 
     @fact
     def counters(self) -> Counters:

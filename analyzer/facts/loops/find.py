@@ -17,7 +17,7 @@ from analyzer.facts.host.tree import HostTree
 from analyzer.facts.loops.backward import BackwardTimes
 from analyzer.facts.loops.loop import Loop
 from analyzer.facts.steps.find import Steps
-from analyzer.spans.arrays import Int64Array
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
 from analyzer.spans.repeats import canonical, repeated_runs, varying_runs
@@ -131,7 +131,19 @@ def _sequence(steps: Steps, tree: HostTree) -> tuple[Int64Array, Int64Array, Int
     keys = np.stack([thread, step, parent])[:, order]
     changed = np.any(keys[:, 1:] != keys[:, :-1], axis=0)
     group = np.concatenate([[0], np.cumsum(changed)]) if len(order) else np.empty(0, dtype=np.int64)
-    return rows[order], group, step[order]
+    placed = ~_at_an_end(start[rows][order], frame["end_ns"].to_numpy()[rows][order], group)
+    return rows[order][placed], group[placed], step[order][placed]
+
+
+def _at_an_end(start: Int64Array, end: Int64Array, group: Int64Array) -> BoolArray:
+    """Ops of no length that begin where the one before ends.
+
+    Torch before 2.4 writes whole microseconds: the last op inside another one begins, rounded, where that ends, and would stand
+    behind it in some turns of a loop and inside it in others.
+    """
+    found = np.zeros(len(start), dtype=bool)
+    found[1:] = (group[1:] == group[:-1]) & (end[1:] == start[1:]) & (start[1:] == end[:-1]) & (end[:-1] > start[:-1])
+    return found
 
 
 def _loop(

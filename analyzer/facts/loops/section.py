@@ -11,6 +11,7 @@ from analyzer.facts.loops.expert_loss import expert_loss
 from analyzer.facts.loops.find import find_loops
 from analyzer.facts.loops.loop import Loop
 from analyzer.facts.loops.recurrence import Recurrence, recurrences
+from analyzer.facts.loops.samples import SampleLoop, sample_loops
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.sync.section import SyncFacts
@@ -54,6 +55,11 @@ class LoopFacts(Section):
     def backward_passes(self) -> Passes:
         """Updates that take many backward passes."""
         return many_passes(self.trace, self._steps)
+
+    @fact
+    def sample_loops(self) -> tuple[SampleLoop, ...]:
+        """Loops that take samples through the model one by one, longest first."""
+        return sample_loops(self.trace, self._host.tree, self.found)
 
     @fact
     def recurrences(self) -> tuple[Recurrence, ...]:

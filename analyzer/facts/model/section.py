@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from analyzer.facts.communication.section import CommunicationFacts
 from analyzer.facts.device.section import DeviceFacts
+from analyzer.facts.generation.section import GenerationFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.stacks import CodeLine
 from analyzer.facts.isolation import fact
@@ -27,6 +28,7 @@ class ModelFacts(Section):
         host: What the host's threads do.
         time: Whose each nanosecond is.
         communication: Collectives.
+        generation: Passes of a model that generates text.
     """
 
     NAME = "model"
@@ -39,6 +41,7 @@ class ModelFacts(Section):
         host: HostFacts,
         time: TimeFacts,
         communication: CommunicationFacts,
+        generation: GenerationFacts,
     ) -> None:
         super().__init__(device.trace, device.failures)
         self._recording, self._device, self._steps, self._host, self._time, self._communication = (
@@ -49,6 +52,7 @@ class ModelFacts(Section):
             time,
             communication,
         )
+        self._generation = generation
 
     @fact
     def compiled(self) -> Compiled:
@@ -84,7 +88,7 @@ class ModelFacts(Section):
     @property
     def may_train(self) -> bool:
         """Whether it may be the forward pass of a program that trains: advice has to say for which of the two it is."""
-        return self._recording.may_train
+        return self._recording.may_train and not self._generation.found.known
 
     @property
     def may_serve(self) -> bool:

@@ -47,6 +47,7 @@ class Collected(msgspec.Struct, frozen=True):
         random_samples: Whether samples come out different in each epoch; None where the collector could not tell.
         environment: Variables that slow a run down, and how many threads it may use; None where nobody recorded them.
         script: Name of the script that was recorded, or of the module after `-m`; None where it was none.
+        launches: Whether `script` is no Python file but a program that starts one, such as `accelerate`.
         arguments: Its arguments; `...` stands for each that is not to be handed around.
         command: What recorded the trace, word by word, without folders; empty where `advisor collect` did not.
         gc_recorded: Whether passes of the garbage collector are in the trace, so that where none is, none was.
@@ -78,6 +79,7 @@ class Collected(msgspec.Struct, frozen=True):
     random_samples: bool | None
     environment: dict[str, str] | None
     script: str | None
+    launches: bool
     arguments: tuple[str, ...]
     command: tuple[str, ...]
     gc_recorded: bool
@@ -141,6 +143,7 @@ def collected(meta: Meta) -> Collected:
         random_samples=dataset["random"] if isinstance(dataset.get("random"), bool) else None,
         environment=_words(top.get("environment")),
         script=_text(script.get("target")),
+        launches=script.get("program") is True,
         arguments=tuple(word for word in _list(script.get("arguments")) if isinstance(word, str)),
         command=tuple(word for word in _list(top.get("command")) if isinstance(word, str)),
         gc_recorded=top.get("gc_recorded") is True,

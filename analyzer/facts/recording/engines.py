@@ -16,7 +16,13 @@ _SIGNS = (
         "vllm",
         re.compile(r"(?:.*[/\\])?vllm[/\\]\S*\.py\(\d+\)|vllm::|gpu_model_runner|execute_(?:\d+_)?(?:context|new)_"),
     ),
-    ("sglang", re.compile(r"(?:.*[/\\])?sglang[/\\]\S*\.py\(\d+\)|sglang::|sgl_kernel::")),
+    (
+        "sglang",
+        re.compile(
+            r"(?:.*[/\\])?sglang[/\\]\S*\.py\(\d+\)|sglang::|sgl_kernel::"
+            r"|step\[(?:DECODE|EXTEND|MIXED|TARGET_VERIFY|DRAFT_EXTEND)\b"
+        ),
+    ),
 )
 
 

@@ -22,6 +22,7 @@ _LOOPS = (
     "detectron2",
     "composer",
     "ignite",
+    "keras",
     "skorch",
     "stable_baselines3",
     "pytorch_metric_learning",

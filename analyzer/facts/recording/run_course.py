@@ -174,13 +174,20 @@ def run_course(meta: Meta) -> RunCourse | None:
 
 
 def _pairs(rows: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Rows of two positive numbers, shape (rows, 2); empty where the value is anything else."""
+    """Rows of a positive number and a duration, shape (rows, 2); empty where the value is anything else.
+
+    A step that had no core all the while took no time of its own.
+    """
     good = [row for row in rows if _is_pair(row)] if isinstance(rows, list) and len(rows) <= _MOST_ROWS else []
     return np.array(good if isinstance(rows, list) and len(good) == len(rows) else [], dtype=float).reshape(-1, 2)
 
 
 def _is_pair(row: Any) -> bool:
-    return isinstance(row, list) and len(row) == 2 and all(0 < _int(value) < _MOST for value in row)
+    return isinstance(row, list) and len(row) == 2 and 0 < _int(row[0]) < _MOST and _is_duration(row[1])
+
+
+def _is_duration(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST
 
 
 def _int(value: Any) -> int:

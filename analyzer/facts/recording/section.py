@@ -56,6 +56,12 @@ class RecordingFacts(Section):
         return size if isinstance(size, int) and not isinstance(size, bool) and size > 1 else None
 
     @property
+    def alone(self) -> bool:
+        """Whether the trace states that the job has one rank."""
+        size = self.trace.meta.distributed.get("world_size")
+        return isinstance(size, int) and not isinstance(size, bool) and size == 1
+
+    @property
     def by_command(self) -> bool:
         """Whether a command of `advisor` made the recording, and says so in it."""
         return "command" in self.trace.meta.advisor

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from analyzer.facts.recording.engines import serving_engine
-from analyzer.spans.labels import is_any
+from analyzer.facts.recording.said_passes import said_passes
+from analyzer.spans.labels import distinct_texts, is_any
 from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Trace
 
@@ -48,6 +49,7 @@ def serves(trace: Trace) -> bool:
     """Whether the trace shows that a model is run for its results: by an engine, a loop that generates, or what has no gradient."""
     return (
         serving_engine(trace) is not None
+        or bool(said_passes([*distinct_texts(trace.annotations["name"]), *distinct_texts(trace.python["name"])]))
         or any(_GENERATES.match(str(name)) for name in trace.python["name"].cat.categories)
         or any(
             _OF_SERVING.match(str(name))

@@ -50,6 +50,9 @@ _SAME_BACKWARD_TIMES = 1.5
 _MIN_MORE_OPS = 50
 # What more steps than these do is what the program's steps are.
 _SELDOM_RATIO = 0.25
+# Nor is it seldom what comes back so often and takes most of the recorded time: rollouts between bursts of updates.
+_RHYTHM = 3
+_MOST_RATIO = 0.5
 
 # A first step with less than this share of the work of every other one lacks its beginning: as much as a last one may miss of its
 # end in the TensorBoard plugin. Less than every other, not than the next: steps that take turns differ by as much.
@@ -92,7 +95,10 @@ def another_loop(trace: Trace, host_start: Int64Array, host_end: Int64Array) -> 
     drawn = long & (batches >= _BATCHES_TIMES * usual) & (batches >= usual + _BATCHES_TIMES)
     ops = _in_steps(trace.ops, host_start, host_end)
     passes = long & _trains_nothing(trace, ops, host_start, host_end)
-    if (drawn | passes).sum() > _SELDOM_RATIO * len(host_start):
+    other = drawn | passes
+    if other.sum() > _SELDOM_RATIO * len(host_start):
+        return {}
+    if other.sum() >= _RHYTHM and durations[other].sum() > _MOST_RATIO * durations.sum():
         return {}
     found = {index: f"{ops[index]:,} ops, {np.median(ops):,.0f}" for index in np.flatnonzero(passes).tolist()}
     found |= {index: f"{batches[index]:,} batches, {usual:,.0f}" for index in np.flatnonzero(drawn).tolist()}

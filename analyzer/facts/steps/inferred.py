@@ -13,10 +13,13 @@ import msgspec
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.recording.said_passes import said_passes
 from analyzer.facts.recording.training import trains
 from analyzer.facts.steps.kernel_periods import kernel_steps
+from analyzer.facts.steps.optimizer_turns import ends_of_rounds, outermost_steps
 from analyzer.facts.steps.tiling_ranges import MIN_REPETITIONS, VARYING, tiling_ranges
 from analyzer.spans.arrays import Int64Array
+from analyzer.spans.labels import is_any
 from traces.trace import Trace
 
 _ITERATION_RANGES = re.compile(
@@ -29,6 +32,7 @@ _ITERATION_RANGES = re.compile(
 )
 # Ranges that come so many times as often as the optimizer's step are parts of one: accumulated gradients.
 _PARTS = 1.5
+_PROMPT_OR_TOKEN = "prefill or decode"
 # A pass may come several times a step (accumulated gradients, a discriminator): only where nothing better tells steps apart.
 _PASS_RANGES = re.compile(r"\W*(?:forward|fwd)(?:[ _]?pass)?\W*$", re.IGNORECASE)
 # What repeats in a small part of the recording only is another thing than the rest shows: a validation behind the training. Half is
@@ -87,6 +91,13 @@ def _from_ranges(trace: Trace, names_like: re.Pattern[str], *, requests: bool) -
     ranges = trace.annotations[trace.annotations["kind"] == "user"]
     names = [str(name) for name in ranges["name"].cat.categories]
     alike = np.array([VARYING.sub("#", name) if names_like.match(name) else "" for name in names] + [""], dtype=object)
+    said = said_passes(names)
+    parts = np.array(
+        [name in said and not said[name].counted and names_like.match(name) is not None for name in names] + [False]
+    )
+    if parts.any() and _apart(ranges[parts[ranges["name"].cat.codes.to_numpy()]]):
+        # Reading a prompt is an iteration of the same loop as adding a token.
+        alike[parts] = _PROMPT_OR_TOKEN
     groups = pd.Series(alike[ranges["name"].cat.codes.to_numpy()], index=ranges.index)
     best: InferredSteps | None = None
     covered = 0
@@ -104,18 +115,30 @@ def _from_ranges(trace: Trace, names_like: re.Pattern[str], *, requests: bool) -
     return best
 
 
+def _apart(ranges: pd.DataFrame) -> bool:
+    """Whether no range of a thread lies over another of it."""
+    ordered = ranges.sort_values(["thread", "start_ns"])
+    same = ordered["thread"].to_numpy()[1:] == ordered["thread"].to_numpy()[:-1]
+    return not bool((same & (ordered["start_ns"].to_numpy()[1:] < ordered["end_ns"].to_numpy()[:-1])).any())
+
+
 def _from_optimizer(trace: Trace) -> InferredSteps | None:
-    spans = trace.annotations[trace.annotations["kind"] == "optimizer_step"]
+    spans = outermost_steps(trace)
     if not len(spans):
         return None
-    # Wrapped optimizers nest, and several may take turns: one of them keeps the time.
-    name = spans["name"].astype("str").value_counts().sort_index().idxmax()
-    mine = spans[spans["name"] == name]
-    if len(mine) < MIN_REPETITIONS:
+    rounds = ends_of_rounds(trace, spans)
+    if rounds is not None:
+        end = spans["end_ns"].to_numpy()[rounds]
+    else:
+        # One of those that step together keeps the time.
+        name = str(spans["name"].astype("str").value_counts().sort_index().idxmax())
+        end = np.sort(spans["end_ns"].to_numpy()[is_any(spans["name"], name)])
+    if len(end) < MIN_REPETITIONS:
         return None
-    end = np.sort(mine["end_ns"].to_numpy())
     begin = min(int(frame["start_ns"].min()) for frame in (trace.ops, trace.annotations, trace.runtime) if len(frame))
-    return InferredSteps("Optimizer.step", np.concatenate([[begin], end[:-1]]), end, int(mine["thread"].iloc[0]), False)
+    return InferredSteps(
+        "Optimizer.step", np.concatenate([[begin], end[:-1]]), end, int(spans["thread"].iloc[0]), False
+    )
 
 
 def _from_loader(trace: Trace, *, requests: bool) -> InferredSteps | None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.recording.said_passes import said_passes
 from analyzer.facts.steps.faults import began_inside, faults
 from analyzer.facts.steps.start_up import start_up_ns
 from analyzer.spans.arrays import Int64Array
+from analyzer.spans.labels import distinct_texts, matching
 from analyzer.units import duration
 from traces.trace import Trace
 
@@ -64,6 +66,15 @@ def left_out(
     return pd.Series(reasons, dtype="str")
 
 
+def _reads_a_prompt(trace: Trace, frame: pd.DataFrame) -> bool:
+    """Whether a range says that the first step reads a prompt: then it is longer than those that add a token, and no warm-up."""
+    ranges = trace.annotations
+    said = said_passes(distinct_texts(ranges["name"]))
+    reading = matching(ranges["name"], lambda name: name in said and said[name].kind != "decode")
+    start = ranges["start_ns"].to_numpy()[reading]
+    return bool(((start >= frame["host_start_ns"].iloc[0]) & (start < frame["host_end_ns"].iloc[0])).any())
+
+
 def _warms_up(trace: Trace, frame: pd.DataFrame, others: Int64Array) -> str | None:
     """Why the first step is not like the others: it is slower, of few steps only by what start-up calls take; else None.
 
@@ -75,7 +86,7 @@ def _warms_up(trace: Trace, frame: pd.DataFrame, others: Int64Array) -> str | No
     durations = frame["dur_ns"].to_numpy()
     median = float(np.median(np.append(durations[others], durations[0])))
     limit = FIRST_STEP_SLOWDOWN * median
-    if not median or durations[0] <= limit:
+    if not median or durations[0] <= limit or _reads_a_prompt(trace, frame):
         return None
     slower = f"first step is {durations[0] / median:.1f} times the median"
     if len(frame) >= FIRST_STEP_MIN_STEPS:

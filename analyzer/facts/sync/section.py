@@ -47,6 +47,11 @@ class SyncFacts(Section):
         """Device-idle time that may end with the calls that have these reasons; see `removable.removable`."""
         return removable(self.waits, reasons)
 
+    def free_ns(self, *reasons: str) -> int:
+        """For how long the host stands in the calls that have these reasons while the device works: it loses nothing by that."""
+        calls = IntervalSet.of_rows(self.waits.of(*reasons).frame)
+        return ((calls - self._time.idle) & self._steps.window).total_ns
+
     @fact
     def anomaly(self) -> AnomalyChecks:
         """NaN checks of autograd's anomaly mode."""

@@ -23,11 +23,11 @@ from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.device_waits import DeviceWaits, device_waits
 from analyzer.facts.time.kernel_reach import kernel_reach_ratio
-from analyzer.facts.time.launch_bound import UsualLaunch, launch_bound, usual_launch
+from analyzer.facts.time.launch_bound import UsualLaunch, launch_bound, starved_gaps, usual_launch
 from analyzer.facts.time.pauses import Pauses, known_activity, pauses
 from analyzer.facts.time.unsteady import Unsteady, unsteady
 from analyzer.facts.time.waterfall import Waterfall, device_waterfall, host_waterfall, unexplained
-from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.intervals import EMPTY, IntervalSet
 
 
 class TimeFacts(Section):
@@ -143,6 +143,10 @@ class TimeFacts(Section):
     def unsteady(self) -> Unsteady:
         """How evenly long the steps are."""
         return unsteady(self._steps, self.step_causes)
+
+    def starved(self, limit_ns: float) -> IntervalSet:
+        """The gaps that end with a kernel just launched, its lead below a limit; none without one clock."""
+        return EMPTY if self.clocks_apart else starved_gaps(self.launched, self.idle, limit_ns, self.skew_ns)
 
     @property
     def without_core_ns(self) -> int:

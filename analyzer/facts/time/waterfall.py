@@ -6,7 +6,7 @@ what the thread that issues the next work is doing; where it does nothing, the m
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 import numpy as np
@@ -15,6 +15,7 @@ import pandas as pd
 from analyzer.cause_names import CAUSES
 from analyzer.facts.device.activity import DeviceActivity
 from analyzer.facts.host.threads import HostActivity
+from analyzer.spans.grouping import rows_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.open_spans import NONE
 from traces.trace import Trace
@@ -53,17 +54,31 @@ def unexplained(window: IntervalSet) -> Waterfall:
 
 
 class _Divider:
-    """Takes parts of what is left and books them; what is booked is never seen again."""
+    """Takes parts of what is left and books them; what is booked is never seen again.
 
-    def __init__(self, window: IntervalSet) -> None:
+    What is booked is put together once, at the end: to add each part to all before it would cost their number squared.
+    """
+
+    def __init__(self, window: IntervalSet, booked: dict[str, list[IntervalSet]] | None = None) -> None:
         self.left = window
-        self.owners: dict[str, IntervalSet] = {}
+        self._booked = {} if booked is None else booked
 
     def take(self, cause: str, part: IntervalSet) -> None:
         mine = self.left & part
         if mine:
             self.left = self.left - mine
-            self.owners[cause] = self.owners.get(cause, EMPTY) | mine
+            self._booked.setdefault(cause, []).append(mine)
+
+    def within(self, part: IntervalSet) -> _Divider:
+        """Books a part of what is left on its own; what it leaves is given back with `give_back`."""
+        return _Divider(self.left & part, self._booked)
+
+    def give_back(self, parts: Iterable[_Divider]) -> None:
+        """Goes on with what these left, which together were all of it."""
+        self.left = IntervalSet.union(part.left for part in parts)
+
+    def owners(self) -> dict[str, IntervalSet]:
+        return {cause: IntervalSet.union(parts) for cause, parts in self._booked.items()}
 
 
 def device_waterfall(
@@ -96,22 +111,22 @@ def device_waterfall(
     kernel_starts = np.sort(trace.kernels["start_ns"].to_numpy()[trace.kernels["device"].to_numpy() == activity.device])
     # Where no op was recorded, silence on a thread does not mean Python.
     between_ops = "python" if len(trace.ops) else "unexplained"
-    for thread, gaps, waits in _gaps_by_issuer(idle, activity.device, launched, work, main):
-        divider.take("device_wait", waits)
-        if thread is None:
-            # Whoever launches: while the main thread waits for a batch, that is what the device waits for.
-            if main is not None:
-                divider.take("input", gaps & host.during("input", main))
-            divider.take("unexplained", gaps)
-            continue
-        left_elsewhere, divider.left = divider.left - gaps, divider.left & gaps
-        for one in (thread, main):
-            if one is not None:
-                _divide_by_thread(divider, host, one, kernel_starts)
-        divider.take(between_ops, gaps)
-        divider.left = divider.left | left_elsewhere
+    gaps = _gaps_by_issuer(idle, activity.device, launched, work, main)
+    divider.take("device_wait", gaps.waits)
+    # Whoever launches: while the main thread waits for a batch, that is what the device waits for.
+    if main is not None:
+        divider.take("input", gaps.unknown & host.during("input", main))
+    divider.take("unexplained", gaps.unknown)
+    parts = {thread: divider.within(part) for thread, part in gaps.by_thread.items()}
+    for thread, part in parts.items():
+        if thread != main:
+            _divide_by_thread(part, host, thread, kernel_starts)
+    divider.give_back(parts.values())
+    if main is not None:
+        _divide_by_thread(divider, host, main, kernel_starts)
+    divider.take(between_ops, divider.left)
     divider.take("unexplained", window)
-    return Waterfall(divider.owners, window)
+    return Waterfall(divider.owners(), window)
 
 
 def _divide_by_thread(
@@ -144,14 +159,25 @@ def _take_collections(divider: _Divider, host: HostActivity, thread: int) -> Non
     divider.take("python", host.during("gc", thread) - host.during("compile", thread))
 
 
+class _Gaps(msgspec.Struct, frozen=True):
+    """Idle time of a device, divided by the work that ends it.
+
+    Args:
+        by_thread: For each thread that issues some of that work, the time before its launch returned; of the main thread also
+            the time behind the last work, for it tells what that went to.
+        unknown: Before work whose launch is not known, and behind the last where there is no main thread.
+        waits: After the launch returned.
+    """
+
+    by_thread: dict[int, IntervalSet]
+    unknown: IntervalSet
+    waits: IntervalSet
+
+
 def _gaps_by_issuer(
     idle: IntervalSet, device: int, launched: pd.DataFrame, work: pd.DataFrame, main: int | None
-) -> list[tuple[int | None, IntervalSet, IntervalSet]]:
-    """Idle time grouped by the thread that issues the work that ends it.
-
-    Returns:
-        (thread or None where it cannot be determined, the gaps before the launch returned, the gaps after it returned).
-    """
+) -> _Gaps:
+    """Idle time by the thread that issues the work that ends it."""
     here = np.flatnonzero(work["device"].to_numpy() == device)
     starts = work["start_ns"].to_numpy()[here]
     following = np.searchsorted(starts, idle.end_ns, side="left")
@@ -160,22 +186,17 @@ def _gaps_by_issuer(
     launch[launched.index.to_numpy()] = np.arange(len(launched))
     launch = launch[here[np.minimum(following, len(starts) - 1)]]
     known = (launch != NONE) & exists
-    result: list[tuple[int | None, IntervalSet, IntervalSet]] = []
     issuer = np.append(launched["launch_thread"].to_numpy(), NONE)[launch]
     returned = np.append(launched["launch_end_ns"].to_numpy(), 0)[launch]
-    for thread in np.unique(issuer[known]).tolist():
-        mine = known & (issuer == thread)
-        start, end = idle.start_ns[mine], idle.end_ns[mine]
-        split = np.clip(returned[mine], start, end)
-        result.append((thread, IntervalSet(start, split), IntervalSet(split, end)))
     # After the last work of the trace nothing is issued any more: the main thread tells what the time went to.
-    last = ~exists
-    if last.any():
-        result.append((main, IntervalSet(idle.start_ns[last], idle.end_ns[last]), EMPTY))
-    orphan = exists & ~known
-    if orphan.any():
-        result.append((None, IntervalSet(idle.start_ns[orphan], idle.end_ns[orphan]), EMPTY))
-    return result
+    last = ~exists & (main is not None)
+    issuer[last], known = NONE if main is None else main, known | last
+    start, end = idle.start_ns, idle.end_ns
+    split = np.where(last, end, np.clip(returned, start, end))
+    by_thread = {
+        one: IntervalSet(start[known][rows], split[known][rows]) for one, rows in rows_by(issuer[known]).items()
+    }
+    return _Gaps(by_thread, IntervalSet(start[~known], end[~known]), IntervalSet(split[known], end[known]))
 
 
 def host_waterfall(host: HostActivity, main: int | None, window: IntervalSet) -> Waterfall:
@@ -197,4 +218,4 @@ def host_waterfall(host: HostActivity, main: int | None, window: IntervalSet) ->
         divider.take("communication", host.anywhere("collectives"))
         divider.take("python", window)
     divider.take("unexplained", window)
-    return Waterfall(divider.owners, window)
+    return Waterfall(divider.owners(), window)

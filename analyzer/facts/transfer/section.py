@@ -14,6 +14,8 @@ from analyzer.facts.sync.section import SyncFacts
 from analyzer.facts.transfer.copies import BlockedAfter, Copies, Transfers, blocked_after, pinned_bandwidth, transfers
 from analyzer.facts.transfer.layout_work import LayoutWork, layout_work
 from analyzer.facts.transfer.made_on_host import MadeOnHost, made_on_host
+from analyzer.facts.transfer.state_out import state_out_bytes
+from analyzer.spans.intervals import IntervalSet
 
 
 class TransferFacts(Section):
@@ -56,6 +58,10 @@ class TransferFacts(Section):
     def blocked_after(self, copies: Copies) -> BlockedAfter:
         """Waiting that copies to the device cause after their call."""
         return blocked_after(self._steps, self._sync, self.copies, copies)
+
+    def state_out_bytes(self, pauses: IntervalSet) -> int | None:
+        """What the steps with these pauses copy to the host, and no others do, as before a checkpoint; None where they do not."""
+        return state_out_bytes(self._steps, self.copies.all.of("DtoH"), pauses)
 
     def line_of(self, copies: Copies) -> CodeLine | None:
         """The user's line that asks for most of the host time of some copies; None without stacks."""

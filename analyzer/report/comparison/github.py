@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from analyzer.analysis.changes import RuleChange
 from analyzer.compare.comparison import Comparison
 from analyzer.compare.gate import GateResult
-from analyzer.page import safe
 from analyzer.page.changes import came_true, promised
+from analyzer.page.words import safe
 from analyzer.report.comparison import rows
 from analyzer.report.github import command
 

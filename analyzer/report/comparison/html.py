@@ -11,8 +11,8 @@ from analyzer.analysis import COMPARISON_ID
 from analyzer.assemble import tool_version
 from analyzer.compare.comparison import Comparison
 from analyzer.compare.gate import GateResult
-from analyzer.page import safe
 from analyzer.page.changes import differing
+from analyzer.page.words import safe
 from analyzer.report.comparison import json, rows
 from analyzer.report.drawing import pair
 from analyzer.report.drawing.promised import promises

@@ -6,10 +6,10 @@ from analyzer.analysis.changes import RuleState
 from analyzer.compare.comparison import CauseChange, Comparison, Side
 from analyzer.compare.gate import GateResult
 from analyzer.compare.jobs import JobChange, JobSide, LateChange
-from analyzer.page import safe
 from analyzer.page.changes import came_true, promised, verdict
-from analyzer.page.kernel_names import short
-from analyzer.page.vocabulary import CAUSES
+from analyzer.page.words import safe
+from analyzer.page.words.kernel_names import short
+from analyzer.page.words.vocabulary import CAUSES
 from analyzer.units import count, duration, share
 
 # Where no verdict is possible, nobody can say that it was fixed: another device or batch has other findings.

@@ -6,13 +6,11 @@ fails when it is stale.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from analyzer.compare.comparison import COMPARISON_VERSION
+from analyzer.json_schema import schema_of, written
 from analyzer.report.comparison.json import Document
 
 SHIPPED = Path(__file__).with_name("schema.json")
@@ -20,16 +18,12 @@ SHIPPED = Path(__file__).with_name("schema.json")
 
 def schema() -> dict[str, Any]:
     """The schema, draft 2020-12. Objects stay open: a minor version may add fields."""
-    head = {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"advisor comparison {COMPARISON_VERSION}",
-    }
-    return {**head, **msgspec.json.schema(Document)}
+    return schema_of(Document, f"advisor comparison {COMPARISON_VERSION}")
 
 
 def render() -> str:
     """The schema as the text of `schema.json`."""
-    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+    return written(schema())
 
 
 if __name__ == "__main__":

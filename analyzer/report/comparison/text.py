@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from analyzer.compare.comparison import Comparison
 from analyzer.compare.gate import GateResult
-from analyzer.page import safe
 from analyzer.page.changes import differing
+from analyzer.page.words import safe
 from analyzer.report.comparison import rows
 from analyzer.report.style import Role, Style
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from markupsafe import escape
 
 from analyzer.analysis import Analysis
-from analyzer.page import modules, safe
+from analyzer.page import modules
 from analyzer.page.modules import Module
+from analyzer.page.words import safe
 from analyzer.report.drawing.shapes import WIDTH, Drawing, rect, text, width_of
 from analyzer.units import count, share
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyzer.compare.comparison import CauseChange, Comparison, Side
-from analyzer.page.vocabulary import CAUSES
+from analyzer.page.words.vocabulary import CAUSES
 from analyzer.report.drawing.shapes import WIDTH, Drawing, cause_class, line, rect, text, width_of
 from analyzer.units import duration
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from analyzer.compare.comparison import Comparison
-from analyzer.page import safe
 from analyzer.page.changes import promised as promised_words
+from analyzer.page.words import safe
 from analyzer.report.drawing.shapes import WIDTH, Drawing, line, rect, text
 from analyzer.units import duration
 

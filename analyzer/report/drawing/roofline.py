@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from markupsafe import escape
 
 from analyzer.analysis import Analysis
-from analyzer.page import hardware, safe
+from analyzer.page import hardware
 from analyzer.page.hardware import Dot, Roofs
+from analyzer.page.words import safe
 from analyzer.report.drawing.shapes import WIDTH, Drawing, line, number, text, width_of
 from analyzer.units import count, figure, rate, share
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-from analyzer.page import safe
+from analyzer.page.words import safe
 
 WIDTH = 960
 # Mean width of a letter at 12 px, as a person's system font has it; labels wider than their place are left out.

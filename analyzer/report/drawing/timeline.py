@@ -7,9 +7,10 @@ import math
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis, FindingDocument, Timeline
-from analyzer.page import lanes as geometry
-from analyzer.page import safe, savings
-from analyzer.page.lanes import Box, along, claimed, is_partly
+from analyzer.page.findings import savings
+from analyzer.page.step import lanes as geometry
+from analyzer.page.step.lanes import Box, along, claimed, is_partly
+from analyzer.page.words import safe
 from analyzer.report.drawing.shapes import WIDTH, Drawing, cause_class, line, number, rect, text, width_of
 from analyzer.units import count, duration
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.analysis.tuning import TrialDocument, Tuning
-from analyzer.page import safe
 from analyzer.page.tuning import interval, promised
+from analyzer.page.words import safe
 from analyzer.report.drawing.shapes import WIDTH, Drawing, line, rect, text
 from analyzer.units import share
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analyzer.analysis import Analysis
-from analyzer.page.groups import unit
-from analyzer.page.waterfall import by_size, parts, slow_steps
+from analyzer.page.findings.groups import unit
+from analyzer.page.step.waterfall import by_size, parts, slow_steps
 from analyzer.report.drawing.shapes import WIDTH, Drawing, cause_class, line, rect, text, width_of
 from analyzer.units import count, duration, share
 

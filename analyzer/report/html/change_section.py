@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from analyzer.analysis import Analysis
 from analyzer.page import changes as words
-from analyzer.page import safe
+from analyzer.page.words import safe
 from analyzer.report.html.sheet import Head, Sheet
 
 

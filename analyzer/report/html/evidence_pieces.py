@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from analyzer.analysis import Bars, Evidence, Series, Table
-from analyzer.page import safe
-from analyzer.page.values import value
+from analyzer.page.words import safe
+from analyzer.page.words.values import value
 from analyzer.report.drawing.shapes import rect
 from analyzer.report.html.sheet import Head, Sheet
 from analyzer.units import count, duration

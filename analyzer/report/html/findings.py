@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from analyzer.analysis import Advice, Analysis, FindingDocument
-from analyzer.page import safe, savings
-from analyzer.page.card import Card, card_of
+from analyzer.page.findings import savings
+from analyzer.page.findings.card import Card, card_of
+from analyzer.page.words import safe
 from analyzer.report.html.evidence_pieces import Piece, percent, pieces
 from analyzer.report.html.prose import link, prose
 from analyzer.units import duration
@@ -127,6 +128,8 @@ def _finding(card: Card) -> Finding:
 
 def _basis(card: Card) -> Markup:
     parts = [f"{card.basis.removesuffix('.')}{card.beside}."] if card.basis else []
+    if card.measured:
+        parts.append(card.measured)
     if card.shares:
         parts.append(f"Shares time with {', '.join(card.shares)}.")
     if card.explains:

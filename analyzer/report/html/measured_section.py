@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from analyzer.page import safe
-from analyzer.page.kernel_names import short
+from analyzer.page.words import safe
+from analyzer.page.words.kernel_names import short
 from analyzer.report.drawing.memory import memory as curve_of
 from analyzer.report.drawing.memory import sentence
 from analyzer.report.drawing.shapes import Drawing
@@ -94,8 +94,11 @@ def _kernel(name: str) -> Markup:
 def _sheet(
     caption: str, rows: Sequence[OperatorRow], columns: Sequence[_Column], named: Callable[[str], str] = safe.name
 ) -> Sheet:
-    heads = (Head("Name"), *(Head(column.title, True) for column in columns))
-    cells = [[named(row.name), *(column.text(row) for column in columns)] for row in rows[:_MOST_ROWS]]
+    heads = (Head("Name"), *(Head(column.title, True) for column in columns), Head("Findings"))
+    cells = [
+        [named(row.name), *(column.text(row) for column in columns), " ".join(row.findings)]
+        for row in rows[:_MOST_ROWS]
+    ]
     left = len(rows) - len(cells)
     return without_empty(Sheet(caption, heads, cells, f"{left:,} with less time are left out." if left > 0 else ""))
 

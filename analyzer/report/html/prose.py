@@ -7,7 +7,7 @@ import re
 
 from markupsafe import Markup, escape
 
-from analyzer.page import safe
+from analyzer.page.words import safe
 
 # Whatever is no letter of ASCII is written as an escape: nothing turns the direction of writing in the page's source.
 _NOT_PLAIN = re.compile(r"[^\x20-\x7e]")

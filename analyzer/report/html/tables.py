@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from analyzer.analysis import Analysis, Timeline
-from analyzer.page import hardware, safe
+from analyzer.page import hardware
 from analyzer.page.ranks import RANK_HEADS, rank_rows
-from analyzer.page.vocabulary import CAUSES, STATES
+from analyzer.page.words import safe
+from analyzer.page.words.vocabulary import CAUSES, STATES
 from analyzer.report.html.prose import prose
 from analyzer.report.html.sheet import Head, Sheet, without_empty
 from analyzer.units import duration, share

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from analyzer.analysis import Analysis, Timeline
-from analyzer.page import hardware, recording, safe
+from analyzer.page import hardware, recording
 from analyzer.page import headline as wording
-from analyzer.page.groups import NOTES, counts, grouped, no_card, notes_are, unit
-from analyzer.page.vocabulary import states_line
-from analyzer.page.waterfall import by_size
+from analyzer.page.findings.groups import NOTES, counts, grouped, no_card, notes_are, unit
+from analyzer.page.step.waterfall import by_size
+from analyzer.page.words import safe
+from analyzer.page.words.vocabulary import states_line
 from analyzer.ranks.document import Job
 from analyzer.report.drawing.roofline import roofline
 from analyzer.report.drawing.shapes import Drawing, cause_class

@@ -241,9 +241,10 @@
     var within = claims.filter(function (claim) {
       return claim.spans.some(function (span) { return span[0] < end && span[1] > start; });
     }).map(function (claim) { return claim.rule; });
+    var detail = data.details[one.track.detail[one.place]];
     told.textContent = data.labels[one.track.label[one.place]] + ': ' + duration(end - start) + ', from ' + moment(start) + ', ' +
       one.track.name + ', ' + data.causes[one.track.cause[one.place]].replace(/_/g, ' ') +
-      (within.length ? '; beside the time of ' + within.join(', ') : '');
+      (detail ? ', ' + detail : '') + (within.length ? '; beside the time of ' + within.join(', ') : '');
   }
 
   function position(event) {

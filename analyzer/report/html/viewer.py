@@ -9,8 +9,8 @@ import msgspec
 from markupsafe import Markup
 
 from analyzer.analysis import Analysis
-from analyzer.page import safe
-from analyzer.page.lanes import claimed
+from analyzer.page.step.lanes import claimed
+from analyzer.page.words import safe
 from analyzer.report.html.findings import anchor
 from analyzer.report.html.prose import embedded
 from analyzer.units import count, duration

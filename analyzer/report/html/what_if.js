@@ -1,4 +1,4 @@
-// What a choice of findings gives: the sum of analyzer/page/what_if.py, from the document that the page holds.
+// What a choice of findings gives: the sum of analyzer/page/findings/what_if.py, from the document that the page holds.
 (function () {
   var box = document.getElementById('what-if'), held = document.getElementById('advisor-analysis');
   if (!box || !held) { return; }

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from analyzer.analysis import Analysis
 from analyzer.page import assumed as words
-from analyzer.page import safe
-from analyzer.page.card import card_of
+from analyzer.page.findings.card import card_of
+from analyzer.page.findings.savings import word
+from analyzer.page.findings.what_if import choices
 from analyzer.page.headline import each
-from analyzer.page.savings import word
-from analyzer.page.vocabulary import CAUSES
-from analyzer.page.what_if import choices
+from analyzer.page.words import safe
+from analyzer.page.words.vocabulary import CAUSES
 from analyzer.report.drawing.shapes import cause_class
 
 

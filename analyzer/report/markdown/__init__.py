@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from analyzer.analysis import Analysis, FindingDocument
 from analyzer.page import assumed as assuming
 from analyzer.page import headline as wording
-from analyzer.page import savings
-from analyzer.page.card import card_of, lowered
-from analyzer.page.groups import counts, notes_are, unit
+from analyzer.page.findings import savings
+from analyzer.page.findings.card import card_of, lowered
+from analyzer.page.findings.groups import counts, notes_are, unit
+from analyzer.page.findings.what_if import without
 from analyzer.page.ranks import RANK_HEADS, rank_rows
 from analyzer.page.recording import RECORD_AGAIN
-from analyzer.page.vocabulary import MARKS, SEVERITIES
-from analyzer.page.what_if import without
+from analyzer.page.words.vocabulary import MARKS, SEVERITIES
 from analyzer.report.markdown import checks
 from analyzer.report.markdown.change_table import since
 from analyzer.report.markdown.chart import chart

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 
 from analyzer.analysis import Analysis, Lane
 from analyzer.cause_names import Cause
-from analyzer.page import lanes, safe
-from analyzer.page.waterfall import by_size, parts
+from analyzer.page.step import lanes
+from analyzer.page.step.waterfall import by_size, parts
+from analyzer.page.words import safe
 from analyzer.report.markdown.escape import block
 from analyzer.units import count, duration
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from analyzer.analysis import Analysis, CheckDocument, StateName
 from analyzer.page.recording import EXAMPLE_TRACE, mended, set_aside
 from analyzer.page.recording import environment as recorded
-from analyzer.page.vocabulary import states_line
+from analyzer.page.words.vocabulary import states_line
 from analyzer.report.markdown.detail import Detail
 from analyzer.report.markdown.escape import cell, code, prose
 from analyzer.report.markdown.evidence_tables import table

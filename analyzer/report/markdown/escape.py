@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import re
 
-from analyzer.page import safe
+from analyzer.page.words import safe
 
 _CODE_SPAN = re.compile(r"(?<!`)`([^`]{1,400})`(?!`)")
 _PLAIN_WORD = re.compile(r"[\w.,;!?%()/'\"+=:→·…×–&-]+", re.UNICODE)  # noqa: RUF001

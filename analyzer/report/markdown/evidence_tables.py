@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from analyzer.analysis import Bars, Evidence, Series, Table, Unit
-from analyzer.page.values import value
+from analyzer.page.words.values import value
 from analyzer.report.markdown.escape import cell, code, figure, prose
 from analyzer.report.text.chart import sparkline
 from analyzer.units import count, duration

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.analysis import Advice
-from analyzer.page import safe
-from analyzer.page.card import Card
+from analyzer.page.findings.card import Card
+from analyzer.page.words import safe
 from analyzer.report.markdown.detail import Detail
 from analyzer.report.markdown.escape import block, code, inline_html, prose
 from analyzer.report.markdown.evidence_tables import evidence
@@ -68,6 +68,8 @@ def _facts(card: Card) -> str:
     if card.lowered:
         seen = f"{card.finding.severity} severity, {prose(card.lowered, 160)}; {seen}"
     parts = [prose(card.basis.removesuffix(".") + card.beside, 500)] if card.basis else []
+    if card.measured:
+        parts.append(prose(card.measured.removesuffix("."), 400))
     if card.shares:
         parts.append(f"shares time with {', '.join(map(code, card.shares))}")
     if card.explains:

@@ -24,8 +24,14 @@ Time = TypeVar("Time", int, float)
 
 # torch's tensorboard_trace_handler names its files `<host>_<pid>.<time>.pt.trace.json`.
 _HANDLER_NAME = re.compile(r"(?<![\w.-])[\w.-]+_(\d+\.\d+\.pt\.trace\.json)")
-# Words made of letters and digits that are no secret: digests and ids the program wrote itself.
-_OWN_KEYS = frozenset({"sha256", "id", "schema_version", "explained_by", "overlaps_with", "ids", "without_place"})
+# Words made of letters and digits that are no secret: digests and ids the program wrote itself. A report or a summary that is read
+# back may be anybody's: what is not made like one of ours passes as other text does.
+_ID = re.compile(r"[A-Z]{2}\d{3}-[0-9a-f]{4}(?:-\d{1,6})?")
+_OWN_KEYS = {
+    "sha256": re.compile(r"[0-9a-f]{64}"),
+    "schema_version": re.compile(r"\d{1,4}\.\d{1,4}"),
+    **dict.fromkeys(("id", "explained_by", "overlaps_with", "ids", "without_place"), _ID),
+}
 # What stands under these is told by names of the trace, not by names of ours.
 _NAMES_KEYS = frozenset({"kernels", "kernels_ns", "ops_ns"})
 
@@ -57,7 +63,7 @@ def cleaner(project: Project) -> Callable[[str], str]:
 def mapped(value: Any, text: Callable[[str], str], path: Callable[[str], str], key: str = "") -> Any:
     """The value with every string replaced; what stands under `file` is a path as a whole, blanks and all."""
     if isinstance(value, str):
-        if key in _OWN_KEYS:
+        if (own := _OWN_KEYS.get(key)) is not None and own.fullmatch(value):
             return value
         return path(value) if key == "file" else text(value)
     if isinstance(value, dict):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis
-from analyzer.page.card import card_of
+from analyzer.page.findings.card import card_of
 from analyzer.report.style import Style
 from analyzer.report.text import (
     assumed_lines,

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from analyzer.analysis import Analysis
 from analyzer.page import assumed as words
-from analyzer.page import safe
-from analyzer.page.waterfall import by_size
-from analyzer.page.what_if import without
+from analyzer.page.findings.what_if import without
+from analyzer.page.step.waterfall import by_size
+from analyzer.page.words import safe
 from analyzer.report.style import Style
 from analyzer.report.text import chart
 

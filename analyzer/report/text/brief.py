@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis
-from analyzer.page import safe
-from analyzer.page.card import card_of
-from analyzer.page.waterfall import by_size
+from analyzer.page.findings.card import card_of
+from analyzer.page.step.waterfall import by_size
+from analyzer.page.words import safe
 from analyzer.report.style import Style
 from analyzer.report.text import card, chart, findings
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.analysis import Advice
-from analyzer.page import safe, savings
-from analyzer.page.card import Card
+from analyzer.page.findings import savings
+from analyzer.page.findings.card import Card
+from analyzer.page.words import safe
 from analyzer.report.style import Role, Style
 from analyzer.report.text import evidence_lines
 
@@ -63,6 +64,7 @@ def _facts(card: Card) -> Iterator[str]:
 def _basis(card: Card) -> str:
     """Where the figure comes from, and which other cards count some of the same time."""
     basis = card.basis or "No saving is claimed."
+    basis += f" {card.measured}" if card.measured else ""
     return basis + (f" Shares time with {', '.join(card.shares)}." if card.shares else "")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyzer.cause_names import Cause
-from analyzer.page.vocabulary import is_work
+from analyzer.page.words.vocabulary import is_work
 from analyzer.report.style import Role
 
 # Fills tell the parts of the stacked bar apart where there is no colour.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from analyzer.analysis import Analysis
 from analyzer.analysis.changes import RuleState
 from analyzer.page import changes as words
-from analyzer.page import safe
+from analyzer.page.words import safe
 from analyzer.report.style import Role, Style
 
 _ROLES: dict[RuleState, Role] = {"fixed": "good", "new": "bad", "still": "dim", "not checked": "medium"}

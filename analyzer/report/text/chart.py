@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from analyzer.analysis import Analysis
-from analyzer.page import safe
-from analyzer.page.waterfall import Part, by_size, parts, slow_steps
+from analyzer.page.step.waterfall import Part, by_size, parts, slow_steps
+from analyzer.page.words import safe
 from analyzer.report.style import Style
 from analyzer.report.text import causes
 from analyzer.units import count, duration, share

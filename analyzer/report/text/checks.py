@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from analyzer.analysis import Analysis, CheckDocument, StateName
-from analyzer.page import safe
-from analyzer.page.vocabulary import STATES, count_states, states_line
+from analyzer.page.words import safe
+from analyzer.page.words.vocabulary import STATES, count_states, states_line
 from analyzer.report.style import Role, Style
 
 # What fired stands above.

@@ -11,8 +11,8 @@ from analyzer.analysis import (
     Series,
     Table,
 )
-from analyzer.page import safe
-from analyzer.page.values import value
+from analyzer.page.words import safe
+from analyzer.page.words.values import value
 from analyzer.report.style import Style
 from analyzer.report.text.chart import bar, sparkline
 from analyzer.units import count, duration

@@ -6,10 +6,11 @@ import shlex
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis, FindingDocument, FindingUnit
-from analyzer.page import safe, savings
-from analyzer.page.card import lowered, place
-from analyzer.page.groups import NOTES, counts, grouped, no_card, notes_are
-from analyzer.page.vocabulary import MARKS, passed_line
+from analyzer.page.findings import savings
+from analyzer.page.findings.card import lowered, place
+from analyzer.page.findings.groups import NOTES, counts, grouped, no_card, notes_are
+from analyzer.page.words import safe
+from analyzer.page.words.vocabulary import MARKS, passed_line
 from analyzer.report.style import Style
 from analyzer.units import duration, share
 

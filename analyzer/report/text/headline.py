@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis, TraceInfo
-from analyzer.page import hardware, recording, safe
+from analyzer.page import hardware, recording
 from analyzer.page import headline as wording
+from analyzer.page.words import safe
 from analyzer.report.style import Style
 from analyzer.units import count, duration, share
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from analyzer.page import safe
+from analyzer.page.words import safe
 from analyzer.report.style import Style
 from analyzer.units import duration
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis
-from analyzer.page import safe
 from analyzer.page.job import MOVES, WAITS, WORKS, JobPage, RankBar, job_page
+from analyzer.page.words import safe
 from analyzer.report.style import Style
 
 _BAR = 40

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis
-from analyzer.page import modules, safe
+from analyzer.page import modules
+from analyzer.page.words import safe
 from analyzer.report.style import Style
 
 _SHOWN = 14

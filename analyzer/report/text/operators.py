@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis
-from analyzer.page import hardware, safe
+from analyzer.page import hardware
+from analyzer.page.words import safe
 from analyzer.report.style import Style
 
 _SHOWN = 8

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis
-from analyzer.page import safe
 from analyzer.page.recording import RECORD_AGAIN, mended, set_aside
+from analyzer.page.words import safe
 from analyzer.report.style import Style
 from analyzer.units import count
 

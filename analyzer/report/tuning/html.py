@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import msgspec
 
 from analyzer.analysis.tuning import Tuning
-from analyzer.page import safe
 from analyzer.page import tuning as words
+from analyzer.page.words import safe
 from analyzer.report.drawing import tuning as drawing
 from analyzer.report.drawing.shapes import Drawing
 from analyzer.report.html import drawn

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.analysis.tuning import Tuning
-from analyzer.page import safe
 from analyzer.page import tuning as words
+from analyzer.page.words import safe
 from analyzer.report.style import Role, Style
 
 _ROLES: dict[str, Role] = {"helps": "good", "worse": "bad", "rejected": "bad", "failed": "bad"}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from analyzer.tui.glyphs import Glyphs
+from analyzer.tui.look.glyphs import Glyphs
 
 
 def resampled(values: Sequence[int], width: int) -> list[int]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from textual.content import Content
 
 from analyzer.analysis import Advice
-from analyzer.page.card import Card
+from analyzer.page.findings.card import Card
 from analyzer.tui.draw.finding import prose, saves
-from analyzer.tui.glyphs import Glyphs
-from analyzer.tui.plain import line
+from analyzer.tui.look.glyphs import Glyphs
+from analyzer.tui.look.plain import line
 
 GUTTER = 7
 # After these a line goes on.

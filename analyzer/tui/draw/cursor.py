@@ -10,8 +10,8 @@ import numpy as np
 from analyzer import units
 from analyzer.analysis import FindingDocument, Intervals
 from analyzer.cause_names import CAUSES
-from analyzer.page.vocabulary import label
-from analyzer.tui.plain import line
+from analyzer.page.words.vocabulary import label
+from analyzer.tui.look.plain import line
 from analyzer.views.step_lanes import StepLanes, Track
 
 
@@ -64,7 +64,7 @@ def _nearest(track: Track, at_ns: int) -> Cursor:
 
 
 def told(step: StepLanes, cursor: Cursor, findings: Iterable[FindingDocument], dot: str) -> str:
-    """`linear: 200 us · at 76.00-76.20 ms · main thread · compute · in PY002`, one line without markup."""
+    """`linear: 200 us · at 76.00-76.20 ms · main thread · compute · 64x128 · beside the time of PY002`, one line without markup."""
     track, event = cursor.track, cursor.event
     name = line(track.labels[int(track.label[event])], 60)
     parts = [
@@ -73,6 +73,8 @@ def told(step: StepLanes, cursor: Cursor, findings: Iterable[FindingDocument], d
         line(_lane_name(step, track), 40),
         label(CAUSES[int(track.cause[event])]),
     ]
+    detail = line(track.details[int(track.detail[event])], 80)
+    parts += [detail] if detail else []
     rules = [one.rule for one in findings if _claims(one, step.number, cursor)]
     parts += [f"beside the time of {', '.join(rules)}"] if rules else []
     return f" {dot} ".join(parts)

@@ -7,11 +7,11 @@ from textual.content import Content
 
 from analyzer import units
 from analyzer.analysis import Bars, Evidence, Intervals, Series, Table
-from analyzer.page.values import value
+from analyzer.page.words.values import value
 from analyzer.tui.draw import bars
 from analyzer.tui.draw.table import table
-from analyzer.tui.glyphs import Glyphs
-from analyzer.tui.plain import line
+from analyzer.tui.look.glyphs import Glyphs
+from analyzer.tui.look.plain import line
 
 MOST_ROWS = 12
 SHORTEST_BAR = 16

@@ -9,14 +9,14 @@ from textual.content import Content
 
 from analyzer import units
 from analyzer.analysis import Advice
-from analyzer.page import savings
-from analyzer.page.card import Card
-from analyzer.page.groups import LIMIT
-from analyzer.tui import wording
+from analyzer.page.findings import savings
+from analyzer.page.findings.card import Card
+from analyzer.page.findings.groups import LIMIT
+from analyzer.tui.answer import wording
 from analyzer.tui.draw import bars
 from analyzer.tui.draw.evidence import evidence
-from analyzer.tui.glyphs import Glyphs
-from analyzer.tui.plain import clean, line
+from analyzer.tui.look.glyphs import Glyphs
+from analyzer.tui.look.plain import clean, line
 
 _ALIGNED = re.compile(r"(?<=\S) {3,}(?=#)")
 _CODE = re.compile(r"`([^`]+)`")
@@ -161,6 +161,7 @@ def story(card: Card, width: int, glyphs: Glyphs) -> Content:
 
 def _basis(card: Card) -> str:
     text = card.basis or "No saving is claimed."
+    text += f" {card.measured}" if card.measured else ""
     if card.shares:
         text += f" Shares time with {', '.join(card.shares)}: the savings do not add up."
     return text + (f" Explains {', '.join(card.explains)}." if card.explains else "")

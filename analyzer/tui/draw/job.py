@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from textual.content import Content
 
 from analyzer.page.job import MOVES, WAITS, WORKS, JobPage, RankBar
-from analyzer.tui.glyphs import Glyphs
+from analyzer.tui.look.glyphs import Glyphs
 
 _BAR = 24
 _STEPS = 16

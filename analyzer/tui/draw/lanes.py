@@ -10,12 +10,12 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from analyzer.analysis import Lane, Span
-from analyzer.page.lanes import BUSY_RATIO, Cell
-from analyzer.page.lanes import cells as cells_of
-from analyzer.page.vocabulary import CAUSES
+from analyzer.page.step.lanes import BUSY_RATIO, Cell
+from analyzer.page.step.lanes import cells as cells_of
+from analyzer.page.words.vocabulary import CAUSES
 from analyzer.tui.draw.bars import partial, segment
-from analyzer.tui.glyphs import Glyphs
-from analyzer.tui.plain import line
+from analyzer.tui.look.glyphs import Glyphs
+from analyzer.tui.look.plain import line
 
 _STEPS = (1, 2, 5)
 

@@ -6,10 +6,10 @@ from textual.content import Content
 
 from analyzer import units
 from analyzer.analysis import Analysis, FindingDocument, StepRow
-from analyzer.page import waterfall as page
-from analyzer.page.lanes import claimed
+from analyzer.page.step import waterfall as page
+from analyzer.page.step.lanes import claimed
 from analyzer.tui.draw import bars, lanes
-from analyzer.tui.glyphs import Glyphs
+from analyzer.tui.look.glyphs import Glyphs
 
 GUTTER = 6
 TALL = 7

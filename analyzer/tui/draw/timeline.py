@@ -11,8 +11,8 @@ from textual.content import Content
 from analyzer.analysis import Lane, Span
 from analyzer.tui.draw import lanes
 from analyzer.tui.draw.cursor import Cursor
-from analyzer.tui.glyphs import Glyphs
-from analyzer.tui.plain import line
+from analyzer.tui.look.glyphs import Glyphs
+from analyzer.tui.look.plain import line
 from analyzer.views.step_lanes import StepLanes, Track, choose_tracks
 from analyzer.views.tracks import LanePiece
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from textual.content import Content
 
 from analyzer.analysis import Analysis, Bar, Bars
-from analyzer.page.card import Card
+from analyzer.page.findings.card import Card
 from analyzer.tui.draw.evidence import evidence
 from analyzer.tui.draw.finding import heading, prose
-from analyzer.tui.glyphs import Glyphs
+from analyzer.tui.look.glyphs import Glyphs
 
 
 def whole(analysis: Analysis, card: Card, width: int, glyphs: Glyphs) -> Content:

@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 from analyzer.analysis import FindingDocument
 from analyzer.config import accepting
 from analyzer.tui.draw.finding import code_block, prose
-from analyzer.tui.plain import line
+from analyzer.tui.look.plain import line
 
 # Of the box (styles/base.tcss).
 WIDEST, MARGIN, SHARE = 76, 8, 0.96

@@ -10,11 +10,11 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import DataTable, Static
 
+from analyzer.tui.answer.session import Session
 from analyzer.tui.draw.finding import prose
-from analyzer.tui.plain import line
+from analyzer.tui.look.plain import line
 from analyzer.tui.screens.mode import ModeScreen
 from analyzer.tui.screens.rule_page import RulePage
-from analyzer.tui.session import Session
 from analyzer.tui.widgets.check_table import CheckTable
 from analyzer.tui.widgets.filter_bar import FilterBar
 from analyzer.tui.widgets.key_bar import KeyBar

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.containers import Container
 
-from analyzer.tui.plain import line
+from analyzer.tui.look.plain import line
 from analyzer.tui.screens.sized import SizedScreen
 from analyzer.tui.widgets.key_bar import KeyBar
 from analyzer.tui.widgets.notice import Notice, failed

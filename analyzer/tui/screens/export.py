@@ -7,7 +7,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from analyzer.tui.export import FORMS, Form
+from analyzer.tui.outside.export import FORMS, Form
 from analyzer.tui.screens.menu import MenuScreen
 
 

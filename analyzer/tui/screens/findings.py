@@ -14,14 +14,14 @@ from textual.widget import Widget
 from textual.widgets import ListView
 
 from analyzer.analysis import Analysis, FindingDocument
-from analyzer.page.groups import counts
-from analyzer.tui import changes, filtering
-from analyzer.tui.copying import Copying
-from analyzer.tui.looking import Looking
-from analyzer.tui.messages import AcceptanceWanted, EditWanted, PlaceWanted, ProveWanted, TraceWanted
+from analyzer.page.findings.groups import counts
+from analyzer.tui.answer import changes
+from analyzer.tui.answer.session import Session
+from analyzer.tui.findings import filtering
+from analyzer.tui.findings.copying import Copying
+from analyzer.tui.findings.looking import Looking
+from analyzer.tui.findings.ticking import Ticking
 from analyzer.tui.screens.mode import ModeScreen
-from analyzer.tui.session import Session
-from analyzer.tui.ticking import Ticking
 from analyzer.tui.widgets.brief import Brief
 from analyzer.tui.widgets.detail import Detail, Pane
 from analyzer.tui.widgets.evidence_column import EvidenceColumn
@@ -32,6 +32,7 @@ from analyzer.tui.widgets.notice import Notice, no_findings, unusable
 from analyzer.tui.widgets.step_strip import StepStrip
 from analyzer.tui.widgets.title_bar import TitleBar
 from analyzer.tui.widgets.verdict import Verdict
+from analyzer.tui.work.messages import AcceptanceWanted, EditWanted, PlaceWanted, ProveWanted, TraceWanted
 
 
 class ListPane(Vertical):

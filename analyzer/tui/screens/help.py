@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from analyzer.tui.draw.finding import heading
-from analyzer.tui.glyphs import Glyphs
+from analyzer.tui.look.glyphs import Glyphs
 from analyzer.tui.screens.text_page import TextPage
 
 # Of the keys' column.

@@ -8,11 +8,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 
-from analyzer.tui.glyphs import Glyphs
-from analyzer.tui.messages import CancelWanted, Progressed
+from analyzer.tui.look.glyphs import Glyphs
 from analyzer.tui.screens.sized import SizedScreen
 from analyzer.tui.widgets.key_bar import KeyBar
 from analyzer.tui.widgets.progress import Progress
+from analyzer.tui.work.messages import CancelWanted, Progressed
 
 # Sooner than this nothing is shown: a flash would only disturb. To start Python and import takes as long again.
 SILENT_SECONDS = 0.15

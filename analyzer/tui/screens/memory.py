@@ -12,8 +12,8 @@ from textual.containers import Container
 from textual.message import Message
 from textual.reactive import reactive
 
+from analyzer.tui.answer.session import Session
 from analyzer.tui.screens.mode import ModeScreen
-from analyzer.tui.session import Session
 from analyzer.tui.widgets.allocation_table import AllocationTable
 from analyzer.tui.widgets.key_bar import KeyBar
 from analyzer.tui.widgets.memory_chart import MemoryChart

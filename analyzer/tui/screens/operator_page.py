@@ -9,7 +9,7 @@ from textual.content import Content
 from analyzer import units
 from analyzer.tui.draw.finding import heading
 from analyzer.tui.draw.table import table
-from analyzer.tui.plain import line
+from analyzer.tui.look.plain import line
 from analyzer.tui.screens.text_page import TextPage
 from analyzer.views.operator_rows import Neighbour, OperatorDetail, Work
 

@@ -16,10 +16,10 @@ from textual.reactive import reactive
 from textual.widgets import DataTable
 
 from analyzer import units
-from analyzer.tui.operator_work import with_work
+from analyzer.tui.answer.operator_work import with_work
+from analyzer.tui.answer.session import Session
 from analyzer.tui.screens.mode import ModeScreen
 from analyzer.tui.screens.operator_page import OperatorPage
-from analyzer.tui.session import Session
 from analyzer.tui.widgets.filter_bar import FilterBar
 from analyzer.tui.widgets.group_bar import GroupBar
 from analyzer.tui.widgets.key_bar import KeyBar

@@ -8,11 +8,11 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from analyzer.analysis import FindingDocument
-from analyzer.page.proof import Proof
-from analyzer.tui import clipboard
+from analyzer.page.findings.proof import Proof
 from analyzer.tui.draw.finding import code_block, fix_lines, heading, prose
-from analyzer.tui.messages import EditWanted
+from analyzer.tui.outside import clipboard
 from analyzer.tui.screens.text_page import TextPage
+from analyzer.tui.work.messages import EditWanted
 
 WIDEST = 96
 

@@ -15,7 +15,7 @@ from analyzer.analysis import RankRow
 from analyzer.page.job import JobPage
 from analyzer.page.ranks import bound
 from analyzer.tui.draw.job import about, rank_lines
-from analyzer.tui.glyphs import Glyphs
+from analyzer.tui.look.glyphs import Glyphs
 from analyzer.tui.screens.menu import MenuScreen
 
 

@@ -8,10 +8,10 @@ from textual.content import Content
 
 from analyzer.analysis import CheckDocument
 from analyzer.explain import load_rules
-from analyzer.page.vocabulary import STATES
+from analyzer.page.words.vocabulary import STATES
 from analyzer.tui.draw.finding import heading, prose
 from analyzer.tui.draw.markdown import markdown
-from analyzer.tui.plain import line
+from analyzer.tui.look.plain import line
 from analyzer.tui.screens.text_page import TextPage
 from traces.errors import AdvisorError
 

@@ -11,8 +11,8 @@ from textual.content import Content
 from analyzer import units
 from analyzer.analysis import StepRow
 from analyzer.tui.draw import bars
-from analyzer.tui.glyphs import Glyphs
-from analyzer.tui.plain import line
+from analyzer.tui.look.glyphs import Glyphs
+from analyzer.tui.look.plain import line
 from analyzer.tui.screens.menu import MenuScreen
 
 BAR = 24

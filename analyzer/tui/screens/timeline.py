@@ -14,18 +14,18 @@ from textual.widget import Widget
 from textual.widgets import DataTable
 
 from analyzer.analysis import FindingDocument, Intervals
-from analyzer.page.waterfall import slow_steps
-from analyzer.tui import wording
+from analyzer.page.step.waterfall import slow_steps
+from analyzer.tui.answer import wording
+from analyzer.tui.answer.session import Session
 from analyzer.tui.draw.timeline import Mark
-from analyzer.tui.messages import FindingWanted
 from analyzer.tui.screens.mode import ModeScreen
 from analyzer.tui.screens.steps import StepsScreen
-from analyzer.tui.session import Session
 from analyzer.tui.widgets.gap_table import GapTable
 from analyzer.tui.widgets.key_bar import KeyBar
 from analyzer.tui.widgets.notice import Notice, only_document
 from analyzer.tui.widgets.timeline_view import TimelineView
 from analyzer.tui.widgets.title_bar import TitleBar
+from analyzer.tui.work.messages import FindingWanted
 from analyzer.views.step_gaps import Gap
 from analyzer.views.step_lanes import StepLanes
 

@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.widgets import DataTable
 
 from analyzer import units
-from analyzer.tui.plain import line
+from analyzer.tui.look.plain import line
 from analyzer.views.memory_curve import MemoryCurve
 
 # The figures' columns with what is around them, and the scroll bar.

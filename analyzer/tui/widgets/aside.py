@@ -5,8 +5,8 @@ from __future__ import annotations
 from textual.content import Content
 from textual.widget import Widget
 
-from analyzer.tui import wording
-from analyzer.tui.session import Session
+from analyzer.tui.answer import wording
+from analyzer.tui.answer.session import Session
 
 
 class Aside(Widget):

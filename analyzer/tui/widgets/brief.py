@@ -7,10 +7,10 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from analyzer.analysis import Analysis, FindingDocument
-from analyzer.page.card import card_of
+from analyzer.page.findings.card import card_of
 from analyzer.tui.draw.brief import brief
 from analyzer.tui.draw.finding import heading
-from analyzer.tui.glyphs import Glyphs
+from analyzer.tui.look.glyphs import Glyphs
 
 # A line for each; and more than so many tell no more.
 ANSWERS, LONGEST = 3, 7

@@ -9,9 +9,9 @@ from textual.content import Content
 from textual.widgets import DataTable
 
 from analyzer.analysis import Analysis, CheckDocument, SeverityName
-from analyzer.page.vocabulary import STATES, count_states
-from analyzer.tui.glyphs import Glyphs
-from analyzer.tui.plain import line
+from analyzer.page.words.vocabulary import STATES, count_states
+from analyzer.tui.look.glyphs import Glyphs
+from analyzer.tui.look.plain import line
 
 ORDER = tuple(STATES)
 TITLES = ("", "Rule", "State", "Looks for", "Reason")

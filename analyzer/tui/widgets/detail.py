@@ -14,9 +14,9 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from analyzer.analysis import Analysis, FindingDocument
-from analyzer.page.card import Card, card_of
+from analyzer.page.findings.card import Card, card_of
 from analyzer.tui.draw import finding as drawing
-from analyzer.tui.glyphs import Glyphs
+from analyzer.tui.look.glyphs import Glyphs
 from analyzer.tui.widgets.brief import Brief
 
 Draw = Callable[[Card, int, Glyphs], Content]

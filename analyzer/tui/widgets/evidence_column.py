@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from analyzer.analysis import Analysis
 from analyzer.tui.draw import finding as drawing
 from analyzer.tui.draw.whole import whole
-from analyzer.tui.glyphs import Glyphs
+from analyzer.tui.look.glyphs import Glyphs
 from analyzer.tui.widgets.detail import Pane, Part
 
 

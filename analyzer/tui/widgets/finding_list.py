@@ -12,11 +12,11 @@ from textual.message import Message
 from textual.widgets import ListItem, ListView
 
 from analyzer.analysis import FindingDocument, StateName
-from analyzer.page.card import card_of
-from analyzer.page.vocabulary import STATES, count_states
-from analyzer.tui import changes, wording
-from analyzer.tui.plain import line
-from analyzer.tui.session import Session
+from analyzer.page.findings.card import card_of
+from analyzer.page.words.vocabulary import STATES, count_states
+from analyzer.tui.answer import changes, wording
+from analyzer.tui.answer.session import Session
+from analyzer.tui.look.plain import line
 from analyzer.tui.widgets.finding_row import FindingRow
 from analyzer.tui.widgets.text_row import TextRow
 

@@ -7,9 +7,9 @@ from textual.reactive import reactive
 from textual.widgets import ListItem
 
 from analyzer.analysis import FindingDocument
-from analyzer.page.card import Card
+from analyzer.page.findings.card import Card
 from analyzer.tui.draw.finding import row
-from analyzer.tui.glyphs import Glyphs
+from analyzer.tui.look.glyphs import Glyphs
 
 
 class FindingRow(ListItem):

@@ -13,10 +13,10 @@ from textual.widgets import DataTable
 
 from analyzer import units
 from analyzer.analysis import FindingDocument
-from analyzer.page.vocabulary import label
+from analyzer.page.words.vocabulary import label
 from analyzer.tui.draw import bars
-from analyzer.tui.glyphs import Glyphs
-from analyzer.tui.plain import line
+from analyzer.tui.look.glyphs import Glyphs
+from analyzer.tui.look.plain import line
 from analyzer.tui.widgets.filling_table import FillingTable
 from analyzer.views.step_gaps import MOST_GAPS, Gap
 from analyzer.views.step_lanes import StepLanes, host_label

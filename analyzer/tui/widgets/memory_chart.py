@@ -8,7 +8,7 @@ from textual.widget import Widget
 
 from analyzer import units
 from analyzer.tui.draw.area import area, resampled
-from analyzer.tui.glyphs import Glyphs
+from analyzer.tui.look.glyphs import Glyphs
 from analyzer.views.memory_curve import MemoryCurve
 
 GUTTER = 10

@@ -12,12 +12,12 @@ from textual.widgets import Static
 
 from analyzer import units
 from analyzer.analysis import Analysis
-from analyzer.page.vocabulary import passed_line
-from analyzer.page.waterfall import by_size
-from analyzer.tui import changes, wording
+from analyzer.page.step.waterfall import by_size
+from analyzer.page.words.vocabulary import passed_line
+from analyzer.tui.answer import changes, wording
+from analyzer.tui.answer.session import Session
 from analyzer.tui.draw.finding import code_block, prose
-from analyzer.tui.plain import line
-from analyzer.tui.session import Session
+from analyzer.tui.look.plain import line
 from traces.errors import AdvisorError
 
 LARGEST_CAUSES = 4

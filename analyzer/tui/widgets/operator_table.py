@@ -11,13 +11,16 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from analyzer import units
-from analyzer.page.kernel_names import short
-from analyzer.tui.plain import line
+from analyzer.page.words.kernel_names import short
+from analyzer.tui.look.plain import line
 from analyzer.tui.widgets.filling_table import FillingTable
 from analyzer.views.operator_rows import Group, OperatorRow
 
 MOST = 500
 NARROWEST_NAME = 14
+# Two rules; with less room than this the figures need it.
+FINDINGS_WIDTH = 11
+ROOMY = 100
 
 
 @dataclass(frozen=True)
@@ -88,16 +91,20 @@ class OperatorTable(FillingTable):
         """
         self._shown = tuple(rows)
         self.clear(columns=True)
-        room = max(NARROWEST_NAME, self.size.width - 4 - sum(column.width + 2 for column in columns))
+        named = self.size.width >= ROOMY and any(row.findings for row in rows)
+        taken = sum(column.width + 2 for column in columns) + (FINDINGS_WIDTH + 2) * named
+        room = max(NARROWEST_NAME, self.size.width - 4 - taken)
         # One cell a row: to draw one takes Textual nearly as long as to draw all of them in it.
         titles = "".join(f"  {column.title.rjust(column.width)}" for column in columns)
+        titles += f"  {'findings':<{FINDINGS_WIDTH}}" if named else ""
         self.add_column(f"{'name':<{room}}{titles}", width=room + len(titles))
-        self.fill([self._line(row, room, columns, group)] for row in rows)
+        self.fill([self._line(row, room, columns, group, named=named)] for row in rows)
 
-    def _line(self, row: OperatorRow, room: int, columns: Sequence[Column], group: Group) -> Content:
+    def _line(self, row: OperatorRow, room: int, columns: Sequence[Column], group: Group, *, named: bool) -> Content:
         title = self._title(row, room, group)
         figures = [part for column in columns for part in ("  ", _figure(row, column))]
-        return Content.assemble(title, " " * (room - title.cell_length), *figures)
+        findings = ["  ", " ".join(row.findings[:2]).ljust(FINDINGS_WIDTH)] if named else []
+        return Content.assemble(title, " " * (room - title.cell_length), *figures, *findings)
 
     @staticmethod
     def _title(row: OperatorRow, room: int, group: Group) -> Content:
@@ -134,7 +141,7 @@ def columns_for(
     if work:
         # Times with what is called inside say nothing of what an op achieves, and the shapes want the room.
         chosen = [column for column in chosen if column.title not in ("CPU self", "GPU", "TC")]
-    roomy = width >= 100
+    roomy = width >= ROOMY
     return tuple(column for column in chosen if roomy or column.always)
 
 

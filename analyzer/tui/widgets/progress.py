@@ -11,9 +11,9 @@ from textual.widget import Widget
 
 from analyzer import units
 from analyzer.tui.draw.bars import allocate
-from analyzer.tui.footprint import peak_memory_bytes
-from analyzer.tui.glyphs import Glyphs
-from analyzer.tui.plain import line
+from analyzer.tui.look.glyphs import Glyphs
+from analyzer.tui.look.plain import line
+from analyzer.tui.work.footprint import peak_memory_bytes
 
 REFRESH_SECONDS = 0.25
 # Those that every trace goes through, in order; others come where they come.

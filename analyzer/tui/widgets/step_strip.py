@@ -8,9 +8,9 @@ from textual.widget import Widget
 
 from analyzer import units
 from analyzer.analysis import Analysis, FindingDocument
-from analyzer.tui import wording
+from analyzer.tui.answer import wording
 from analyzer.tui.draw.step import strip
-from analyzer.tui.glyphs import Glyphs
+from analyzer.tui.look.glyphs import Glyphs
 
 
 class StepStrip(Widget):

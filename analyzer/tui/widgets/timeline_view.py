@@ -15,7 +15,7 @@ from analyzer import units
 from analyzer.analysis import FindingDocument
 from analyzer.tui.draw.cursor import Cursor, across, along, first, told
 from analyzer.tui.draw.timeline import FRAME_LINES, Mark, View, drawn_events, picture
-from analyzer.tui.glyphs import Glyphs
+from analyzer.tui.look.glyphs import Glyphs
 from analyzer.views.step_lanes import StepLanes
 
 # Nearer than this there is nothing to see: clocks tick in nanoseconds, kernels last microseconds.

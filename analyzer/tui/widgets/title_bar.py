@@ -8,8 +8,8 @@ from textual.content import Content
 from textual.events import Resize
 from textual.widgets import Static
 
-from analyzer.tui import changes, wording
-from analyzer.tui.session import Session
+from analyzer.tui.answer import changes, wording
+from analyzer.tui.answer.session import Session
 from analyzer.tui.widgets.aside import Aside
 
 # Number key, mode, word.

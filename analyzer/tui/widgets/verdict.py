@@ -10,10 +10,10 @@ from textual.widget import Widget
 from analyzer import units
 from analyzer.analysis import Assumed
 from analyzer.page import assumed as words
-from analyzer.tui import changes, wording
+from analyzer.tui.answer import changes, wording
+from analyzer.tui.answer.session import Session
 from analyzer.tui.draw.finding import ends
-from analyzer.tui.plain import line
-from analyzer.tui.session import Session
+from analyzer.tui.look.plain import line
 
 # Of the sentence.
 MOST_LINES = 2

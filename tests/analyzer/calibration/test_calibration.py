@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.calibration.pairs import Pair, records
-from analyzer.calibration.shipped import pairs_of, render
+from analyzer.calibration.shipped import PAGE, page, pairs_of, render
 from analyzer.calibration.store import SHIPPED, keep, own, own_file, shipped
 from analyzer.cli.main import main
 from recorded import ROOT
@@ -31,6 +31,17 @@ def test_a_record_counts_what_stayed_within_and_the_median() -> None:
 def test_what_ships_is_the_zoos_own_table() -> None:
     assert shipped()
     assert SHIPPED.read_text("utf-8") == render((ROOT / "traces/README.md").read_text("utf-8"))
+
+
+def test_the_table_of_all_pairs_is_written_by_its_command() -> None:
+    text = (ROOT / "traces/README.md").read_text("utf-8")
+    shown = PAGE.read_text("utf-8")
+    assert shown == page(shown, text)
+    rows = [line for line in shown.splitlines() if line.startswith("| ") and "%" in line]
+    assert len(rows) > len(shipped()), "rows of several rules are shown, too"
+    for one in shipped():
+        (row,) = [line for line in rows if f"| {one.rule} | {one.name} |" in line]
+        assert f"| {one.promised_ratio:.1%} | {one.measured_ratio:.1%} |" in row
 
 
 def test_rows_of_several_rules_and_pages_without_the_table_give_none() -> None:

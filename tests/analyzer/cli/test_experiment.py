@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.cli.experiment import chart, row
+from analyzer.cli.commands.experiment import chart, row
 from analyzer.report.style import Style
 from analyzer.report.text.intervals import Timed, intervals
 from traces.collect.experiment import MethodResult

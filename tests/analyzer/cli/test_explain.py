@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 import analyses
-from analyzer.cli import settings
+from analyzer.cli.arguments import settings
 from analyzer.cli.main import main
 from analyzer.explain import Options
 from analyzer.explained import Explained
@@ -203,7 +203,7 @@ def screen(monkeypatch):
     stub = types.ModuleType("analyzer.tui.app")
     stub.run = lambda paths, options, baseline, ahead=None, config=None: opened.extend(paths) or 0
     monkeypatch.setitem(sys.modules, "analyzer.tui.app", stub)
-    monkeypatch.setattr("analyzer.cli.terminal.is_terminal", lambda stream: True)
+    monkeypatch.setattr("analyzer.cli.streams.terminal.is_terminal", lambda stream: True)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("CI", raising=False)
     return opened
@@ -272,7 +272,7 @@ def test_the_configuration_of_the_folder_counts(world, tmp_path, monkeypatch):
     assert options.ignore == ("SY",)
     assert options.limits == {"DL001": {"share_ratio": 0.2}}
     main(["explain", "trace.json", "--isolated"])
-    assert world.asked[-1][1] == Options(cached=True)
+    assert msgspec.structs.replace(world.asked[-1][1], calibrated=()) == Options(cached=True)
 
 
 def test_a_mistake_in_the_configuration_is_wrong_usage(world, tmp_path, capsys):

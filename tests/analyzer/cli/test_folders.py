@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.cli.folders import traces_in
+from analyzer.cli.arguments.folders import traces_in
 from analyzer.cli.main import main
 from builders import TraceBuilder
 from traces.errors import UsageError
@@ -29,7 +29,7 @@ def test_folders_stand_for_their_traces(tmp_path: Path) -> None:
 def test_of_a_folder_of_thousands_the_first_are_read_and_the_rest_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("analyzer.cli.folders.MOST_TRACES", 3)
+    monkeypatch.setattr("analyzer.cli.arguments.folders.MOST_TRACES", 3)
     for number in range(5):
         write_trace(tmp_path / f"rank{number}.json")
     assert [path.name for path in traces_in([tmp_path])] == ["rank0.json", "rank1.json", "rank2.json"]

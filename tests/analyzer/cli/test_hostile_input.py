@@ -80,14 +80,14 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> int:
     path.write_bytes(HEAD + (EVENT % 1)[:-2] + b"]}")
     done = limited(0, "explain", path, "-o", path.with_name("one.md"))
     assert done.returncode == 0, done.stderr
-    return int(done.stdout.split()[-1]) + (48 << 20)
+    return int(done.stdout.split()[-1]) + (24 << 20)
 
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A trace of 800,000 events: 42 MB of columns."""
+    """A trace of 400,000 events: 21 MB of columns, behind as much text that they are made of."""
     path = tmp_path_factory.mktemp("large") / "large.json"
-    path.write_bytes(HEAD + b"".join(EVENT % (10 * number) for number in range(800_000))[:-2] + b"]}")
+    path.write_bytes(HEAD + b"".join(EVENT % (10 * number) for number in range(400_000))[:-2] + b"]}")
     return path
 
 
@@ -100,7 +100,9 @@ def test_a_trace_that_does_not_fit_in_memory_is_refused(tmp_path: Path, command:
     made = output(tmp_path, command)
     done = limited(room, command, large, "-o", made)
     assert done.returncode == UnreadableTraceError.exit_code, done.stderr
-    assert "memory" in done.stderr.splitlines()[0]
+    # A busy machine hears of progress before.
+    said = [line for line in done.stderr.splitlines() if not line.startswith("advisor: reading")]
+    assert "memory" in said[0]
     assert "advisor slim TRACE" in done.stderr
     assert "Traceback" not in done.stderr
     assert list(made.parent.iterdir()) == []
@@ -112,4 +114,4 @@ def test_what_copies_a_trace_needs_no_memory_for_it(tmp_path: Path, command: str
     made = output(tmp_path, command)
     done = limited(room, command, large, "-o", made)
     assert done.returncode == 0, done.stderr
-    assert len(json.loads(gzip.decompress(made.read_bytes()))["traceEvents"]) == 800_000
+    assert len(json.loads(gzip.decompress(made.read_bytes()))["traceEvents"]) == 400_000

@@ -32,6 +32,7 @@ READING = {
     "tzdata",
     "six",
     "typing_extensions",
+    *(() if sys.version_info >= (3, 11) else ("tomli",)),
 }
 SAMPLE = "traces/samples/baseline.json.gz"
 

@@ -126,7 +126,7 @@ def test_a_misspelt_name_is_told_the_nearest(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_nobody_types_a_trace(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("analyzer.cli.several.is_terminal", lambda stream: True)
+    monkeypatch.setattr("analyzer.cli.arguments.several.is_terminal", lambda stream: True)
     assert main(["explain", "-", "--plain"]) == 2
     assert "standard input" in capsys.readouterr().err
 

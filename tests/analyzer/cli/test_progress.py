@@ -8,13 +8,13 @@ import sys
 
 import pytest
 
-from analyzer.cli.progress import ProgressLine
+from analyzer.cli.streams.progress import ProgressLine
 from recorded import SAMPLES
 from signals import PROGRAM
 
 
 def test_progress_is_drawn_late_and_taken_away(capsys, monkeypatch):
-    monkeypatch.setattr("analyzer.cli.progress.is_terminal", lambda stream: True)
+    monkeypatch.setattr("analyzer.cli.streams.progress.is_terminal", lambda stream: True)
     with ProgressLine(patience_s=60) as line:
         line("reading", 1, 2)
     assert capsys.readouterr().err == ""
@@ -27,8 +27,8 @@ def test_progress_is_drawn_late_and_taken_away(capsys, monkeypatch):
 
 def test_progress_says_bytes_events_and_the_time_left(capsys, monkeypatch):
     clock = iter([0.0, 10.0, 20.0])
-    monkeypatch.setattr("analyzer.cli.progress.is_terminal", lambda stream: True)
-    monkeypatch.setattr("analyzer.cli.progress.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("analyzer.cli.streams.progress.is_terminal", lambda stream: True)
+    monkeypatch.setattr("analyzer.cli.streams.progress.time.monotonic", lambda: next(clock))
     with ProgressLine() as line:
         line("reading", 0, 400_000_000)
         line.count_events(812_345)
@@ -45,7 +45,7 @@ def test_progress_says_bytes_events_and_the_time_left(capsys, monkeypatch):
     ],
 )
 def test_progress_never_wraps(capsys, monkeypatch, columns, drawn):
-    monkeypatch.setattr("analyzer.cli.progress.is_terminal", lambda stream: True)
+    monkeypatch.setattr("analyzer.cli.streams.progress.is_terminal", lambda stream: True)
     monkeypatch.setenv("COLUMNS", columns)
     with ProgressLine(patience_s=0) as line:
         line("reading", 100_000_000, 400_000_000)
@@ -55,7 +55,7 @@ def test_progress_never_wraps(capsys, monkeypatch, columns, drawn):
 
 
 def test_progress_of_a_stream_has_no_end(capsys, monkeypatch):
-    monkeypatch.setattr("analyzer.cli.progress.is_terminal", lambda stream: True)
+    monkeypatch.setattr("analyzer.cli.streams.progress.is_terminal", lambda stream: True)
     with ProgressLine(patience_s=0) as line:
         line("reading", 12_000_000, 0)
     assert "reading ... 12 MB" in capsys.readouterr().err
@@ -63,7 +63,7 @@ def test_progress_of_a_stream_has_no_end(capsys, monkeypatch):
 
 def _at(monkeypatch, *seconds):
     clock = iter([0.0, *seconds])
-    monkeypatch.setattr("analyzer.cli.progress.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("analyzer.cli.streams.progress.time.monotonic", lambda: next(clock))
 
 
 def test_a_log_hears_nothing_of_what_is_over_soon(capsys, monkeypatch):

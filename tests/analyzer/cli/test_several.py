@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.cli import several
+from analyzer.cli.arguments import several
 from analyzer.cli.main import main
 from builders import TraceBuilder
 from two_ranks import write_rank

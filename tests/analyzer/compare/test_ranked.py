@@ -46,6 +46,10 @@ def test_orders_are_counted_as_scipy_counts_them(values: list[int], data: st.Dat
 
 
 def test_few_beside_very_many() -> None:
+    import scipy
+
+    if tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 14):
+        pytest.skip("this scipy counts ten thousand numbers beside four one way after the other: minutes")
     many = list(range(0, 20_000, 2))
     first = [15_001, 16_001, 17_001, 18_001]
     assert ours(first, many) == pytest.approx(by_scipy(first, many), rel=1e-9)

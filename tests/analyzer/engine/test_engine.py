@@ -189,25 +189,26 @@ def test_a_rule_does_not_end_the_program(error: BaseException) -> None:
 
 @pytest.mark.parametrize("hang", ["sleep", "loop", "never_ending"])
 def test_a_rule_that_does_not_come_back_is_given_up(hang: str) -> None:
-    ended = threading.Event()
+    threads = []
 
     def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
-        try:
-            while hang == "loop":
-                pass
-            if hang == "sleep":
-                threading.Event().wait(30)
-            while True:
-                yield clear("again")
-        finally:
-            ended.set()
+        threads.append(threading.current_thread())
+        while hang == "loop":
+            pass
+        if hang == "sleep":
+            threading.Event().wait(30)
+        while True:
+            yield clear("again")
 
     runs = run_rules(steps(), (a_rule(check), rule("SY001", finding())), TRUSTED, seconds=0.3)
     assert [one.state for one in runs] == [State.CRASHED, State.FIRED]
     expected = "more than 1000 findings" if hang == "never_ending" else "did not come back within 0.3 s"
     assert expected in runs[0].reason
-    # What loops in Python stops, instead of taking a core for as long as the program runs.
-    assert hang != "loop" or ended.wait(10)
+    # What loops in Python stops, instead of taking a core for as long as the program runs. (Not by a `finally` of the rule: where
+    # a jump back is interrupted, Python 3.13.0 skips those around it.)
+    if hang == "loop":
+        threads[0].join(30)
+        assert not threads[0].is_alive()
 
 
 def test_rules_are_limited_in_threads_too() -> None:

@@ -191,8 +191,8 @@ AS_OLD_AS_TORCH_1_8 = """
 _foreach_add_ _foreach_mul_ arange autograd.set_detect_anomaly bfloat16 bincount bmm cat channels_last cuda.Event cuda.Stream
 cuda.current_stream cuda.set_device cuda.stream cuda.synchronize distributed.all_reduce distributed.all_to_all_single
 distributed.init_process_group empty float32 from_numpy int32 jit.script nn.Conv2d nn.parallel.DistributedDataParallel
-nn.utils.rnn.pad_sequence ones_like optim profiler.schedule randperm relu repeat_interleave save set_num_threads stack tanh
-tensor utils.checkpoint where zeros zeros_like
+nn.utils.rnn.pack_sequence nn.utils.rnn.pad_sequence ones_like optim profiler.schedule randperm relu repeat_interleave save
+set_num_threads stack tanh tensor utils.checkpoint where zeros zeros_like
 """
 _NAME = re.compile(r"\btorch\.((?:\w+\.)*\w+)")
 

@@ -15,14 +15,14 @@ from analyzer.explain import explain_facts
 from analyzer.facts import Facts
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.finding import Confidence, Finding, Severity
-from analyzer.page.card import card_of
+from analyzer.page.findings.card import card_of
 from analyzer.report import github, html, markdown, sarif, text
 from analyzer.report import json as json_report
 from analyzer.spans.intervals import IntervalSet
-from analyzer.tui.clipboard import finding_markdown
 from analyzer.tui.draw.brief import brief
 from analyzer.tui.draw.finding import head, row
-from analyzer.tui.glyphs import UNICODE
+from analyzer.tui.look.glyphs import UNICODE
+from analyzer.tui.outside.clipboard import finding_markdown
 from builders import TraceBuilder
 from made_rules import claim, finding, rule
 

@@ -41,14 +41,35 @@ def test_every_figure_stands_in_the_words_of_its_document() -> None:
         stated = {float(one) for one in re.findall(r"\d+(?:\.\d+)?", peak.words)}
         # A device that is one of two dies has half of what is stated.
         share = 2 if "each a device" in peak.words else 1
+        # Where a document states figures with sparsity only, half of them is taken.
+        shares = (1, 2) if "1/2 lower without sparsity" in peak.words else (share,)
         for rate in peak.flops_per_s.values():
-            assert any(rate * share == pytest.approx(one * 1e12) for one in stated), peak.pattern
+            assert any(rate * one == pytest.approx(two * 1e12) for one in shares for two in stated), peak.pattern
         assert any(peak.bytes_per_s * share == pytest.approx(one * unit) for one in stated for unit in (1e9, 1e12))
         assert "http" in peak.document or "white paper" in peak.document
+
+
+@pytest.mark.parametrize(
+    ("name", "compute", "multiprocessors", "memory", "fp16"),
+    [
+        ("NVIDIA H100 80GB HBM3", (9, 0), 132, 85_029_158_912, 989.5e12),
+        ("NVIDIA H100 PCIe", (9, 0), 114, 85_014_216_704, 756.5e12),
+        ("NVIDIA L40S", (8, 9), 142, 47_697_362_944, 362.05e12),
+    ],
+)
+def test_sparse_figures_are_not_taken(
+    name: str, compute: tuple[int, int], multiprocessors: int, memory: int, fp16: float
+) -> None:
+    """A part of a card states fewer multiprocessors, and is unknown."""
+    device = {"name": name, "computeMajor": compute[0], "computeMinor": compute[1], "totalGlobalMem": memory}
+    peak = peak_of(device | {"numSms": multiprocessors})
+    assert peak is not None
+    assert peak.flops_per_s["fp16"] == peak.flops_per_s["bf16"] == fp16
+    assert peak_of(device | {"numSms": 16}) is None
 
 
 def test_figures_are_dense() -> None:
     """With sparsity they would be twice as large, and no row's 16-bit rate is more than twice its 32-bit matrix rate there."""
     for peak in PEAKS:
         if {"tf32", "fp16"} <= set(peak.flops_per_s):
-            assert peak.flops_per_s["fp16"] == pytest.approx(2 * peak.flops_per_s["tf32"], rel=0.01)
+            assert peak.flops_per_s["fp16"] == pytest.approx(2 * peak.flops_per_s["tf32"], rel=0.02)

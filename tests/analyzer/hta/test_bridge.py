@@ -99,7 +99,7 @@ def test_hta_reading_the_file_itself_agrees_within_a_hundredth(name: str) -> Non
 def test_overlap_of_communication_and_compute_agrees(name: str) -> None:
     trace = trace_of(shared(name))
     work = Facts(trace).device.work
-    sets = {kind: IntervalSet(part["start_ns"], part["end_ns"]) for kind, part in work.groupby("kind")}
+    sets = {kind: IntervalSet(part["start_ns"], part["end_ns"]) for kind, part in work.groupby("kind", observed=True)}
     ours = (sets["collective"] & sets["compute"]).total_ns / sets["collective"].total_ns
     assert bridge.overlap_ratio(trace) == pytest.approx(ours, abs=1e-4)
 
@@ -177,9 +177,10 @@ def test_the_critical_path_of_recorded_traces(name: str, largest: str, ratio: fl
 
 
 def test_pandas_is_left_as_it_was() -> None:
+    before = dict(vars(pd.DataFrame))
     critical_path(launch_bound().trace())
-    with pytest.raises(ValueError, match="axis"):
-        pd.DataFrame({"a": [1]}).drop(axis=1, columns=["a"])
+    changed = [name for name, what in vars(pd.DataFrame).items() if before.get(name) is not what]
+    assert changed == []
 
 
 def test_where_there_is_no_critical_path_the_reason_is_given() -> None:

@@ -118,6 +118,7 @@ class KillingEngine:
             yield one
 
 
+@pytest.mark.scripts
 def test_processes_started_by_hand_give_the_same_job_and_a_killed_worker_loses_nothing(
     folder: Path, here: MergedJob, tmp_path: Path
 ) -> None:
@@ -133,6 +134,7 @@ def test_a_local_cluster_gives_the_same_job(folder: Path, here: MergedJob) -> No
         assert told(folder, ClusterEngine(cluster.scheduler_address)) == here
 
 
+@pytest.mark.scripts
 def test_workers_without_advisor_are_told(tmp_path: Path) -> None:
     # A worker whose Python knows nothing of advisor: its paths are cut to the standard library and Dask's own.
     hide = tmp_path / "sitecustomize.py"

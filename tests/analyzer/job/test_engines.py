@@ -7,6 +7,7 @@ import http.server
 import json
 import threading
 import time
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from analyzer.job import explain_job
 from analyzer.job.engines.choose import engine_for
 from analyzer.job.engines.cluster import ClusterEngine
 from analyzer.job.engines.local import HereEngine, ProcessesEngine, jobs_for
-from analyzer.job.remote import without_secrets
+from analyzer.job.remote import listed, without_secrets
 from analyzer.options import Options
 from analyzer.ranks.document import Job as MergedJob
 from jobs import MS, Job
@@ -155,6 +156,27 @@ def test_the_command_takes_urls(server: str) -> None:
     result = CliRunner().invoke(advisor, ["explain", f"{server}/rank_0.json", f"{server}/rank_1.json", "--plain"])
     assert result.exit_code == 0
     assert "2 of 4 ranks" in result.stdout
+
+
+def test_what_a_client_of_a_store_raises_is_told_and_a_mistake_of_ours_is_not_hidden(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    aiohttp = pytest.importorskip("aiohttp")
+
+    def listing(error: Exception) -> None:
+        def fail(*_: object, **__: object) -> None:
+            raise error
+
+        filesystem = types.SimpleNamespace(ls=fail)
+        monkeypatch.setattr("fsspec.core.url_to_fs", lambda place: (filesystem, "/runs"))
+        listed("https://user:hush@example.org/runs")
+
+    for error in (aiohttp.ClientPayloadError("https://user:hush@example.org"), TimeoutError(), RuntimeError("closed")):
+        with pytest.raises(UnreadableTraceError, match="it cannot be fetched") as told:
+            listing(error)
+        assert "hush" not in str(told.value)
+    with pytest.raises(ZeroDivisionError):
+        listing(ZeroDivisionError())
 
 
 def test_no_secret_of_a_url_is_shown() -> None:

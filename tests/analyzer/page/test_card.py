@@ -6,10 +6,10 @@ import msgspec
 
 import analyses
 from analyzer.analysis import Location
-from analyzer.page.card import card_of
-from analyzer.page.lanes import boxes, cells
-from analyzer.page.places import own_file, own_line
-from analyzer.page.waterfall import by_size, parts
+from analyzer.page.findings.card import card_of
+from analyzer.page.findings.places import own_file, own_line
+from analyzer.page.step.lanes import boxes, cells
+from analyzer.page.step.waterfall import by_size, parts
 
 
 def card(**changes):

@@ -8,7 +8,8 @@ import pytest
 import analyses
 from analyzer.analysis import SeverityName, StateName
 from analyzer.cause_names import CAUSES
-from analyzer.page import groups, vocabulary
+from analyzer.page.findings import groups
+from analyzer.page.words import vocabulary
 from analyzer.report import formats
 
 WHOLE = ("text", "markdown", "html")

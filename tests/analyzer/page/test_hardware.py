@@ -10,7 +10,7 @@ import pytest
 
 from analyzer.analysis import Analysis
 from analyzer.page import hardware
-from analyzer.page.shapes import shapes
+from analyzer.page.words.shapes import shapes
 from analyzer.report import html, markdown, svg, text
 from analyzer.report.drawing.roofline import roofline
 from analyzer.units import rate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.page.kernel_names import short
+from analyzer.page.words.kernel_names import short
 
 ADD = "at::native::CUDAFunctor_add<float>"
 COPY = (

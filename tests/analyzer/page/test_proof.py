@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import analyses
-from analyzer.page.card import card_of
-from analyzer.page.proof import proof
+from analyzer.page.findings.card import card_of
+from analyzer.page.findings.proof import proof
 
 ANALYSIS = analyses.example()
 CARD = card_of(ANALYSIS.cards[0], ANALYSIS)

@@ -18,8 +18,8 @@ from analyzer.engine.totals import saved_ns
 from analyzer.explain import Explained, Options, analyse_with_facts
 from analyzer.opening.saved import load
 from analyzer.page.assumed import sentences
-from analyzer.page.cut import cut
-from analyzer.page.what_if import assumed, choices, without
+from analyzer.page.findings.what_if import assumed, choices, without
+from analyzer.page.step.cut import cut
 from analyzer.report import html
 from analyzer.report.redact import redact
 from analyzer.report.redact.here import project
@@ -208,8 +208,8 @@ def test_the_page_does_the_same_sum(explained: Explained, tmp_path: Path) -> Non
 @pytest.mark.asyncio
 async def test_space_ticks_a_finding_and_the_screen_redraws(tmp_path: Path) -> None:
     from analyzer.tui.app import AdvisorApp
-    from analyzer.tui.job import job_for
-    from analyzer.tui.terminal import current_look
+    from analyzer.tui.look.terminal import current_look
+    from analyzer.tui.work.job import job_for
 
     trace = ui.loader_bound().write(tmp_path / "trace.json")
     analysis = analyse_with_facts(trace, Options(select=("DL001",))).analysis

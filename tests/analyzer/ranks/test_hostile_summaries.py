@@ -13,8 +13,8 @@ import pytest
 from analyzer.cli.main import main
 from analyzer.job.one import summary_of
 from analyzer.ranks import files
+from analyzer.ranks.alignment.roll import call_the_roll
 from analyzer.ranks.files import decode, encode
-from analyzer.ranks.roll import call_the_roll
 from builders import TraceBuilder
 from jobs import Job
 from traces.errors import UnreadableTraceError

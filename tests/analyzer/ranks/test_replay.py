@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from analyzer.ranks.merge import measure
-from analyzer.ranks.replay import Replay
 from analyzer.ranks.summary import RankSummary
+from analyzer.ranks.waiting.replay import Replay
 from jobs import MS, Job
 
 

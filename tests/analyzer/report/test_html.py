@@ -13,7 +13,7 @@ import analyses
 from analyzer.opening import saved as load
 from analyzer.report import html, json, markdown, redact
 from analyzer.report.drawing import palette
-from analyzer.tui import themes
+from analyzer.tui.look import themes
 from pages import Page
 
 EXAMPLES = [

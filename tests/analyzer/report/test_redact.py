@@ -147,6 +147,23 @@ def test_every_string_of_the_document_is_looked_at(text, hidden):
     assert "worker_4711.1700000000.pt.trace.json.gz" in shown
 
 
+@pytest.mark.parametrize(
+    "secret", ["ghp_" + "a1B2" * 9, "HF_TOKEN=abc", "/home/alice/elsewhere", "0123456789abcdef" * 2]
+)
+def test_a_report_that_is_read_back_hides_nothing_under_our_own_keys(secret: str) -> None:
+    base = analyses.example()
+    first = base.findings[0]
+    saving = msgspec.structs.replace(first.saving, overlaps_with=(secret,))
+    found = msgspec.structs.replace(first, id=secret, explained_by=(secret,), saving=saving)
+    made = msgspec.structs.replace(
+        base,
+        schema_version=secret,
+        trace=msgspec.structs.replace(base.trace, sha256=secret),
+        findings=(found, *base.findings[1:]),
+    )
+    assert secret not in json.render(redact.redact(made, PROJECT))
+
+
 def test_a_path_with_blanks_is_one_path_where_it_stands_alone():
     shown = redact.redact(spoilt("/home/al ice/my project/train.py"), redact.Project())
     assert shown.findings[0].location.file == "train.py"

@@ -1,7 +1,7 @@
 import pytest
 
 import analyses
-from analyzer.page import safe
+from analyzer.page.words import safe
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 import analyses
 from analyzer import analysis as doc
-from analyzer.page.safe import columns
+from analyzer.page.words.safe import columns
 from analyzer.report import text
 from analyzer.report.style import Style
 from analyzer.report.text import chart, evidence_lines

@@ -9,10 +9,10 @@ import textual
 
 from analyzer.analysis import Analysis
 from analyzer.explain import Explained
+from analyzer.tui.answer.opened import Opened
 from analyzer.tui.app import AdvisorApp
-from analyzer.tui.job import Job
-from analyzer.tui.opened import Opened
-from analyzer.tui.terminal import Look, look_for
+from analyzer.tui.look.terminal import Look, look_for
+from analyzer.tui.work.job import Job
 from ui import explained, loader_bound
 
 # Snapshots are drawn by exactly this version; others may differ by a pixel.

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 import analyses
 from analyzer.explain import Explained
 from analyzer.tui.app import AdvisorApp
-from analyzer.tui.ascii import to_ascii
+from analyzer.tui.look.ascii import to_ascii
+from analyzer.tui.look.terminal import look_for
 from analyzer.tui.screens.help import HelpScreen
-from analyzer.tui.terminal import look_for
 from analyzer.tui.widgets.allocation_table import AllocationTable
 from analyzer.tui.widgets.check_table import CheckTable
 from analyzer.tui.widgets.filling_table import PAUSE_SECONDS

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 import analyses
 from analyzer.analysis import Lane, Span
-from analyzer.page.card import card_of
+from analyzer.page.findings.card import card_of
 from analyzer.tui.draw import bars, lanes
 from analyzer.tui.draw.brief import brief
 from analyzer.tui.draw.evidence import evidence
@@ -15,7 +15,7 @@ from analyzer.tui.draw.finding import code_block, row
 from analyzer.tui.draw.markdown import markdown
 from analyzer.tui.draw.step import strip
 from analyzer.tui.draw.table import table
-from analyzer.tui.glyphs import ASCII, UNICODE, choose
+from analyzer.tui.look.glyphs import ASCII, UNICODE, choose
 
 PLAIN = choose(unicode=True, coloured=False)
 

@@ -10,16 +10,18 @@ import analyses
 from analyzer.cause_names import CAUSES
 from analyzer.tui.draw.cursor import Cursor, across, along, first, told
 from analyzer.tui.draw.timeline import View, picture
-from analyzer.tui.glyphs import UNICODE
+from analyzer.tui.look.glyphs import UNICODE
 from analyzer.views.step_lanes import StepLanes, Track
 
 MS = 1_000_000
 
 
-def track(name: str, level: int, *spans: tuple[int, int], labels: tuple[str, ...] = ("linear",)) -> Track:
+def track(
+    name: str, level: int, *spans: tuple[int, int], labels: tuple[str, ...] = ("linear",), detail: str = ""
+) -> Track:
     starts, ends = np.array(spans, dtype=np.int64).reshape(-1, 2).T * MS
     zeros = np.zeros(len(spans), dtype=np.int64)
-    return Track(name, "host", level, starts, ends, zeros, zeros + CAUSES.index("compute"), labels)
+    return Track(name, "host", level, starts, ends, zeros, zeros + CAUSES.index("compute"), labels, zeros, (detail,))
 
 
 @pytest.fixture
@@ -75,6 +77,13 @@ def test_one_line_says_what_it_is(step: StepLanes) -> None:
     assert told(step, outer, findings, "·").endswith(f" · beside the time of {findings[0].rule}")
     elsewhere = StepLanes(7, 0, 100 * MS, step.tracks, (), 0)
     assert "beside" not in told(elsewhere, outer, findings, "·")
+
+
+def test_what_else_is_known_stands_in_the_line(step: StepLanes) -> None:
+    sized = track("stream 7", 0, (40, 60), labels=("a_kernel",), detail="launched by linear, 64x128")
+    cursor = Cursor(sized, 0)
+    here = StepLanes(6, 0, 100 * MS, (sized,), (), 0)
+    assert told(here, cursor, (), "·").endswith(" · stream 7 · compute · launched by linear, 64x128")
 
 
 def test_the_event_is_drawn_reversed_and_its_lane_is_always_shown(step: StepLanes) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from analyzer.explain import Options
 from analyzer.job import explain_job
-from analyzer.tui.opened import Opened
+from analyzer.tui.answer.opened import Opened
 from analyzer.tui.screens.ranks import RanksScreen
 from jobs import MS, Job
 from ui import running, settle, text_of

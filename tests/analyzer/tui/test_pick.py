@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from analyzer.tui.look.terminal import look_for
 from analyzer.tui.pick import PickApp, age, describe
-from analyzer.tui.terminal import look_for
 from ui import text_of
 
 LOOK = look_for({}, "utf-8", "truecolor")

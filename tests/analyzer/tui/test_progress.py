@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.tui.footprint import peak_memory_bytes
-from analyzer.tui.glyphs import UNICODE
+from analyzer.tui.look.glyphs import UNICODE
 from analyzer.tui.widgets.progress import Stage, bar, stages, times
+from analyzer.tui.work.footprint import peak_memory_bytes
 
 NOW = UNICODE.current
 

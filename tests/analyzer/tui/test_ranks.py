@@ -16,13 +16,13 @@ from analyzer.compare.comparison import compare
 from analyzer.compare.snapshot import snapshot
 from analyzer.explain import Explained, Options
 from analyzer.hta import deepen
-from analyzer.tui import deeper
-from analyzer.tui.deeper import Deeper, NotDeeperError
-from analyzer.tui.job import job_for
-from analyzer.tui.messages import Analysed, Failed
-from analyzer.tui.opened import Opened, Since
+from analyzer.tui.answer.opened import Opened, Since
 from analyzer.tui.screens.ranks import RanksScreen
 from analyzer.tui.widgets.finding_list import FindingList
+from analyzer.tui.work import deeper
+from analyzer.tui.work.deeper import Deeper, NotDeeperError
+from analyzer.tui.work.job import job_for
+from analyzer.tui.work.messages import Analysed, Failed
 from builders import TraceBuilder
 from ui import loader_bound, running, settle, text_of
 
@@ -179,7 +179,7 @@ async def test_the_list_says_that_it_looks_deeper_and_a_failure_says_so(app_for,
 
 async def test_looking_deeper_can_be_stopped_and_counts(app_for, measured, monkeypatch, tmp_path):
     monkeypatch.setattr(deeper, "worth_it", lambda analysis, path: True)
-    monkeypatch.setattr("analyzer.tui.looking._SAID_AFTER_SECONDS", 0)
+    monkeypatch.setattr("analyzer.tui.findings.looking._SAID_AFTER_SECONDS", 0)
     app = app_for(Opened((measured,), paths=(tmp_path / "trace.json",)))
     app._deeper = waiting = Deeper((sys.executable, "-c", "import time; time.sleep(600)"))
     async with app.run_test(size=(120, 40)) as pilot:

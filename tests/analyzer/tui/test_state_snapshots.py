@@ -12,11 +12,11 @@ from msgspec.structs import replace
 import analyses
 from analyzer import analysis as doc
 from analyzer.explain import Options, analyse_with_facts
+from analyzer.tui.answer.opened import Opened
 from analyzer.tui.app import AdvisorApp
-from analyzer.tui.job import Job, Report
-from analyzer.tui.opened import Opened
-from analyzer.tui.terminal import Look, look_for
+from analyzer.tui.look.terminal import Look, look_for
 from analyzer.tui.widgets.check_table import CheckTable
+from analyzer.tui.work.job import Job, Report
 from traces.errors import UnreadableTraceError
 from ui import loader_bound, running, settle, text_of
 

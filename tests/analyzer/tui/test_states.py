@@ -13,17 +13,17 @@ import analyses
 import comparisons
 from analyzer.analysis import Analysis
 from analyzer.explain import Explained, Options
-from analyzer.tui import wording
+from analyzer.tui.answer import wording
+from analyzer.tui.answer.opened import Opened, Since
 from analyzer.tui.app import CANCELLED, AdvisorApp, run
-from analyzer.tui.job import Job, Report
-from analyzer.tui.opened import Opened, Since
+from analyzer.tui.look.terminal import look_for
 from analyzer.tui.screens.error import ErrorScreen
 from analyzer.tui.screens.findings import FindingsScreen
 from analyzer.tui.screens.loading import LoadingScreen
 from analyzer.tui.screens.remarks import RemarksScreen
-from analyzer.tui.terminal import look_for
 from analyzer.tui.widgets.finding_list import FindingList
 from analyzer.tui.widgets.notice import Notice
+from analyzer.tui.work.job import Job, Report
 from traces.errors import UnreadableTraceError
 from ui import settle, text_of
 

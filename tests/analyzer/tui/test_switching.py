@@ -11,7 +11,7 @@ from textual.widgets import DataTable
 
 import analyses
 from analyzer.tui.app import AdvisorApp
-from analyzer.tui.themes import ADVISOR_LIGHT
+from analyzer.tui.look.themes import ADVISOR_LIGHT
 from ui import running, settle
 
 MakeApp = Callable[..., AdvisorApp]

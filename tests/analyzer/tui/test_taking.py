@@ -11,7 +11,8 @@ import pytest
 import analyses
 from analyzer.analysis import Location
 from analyzer.explained import Explained
-from analyzer.tui import export, outside
+from analyzer.tui.outside import export
+from analyzer.tui.outside import programs as outside
 from analyzer.tui.screens.export import ExportScreen
 from ui import running, settle, text_of
 
@@ -91,9 +92,9 @@ async def test_lines_that_cannot_be_written_are_copied(app_for, monkeypatch, tmp
 
 async def test_keys_of_reports_do_nothing_while_reading(monkeypatch):
     from analyzer.tui.app import AdvisorApp
-    from analyzer.tui.job import Job
+    from analyzer.tui.look.terminal import look_for
     from analyzer.tui.screens.loading import LoadingScreen
-    from analyzer.tui.terminal import look_for
+    from analyzer.tui.work.job import Job
 
     gate = threading.Event()
 

@@ -4,7 +4,7 @@ import pytest
 from textual.color import Color
 from textual.theme import Theme
 
-from analyzer.tui.themes import ADVISOR_ANSI, ADVISOR_DARK, ADVISOR_LIGHT, CAUSES_DARK, THEMES
+from analyzer.tui.look.themes import ADVISOR_ANSI, ADVISOR_DARK, ADVISOR_LIGHT, CAUSES_DARK, THEMES
 
 TEXTS = ("body", "quiet", "sev-high", "sev-medium", "sev-low", "sev-info", "good", "bad", "heading", "key", "code")
 LEAST = 4.5

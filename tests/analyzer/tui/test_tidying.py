@@ -12,7 +12,7 @@ import weakref
 
 import pytest
 
-from analyzer.tui.tidying import collecting_when_quiet
+from analyzer.tui.work.tidying import collecting_when_quiet
 
 
 class _Cycle:
@@ -43,7 +43,7 @@ def test_all_is_collected_once_it_is_quiet_and_the_limits_come_back() -> None:
 def test_textual_looks_for_the_end_of_an_escape_as_often_as_it_waits_for_one() -> None:
     # In a process of its own: what is changed stays so.
     program = (
-        "import analyzer.tui, os, time; from analyzer.tui.prompt import answer_soon; from textual import constants\n"
+        "import analyzer.tui, os, time; from analyzer.tui.keyboard.prompt import answer_soon; from textual import constants\n"
         "from textual.drivers import linux_driver as d; answer_soon(); answer_soon(); s = d.selectors.SelectSelector()\n"
         "r, w = os.pipe(); s.register(r, d.selectors.EVENT_READ); began = time.monotonic(); assert s.select(0.3) == []\n"
         "assert time.monotonic() - began > 0.25; os.write(w, b'x'); assert s.select(60); os.read(r, 1)\n"

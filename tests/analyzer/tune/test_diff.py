@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from analyzer.tune.catalogue import BY_NAME
-from analyzer.tune.diff import Place, advice, diff
+from analyzer.tune.diff import Place, advice, diff, patch
 from traces.collect.tune.trial import Value
 
 SCRIPT = '''"""A script."""
@@ -89,3 +91,88 @@ def test_a_call_that_is_a_librarys_is_told_in_words() -> None:
     assert diff(BY_NAME["workers"], 4, None) == ""
     assert advice(BY_NAME["workers"], 4) == "loader: num_workers=4"
     assert diff(BY_NAME["workers"], 4, Place("/nowhere.py", 1, "DataLoader")) == ""
+
+
+def patched(folder: Path, *changes: tuple[str, Value, int, str]) -> str:
+    """The script after the one patch of several changes, as `patch` makes it."""
+    path = folder / "train.py"
+    told = patch(
+        [(BY_NAME[name], value, Place(str(path), line, called)) for name, value, line, called in changes], folder
+    )
+    (folder / "changes.diff").write_text(told, "utf-8")
+    done = subprocess.run(
+        ["patch", "-p1", "-i", "changes.diff"], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr + told
+    return path.read_text("utf-8")
+
+
+WHOLE = """import sys
+from torch import nn, optim, set_num_threads
+from torch.utils.data import DataLoader, TensorDataset
+set_num_threads(8)
+import torch as t
+data = TensorDataset(t.arange(12).reshape(6, 2), t.arange(6))
+loader = DataLoader(data, batch_size=4, num_workers=0, prefetch_factor=None)
+model = nn.Linear(2, 1)
+optimizer = optim.Adam(model.parameters(), lr=0.1, foreach=True)
+optimizer.zero_grad(set_to_none=False)
+batches = [[part.tolist() for part in batch] for batch in loader]"""
+needs_patch = pytest.mark.skipif(shutil.which("patch") is None, reason="no patch on this machine")
+
+
+@needs_patch
+@pytest.mark.parametrize("how", ["batches", "samples"])
+def test_all_changes_are_one_patch_and_the_script_runs_and_loads_the_same(how: str, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(WHOLE, "utf-8")
+    before: dict[str, object] = {}
+    exec(compile(WHOLE, "before", "exec"), before)
+    text = patched(
+        tmp_path, ("threads", 1, 0, ""), ("in-memory", how, 7, "DataLoader"), ("optimizer", "fused", 9, "Adam"),
+        ("set-to-none", True, 0, ""),
+    )  # fmt: skip
+    assert "set_num_threads(1)" in text
+    assert "set_num_threads(8)" not in text, "a line before it would be overruled"
+    assert "foreach=False, fused=True" in text, "torch refuses both"
+    assert "zero_grad(set_to_none=True)" in text
+    after: dict[str, object] = {}
+    exec(compile(text, "after", "exec"), after)
+    assert after["batches"] == before["batches"]
+
+
+@needs_patch
+def test_arguments_of_workers_go_with_the_workers(tmp_path: Path) -> None:
+    line = "loader = DataLoader(data, num_workers=4, prefetch_factor=8, persistent_workers=True)"
+    (tmp_path / "train.py").write_text(line, "utf-8")
+    assert (
+        patched(tmp_path, ("workers", 0, 1, "DataLoader"))
+        .rstrip()
+        .endswith("num_workers=0, prefetch_factor=None, persistent_workers=False)")
+    )
+    (tmp_path / "train.py").write_text(line + "\n", "utf-8")
+    text = patched(tmp_path, ("in-memory", "batches", 1, "DataLoader"))
+    assert "num_workers=0, prefetch_factor=None, persistent_workers=False, collate_fn=" in text
+    assert text.startswith("import torch\n"), "what is inserted names torch"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "loader = DataLoader(data, **options)",
+        "loader = DataLoader(data, 4, True, None, None, 2)",
+        "loader = make(data)",
+    ],
+)
+def test_a_call_whose_arguments_are_not_all_seen_is_told_in_words(line: str, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(line, "utf-8")
+    place = Place(str(tmp_path / "train.py"), 1, "DataLoader")
+    assert diff(BY_NAME["workers"], 4, place) == ""
+    assert patch([(BY_NAME["workers"], 4, place)], tmp_path) == ""
+
+
+def test_a_patch_leaves_out_what_is_not_below_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(SCRIPT, "utf-8")
+    (tmp_path / "other").mkdir()
+    place = Place(str(tmp_path / "train.py"), 10, "DataLoader")
+    assert patch([(BY_NAME["workers"], 4, place)], tmp_path / "other") == ""
+    assert "--- a/train.py" in patch([(BY_NAME["workers"], 4, place)], tmp_path)

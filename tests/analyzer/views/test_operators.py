@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from analyzer.facts import Facts
+from analyzer.spans.intervals import EMPTY, IntervalSet
+from analyzer.views.concerns import Concern
 from analyzer.views.operators import Operators
 from builders import AUTOGRAD, TraceBuilder
 
@@ -102,3 +104,43 @@ def test_an_empty_trace_has_no_rows(device):
     operators = Operators(Facts(TraceBuilder(device).step(0, 0, 1_000).trace()))
     assert [operators.rows(group) for group in ("op", "shape", "kernel", "module")] == [(), (), (), ()]
     assert not operators.has_shapes
+
+
+MS = 1_000_000
+# When the kernels of addmm run, and the time of the backward op on the host.
+PRODUCTS = IntervalSet.of([(2 * MS, 5 * MS), (102 * MS, 105 * MS)])
+BACKWARD = IntervalSet.of([(10 * MS, 11 * MS), (110 * MS, 111 * MS)])
+
+
+def test_a_row_names_the_findings_that_concern_half_of_its_time() -> None:
+    operators = Operators(
+        Facts(world().trace()), concerns={"XX001": Concern(BACKWARD, EMPTY), "XX002": Concern(EMPTY, PRODUCTS)}
+    )
+    assert named(operators, "op", "LinearBackward0").findings == ("XX001",)
+    assert named(operators, "op", "aten::addmm").findings == ("XX002",)
+    assert named(operators, "kernel", "ampere_sgemm_32x32").findings == ("XX002",)
+    # Its kernels are of others, its own time on the host is before theirs.
+    assert named(operators, "op", "aten::linear").findings == ()
+    assert named(operators, "kernel", "tiny<4>").findings == ()
+
+
+def test_what_runs_beside_shorter_kernels_is_not_concerned() -> None:
+    builder = world()
+    for at in (0, 100_000):
+        builder.copy("HtoD", at + 1_900, 50, start=at + 2_500, dur=1_000, stream=9)
+    operators = Operators(Facts(builder.trace()), concerns={"XX002": Concern(EMPTY, PRODUCTS)})
+    (copy,) = [row for row in operators.rows("kernel") if "HtoD" in row.name]
+    assert copy.findings == ()
+    (product,) = [row for row in operators.rows("kernel") if row.name == "ampere_sgemm_32x32"]
+    assert product.findings == ("XX002",)
+
+
+def test_without_a_device_ops_are_what_gets_shorter() -> None:
+    builder = TraceBuilder(None)
+    builder.step(0, 0, 1_000)
+    builder.op("aten::mm", 100, 200)
+    builder.op("aten::add", 400, 200)
+    shorter = IntervalSet.of([(100_000, 300_000)])
+    operators = Operators(Facts(builder.trace()), concerns={"XX002": Concern(EMPTY, shorter)})
+    assert named(operators, "op", "aten::mm").findings == ("XX002",)
+    assert named(operators, "op", "aten::add").findings == ()

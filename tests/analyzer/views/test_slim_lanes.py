@@ -39,6 +39,7 @@ def test_all_events_travel_where_they_fit(lanes: StepLanes) -> None:
     (stream,) = (track for track in told.tracks if track.kind == "device")
     assert (stream.start[0], stream.dur[0], told.labels[stream.label[0]]) == (0, 1_000_000, "LONG_KERNEL")
     assert told.causes[stream.cause[0]] == "compute"
+    assert told.details[stream.detail[0]] == ""
 
 
 def test_the_longest_stay_and_what_goes_is_counted(lanes: StepLanes) -> None:

@@ -97,3 +97,15 @@ def test_a_queue_that_waits_is_drawn_as_waiting():
     builder.launch(20, kernel_start=4_100, kernel_dur=4_000, name="gemm")
     stream = step_lanes(Facts(builder.trace()), 0, {}).tracks[-1]
     assert [piece.cause for piece in stream.pieces(0, 10 * MS, 100)] == ["device_wait", "compute"]
+
+
+def test_events_know_their_shapes_and_kernels_the_op_that_launched_them():
+    builder = TraceBuilder("cuda")
+    builder.step(0, 0, 1_000)
+    builder.op("aten::linear", 10, 100, **{"Input Dims": [[64, 128], [], [256, 128]]})
+    builder.launch(50, kernel_start=200, kernel_dur=300, name="gemm", op=None)
+    # Nothing is known of the op of a call that stands alone.
+    builder.launch(150, kernel_start=600, kernel_dur=100, name="other", op=None)
+    main, *_, stream = step_lanes(Facts(builder.trace()), 0, {}).tracks
+    assert [main.details[code] for code in main.detail.tolist()][:1] == ["64x128, 256x128"]
+    assert [stream.details[code] for code in stream.detail.tolist()] == ["launched by linear, 64x128, 256x128", ""]

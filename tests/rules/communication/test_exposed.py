@@ -11,6 +11,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Confidence, Severity, State
 from analyzer.verdict import verdict_of
 from builders import AUTOGRAD, TraceBuilder
+from rules import RULES
 from rules.communication.exposed import RULE
 from worlds import judged, run
 
@@ -75,9 +76,8 @@ def test_exposed_whoever_wrote_the_kernel(name: str, metadata: dict[str, Any]) -
 
 
 def test_a_reduction_inside_blocks_is_compute_though_it_sounds_alike() -> None:
-    assert (
-        run(RULE, world(name="void block_all_reduce_sum_f32_f32_kernel<256>(float*, float*, int)")).state is State.CLEAR
-    )
+    result = run(RULE, world(name="void block_all_reduce_sum_f32_f32_kernel<256>(float*, float*, int)"))
+    assert result.state is State.NOT_APPLICABLE
 
 
 def test_quiet_when_compute_runs_beside() -> None:
@@ -198,3 +198,27 @@ def test_without_the_training_threads_ops_nobody_knows_what_hides_the_collective
     found = verdict_of(facts, {cause: facts.time.waterfall.owned(cause).total_ns for cause in CAUSES})
     assert found.bound_by == "communication"
     assert ("as far as the trace shows" in found.text) is not recorded
+
+
+@pytest.mark.parametrize(("size", "said"), [(1, ": the trace says that the job has one rank"), (8, "")])
+def test_collectives_that_run_nowhere_are_said_to_be_called(size: int, said: str) -> None:
+    """Ranges on the host, and no kernel: as data parallelism with one rank leaves it, or a device's part that was not recorded."""
+    builder = world()
+    builder.top["distributedInfo"]["world_size"] = size
+    builder.events[:] = [event for event in builder.events if event["name"] != ALL_REDUCE]
+    result = run(RULE, builder)
+    assert result.state is State.NOT_APPLICABLE
+    assert result.reason == (
+        f"3 collectives are called in the used steps (`all_reduce`), but no kernel of one runs on the device{said}"
+    )
+
+
+@pytest.mark.parametrize("code", ["CO003", "CO007", "CO008", "CO009"])
+def test_a_job_of_one_rank_is_not_asked_for_the_others(code: str) -> None:
+    (rule,) = (one for one in RULES if one.meta.code == code)
+    builder = world()
+    assert run(rule, builder).state is State.CANNOT_TELL
+    builder.top["distributedInfo"]["world_size"] = 1
+    result = run(rule, builder)
+    assert result.state is State.NOT_APPLICABLE
+    assert "one rank" in result.reason

@@ -73,3 +73,12 @@ def test_not_applicable_in_a_single_process() -> None:
     builder = TraceBuilder().step(0, 0, 100)
     builder.launch(0, kernel_start=10, kernel_dur=80)
     assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(("kernel", "wraps"), [(ALL_REDUCE, True), ("ncclDevKernel_AllGather_RING_LL(p)", False)])
+def test_only_sums_are_sent_to_a_wrapper_that_sums_gradients(kernel: str, wraps: bool) -> None:
+    builder = world()
+    for event in builder.events:
+        event["name"] = event["name"].replace(ALL_REDUCE, kernel)
+    fixes = judged(RULE, builder).finding.fix
+    assert any("DistributedDataParallel" in fix.code for fix in fixes) is wraps

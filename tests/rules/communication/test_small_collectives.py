@@ -83,3 +83,33 @@ def test_a_size_that_is_not_stated_for_the_call_is_unknown(builder: TraceBuilder
 
 def test_a_large_message_is_no_small_collective() -> None:
     assert run(RULE, stated(elements=262_144)).state is State.CLEAR
+
+
+@pytest.mark.parametrize(
+    ("kinds", "fsdp", "word"),
+    [
+        (("all_reduce",), False, "bucket_cap_mb"),
+        (("_allgather_base", "_reduce_scatter_base"), False, "set_z3_leaf_modules"),
+        (("_allgather_base", "_reduce_scatter_base"), True, "fully_shard"),
+        (("all_to_all",), False, "torch.cat"),
+    ],
+)
+def test_the_fix_suits_what_is_sent(kinds: tuple[str, ...], fsdp: bool, word: str) -> None:
+    builder = world()
+    kernels = {
+        "_allgather_base": "ncclDevKernel_AllGather_RING_LL(p)",
+        "_reduce_scatter_base": "ncclDevKernel_ReduceScatter_Sum_f32_RING_LL(p)",
+        "all_to_all": "ncclDevKernel_SendRecv(p)",
+    }
+    turn = 0
+    for event in builder.events:
+        if event["name"] == "nccl:all_reduce":
+            turn += 1
+            event["name"] = f"nccl:{kinds[turn % len(kinds)]}"
+        elif event["name"] == ALL_REDUCE:
+            event["name"] = kernels.get(kinds[turn % len(kinds)], ALL_REDUCE)
+    if fsdp:
+        builder.annotation("FSDP::pre_forward (layers.0)", 0, 10)
+    codes = "\n".join(fix.code for fix in judged(RULE, builder).finding.fix)
+    assert word in codes
+    assert ("bucket_cap_mb" in codes) is (kinds == ("all_reduce",))

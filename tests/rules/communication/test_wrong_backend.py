@@ -7,6 +7,7 @@ import pytest
 from analyzer.finding import State
 from builders import AUTOGRAD, TraceBuilder
 from rules.communication.wrong_backend import RULE
+from rules.python.python_overhead import RULE as PYTHON
 from worlds import judged, run
 
 GLOO, SEARCH = "gloo:all_reduce", "torch.distributed.ddp.reducer::search_unused_parameters"
@@ -47,3 +48,9 @@ def test_not_applicable_with_nccl_or_without_a_device() -> None:
     builder = TraceBuilder(None).step(0, 0, 100)
     builder.annotation(GLOO, 0, 50)
     assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+def test_python_leaves_alone_what_the_search_owns() -> None:
+    """The search has no op: to the rule on host code outside ops it would be that program's own."""
+    assert run(PYTHON, world(name=SEARCH)).state is State.CLEAR
+    assert run(PYTHON, world(name="my_range")).state is State.FIRED

@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader
 
 from builders import TraceBuilder
 from rules.data_loading.single_process_loader import RULE
-from traces.collect.trace_advisor_hook.batches import BatchLook
+from traces.collect.trace_advisor_hook.loader.batches import BatchLook
 from traces.collect.trace_advisor_hook.run_description import describe_data
 from worlds import judged
 

@@ -65,6 +65,8 @@ def codes(**given: Any) -> str:
         ({"loop": "mmengine.runner"}, "train_dataloader = dict("),
         ({"loop": "accelerate.optimizer"}, "accelerator.prepare(loader)"),
         ({"loop": "skorch.net"}, "iterator_train__num_workers="),
+        ({"loop": "keras.src", "data": "keras.src"}, "use_multiprocessing=True,"),
+        ({"loop": "keras.src"}, "+   num_workers="),
         ({"data": "torch_geometric.loader"}, "torch_geometric.loader.DataLoader("),
         ({"data": "monai.data"}, "monai.data.DataLoader("),
         ({"data": "timm.data"}, "timm.data.create_loader("),

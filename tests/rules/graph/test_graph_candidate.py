@@ -9,6 +9,7 @@ from analyzer.finding import State
 from builders import TraceBuilder
 from dialects import torch_1_9
 from rules.graph.graph_candidate import RULE
+from rules.sync.blocking_launch import RULE as BLOCKING
 from worlds import judged, run
 
 
@@ -55,6 +56,39 @@ def test_fires_with_the_idle_time_of_launching() -> None:
     assert found.finding.why.startswith("100 % of the steps launch the same 10 kernels")
 
 
+@pytest.mark.parametrize(("each", "state"), [(3_000, State.CLEAR), (20, State.FIRED)])
+def test_work_of_several_ops_on_the_host_cannot_be_replayed_either(each: float, state: State) -> None:
+    """Two ops that share most of the idle time, none of which owns more than half: what works for milliseconds, or dispatches."""
+    builder = TraceBuilder()
+    length = 2 * each + 1_000
+    for number in range(4):
+        at = number * length
+        builder.step(number, at, length)
+        builder.op("aten::sort", at, each)
+        builder.op("aten::unique_dim", at + each, each)
+        for index in range(10):
+            start = at + 2 * each + index * 100
+            builder.op(f"aten::op{index}", start, 70)
+            builder.launch(start + 60, kernel_start=start + 66, kernel_dur=20, name=f"k{index}", op=None)
+    result = run(RULE, builder)
+    assert result.state is state
+    if state is State.CLEAR:
+        assert "the host works inside `aten::sort` and `aten::unique_dim` for" in result.reason
+
+
+@pytest.mark.parametrize(("steps", "said"), [(1, "10 launches of single kernels"), (2, "SY005")])
+def test_what_is_said_of_launches_that_wait_is_what_sy005_says(steps: int, said: str) -> None:
+    """Of launches that outlast their kernel twenty are a setting of the process, and fewer are nothing to name."""
+    builder = world(steps=steps)
+    for event in builder.events:
+        if event["cat"] == "cuda_runtime":
+            event["dur"] = 40
+    result = run(RULE, builder)
+    assert result.state is State.CANNOT_TELL
+    assert said in result.reason
+    assert (run(BLOCKING, builder).state is State.FIRED) is (said == "SY005")
+
+
 @pytest.mark.parametrize(("each", "calls", "state"), [(3_000, 1, State.CLEAR), (50, 60, State.FIRED)])
 def test_work_of_one_op_on_the_host_cannot_be_replayed(each: float, calls: int, state: State) -> None:
     """Beside 0.8 ms of launching each step holds 3 ms in one kind of op: one call of its own work, or sixty that dispatch."""
@@ -70,7 +104,7 @@ def test_work_of_one_op_on_the_host_cannot_be_replayed(each: float, calls: int, 
             builder.launch(launch + 60, kernel_start=launch + 68, kernel_dur=20, name=f"kernel_{index}", op=None)
     result = run(RULE, builder)
     assert result.state is state
-    assert ("`aten::nonzero` works on the host" in result.reason) is (state is State.CLEAR)
+    assert ("the host works inside `aten::nonzero` for" in result.reason) is (state is State.CLEAR)
 
 
 def test_what_launched_work_waits_for_unseen_stays_in_a_graph() -> None:

@@ -60,6 +60,31 @@ def test_launched_work_that_waits_is_told_by_what_for(graph: bool, words: str) -
     assert words in judged(RULE, builder).finding.why
 
 
+def starting(*, each: bool) -> TraceBuilder:
+    """Four steps of 100 ms whose first, or each, loads a module for 80 ms inside an op, before a kernel of 10 ms."""
+    builder = TraceBuilder()
+    for number in range(4):
+        at, long = number * STEP, each or number == 0
+        builder.step(number, at, STEP)
+        builder.op("aten::empty", at, 80_000)
+        if long:
+            builder.runtime("cuModuleLoadData", at + 10, 79_000)
+        builder.launch(at + 80_000, kernel_start=at + (80_010 if long else 10), kernel_dur=10_000 if long else 90_000)
+    return builder
+
+
+def test_start_up_that_is_most_of_it_is_no_dispatch() -> None:
+    found = judged(RULE, starting(each=False)).finding
+    assert "For the largest part (20 %) the program starts up" in found.why
+    assert "See PG002" in found.fix[0].code
+
+
+def test_what_each_step_repeats_is_no_start_up() -> None:
+    found = judged(RULE, starting(each=True)).finding
+    assert "starts up" not in found.why
+    assert "the host is at work inside `aten::empty`" in found.why
+
+
 def test_collectives_count_as_busy() -> None:
     assert run(RULE, world(idle=1_000, collective=True)).state is State.CLEAR
 
@@ -79,3 +104,27 @@ def test_does_not_name_host_code_where_no_op_was_recorded() -> None:
     builder.launch(200_000, kernel_start=10_000, kernel_dur=1_000)
     why = run(RULE, builder).findings[0].why
     assert why.endswith("the trace holds no op.")
+
+
+@pytest.mark.parametrize(
+    ("ops", "name", "code"),
+    [
+        (("aten::_foreach_mul_", "aten::_foreach_add_", "aten::_foreach_sqrt"), "Adam", "OP002"),
+        ((), "DeepSpeedCPUAdam", "OP005"),
+    ],
+)
+def test_an_update_on_the_host_is_sent_to_the_rule_that_speaks_of_its_kind(
+    ops: tuple[str, ...], name: str, code: str
+) -> None:
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        builder.launch(at, kernel_start=at + 10, kernel_dur=50_000, name="gemm")
+        builder.optimizer(at + 50_100, 49_000, name)
+        for index, op in enumerate(ops):
+            builder.op(op, at + 50_200 + index * 16_000, 15_900)
+            builder.launch(
+                at + 66_000 + index * 16_000, kernel_start=at + 66_010 + index * 16_000, kernel_dur=5, op=None
+            )
+    assert code in judged(RULE, builder).finding.fix[0].code

@@ -113,3 +113,18 @@ def test_a_busy_machine_does_not_hide_what_stacks_name() -> None:
     builder.python("train.py(40): main", 0, 6 * STEP + 80_000)
     builder.python("torch/serialization.py(900): save", 2 * STEP + 100, 79_000)
     assert "stops for saving" in judged(RULE, builder).finding.why
+
+
+@pytest.mark.parametrize(("steps", "told"), [((2,), True), ((0, 1, 2, 3, 4, 5), False), ((), False)])
+def test_a_state_copied_out_before_the_pause_alone_tells_of_a_checkpoint(steps: tuple[int, ...], told: bool) -> None:
+    builder, at = world(gap=200_000), 0.0
+    for number in range(6):
+        if number in steps:
+            for index in range(10):
+                start = at + 2_000 + index * 1_000
+                builder.copy("DtoH", start, 900, start=start + 10, dur=880, size=16 << 20, stream=20)
+        at += STEP + (200_000 if number == 2 else 0)
+    found = judged(RULE, builder)
+    assert ("160 MiB are copied to the host" in found.finding.why) is told
+    assert any("async_save" in fix.code for fix in found.finding.fix) is told
+    assert found.confidence is (Confidence.MEDIUM if told else Confidence.LOW)

@@ -356,3 +356,37 @@ def test_generating_text_needs_a_cache_of_fixed_size() -> None:
         if event["cat"] == "kernel":
             event["name"] = "void pytorch_flash::flash_fwd_splitkv_kernel<Flash_fwd_kernel_traits<128, 64, 128, 4>>(p)"
     assert any('cache_implementation="static"' in fix.note for fix in judged(RULE, builder).finding.fix)
+
+
+def _in_part(*, starved: int, gap: float = 40) -> TraceBuilder:
+    """Steps with 100 kernels queued behind a long one, and others that each wait `gap` us for their launch."""
+    builder, at = TraceBuilder(), 0.0
+    for number in range(3):
+        begin = at
+        builder.launch(at, kernel_start=at + 8, kernel_dur=3_000, name="gemm")
+        for index in range(100):
+            builder.op("aten::mm", at + 10 + index * 10, 9)
+            builder.launch(
+                at + 12 + index * 10, kernel_start=at + 3_008 + index * 20, kernel_dur=20, op=None, name="gemm"
+            )
+        at += 5_010
+        for _ in range(starved):
+            builder.op("aten::mul", at, gap + 5)
+            builder.launch(at + gap - 8, kernel_start=at + gap, kernel_dur=5, op=None)
+            at += gap + 5
+        builder.step(number, begin, at - begin)
+        at += 5
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("starved", "gap", "state"),
+    [(60, 40, State.FIRED), (10, 40, State.CLEAR), (60, 10, State.CLEAR), (0, 40, State.CLEAR)],
+)
+def test_a_part_of_the_step_whose_launches_are_late_is_told_beside_a_full_queue(
+    starved: int, gap: float, state: State
+) -> None:
+    result = run(RULE, _in_part(starved=starved, gap=gap))
+    assert result.state is state
+    if state is State.FIRED:
+        assert "In a part of the step the GPU waits for each launch: 61 times a step" in result.findings[0].why

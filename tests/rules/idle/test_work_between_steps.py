@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from analyzer.explain import explain_facts
+from analyzer.facts import Facts
 from analyzer.finding import Bars, Confidence, Severity, State
 from builders import TraceBuilder
 from rules.idle.work_between_steps import RULE
@@ -200,3 +202,27 @@ def test_time_without_a_core_stands_beside_the_run_and_is_no_doubt_of_it(waited_
     (bars,) = (one for one in found.evidence if isinstance(one, Bars))
     assert any(bar.label == "without a core" for bar in bars.bars) is bool(waited_ms)
     assert any("took the cores" in caveat for caveat in found.caveats) is not bool(waited_ms)
+
+
+def test_steps_that_had_no_core_at_all_hide_no_course() -> None:
+    told = course()
+    told["times"] = [[4, 0], *told["times"]]
+    found = judged(RULE, world(told=told)).finding
+    assert "in 25 of 404 steps" in found.why
+
+
+def test_a_share_of_the_run_goes_before_a_longer_time_of_recorded_steps_that_are_slow() -> None:
+    """The recorded steps take 100 ms for the usual 5, with 40 ms of Python: more than the 25 ms a step that rollouts take."""
+    builder = TraceBuilder(
+        None, advisor={"run": course(), "python_loop": {"core_ns": 20, "before_ns": 20, "after_ns": 20}}
+    )
+    for number in range(6):
+        at = number * 100_000
+        builder.step(number, at, 100_000)
+        for begin in (at, at + 65_000):
+            builder.op("aten::linear", begin + 10, 30_000)
+    findings = explain_facts(Facts(builder.trace())).analysis.findings
+    first, second = (one for one in findings if one.rule in ("ID004", "PY001"))
+    assert (first.rule, second.rule) == ("ID004", "PY001")
+    assert second.saving.ns_per_step_max > first.saving.ns_per_step_max
+    assert second.saving.ratio_max < first.saving.ratio_max

@@ -43,3 +43,34 @@ def test_boundary(gather: float, state: State) -> None:
 
 def test_not_applicable_without_such_kernels() -> None:
     assert run(RULE, world(name=OTHER)).state is State.NOT_APPLICABLE
+
+
+def gradient(*, rows: float = 8_000, name: str = "indexing_backward_kernel") -> TraceBuilder:
+    """Steps of 100 ms: products, and an op that sorts for 2 ms and then adds rows up."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        builder.launch(at, kernel_start=at + 100, kernel_dur=97_900 - rows, name=OTHER)
+        builder.op("aten::_index_put_impl_", at + 1_000, 500)
+        sort = "void at_cuda_detail::cub::DeviceRadixSortOnesweepKernel<long>(p)"
+        builder.launch(at + 1_010, kernel_start=at + 98_000 - rows, kernel_dur=2_000, name=sort, op=None)
+        kernel = f"void at::native::(anonymous namespace)::{name}<float, 4>(long const*, long)"
+        builder.launch(at + 1_030, kernel_start=at + 100_000 - rows, kernel_dur=rows, name=kernel, op=None)
+    return builder
+
+
+def test_the_gradient_of_an_index_is_told_with_its_sort() -> None:
+    found = judged(RULE, gradient())
+    assert found.ns_per_step == pytest.approx(10_000_000, rel=0.01)
+    assert "gradient of `x[index]`" in found.finding.why
+    assert "index_select" in found.finding.fix[0].code
+
+
+@pytest.mark.parametrize(("rows", "state"), [(2_900, State.CLEAR), (3_100, State.FIRED)])
+def test_boundary_of_the_gradient(rows: float, state: State) -> None:
+    assert run(RULE, gradient(rows=rows)).state is state
+
+
+def test_other_scatters_are_no_gradient_of_an_index() -> None:
+    assert run(RULE, gradient(name="index_elementwise_kernel")).state is State.CLEAR

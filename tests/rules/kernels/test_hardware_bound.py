@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Severity, State
-from builders import TraceBuilder
+from builders import CUDA_DEVICE, TraceBuilder
 from hardware_worlds import layer
 from rules.kernels.hardware_bound import RULE
 from worlds import judged, run
@@ -60,8 +60,12 @@ def test_fires_without_a_saving() -> None:
 
 
 def renamed_to(name: str, kind: str | None) -> TraceBuilder:
-    """The same, its products by kernels whose name says nothing of formats; their ops with or without recorded types."""
+    """The same, its products by kernels whose name says nothing of formats; their ops with or without recorded types.
+
+    Of a device whose peaks are not known: how far these products are from their roofline is another matter.
+    """
     builder = world()
+    builder.top["deviceProperties"] = [CUDA_DEVICE | {"name": "NVIDIA H20"}]
     for event in builder.events:
         if event["name"] == TENSOR:
             event["name"] = name

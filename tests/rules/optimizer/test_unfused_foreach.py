@@ -56,3 +56,43 @@ def test_boundary(update: float, state: State) -> None:
 
 def test_not_applicable_on_the_cpu() -> None:
     assert run(RULE, world(device=None)).state is State.NOT_APPLICABLE
+
+
+def held_up(*, each: float = 3_000, busy: bool = False, op: str = "aten::_foreach_") -> TraceBuilder:
+    """Steps of 100 ms with an AdamW whose eight passes keep the host for `each` us each, beside a busy device or an idle one."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        begin = at + STEP - 8 * each
+        builder.launch(at, kernel_start=at + 5, kernel_dur=(STEP if busy else begin - at) - 10)
+        builder.optimizer(begin, 8 * each, "AdamW")
+        for index in range(8):
+            name = op + ("lerp_", "mul_", "addcmul_", "addcdiv_")[index % 4]
+            builder.op(name, begin + index * each, each - 10)
+            start = begin + (index + 1) * each - 20
+            builder.launch(start, kernel_start=start + 6, kernel_dur=4, op=None, stream=8 if busy else 7)
+    return builder
+
+
+def test_passes_that_hold_the_device_up_on_the_host_are_told() -> None:
+    found = judged(RULE, held_up())
+    # Eight times 3 ms, less kernels of 4 us.
+    assert found.ns_per_step == pytest.approx(24_000_000, rel=0.01)
+    assert "while AdamW.step is at work on the host" in found.finding.why
+    assert [part in fix.code for part, fix in zip(("fused=True", "torch.compile"), found.finding.fix, strict=True)] == [
+        True
+    ] * 2
+
+
+def test_beside_a_busy_device_they_cost_nothing() -> None:
+    assert run(RULE, held_up(busy=True)).state is State.CLEAR
+
+
+def test_nor_are_those_of_a_fused_update() -> None:
+    assert run(RULE, held_up(op="aten::_fused_adamw_")).state is State.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(("each", "state"), [(600, State.CLEAR), (650, State.FIRED)])
+def test_boundary_of_the_host(each: float, state: State) -> None:
+    assert run(RULE, held_up(each=each)).state is state

@@ -86,3 +86,40 @@ def test_cannot_tell_without_shapes_where_names_state_no_alignment() -> None:
     result = run(RULE, world(name=NVJET))
     assert result.state is State.CANNOT_TELL
     assert "record_shapes=True" in result.reason
+
+
+ATTENTION = (
+    "pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<128, 128, 32, 4, cutlass::bfloat16_t>>"
+)
+
+
+@pytest.mark.parametrize(
+    ("ops", "text"),
+    [
+        (("aten::embedding", "aten::_scaled_dot_product_flash_attention"), True),
+        (("aten::embedding", "aten::lstm"), True),
+        # Recommendation: tables in bags, or looked up for layers that read no sequence.
+        (("aten::embedding_bag", "fbgemm::split_embedding_codegen_lookup_adagrad_function"), False),
+        (("aten::embedding", "aten::linear"), False),
+        # Images as patches: nothing is looked up.
+        (("aten::convolution", "aten::_scaled_dot_product_flash_attention"), False),
+        ((), False),
+    ],
+)
+def test_a_tokenizer_is_spoken_of_only_where_text_shows(ops: tuple[str, ...], *, text: bool) -> None:
+    builder = world(shapes=[[4096, 768], [768, 50257]])
+    for number in range(3):
+        for index, name in enumerate(ops):
+            at = number * 100_000 + 200 + index * 100
+            kernel = ATTENTION if "attention" in name else POINTWISE
+            builder.launch(at, kernel_start=number * 100_000 + 93_000 + index * 50, kernel_dur=40, name=kernel, op=name)
+    fixes = judged(RULE, builder).finding.fix
+    assert any("tokenizer" in fix.code for fix in fixes) is text
+    assert ("vocabulary" in fixes[0].code) is text
+    assert "50257 -> 50264" in fixes[0].code
+
+
+def test_a_library_for_text_is_enough() -> None:
+    builder = world(shapes=[[4096, 768], [768, 50257]])
+    builder.top["advisor"] = {"frameworks": {"imported": {"transformers": "4.44"}, "loop": ["transformers.trainer"]}}
+    assert any("tokenizer" in fix.code for fix in judged(RULE, builder).finding.fix)

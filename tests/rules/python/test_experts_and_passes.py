@@ -11,7 +11,7 @@ import pytest
 from analyzer.engine import run_rules
 from analyzer.engine.trust import grade
 from analyzer.facts import Facts
-from analyzer.finding import State
+from analyzer.finding import Confidence, State
 from builders import TraceBuilder
 from recorded import keeps_events
 from rules.python.python_overhead import RULE as PYTHON
@@ -217,3 +217,117 @@ def test_recorded_here_gradients_sample_by_sample_are_named_and_one_pass_is_quie
     assert "One update, many backward passes" in titles(slow)
     fast = record(tmp_path / "once.json", model, at_once)
     assert fast.loops.backward_passes.updates == 0
+
+
+def model_by_sample(
+    unit: tuple[str, ...], turns: int = 20, *, each: float = 10, device: str | None = None, lead: float = 3
+) -> TraceBuilder:
+    """Steps of 10 ms: the unit once a turn, each op of `each` us and 2 us of Python behind it; then one backward pass."""
+    builder = TraceBuilder(device)
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        for index in range(turns * len(unit)):
+            when = at + (each + 2) * index
+            builder.op(unit[index % len(unit)], when, each, **{"Sequence number": 1_000 * number + index})
+            if unit[index % len(unit)] == "aten::linear":
+                builder.op("aten::addmm", when + 1, each / 2)
+            if device is not None:
+                builder.launch(when + 2, kernel_start=when + 4 + lead, kernel_dur=1, op=None, call_dur=2)
+        end = at + (each + 2) * turns * len(unit)
+        builder.op(NODE, end, at + 9_000 - end, **{"Sequence number": 1_000 * number + 999})
+        if device is not None:
+            builder.launch(end, kernel_start=end + 5 + lead, kernel_dur=at + STEP - end - 10 - lead, op=None)
+        builder.optimizer(at + 9_000, 900)
+    return builder
+
+
+PERCEPTRON = ("aten::linear", "aten::relu", "aten::linear", "aten::cross_entropy_loss", "aten::add")
+NAMES = ("aten::zeros", "aten::lstm", "aten::select", "aten::linear", "aten::nll_loss_nd", "aten::add")
+
+
+def test_samples_one_by_one_cost_what_is_no_product() -> None:
+    found = judged(RULE, model_by_sample(NAMES))
+    assert found.finding.title == "Model called sample by sample"
+    assert "runs 20 times for one backward pass" in found.finding.why
+    assert found.finding.saving.kernel_ns == pytest.approx(3 * 20 * (60 - 5) * (1 - 1 / 20) * 1_000, rel=0.01)
+    assert found.confidence is Confidence.MEDIUM
+    assert "pack_sequence" in found.finding.fix[1].code
+
+
+def test_without_a_state_that_begins_anew_both_readings_are_said() -> None:
+    found = judged(RULE, model_by_sample(PERCEPTRON))
+    assert found.confidence is Confidence.LOW
+    assert "one before cannot be joined" in found.finding.caveats[0]
+    assert "heads" not in found.finding.caveats[0]
+    assert "heads" in judged(RULE, model_by_sample(("aten::linear", "aten::mse_loss", "aten::add"))).finding.caveats[0]
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        pytest.param(
+            ("aten::lstm", "aten::select", "aten::linear", "aten::nll_loss_nd", "aten::add"), id="a state is handed on"
+        ),
+        pytest.param(
+            ("aten::cat", "aten::linear", "aten::linear", "aten::nll_loss_nd", "aten::add"), id="a state is joined"
+        ),
+        pytest.param(("aten::linear", "aten::relu", "aten::linear", "aten::add"), id="layers without a loss"),
+        pytest.param(("aten::embedding", "aten::linear", "aten::argmax", "aten::item"), id="generation"),
+        pytest.param(
+            ("aten::select", "aten::linear", "aten::tanh", "aten::linear", "aten::mse_loss"), id="a cell by hand"
+        ),
+    ],
+)
+def test_turns_that_need_the_one_before_are_no_samples(unit: tuple[str, ...]) -> None:
+    assert run(RULE, model_by_sample(unit)).state is State.CLEAR
+
+
+def test_a_few_passes_or_long_ones_are_a_batch_in_parts() -> None:
+    assert run(RULE, model_by_sample(PERCEPTRON, turns=9)).state is State.CLEAR
+    found = judged(RULE, model_by_sample(PERCEPTRON, turns=12, each=100)).finding
+    # Of ops that compute for long only the time between them counts.
+    assert (found.saving.kernel_ns, found.saving.claims.total_ns) == (
+        0,
+        pytest.approx(3 * 59 * 2 * (1 - 1 / 12) * 1_000, rel=0.01),
+    )
+
+
+def test_accumulated_gradients_are_no_samples() -> None:
+    assert [found.title for found in run(RULE, sample_by_sample(each=10)).findings] == [
+        "One update, many backward passes"
+    ]
+
+
+def test_samples_on_a_device_with_work_in_its_queue_are_no_loss() -> None:
+    assert run(RULE, model_by_sample(PERCEPTRON, turns=130, device="cuda")).state is State.FIRED
+    result = run(RULE, model_by_sample(PERCEPTRON, device="cuda", lead=500))
+    assert (result.state, "queued work" in result.reason) == (State.CLEAR, True)
+
+
+def test_recorded_here_samples_one_by_one_are_named_and_a_batch_is_quiet(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    rnn, out = torch.nn.RNN(8, 16), torch.nn.Linear(16, 4)
+    model = torch.nn.ModuleList([rnn, out])
+    names = [torch.randn(3 + index % 5, 1, 8) for index in range(24)]
+    target = torch.arange(24) % 4
+
+    def looped() -> None:
+        loss = 0
+        for index in range(24):
+            loss = loss + torch.nn.functional.cross_entropy(out(rnn(names[index])[1][0]), target[index : index + 1])
+        loss.backward()
+
+    def at_once() -> None:
+        packed = torch.nn.utils.rnn.pack_sequence([name.flatten(1) for name in names], enforce_sorted=False)
+        torch.nn.functional.cross_entropy(out(rnn(packed)[1][0]), target).backward()
+
+    def in_parts() -> None:
+        for _ in range(12):
+            packed = torch.nn.utils.rnn.pack_sequence([name.flatten(1) for name in names], enforce_sorted=False)
+            torch.nn.functional.cross_entropy(out(rnn(packed)[1][0]), target).div(12).backward()
+
+    wanted = "Model called sample by sample"
+    assert wanted in titles(record(tmp_path / "loop.json", model, looped))
+    assert wanted not in titles(record(tmp_path / "once.json", model, at_once))
+    assert wanted not in titles(record(tmp_path / "parts.json", model, in_parts))

@@ -84,3 +84,22 @@ def test_device_traces_without_host_ops_cannot_tell() -> None:
     builder = TraceBuilder()
     builder.kernel("k", 0, 100).kernel("k", 200, 100)
     assert run(RULE, builder).state is State.CANNOT_TELL
+
+
+@pytest.mark.parametrize(("dur", "state"), [(3, State.FIRED), (18, State.CLEAR)])
+def test_a_loop_that_starves_the_device_is_told_beside_a_full_queue(dur: float, state: State) -> None:
+    """A model that is launched far ahead, and behind it an average of the weights, one by one: the median kernel is queued."""
+    builder, at = TraceBuilder(), 0.0
+    for number in range(3):
+        begin = at
+        for index in range(300):
+            builder.op("aten::linear", at + index * 10, 9)
+            builder.launch(at + 2 + index * 10, kernel_start=at + 20 + index * 20, kernel_dur=20, op=None, name="gemm")
+        at += 6_030
+        for _ in range(100):
+            for op in ("aten::mul_", "aten::add_"):
+                builder.op(op, at, 18)
+                builder.launch(at + 1, kernel_start=at + 5, kernel_dur=dur, op=None, call_dur=2)
+                at += 19
+        builder.step(number, begin, at - begin)
+    assert run(RULE, builder).state is state

@@ -155,6 +155,16 @@ def test_boundary_of_the_share(each: float, state: State) -> None:
     assert run(RULE, world(turns=20, each=each)).state is state
 
 
+def test_an_op_of_no_length_at_the_end_of_another_is_taken_as_inside_it() -> None:
+    """Torch before 2.4 writes whole microseconds: what an op calls last may begin, rounded, where it ends."""
+    builder = world()
+    starts = sorted(event["ts"] for event in builder.events if event["name"] == UNIT[0])
+    for at in starts[5::9]:
+        builder.op("aten::as_strided", at + 48, 0)
+    (found,) = (loop for loop in Facts(builder.trace()).loops.found if loop.steps_a_cell)
+    assert (found.unit, found.repeats, found.runs) == (UNIT, 3 * 40, 3)
+
+
 def test_device_traces_without_host_ops_cannot_tell() -> None:
     builder = TraceBuilder("cuda")
     builder.kernel("k", 0, 100).kernel("k", 200, 100)

@@ -60,3 +60,22 @@ def test_without_a_device_the_question_does_not_arise() -> None:
     builder.step(0, 0, STEP)
     builder.op("aten::nonzero", 0, STEP)
     assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    ("ops", "told"), [(("aten::index", "aten::linear", "aten::index_add_"), True), (("aten::mul",), False)]
+)
+def test_experts_that_are_chosen_by_masks_are_computed_at_once(ops: tuple[str, ...], told: bool) -> None:
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        for expert in range(16):
+            begin = at + expert * 6_000
+            builder.op("aten::nonzero", begin, 2_000)
+            builder.copy("DtoH", begin + 10, 1_980, start=begin + 1_900, dur=80, size=8, op=None)
+            for index, op in enumerate(ops):
+                start = begin + 2_100 + index * 1_000
+                builder.op(op, start, 900)
+                builder.launch(start + 10, kernel_start=start + 20, kernel_dur=800, name="gemm", op=None)
+    assert any("grouped_mm" in fix.code for fix in judged(RULE, builder).finding.fix) is told

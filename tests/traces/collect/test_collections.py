@@ -15,7 +15,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from traces.collect import record
-from traces.collect.trace_advisor_hook.gc_marks import CollectionMarks
+from traces.collect.trace_advisor_hook.marks.gc_marks import CollectionMarks
 
 
 class Samples(Dataset[Any]):

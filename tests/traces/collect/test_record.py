@@ -17,7 +17,7 @@ from torch.utils.data import BatchSampler, DataLoader, RandomSampler, TensorData
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from traces.collect import record
-from traces.collect.trace_advisor_hook.python_loop import ROUNDS, TURNS
+from traces.collect.trace_advisor_hook.surroundings.python_loop import ROUNDS, TURNS
 from traces.errors import UsageError
 
 

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("torch")
 
 from traces.collect import record
-from traces.collect.trace_advisor_hook.step_times import usual_step, wait_for_devices
+from traces.collect.trace_advisor_hook.steps.step_times import usual_step, wait_for_devices
 
 
 class Device:
@@ -42,7 +42,7 @@ def test_a_step_takes_what_its_device_takes(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr("torch.cuda.is_initialized", device.is_initialized)
     monkeypatch.setattr("torch.cuda.is_current_stream_capturing", device.is_current_stream_capturing)
     monkeypatch.setattr("torch.cuda.synchronize", device.synchronize)
-    monkeypatch.setattr("traces.collect.trace_advisor_hook.machine._gpu", lambda: None)
+    monkeypatch.setattr("traces.collect.trace_advisor_hook.surroundings.machine._gpu", lambda: None)
     with record(tmp_path / "t.json", wait=2, warmup=1, active=3) as recorder:
         for _ in range(40):
             device.give()

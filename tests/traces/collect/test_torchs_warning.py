@@ -10,7 +10,7 @@ pytest.importorskip("torch")
 import torch
 
 from traces.collect import record
-from traces.collect.trace_advisor_hook.torchs_warning import without_torchs_warning
+from traces.collect.trace_advisor_hook.phases.torchs_warning import without_torchs_warning
 from traces.collect.trace_advisor_hook.watcher import Watcher
 
 

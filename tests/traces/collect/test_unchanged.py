@@ -13,6 +13,7 @@ from traces.collect.script.session import ScriptConfig, Verdict, collect_script
 SCRIPTS = Path(__file__).parent / "scripts"
 
 
+@pytest.mark.scripts
 def test_output_and_traceback_are_the_scripts_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

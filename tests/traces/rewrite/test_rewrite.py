@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner
 from trace_files import SHARED, each_shared, frames, lines, needs_shared, sound
 
-from analyzer.cli.repair import command as repair
-from analyzer.cli.slim import command as slim
+from analyzer.cli.commands.repair import command as repair
+from analyzer.cli.commands.slim import command as slim
 from builders import TraceBuilder
 from traces.errors import UnreadableTraceError, UsageError
 from traces.reader.read import read

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from traces.collect.output.files import write_atomically
+from traces.collect.output.attached import attach
 from traces.errors import UsageError
 
 _PROGRAM = Path(__file__).with_name("measure.py")
@@ -42,8 +42,7 @@ def calibrate(path: Path, python: str, seconds: float = SECONDS) -> dict[str, An
     device = "cuda" if b'"computeMajor"' in bytes(document.get("deviceProperties", b"")) else "cpu"
     threads = (advisor.get("threads") or {}).get("intra_op") or 0
     told = _measured(python, device, int(threads), seconds)
-    document["advisor"] = msgspec.Raw(msgspec.json.encode(advisor | {"calibration": told}))
-    write_atomically(path, msgspec.json.encode(document))
+    attach(path, "calibration", told)
     return told
 
 

@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader
 
 from traces.collect.output import SCHEMA_VERSION
 from traces.collect.output.cores import describe_cores
-from traces.collect.trace_advisor_hook.batches import BatchLook
+from traces.collect.trace_advisor_hook.loader.batches import BatchLook
 from traces.collect.trace_advisor_hook.run_description import describe_process, describe_training
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from torch.utils.data import DataLoader
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
-from traces.collect.trace_advisor_hook.batches import BatchLook
+from traces.collect.trace_advisor_hook.loader.batches import BatchLook
 
 
 @contextmanager

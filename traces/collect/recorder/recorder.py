@@ -11,8 +11,8 @@ from typing import Any
 import torch
 
 from traces.collect.recorder.window import UNPROFILED_STEPS, Window
-from traces.collect.trace_advisor_hook.phases import Phases
-from traces.collect.trace_advisor_hook.step_times import middle, usual_step
+from traces.collect.trace_advisor_hook.phases.phases import Phases
+from traces.collect.trace_advisor_hook.steps.step_times import middle, usual_step
 from traces.errors import UsageError
 
 

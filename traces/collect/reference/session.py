@@ -31,7 +31,7 @@ from traces.collect.reference.data import DataSource, find_data
 from traces.collect.reference.loop import EpochLoss, Training, train
 from traces.collect.reference.models import build_model
 from traces.collect.reference.result import CollectResult, Progress, Say
-from traces.collect.trace_advisor_hook.batches import BatchLook
+from traces.collect.trace_advisor_hook.loader.batches import BatchLook
 from traces.errors import UsageError
 from traces.leftovers import scratch_folder
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import PurePath
 
 LEFT_OUT = "..."
 _OPTION = re.compile(r"--?[A-Za-z][\w.-]{0,40}")
@@ -18,10 +19,26 @@ _VALUE = re.compile(
 )
 _SECRET = re.compile(r"token|secret|passw|key|credential|auth|login|user|account|\bpin\b|cookie|session", re.IGNORECASE)
 
+# What launchers are called, and the words between them and the script that they start.
+_LAUNCHERS = re.compile(r"accelerate|bash|deepspeed|fabric|launch|mpiexec|mpirun|python[0-9.]{0,6}|run|sh|torchrun")
+# The script's own name is recorded wherever it stands.
+_SCRIPT = re.compile(r"[A-Za-z_][\w-]{0,60}\.(?:py|sh)")
 
-def shareable(arguments: Sequence[str]) -> list[str]:
-    """The arguments with what is not on the list left out; as many words as before."""
-    return list(_shareable(arguments))
+
+def shareable(arguments: Sequence[str], *, launcher: bool = False) -> list[str]:
+    """The arguments with what is not on the list left out; as many words as before.
+
+    Args:
+        arguments: Words behind the script, or behind the launcher.
+        launcher: Whether a script, of which the name without its folder is kept, stands among them.
+    """
+    told = list(_shareable(arguments))
+    return [_launched(word, left) for word, left in zip(arguments, told, strict=True)] if launcher else told
+
+
+def _launched(word: str, left: str) -> str:
+    name = PurePath(word).name
+    return name if left == LEFT_OUT and (_SCRIPT.fullmatch(name) or _LAUNCHERS.fullmatch(word)) else left
 
 
 def _shareable(arguments: Sequence[str]) -> Iterator[str]:

@@ -19,8 +19,9 @@ class ScriptConfig:
     """Which script to run and what to record of it.
 
     Args:
-        target: A script's path, or a module's name.
+        target: A script's path, a module's name, or a program: a launcher, `python` itself, a shell script.
         module: Whether `target` is a module, as after `python -m`.
+        program: Whether `target` is a program, of which the Python processes that it starts are recorded.
         arguments: The script's own arguments; only what is on the list of `traces.collect.script.arguments` is recorded.
         python: The interpreter to run it with; None for this one.
         output: File to write; where there are several ranks, a folder of that name with a file for each.
@@ -42,6 +43,7 @@ class ScriptConfig:
 
     target: str
     module: bool = False
+    program: bool = False
     arguments: tuple[str, ...] = ()
     python: Path | None = None
     output: Path = Path("trace.json")
@@ -64,13 +66,26 @@ class ScriptConfig:
         """The command that records this again, without folders, and arguments as far as they can hold no secret."""
         words = ["advisor", "collect"]
         words += [f"--{name}" for name in ("stacks", "shapes", "modules", "stop", "evidence") if getattr(self, name)]
+        if self.program:
+            return [*words, "--", Path(self.target).name, *self._shareable()]
         words += ["-m", self.target] if self.module else [Path(self.target).name]
-        return words + (["--", *shareable(self.arguments)] if self.arguments else [])
+        return words + (["--", *self._shareable()] if self.arguments else [])
 
     def script(self) -> dict[str, Any]:
         """The script, for commands that are suggested: its name without folders, and what of its arguments may be handed on."""
         target = f"-m {self.target}" if self.module else Path(self.target).name
-        return {"target": target, "arguments": shareable(self.arguments)}
+        return {"target": target, "arguments": self._shareable()} | ({"program": True} if self.program else {})
+
+    def scripts(self) -> list[Path]:
+        """The Python files that are named: the script, or those among a launcher's arguments."""
+        found = [Path(word) for word in (self.target, *self.arguments) if word.endswith(".py")]
+        return [path for path in found if path.is_file()] or (
+            [] if self.module or self.program else [Path(self.target)]
+        )
+
+    def _shareable(self) -> list[str]:
+        """The arguments as far as they can hold no secret."""
+        return shareable(self.arguments, launcher=self.program or self.module)
 
 
 @dataclass(frozen=True)

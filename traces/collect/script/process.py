@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 
@@ -18,9 +18,14 @@ class Started:
         self.process: subprocess.Popen[bytes] | None = None
         self.asked: int | None = None
 
-    def begin(self, words: list[str]) -> subprocess.Popen[bytes]:
-        """Start it; a signal that came meanwhile reaches it now."""
-        self.process = subprocess.Popen(words)
+    def begin(self, words: list[str], environment: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+        """Start it; a signal that came meanwhile reaches it now.
+
+        Args:
+            words: The command.
+            environment: Its variables; None for ours.
+        """
+        self.process = subprocess.Popen(words, env=environment)
         if self.asked is not None:
             self.process.send_signal(self.asked)
         return self.process

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import json
-import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,12 +16,14 @@ from traces.collect.guarded import surroundings
 from traces.collect.guarded.process import started
 from traces.collect.output import SCHEMA_VERSION
 from traces.collect.output.cores import describe_cores
-from traces.collect.output.files import check_writable, write_atomically
+from traces.collect.output.files import write_atomically
 from traces.collect.output.sanitize import clean_trace
 from traces.collect.recorder.window import window_of
+from traces.collect.script.before import check
 from traces.collect.script.config import Recording, ScriptConfig, ScriptResult, Verdict
 from traces.collect.script.evidence import where_table
 from traces.collect.script.installed import seen_of
+from traces.collect.script.launching import interpreted, launching
 from traces.collect.script.lines import line_samples, loader_rows
 from traces.collect.script.outputs import Outputs
 from traces.collect.script.process import left_to_the_script
@@ -51,7 +50,7 @@ def collect_script(config: ScriptConfig, judge: Judge) -> ScriptResult:
     Raises:
         UsageError: The script, the interpreter or the output cannot be used.
     """
-    python = _check(config)
+    python = check(config)
     with scratch_folder() as scratch:
         run = _Run(config, judge, scratch)
         settings = scratch / "settings.json"
@@ -59,7 +58,7 @@ def collect_script(config: ScriptConfig, judge: Judge) -> ScriptResult:
         if config.guarded is not None:
             told["guard"] = surroundings.guard(scratch.resolve(), Path.cwd())
         settings.write_text(json.dumps(told))
-        with run.outputs.older_set_aside(), _begun(config, [python, str(HOOK), str(settings)], scratch) as process:
+        with run.outputs.older_set_aside(), _begun(config, python, settings, scratch) as process:
             _taken(run, process, config.guarded)
             run.take(complete=False)
         result = run.result(process.returncode)
@@ -68,8 +67,13 @@ def collect_script(config: ScriptConfig, judge: Judge) -> ScriptResult:
 
 
 @contextlib.contextmanager
-def _begun(config: ScriptConfig, hook: list[str], scratch: Path) -> Iterator[subprocess.Popen[bytes]]:
+def _begun(config: ScriptConfig, python: str, settings: Path, scratch: Path) -> Iterator[subprocess.Popen[bytes]]:
     """The script's process: as a person starts it, or guarded."""
+    if config.program:
+        with left_to_the_script() as begun:
+            yield begun.begin([*interpreted(python), *config.arguments], launching(str(settings), config.python))
+        return
+    hook = [python, str(HOOK), str(settings)]
     module = ["-m"] if config.module else []
     if config.guarded is None:
         with left_to_the_script() as begun:
@@ -101,38 +105,8 @@ def _settings(config: ScriptConfig) -> dict[str, Any]:
     names = ("wait", "warmup", "stacks", "shapes", "stop", "evidence", "timed", "patience_s", "window_s")
     # Stacks hold modules already.
     marked = "" if config.stacks else "always" if config.modules else "cheap" if config.shapes else ""
-    told = {name: getattr(config, name) for name in names} | {"modules": marked}
+    told = {name: getattr(config, name) for name in names} | {"modules": marked, "program": config.program}
     return told | window_of(config.active).settings()
-
-
-def _check(config: ScriptConfig) -> str:
-    """The interpreter; raises UsageError for what can be known before anything runs."""
-    check_writable(config.output)
-    for name, least in (("wait", 0), ("warmup", 0), ("active", 1)):
-        value = getattr(config, name)
-        if value is not None and value < least:
-            raise UsageError(
-                f"--{name} must be at least {least}, not {value}", fix=f"leave --{name} out, or give a larger number"
-            )
-    if not config.module and not Path(config.target).is_file():
-        what = "is a folder, not a script" if Path(config.target).is_dir() else "does not exist"
-        raise UsageError(
-            f"the script {config.target} {what}",
-            fix="name a Python file, or a module: advisor collect -m package.train",
-        )
-    if config.python is not None:
-        found = shutil.which(str(config.python))
-        if found is None:
-            raise UsageError(
-                f"--python {config.python} is no program", fix="name an interpreter, such as env/bin/python"
-            )
-        return found
-    if importlib.util.find_spec("torch") is None:
-        raise UsageError(
-            "torch is not installed beside advisor",
-            fix="name the interpreter of the script's environment with --python, or pip install 'trace-advisor[collect]'",
-        )
-    return sys.executable
 
 
 class _Run:
@@ -208,7 +182,7 @@ class _Run:
 
     def roots(self) -> tuple[Path, ...]:
         """Folders of the user's own code."""
-        return (Path.cwd(),) if self.config.module else (Path.cwd(), Path(self.config.target).resolve().parent)
+        return (Path.cwd(), *(path.resolve().parent for path in self.config.scripts()))
 
     def finish(self, recordings: list[Recording]) -> None:
         """Say in each file how the run went on after it was written: only now is that known."""
@@ -250,9 +224,10 @@ def _untouched(said: list[dict[str, Any]]) -> bool:
 
 def _with_steps(recordings: list[Recording]) -> list[Recording]:
     """Without the windows of time of processes that only wait for others, such as a launcher's whose ranks train."""
-    idle = [one for one in recordings if one.source == "time"]
-    if len(idle) == len(recordings):
+    working = [one for one in recordings if one.source != "time"] or [one for one in recordings if one.verdict.usable]
+    if not working:
         return recordings
-    for one in idle:
-        one.path.unlink(missing_ok=True)
-    return [one for one in recordings if one.source != "time"]
+    for one in recordings:
+        if one not in working:
+            one.path.unlink(missing_ok=True)
+    return working

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import signal
 import tempfile
 from pathlib import Path
@@ -13,6 +14,7 @@ from traces.collect.script.config import ScriptConfig
 from traces.ending import BY_SIGNAL
 
 MORE_ROOM = "make room, set TMPDIR to another folder, and try again"
+_BESIDE = "let it write relative to the folder it is started in, or leave saving out with an argument of its own"
 # What the hook counts, by what a person calls it.
 _COUNTED = {"loader": "batch", "backward": "backward pass", "optimizer": "optimizer step"}
 # Runs wherever torch does: the environment of the script need not have this program.
@@ -31,6 +33,9 @@ def explain(config: ScriptConfig, folder: Path, said: list[dict[str, Any]], stat
         said: What each process told last.
         status: How the script ended, as a shell says it.
     """
+    stopped = next((json.loads(path.read_bytes()) for path in folder.glob("stopped-*.json")), None)
+    if stopped is not None:
+        return f"the script was stopped before it wrote {stopped['path']}, outside its scratch folder", _BESIDE
     problem = next((one["problem"] for one in said if one["problem"]), "")
     if problem:
         fix = "take the profiler out of the script, or run it without one" if "profiler of its own" in problem else ""
@@ -39,7 +44,7 @@ def explain(config: ScriptConfig, folder: Path, said: list[dict[str, Any]], stat
         # The trace is written first, and what tells of it then finds no room.
         if any(folder.glob("raw-*")):
             return f"there was no room for the recording in {tempfile.gettempdir()}", MORE_ROOM
-        return _without_a_word(status)
+        return _of_a_program(config, status) if config.program else _without_a_word(status)
     steps = max(one["steps"] for one in said)
     done = f"{steps} step{'' if steps == 1 else 's'}{_counted(said)}"
     if status == BY_SIGNAL + signal.SIGINT:
@@ -74,6 +79,16 @@ def _counted(said: list[dict[str, Any]]) -> str:
             ending = "" if number == 1 else "es" if word.endswith(("ch", "ss")) else "s"
             found.append(f"{number} {word}{ending}")
     return f" ({', '.join(found)})" if found else ""
+
+
+def _of_a_program(config: ScriptConfig, status: int) -> tuple[str, str]:
+    """What is known of a program below which no Python has imported torch."""
+    ended = f"{config.target} ended with status {status}, and" if status else config.target
+    return (
+        f"{ended} started no Python program that imports torch, "
+        "or only such as leave PYTHONPATH aside (python -I, another machine)",
+        "name the script that trains: advisor collect train.py -- ARGS",
+    )
 
 
 def _without_a_word(status: int) -> tuple[str, str]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.machinery
 import os
 import runpy
 import sys
 import types
-from typing import Any
 
+from .children import handed_on
 from .processes import MAIN, install
 
 
@@ -30,12 +29,11 @@ def run(words: list[str]) -> None:
     """Run `SETTINGS [-m] SCRIPT ARGS...` as Python itself would run the script."""
     settings, *words = words
     watcher = install(settings)
+    os.environ.update(handed_on(settings, os.environ, at_once=bool(watcher.settings.get("guard"))))
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # torch reads it once; without a GPU it would print an ERROR line
     _own_traceback()
     as_module = words[0] == "-m"
     target, arguments = words[as_module], words[as_module + 1 :]
-    if as_module and target in ("torch.distributed.run", "torch.distributed.launch"):
-        arguments = _through_launcher(arguments, settings)
     sys.argv = [target, *arguments]
     main = sys.modules["__main__"]
     for name in [name for name in vars(main) if not name.startswith("__")]:
@@ -57,13 +55,3 @@ def run(words: list[str]) -> None:
             exec(code, vars(main))
     finally:
         watcher.end()
-
-
-def _through_launcher(arguments: list[str], settings: str) -> list[str]:
-    """The arguments of torchrun, changed so that each rank runs through this file too."""
-    launcher: Any = importlib.import_module("torch.distributed.run")
-    parsed = launcher.parse_args(arguments)
-    del sys.modules["torch.distributed.run"]  # or runpy warns that it is about to run what is imported already
-    cut = len(arguments) - len(parsed.training_script_args) - 1
-    before, script = [word for word in arguments[:cut] if word not in ("-m", "--module")], arguments[cut:]
-    return [*before, MAIN, settings, *(["-m"] if parsed.module else []), *script]

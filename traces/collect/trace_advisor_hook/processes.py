@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import os
@@ -17,11 +18,21 @@ from .wrapping import TorchFinder
 MAIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py")
 
 
-def install(path: str) -> Watcher:
-    """Get ready to watch this process and those it starts through multiprocessing."""
+_installed: list[Watcher] = []
+
+
+def install(path: str, *, launched: bool = False) -> Watcher:
+    """Get ready to watch this process and those it starts through multiprocessing; once, however often this is called.
+
+    Args:
+        path: The file of the settings.
+        launched: Whether another process has started this one, with our folder on its `PYTHONPATH`.
+    """
     import multiprocessing.spawn as spawn
     import multiprocessing.util as util
 
+    if _installed:
+        return _installed[0]
     with open(path, encoding="utf-8") as file:
         settings = json.load(file)
     watcher = TrialWatcher(settings) if settings.get("trial") else Watcher(settings)
@@ -29,6 +40,7 @@ def install(path: str) -> Watcher:
         watcher.guard = Guard(settings["guard"], getattr(watcher, "leave", lambda why: watcher.end()))
         watcher.guard.install()
     sys.meta_path.insert(0, TorchFinder(watcher))
+    _installed.append(watcher)
     command_line = spawn.get_command_line
 
     def get_command_line(**arguments: Any) -> list[str]:
@@ -48,6 +60,9 @@ def install(path: str) -> Watcher:
     if "--multiprocessing-fork" in sys.argv:
         watcher.child = True
         at_end(watcher)
+    elif launched:
+        watcher.launched()
+        atexit.register(watcher.end)
     return watcher
 
 

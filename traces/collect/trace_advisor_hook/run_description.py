@@ -9,8 +9,8 @@ import platform
 import sys
 from typing import Any
 
-from .batches import BatchLook, draws, sample_form
 from .common import FAILURES, reach
+from .loader.batches import BatchLook, draws, sample_form
 
 
 def world() -> tuple[int | None, int]:

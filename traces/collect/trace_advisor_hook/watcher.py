@@ -10,20 +10,20 @@ import time
 from types import CodeType, FrameType
 from typing import Any
 
-from .batches import BatchLook
 from .common import FAILURES
-from .course import Course
-from .environment import describe_environment
-from .frameworks import describe_frameworks
-from .installed import installed_names
-from .later_phases import LaterPhases
-from .loader_code import loader_code
-from .optimizer_turns import OptimizerTurns
-from .phases import FIRST_STEP
+from .loader.batches import BatchLook
+from .loader.loader_code import loader_code
+from .phases.later_phases import LaterPhases
+from .phases.phases import FIRST_STEP
 from .run_description import describe_process, describe_training, world
-from .sampler import Sampler
+from .sampling.sampler import Sampler
+from .software.environment import describe_environment
+from .software.frameworks import describe_frameworks
+from .software.installed import installed_names
 from .status import write_status
-from .step_times import batches_of_a_step
+from .steps.course import Course
+from .steps.optimizer_turns import OptimizerTurns
+from .steps.step_times import batches_of_a_step
 
 # An evaluation between the steps draws batches too, but runs nothing backward.
 PREFERENCE = {"time": 0, "forward": 1, "loader": 2, "backward": 3, "optimizer": 4}
@@ -39,7 +39,13 @@ class Watcher(LaterPhases):
         self.thread = 0
         self.batches_of_steps: list[int] = []
         self.guard: Any = None
+        # What this process does may be all there is to record: it is the program, or a rank of it.
+        self.expected = True
         self.begin_process()
+
+    def launched(self) -> None:
+        """Another process has started this one: a rank, or a helper, of which nothing need be told where it trains nothing."""
+        self.expected = "RANK" in os.environ or bool(self.settings.get("program"))
 
     def begin_process(self) -> None:
         """Start from nothing: at the beginning, and in a child the script forks."""
@@ -203,7 +209,8 @@ class Watcher(LaterPhases):
                 self.abandon()
             self.end_timing()
         self.profiler, self.phase, self.complete = None, "done", True
-        if self.exported or not self.child:  # a loader's worker has nothing to tell
+        heard = self.expected or any(self.counts.values())
+        if self.exported or (heard and not self.child):  # a loader's worker has nothing to tell
             self.tell()
 
     # What the parent hears.

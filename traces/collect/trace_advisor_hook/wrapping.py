@@ -13,12 +13,12 @@ import types
 from typing import Any
 
 from .common import FAILURES, reach
-from .open_ranges import OpenRanges
+from .marks.open_ranges import OpenRanges
+from .sampling.worker_lines import wrap_workers
 from .trial.changes import apply
 from .trial.watcher import TrialWatcher
 from .watcher import Watcher
-from .window_of_time import record_by_time
-from .worker_lines import wrap_workers
+from .without_steps.window_of_time import record_by_time
 
 
 class TorchFinder(importlib.abc.MetaPathFinder):
@@ -58,7 +58,7 @@ def wrap(watcher: Watcher) -> None:
     _wrap_profilers(watcher)
     if watcher.settings["evidence"]:
         wrap_workers(watcher.settings["folder"])
-    if threading.current_thread() is threading.main_thread():
+    if watcher.expected and threading.current_thread() is threading.main_thread():
         record_by_time(watcher)
 
 

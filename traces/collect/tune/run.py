@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,15 +31,17 @@ _LAST_BYTES = 4000
 _LEAVE_S = 3.0
 
 
-def run(script: Script, asked: Asked, log: Path) -> Ran:
+def run(script: Script, asked: Asked, log: Path, stopped: Callable[[], bool] = bool) -> Ran:
     """One run, in a process of its own, in a folder of its own; nothing of it is left.
 
     Args:
         script: What to run.
         asked: The changes, and how much to measure.
         log: Takes what the script prints.
+        stopped: Whether somebody asked it to end meanwhile.
 
     Raises:
+        KeyboardInterrupt: Somebody did; the run is ended with its children.
         UsageError: No scratch folder can be made, or the interpreter cannot be started.
     """
     outside, begun = Path.cwd(), time.monotonic()
@@ -56,7 +59,7 @@ def run(script: Script, asked: Asked, log: Path) -> Ran:
             )
         words = [python, str(HOOK), str(settings), *(["-m"] if script.module else []), target, *arguments]
         with started(words, work, surroundings.environment(scratch, asked.environment), log) as process:
-            late = _wait(process, result, asked.timeout_s)
+            late = _wait(process, result, asked.timeout_s, stopped)
             status = process.poll()  # of its own: what we kill from here on says nothing
         return _ran(scratch, result, status, asked, late, log, time.monotonic() - begun)
 
@@ -71,10 +74,12 @@ def _settings(scratch: Path, asked: Asked, result: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _wait(process: subprocess.Popen[bytes], result: Path, timeout_s: float) -> bool:
+def _wait(process: subprocess.Popen[bytes], result: Path, timeout_s: float, stopped: Callable[[], bool]) -> bool:
     """Until the process is over, or has told its result and had time to leave; whether that took too long."""
     until = time.monotonic() + timeout_s
     while process.poll() is None and not result.exists() and not any(result.parent.glob("stopped-*.json")):
+        if stopped():
+            raise KeyboardInterrupt
         if time.monotonic() > until:
             return True
         time.sleep(_POLL_S)
@@ -89,6 +94,7 @@ def _ran(scratch: Path, result: Path, status: int | None, asked: Asked, late: bo
     measured = {
         "times_ns": tuple(times),
         "step_ns": (sum(times) + told["behind_ns"]) / len(times) if times else 0.0,
+        "lacked_ns": told["lacked_ns"] / len(times) if times and told["lacked_ns"] is not None else None,
         "setup_ns": told.get("setup_ns", 0),
         "losses": tuple(told.get("losses", ())),
         "applied": told.get("applied", {}),

@@ -64,6 +64,8 @@ class Ran:
         status: The exit status of the script where it ended by itself.
         times_ns: Each timed step, the host's time, nanoseconds.
         step_ns: The mean step over all that were timed, what the device had left to do included; 0 without steps.
+        lacked_ns: For how long of that the thread had no core, as other programs had it; None where its own processes or threads
+            may have, or the system does not tell.
         setup_ns: From the start of the process to the first timed step.
         losses: Of each backward pass from the start; None for one that is no finite number.
         applied: Changes that took hold, by name.
@@ -78,6 +80,7 @@ class Ran:
     status: int = 0
     times_ns: tuple[int, ...] = ()
     step_ns: float = 0.0
+    lacked_ns: float | None = None
     setup_ns: int = 0
     losses: tuple[float | None, ...] = ()
     applied: Changes = field(default_factory=dict)

@@ -40,6 +40,10 @@ def _remote(inputs: Tensor, index: int) -> Tensor:
     return inputs
 
 
+def _listed(inputs: Tensor, index: int) -> Tensor:
+    return torch.tensor([float(value) for value in inputs.tolist()])
+
+
 def _slow_collate(samples: list[tuple[Tensor, Tensor]]) -> Any:
     busy(0.015)
     return default_collate(samples)
@@ -53,6 +57,16 @@ def slow_transform(device: torch.device) -> Iterator[None]:
 def small_samples(device: torch.device) -> Iterator[None]:
     """A few cheap operators for every sample: their overhead is all there is."""
     return _loop(DataLoader(Samples(8192, _per_sample_ops), batch_size=128, shuffle=True), device, width=512)
+
+
+def waiting_samples(device: torch.device) -> Iterator[None]:
+    """Every sample waits a millisecond for the storage, in the training process."""
+    return _loop(DataLoader(Samples(4096, _remote), batch_size=32, shuffle=True), device)
+
+
+def listed_samples(device: torch.device) -> Iterator[None]:
+    """Every sample goes through a list of Python's numbers."""
+    return _loop(DataLoader(Samples(4096, _listed), batch_size=32, shuffle=True), device, width=512)
 
 
 def slow_collate(device: torch.device) -> Iterator[None]:
@@ -99,6 +113,11 @@ def batches_of_32(device: torch.device) -> Iterator[None]:
     return _loop(in_memory(32), device)
 
 
+def batches_of_32_narrow(device: torch.device) -> Iterator[None]:
+    """The same for a smaller network."""
+    return _loop(in_memory(32), device, width=512)
+
+
 def batches_of_128(device: torch.device) -> Iterator[None]:
     """Larger batches from memory."""
     return _loop(in_memory(128), device, width=512)
@@ -108,6 +127,8 @@ _INPUT = "DL001 DL002 DL003 DL004 DL005 DL006 DL007 DL008"
 PRESETS = (
     Preset(name="slow-transform", loop=slow_transform, fires=codes("DL001 DL002"), may=codes("DL006 DL007"), silent=codes("DL003 SY001 PY002"), remedy="batches-of-32"),
     Preset(name="small-samples", loop=small_samples, fires=codes("DL001 DL002 DL006"), may=codes("DL007"), silent=codes("PY002 DL003"), remedy="batches-of-128"),
+    Preset(name="waiting-samples", loop=waiting_samples, fires=codes("DL001 DL002"), may=codes("DL006 DL007"), silent=codes("DL003 SY001 PY002"), remedy="batches-of-32"),
+    Preset(name="listed-samples", loop=listed_samples, fires=codes("DL001 DL002"), may=codes("DL006 DL007 PY001"), silent=codes("DL003 SY001 PY002"), remedy="batches-of-32-narrow"),
     Preset(name="slow-collate", loop=slow_collate, fires=codes("DL001 DL002"), may=codes("DL006 DL007"), silent=codes("DL003 PY002"), remedy="batches-of-32"),
     Preset(name="bursty-samples", loop=bursty_samples, fires=codes("DL004"), may=codes("DL001 PY005"), silent=codes("DL002 DL003 DL007"), remedy="even-samples", active=40, period=4),
     Preset(name="starving-worker", loop=starving_worker, fires=codes("DL003"), may=codes("DL001 DL007"), silent=codes("DL002 DL004 DL005"), remedy="even-samples"),
@@ -116,5 +137,6 @@ PRESETS = (
     Preset(name="even-samples", loop=even_samples, may=codes(_INPUT + " PY001")),
     Preset(name="kept-iterator", loop=kept_iterator, may=codes(_INPUT + " PY001 PY005"), period=12),
     Preset(name="batches-of-32", loop=batches_of_32, silent=codes(_INPUT)),
+    Preset(name="batches-of-32-narrow", loop=batches_of_32_narrow, silent=codes(_INPUT)),
     Preset(name="batches-of-128", loop=batches_of_128, silent=codes(_INPUT)),
 )  # fmt: skip

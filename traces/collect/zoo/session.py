@@ -20,9 +20,9 @@ from traces.collect.output.cores import describe_cores
 from traces.collect.output.files import write_atomically
 from traces.collect.output.sanitize import clean_trace
 from traces.collect.recorder.window import UNPROFILED_STEPS
-from traces.collect.trace_advisor_hook.core_wait import CoreWait
-from traces.collect.trace_advisor_hook.phases import SETTLE_STEPS
+from traces.collect.trace_advisor_hook.phases.phases import SETTLE_STEPS
 from traces.collect.trace_advisor_hook.run_description import describe_process
+from traces.collect.trace_advisor_hook.surroundings.core_wait import CoreWait
 from traces.collect.zoo.preset import Preset
 from traces.leftovers import scratch_folder
 

@@ -128,6 +128,7 @@ def _kernel(tables: Tables, events: Sequence[Event]) -> dict[str, npt.NDArray[An
     part["blocks_per_sm"] = floats([a.blocks_per_sm for a in args])
     part["warps_per_sm"] = floats([a.warps_per_sm for a in args])
     part["occupancy"] = floats([a.occupancy for a in args])
+    part["residency"] = _json(tables, [a.residency for a in args])
     part["message"] = messages(tables, args)
     # Extents are for finding out how full the device is; where that is stated they would only cost a tenth of the reading time.
     stated = not np.isnan(part["blocks_per_sm"]).any()

@@ -45,6 +45,7 @@ _CODED = {"name": "names", "thread": "threads", "category": "categories"} | dict
         "message",
         "grid",
         "block",
+        "residency",
         "text",
         "stated_flops",
         "stated_gigabytes",

@@ -225,6 +225,7 @@ class FrameBuilder:
                 "warps_per_sm": table.get("warps_per_sm", unknown),
                 **self._extent(table),
                 "occupancy_ratio": table.get("occupancy", unknown) / 100,
+                "residency": self._raw(table.get("residency", np.full(rows, -1, dtype=np.int64))),
             }
 
         return self._host(Kind.KERNEL, more)

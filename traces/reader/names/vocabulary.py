@@ -182,6 +182,11 @@ def is_backward_node(name: str) -> bool:
     return _BACKWARD_NODE.match(name) is not None
 
 
+def accumulates_gradient(name: str) -> bool:
+    """Whether an op is the node of the backward pass that adds to one parameter's gradient: one for each that gets some."""
+    return name == "torch::autograd::AccumulateGrad"
+
+
 # After the letters of the vendor (cuda, cu, hip, musa, cnrt, syn, aiu, ...) calls are named alike: of an accelerator that nobody
 # here has met a wait is a wait too. The two layers of Intel (ur, ze) have words of their own.
 _GRAPH_LAUNCH = re.compile(r"[a-z]+GraphLaunch")

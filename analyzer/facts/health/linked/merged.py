@@ -8,8 +8,9 @@ import numpy as np
 
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.host.section import HostFacts
-from analyzer.spans.labels import is_any
+from analyzer.spans.labels import is_any, matching
 from analyzer.units import share
+from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Trace
 
 # A process with fewer launches, or ops where there is no device, is no rank.
@@ -59,7 +60,7 @@ def check(trace: Trace, host: HostFacts) -> Iterator[Symptom]:
         yield Symptom(
             "PG007",
             Gravity.UNUSABLE if crossing / len(trace.ops) >= _CROSSING_RATIO else Gravity.CAUTION,
-            f"{crossing:,} ops ({share(crossing / len(trace.ops))}) begin inside another span of their thread and end after it: "
+            f"{crossing:,} ops ({share(crossing / len(trace.ops))}) begin inside another op of their thread and end after it: "
             "several threads are written as one, as in ranks with the same process number that were merged.",
             _FIX,
             crossing,
@@ -67,10 +68,20 @@ def check(trace: Trace, host: HostFacts) -> Iterator[Symptom]:
 
 
 def _crossing(host: HostFacts) -> int:
-    """Ops that begin inside a span of their thread and end after it."""
+    """Operators that begin inside an operator or a call of their thread and end after it: no one thread runs two at a time.
+
+    Ranges of the program may cross each other, and end inside an op: tasks of asyncio take turns on one thread and leave theirs
+    open meanwhile, and a range that ends with a future is closed by another thread.
+    """
     tree = host.tree
     start, end = (tree.frame[name].to_numpy() for name in ("start_ns", "end_ns"))
     around = end[tree.parent]
     # A neighbour that a rounding error begins before its predecessor's end crosses nothing.
     crosses = (end > around + _ROUNDING_NS) & (start < around - _ROUNDING_NS)
-    return int((tree.of_source("ops") & crosses).sum())
+    operator = tree.of_source("ops") & matching(tree.frame["name"], _is_operator)
+    return int((operator & crosses & (operator | tree.of_source("runtime"))[tree.parent]).sum())
+
+
+def _is_operator(name: str) -> bool:
+    """Whether a name is an operator's, or a node's of the backward pass: ranges of the program are written among them as well."""
+    return "::" in name or is_backward_node(name)

@@ -500,6 +500,43 @@ def test_ops_that_cross_on_one_thread_are_of_several(crossing: int, gravity: Gra
     assert (merged.gravity if merged else None) is gravity
 
 
+def tasks(*, category: str, inner: str = "aten::mm") -> TraceBuilder:
+    """Two tasks of asyncio on one thread, each with a range that stays open while the other runs: each pair of ranges crosses."""
+    builder = TraceBuilder(None)
+    for number in range(4):
+        builder.step(number, number * 5_000, 5_000)
+    for index in range(100):
+        at = index * 200 - 80 * (index % 2)
+        builder.event(f"handle request {index}", category, at, 180)
+        builder.op(inner, at + 70, 40)
+    return builder
+
+
+@pytest.mark.parametrize("category", ["user_annotation", "cpu_op"])
+def test_ranges_of_tasks_that_take_turns_on_a_thread_may_cross(category: str) -> None:
+    assert "PG007" not in found(tasks(category=category, inner="handle"))
+    assert "PG007" not in found(tasks(category=category))
+
+
+def test_a_range_that_another_thread_closes_inside_an_op_is_no_second_thread() -> None:
+    builder = TraceBuilder(None)
+    for index in range(100):
+        builder.annotation("rpc_async#fetch", index * 100, 60)
+        builder.op("aten::mm", index * 100 + 40, 50)
+    assert "PG007" not in found(builder)
+
+
+@pytest.mark.parametrize("around", ["user_annotation", "cpu_op", None])
+def test_operators_that_cross_are_of_several_threads_whatever_range_is_around(around: str | None) -> None:
+    builder = TraceBuilder(None)
+    for index in range(100):
+        if around:
+            builder.event(f"request {index}", around, index * 200, 180)
+        builder.op("aten::mm", index * 200, 60)
+        builder.op("AddmmBackward0", index * 200 + 40, 50)
+    assert found(builder)["PG007"].gravity is Gravity.UNUSABLE
+
+
 @pytest.mark.parametrize(("start", "dur"), [(40, 21), (59.999, 40)], ids=["child ends late", "neighbour begins early"])
 def test_a_rounding_error_is_no_crossing(start: float, dur: float) -> None:
     builder = TraceBuilder()

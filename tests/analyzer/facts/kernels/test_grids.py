@@ -78,8 +78,15 @@ def test_an_odd_grid_is_unknown(grid: object) -> None:
 
 
 @needs_shared
-@pytest.mark.parametrize("source", ["warps per SM", "grid"])
-@pytest.mark.parametrize("name", ["hta_a100_ddp_resnet", "hta_v100_resnet_ns", "kineto_resnet50_workers0_a.pt.trace"])
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("hta_a100_ddp_resnet", "warps per SM"),
+        ("hta_a100_ddp_resnet", "grid"),
+        ("hta_v100_resnet_ns", "grid"),
+        ("kineto_resnet50_workers0_a.pt.trace", "warps per SM"),
+    ],
+)
 def test_what_is_derived_is_what_the_profiler_states(name: str, source: str, tmp_path: Path) -> None:
     path = SHARED / f"{name}.json.gz"
     stated = Facts(trace_of(path)).kernels.named.frame["blocks_per_sm"].to_numpy()

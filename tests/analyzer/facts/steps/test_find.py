@@ -6,7 +6,7 @@ import pytest
 
 from analyzer.facts import Facts
 from analyzer.facts.steps.find import Steps
-from builders import TraceBuilder
+from builders import AUTOGRAD, TraceBuilder
 
 
 def steps(builder: TraceBuilder, selected: tuple[int, int] | None = None) -> Steps:
@@ -149,3 +149,30 @@ def test_a_trace_without_steps_has_one_without_a_reason() -> None:
     # The word "None", of which pandas 2 makes a text, would be one.
     assert [reason for reason in frame["reason"].tolist() if isinstance(reason, str)] == []
     assert frame["used"].tolist() == [True]
+
+
+def _bursts(*, rollouts: tuple[int, ...], length: float) -> Steps:
+    """Sixteen updates of 5 ms; before some of them an environment is asked in turns, 400 ops of a policy that trains nothing."""
+    builder, at = TraceBuilder(), 0.0
+    for number in range(16):
+        begin = at
+        if number in rollouts:
+            for index in range(400):
+                builder.op("aten::linear", at + index * length / 400, 10)
+            at += length
+        for index in range(10):
+            builder.op("aten::linear", at + index * 100, 50)
+            builder.op(
+                "autograd::engine::evaluate_function: AddmmBackward0", at + 2_000 + index * 100, 50, thread=AUTOGRAD
+            )
+            builder.launch(at + 1_000 + index * 20, kernel_start=at + 1_100 + index * 20, kernel_dur=15)
+        at += 5_000
+        builder.step(number, begin, at - begin)
+    return Facts(builder.trace()).steps
+
+
+def test_what_comes_back_and_takes_most_of_the_time_is_no_other_loop() -> None:
+    """Rollouts between bursts of updates are what the program does; one evaluation, or short ones, are not."""
+    assert _bursts(rollouts=(2, 6, 10, 14), length=90_000).count == 16
+    assert _bursts(rollouts=(8,), length=900_000).count == 15
+    assert _bursts(rollouts=(4, 8, 12), length=16_000).count == 13

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from analyzer.cause_names import CAUSES, DEVICE_CAUSES, IDLE_CAUSES
 from analyzer.facts import Facts
-from analyzer.spans.intervals import EMPTY
+from analyzer.spans.arrays import Int64Array
+from analyzer.spans.intervals import EMPTY, IntervalSet
 from builders import AUTOGRAD, TraceBuilder
 
 STEP = 1_000
@@ -326,3 +327,31 @@ def test_waiting_for_a_batch_is_input_whoever_launches() -> None:
     assert facts.time.waterfall.owned("input").total_ns == 3 * 400_000
     # Of what is left nobody knows who launches; after the last kernel the main thread tells.
     assert facts.time.waterfall.owned("unexplained").total_ns == 5 * 100_000
+
+
+def intervals_made(threads: int, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many intervals the sets hold that are made to divide a step: 2,048 gaps before work of so many threads, in turn."""
+    each = 10
+    builder = TraceBuilder().step(0, 0, 2_048 * each)
+    for number in range(2_048):
+        at = number * each
+        builder.launch(at, kernel_start=at + 5, kernel_dur=3, call_dur=2, op=None, thread=AUTOGRAD + number % threads)
+    facts = Facts(builder.trace())
+    assert len(facts.host.threads.calls["thread"].unique()) == threads
+    made = 0
+    keep = IntervalSet._keep
+
+    def counted(self: IntervalSet, start: Int64Array, end: Int64Array) -> None:
+        nonlocal made
+        made += len(start)
+        keep(self, start, end)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(IntervalSet, "_keep", counted)
+        assert facts.time.waterfall.owned("launch").total_ns == 2_048 * 2_000
+    return made
+
+
+def test_the_work_does_not_grow_with_the_threads_that_share_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    few, many = intervals_made(8, monkeypatch), intervals_made(512, monkeypatch)
+    assert many < 2 * few

@@ -13,7 +13,7 @@ pytest.importorskip("torchvision")
 
 import torch
 
-from analyzer.cli.experiment import row
+from analyzer.cli.commands.experiment import row
 from analyzer.cli.main import main
 from traces.collect.experiment import METHODS, ExperimentConfig, MethodResult, Skipped, run_experiment
 from traces.collect.recorder.window import LEAST_STEPS, MOST_STEPS

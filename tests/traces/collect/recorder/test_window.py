@@ -3,7 +3,7 @@
 import pytest
 
 from traces.collect.recorder.window import LEAST_STEPS, LONG_NS, MOST_STEPS, window_of
-from traces.collect.trace_advisor_hook.phases import Phases
+from traces.collect.trace_advisor_hook.phases.phases import Phases
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,22 @@ def test_what_is_left(words: str, left: str) -> None:
     assert " ".join(shareable(words.split())) == left
 
 
+@pytest.mark.parametrize(
+    ("words", "left"),
+    [
+        (
+            "launch --num_processes 2 code/train.py --epochs 3 --data /home/me",
+            "launch --num_processes 2 train.py --epochs 3 --data ...",
+        ),
+        ("-n 2 python -u fit.py hunter2", "-n 2 python -u fit.py ..."),
+        ("run.sh --key=train.py --token torchrun", "run.sh --key=... --token torchrun"),
+    ],
+)
+def test_a_launchers_words_lead_to_the_script(words: str, left: str) -> None:
+    assert " ".join(shareable(words.split(), launcher=True)) == left
+    assert " ".join(shareable(words.split())) != left
+
+
 def test_as_many_words_as_before() -> None:
     words = ["a", "--b", "c d", "e=f"]
     assert len(shareable(words)) == len(words)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from traces.collect.script.installed import seen_of
-from traces.collect.trace_advisor_hook import installed, own_code
+from traces.collect.trace_advisor_hook.software import installed, own_code
 
 
 def _folder(path: Path) -> Path:

@@ -15,7 +15,8 @@ SCRIPT = Path(__file__).parents[1] / "scripts" / "slow_dataset.py"
 SLOW_LINE = 1 + next(n for n, line in enumerate(SCRIPT.read_text().splitlines()) if "sum(number" in line)
 
 
-@pytest.mark.parametrize(("workers", "part"), [(0, "training"), pytest.param(2, "workers", marks=pytest.mark.scripts)])
+@pytest.mark.scripts
+@pytest.mark.parametrize(("workers", "part"), [(0, "training"), (2, "workers")])
 def test_the_slow_line_is_sampled_with_its_text(tmp_path: Path, workers: int, part: str) -> None:
     config = ScriptConfig(
         target=str(SCRIPT), arguments=(str(workers),), output=tmp_path / "t.json", evidence=True, stop=True

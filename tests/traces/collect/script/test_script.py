@@ -1,6 +1,7 @@
 """Real scripts, run for real: one tiny script per behaviour, unchanged by us.
 
-Importing torch with an optimizer takes 6 s of CPU in each, so the rarer behaviours run with `pytest -m scripts` only.
+Importing torch with an optimizer takes 6 s of CPU in each. What most scripts are, and Ctrl-C, is part of every run of the tests;
+the rarer behaviours run with `pytest -m scripts`, which `.ci/run` calls.
 """
 
 import gzip
@@ -102,6 +103,7 @@ def test_without_optimizer_batches_are_steps(tmp_path: Path) -> None:
     assert 1_000_000 < samples["worker_private_bytes"][0] < samples["resident_bytes"]
 
 
+@pytest.mark.scripts
 def test_without_an_optimizer_backward_passes_are_steps(tmp_path: Path) -> None:
     (recording,) = _collect(tmp_path, "by_hand.py", active=6).recordings
     names, advisor = _trace(recording.path)
@@ -110,6 +112,7 @@ def test_without_an_optimizer_backward_passes_are_steps(tmp_path: Path) -> None:
     assert advisor["run"]["steps"] == 150 - 32 - 1
 
 
+@pytest.mark.scripts
 def test_without_any_training_calls_of_the_model_are_steps(tmp_path: Path) -> None:
     (recording,) = _collect(tmp_path, "generate.py", active=6).recordings
     names, advisor = _trace(recording.path)
@@ -120,7 +123,7 @@ def test_without_any_training_calls_of_the_model_are_steps(tmp_path: Path) -> No
     assert advisor["run"] is None
 
 
-@pytest.mark.parametrize("name", ["t.json", "t.json.gz"])
+@pytest.mark.parametrize("name", [pytest.param("t.json", marks=pytest.mark.scripts), "t.json.gz"])
 def test_the_course_of_the_whole_run_is_told(tmp_path: Path, name: str) -> None:
     target = str(SCRIPTS / "bursts.py")
     config = ScriptConfig(target=target, output=tmp_path / name, active=6)
@@ -170,6 +173,7 @@ def test_ctrl_c_writes_what_was_recorded(tmp_path: Path, capfd: pytest.CaptureFi
     assert ratio is not None or not Path("/proc/thread-self/schedstat").exists()
 
 
+@pytest.mark.scripts
 def test_what_is_recorded_is_written_before_the_script_leaves_by_itself(tmp_path: Path) -> None:
     result = _collect(tmp_path, "leaves.py", "exit")
     (recording,) = result.recordings
@@ -178,6 +182,7 @@ def test_what_is_recorded_is_written_before_the_script_leaves_by_itself(tmp_path
     assert 1 <= recording.steps <= 7
 
 
+@pytest.mark.scripts
 def test_a_script_goes_on_where_its_recording_cannot_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -237,6 +242,7 @@ def test_a_script_that_does_not_parse_shows_its_own_line_only(
     assert error.splitlines()[-1].startswith("SyntaxError")
 
 
+@pytest.mark.scripts
 def test_a_poor_recording_is_made_once_more_and_stop_ends_the_script(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -265,7 +271,7 @@ def test_a_failing_script_shows_its_own_traceback(tmp_path: Path, capfd: pytest.
 @pytest.mark.parametrize(
     ("script", "problem"),
     [
-        ("no_loop.py", "no loop was found"),
+        pytest.param("no_loop.py", "no loop was found", marks=pytest.mark.scripts),
         ("no_torch.py", "never imported torch"),
         pytest.param("profiles.py", "runs a profiler of its own", marks=pytest.mark.scripts),
         pytest.param("small_files.py", "the profiler left no whole trace", marks=pytest.mark.scripts),
@@ -289,7 +295,8 @@ def test_another_profiler_goes_first(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("first", ["ours-first", pytest.param("theirs-first", marks=pytest.mark.scripts)])
+@pytest.mark.scripts
+@pytest.mark.parametrize("first", ["ours-first", "theirs-first"])
 def test_a_range_that_is_open_from_one_session_into_another_writes_nowhere(
     tmp_path: Path, first: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -298,7 +305,8 @@ def test_a_range_that_is_open_from_one_session_into_another_writes_nowhere(
     assert result.recordings[0].steps == 24
 
 
-@pytest.mark.parametrize("how", ["fork", pytest.param("spawn", marks=pytest.mark.scripts)])
+@pytest.mark.scripts
+@pytest.mark.parametrize("how", ["fork", "spawn"])
 def test_training_in_a_child_process(tmp_path: Path, how: str) -> None:
     (recording,) = _collect(tmp_path, "forks.py", how).recordings
     assert recording.steps == 24

@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 import torch
 from torch.utils.data import DataLoader, Dataset, Subset
 
-from traces.collect.trace_advisor_hook.batches import BatchLook, bytes_of, draws, kind_of
+from traces.collect.trace_advisor_hook.loader.batches import BatchLook, bytes_of, draws, kind_of
 
 VALUES = [torch.zeros(3) for _ in range(20)]
 

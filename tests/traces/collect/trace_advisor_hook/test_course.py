@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from traces.collect.trace_advisor_hook.core_wait import ThreadWait
-from traces.collect.trace_advisor_hook.course import Course
-from traces.collect.trace_advisor_hook.sampler import Sampler
+from traces.collect.trace_advisor_hook.sampling.sampler import Sampler
+from traces.collect.trace_advisor_hook.steps.course import Course
+from traces.collect.trace_advisor_hook.surroundings.core_wait import ThreadWait
 
 MS = 1_000_000
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traces.collect.trace_advisor_hook.environment import describe_environment
+from traces.collect.trace_advisor_hook.software.environment import describe_environment
 
 
 def test_listed_variables_that_are_set() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from traces.collect.trace_advisor_hook.frameworks import describe_frameworks
+from traces.collect.trace_advisor_hook.software.frameworks import describe_frameworks
 
 
 def module(name: str, code: str, monkeypatch: pytest.MonkeyPatch, version: str | None = None) -> Any:

@@ -12,12 +12,12 @@ import pytest
 
 pytest.importorskip("torch")
 
-from torch.utils.data import ConcatDataset, DataLoader, Dataset, RandomSampler, Subset, TensorDataset
+from torch.utils.data import ConcatDataset, DataLoader, Dataset, IterableDataset, RandomSampler, Subset, TensorDataset
 from torchvision.transforms import v2
 
-from traces.collect.trace_advisor_hook import own_code
-from traces.collect.trace_advisor_hook.line_sampler import LineSampler
-from traces.collect.trace_advisor_hook.loader_code import loader_code
+from traces.collect.trace_advisor_hook.loader.loader_code import loader_code
+from traces.collect.trace_advisor_hook.sampling.line_sampler import LineSampler
+from traces.collect.trace_advisor_hook.software import own_code
 
 
 class Rows(Dataset[int]):
@@ -181,3 +181,26 @@ def test_the_interpreters_switch_interval_is_as_before() -> None:
     assert sys.getswitchinterval() < before
     sampler.stop()
     assert sys.getswitchinterval() == before
+
+
+def test_a_data_set_behind_a_generator_of_the_frameworks_is_named() -> None:
+    class Adapter:
+        def __init__(self, data: Any) -> None:
+            self.py_dataset = data
+
+        def batches(self) -> Any:
+            for index in range(len(self.py_dataset)):
+                yield self.py_dataset[index]
+
+    class Wrapped(IterableDataset[int]):
+        def __init__(self, iterable: Any) -> None:
+            self.iterable = iterable
+
+        def __iter__(self) -> Any:
+            yield from self.iterable
+
+    generated = Adapter(Rows()).batches()
+    loader = DataLoader(Wrapped(generated), batch_size=None)
+    assert ("dataset", "__getitem__") in told(loader)
+    assert list(generated) == list(range(8))
+    assert ("dataset", "__getitem__") not in told(loader)  # it is over

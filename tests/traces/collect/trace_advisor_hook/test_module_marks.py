@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.facts import Facts
-from traces.collect.trace_advisor_hook.module_marks import ModuleMarks
+from traces.collect.trace_advisor_hook.marks.module_marks import ModuleMarks
 from traces.reader.read import read
 from traces.trace import Capability, Trace
 

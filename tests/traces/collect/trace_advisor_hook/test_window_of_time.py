@@ -11,8 +11,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from traces.collect.trace_advisor_hook import window_of_time
-from traces.collect.trace_advisor_hook.window_of_time import Window
+from traces.collect.trace_advisor_hook.without_steps import window_of_time
+from traces.collect.trace_advisor_hook.without_steps.window_of_time import Window
 
 
 class _Watcher:

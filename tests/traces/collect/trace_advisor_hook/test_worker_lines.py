@@ -14,7 +14,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 from torch.utils.data._utils import worker
 
-from traces.collect.trace_advisor_hook.worker_lines import request, wrap_workers
+from traces.collect.trace_advisor_hook.sampling.worker_lines import request, wrap_workers
 
 
 class Slow(Dataset[Any]):

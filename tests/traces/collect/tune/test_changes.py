@@ -63,12 +63,14 @@ def test_changes_take_hold_and_the_same_seed_gives_the_same_losses(tmp_path: Pat
     assert not Path("/result-of-training").exists()
 
 
+@pytest.mark.scripts
 def test_random_samples_are_not_held_in_memory(tmp_path: Path) -> None:
     found = tried(tmp_path, {"in-memory": "batches"}, "--random")
     assert found.applied == {}
     assert "draws random numbers" in found.refused["in-memory"]
 
 
+@pytest.mark.scripts
 def test_half_precision_shows_in_the_losses(tmp_path: Path) -> None:
     found = tried(tmp_path, {"autocast": "bfloat16"})
     assert found.applied == {"autocast": "bfloat16"}

@@ -57,8 +57,12 @@ def same(path: Path, decoded: Decoded) -> None:
     for name, columns in SCHEMA.items():
         one, other = getattr(parted, name), getattr(whole, name)
         for column in columns:
-            # Texts are numbered part by part.
-            pd.testing.assert_series_equal(one[column], other[column], check_category_order=False)
+            if isinstance(one[column].dtype, pd.CategoricalDtype):
+                # Texts are numbered part by part; pandas 2 cannot compare them where there are none.
+                assert set(one[column].cat.categories) == set(other[column].cat.categories), column
+                pd.testing.assert_series_equal(one[column].astype(object), other[column].astype(object))
+            else:
+                pd.testing.assert_series_equal(one[column], other[column])
 
 
 def trace(events: int = 400, **keys: Any) -> bytes:
@@ -70,8 +74,11 @@ def trace(events: int = 400, **keys: Any) -> bytes:
     return json.dumps({"schemaVersion": 1, "traceEvents": made, **keys}).encode()
 
 
-@pytest.mark.parametrize("count", [2, 3, 5])
-@pytest.mark.parametrize("sample", [*SAMPLES, *SHARED[::3]], ids=lambda path: path.stem.removesuffix(".json"))
+# One file in every number of parts, the others in one number each: where a file is cut does not depend on what it is of.
+CUT = [(SAMPLES[0], 2), (SAMPLES[0], 5), *zip([*SAMPLES, *SHARED[::3]], itertools.cycle((3, 2, 5)), strict=False)]
+
+
+@pytest.mark.parametrize(("sample", "count"), CUT, ids=lambda one: one.stem if isinstance(one, Path) else str(one))
 def test_parts_become_what_the_whole_is(
     sample: Path, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

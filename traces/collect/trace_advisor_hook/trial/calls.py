@@ -7,7 +7,7 @@ import sys
 from types import FrameType
 from typing import Any
 
-from ..own_code import is_own
+from ..software.own_code import is_own
 
 _MOST_FRAMES = 60
 

@@ -10,8 +10,8 @@ import importlib
 import time
 from typing import Any
 
-from ..batches import _states, bytes_of, draws, form_of
-from ..memory_limits import memory
+from ..loader.batches import _states, bytes_of, draws, form_of
+from ..surroundings.memory_limits import memory
 
 _LOOKS = 8
 # Of what is free: the script needs memory of its own.

@@ -11,8 +11,9 @@ from typing import Any
 
 from ..common import FAILURES
 from ..status import write_status
-from ..step_times import wait_for_devices
+from ..steps.step_times import wait_for_devices
 from ..watcher import PREFERENCE, Watcher
+from .crowd import Crowd
 from .losses import Losses
 from .switches import collect_less
 
@@ -34,6 +35,7 @@ class TrialWatcher(Watcher):
         self.begun_ns = 0
         self.started_ns = time.perf_counter_ns()
         self.setup_ns = 0
+        self.crowd: Crowd | None = None
         self.notes: dict[str, Any] = {"applied": {}, "refused": {}, "calls": {}}
         super().__init__(settings)
 
@@ -41,6 +43,11 @@ class TrialWatcher(Watcher):
         """Start from nothing; a child that the script forks tells nothing."""
         self.told = self.pid != 0
         super().begin_process()
+
+    def launched(self) -> None:
+        """Of what the script starts, only a rank tells what the trial measures."""
+        super().launched()
+        self.told = not self.expected
 
     def in_skip(self, duration: int) -> None:
         """Start-up costs, compiling and filling queues are no part of a step."""
@@ -50,12 +57,15 @@ class TrialWatcher(Watcher):
             collect_less(self.trial["changes"]["collector"], self.notes)
         wait_for_devices()
         self.phase, self.setup_ns = "time", time.perf_counter_ns() - self.started_ns
+        self.crowd = Crowd()
         self.begun_ns = time.perf_counter_ns()
         self.last = self.begun_ns
 
     def in_time(self, duration: int) -> None:
         """A step more; after the last of them the trial is over."""
         self.timed.append(duration)
+        if self.crowd is not None:
+            self.crowd.saw(bool(self.workers()))
         least_ns = self.trial["least_ns"]
         long_enough = 0 < least_ns <= time.perf_counter_ns() - self.begun_ns
         if len(self.timed) >= self.trial["steps"] or (long_enough and len(self.timed) >= self.trial["least"]):
@@ -75,12 +85,14 @@ class TrialWatcher(Watcher):
     def write(self, why: str) -> None:
         """Leave what was measured where the parent looks for it; of several ranks the first tells."""
         self.told = True
+        lacked_ns = self.crowd.lacked_ns() if self.crowd is not None else None
         behind = wait_for_devices()
         if os.environ.get("RANK", "0") != "0":
             return
         wall = time.perf_counter_ns() - self.begun_ns if self.begun_ns else 0
         told = {
-            "times_ns": self.timed, "wall_ns": wall, "behind_ns": behind, "setup_ns": self.setup_ns, "source": self.source,
+            "times_ns": self.timed, "wall_ns": wall, "behind_ns": behind, "lacked_ns": lacked_ns,
+            "setup_ns": self.setup_ns, "source": self.source,
             "steps_before": self.trial["warmup"], "losses": self.losses.values(), "why": why, "counts": self.counts, **self.notes,
         }  # fmt: skip
         write_status(self.trial["result"], told)

@@ -1,0 +1,1 @@
+"""What people type, and what it stands for: traces, folders, sides of a comparison, rules, limits."""

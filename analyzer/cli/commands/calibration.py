@@ -1,0 +1,36 @@
+"""`advisor calibration`: how good each rule's promises were, where they were measured."""
+
+from __future__ import annotations
+
+import click
+
+from analyzer.units import share
+
+
+@click.command("calibration", short_help="Show how good each rule's promises were, where they were measured.")
+@click.option("--forget", is_flag=True, help="Delete the pairs of this machine.")
+def command(forget: bool) -> None:
+    """Show for each rule how its promises held: pairs, how many stayed within them, and how much of them came true.
+
+    The pairs that ship with the package are the zoo's; those of this machine are kept by `advisor tune --remember` only, in one
+    file, and never leave it.
+    """
+    from analyzer.calibration.pairs import records
+    from analyzer.calibration.store import own, own_file, shipped
+    from analyzer.page.words import safe
+
+    if forget:
+        own_file().unlink(missing_ok=True)
+        click.echo(f"advisor: {own_file()} is gone", err=True)
+    mine = tuple(own())
+    pairs = (*shipped(), *mine)
+    click.echo("rule   pairs  within what was promised  realised of it, median")
+    for one in records(pairs):
+        rule = safe.name(one.rule, 20)
+        click.echo(
+            f"{rule}  {one.pairs:>5}  {one.within:>3} of {one.pairs:<3}                {share(one.reached_ratio):>7}"
+        )
+    zoo = len(pairs) - len(mine)
+    click.echo(
+        f"{zoo} pairs of the zoo (2 cores, no GPU: traces/README.md), {len(mine)} of this machine ({own_file()})"
+    )

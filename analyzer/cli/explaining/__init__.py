@@ -1,0 +1,1 @@
+"""The parts of `advisor explain`: one trace alone, against a baseline, under an assumption, as documents."""

@@ -1,0 +1,1 @@
+"""Standard output, standard error and files: what is written where, and what a terminal can show."""

@@ -1,0 +1,25 @@
+"""`--remember`: pairs of promised and measured, kept on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from analyzer.units import count
+
+if TYPE_CHECKING:
+    from analyzer.calibration.pairs import Pair
+
+
+def keep(pairs: Iterable[Pair]) -> None:
+    """Keep them; where that cannot be, say so: the result stands without."""
+    from analyzer.calibration import store
+
+    try:
+        many = store.keep(pairs)
+    except OSError as error:
+        click.echo(f"advisor: note: nothing was kept: {store.own_file()}: {error.strerror}", err=True)
+        return
+    click.echo(f"advisor: kept {count(many, 'pair')} of promised and measured in {store.own_file()}", err=True)

@@ -1,0 +1,118 @@
+"""Which part of generating a run of the model is, where no range says it: by how many tokens ask, or by kernels made for one."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+import numpy as np
+import pandas as pd
+
+from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.labels import codes_of, distinct_texts, matching
+from traces.trace import Trace
+
+# Fused attention: questions and keys [texts, heads, tokens, width]. Written out: the softmax of [texts, heads, questions, keys].
+_FUSED = re.compile(r"aten::(?:_?scaled_dot_product_\w*attention\w*)$")
+_SOFTMAX = "aten::_softmax"
+_EMBEDDING = "aten::embedding"
+# Kernels that only attention of one token over a cache runs; FlashInfer's for prompts and FlashAttention's split ones run for both.
+# Of vLLM (v1, v2, 3D), FlashInfer, FasterTransformer, SGLang and Triton (in stages), AITER (mla).
+_DECODES = re.compile(
+    r"paged_attention_(?:v[12]|ll4mi)|BatchDecode|SingleDecode|masked_multihead_attention|single_query_cached_kv|_fwd_grouped_kernel_stage"
+    r"|decode_attention|flash_?decod|unified_attention_3d|(?<!cache_)mla_dec|flash_fwd_splitkv_mla"
+)
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What the shapes of one run say.
+
+    Args:
+        questions: Most tokens that ask in one attention of it; 0 where none was seen.
+        keys: How many they ask in that attention.
+        texts: Texts in it; 0 where none was seen.
+        looked_up: Most tokens of a text that are looked up; 0 where that is not recorded.
+    """
+
+    questions: int
+    keys: int
+    texts: int
+    looked_up: int
+
+    @property
+    def kind(self) -> str:
+        """`prefill`, `decode` or `unknown`: several tokens over a longer cache are part of a prompt, or guesses."""
+        if self.questions == 1 and self.keys > 1:
+            return "decode"
+        return "prefill" if self.questions > 1 and self.questions == self.keys else "unknown"
+
+    @property
+    def tokens(self) -> float:
+        """How many tokens the run works on; NaN where unknown."""
+        each = self.questions or self.looked_up
+        return float(each * self.texts) if each and self.texts else float("nan")
+
+
+def asked(trace: Trace, start_ns: Int64Array, end_ns: Int64Array, thread: int) -> list[Asked]:
+    """What shapes say of each run, in order.
+
+    Args:
+        trace: The trace.
+        start_ns: Where each begins on the host, ascending, shape (runs,).
+        end_ns: Where it ends, before the next begins, shape (runs,).
+        thread: Whose ops they are.
+    """
+    ops = trace.ops
+    names, dims = distinct_texts(ops["name"]), distinct_texts(ops["input_dims"])
+    wanted = np.array([bool(_FUSED.match(name)) or name in (_SOFTMAX, _EMBEDDING) for name in names] + [False])
+    rows = np.flatnonzero(
+        wanted[codes_of(ops["name"])] & (ops["thread"].to_numpy() == thread) & (codes_of(ops["input_dims"]) >= 0)
+    )
+    at = ops["start_ns"].to_numpy()[rows]
+    run = np.searchsorted(start_ns, at, side="right") - 1
+    inside = (run >= 0) & (at < end_ns[np.maximum(run, 0)])
+    keys = zip(
+        run[inside].tolist(),
+        codes_of(ops["name"])[rows[inside]].tolist(),
+        codes_of(ops["input_dims"])[rows[inside]].tolist(),
+        strict=True,
+    )
+    found = [Asked(0, 0, 0, 0)] * len(start_ns)
+    for place, name, shape in sorted(set(keys)):
+        found[place] = _more(found[place], names[name], dims[shape])
+    return found
+
+
+def _more(before: Asked, name: str, dims: str) -> Asked:
+    """What is known with one op more."""
+    shapes = _shapes(dims)
+    if name == _EMBEDDING:
+        if len(shapes) < 2 or len(shapes[1]) != 2:
+            return before
+        texts, tokens = shapes[1]
+        return msgspec.structs.replace(before, texts=before.texts or texts, looked_up=max(before.looked_up, tokens))
+    four = [shape for shape in shapes[:2] if len(shape) == 4]
+    if name == _SOFTMAX and len(four) == 1:
+        questions, keys = four[0][2], four[0][3]
+    elif name != _SOFTMAX and len(four) == 2:
+        questions, keys = four[0][2], four[1][2]
+    else:
+        return before
+    if (questions, keys) <= (before.questions, before.keys):
+        return before
+    return msgspec.structs.replace(before, questions=questions, keys=keys, texts=before.texts or four[0][0])
+
+
+def _shapes(dims: str) -> list[list[int]]:
+    try:
+        found = msgspec.json.decode(dims)
+    except msgspec.DecodeError:
+        return []
+    if not isinstance(found, list):
+        return []
+    return [shape if isinstance(shape, list) and all(type(size) is int for size in shape) else [] for shape in found]
+
+
+def decode_kernels(kernels: pd.DataFrame) -> BoolArray:
+    """Which kernels exist for one token over a cache only, shape (kernels,)."""
+    return matching(kernels["name"], _DECODES.search)

@@ -1,0 +1,1 @@
+"""The drawn step: its bar, its lanes, what is left of it."""

@@ -1,0 +1,1 @@
+"""Words, figures and names: each has one form in every display."""

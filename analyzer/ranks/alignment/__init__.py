@@ -1,0 +1,1 @@
+"""Which rows, steps and times of different ranks are the same: members, matches, clocks."""

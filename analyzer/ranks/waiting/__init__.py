@@ -1,0 +1,1 @@
+"""Who waits for whom, why, and what the job would take without."""

@@ -1,0 +1,1 @@
+"""What was answered, as the screens are given it."""

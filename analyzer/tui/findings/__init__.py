@@ -1,0 +1,1 @@
+"""Parts of the findings' screen: filter, ticks, copies, the title while more evidence is looked for."""

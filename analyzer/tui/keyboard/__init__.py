@@ -1,0 +1,1 @@
+"""How a reader is answered, and how the UI is left."""

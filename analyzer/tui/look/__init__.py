@@ -1,0 +1,1 @@
+"""How the UI looks: what the terminal can show, colours, characters, plain strings."""

@@ -1,0 +1,1 @@
+"""Which screen is shown, and how to get to the others: modes, switching, the palette."""

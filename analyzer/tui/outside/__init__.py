@@ -1,0 +1,1 @@
+"""What leaves the UI: reports as files, the clipboard, Perfetto, other programs."""

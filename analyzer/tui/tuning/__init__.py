@@ -1,0 +1,1 @@
+"""`advisor tune` on a terminal: candidates and their step times while it runs."""

@@ -1,0 +1,129 @@
+"""The analysis as a job that can be stopped, and whose outcome is a message."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+from analyzer.tui.answer.opened import Opened, Since
+from analyzer.tui.work.messages import Analysed, Failed, Progressed, Stopped
+from traces.errors import AdvisorError, UnreadableTraceError
+
+if TYPE_CHECKING:
+    from analyzer.compare.comparison import Comparison
+    from analyzer.compare.snapshot import Snapshot
+    from analyzer.explain import Explained, Options
+    from traces.reader.parallel.ahead import Ahead
+
+Report = Callable[[str, int, int], None]
+Analyse = Callable[[Report], Opened]
+
+
+class Cancelled(Exception):
+    """Raised inside the analysis, through its progress callback, when the reader gives up."""
+
+
+class Job:
+    """Runs `analyse` in the caller's thread; `cancel` may be called from another one."""
+
+    def __init__(self, analyse: Analyse) -> None:
+        self._analyse = analyse
+        self._cancel = threading.Event()
+
+    def cancel(self) -> None:
+        """Stop at the next report."""
+        self._cancel.set()
+
+    def run(self, post: Callable[[Message], object]) -> None:
+        """Analyse; progress and outcome go to `post`. A bug of ours is raised."""
+
+        def report(stage: str, done: int, total: int) -> None:
+            if self._cancel.is_set():
+                raise Cancelled
+            post(Progressed(stage, done, total))
+
+        try:
+            post(Analysed(self._analyse(report)))
+        except Cancelled:
+            post(Stopped())
+        except AdvisorError as error:
+            post(Failed(error))
+
+
+def bug(error: BaseException) -> AdvisorError:
+    """A bug of ours, or too little memory, as a message: a traceback over the screen would show the reader's paths."""
+    if isinstance(error, MemoryError):
+        return UnreadableTraceError(
+            "there is not enough memory",
+            why="the trace holds more events than fit in what this process may have",
+            fix="cut it first: `advisor slim TRACE -o small.json.gz --steps A-B --no-python`",
+        )
+    return AdvisorError(
+        "the analysis ended in an error of its own",
+        why=f"{type(error).__name__}: {error}",
+        fix="please report this; `advisor explain --plain` prints where it happened",
+    )
+
+
+def job_for(paths: Sequence[Path], options: Options, baseline: str | None = None, ahead: Ahead | None = None) -> Job:
+    """The job that explains the trace at a path, or the ranks of one job.
+
+    Args:
+        paths: One trace or report, or the traces of all ranks.
+        options: How to analyse.
+        baseline: Name or file of the runs to compare with, or a trace.
+        ahead: Where decoding the trace may have begun already.
+    """
+
+    def analyse(report: Report) -> Opened:
+        # pandas and the readers take a quarter of a second to import: inside the thread, behind the first screen.
+        with _set_aside():
+            return opened(report)
+
+    def opened(report: Report) -> Opened:
+        from analyzer.opening import open_paths
+
+        if baseline is None:
+            explained = open_paths(paths, options, report, ahead).explained
+            return Opened(explained, paths=_places(paths, explained), deep=options.deep)
+        from analyzer.compare.runs import runs_before, short_name
+
+        before = runs_before(baseline, options, report)
+        explained = open_paths(paths, options, report, ahead).explained
+        report("comparing", 0, 1)
+        since = tuple(Since(short_name(baseline), one) for one in _compared(before, explained))
+        return Opened(explained, since, _places(paths, explained), options.deep)
+
+    return Job(analyse)
+
+
+@contextmanager
+def _set_aside() -> Iterator[None]:
+    """No cycle collection of what is made here: it is kept to the end, and going over it takes longer than a key may."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def _places(paths: Sequence[Path], explained: Sequence[Explained]) -> tuple[Path | None, ...]:
+    """Where each can be read again; nowhere where one file holds several ranks."""
+    known = {path.name: path for path in paths if path.is_file()}
+    again = len(known) == len(explained)
+    return tuple(known.get(one.analysis.trace.name) if again and one.facts is not None else None for one in explained)
+
+
+def _compared(before: Sequence[Snapshot], explained: Sequence[Explained]) -> list[Comparison]:
+    from analyzer.compare.comparison import compare
+    from analyzer.compare.runs import run_of
+
+    runs = [run_of(one) for one in explained]
+    return [compare(before, [run]) for run in runs]

@@ -1,0 +1,66 @@
+"""What is said and shown of launches that the device waits for."""
+
+from __future__ import annotations
+
+from analyzer.facts import Facts
+from analyzer.facts.host.dispatch_owner import DispatchOwner
+from analyzer.finding import Bar, Bars, Column, Table
+from analyzer.units import count, duration, share
+
+
+def calls(facts: Facts, owner: DispatchOwner) -> str:
+    """How often an op is called, and how long a call takes."""
+    number = max(round(facts.steps.per_step(owner.calls)), 1)
+    return f"{count(number, 'call')} {facts.steps.a_unit} of {duration(owner.each_ns)}"
+
+
+def after_launch(lead_ns: int | None) -> str:
+    """When kernels start, beside the end of their launch."""
+    return f"{duration(lead_ns)} after its launch returns" if lead_ns else "before its launch returns"
+
+
+def owned(facts: Facts, owner: DispatchOwner | None) -> str:
+    """Which op the time belongs to, where it belongs to one."""
+    if owner is None:
+        return ""
+    told = f" {share(owner.part)} of that time lies inside `{owner.name}`"
+    return (
+        f"{told}, {calls(facts, owner)}: its own work on the host."
+        if owner.works
+        else f"{told}, {count(max(round(facts.steps.per_step(owner.calls)), 1), 'call')} {facts.steps.a_unit}."
+    )
+
+
+def skew(facts: Facts) -> tuple[str, ...]:
+    """A caveat where clocks differ; empty where they agree."""
+    if not facts.time.skew_ns:
+        return ()
+    return (
+        f"The clocks of host and device differ by {duration(facts.time.skew_ns)} or more (PG008): little beside "
+        "the gaps, which are "
+        f"{duration(facts.time.idle.total_ns / max(len(facts.time.idle), 1))} long in the mean.",
+    )
+
+
+def evidence(facts: Facts) -> tuple[Bars, Table]:
+    """How much of the step the device works, and figures of launching."""
+    usual = facts.time.usual_launch
+    busy = max(facts.steps.total_ns - facts.time.idle.total_ns, 0)
+    rows = (
+        ("kernels a step", round(facts.steps.per_step(usual.kernels)), None),
+        ("median kernel", None, usual.kernel_ns),
+        ("median launch call", None, usual.call_ns),
+        ("host time per kernel", None, int(facts.steps.total_ns / max(usual.kernels, 1))),
+        ("median launch lead", None, facts.time.lead_ns),
+    )
+    return (
+        Bars(
+            "mean step",
+            "ns",
+            (
+                Bar("GPU works", facts.steps.per_step(busy)),
+                Bar("GPU idles", facts.steps.per_step(facts.time.idle.total_ns)),
+            ),
+        ),
+        Table("launching", (Column("what", "text"), Column("count", "count"), Column("time", "ns")), rows),
+    )

@@ -1,0 +1,43 @@
+"""Host code behind a blocking copy to the host: the device idles meanwhile, and would not if the values were used a step later."""
+
+from __future__ import annotations
+
+from analyzer.facts import Facts
+from analyzer.finding import Advice
+from analyzer.spans.intervals import IntervalSet
+from analyzer.units import duration
+from rules.python.between_ops import WORTH_A_PLACE
+
+_READS = ("scalar", "copy_out")
+_LATE = Advice(
+    "diff",
+    " for batch in loader:\n     output = model(batch)\n-    score(output.cpu())\n"
+    "+    pinned = torch.empty(output.shape, dtype=output.dtype, pin_memory=True)   # two in turns, made once\n"
+    "+    pinned.copy_(output, non_blocking=True)\n+    copied = torch.cuda.Event()\n+    copied.record()\n"
+    "+    if before is not None:\n+        before[0].synchronize()\n+        score(before[1])\n+    before = copied, pinned",
+    "Where nothing of the next step depends on the values: look at them one step late, beside the next step's work. Or keep sums "
+    "on the device, and copy once.",
+)
+
+
+def hidden(facts: Facts, time: IntervalSet) -> IntervalSet:
+    """What of some idle host time follows a copy to the host that waited as long for a busy device; nothing where it is little."""
+    found = facts.sync.after_reads(time) & facts.sync.removable(*_READS)
+    return found if found.total_ns >= WORTH_A_PLACE * time.total_ns else IntervalSet()
+
+
+def sentence(facts: Facts, time: IntervalSet) -> str:
+    """What to say of it, with a space before it; empty where there is none."""
+    found = hidden(facts, time)
+    if not found:
+        return ""
+    after, stood = (duration(facts.steps.per_step(ns)) for ns in (found.total_ns, facts.sync.free_ns(*_READS)))
+    return (
+        f" {after} of it {facts.steps.a_unit} comes after values were copied to the host: for {stood} the host stood in the "
+        "copies, while the GPU computed what they wait for."
+    )
+
+
+def one_step_late(facts: Facts, time: IntervalSet) -> tuple[Advice, ...]:
+    """To use the values while the device works on the next step; empty where that does not help."""
+    return (_LATE,) if hidden(facts, time) else ()

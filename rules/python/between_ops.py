@@ -1,0 +1,51 @@
+"""Where in the program host code outside ops lies, as far as the ops around it tell."""
+
+from __future__ import annotations
+
+from analyzer.facts import Facts
+from analyzer.facts.sync.op_gaps import BACKWARD
+from analyzer.spans.intervals import IntervalSet
+from analyzer.units import share
+from traces.reader.names.vocabulary import annotation_kind, is_backward_node
+
+# A place that holds less of the time than this is one of many.
+WORTH_A_PLACE = 0.25
+MOST = 0.5
+
+
+def between(facts: Facts, time: IntervalSet) -> str:
+    """Which two ops the largest part lies between: all that is known of a place without stacks."""
+    found = facts.sync.silences(time)
+    if not found or found[0].total_ns < WORTH_A_PLACE * time.total_ns:
+        return ""
+    first = found[0]
+    if first.before == BACKWARD:
+        return f"; {share(first.total_ns / time.total_ns)} of it lies between nodes of the backward pass"
+    return f"; {share(first.total_ns / time.total_ns)} of it lies after `{first.before}` and before `{first.after}`"
+
+
+def in_backward(facts: Facts, time: IntervalSet) -> bool:
+    """Whether most of the time lies between nodes of the backward pass, where a program has no code but hooks."""
+    found = facts.sync.silences(time)
+    return bool(found) and found[0].before == BACKWARD and found[0].total_ns > MOST * time.total_ns
+
+
+def in_update(facts: Facts, time: IntervalSet) -> bool:
+    """Whether the time, or the place that is named of it, lies where no program prepares data: from the loss to its update."""
+    found = facts.sync.silences(time)
+    within = sum(one.total_ns for one in found if _leads_to_update(one.after))
+    named = bool(found) and found[0].total_ns >= WORTH_A_PLACE * time.total_ns and _leads_to_update(found[0].after)
+    return named or within > MOST * time.total_ns
+
+
+def _leads_to_update(name: str) -> bool:
+    """Whether what begins next is the backward pass, from the gradient of the loss on, or the update behind it."""
+    return name in (BACKWARD, "aten::ones_like") or is_backward_node(name) or annotation_kind(name) == "optimizer_step"
+
+
+def acts_on_values(facts: Facts, time: IntervalSet) -> bool:
+    """Whether most of the time follows the reading of a value: the program acts on it, as a simulator does."""
+    found = facts.sync.silences(time)
+    if not found or found[0].total_ns < WORTH_A_PLACE * time.total_ns or annotation_kind(found[0].after) == "loader":
+        return False
+    return found[0].before == "aten::item" or facts.sync.after_reads(time).total_ns >= WORTH_A_PLACE * time.total_ns

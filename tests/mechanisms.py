@@ -1,0 +1,356 @@
+"""Programs of many kinds of which it is known what may be said: generation, diffusion, GAN, detection, streams, other makers.
+
+`python tests/confusion.py` prints a row for each thing that is said. Each mechanism has worlds that have its property, and worlds
+that lack it; the answers were written down before the tool was asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from analyzer.analysis import BoundBy
+from analyzer.facts import Facts
+from builders import AUTOGRAD, TraceBuilder
+from sayings import Saying, explained, found
+
+_STEP = 10_000.0
+_NCCL = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+
+
+def _bound_by(builder: TraceBuilder) -> BoundBy:
+    return explained(builder).summary.verdict.bound_by
+
+
+def _fires(code: str, builder: TraceBuilder) -> bool:
+    return any(one.rule == code for one in explained(builder).findings)
+
+
+# Steps that nothing marks.
+
+
+def _decoding(*, tokens: int, layers: int) -> TraceBuilder:
+    """A pass for each token: equal layers, then the head and the choice of the token."""
+    builder, clock, launch = TraceBuilder(), 100.0, 0.0
+    builder.op("aten::embedding", 0, 50)
+    for _ in range(tokens):
+        layer = ("rms_norm", "gemm_qkv", "flash_fwd_kernel", "gemm_o", "gemm_up", "silu_mul", "gemm_down")
+        for name, dur in [
+            *((name, 28.0) for name in layer * layers),
+            ("gemm_lm_head", 100.0),
+            ("argmax_kernel", 100.0),
+        ]:
+            builder.launch(launch, kernel_start=clock, kernel_dur=dur, name=name, call_dur=4, op="aten::mm")
+            launch, clock = launch + 6, clock + dur + 2
+        launch = max(launch, clock - 200)
+    return builder
+
+
+def _denoising(name: str, *, parts: int) -> TraceBuilder:
+    """Ten steps of diffusion, each a range of the program's own, or so many: blocks of kernels, then the scheduler's."""
+    builder = TraceBuilder()
+    for turn in range(10):
+        at = turn * 5_000
+        for part in range(parts):
+            builder.annotation(name.format(turn * parts + part), at + part * 5_000 / parts, 4_990 / parts)
+        for index in range(70):
+            kernel = ("group_norm", "conv_fprop", "silu", "conv", "attention_fwd")[index % 5]
+            builder.launch(at + index * 60, kernel_start=at + index * 60 + 8, kernel_dur=50, name=kernel, call_dur=4)
+        builder.launch(at + 4_300, kernel_start=at + 4_308, kernel_dur=600, name="scheduler_step", call_dur=4)
+    return builder
+
+
+def _updates(pattern: str, *, batches: str = "a") -> TraceBuilder:
+    """Updates of two optimizers of one class, a letter each; a batch is loaded before the letters named."""
+    builder = TraceBuilder()
+    for turn, letter in enumerate(pattern):
+        at = turn * 2_000
+        if letter in batches:
+            builder.loader(at, 100)
+        for index in range(5):
+            builder.launch(at + 200 + index * 100, kernel_start=at + 210 + index * 100, kernel_dur=90)
+        builder.optimizer(at + 1_000, 500)
+        for index in range(3 if letter == "a" else 7):
+            builder.op("aten::_foreach_add_", at + 1_060 + index * 20, 10)
+    return builder
+
+
+def _steps_of(builder: TraceBuilder) -> int:
+    """How many steps are told apart."""
+    return Facts(builder.trace()).steps.count
+
+
+def _counts(builder: TraceBuilder, steps: int) -> bool:
+    return _steps_of(builder) == steps
+
+
+# What the device waits for.
+
+
+def _of_intel(*, late: bool) -> TraceBuilder:
+    """A hundred kernels a step by the names of Intel's runtime, each after its own launch; or with a queue that is filled."""
+    builder = TraceBuilder(None, top={"deviceProperties": [{"id": 0, "name": "Intel(R) Data Center GPU Max 1550"}]})
+    for number in range(4):
+        at = number * _STEP
+        builder.step(number, int(at), _STEP)
+        for index in range(100):
+            start = at + index * 100
+            builder.op("aten::add", start, 90)
+            call = builder.event("urEnqueueKernelLaunch", "xpu_runtime", start + 60, 20)
+            call["args"] = {"correlation": number * 1_000 + index + 1}
+            begins = start + 83 if late else start + 600
+            builder.kernel("gemm", begins, 15 if late else 99, correlation=number * 1_000 + index + 1)
+    return builder
+
+
+def _on_another_stream(*, copies: bool) -> TraceBuilder:
+    """A kernel waits 6 ms for what another stream does: a copy, or kernels."""
+    builder = TraceBuilder()
+    for number in range(4):
+        at = number * _STEP
+        builder.step(number, at, _STEP)
+        if copies:
+            builder.copy("HtoD", at + 10, 8, start=at + 30, dur=6_000, size=256 << 20, pinned=True, stream=20)
+        else:
+            builder.launch(at + 10, kernel_start=at + 30, kernel_dur=6_000, name="gemm", stream=20)
+        builder.launch(at + 60, kernel_start=at + 6_040, kernel_dur=3_900, name="gemm")
+    return builder
+
+
+def _graph(*, gap: float) -> TraceBuilder:
+    """A graph of AMD's runtime with 80 nodes, that far apart."""
+    builder = TraceBuilder("rocm")
+    for number in range(4):
+        at = number * _STEP
+        builder.step(number, at, _STEP)
+        call = builder.runtime("hipGraphLaunch", at, 6)
+        for index in range(80):
+            builder.kernel("Cijk_Ailk_Bljk_SB_MT64x64", at + 20 + index * 120, 120 - gap, correlation=call)
+    return builder
+
+
+def _detects(*, each: float) -> TraceBuilder:
+    """Boxes are thinned out on the host for so long, then 30 kernels follow their launches; the device's clock is late."""
+    builder = TraceBuilder()
+    for number in range(4):
+        at = number * _STEP
+        builder.step(number, at, _STEP)
+        builder.op("torchvision::nms", at, each)
+        for index in range(30):
+            launch = at + each + index * 150
+            builder.op(f"aten::op{index % 9}", launch, 140)
+            builder.launch(launch + 100, kernel_start=launch + 94, kernel_dur=30, name="k", op=None)
+    return builder
+
+
+def _prepares(*, on_host: bool) -> TraceBuilder:
+    """Two ops take 3 ms each of a step, then one kernel computes; or sixty kernels follow their launches."""
+    builder = TraceBuilder()
+    for number in range(4):
+        at = number * _STEP
+        builder.step(number, at, _STEP)
+        for index in range(0 if on_host else 60):
+            builder.op(f"aten::op{index % 9}", at + index * 100, 98)
+            builder.launch(at + index * 100 + 80, kernel_start=at + index * 100 + 86, kernel_dur=12, name="k", op=None)
+        for index, name in enumerate(("aten::sort", "aten::unique_dim") if on_host else ()):
+            builder.op(name, at + index * 3_000, 3_000)
+        builder.launch(at + 6_000, kernel_start=at + 6_010, kernel_dur=3_900, name="gemm")
+    return builder
+
+
+# Kernels side by side, communication, copies.
+
+
+def _grids(streams: int, blocks: float) -> TraceBuilder:
+    """Kernels with so many blocks a multiprocessor on each stream at once, then a large one."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        for index in range(streams):
+            few = {"blocks per SM": blocks, "grid": [int(blocks * 132), 1, 1], "block": [256, 1, 1]}
+            launch = at + index
+            builder.launch(
+                launch, kernel_start=at + 2_000, kernel_dur=60_000, name="k", stream=7 + index, call_dur=1, **few
+            )
+        builder.launch(at + 200, kernel_start=at + 63_000, kernel_dur=30_000, name="large", **{"blocks per SM": 8.0})
+    return builder
+
+
+def _alone(name: str) -> TraceBuilder:
+    """Compute for 6 ms, then for 4 ms a kernel on a stream of its own."""
+    builder = TraceBuilder()
+    for number in range(4):
+        at = number * _STEP
+        builder.step(number, at, _STEP)
+        builder.launch(at, kernel_start=at + 8, kernel_dur=5_990, name="gemm")
+        builder.launch(at + 30, kernel_start=at + 6_000, kernel_dur=3_995, name=name, stream=20)
+    return builder
+
+
+def _moves(*, compute: float) -> TraceBuilder:
+    """Tables are copied to the device for 60 ms, and looked up for so long."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 100_000
+        builder.step(number, at, 100_000)
+        builder.copy("HtoD", at, 10, start=at + 20, dur=60_000, size=512 << 20, pinned=True)
+        if compute:
+            builder.launch(
+                at + 12, kernel_start=at + 60_020, kernel_dur=compute, name="embedding_bag", op="aten::embedding_bag"
+            )
+    return builder
+
+
+def _shares(compute: float, alone: float) -> TraceBuilder:
+    """Waiting for data, computing, and collectives with nothing beside them."""
+    builder = TraceBuilder(top={"distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 8}})
+    for number in range(4):
+        at = number * _STEP
+        builder.step(number, at, _STEP)
+        start = at + _STEP * (1 - compute - alone)
+        builder.loader(at + 1, start - at - 10)
+        builder.launch(start - 5, kernel_start=start, kernel_dur=_STEP * compute, name="gemm", call_dur=3)
+        after = start + _STEP * compute
+        builder.launch(
+            start - 1, kernel_start=after, kernel_dur=_STEP * alone - 2, name=_NCCL, stream=20, op=None, call_dur=1
+        )
+    return builder
+
+
+# Memory, a slow machine, the place of the host's code, ranges of tasks.
+
+
+def _allocating(steps: int, which: Collection[int], *, marked: bool = True, device: str = "cuda") -> TraceBuilder:
+    """Some steps take and give back device memory for 5.4 of 10 ms."""
+    builder = TraceBuilder(device)
+    take, back = ("hipMalloc", "hipFree") if device == "rocm" else ("cudaMalloc", "cudaFree")
+    for number in range(steps):
+        at = number * _STEP
+        if marked:
+            builder.step(number, at, _STEP)
+        builder.op("aten::empty", at, 5_600)
+        for index in range(60 if number in which else 0):
+            builder.runtime(take, at + 90 * index + 2, 50)
+            builder.runtime(back, at + 90 * index + 55, 30)
+        builder.launch(at + 5_600, kernel_start=at + 5_610, kernel_dur=4_300, name="gemm", op=None)
+        builder.optimizer(at + 9_950, 40)
+    return builder
+
+
+def _between_ops(gap: float, each: float, *, times: float | None) -> TraceBuilder:
+    """Ops on the CPU with so much time before each, on a core that many times slower than a quiet one; or nobody knows how slow."""
+    loop = {} if times is None else {"python_loop": {"turns": 10_000, "mean_ns": round(175_000 * times)}}
+    builder = TraceBuilder(None, advisor=loop)
+    names = ("linear", "relu", "conv2d", "softmax", "cat", "exp", "mean")
+    for number in range(4):
+        builder.step(number, number * 20_000, 20_000)
+        for index in range(int(20_000 / each)):
+            start = number * 20_000 + index * each
+            builder.op(f"aten::{names[(index * index + 3 * index) % 7]}", start + gap, each - gap)
+    return builder
+
+
+def _silent(*, before_update: bool) -> TraceBuilder:
+    """Training whose host is silent for 4 ms a step: between the loss and its update, or before the forward pass."""
+    builder = TraceBuilder()
+    for number in range(4):
+        at = number * _STEP
+        builder.step(number, at, _STEP)
+        builder.launch(at, kernel_start=at + 5, kernel_dur=2_900, name="gemm", op="aten::linear", call_dur=20)
+        builder.op("aten::ones_like" if before_update else "aten::relu", at + 2_900, 90)
+        if before_update:
+            builder.optimizer(at + 6_990, 90)
+        builder.launch(at + 7_100, kernel_start=at + 7_110, kernel_dur=2_800, name="gemm", op="aten::conv2d")
+        builder.zero_grad(at + 9_950, 40)
+    return builder
+
+
+def _sends_to_loader(builder: TraceBuilder) -> bool:
+    one = found("PY001", builder)
+    return one is not None and any("DataLoader" in fix.code for fix in one.fix)
+
+
+def _crossing(name: str) -> TraceBuilder:
+    """Pairs of spans of one thread, each of which begins inside the other and ends after it."""
+    builder = TraceBuilder(None)
+    for number in range(4):
+        builder.step(number, number * 5_000, 5_000)
+    for index in range(100):
+        at = index * 200 - 80 * (index % 2)
+        builder.op(name.format(index), at, 180)
+        builder.op("aten::relu", at + 185 if index % 2 else at + 5, 10, thread=AUTOGRAD)
+    return builder
+
+
+def _said(what: str, of: str, true: bool, said: Callable[[], bool]) -> Saying:
+    return Saying(what, of, true, said)
+
+
+_TALKING = (
+    "void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(p)",
+    "void deep_ep::internode_ll::dispatch<true, 3, 10, 7168>(p)",
+    "multimem_all_reduce_kernel<c10::BFloat16>",
+    "triton_all_gather_kernel",
+)
+_SILENT = (
+    "void warp_all_reduce_softmax<float>(p)",
+    "triton_red_fused_all_any_3",
+    "fused_moe_dispatch_gemm_kernel",
+    "void gather_elementwise_kernel<float>(p)",
+)
+
+MECHANISMS = (
+    _said("ranges are steps", "ten that tile the recording", True, lambda: _counts(_denoising("denoise {}", parts=1), 10)),
+    _said("ranges are steps", "of layers, five to a step", False, lambda: _counts(_denoising("layer {}", parts=5), 50)),
+    _said("a layer is a step", "a pass for each of 12 tokens", False, lambda: _steps_of(_decoding(tokens=12, layers=12)) > 12),
+    _said("a layer is a step", "one pass of 48 layers", False, lambda: _steps_of(_decoding(tokens=1, layers=48)) > 1),
+    _said("a round of updates is a step", "two optimizers in turns", True, lambda: _counts(_updates("ab" * 5), 5)),
+    _said("a round of updates is a step", "five of the critic to one", True, lambda: _counts(_updates("aaaaab" * 4), 4)),
+    _said("a round of updates is a step", "one optimizer", False, lambda: _counts(_updates("a" * 10), 5)),
+    _said("a round of updates is a step", "tasks with a batch each", False, lambda: _counts(_updates("ab" * 5, batches="ab"), 5)),
+    _said("it is launch-bound", "Intel's runtime, each kernel waits", True, lambda: _bound_by(_of_intel(late=True)) == "launch"),
+    _said("it is launch-bound", "Intel's runtime, a filled queue", False, lambda: _bound_by(_of_intel(late=False)) == "launch"),
+    _said("it is copy-bound", "a kernel waits for a copy", True, lambda: _bound_by(_on_another_stream(copies=True)) == "copy"),
+    _said("it is copy-bound", "a kernel waits for kernels", False, lambda: _bound_by(_on_another_stream(copies=False)) == "copy"),
+    _said("the queue is what binds", "gaps in a graph of HIP", True, lambda: _bound_by(_graph(gap=60)) == "queue"),
+    _said("the queue is what binds", "a dense graph of HIP", False, lambda: _bound_by(_graph(gap=2)) == "queue"),
+    _said("an op is named that holds it up", "half of the step", True, lambda: _names_nms(5_000)),
+    _said("an op is named that holds it up", "a microsecond", False, lambda: _names_nms(1)),
+    _said("a graph would help", "sixty launches, each waited for", True, lambda: _fires("GR004", _prepares(on_host=False))),
+    _said("a graph would help", "two ops work on the host", False, lambda: _fires("GR004", _prepares(on_host=True))),
+    _said("kernels are too small", "a sixteenth of the device", True, lambda: _fires("KE001", _grids(1, 8 / 132))),
+    _said("kernels are too small", "two streams with a tenth each", True, lambda: _fires("KE001", _grids(2, 0.1))),
+    _said("kernels are too small", "persistent, on all but four", False, lambda: _fires("KE001", _grids(1, 128 / 132))),
+    _said("kernels are too small", "eight streams with a fifth each", False, lambda: _fires("KE001", _grids(8, 0.2))),
+    *(_said("it communicates", name, True, lambda name=name: _fires("CO001", _alone(name))) for name in _TALKING),  # type: ignore[misc]
+    *(_said("it communicates", name, False, lambda name=name: _fires("CO001", _alone(name))) for name in _SILENT),  # type: ignore[misc]
+    _said("copies could be hidden", "35 ms of lookups behind 60", True, lambda: _fires("XF002", _moves(compute=35_000))),
+    _said("copies could be hidden", "nothing is computed", False, lambda: _fires("XF002", _moves(compute=0))),
+    _said("compute and communication are mixed", "68 and 22 %", True, lambda: _bound_by(_shares(0.68, 0.22)) == "mixed"),
+    _said("compute and communication are mixed", "72 and 27 %", True, lambda: _bound_by(_shares(0.72, 0.27)) == "mixed"),
+    _said("compute and communication are mixed", "55 and 44 %", False, lambda: _bound_by(_shares(0.55, 0.44)) == "mixed"),
+    _said("compute and communication are mixed", "85 and 14 %", False, lambda: _bound_by(_shares(0.85, 0.14)) == "mixed"),
+    _said("allocating is a habit", "each of three steps", True, lambda: _fires("ME001", _allocating(3, range(3)))),
+    _said("allocating is a habit", "each, by the optimizer", True, lambda: _fires("ME001", _allocating(6, range(6), marked=False))),
+    _said("allocating is a habit", "each of four, HIP", True, lambda: _fires("ME001", _allocating(4, range(4), device="rocm"))),
+    _said("allocating is a habit", "the first of three", False, lambda: _fires("ME001", _allocating(3, {0}))),
+    _said("allocating is a habit", "first, by the optimizer", False, lambda: _fires("ME001", _allocating(6, {0}, marked=False))),
+    _said("allocators bind it", "the first of three steps", False, lambda: _bound_by(_allocating(3, {0})) == "allocator"),
+    _said("Python is slow", "3 of 10 ms, on a slow core", True, lambda: _fires("PY001", _between_ops(3_000, 10_000, times=4))),
+    _said("Python is slow", "0.3 of 1.5 ms, on a quiet core", True, lambda: _fires("PY001", _between_ops(300, 1_500, times=1))),
+    _said("Python is slow", "0.3 of 1.5 ms, on a slow core", False, lambda: _fires("PY001", _between_ops(300, 1_500, times=4))),
+    _said("Python is slow", "0.25 of 1.5 ms, on any", False, lambda: _fires("PY001", _between_ops(250, 1_500, times=None))),
+    _said("a loader would help", "silence before the forward pass", True, lambda: _sends_to_loader(_silent(before_update=False))),
+    _said("a loader would help", "silence before the update", False, lambda: _sends_to_loader(_silent(before_update=True))),
+    _said("the trace is of several ranks", "operators that cross", True, lambda: _unusable("aten::op")),
+    _said("the trace is of several ranks", "tasks whose ranges cross", False, lambda: _unusable("handle request {}")),
+)  # fmt: skip
+
+
+def _names_nms(each: float) -> bool:
+    answer = explained(_detects(each=each))
+    return "inside `torchvision::nms`" in " ".join([answer.summary.verdict.text, *(one.why for one in answer.findings)])
+
+
+def _unusable(name: str) -> bool:
+    return explained(_crossing(name)).trust.verdict == "unusable"

@@ -1,0 +1,43 @@
+"""All stories, and the share of them that is told right.
+
+python tests/confusion.py    prints it, with a line for each story that is not told right
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from stories import of_guides, of_many, of_the_device, of_the_host
+from stories.story import Story
+
+PARTS: dict[str, tuple[Story, ...]] = {
+    "data, values, Python": of_the_host.STORIES,
+    "launches, kernels, memory": of_the_device.STORIES,
+    "ranks, unusual recordings": of_many.STORIES,
+    "guides and forums": of_guides.STORIES,
+}
+STORIES: tuple[Story, ...] = tuple(story for part in PARTS.values() for story in part)
+
+# What is documented and not told yet, with the reason. Nothing that is told wrongly may stand here.
+SILENT: dict[str, str] = {
+    "torchvision nms": "the finding on the copy does not name the op around it",
+    "profiler tutorial, NumPy mask": "a copy to the host counts by the idle time behind it, not by its own length",
+    "DPA-2, Adam by passes": "an update of 4 % of the busy time is below the limit of the rule",
+}
+
+
+def share() -> str:
+    """How many stories are told right, wrongly, and not at all: of all, of each part; and each story that is not told right."""
+    lines = [_counted("stories", STORIES), *(_counted(f"stories: {part}", some) for part, some in PARTS.items())]
+    lines += [
+        f"{story.outcome} story: {story.name}: {', '.join(story.untrue or story.missing)} ({story.source})"
+        for story in STORIES
+        if story.outcome != "right"
+    ]
+    return "\n".join(lines)
+
+
+def _counted(what: str, stories: tuple[Story, ...]) -> str:
+    cells = Counter(story.outcome for story in stories)
+    told = f"{cells['right']} of {len(stories)} told right ({cells['right'] / len(stories):.0%})"
+    return f"{what}: {told}, {cells['wrong']} wrong, {cells['silent']} silent"

@@ -1,0 +1,55 @@
+"""What can be known before anything runs: whether the script, the interpreter and the output can be used."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import sys
+from pathlib import Path
+
+from traces.collect.output.files import check_writable
+from traces.collect.script.config import ScriptConfig
+from traces.collect.script.launching import found
+from traces.errors import UsageError
+
+
+def check(config: ScriptConfig) -> str:
+    """The interpreter that runs the script, or the program that starts it.
+
+    Raises:
+        UsageError: The script, the program, the interpreter, the output or a number cannot be used.
+    """
+    check_writable(config.output)
+    for name, least in (("wait", 0), ("warmup", 0), ("active", 1)):
+        value = getattr(config, name)
+        if value is not None and value < least:
+            raise UsageError(
+                f"--{name} must be at least {least}, not {value}", fix=f"leave --{name} out, or give a larger number"
+            )
+    if not (config.module or config.program) and not Path(config.target).is_file():
+        what = "is a folder, not a script" if Path(config.target).is_dir() else "does not exist"
+        raise UsageError(
+            f"the script {config.target} {what}",
+            fix="name a Python file, or a module: advisor collect -m package.train",
+        )
+    python = _interpreter(config)
+    program = found(config.target, config.python) if config.program else python
+    if program is None:
+        raise UsageError(f"{config.target} is no program", fix="name a script, or a launcher such as torchrun")
+    return program
+
+
+def _interpreter(config: ScriptConfig) -> str:
+    if config.python is not None:
+        path = shutil.which(str(config.python))
+        if path is None:
+            raise UsageError(
+                f"--python {config.python} is no program", fix="name an interpreter, such as env/bin/python"
+            )
+        return path
+    if not config.program and importlib.util.find_spec("torch") is None:
+        raise UsageError(
+            "torch is not installed beside advisor",
+            fix="name the interpreter of the script's environment with --python, or pip install 'trace-advisor[collect]'",
+        )
+    return sys.executable

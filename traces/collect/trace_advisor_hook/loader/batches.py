@@ -1,0 +1,151 @@
+"""What a loader's batches are, and whether making one draws random numbers: seen in batches that the loop takes anyway."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import re
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from ..common import FAILURES
+from ..software.frameworks import module_of
+from .dataset_parts import data_sets, transforms_of
+
+# The first batch of an iterator draws its seed; a few more tell what every one of them does.
+_LOOKS = range(1, 4)
+_RANDOM = re.compile(r"Rand(?:om)?(?![a-z])|AutoAugment|TrivialAugment|AugMix|Jitter|MixUp|CutMix|Noise")
+_DRAWS = frozenset(
+    (
+        "random",
+        "randint",
+        "rand",
+        "randn",
+        "randperm",
+        "uniform",
+        "choice",
+        "choices",
+        "shuffle",
+        "normal",
+        "default_rng",
+    )
+)
+
+_SEEDS = frozenset(("manual_seed", "seed"))
+
+
+class BatchLook:
+    """Looks at the first batches of a run."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self.kind: str | None = None
+        self.form: dict[str, Any] | None = None
+        self.modules: list[str] = []
+        self.seen = 0
+        self.iterator = 0
+        self.drawn: bool | None = None
+        self.states: tuple[Any, ...] | None = None
+
+    def before(self, iterator: Any) -> None:
+        """The loader is about to make a batch; one made in a worker shows nothing here."""
+        if id(iterator) != self.iterator:
+            self.iterator, self.seen = id(iterator), 0
+        single = getattr(iterator, "_num_workers", None) == 0
+        self.states = _states() if single and self.seen in _LOOKS and not self.drawn else None
+
+    def after(self, batch: Any) -> None:
+        """It has made one."""
+        self.seen += 1
+        if self.states is not None:
+            self.drawn, self.states = _states() != self.states, None
+        if self.kind is None:
+            self.bytes, self.kind, self.form = bytes_of(batch), kind_of(batch), form_of(batch)
+            self.modules = [module_of(part) for part in (batch, *(batch if isinstance(batch, list | tuple) else ()))]
+
+
+def bytes_of(batch: Any, depth: int = 0) -> int:
+    """Bytes of the first tensor in a batch: its inputs, in the usual order."""
+    if hasattr(batch, "element_size"):
+        return int(batch.element_size() * batch.numel())
+    if not isinstance(batch, Mapping | list | tuple) and hasattr(batch, "to_dict"):  # graphs of PyTorch Geometric
+        with contextlib.suppress(*FAILURES):
+            batch = batch.to_dict()
+    values = batch.values() if isinstance(batch, Mapping) else batch if isinstance(batch, list | tuple) else ()
+    return next((size for size in (bytes_of(value, depth + 1) for value in values) if size), 0) if depth < 5 else 0
+
+
+def kind_of(batch: Any) -> str:
+    """`tensors` (one, or some side by side), `mapping`, `text`, or `objects` such as graphs."""
+    if hasattr(batch, "element_size"):
+        return "tensors"
+    if isinstance(batch, Mapping):
+        return "mapping"
+    if isinstance(batch, str):
+        return "text"
+    if isinstance(batch, list | tuple) and batch:
+        kinds = {kind_of(part) for part in batch[:64]}
+        return kinds.pop() if len(kinds) == 1 else "text" if "text" in kinds else "objects"
+    return "objects"
+
+
+def form_of(batch: Any) -> dict[str, Any] | None:
+    """A tensor, a sequence of tensors or a mapping to them, and of how many; None for anything else."""
+    if hasattr(batch, "element_size"):
+        return {"form": "tensor", "parts": 1}
+    form = "mapping" if type(batch) is dict else "sequence" if type(batch) in (list, tuple) else None
+    parts = list(batch.values() if form == "mapping" else batch) if form is not None else []
+    return {"form": form, "parts": len(parts)} if parts and all(hasattr(one, "element_size") for one in parts) else None
+
+
+def sample_form(loader: Any, form: dict[str, Any] | None) -> dict[str, Any] | None:
+    """What a sample is, by what a batch is; None where a function of its own puts samples together, to whatever form."""
+    collate = getattr(loader, "collate_fn", None)
+    torchs = getattr(collate, "__name__", "") == "default_collate" and str(
+        getattr(collate, "__module__", "")
+    ).startswith("torch.")
+    return form if torchs else None
+
+
+def draws(loader: Any, drawn: bool | None) -> bool | None:
+    """Whether samples come out different each time; None where nothing tells.
+
+    Args:
+        loader: The loader; what its transforms are called, and what its data set's `__getitem__` calls, tells it too.
+        drawn: Whether a random generator moved while a batch was made in this process; None where workers make them.
+    """
+    if drawn:
+        return True
+    with contextlib.suppress(*FAILURES):
+        parts = list(data_sets(getattr(loader, "dataset", None)))
+        if any(_random(transform) for data in parts for transform in transforms_of(data)):
+            return True
+        if drawn is None and any(map(_calls_random, parts)):
+            return True
+    return drawn
+
+
+def _states() -> tuple[Any, ...]:
+    """What the generators of Python, NumPy and torch hold."""
+    found: list[Any] = [random.getstate()]
+    with contextlib.suppress(*FAILURES):
+        numpy: Any = sys.modules["numpy"].random
+        name, keys, *rest = numpy.get_state()
+        found.append((name, keys.tobytes(), *rest))
+    with contextlib.suppress(*FAILURES):
+        torch: Any = sys.modules["torch"]
+        found.append(torch.random.get_rng_state().numpy().tobytes())
+    return tuple(found)
+
+
+def _random(transform: Any) -> bool:
+    names = [kind.__name__ for kind in type(transform).__mro__]
+    return any(_RANDOM.search(name) for name in names) or bool(getattr(transform, "randomize", None))
+
+
+def _calls_random(data: Any) -> bool:
+    code = getattr(getattr(type(data), "__getitem__", None), "__code__", None)
+    names = set() if code is None else set(code.co_names)
+    # What seeds a generator for each sample draws the same numbers in every epoch.
+    return bool(_DRAWS & names) and not _SEEDS & names

@@ -1,0 +1,66 @@
+"""What a data set is made of: the data sets inside it, and the transforms that each of them holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+# What holds another data set: torch's Subset and ConcatDataset, torchvision's data sets, timm's, MONAI's, fastai's likewise.
+_INNER_DATA = ("dataset", "datasets", "data", "items", "source", "ds")
+_HOLDS_TRANSFORMS = re.compile(r"transform|tfm|aug|preprocess|pipeline")
+# What a transform keeps others in: Compose of torchvision, MONAI and timm, Lambda, modules in a row.
+_INNER_TRANSFORMS = ("transforms", "tfms", "transform", "lambd", "_modules")
+_DEPTH, _MOST_INNER, _MOST_TRANSFORMS = 4, 4, 50
+# A list of transforms and each of those it holds are two levels.
+_TRANSFORM_DEPTH = 7
+
+
+def data_sets(data: Any, depth: int = _DEPTH) -> Iterator[Any]:
+    """A data set and those inside it, the outermost first."""
+    if data is None or depth == 0:
+        return
+    yield data
+    held = _held(data)
+    for name in _INNER_DATA:
+        inner = held.get(name)
+        for one in inner[:_MOST_INNER] if isinstance(inner, list | tuple) else [inner]:
+            if hasattr(type(one), "__getitem__") and not isinstance(one, str | bytes | list | tuple | dict):
+                yield from data_sets(one, depth - 1)
+    generated = _behind_generator(held.get("iterable"))
+    if generated is not None:
+        yield from data_sets(generated, depth - 1)
+
+
+def _behind_generator(iterable: Any) -> Any:
+    """The data set that a method which is a generator takes samples from, as Keras wraps its `PyDataset`; None for all else."""
+    frame = getattr(iterable, "gi_frame", None)
+    return None if frame is None else _held(frame.f_locals.get("self")).get("py_dataset")
+
+
+def transforms_of(data: Any) -> Iterator[Any]:
+    """What a data set itself holds under a name of transforms, and what that is made of."""
+    for name, value in list(_held(data).items()):
+        if _HOLDS_TRANSFORMS.search(name.lower()):
+            yield from _flat(value, _TRANSFORM_DEPTH)
+
+
+def _flat(transform: Any, depth: int) -> Iterator[Any]:
+    if transform is None or depth == 0:
+        return
+    if isinstance(transform, dict):
+        transform = list(transform.values())
+    if isinstance(transform, list | tuple):
+        for one in transform[:_MOST_TRANSFORMS]:
+            yield from _flat(one, depth - 1)
+        return
+    yield transform
+    held = _held(transform)
+    for name in _INNER_TRANSFORMS:
+        yield from _flat(held.get(name), depth - 1)
+
+
+def _held(thing: Any) -> dict[str, Any]:
+    """An object's own attributes, without asking it: a property of the user's would run."""
+    held = getattr(thing, "__dict__", None)
+    return held if isinstance(held, dict) else {}

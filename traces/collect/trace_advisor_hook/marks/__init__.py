@@ -1,0 +1,1 @@
+"""Ranges and marks that are put into a recording."""

@@ -1,0 +1,1 @@
+"""The phases of a recording: skip, record, time, and what follows."""

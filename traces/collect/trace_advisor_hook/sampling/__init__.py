@@ -1,0 +1,1 @@
+"""Stacks and lines, looked at now and then."""

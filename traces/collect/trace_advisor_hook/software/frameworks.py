@@ -1,0 +1,102 @@
+"""Which frameworks the run is made of: those of a list, so that no name of the user's own leaves the process."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import sys
+import types
+from collections.abc import Iterable
+from typing import Any
+
+from ..common import FAILURES, reach
+
+# Modules by the name they are imported under, and the package whose version they have.
+FRAMEWORKS = {
+    "accelerate": "accelerate",
+    "albumentations": "albumentations",
+    "composer": "mosaicml",
+    "cv2": "opencv-python",
+    "datasets": "datasets",
+    "deepspeed": "deepspeed",
+    "detectron2": "detectron2",
+    "dgl": "dgl",
+    "diffusers": "diffusers",
+    "fastai": "fastai",
+    "gymnasium": "gymnasium",
+    "ignite": "pytorch-ignite",
+    "keras": "keras",
+    "lightning": "lightning",
+    "megatron": "megatron-core",
+    "mmengine": "mmengine",
+    "monai": "monai",
+    "peft": "peft",
+    "pytorch_lightning": "pytorch-lightning",
+    "pytorch_metric_learning": "pytorch-metric-learning",
+    "sentence_transformers": "sentence-transformers",
+    "skorch": "skorch",
+    "stable_baselines3": "stable-baselines3",
+    "timm": "timm",
+    "torch_geometric": "torch-geometric",
+    "torchrec": "torchrec",
+    "torchvision": "torchvision",
+    "transformers": "transformers",
+    "trl": "trl",
+    "ultralytics": "ultralytics",
+}
+_DEEP = 200
+
+
+def describe_frameworks(loader: Any, batch_modules: Iterable[str]) -> dict[str, Any]:
+    """What is imported, with its version; what runs the loop, and what makes the batches, as modules of it.
+
+    Call it where a step ends: the frames below are then those that run the loop.
+    """
+    return {
+        "imported": {name: _version(name) for name in FRAMEWORKS if name in sys.modules},
+        "loop": _known(_below()),
+        "data": _known([*_makers(loader), *batch_modules]),
+    }
+
+
+def _below() -> list[str]:
+    """Modules of the frames that led here, innermost first."""
+    found: list[str] = []
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and len(found) < _DEEP:
+        found.append(str(frame.f_globals.get("__name__", "")))
+        frame = frame.f_back
+    return found
+
+
+def _makers(loader: Any) -> list[str]:
+    """Modules of a loader's class, of its data set, below whatever part of it is taken, and of what puts batches together."""
+    if loader is None:
+        return []
+    things = [loader, loader.__class__.__base__, getattr(loader, "collate_fn", None), getattr(loader, "sampler", None)]
+    data = getattr(loader, "dataset", None)
+    for _ in range(5):
+        things.append(data)
+        data = getattr(data, "dataset", None)
+    return [module_of(thing) for thing in things if thing is not None]
+
+
+def module_of(thing: Any) -> str:
+    """The module of a function or a class, or of an object's class."""
+    own = thing if isinstance(thing, type) or hasattr(thing, "__code__") else type(thing)
+    return str(getattr(own, "__module__", ""))
+
+
+def _known(modules: Iterable[str]) -> list[str]:
+    """The listed frameworks' modules among some, cut to two parts: the framework, and which part of it."""
+    parts = (module.split(".")[:2] for module in modules)
+    return list(dict.fromkeys(".".join(two) for two in parts if two[0] in FRAMEWORKS))
+
+
+def _version(name: str) -> str | None:
+    version = reach(sys.modules[name], "__version__")
+    if isinstance(version, str):
+        return version[:40]
+    with contextlib.suppress(*FAILURES):
+        return str(importlib.import_module("importlib.metadata").version(FRAMEWORKS[name]))[:40]
+    return None

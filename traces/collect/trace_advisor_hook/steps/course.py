@@ -1,0 +1,135 @@
+"""The course of a whole run: how long its steps took, in bounded memory, and what lies before, between and after them."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from typing import Any
+
+from ..surroundings.core_wait import ThreadWait
+
+# Bins a factor of 2 ** (1/8) apart: a median within 4.5 %, from a nanosecond to a year in 440 of them.
+_BINS_OF_DOUBLE = 8
+# The longest steps are kept one by one, to see how often they come.
+_MOST_LONG = 256
+# The median of fewer steps may be a start-up step.
+_FEWEST = 8
+# How often the median is worked out anew, in steps.
+_EVERY = 32
+# A step is long from three medians on: twice the median is common among steps that are alike (DL004, PY005), and 10 ms is no
+# dispatch any more (PY004 calls so long a silence a pause).
+LONG_RATIO = 3
+LONG_NS = 10_000_000
+
+
+class Course:
+    """Counts every step of a run.
+
+    A step lasts from the end of one to the end of the next: what a program does between two of them, such as an evaluation, makes
+    the later one long. Steps with the profiler on are counted apart, as is what recording itself takes, and the time in which the
+    thread had no core: other programs make a step longer, and no work of another kind.
+    """
+
+    def __init__(self) -> None:
+        self.started_ns = time.perf_counter_ns()
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the steps: they were of another loop."""
+        self.first_ns: int | None = None
+        self.last_ns = self.started_ns
+        self.steps = 0
+        self.profiled = 0
+        self.profiled_ns = 0
+        self.own_ns = 0
+        self.waiting = ThreadWait()
+        self.waited_at_ns = self.waiting.ns()
+        self.waited_ns = 0
+        self.bins: dict[int, list[int]] = {}
+        self.longest: list[tuple[int, int]] = []
+        self.limit_ns: int | None = None
+        self.other_batches_ns = 0
+        self._loaders: set[int] = set()
+
+    def step(self, now_ns: int, duration_ns: int, *, profiled: bool, loaders: set[int]) -> None:
+        """A step is over.
+
+        Args:
+            now_ns: When.
+            duration_ns: How long it took, without what recording took.
+            profiled: Whether the profiler was on.
+            loaders: Of which loaders it drew batches.
+        """
+        if self.first_ns is None:
+            self.first_ns = now_ns
+            return
+        self.steps += 1
+        if profiled:
+            self.profiled += 1
+            self.profiled_ns += duration_ns
+            return
+        without_core_ns = min(self.lacked_ns(), duration_ns)
+        self.waited_ns += without_core_ns
+        duration_ns -= without_core_ns
+        found = self.bins.setdefault(round(_BINS_OF_DOUBLE * math.log2(max(duration_ns, 1))), [0, 0])
+        found[0] += 1
+        found[1] += duration_ns
+        self._note(duration_ns, loaders)
+        if self.steps % _EVERY == 0 or (self.limit_ns is None and self.steps >= _FEWEST):
+            self.limit_ns = max(LONG_RATIO * self.median_ns(), LONG_NS)
+
+    def _note(self, duration_ns: int, loaders: set[int]) -> None:
+        """Keep the step if it is one of the longest, and see whether it drew batches that usual steps do not draw."""
+        item = (duration_ns, self.steps)
+        if len(self.longest) < _MOST_LONG:
+            heapq.heappush(self.longest, item)
+        elif item > self.longest[0]:
+            heapq.heapreplace(self.longest, item)
+        if self.limit_ns is None or duration_ns < self.limit_ns:
+            self._loaders |= loaders
+        elif loaders - self._loaders:
+            self.other_batches_ns += duration_ns
+
+    def lacked_ns(self) -> int:
+        """For how long the thread has had no core in the step that runs; 0 where the system does not tell."""
+        return max(0, self.waiting.ns() - self.waited_at_ns)
+
+    def is_long(self) -> bool:
+        """Whether the step that runs is a long one already."""
+        lasted_ns, limit_ns = time.perf_counter_ns() - self.last_ns, self.limit_ns
+        return limit_ns is not None and lasted_ns >= limit_ns and lasted_ns - self.lacked_ns() >= limit_ns
+
+    def worked(self, since_ns: int) -> None:
+        """Recording itself took the time since then; the next step begins now."""
+        self.last_ns, self.waited_at_ns = time.perf_counter_ns(), self.waiting.ns()
+        self.own_ns += self.last_ns - since_ns
+
+    def median_ns(self) -> int:
+        """Mean of the bin in which the median of the steps lies; 0 without steps."""
+        half = sum(count for count, _ in self.bins.values()) / 2
+        for key in sorted(self.bins):
+            count, total = self.bins[key]
+            half -= count
+            if half <= 0:
+                return total // count
+        return 0
+
+    def told(self) -> dict[str, Any]:
+        """All of it, JSON-able; durations in ns."""
+        now = time.perf_counter_ns()
+        first = now if self.first_ns is None else self.first_ns
+        return {
+            "ns": now - self.started_ns,
+            "before_ns": first - self.started_ns,
+            "after_ns": now - self.last_ns if self.first_ns is not None else 0,
+            "own_ns": self.own_ns,
+            "steps": self.steps,
+            "profiled_steps": self.profiled,
+            "profiled_ns": self.profiled_ns,
+            "waited_ns": self.waited_ns,
+            # Count and sum of each bin, the shortest steps first.
+            "times": [self.bins[key] for key in sorted(self.bins)],
+            "longest": [[number, duration] for duration, number in sorted(self.longest, key=lambda item: item[1])],
+            "other_batches_ns": self.other_batches_ns,
+        }

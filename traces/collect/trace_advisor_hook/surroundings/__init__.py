@@ -1,0 +1,1 @@
+"""What the machine does meanwhile: cores, memory, the speed of Python."""

@@ -1,0 +1,1 @@
+"""Recording a program in which no step shows."""
