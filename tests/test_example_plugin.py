@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -71,6 +72,17 @@ ENDS = "import sys\nfrom analyzer.rule import Rule, RuleMeta\n"
             1,
             None,
         ),
+        (
+            "__import__('os')._exit(0)",
+            70,
+            "'team' of the package team-rules 1.0 cannot be loaded: Ended: called os._exit(0)",
+        ),
+        (
+            "RULES = (Rule(RuleMeta('TM001', 'n', 'sync', 't'), lambda f, l: __import__('os')._exit(0), 'page'),)",
+            1,
+            None,
+        ),
+        ("RULES = (Rule(RuleMeta('TM001', 'n', 'sync', 't'), lambda f, l: sys.stdout.close(), 'page'),)", 1, None),
     ],
 )
 def test_one_that_misbehaves_is_named_and_turns_no_gate_green(
@@ -94,6 +106,28 @@ def test_one_that_misbehaves_is_named_and_turns_no_gate_green(
         assert ("did not come back within 3 s" in " ".join(done.stdout.split())) is ("sleep" in source)
     else:
         assert says in done.stderr
+
+
+SAYS = """
+from analyzer.finding import clear
+
+def check(facts, limits):
+    print("in a rule", flush=True)
+    yield clear("fine")
+
+print("at import")
+RULES = (Rule(RuleMeta('TM001', 'n', 'sync', 't'), check, 'page'),)
+"""
+
+
+def test_what_one_prints_stands_in_no_document(tmp_path: Path) -> None:
+    path = str(trace(tmp_path))
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "team_rules.py").write_text(ENDS + SAYS)
+    done = advisor(tmp_path, "explain", path, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    assert {one["state"] for one in json.loads(done.stdout)["checks"] if one["rule"] == "TM001"} == {"clear"}
+    assert "at import\nin a rule\n" in done.stderr
 
 
 def test_its_entry_point_is_the_one_it_declares() -> None:

@@ -21,6 +21,8 @@ _SAID = (State.CLEAR, State.NOT_APPLICABLE, State.CANNOT_TELL)
 _PARTS = ("saving", "evidence")
 # A rule yields at most one finding per cause; a generator that never ends is stopped here.
 _MOST_GIVEN = 1_000
+# Every text is looked through for secrets, which takes a minute for ten million characters; none of ours has a thousandth.
+_MOST_CHARACTERS = 100_000
 
 
 def given_by(rule: Rule, facts: Facts, limits: Limits, claimed: IntervalSet = EMPTY) -> tuple[Finding | Outcome, ...]:
@@ -71,6 +73,7 @@ def _conforming(item: object) -> Finding | Outcome:
             raise TypeError(
                 "the rule gave an outcome without a reason in words, or of a state that is not a rule's to say"
             )
+        _check_length(len(item.reason), "reason")
         return item
     if not isinstance(item, Finding) or not isinstance(item.saving, Saving):
         raise TypeError(f"the rule gave a {type(item).__name__} that is no finding")
@@ -113,9 +116,26 @@ def _check(value: object, declared: Any, name: str) -> None:
     """Raise TypeError where a value is not of its declared type, or holds what is not."""
     try:
         # Frozen structs do not look at what they are made of; what comes back from plain values is looked at.
-        msgspec.convert(msgspec.to_builtins(value, enc_hook=_plain), declared)
+        plain = msgspec.to_builtins(value, enc_hook=_plain)
+        msgspec.convert(plain, declared)
     except (msgspec.ValidationError, TypeError) as error:
         raise TypeError(f"the rule's finding has the wrong type in `{name}`: {error}") from error
+    _check_length(_characters(plain), name)
+
+
+def _check_length(characters: int, name: str) -> None:
+    """Raise TypeError where a rule says more than anybody reads."""
+    if characters > _MOST_CHARACTERS:
+        raise TypeError(f"the rule gave more than {_MOST_CHARACTERS:,} characters in `{name}`")
+
+
+def _characters(plain: object) -> int:
+    """How long the texts in it are together, keys included."""
+    if isinstance(plain, str):
+        return len(plain)
+    if isinstance(plain, dict):
+        return sum(map(_characters, plain)) + sum(map(_characters, plain.values()))
+    return sum(map(_characters, plain)) if isinstance(plain, list | tuple) else 0
 
 
 def _plain(value: object) -> object:

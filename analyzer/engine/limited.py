@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import contextvars
 import ctypes
+import io
+import os
 import queue
+import sys
 import threading
-from collections.abc import Callable
-from typing import Any, Generic, TypeVar, cast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from typing import Any, Generic, NoReturn, TypeVar, cast
 
 import numpy as np
 
@@ -26,7 +30,7 @@ class TookTooLong(Exception):
 
 
 class Ended(Exception):
-    """The call asked for the end of the program (`sys.exit`), or raised another thing that no `except Exception` catches."""
+    """The call asked for the end of the program (`sys.exit`, `os._exit`), or raised what no `except Exception` catches."""
 
 
 class Caller(Generic[Result]):
@@ -34,6 +38,9 @@ class Caller(Generic[Result]):
 
     A thread works where a signal does not: on every system, and for callers that are threads themselves. What it cannot end is a
     call that never lets another thread run, as one long regular expression does. Interrupts (Ctrl-C) reach whoever waits here.
+
+    What a call prints goes to standard error: a document may stand on standard output. `os._exit` raises, or a gate would be green
+    that nobody has looked at.
 
     Args:
         seconds: How long a call may take.
@@ -57,9 +64,10 @@ class Caller(Generic[Result]):
         if self._worker is None:
             self._worker = _Worker()
         worker = self._worker
-        worker.calls.put(work)
         try:
-            result, error = worker.results.get(timeout=self._seconds)
+            with redirect_stdout(_Aside()), _kept_running(worker.thread):
+                worker.calls.put(work)
+                result, error = worker.results.get(timeout=self._seconds)
         except queue.Empty:
             self._worker = None
             worker.abandon()
@@ -80,6 +88,38 @@ class Caller(Generic[Result]):
             self._worker = None
 
 
+class _Aside(io.TextIOBase):
+    """Standard error under another name: whoever closes this one closes nothing."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str, /) -> int:
+        # A stream that the shell closed (`2>&-`) is None.
+        return sys.stderr.write(text) if sys.stderr is not None else len(text)
+
+    def flush(self) -> None:
+        if sys.stderr is not None:
+            sys.stderr.flush()
+
+
+@contextmanager
+def _kept_running(thread: threading.Thread) -> Iterator[None]:
+    """While the context holds, `os._exit` raises `Ended` on this thread; copies of the process made by fork end as ever."""
+    process, leave = os.getpid(), os._exit
+
+    def refuse(status: int) -> NoReturn:
+        if threading.get_ident() != thread.ident or os.getpid() != process:
+            leave(status)
+        raise Ended(f"called os._exit({status})")
+
+    os._exit = refuse
+    try:
+        yield
+    finally:
+        os._exit = leave
+
+
 class _Worker(Generic[Result]):
     """The thread. It ends with the process, whatever it does then."""
 
@@ -90,10 +130,11 @@ class _Worker(Generic[Result]):
         context = contextvars.copy_context()
         # Before numpy 2 that is no part of the context.
         self._told = np.geterr()
-        self._thread = threading.Thread(target=context.run, args=(self._work,), name="advisor-rules", daemon=True)
-        self._thread.start()
+        self.thread = threading.Thread(target=context.run, args=(self._work,), name="advisor-rules", daemon=True)
+        self.thread.start()
 
     def _work(self) -> None:
+        process = os.getpid()
         with np.errstate(**self._told):
             while (call := self.calls.get()) is not None:
                 try:
@@ -101,14 +142,17 @@ class _Worker(Generic[Result]):
                 # Whatever it is, it is handed to whoever waits for the call.
                 except BaseException as error:
                     self.results.put((None, error))
+                if os.getpid() != process:
+                    # A copy that the call made by fork: nobody gives it another call, and it would wait for one for ever.
+                    os._exit(0)
 
     def end(self) -> None:
         """Let the thread come to its end, and wait for it: whoever forks afterwards has no thread beside."""
         self.calls.put(None)
-        self._thread.join(1.0)
+        self.thread.join(1.0)
 
     def abandon(self) -> None:
         """Tell the thread to stop at its next line of Python, and to take no more calls."""
         self.calls.put(None)
-        if self._thread.ident is not None:
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread.ident), ctypes.py_object(SystemExit))
+        if self.thread.ident is not None:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.thread.ident), ctypes.py_object(SystemExit))

@@ -27,6 +27,7 @@ def load_rules() -> tuple[Rule, ...]:
             or rules wait for one another.
     """
     found: dict[str, Rule] = {}
+    brought: dict[str, EntryPoint] = {}
     for point in sorted(entry_points(group=RULE_GROUP), key=lambda point: point.name):
         for rule in _registered(point):
             if not _is_rule(rule):
@@ -44,9 +45,12 @@ def load_rules() -> tuple[Rule, ...]:
                 )
             if rule.meta.code in found and found[rule.meta.code] is not rule:
                 raise AdvisorError(
-                    f"two packages have a rule {rule.meta.code}", where=point.value, fix="give one of them another code"
+                    f"two packages have a rule {rule.meta.code}",
+                    where=f"{_named(brought[rule.meta.code])} and {_named(point)}",
+                    fix="give one of them another code, or uninstall one of them",
                 )
             found[rule.meta.code] = rule
+            brought.setdefault(rule.meta.code, point)
     if not found:
         raise AdvisorError(
             "no rules are installed",
@@ -76,12 +80,16 @@ def _is_rule(value: object) -> TypeGuard[Rule]:
 
 
 def _registered(point: EntryPoint) -> tuple[object, ...]:
+    def load() -> tuple[object, ...]:
+        found = point.load()
+        # Anything but a tuple or list counts as something that is no rule.
+        return tuple(found) if isinstance(found, tuple | list) else (None,)
+
     try:
         if point.value == _OURS:
-            found = point.load()
-        else:
-            with Caller[object](RULE_SECONDS) as caller:
-                found = caller(point.load)
+            return load()
+        with Caller[tuple[object, ...]](RULE_SECONDS) as caller:
+            return caller(load)
     # An import runs anybody's code, which may raise anything or ask for the end of the program.
     except Exception as error:
         raise AdvisorError(
@@ -89,8 +97,6 @@ def _registered(point: EntryPoint) -> tuple[object, ...]:
             where=point.value,
             fix="repair or uninstall the package that registers it",
         ) from error
-    # Anything but a tuple or list counts as something that is no rule.
-    return tuple(found) if isinstance(found, tuple | list) else (None,)
 
 
 def _named(point: EntryPoint) -> str:

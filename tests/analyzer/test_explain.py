@@ -29,6 +29,13 @@ class Point:
         return self._loaded
 
 
+class Unwilling(tuple[Rule, ...]):
+    __slots__ = ()
+
+    def __iter__(self) -> Any:
+        raise ValueError("not one by one")
+
+
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> Any:
     def install(*points: Point) -> None:
@@ -71,7 +78,11 @@ def test_a_rule_registered_twice_is_one_rule(installed: Any) -> None:
     ("points", "says"),
     [
         ([], "no rules are installed"),
-        ([Point("a", (rule("DL001"),)), Point("b", (rule("DL001"),))], "two packages have a rule DL001"),
+        (
+            [Point("a", (rule("DL001"),)), Point("b", (rule("DL001"),))],
+            "(?s)two packages have a rule DL001.*'a'.* and 'b'",
+        ),
+        ([Point("a", Unwilling())], "'a' cannot be loaded: ValueError: not one by one"),
         ([Point("a", ("DL001",))], "'a' registers something that is no rule"),
         ([Point("a", rule("DL001"))], "'a' registers something that is no rule"),
         ([Point("a", ImportError("no module named x"))], "'a' cannot be loaded"),

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +215,27 @@ def test_a_rule_that_does_not_come_back_is_given_up(hang: str) -> None:
         assert not threads[0].is_alive()
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_copy_of_the_process_that_a_rule_makes_does_not_stay() -> None:
+    children = []
+
+    def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+        if child := os.fork():
+            children.append(child)
+        yield clear("forked")
+
+    assert run(a_rule(check)).state is State.CLEAR
+    deadline = time.monotonic() + 30
+    try:
+        while os.waitpid(children[0], os.WNOHANG) == (0, 0):
+            assert time.monotonic() < deadline, "it waits for a call that nobody makes"
+            time.sleep(0.01)
+    finally:
+        with suppress(OSError):
+            os.kill(children[0], signal.SIGKILL)
+
+
 def test_rules_are_limited_in_threads_too() -> None:
     def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         threading.Event().wait(30)
@@ -288,6 +313,25 @@ def test_doubles_of_numpy_are_numbers() -> None:
 @pytest.mark.parametrize("outcome", [Outcome("clear", "x"), Outcome(State.CLEAR, 4), Outcome(State.FIRED, "x")])  # type: ignore[arg-type]
 def test_an_outcome_of_wrong_types_is_a_crash(outcome: Outcome) -> None:
     assert run(rule("AA001", outcome)).state is State.CRASHED
+
+
+LONG = "x" * 100_001
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        (clear(LONG), "reason"),
+        (finding(why=LONG), "why"),
+        (finding(fix=(Advice("text", LONG),)), "fix"),
+        (finding(evidence=(Series(LONG, "ns", (1.0,)),)), "evidence[0]"),
+    ],
+    ids=["reason", "why", "fix", "evidence"],
+)
+def test_more_than_anybody_reads_is_a_crash(given: Finding | Outcome, field: str) -> None:
+    result = run(rule("AA001", given))
+    assert result.state is State.CRASHED
+    assert f"more than 100,000 characters in `{field}`" in result.reason
 
 
 def test_thresholds_are_the_defaults_unless_given() -> None:
