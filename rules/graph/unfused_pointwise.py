@@ -10,7 +10,8 @@ result again. Fused into one kernel, the data make the journey once.
 ## How it is measured
 `|pointwise kernels| / |device busy|`, without those of the optimizer (OP rules). Of these, the chained ones count for the
 bound: each directly follows, or is followed by, another one on its stream, over the same number of elements where shapes were
-recorded. Silent where Triton kernels or regions of `torch.compile` show that a compiler is at work.
+recorded. A run ends with its step, and its shortest kernel is left: even fused, the data make one pass. Silent where Triton
+kernels or regions of `torch.compile` show that a compiler is at work.
 
 ## Example
 Slow:
@@ -105,7 +106,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     chained = kernels.busy_ratio(found.chained)
     if not chained:
-        yield clear(f"pointwise kernels are {share(ratio)} of the busy time, but none of them follows another")
+        yield clear(
+            f"pointwise kernels are {share(ratio)} of the busy time, but none of them follows another in its step"
+        )
         return
     yield Finding(
         why=f"{share(ratio)} of the GPU's busy time is pointwise kernels; runs of them"
@@ -113,9 +116,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         + f" take {share(chained)}, the longest of {found.longest_chain} kernels.",
         saving=kernel_saving(
             facts,
-            kernels.time_ns(found.chained),
-            "the time of pointwise kernels that directly follow one another, of which half usually goes",
-            of=((found.chained, 1.0),),
+            kernels.time_ns(found.passing),
+            "the time of pointwise kernels that directly follow one another, save the shortest of each run, for one pass over the "
+            "data stays; half of their time usually goes",
+            of=((found.passing, 1.0),),
             usual_ns=_GAIN_RATIO * kernels.time_ns(found.chained),
         ),
         fix=(compiled(facts, _NOTE),),

@@ -11,6 +11,7 @@ import numpy as np
 from analyzer.facts.kernels.find import Kernels
 from analyzer.facts.kernels.names import POINTWISE_FAMILIES
 from analyzer.facts.kernels.precision import tensor_dims
+from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.labels import codes_of, distinct_texts, is_any
 from analyzer.spans.open_spans import NONE
@@ -29,7 +30,10 @@ class Fusion(msgspec.Struct, frozen=True):
 
     Args:
         pointwise: Elementwise, copy, cat, reduce, softmax and norm kernels; shape (kernels,).
-        chained: Those that directly follow, or are followed by, another one of the same shape on their stream; shape (kernels,).
+        chained: Those that directly follow, or are followed by, another one of the same shape on their stream in the same step;
+            shape (kernels,).
+        passing: Of each run all but the shortest, which stands for the one pass over the data that a fused kernel has to make;
+            shape (kernels,).
         shapes_known: Whether the shapes of most chained kernels were recorded; where they were not, only the order is known.
         compiled: Whether a compiler already fuses here: Triton kernels, or regions of torch.compile.
         longest_chain: Kernels in the longest run.
@@ -37,13 +41,17 @@ class Fusion(msgspec.Struct, frozen=True):
 
     pointwise: BoolArray
     chained: BoolArray
+    passing: BoolArray
     shapes_known: bool
     compiled: bool
     longest_chain: int
 
 
-def fusion(trace: Trace, kernels: Kernels) -> Fusion:
-    """Finds runs of pointwise kernels."""
+def fusion(trace: Trace, kernels: Kernels, steps: Steps) -> Fusion:
+    """Finds runs of pointwise kernels.
+
+    A run ends with its step: what the next step computes is another call of the model, and no compiler fuses two of them.
+    """
     found = kernels
     frame = found.frame
     pointwise = found.is_family(*POINTWISE_FAMILIES) & ~frame["in_optimizer"].to_numpy()
@@ -54,14 +62,18 @@ def fusion(trace: Trace, kernels: Kernels) -> Fusion:
     order = np.lexsort((frame["start_ns"].to_numpy(), frame["stream"].to_numpy()))
     stream, able, elements = frame["stream"].to_numpy()[order], pointwise[order], size[order]
     same = (elements[1:] == elements[:-1]) | (elements[1:] == NONE) | (elements[:-1] == NONE)
-    joined = able[1:] & able[:-1] & (stream[1:] == stream[:-1]) & same
+    step = _step(kernels, steps)[order]
+    joined = able[1:] & able[:-1] & (stream[1:] == stream[:-1]) & same & (step[1:] == step[:-1])
     chained = np.zeros(len(frame), dtype=bool)
     chained[order[1:][joined]] = True
     chained[order[:-1][joined]] = True
+    passing = chained.copy()
+    passing[order[_shortest(joined, frame["dur_ns"].to_numpy()[order])]] = False
     names = [name for part in (trace.ops, trace.annotations) for name in distinct_texts(part["name"])]
     return Fusion(
         pointwise=pointwise,
         chained=chained,
+        passing=passing,
         shapes_known=found.time_ns(chained & (size != NONE)) * 2 > found.time_ns(chained),
         compiled=bool(found.is_family("triton").any()) or any(map(is_compiled, names)),
         longest_chain=_longest_run(joined) + 1 if joined.any() else 0,
@@ -82,6 +94,31 @@ def _first_size(dims: str) -> int:
     # Sizes come from a file: a product that does not fit is no size.
     size = math.prod(shape) if shape else NONE
     return size if 0 <= size < 2**62 else NONE
+
+
+def _step(kernels: Kernels, steps: Steps) -> Int64Array:
+    """Which used step each kernel is of, by its launch; without one, by when it runs."""
+    launched = kernels.frame["launch_start_ns"].to_numpy()
+    known = ~np.isnan(launched)
+    of_host = steps.of_host(np.where(known, launched, 0).astype(np.int64))
+    return np.where(known, of_host, steps.of_device(kernels.frame["start_ns"].to_numpy()))
+
+
+def _shortest(joined: BoolArray, dur_ns: Int64Array) -> Int64Array:
+    """The shortest of each run of two and more, as positions.
+
+    Args:
+        joined: Whether each but the first belongs to the run of the one before it, shape (kernels - 1,).
+        dur_ns: How long each takes, shape (kernels,).
+    """
+    if not joined.any():
+        return np.empty(0, dtype=np.int64)
+    run = np.concatenate([[0], np.cumsum(~joined)])
+    by_length = np.lexsort((dur_ns, run))
+    first = np.flatnonzero(np.diff(run[by_length], prepend=-1))
+    several = np.diff(np.append(first, len(run))) > 1
+    found: Int64Array = by_length[first[several]]
+    return found
 
 
 def _longest_run(flags: BoolArray) -> int:

@@ -107,7 +107,7 @@ class KernelFacts(Section):
     @fact
     def fusion(self) -> Fusion:
         """Pointwise kernels that follow one another on the same data."""
-        return fusion(self.trace, self.named)
+        return fusion(self.trace, self.named, self._steps)
 
     @fact
     def attention(self) -> Attention:
