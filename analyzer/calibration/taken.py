@@ -30,7 +30,8 @@ def of_tuning(tuning: Tuning) -> Iterator[Pair]:
 def of_comparison(comparison: Comparison, date: str, *, on_device: bool) -> Iterator[Pair]:
     """The pair of a comparison: where one finding vanished, alone, and the step changed beyond doubt or surely did not."""
     change = comparison.change
-    gone = [row for row in comparison.rules if row.state == "fixed" and row.predicted_ns > 0]
+    # One that nobody looked for again may have vanished too.
+    gone = [row for row in comparison.rules if row.state in ("fixed", "not checked") and row.predicted_ns > 0]
     mean_ns = comparison.before.mean_ns
     if change is None or change.kind == "inconclusive" or len(gone) != 1 or not mean_ns or gone[0].realised_ns is None:
         return

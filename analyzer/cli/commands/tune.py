@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "markdown", "html", "json")
 PATCH, RECORDING = "changes.diff", "baseline.json"
-# As the note of an interrupted tuning begins.
-INTERRUPTED = "interrupted"
 _ENDINGS = {".txt": "text", ".md": "markdown", ".html": "html", ".json": "json"}
 # Steps are found from these where a loop trains; from others it only runs a model, or nothing that repeats.
 _TRAINS = ("optimizer", "backward", "loader")
@@ -168,17 +166,25 @@ def _shown(
 ) -> tuple[Tuning, int]:
     """The same on the whole terminal."""
     from analyzer.tui.tuning.app import run as show
+    from analyzer.tune.events import Interrupted
     from analyzer.tune.live import Live
     from analyzer.tune.session import tune
     from traces.collect.tune.run import run
 
+    interrupts: list[KeyboardInterrupt] = []
+
     def work(tell: Tell, stopped: Callable[[], bool]) -> Tuning:
-        return tune(wanted, machine, lambda: analysis, outside, tell, partial(run, stopped=stopped))
+        def heard(event: Event) -> None:
+            if isinstance(event, Interrupted):
+                interrupts.append(event.error)
+            tell(event)
+
+        return tune(wanted, machine, lambda: analysis, outside, heard, partial(run, stopped=stopped))
 
     tuning, number = show(Live(" ".join([wanted.script.target, *wanted.script.arguments]), wanted.budget_s), work)
     if number is not None:
         return tuning, BY_SIGNAL + number
-    return tuning, code_of(None) if any(note.startswith(INTERRUPTED) for note in tuning.notes) else 0
+    return tuning, code_of(interrupts[0]) if interrupts else 0
 
 
 def about() -> About:
