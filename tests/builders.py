@@ -67,9 +67,9 @@ class TraceBuilder:
         self.events: list[dict[str, Any]] = []
         self.top: dict[str, Any] = {"schemaVersion": 1, "deviceProperties": []}
         if device == "cuda":
-            self.top |= {"deviceProperties": [CUDA_DEVICE], "cuda_runtime_version": 12060}
+            self.top |= {"deviceProperties": [dict(CUDA_DEVICE)], "cuda_runtime_version": 12060}
         elif device == "rocm":
-            self.top |= {"deviceProperties": [ROCM_DEVICE], "hip_runtime_version": 60_300}
+            self.top |= {"deviceProperties": [dict(ROCM_DEVICE)], "hip_runtime_version": 60_300}
         if advisor is not None:
             self.top["advisor"] = advisor
         self.top |= top or {}

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 from analyzer.analysis import BoundBy
 from analyzer.facts import Facts
 from builders import AUTOGRAD, TraceBuilder
+from other_devices import graphed, mps, private_use, xpu
 from sayings import Saying, explained, found
 
 _STEP = 10_000.0
@@ -326,6 +327,13 @@ MECHANISMS = (
     *(_said("it communicates", name, False, lambda name=name: _fires("CO001", _alone(name))) for name in _SILENT),  # type: ignore[misc]
     _said("copies could be hidden", "35 ms of lookups behind 60", True, lambda: _fires("XF002", _moves(compute=35_000))),
     _said("copies could be hidden", "nothing is computed", False, lambda: _fires("XF002", _moves(compute=0))),
+    _said("copies could be hidden", "behind a replayed graph", True, lambda: _fires("XF002", graphed(_moves(compute=35_000)))),
+    _said("copies could be hidden", "a graph of 1 ms", False, lambda: _fires("XF002", graphed(_moves(compute=1_000)))),
+    _said("copies could be hidden", "lookups on Intel's GPU", True, lambda: _fires("XF002", xpu(_moves(compute=35_000)))),
+    _said("copies could be hidden", "1 ms on Intel's GPU", False, lambda: _fires("XF002", xpu(_moves(compute=1_000)))),
+    _said("copies could be hidden", "lookups, private device", True, lambda: _fires("XF002", private_use(_moves(compute=35_000)))),
+    _said("copies could be hidden", "1 ms on a private device", False, lambda: _fires("XF002", private_use(_moves(compute=1_000)))),
+    _said("copies could be hidden", "Apple's, not recorded", False, lambda: _fires("XF002", mps(_moves(compute=35_000)))),
     _said("compute and communication are mixed", "68 and 22 %", True, lambda: _bound_by(_shares(0.68, 0.22)) == "mixed"),
     _said("compute and communication are mixed", "72 and 27 %", True, lambda: _bound_by(_shares(0.72, 0.27)) == "mixed"),
     _said("compute and communication are mixed", "55 and 44 %", False, lambda: _bound_by(_shares(0.55, 0.44)) == "mixed"),

@@ -24,6 +24,7 @@ from analyzer.facts.recording.versions import versions
 from analyzer.finding import Finding, State
 from analyzer.page import headline
 from builders import TraceBuilder
+from other_devices import graphed, mps, private_use, xpu
 from rules import RULES
 from scenarios import RULE_BY_CODE, world
 from snapshots import finding, snapshot
@@ -285,8 +286,8 @@ def _workers(count: int) -> bool:
 # 11: first steps, batches, step times.
 
 
-def _first(*, kernels: int, backlog: bool = False) -> bool:
-    """Whether the first of six steps is used, of whose device work so many of ten kernels are in the file."""
+def _first(*, kernels: int, backlog: bool = False, on: Callable[[TraceBuilder], TraceBuilder] | None = None) -> bool:
+    """Whether the first of six steps is used, of whose device work so many of ten kernels are in the file; `on` another device."""
     builder = TraceBuilder()
     for number in range(6):
         at = number * 1_000.0
@@ -295,6 +296,8 @@ def _first(*, kernels: int, backlog: bool = False) -> bool:
         for index in range(10):
             if number or index >= 10 - kernels:
                 builder.launch(at + index * 95, kernel_start=at + index * 95 + 8, kernel_dur=80, name=f"k{index}")
+    if on is not None:
+        on(builder)
     return bool(Facts(builder.trace()).steps.frame["used"].iloc[0])
 
 
@@ -316,14 +319,49 @@ def _decides(before_ms: Sequence[float], after_ms: Sequence[float]) -> bool:
     return change is not None and change.kind != "inconclusive"
 
 
+def _recorded_apart(each: float, on: Callable[[TraceBuilder], TraceBuilder]) -> bool:
+    """Whether seven steps of about 10 ms and seven of so many get an answer, recorded on some device."""
+    taken = []
+    for length in (10_000.0, each):
+        builder, at = TraceBuilder(), 0.0
+        for number in range(7):
+            lasts = length + 40 * (number % 4)
+            builder.step(number, at, lasts)
+            for index in range(10):
+                start = at + index * lasts / 10
+                builder.launch(start, kernel_start=start + 8, kernel_dur=lasts / 10 - 10, name=f"k{index}")
+            at += lasts
+        facts = Facts(on(builder).trace())
+        taken.append(snapshot_of(explain_facts(facts, rules=RULES).analysis, facts))
+    change = compare([taken[0]], [taken[1]]).change
+    return change is not None and change.kind != "inconclusive"
+
+
 STEPS = (
     Saying("the first step is used", "it is whole", True, lambda: _first(kernels=10)),
     Saying("the first step is used", "the recording began inside it", False, lambda: _first(kernels=4, backlog=True)),
+    Saying("the first step is used", "whole, a graph a step", True, lambda: _first(kernels=10, on=graphed)),
+    Saying("the first step is used", "begun inside, a graph a step", False, lambda: _first(kernels=4, backlog=True, on=graphed)),
+    Saying("the first step is used", "whole, on Intel's GPU", True, lambda: _first(kernels=10, on=xpu)),
+    Saying("the first step is used", "begun inside, on Intel's GPU", False, lambda: _first(kernels=4, backlog=True, on=xpu)),
+    Saying("the first step is used", "whole, on a private device", True, lambda: _first(kernels=10, on=private_use)),
+    Saying("the first step is used", "begun inside, private device", False,
+           lambda: _first(kernels=4, backlog=True, on=private_use)),
+    Saying("the first step is used", "whole, Apple's GPU", True, lambda: _first(kernels=10, on=mps)),
+    Saying("the first step is used", "begun inside, Apple's GPU", False, lambda: _first(kernels=4, backlog=True, on=mps)),
     Saying("a batch is stated", "equal inputs of each step", True, lambda: _batch([32, 32, 32])),
     Saying("a batch is stated", "tokens that differ", False, lambda: _batch([32, 17, 203])),
     Saying("a batch is stated", "tokens of one window", False, lambda: _batch([1_024], marked=False)),
     Saying("step times get an answer", "seven a side, no overlap", True, lambda: _decides(_around(10), _around(8.5))),
     Saying("step times get an answer", "seven a side that mix", False, lambda: _decides(_around(10), _around(9.97))),
+    *(
+        Saying("step times get an answer", f"apart, {on.__name__}", True, lambda on=on: _recorded_apart(8_500, on))  # type: ignore[misc]
+        for on in (graphed, xpu, private_use, mps)
+    ),
+    *(
+        Saying("step times get an answer", f"that mix, {on.__name__}", False, lambda on=on: _recorded_apart(9_970, on))  # type: ignore[misc]
+        for on in (graphed, xpu, private_use, mps)
+    ),
     Saying("step times get an answer", "two a side, apart a little", False, lambda: _decides(_around(10)[:2], _around(9.5)[:2])),
 )  # fmt: skip
 

@@ -22,7 +22,7 @@ _LATE = Advice(
 
 def hidden(facts: Facts, time: IntervalSet) -> IntervalSet:
     """What of some idle host time follows a copy to the host that waited as long for a busy device; nothing where it is little."""
-    found = facts.sync.after_reads(time) & facts.sync.removable(*_READS)
+    found = facts.sync.after_reads(time) & facts.sync.removable(*_READS, copied=facts.sync.waits.copied("copy_out"))
     return found if found.total_ns >= WORTH_A_PLACE * time.total_ns else IntervalSet()
 
 

@@ -10,7 +10,8 @@ wait takes as long as the device's queue is, and afterwards the queue is empty.
 ## How it is measured
 `|sync owned by device-to-host copies| / |used steps|`: the part of the cause `sync` inside calls that copy more than 64 bytes to
 the host (and the synchronisation beside them), and after them until the next kernel while the host catches up; per copy never more
-than the call lasted. Copies into pinned memory that nothing waits for do not count. Unit: nanoseconds, shown as a share of the
+than the call lasted; and the time in which the device does nothing but these copies. Copies into pinned memory that nothing waits
+for do not count. Unit: nanoseconds, shown as a share of the
 step.
 
 ## Example
@@ -33,12 +34,15 @@ history = history.cpu()
 ```
 
 ## Fix
+Where an op of a library copies, the finding names it. Else:
+
 1. Keep metrics and outputs on the device; copy once every N steps, or at the end.
 2. Copy into pinned memory with `non_blocking=True` and look at it later, after an event.
 
 ## Expected gain
 At most the device's idle time from the copies on, never more than the copies lasted, up to the next call that waits for another
-reason: without the wait the host does meanwhile what it did late. Likely is what the copies own by themselves. On one A100
+reason: without the wait the host does meanwhile what it did late; and the copies themselves, where nothing is computed beside
+them. Likely is what the copies own by themselves. On one A100
 trace 30 such copies took 80 us of device time and blocked the host for 758 of 1074 ms: 43 % of the step.
 
 ## When it is wrong
@@ -83,21 +87,37 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if not len(calls):
         yield not_applicable("no blocking copy from the device to the host in the used steps")
         return
-    ratio = facts.steps.ratio(facts.sync.waits.owned("copy_out").total_ns)
+    # Gradients for an optimizer on the CPU are no output, but OP005's; and what is saved in some steps is ID003's.
+    state = facts.transfer.state_steps(facts.time.pauses.isolated)
+    copied = facts.sync.waits.copied("copy_out", outside=facts.model.optimizing.step_time | state)
+    ratio = facts.steps.ratio((facts.sync.waits.owned("copy_out") | copied).total_ns)
     if ratio < limits["min_ratio"]:
         yield clear(
             f"copies to the host own {share(ratio)} of the step, below {share(limits['min_ratio'])}{beside_work(facts, 'copy_out')}"
         )
         return
     device = duration(facts.steps.per_step(calls.device_ns))
+    inside = f" inside `{calls.asker}`" if calls.asker else ""
     yield finding(
         facts,
         calls,
         "copy_out",
-        f"copying {size(facts.steps.per_step(calls.bytes))} a step from the device to the host; the copies "
+        f"copying {size(facts.steps.per_step(calls.bytes))} a step from the device to the host{inside}; the copies "
         f"themselves take {device}",
-        _fix(),
+        _fix_inside(calls.asker) if calls.asker else _fix(),
         "Record again: fewer `Memcpy DtoH` a step; the share of SY002 should fall below 2 %.",
+        copied=copied,
+    )
+
+
+def _fix_inside(op: str) -> tuple[Advice, ...]:
+    return (
+        Advice(
+            "text",
+            f"`{op}` copies by itself: give it less to work on, call it less often (one call for a whole batch), or take an "
+            "implementation of it that stays on the device.",
+            "Newer versions of a library often have one: look before writing your own.",
+        ),
     )
 
 
@@ -107,7 +127,8 @@ def _fix() -> tuple[Advice, ...]:
             "diff",
             "-    outputs.append(out.detach().cpu())\n+    outputs.append(out.detach())         # stays on the device\n"
             "...\n+outputs = torch.cat(outputs).cpu()       # once, after the loop",
-            "Copy once instead of every step. Keep only what is used: a mean instead of all values.",
+            "Copy once instead of every step. Keep only what is used: a mean instead of all values. What NumPy is asked for, torch "
+            "mostly does on the device (`nonzero`, `topk`, `unique`).",
         ),
         Advice(
             "python",

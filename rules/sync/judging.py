@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from analyzer.facts import Facts
-from analyzer.facts.sync.waits import WaitingCalls
+from analyzer.facts.sync.waiting_calls import WaitingCalls
 from analyzer.finding import Advice, Bar, Bars, Column, Evidence, Finding, Saving, Table
 from analyzer.rule import Threshold
+from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.units import count, duration, share
 from rules.place import location, named
 
@@ -13,6 +14,7 @@ BASIS = (
     "device-idle time from these calls on, which the host would spend beside the device, never more than they lasted; likely is "
     "what lies inside them, and after them until the next kernel"
 )
+_AND_COPIES = "; and the copies, where nothing is computed beside them"
 MIN_RATIO = Threshold(
     "min_ratio",
     0.02,
@@ -32,6 +34,7 @@ def finding(
     fix: tuple[Advice, ...],
     verify: str,
     caveats: tuple[str, ...] = (),
+    copied: IntervalSet = EMPTY,
 ) -> Finding:
     """A finding on waiting calls of one reason.
 
@@ -43,17 +46,24 @@ def finding(
         fix: What to change.
         verify: How to see that it worked.
         caveats: When this may be a false alarm here.
+        copied: When the device does nothing but the copies that the calls wait for, as far as they could go.
     """
-    claims = facts.sync.waits.owned(reason)
+    idle = facts.sync.waits.owned(reason)
+    claims = idle | copied
     line = facts.sync.line_of(calls)
     return Finding(
         why=(
-            f"The GPU idles {duration(facts.steps.per_step(claims.total_ns))} of {facts.steps.each} "
-            f"({share(facts.steps.ratio(claims.total_ns))}) because the host waits for it{named(line)}: {what} "
+            f"The GPU {_doing(facts, idle, copied)} of {facts.steps.each} "
+            f"({share(facts.steps.ratio(claims.total_ns))}) {'while' if copied else 'because'} the host waits for it{named(line)}: "
+            f"{what} "
             f"({_often(facts, calls)}, the host is blocked for "
             f"{duration(facts.steps.per_step(calls.blocked_ns))} {facts.steps.a_unit})."
         ),
-        saving=Saving(claims=facts.sync.removable(reason), usual_claims=claims, basis=BASIS),
+        saving=Saving(
+            claims=facts.sync.removable(reason, copied=copied) | copied,
+            usual_claims=claims,
+            basis=f"{BASIS}{_AND_COPIES if copied else ''}",
+        ),
         fix=fix,
         verify=verify,
         steps_seen=facts.steps.count_with(claims),
@@ -61,6 +71,15 @@ def finding(
         location=location(line),
         caveats=caveats,
     )
+
+
+def _doing(facts: Facts, idle: IntervalSet, copied: IntervalSet) -> str:
+    """What the device does meanwhile: it idles, or there is nothing but the copy."""
+    idles = f"idles {duration(facts.steps.per_step(idle.total_ns))}"
+    if not copied:
+        return idles
+    copies = f"only copies for {duration(facts.steps.per_step(copied.total_ns))}"
+    return f"{idles} and {copies}" if idle else copies
 
 
 def beside_work(facts: Facts, reason: str) -> str:

@@ -20,8 +20,6 @@ STORIES: tuple[Story, ...] = tuple(story for part in PARTS.values() for story in
 
 # What is documented and not told yet, with the reason. Nothing that is told wrongly may stand here.
 SILENT: dict[str, str] = {
-    "torchvision nms": "the finding on the copy does not name the op around it",
-    "profiler tutorial, NumPy mask": "a copy to the host counts by the idle time behind it, not by its own length",
     "DPA-2, Adam by passes": "an update of 4 % of the busy time is below the limit of the rule",
 }
 

@@ -7,33 +7,37 @@ import numpy as np
 from analyzer.facts.sync.waits import Waits, after_amount
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import rows_by
-from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.intervals import EMPTY, IntervalSet
 
 
-def removable(waits: Waits, reasons: tuple[str, ...]) -> IntervalSet:
+def removable(waits: Waits, reasons: tuple[str, ...], copied: IntervalSet = EMPTY) -> IntervalSet:
     """Device-idle time that may end with calls of some reasons: what the host does in it, it would do earlier, beside the device.
 
     What they own, and of the idle time from each call on as much as it waited beyond that: the host would have been that much
-    earlier, not more. Not past the thread's next call that waits for another reason: behind that the device idles all the same.
+    earlier, not more. What is counted as the copies' own time hides nothing: it is gone with them. Not past the thread's next call
+    that waits for another reason: behind that the device idles all the same.
 
     Args:
         waits: All waiting calls.
         reasons: Of the calls that go.
+        copied: What the calls' own copies take alone, where that is counted besides.
     """
     mine, thread = waits.asked_by(reasons), waits.calls["thread"].to_numpy()
     found = owned = waits.owned(*reasons)
     for rows in rows_by(thread[mine]).values():
-        found |= _earlier(waits, np.flatnonzero(thread == thread[mine][rows[0]]), mine, owned)
+        found |= _earlier(waits, np.flatnonzero(thread == thread[mine][rows[0]]), mine, owned, copied)
     return found
 
 
-def _earlier(waits: Waits, rows: Int64Array, mine: BoolArray, owned: IntervalSet) -> IntervalSet:
+def _earlier(waits: Waits, rows: Int64Array, mine: BoolArray, owned: IntervalSet, copied: IntervalSet) -> IntervalSet:
     """Idle time from the calls of one thread on that they do not own, as long as they waited and until it is used up."""
     every, rest = waits.calls["start_ns"].to_numpy(), waits.idle - owned
     rows = rows[np.argsort(every[rows], kind="stable")]
     start, asked = every[rows], mine[rows]
     end = np.append(start[1:], np.iinfo(np.int64).max // 2)
-    waited = np.where(asked, waits.calls["dur_ns"].to_numpy()[rows] - owned.overlap_with(start, end), 0)
+    inside = waits.calls["dur_ns"].to_numpy()[rows]
+    inside = inside - copied.overlap_with(start, start + inside)
+    waited = np.where(asked, inside - owned.overlap_with(start, end), 0)
     # A call for another reason uses up all that was left.
     change = np.where(asked, waited - rest.overlap_with(start, end), -(np.abs(waited).sum() + rest.total_ns))
     sums = np.cumsum(change)

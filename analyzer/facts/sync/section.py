@@ -11,9 +11,10 @@ from analyzer.facts.steps.find import Steps
 from analyzer.facts.sync.anomaly import AnomalyChecks, EagerChecks, anomaly, eager_checks
 from analyzer.facts.sync.op_gaps import Silence, after_reads, silences
 from analyzer.facts.sync.removable import removable
-from analyzer.facts.sync.waits import WaitingCalls, Waits, scalar_ops, waits
+from analyzer.facts.sync.waiting_calls import WaitingCalls
+from analyzer.facts.sync.waits import Waits, scalar_ops, waits
 from analyzer.facts.time.section import TimeFacts
-from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.intervals import EMPTY, IntervalSet
 
 
 class SyncFacts(Section):
@@ -43,13 +44,16 @@ class SyncFacts(Section):
         threads, start, weight = (frame[name].to_numpy() for name in ("thread", "start_ns", "idle_ns"))
         return self._host.stacks.commonest(threads, start, self._host.main_thread, weight + 1)
 
-    def removable(self, *reasons: str) -> IntervalSet:
+    def removable(self, *reasons: str, copied: IntervalSet = EMPTY) -> IntervalSet:
         """Device-idle time that may end with the calls that have these reasons; see `removable.removable`."""
-        return removable(self.waits, reasons)
+        return removable(self.waits, reasons, copied)
 
     def free_ns(self, *reasons: str) -> int:
-        """For how long the host stands in the calls that have these reasons while the device works: it loses nothing by that."""
-        calls = IntervalSet.of_rows(self.waits.of(*reasons).frame)
+        """For how long the host stands in the calls that have these reasons while the device works: it loses nothing by that.
+
+        What only the copies take that they wait for is work that is there for them alone.
+        """
+        calls = IntervalSet.of_rows(self.waits.of(*reasons).frame) - self.waits.copied(*reasons)
         return ((calls - self._time.idle) & self._steps.window).total_ns
 
     @fact

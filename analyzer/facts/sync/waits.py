@@ -22,10 +22,11 @@ from analyzer.facts.host.ops import pick, pick_row
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.tree import HostTree
 from analyzer.facts.steps.find import Steps
+from analyzer.facts.sync.waiting_calls import WaitingCalls
 from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import chosen, running_sums_by
-from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching, texts
 from traces.trace import Trace
 
@@ -36,6 +37,11 @@ _SHAPE = (
     r"aten::(?:nonzero(?:_numpy)?|argwhere|masked_select|_?unique\w*|repeat_interleave|bincount|index|index_put_?|_index_put_impl_"
     r"|masked_scatter\w*|histc|combinations)$"
 )
+# Ops that copy because the program asks for a copy, and ops that only hand on what others ask for: they name no asker.
+_PLAIN = (
+    r"aten::(?:to|cpu|copy_|_to_copy|_copy_from|clone|contiguous|detach_?|numpy|tolist|lift_fresh|resolve_\w+|_local_scalar_dense"
+    r"|item)$"
+)
 # What torch's anomaly mode runs directly below every node of the backward pass (torch/csrc/autograd/engine.cpp).
 ANOMALY_CHECK = r"aten::(?:isnan|_is_any_true|any|item|is_nonzero)$"
 # Synchronisations that wait for all of a device's work.
@@ -45,85 +51,25 @@ _UNSCALE = r"aten::_amp_foreach_non_finite_check_and_unscale_"
 SCALAR_BYTES = 64
 
 
-class WaitingCalls(msgspec.Struct, frozen=True):
-    """Waiting calls of some reasons.
-
-    Args:
-        frame: One row per call; see `Waits.calls`.
-    """
-
-    frame: pd.DataFrame
-
-    def __len__(self) -> int:
-        return len(self.frame)
-
-    @property
-    def waits(self) -> int:
-        """How often the host waits: the copy and the synchronisation of one op are one wait."""
-        return int(self.frame["unit"].nunique())
-
-    @property
-    def blocked_ns(self) -> int:
-        """How long the host is in them."""
-        return int(self.frame["dur_ns"].sum())
-
-    @property
-    def idle_ns(self) -> int:
-        """Device-idle time that they own."""
-        return int(self.frame["idle_ns"].sum())
-
-    @property
-    def device_ns(self) -> int:
-        """How long the copies take that they wait for."""
-        return int(self.frame["device_ns"].sum())
-
-    @property
-    def bytes(self) -> int:
-        """What those move."""
-        return int(self.frame["size_bytes"].sum())
-
-    @property
-    def costliest_op(self) -> str:
-        """The op in which the device idles longest."""
-        return str(self.frame.groupby("op", observed=True)["idle_ns"].sum().idxmax())
-
-    @property
-    def costliest_call(self) -> str:
-        """The call in which it does."""
-        return str(self.frame.groupby("name", observed=True)["idle_ns"].sum().idxmax())
-
-    def by_op(self) -> list[tuple[str, str, int, int, int]]:
-        """(op, call, number, nanoseconds the host is blocked, nanoseconds the device idles), the costliest first."""
-        calls = self.frame
-        ops = calls["op"].where(calls["op"] != "", "(no op)")
-        groups = (
-            calls.assign(op=ops)
-            .groupby(["op", "name"], sort=True, observed=True)[["dur_ns", "idle_ns"]]
-            .agg(["size", "sum"])
-        )
-        rows = (
-            (str(op), str(name), int(row[0]), int(row[1]), int(row[3]))
-            for (op, name), row in zip(groups.index, groups.to_numpy(), strict=True)
-        )
-        return sorted(rows, key=lambda row: (-row[4], row))
-
-
 class Waits(msgspec.Struct, frozen=True):
     """Waiting calls in the used steps.
 
     Args:
         calls: One row per call: name, reason, unit (equal for calls of one op), op (the op that waits, empty for a call of the
-            program itself), thread, start_ns, end_ns, dur_ns, device_ns (of the copy it waits for), size_bytes (Int64), pinned
+            program itself), asker (the outermost op that is more than a copy, empty without one), thread, start_ns, end_ns,
+            dur_ns, device_ns, copy_start_ns, copy_end_ns (of the copy it waits for, 0 without one), size_bytes (Int64), pinned
             (bool), idle_ns (what it owns), step.
             `reason` is loader, anomaly, shape, scaler, scalar, copy_out, async_copy, copy_in, profiler, explicit or internal.
         sync: What the cause `sync` owns.
         idle: When the device does nothing.
+        copying: What the cause `copy` owns: copies with nothing computed beside.
         territory_end_ns: For each call the end of the time it may own.
     """
 
     calls: pd.DataFrame
     sync: IntervalSet
     idle: IntervalSet
+    copying: IntervalSet
     territory_end_ns: Int64Array
 
     def of(self, *reasons: str) -> WaitingCalls:
@@ -134,6 +80,15 @@ class Waits(msgspec.Struct, frozen=True):
         """Device-idle time that calls with these reasons own."""
         mine = self.asked_by(reasons)
         return self.sync & IntervalSet(self.calls["start_ns"].to_numpy()[mine], self.territory_end_ns[mine])
+
+    def copied(self, *reasons: str, outside: IntervalSet = EMPTY) -> IntervalSet:
+        """When the device does nothing but the copies that calls with these reasons wait for.
+
+        Args:
+            reasons: Of the calls.
+            outside: Time of the host; calls that begin inside do not count.
+        """
+        return self.copying & self.of(*reasons).copying(outside)
 
     def asked_by(self, reasons: tuple[str, ...]) -> BoolArray:
         """Which calls have one of some reasons, shape (calls,)."""
@@ -158,7 +113,7 @@ def waits(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts, time
     step = steps.of_host(start)
     frame["step"] = used["number"].to_numpy()[step] if len(used) else step
     inside = step >= 0
-    return Waits(frame[inside].reset_index(drop=True), sync, time.idle, until[inside])
+    return Waits(frame[inside].reset_index(drop=True), sync, time.idle, time.waterfall.owned("copy"), until[inside])
 
 
 def _described(
@@ -172,6 +127,7 @@ def _described(
     above = tree.parent[rows]
     ops = tree.of_source("ops")
     op = np.where(asking >= 0, asking, np.where(ops[above], above, -1))
+    asker = tree.outermost(ops & tree.matching(r"\w+::\w+$") & ~tree.matching(_PLAIN), rows)
     names = [*distinct_texts(tree.frame["name"]), ""]
     return pd.DataFrame(
         {
@@ -181,10 +137,13 @@ def _described(
             # Calls of one op wait for the same thing; a call outside any op is a unit of its own.
             "unit": np.where(op >= 0, op, -1 - np.arange(len(rows))),
             "op": np.array(names, dtype=object)[pick_row(codes_of(tree.frame["name"]), op)],
+            "asker": np.array(names, dtype=object)[pick_row(codes_of(tree.frame["name"]), asker)],
             **{
                 name: calls[name].to_numpy()[blocking]
                 for name in ("thread", "start_ns", "end_ns", "dur_ns", "device_ns")
             },
+            "copy_start_ns": np.append(copies["start_ns"].to_numpy(), 0)[copied],
+            "copy_end_ns": np.append(copies["end_ns"].to_numpy(), 0)[copied],
             "size_bytes": copies["size_bytes"].array.take(copied, allow_fill=True),
             "pinned": pick(is_any(copies["host_memory"], "pinned"), copied),
         }

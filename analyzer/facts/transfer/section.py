@@ -63,6 +63,14 @@ class TransferFacts(Section):
         """What the steps with these pauses copy to the host, and no others do, as before a checkpoint; None where they do not."""
         return state_out_bytes(self._steps, self.copies.all.of("DtoH"), pauses)
 
+    def state_steps(self, pauses: IntervalSet) -> IntervalSet:
+        """The steps with these pauses, where they copy to the host what no others do, as before a checkpoint; else none."""
+        if self.state_out_bytes(pauses) is None:
+            return IntervalSet()
+        start, end = (self._steps.used[name].to_numpy() for name in ("host_start_ns", "host_end_ns"))
+        paused = pauses.overlap_with(start, end) > 0
+        return IntervalSet(start[paused], end[paused])
+
     def line_of(self, copies: Copies) -> CodeLine | None:
         """The user's line that asks for most of the host time of some copies; None without stacks."""
         known = copies.with_call
