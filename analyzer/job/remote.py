@@ -86,23 +86,22 @@ def _opened(place: str) -> tuple[Any, str]:
     try:
         import fsspec
     except ModuleNotFoundError as error:
-        raise _missing(shown, "fsspec") from error
+        raise UsageError("fsspec is not installed", where=shown, fix="pip install 'trace-advisor[remote]'") from error
     # Some stores connect here already.
     with _told(place):
         try:
             filesystem, path = fsspec.core.url_to_fs(place)
         except ImportError as error:
-            raise _missing(shown, f"what fsspec needs for {scheme}:// URLs") from error
+            # Each kind of store has a package of its own, which fsspec names.
+            raise UsageError(
+                f"what fsspec needs for {scheme}:// URLs is not installed", where=shown, fix=str(error)
+            ) from error
         # One that wants to know more than a URL tells says so in its own way.
         except (ValueError, TypeError, AttributeError) as error:
             raise UsageError(
                 f"nothing is known of {scheme}:// URLs", where=shown, fix="use s3, gs, https or hf"
             ) from error
     return filesystem, str(path)
-
-
-def _missing(shown: str, what: str) -> UsageError:
-    return UsageError(f"{what} is not installed", where=shown, fix="pip install 'trace-advisor[remote]'")
 
 
 @contextmanager

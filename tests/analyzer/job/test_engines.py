@@ -179,6 +179,14 @@ def test_what_a_client_of_a_store_raises_is_told_and_a_mistake_of_ours_is_not_hi
         listing(ZeroDivisionError())
 
 
+def test_a_store_whose_package_is_not_installed_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {"class": "no_such_store.FileSystem", "err": "Install nostorefs to access it"}
+    monkeypatch.setitem(pytest.importorskip("fsspec.registry").known_implementations, "nostore", known)
+    with pytest.raises(UsageError, match="nostore:// URLs is not installed") as told:
+        listed("nostore://runs/job")
+    assert told.value.fix == "Install nostorefs to access it"
+
+
 def test_no_secret_of_a_url_is_shown() -> None:
     assert without_secrets("https://me:pw@host:1/a/b.json?sig=x#y") == "https://host:1/a/b.json"
 
