@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -12,6 +11,8 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from traces.errors import UnreadableTraceError, UsageError
+from traces.leftovers import scratch_folder
+from traces.progress import Progress
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+://")
 _ENDINGS = (".json", ".json.gz", ".json.zst")
@@ -45,8 +46,12 @@ def name_of(place: str) -> str:
 
 
 @contextmanager
-def fetched(place: str) -> Iterator[Path]:
+def fetched(place: str, progress: Progress | None = None) -> Iterator[Path]:
     """A file here with what a place holds; of a path itself, of a URL a copy that is gone afterwards.
+
+    Args:
+        place: Path or URL.
+        progress: Told how many bytes are here; raise from it to cancel.
 
     Raises:
         UnreadableTraceError: What is there is missing, forbidden or cannot be reached.
@@ -56,11 +61,13 @@ def fetched(place: str) -> Iterator[Path]:
         yield Path(place)
         return
     filesystem, path = _opened(place)
-    with tempfile.TemporaryDirectory(prefix="advisor-") as folder:
-        copy = Path(folder) / (name_of(place) or "trace.json")
+    with scratch_folder() as folder:
+        copy = folder / (name_of(place) or "trace.json")
         with _told(place), filesystem.open(path, "rb") as source, copy.open("wb") as target:
             while piece := source.read(_PIECE):
                 target.write(piece)
+                if progress is not None:
+                    progress("fetching", target.tell(), getattr(source, "size", None) or 0)
         yield copy
 
 

@@ -63,13 +63,13 @@ def outcome(place: int, where: str, options: Options, report: Report | None = No
         place: Its place among the files.
         where: Path or URL.
         options: What to run on it.
-        report: As for `analyzer.explain.analyse`.
+        report: As for `analyzer.explain.analyse`; told of fetching too. What it raises ends the work.
     """
     from analyzer.job.one import summaries_in
     from analyzer.job.remote import fetched
 
     try:
-        with fetched(where) as path:
+        with fetched(where, report) as path:
             summaries = summaries_in(path, options, report)
         # A copy of a remote file has a name of its own.
         return Outcome(place, tuple(encode(one) for one in summaries))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from analyzer.assemble import tool_version
@@ -16,6 +17,8 @@ from traces.errors import AdvisorError, UnreadableTraceError, UsageError
 _PATIENCE_S = 8
 # A task whose worker dies is tried again elsewhere so often.
 _RETRIES = 2
+# Between looks at whether whoever watches wants to stop.
+_LOOK_S = 0.2
 
 
 class ClusterEngine:
@@ -41,7 +44,7 @@ class ClusterEngine:
         client = self._client()
         try:
             self._check_workers(client)
-            yield from _gathered(client, places, options)
+            yield from _gathered(client, places, options, report)
         finally:
             # What is not done is of no use to anybody any more; Ctrl-C ends it too.
             client.close(timeout=_PATIENCE_S)
@@ -101,23 +104,58 @@ def _version_there() -> str:
         return ""
 
 
-def _gathered(client: Any, places: Sequence[str], options: Options) -> Iterator[Outcome]:
-    from distributed import as_completed
-
+def _gathered(client: Any, places: Sequence[str], options: Options, report: Report) -> Iterator[Outcome]:
     futures = {
-        client.submit(outcome, number, _there(place), options, pure=False, retries=_RETRIES): number
+        client.submit(_while_wanted, number, _there(place), options, pure=False, retries=_RETRIES): number
         for number, place in enumerate(places)
     }
+    done: SimpleQueue[Any] = SimpleQueue()
     try:
-        # The client is nobody's default, so it has to be said whose loop this is.
-        for future in as_completed(list(futures), loop=client.loop):  # type: ignore[no-untyped-call]
+        for future in futures:
+            future.add_done_callback(done.put)
+        for _ in futures:
+            future = _next(done, report)
             error = future.exception() if future.status == "error" else None
-            if future.status == "cancelled" or error is not None:
+            if future.status in ("cancelled", "lost") or error is not None:
                 yield Outcome(futures[future], reason=f"its worker was lost {_RETRIES + 1} times")
             else:
                 yield future.result()
     finally:
         client.cancel(list(futures), force=True)
+
+
+def _next(done: SimpleQueue[Any], report: Report) -> Any:
+    """The next future that is done; whoever watches is told meanwhile, and may stop."""
+    while True:
+        try:
+            return done.get(timeout=_LOOK_S)
+        except Empty:
+            report("reading ranks", 0, 0)
+
+
+class _UnwantedError(Exception):
+    """Nobody asks for the file any more."""
+
+
+def _while_wanted(place: int, where: str, options: Options) -> Outcome:
+    """On a worker: `outcome`, which ends early once the task is cancelled, by Ctrl-C or because whoever asked is gone.
+
+    Dask forgets such a task, but cannot end the thread that it runs in.
+    """
+    from distributed import get_worker
+
+    worker = get_worker()
+    key = worker.get_current_task()
+
+    def report(*_: object) -> None:
+        task = worker.state.tasks.get(key)
+        if task is None or task.state == "cancelled":
+            raise _UnwantedError
+
+    try:
+        return outcome(place, where, options, report)
+    except _UnwantedError:
+        return Outcome(place, reason="nobody asks for it any more")
 
 
 def _there(place: str) -> str:

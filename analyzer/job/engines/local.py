@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
+import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from analyzer.job.engines import Outcome, Report, outcome
 from analyzer.options import Options
+from traces.ending import end_now
 from traces.reader.memory_left import available_bytes
 
 # What a process takes before it reads anything: Python, numpy, pandas (tests/bench/README.md).
@@ -21,6 +26,8 @@ _PER_PLAIN_BYTE, _PER_PACKED_BYTE = 0.6, 9.0
 # Under this much work processes take longer to start than they save.
 _WORTH_BYTES = 4_000_000
 _FEW = 2
+# Between looks at whether whoever watches wants to stop.
+_LOOK_S = 0.2
 
 
 def jobs_for(places: Sequence[str], cores: int | None = None, memory: int | None = None) -> int:
@@ -85,35 +92,73 @@ class ProcessesEngine:
         # Largest first: what is begun last decides when all is done.
         order = sorted(range(len(places)), key=lambda number: -_size(places[number]))
         lost: list[int] = []
-        for found in self._pooled(order, places, options):
+        for found in self._pooled(order, places, options, report):
             if isinstance(found, int):
                 lost.append(found)
             else:
                 yield found
         for number in lost:
-            alone = [*ProcessesEngine(1)._pooled([number], places, options)]
+            alone = [*ProcessesEngine(1)._pooled([number], places, options, report)]
             yield from (one if isinstance(one, Outcome) else _killed(number) for one in alone)
 
-    def _pooled(self, order: Sequence[int], places: Sequence[str], options: Options) -> Iterator[Outcome | int]:
+    def _pooled(
+        self, order: Sequence[int], places: Sequence[str], options: Options, report: Report
+    ) -> Iterator[Outcome | int]:
         """An outcome for each file, or its number where the pool broke under it."""
         # Spawned, not forked: threads of ours may hold locks.
         context = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(self._jobs, mp_context=context)
+        pool = ProcessPoolExecutor(self._jobs, mp_context=context, initializer=_end_at_once)
         running: dict[Future[Outcome], int] = {}
         waiting = list(reversed(order))
+        done = False
         try:
             while running or waiting:
                 while waiting and len(running) < 2 * self._jobs:
                     number = waiting.pop()
-                    running[pool.submit(outcome, number, places[number], options)] = number
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
+                    with _deaf_to_interrupts():
+                        running[pool.submit(outcome, number, places[number], options)] = number
+                finished, _ = wait(running, timeout=_LOOK_S, return_when=FIRST_COMPLETED)
+                if not finished:
+                    report("reading ranks", 0, 0)
+                for future in finished:
                     number = running.pop(future)
                     yield number if future.exception() is not None else future.result()
+            done = True
         except BrokenProcessPool:
             yield from (*running.values(), *waiting)
+            done = True
         finally:
+            if not done:
+                # Nobody wants what they are at, which may take minutes.
+                for process in [*pool._processes.values()]:
+                    process.terminate()
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes that are started in here never see Ctrl-C, which a terminal sends to all: the one that started them ends them."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end_at_once() -> None:
+    """In a process of the pool: SIGTERM ends it, and so does the end of whoever started it; its copies of remote files go, too."""
+    signal.signal(signal.SIGTERM, lambda number, _: end_now(number))
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_after, args=(parent,), daemon=True).start()
+
+
+def _end_after(parent: BaseProcess) -> None:
+    parent.join()
+    end_now(signal.SIGTERM)
 
 
 def _killed(number: int) -> Outcome:

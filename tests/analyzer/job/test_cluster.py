@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -20,6 +21,7 @@ from analyzer.job.engines.cluster import ClusterEngine
 from analyzer.options import Options
 from analyzer.ranks.document import Job as MergedJob
 from jobs import MS, Job
+from recorded import ROOT
 from traces.errors import UnreadableTraceError
 
 distributed = pytest.importorskip("distributed")
@@ -132,6 +134,50 @@ def test_processes_started_by_hand_give_the_same_job_and_a_killed_worker_loses_n
 def test_a_local_cluster_gives_the_same_job(folder: Path, here: MergedJob) -> None:
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True) as cluster:
         assert told(folder, ClusterEngine(cluster.scheduler_address)) == here
+
+
+def interrupted(folder: Path, pipe: Path, file: Path) -> None:
+    """Ctrl-C while a worker waits for what comes through a pipe: the task is over, and so is the thread that it ran in."""
+    os.mkfifo(pipe)
+    program = "from analyzer.cli.entry import program; program()"
+    paths = [*map(str, sorted(folder.iterdir())), str(pipe)]
+    with (
+        distributed.Client(scheduler_file=str(file), set_as_default=False) as client,
+        subprocess.Popen(
+            [sys.executable, "-c", program, "explain", *paths, "--scheduler-file", str(file), "--brief"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=ROOT,
+        ) as process,
+    ):  # fmt: skip
+        until(lambda: opened(pipe), 90)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 130
+        assert process.stderr is not None
+        assert process.stderr.read().splitlines()[-1] == "advisor: interrupted"
+        until(lambda: not any(client.run(lambda dask_worker: [*dask_worker.state.tasks]).values()), 30)
+        assert not any(client.processing().values())
+
+
+def opened(pipe: Path) -> bool:
+    """Whether somebody reads from a pipe. Who has come and gone ends the wait of whoever reads: the end stays open."""
+    try:
+        os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.scripts
+def test_an_interrupt_ends_what_workers_started_by_hand_are_at(folder: Path, tmp_path: Path) -> None:
+    with processes(tmp_path, 2) as (file, workers):
+        interrupted(folder, tmp_path / "rank_9.json", file)
+        assert [one.poll() for one in workers] == [None, None]
+
+
+def test_an_interrupt_ends_what_workers_of_a_local_cluster_are_at(folder: Path, tmp_path: Path) -> None:
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True) as cluster:
+        file = tmp_path / "scheduler.json"
+        file.write_text(json.dumps({"address": cluster.scheduler_address}))
+        interrupted(folder, tmp_path / "rank_9.json", file)
 
 
 @pytest.mark.scripts
