@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, ClassVar
 
@@ -25,6 +25,7 @@ from analyzer.tui.work.tidying import collecting_when_quiet
 from traces.ending import BY_SIGNAL
 
 if TYPE_CHECKING:
+    from analyzer.job.engines import Engine
     from analyzer.options import Options
     from traces.errors import AdvisorError
     from traces.reader.parallel.ahead import Ahead
@@ -126,6 +127,7 @@ def run(
     baseline: str | None = None,
     ahead: Ahead | None = None,
     config: Path | None = None,
+    engine: Callable[[], Engine] | None = None,
 ) -> int:
     """Show a trace, or the ranks of one job; returns the process's exit code.
 
@@ -135,6 +137,7 @@ def run(
         baseline: Name or file of the runs to compare with, or a trace.
         ahead: Where decoding the trace may have begun already.
         config: The configuration that was read, if any.
+        engine: Makes who reads the ranks of a job; this process where none is named.
 
     Raises:
         AdvisorError: The trace could not be read. It was shown, but is gone with the screen.
@@ -142,7 +145,7 @@ def run(
     answer_soon()
     first, *others = paths
     name = f"{first.name} and {len(others)} more" if others else first.name
-    job = job_for(paths, options, baseline, ahead)
+    job = job_for(paths, options, baseline, ahead, engine)
     app = AdvisorApp(name, job, current_look(), None if others else first, config)
     with collecting_when_quiet(), app.asked.heard():
         code = app.run()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from analyzer.cli.streams.progress import ProgressLine
 from traces.errors import UsageError
 
 _ENDINGS = (".json", ".json.gz", ".json.zst")
@@ -37,17 +38,17 @@ def traces_in(paths: Sequence[Path]) -> list[Path]:
                 err=True,
             )
             del named[MOST_TRACES:]
-        others = [item for item in named if _is_no_trace(item)]
+        others = _no_traces(named)
         inside = [item for item in named if item not in others]
         if not inside:
             raise UsageError(
                 f"{path.name or path} holds no trace",
                 where=str(path),
-                why=f"{_names(others)}: no profiler wrote that" if others else None,
+                why=f"{_names(sorted(others))}: no profiler wrote that" if others else None,
                 fix="name a folder with .json or .json.gz files in it",
             )
         if others:
-            click.echo(f"advisor: note: left out of {path}, no traces: {_names(others)}", err=True)
+            click.echo(f"advisor: note: left out of {path}, no traces: {_names(sorted(others))}", err=True)
         found += inside
     return found
 
@@ -59,6 +60,17 @@ def _traces_of(folder: Path) -> list[Path]:
         return found
     below = sorted(item for item in folder.iterdir() if item.is_dir() and not item.name.startswith("."))
     return [item for one in below for item in sorted(one.iterdir()) if item.is_file() and item.name.endswith(_ENDINGS)]
+
+
+def _no_traces(paths: Sequence[Path]) -> set[Path]:
+    """Those that are surely none; of thousands it takes seconds to look at each."""
+    found = set()
+    with ProgressLine() as progress:
+        for number, path in enumerate(paths):
+            progress("looking at files", number, len(paths))
+            if _is_no_trace(path):
+                found.add(path)
+    return found
 
 
 def _is_no_trace(path: Path) -> bool:

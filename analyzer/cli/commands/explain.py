@@ -105,7 +105,7 @@ def command(ctx: click.Context, /, paths: tuple[Path | str, ...], **typed: Any) 
         against.check(asked.baseline, sources, planned)
     options = asked.options(config)
     if request.on_screen and not urls:
-        code = _show(sources, options, asked.baseline, config.path)
+        code = _show(sources, options, asked, config.path)
         if code is not None:
             ctx.exit(code)
     ctx.exit(_answer(sources, urls, options, request, asked.engines))
@@ -138,7 +138,7 @@ def _answer(sources: list[Path], urls: list[str], options: Options, request: Req
     return _report_several([*sources, *urls], options, request, engine)
 
 
-def _show(paths: list[Path], options: Options, baseline: str | None, config: Path | None) -> int | None:
+def _show(paths: list[Path], options: Options, asked: Asked, config: Path | None) -> int | None:
     """Open the terminal UI: on one trace, on all ranks of one job, or on the one of several that is picked.
 
     Returns:
@@ -147,14 +147,14 @@ def _show(paths: list[Path], options: Options, baseline: str | None, config: Pat
     from traces.reader.parallel.ahead import decoding_ahead
 
     if len(paths) > 1:
-        return _open(paths, options, baseline, config)
+        return _open(paths, options, asked, config)
     # It is decoded while the interface is imported, whose first screen comes before the trace.
     with decoding_ahead(paths[0], strict=options.strict, spared_cores=1, cached=options.cached) as ahead:
-        return _open(paths, options, baseline, config, ahead)
+        return _open(paths, options, asked, config, ahead)
 
 
 def _open(
-    paths: list[Path], options: Options, baseline: str | None, config: Path | None, ahead: Ahead | None = None
+    paths: list[Path], options: Options, asked: Asked, config: Path | None, ahead: Ahead | None = None
 ) -> int | None:
     try:
         from analyzer.tui.app import run
@@ -166,11 +166,11 @@ def _open(
     from analyzer.opening.same_job import same_job
 
     if len(paths) == 1 or same_job(paths):
-        return run(paths, options, baseline, ahead, config)
+        return run(paths, options, asked.baseline, ahead, config, lambda: asked.engines.reading(paths))
     from analyzer.tui.pick import pick
 
     path = pick(paths)
-    return 0 if path is None else run([path], options, baseline, config=config)
+    return 0 if path is None else run([path], options, asked.baseline, config=config)
 
 
 def _report(path: Path, options: Options, request: Request) -> int:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from analyzer.compare.comparison import Comparison
     from analyzer.compare.snapshot import Snapshot
     from analyzer.explain import Explained, Options
+    from analyzer.job.engines import Engine
     from traces.reader.parallel.ahead import Ahead
 
 Report = Callable[[str, int, int], None]
@@ -71,7 +72,13 @@ def bug(error: BaseException) -> AdvisorError:
     )
 
 
-def job_for(paths: Sequence[Path], options: Options, baseline: str | None = None, ahead: Ahead | None = None) -> Job:
+def job_for(
+    paths: Sequence[Path],
+    options: Options,
+    baseline: str | None = None,
+    ahead: Ahead | None = None,
+    engine: Callable[[], Engine] | None = None,
+) -> Job:
     """The job that explains the trace at a path, or the ranks of one job.
 
     Args:
@@ -79,6 +86,7 @@ def job_for(paths: Sequence[Path], options: Options, baseline: str | None = None
         options: How to analyse.
         baseline: Name or file of the runs to compare with, or a trace.
         ahead: Where decoding the trace may have begun already.
+        engine: Makes who reads the ranks of a job; this process where none is named.
     """
 
     def analyse(report: Report) -> Opened:
@@ -90,15 +98,18 @@ def job_for(paths: Sequence[Path], options: Options, baseline: str | None = None
         from analyzer.opening import open_paths
 
         if baseline is None:
-            explained = open_paths(paths, options, report, ahead).explained
+            explained = open_paths(paths, options, report, ahead, engine=asked()).explained
             return Opened(explained, paths=_places(paths, explained), deep=options.deep)
         from analyzer.compare.runs import runs_before, short_name
 
         before = runs_before(baseline, options, report)
-        explained = open_paths(paths, options, report, ahead).explained
+        explained = open_paths(paths, options, report, ahead, engine=asked()).explained
         report("comparing", 0, 1)
         since = tuple(Since(short_name(baseline), one) for one in _compared(before, explained))
         return Opened(explained, since, _places(paths, explained), options.deep)
+
+    def asked() -> Engine | None:
+        return None if engine is None or len(paths) == 1 else engine()
 
     return Job(analyse)
 

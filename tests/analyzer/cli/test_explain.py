@@ -12,6 +12,9 @@ from analyzer.cli.arguments import settings
 from analyzer.cli.main import main
 from analyzer.explain import Options
 from analyzer.explained import Explained
+from analyzer.job.engines.cluster import ClusterEngine
+from analyzer.job.engines.local import ProcessesEngine
+from jobs import Job as RanksJob
 from traces.errors import UnreadableTraceError, UsageError
 
 
@@ -201,7 +204,7 @@ def screen(monkeypatch):
     """A terminal UI that only says it was opened, on a pretended terminal."""
     opened = []
     stub = types.ModuleType("analyzer.tui.app")
-    stub.run = lambda paths, options, baseline, ahead=None, config=None: opened.extend(paths) or 0
+    stub.run = lambda paths, options, baseline, ahead=None, config=None, engine=None: opened.extend(paths) or 0
     monkeypatch.setitem(sys.modules, "analyzer.tui.app", stub)
     monkeypatch.setattr("analyzer.cli.streams.terminal.is_terminal", lambda stream: True)
     monkeypatch.setenv("TERM", "xterm-256color")
@@ -212,6 +215,15 @@ def screen(monkeypatch):
 def test_terminal_opens_the_screen(world, screen):
     assert main(["explain", "t.json"]) == 0
     assert len(screen) == 1
+
+
+def test_the_screen_reads_ranks_as_it_was_asked_to(screen, tmp_path, monkeypatch):
+    engines = []
+    sys.modules["analyzer.tui.app"].run = lambda *arguments: engines.append(arguments[-1]()) or 0
+    paths = [str(path) for path in RanksJob(dp=2, steps=2).run().write(tmp_path)]
+    assert main(["explain", *paths, "--jobs", "2"]) == 0
+    assert main(["explain", *paths, "--scheduler", "tcp://127.0.0.1:9"]) == 0
+    assert [type(engine) for engine in engines] == [ProcessesEngine, ClusterEngine]
 
 
 def test_a_baseline_opens_the_screen_too(world, screen):

@@ -6,6 +6,7 @@ import gzip
 import sys
 import threading
 from pathlib import Path
+from typing import ClassVar
 
 import msgspec
 import pytest
@@ -16,6 +17,8 @@ from analyzer.compare.comparison import compare
 from analyzer.compare.snapshot import snapshot
 from analyzer.explain import Explained, Options
 from analyzer.hta import deepen
+from analyzer.job.engines.local import HereEngine
+from analyzer.ranks.files import encode
 from analyzer.tui.answer.opened import Opened, Since
 from analyzer.tui.screens.ranks import RanksScreen
 from analyzer.tui.widgets.finding_list import FindingList
@@ -24,6 +27,7 @@ from analyzer.tui.work.deeper import Deeper, NotDeeperError
 from analyzer.tui.work.job import job_for
 from analyzer.tui.work.messages import Analysed, Failed
 from builders import TraceBuilder
+from jobs import Job as RanksJob
 from ui import loader_bound, running, settle, text_of
 
 MS = 1_000_000
@@ -241,7 +245,39 @@ def test_ranks_of_one_job_are_known_by_their_heads(tmp_path, sizes, same):
         builder.step(0, 0, 1_000)
         paths.append(builder.write(tmp_path / f"{number}.json"))
     assert same_job(paths) is same
-    assert not same_job([*paths, tmp_path / "absent.json"])
+    # One that cannot be read is named as such by the job; one that states no rank is another recording.
+    assert same_job([*paths, tmp_path / "absent.json"]) is same
+    other = TraceBuilder()
+    other.step(0, 0, 1_000)
+    assert not same_job([*paths, other.write(tmp_path / "other.json")])
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+def test_summaries_are_ranks_of_one_job(tmp_path, compressed):
+    from analyzer.opening.same_job import same_job
+
+    run = RanksJob(dp=3, steps=2).run()
+    paths = []
+    for number in range(2):
+        paths.append(tmp_path / f"{number}.summary.json{'.gz' * compressed}")
+        paths[-1].write_bytes(encode(run.summary(number), compress=compressed))
+    assert same_job([*paths, *run.write(tmp_path)[2:]])
+    assert not same_job(paths[:1])
+
+
+def test_the_engine_that_was_asked_for_reads_the_ranks_of_a_job(tmp_path):
+    class Told(HereEngine):
+        places: ClassVar[list[str]] = []
+
+        def outcomes(self, places, options, report):
+            self.places.extend(places)
+            return super().outcomes(places, options, report)
+
+    paths = [rank(tmp_path, 0, 5_000), rank(tmp_path, 1, 8_000)]
+    posted = []
+    job_for(paths, Options(select=("CO",)), engine=Told).run(posted.append)
+    assert isinstance(posted[-1], Analysed)
+    assert Told.places == [str(path) for path in paths]
 
 
 def test_a_trace_itself_can_be_the_baseline(tmp_path):
