@@ -14,9 +14,11 @@ from analyzer.estimates import most_ns
 
 # A step, to take shares of.
 _WHOLE = 10**9
+# Less is promised by nobody, and what came of it as a share of it is no figure.
+_LEAST_PROMISED = 1e-6
 Source = Literal["zoo", "tune", "compare"]
-# A file with pairs may come from anywhere; no change saves more than the step.
-_Share = Annotated[float, msgspec.Meta(le=1)]
+# A file with pairs may come from anywhere; no change saves more than the step, or makes it a thousand times as long.
+_Share = Annotated[float, msgspec.Meta(ge=-1_000, le=1)]
 _Positive = Annotated[float, msgspec.Meta(ge=0, le=1)]
 _Code = Annotated[str, msgspec.Meta(max_length=20)]
 
@@ -63,7 +65,7 @@ def records(pairs: Iterable[Pair]) -> Iterator[Calibrated]:
     """What the pairs of each rule say, by code; those on a device and those without one apart."""
     by_rule: dict[tuple[str, bool], list[Pair]] = {}
     for pair in pairs:
-        if pair.promised_ratio > 0:
+        if pair.promised_ratio >= _LEAST_PROMISED:
             by_rule.setdefault((pair.rule, pair.on_device), []).append(pair)
     for (rule, on_device), found in sorted(by_rule.items()):
         yield Calibrated(

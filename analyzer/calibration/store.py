@@ -33,13 +33,14 @@ def calibrated() -> tuple[Calibrated, ...]:
 def own() -> Iterator[Pair]:
     """The pairs of this machine; a line that cannot be read is left out."""
     try:
-        lines = own_file().read_bytes().splitlines()
+        # What is no file, a pipe say, may never give what it holds.
+        lines = own_file().read_bytes().splitlines() if own_file().is_file() else []
     except OSError:
         return
     for line in lines:
         try:
             yield msgspec.json.decode(line, type=Pair)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             continue
 
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import datetime
 import difflib
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -44,6 +45,10 @@ OWN_FILE = "advisor.toml"
 PROJECT_FILE = "pyproject.toml"
 # A notation's error may quote the file.
 _MOST_CHARACTERS = 300
+# Who has more has another file in its place.
+_MOST_MISTAKES = 20
+# Of every unit; so many nanoseconds are three centuries.
+_MOST_LIMIT = 2**63
 _SEVERITIES = ("high", "medium", "low")
 _KEYS = ("select", "ignore", "fail-on", "gate", "rule-seconds", "rules", "accept")
 _ACCEPT_KEYS = ("id", "reason", "until")
@@ -92,11 +97,22 @@ class Config(msgspec.Struct, frozen=True):
 
 
 def find_config(start: Path) -> Path | None:
-    """The nearest advisor.toml, or pyproject.toml with a table `tool.advisor`, in `start` or above it."""
+    """The nearest advisor.toml, or pyproject.toml with a table `tool.advisor`, in `start` or above it.
+
+    Raises:
+        UsageError: An advisor.toml leads nowhere, or is no file: without it gates might be green that are none.
+    """
     for folder in (start, *start.parents):
         own = folder / OWN_FILE
         if own.is_file():
             return own
+        if os.path.lexists(own):
+            raise UsageError(
+                "the configuration cannot be read",
+                where=str(own),
+                why="it is a link that leads to no file" if own.is_symlink() else "it is no file",
+                fix="mend it, or go without it with --isolated",
+            )
         project = folder / PROJECT_FILE
         # A cheap look before a parse: most projects have no such table.
         if project.is_file() and b"tool.advisor" in project.read_bytes():
@@ -115,7 +131,8 @@ def load_config(path: Path, rules: Sequence[Rule]) -> Config:
         UsageError: It cannot be read, or holds mistakes; all of them are in the message.
     """
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        # Editors on Windows put a mark before the first line.
+        document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     # ValueError: also that of text in another encoding, of numbers too long for Python and of errors in the notation.
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(
@@ -136,7 +153,8 @@ def load_config(path: Path, rules: Sequence[Rule]) -> Config:
     if checker.problems:
         raise UsageError(
             f"{path.name} holds {len(checker.problems)} mistake{'s' if len(checker.problems) > 1 else ''}:\n"
-            + "\n".join(f"  - {problem}" for problem in checker.problems),
+            + "\n".join(f"  - {problem}" for problem in checker.problems[:_MOST_MISTAKES])
+            + (f"\n  and {more:,} more" if (more := len(checker.problems) - _MOST_MISTAKES) > 0 else ""),
             where=str(path),
             fix="correct them; `advisor rules` lists the codes, `advisor rule CODE` a rule's thresholds",
         )
@@ -224,10 +242,11 @@ class _Checker:
         for name, value in given.items():
             if name not in units:
                 continue
-            if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
-                self._say(f"{key}.{name}", f"{value!r} is no number of at least 0")
+            # What is no number at all (nan) is neither below a limit nor above it: no gate would ever fail.
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST_LIMIT:
+                self._say(f"{key}.{name}", f"{_short(value)} is no number from 0 on")
             elif units[name] == "ratio" and value > 1:
-                self._say(f"{key}.{name}", f"{value!r} is a share: write 0.05 for 5 %")
+                self._say(f"{key}.{name}", f"{_short(value)} is a share: write 0.05 for 5 %")
             else:
                 result[name] = float(value)
         return result
@@ -258,6 +277,10 @@ class _Checker:
 
     def _say(self, key: str, problem: str) -> None:
         self.problems.append(f"{(self._prefix + key).rstrip('.')}: {problem}")
+
+
+def _short(value: Any) -> str:
+    return repr(value)[:40]
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:

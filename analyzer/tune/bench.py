@@ -8,15 +8,20 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
+from analyzer.tune.run_folder import RUNS
 from traces.collect.tune.trial import Asked, Changes, Ran, Script
 
 Runner = Callable[[Script, Asked, Path], Ran]
 # A run takes about as long as the first one; one that takes so many times as long hangs.
 _PATIENCE = 4.0
 _LEAST_S = 60.0
+# Eleven days: no step takes so long.
+_MOST_NS = 10**15
+_MOST_S = 10**6
 
 
 class OutOfBudgetError(Exception):
@@ -43,7 +48,7 @@ class Bench:
         self.runner = runner
         self.seed = seed
         self.ends = time.monotonic() + budget_s
-        self.file = folder / "runs.jsonl"
+        self.file = folder / RUNS
         self.kept: dict[str, list[Ran]] = {}
         self.number = 0
         self.longest_s = 0.0
@@ -54,11 +59,17 @@ class Bench:
             self.file.unlink(missing_ok=True)
 
     def _read(self) -> None:
-        for line in self.file.read_bytes().splitlines():
+        content = self.file.read_bytes()
+        for line in content.splitlines():
             # Cut by what ended us, or changed since: what is no run is measured again.
             with suppress(msgspec.DecodeError, RecursionError):
                 row = msgspec.json.decode(line, type=_Kept)
-                self.kept.setdefault(row.key, []).append(row.ran)
+                if _is_of_use(row):
+                    self.kept.setdefault(row.key, []).append(row.ran)
+        if content and not content.endswith(b"\n"):
+            # Or the next run would stand on the line that was cut, and be lost with it.
+            with self.file.open("ab") as file:
+                file.write(b"\n")
 
     def run(self, changes: Changes, environment: dict[str, str] | None = None, warmup: int = 0) -> Ran:
         """One run with these changes: one that is kept, or a new one.
@@ -98,3 +109,23 @@ class _Kept(msgspec.Struct):
 
     key: str
     ran: Ran
+
+
+def _is_of_use(row: _Kept) -> bool:
+    """Whether a kept run saves one: it has times that a script may have, or says why a change has none."""
+    ran = row.ran
+    if ran.ending != "measured":
+        # The script as it is may run this time.
+        return row.key != json.dumps({})
+    return (
+        bool(ran.times_ns)
+        and all(0 < time_ns < _MOST_NS for time_ns in (*ran.times_ns, ran.step_ns))
+        and (ran.lacked_ns is None or 0 <= ran.lacked_ns < ran.step_ns)
+        and 0 <= ran.setup_ns < _MOST_NS
+        and 0 <= ran.wall_s < _MOST_S
+        and all(_is_place(call) for calls in ran.calls.values() for call in calls)
+    )
+
+
+def _is_place(call: dict[str, Any]) -> bool:
+    return isinstance(call.get("file"), str) and type(call.get("line")) is int and isinstance(call.get("name"), str)

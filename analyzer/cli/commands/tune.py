@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "markdown", "html", "json")
 PATCH, RECORDING = "changes.diff", "baseline.json"
+_RESULTS = {"result.json": "json", "report.html": "html", "report.md": "markdown"}
 _ENDINGS = {".txt": "text", ".md": "markdown", ".html": "html", ".json": "json"}
 # Steps are found from these where a loop trains; from others it only runs a model, or nothing that repeats.
 _TRAINS = ("optimizer", "backward", "loader")
@@ -87,18 +88,22 @@ def command(
     forms = [(target, _form(target)) for target in targets]
     for target in targets:
         output.check(target, [])
-    _make(folder, resume=resume)
+    from analyzer.tune import run_folder
     from analyzer.tune.session import Wanted
 
     wanted = Wanted(
         script=script, folder=folder, budget_s=60 * budget, seed=seed, resume=resume, allow_numerics=allow_numerics
     )
-    tuning, code = _tuned(wanted, screen=wants_screen() and not plain)
-    if remember:
-        from analyzer.calibration.taken import of_tuning
+    here = about()
+    with run_folder.opened(folder, run_folder.runs_of(script, seed, here.machine, here.tool), resume=resume):
+        for name in (*_RESULTS, PATCH):
+            output.check(folder / name, [])
+        tuning, code = _tuned(wanted, here, screen=wants_screen() and not plain)
+        if remember:
+            from analyzer.calibration.taken import of_tuning
 
-        remembering.keep(of_tuning(tuning))
-    _write(tuning, folder, forms, stated)
+            remembering.keep(of_tuning(tuning))
+        _write(tuning, folder, forms, stated)
     return code
 
 
@@ -123,21 +128,7 @@ def _form(target: Path) -> str:
     return form
 
 
-def _make(folder: Path, *, resume: bool) -> None:
-    """The run folder, made if missing; an earlier run is not written over unasked."""
-    if (folder / "runs.jsonl").exists() and not resume:
-        raise UsageError(
-            f"{folder} holds an earlier run",
-            where="--folder",
-            fix="--resume goes on with it; --folder OTHER begins anew",
-        )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"cannot make the folder {folder}: {error.strerror}", fix="name another one") from error
-
-
-def _tuned(wanted: Wanted, *, screen: bool) -> tuple[Tuning, int]:
+def _tuned(wanted: Wanted, machine: About, *, screen: bool) -> tuple[Tuning, int]:
     """Record, explain, try; the result and the exit code.
 
     Raises:
@@ -149,7 +140,6 @@ def _tuned(wanted: Wanted, *, screen: bool) -> tuple[Tuning, int]:
 
     told = Told()
     outside = {rule.meta.code: rule.meta.outside for rule in load_rules()}
-    machine = about()
     try:
         analysis = recorded(wanted, told)()
         if screen and planned(analysis, outside, machine):
@@ -203,12 +193,15 @@ def recorded(wanted: Wanted, tell: Tell) -> Callable[[], Analysis]:
 
     def explain() -> Analysis:
         from analyzer.explain import analyse
+        from traces.collect.output.attached import is_whole
 
         trace = (wanted.folder / RECORDING).resolve()
-        if not (wanted.resume and trace.exists()):
+        kept = wanted.resume and trace.exists()
+        whole = kept and is_whole(trace)
+        if not whole:
             from analyzer.tune.events import Note
 
-            tell(Note("recording the script as it is"))
+            tell(Note(f"{'the recording is damaged: ' if kept else ''}recording the script as it is"))
             _record(wanted, trace)
         return analyse(trace)
 
@@ -279,13 +272,17 @@ def _write(tuning: Tuning, folder: Path, forms: list[tuple[Path, str]], stated: 
     from traces.collect.output.attached import attach
 
     renders = {"text": text.render, "markdown": markdown.render, "html": html.render, "json": json.render}
-    for name, form in (("result.json", "json"), ("report.html", "html"), ("report.md", "markdown")):
+    for name, form in _RESULTS.items():
         output.write(renders[form](tuning), folder / name)
     for target, form in forms:
         output.write(renders[form](tuning), target)
     if tuning.patch:
         output.write(tuning.patch, folder / PATCH)
-    attach(folder / RECORDING, "tuned", _rows(tuning))
+    try:
+        attach(folder / RECORDING, "tuned", _rows(tuning))
+    except (OSError, ValueError) as error:
+        # Removed or changed meanwhile: what was measured is told all the same.
+        click.echo(f"advisor: note: the recording keeps nothing of this: {error}"[:300], err=True)
     printed = text.render(tuning, style_for(sys.stdout)) if stated in (None, "text") else renders[stated](tuning)
     output.write(output.encodable(printed), None)
     if is_terminal(sys.stderr) or os.environ.get("CI") is None:

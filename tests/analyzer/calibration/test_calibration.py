@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from analyzer.calibration.pairs import Pair, records
@@ -87,3 +90,35 @@ def test_a_pair_that_nobody_measured_is_left_out(
     assert "1 of this machine" in out
     # Shown, not sent.
     assert r"DL\x07\u202e" in out
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    own_file().parent.mkdir(parents=True)
+    os.mkfifo(own_file())
+    # Who reads it waits for this one, and would wait for ever without it.
+    writer = threading.Timer(3.0, lambda: os.close(os.open(own_file(), os.O_RDWR | os.O_NONBLOCK)))
+    writer.start()
+    assert list(own()) == []
+    assert writer.is_alive(), "the pipe was read"
+    writer.cancel()
+
+
+@pytest.mark.parametrize(
+    "damaged", [b"[" * 100_000, b"\xff\x00", b'{"promised_ratio": NaN}', b'"' * 7, None], ids=range(5)
+)
+def test_a_line_that_cannot_be_read_is_left_out(
+    damaged: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    keep([pair("ZZ001", 0.5, 0.25)])
+    odd = damaged or json.dumps(msgspec.to_builtins(pair("ZZ001", 0.5, -1e300))).encode()
+    with own_file().open("ab") as file:
+        file.write(odd + b"\n")
+    keep([pair("ZZ001", 0.5, 0.25)])
+    assert len(list(own())) == 2
+
+
+def test_what_promised_next_to_nothing_gives_no_share() -> None:
+    assert list(records([pair("DL001", 5e-324, 1.0)])) == []

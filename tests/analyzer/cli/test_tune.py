@@ -15,8 +15,11 @@ from pathlib import Path
 import pytest
 
 from analyzer.analysis.tuning import Tuning
+from analyzer.cli.commands import tune
 from analyzer.cli.main import main
+from analyzer.tune import run_folder
 from recorded import ROOT
+from traces.collect.tune.trial import Script
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.slow
@@ -47,9 +50,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def recorded_before(folder: Path) -> None:
+def recorded_before(folder: Path, *arguments: str) -> None:
     """A run folder that ended after the recording."""
-    (folder / "run").mkdir()
+    about = tune.about()
+    target = Script(target="train.py", arguments=arguments)
+    with run_folder.opened(folder / "run", run_folder.runs_of(target, 0, about.machine, about.tool), resume=False):
+        pass
     shutil.copy(ROOT / "traces/samples/baseline.json.gz", folder / "run" / "baseline.json")
 
 
@@ -124,7 +130,7 @@ def test_a_script_with_nothing_to_try_is_told_so_and_its_files_stay_away(
 
 
 def test_an_interrupt_keeps_what_was_measured_and_says_so(here: Path) -> None:
-    recorded_before(here)
+    recorded_before(here, "200000")
     advisor = str(Path(sys.executable).parent / "advisor")
     with (here.parent / "said").open("w") as said:
         process = subprocess.Popen(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -164,3 +165,42 @@ def test_what_is_no_settings_is_refused_in_words(content: bytes, tmp_path: Path)
     with pytest.raises(UsageError, match="the configuration cannot be read") as caught:
         load_config(path, RULES)
     assert len(caught.value.why or "") <= 300
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-nan", "1" + "0" * 400])
+def test_what_no_figure_is_above_or_below_is_no_threshold(value: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"rules\.DL001\.min_ratio: .* is no number from 0 on") as caught:
+        load(tmp_path, f"[rules.DL001]\nmin_ratio = {value}\n")
+    assert len(str(caught.value)) < 600
+
+
+def test_of_many_mistakes_the_first_are_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="holds 50 mistakes") as caught:
+        load(tmp_path, "\n".join(f"k{number} = 1" for number in range(50)))
+    assert "k19: unknown key\n  and 30 more\n" in str(caught.value)
+    assert "k20" not in str(caught.value)
+
+
+def test_the_mark_of_an_editor_is_no_mistake(tmp_path: Path) -> None:
+    (tmp_path / "advisor.toml").write_bytes(b'\xef\xbb\xbfselect = ["DL"]\n')
+    assert load_config(tmp_path / "advisor.toml", RULES).select == ("DL",)
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda path: path.symlink_to("nowhere"), "a link that leads to no file"),
+        (lambda path: path.symlink_to(path), "a link that leads to no file"),
+        (lambda path: path.mkdir(), "it is no file"),
+    ],
+    ids=["leads nowhere", "leads to itself", "folder"],
+)
+def test_settings_that_are_there_and_cannot_be_read_are_not_passed_over(
+    make: Callable[[Path], None], why: str, tmp_path: Path
+) -> None:
+    """A gate that stands in them would be green."""
+    make(tmp_path / "advisor.toml")
+    (tmp_path / "below").mkdir()
+    with pytest.raises(UsageError, match="cannot be read") as caught:
+        find_config(tmp_path / "below")
+    assert why in str(caught.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,40 @@ def attach(path: Path, name: str, value: Any) -> None:
 
     Raises:
         OSError: It cannot be read.
+        ValueError: It is damaged.
         UsageError: It cannot be written.
     """
-    content = path.read_bytes()
-    packed = content.startswith(b"\x1f\x8b")
-    document = msgspec.json.decode(gzip.decompress(content) if packed else content, type=dict[str, msgspec.Raw])
+    document = _document(path)
     advisor = msgspec.json.decode(document.get("advisor", msgspec.Raw(b"{}")), type=dict[str, Any])
     document["advisor"] = msgspec.Raw(msgspec.json.encode(advisor | {name: value}))
     write_atomically(path, msgspec.json.encode(document))
+
+
+def is_whole(path: Path) -> bool:
+    """Whether a recording can be read to its end; one that was cut would be explained as a shorter one.
+
+    Args:
+        path: A recording of ours.
+    """
+    try:
+        _document(path)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _document(path: Path) -> dict[str, msgspec.Raw]:
+    """Its top level, undecoded.
+
+    Raises:
+        OSError: It cannot be read.
+        ValueError: It is damaged.
+    """
+    content = path.read_bytes()
+    try:
+        if content.startswith(b"\x1f\x8b"):
+            content = gzip.decompress(content)
+        return msgspec.json.decode(content, type=dict[str, msgspec.Raw])
+    # gzip says EOFError of what was cut, and OSError of what was changed.
+    except (EOFError, gzip.BadGzipFile, zlib.error, msgspec.DecodeError, RecursionError) as error:
+        raise ValueError(f"{path.name} is damaged: {error}") from error

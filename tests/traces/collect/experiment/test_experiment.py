@@ -99,16 +99,19 @@ def test_a_method_that_fails_leaves_the_others_their_results(
     step = Trainer._step
 
     def failing(self: Trainer, *batch: torch.Tensor) -> float:
-        if self.setup.fused:
+        # Not the fused optimizer: before torch 2.4 the CPU has none, and it fails by itself.
+        if self.setup.accumulate > 1:
             raise RuntimeError("DataLoader worker (pid 7) is killed by signal: Interrupt.\nmore")
         return step(self, *batch)
 
     monkeypatch.setattr(Trainer, "_step", failing)
-    options = ["--methods", "fused,memory", "--epochs", "1", "--repeats", "2", "--data-dir", str(digits_dir)]
+    options = ["--methods", "accumulate,memory", "--epochs", "1", "--repeats", "2", "--data-dir", str(digits_dir)]
     assert main(["experiment", "-o", str(tmp_path / "out"), "--device", "cpu", *options]) == 2
     said = capsys.readouterr()
-    assert "1 method failed: fused; the others' results stand" in said.err
+    assert "1 method failed: accumulate; the others' results stand" in said.err
     rows = (said.out + said.err).splitlines()
-    assert any(line.startswith("fused optimizer") and "failed: DataLoader worker (pid 7)" in line for line in rows)
+    assert any(
+        line.startswith("gradient accumulation") and "failed: DataLoader worker (pid 7)" in line for line in rows
+    )
     assert any(line.startswith("data in memory") and "1.00 x" not in line and " x " in line for line in rows)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["memory.json", "standard.json"]
