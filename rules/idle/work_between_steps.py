@@ -11,8 +11,9 @@ Training stands still meanwhile. Where updates are a tenth of a run, making them
 `advisor collect` counts every step of the run, from the end of one to the end of the next, and samples the training thread's stack
 20 times a second while a step already takes three times as long as usual. Counted is by how much steps of at least three medians,
 and 10 ms, exceed the median, as a share of all steps together. Time in the training's own loader is left out: DL001 and its kin
-tell of it. So is time in which the thread had no core because other programs had them. The figures are of the run without the
-profiler, and of the whole of it, not of the recorded steps.
+tell of it. So is time in which the thread had no core because other programs had them. What it is, names of functions and files
+tell that are not torch's own; a method of a class with `step`, `reset` and a space to act in is an environment's, and its time a
+rollout's. The figures are of the run without the profiler, and of the whole of it, not of the recorded steps.
 
 ## Example
 Slow:

@@ -22,8 +22,12 @@ LONG_NS = 10_000_000
 FEWEST_STEPS = 20
 # Fewer looks say little of what the time is.
 _FEWEST_SAMPLES = 3
-# One look in twenty falls on what is next to it.
-_OF_A_KIND = 0.05
+# One look in twenty falls on what is next to it, and a single look is none to advise by.
+_OF_A_KIND, _FEWEST_OF_A_KIND = 0.05, 2
+# torch's own functions are called by whatever a program does (`_validate_sample` by any distribution), but for those that save.
+_TELLS_NOTHING = re.compile(
+    r"(?:^|/)torch/(?!(?:jit/_)?serialization|package/|distributed/checkpoint/|utils/data/dataloader|utils/tensorboard/)"
+)
 # Long steps that come as regularly as this come every so many steps.
 _REGULAR_RATIO = 0.2
 # A file may say anything.
@@ -132,7 +136,8 @@ class RunCourse(msgspec.Struct, frozen=True):
         for place in self.places:
             if place.kind is not None and place.kind != "loading":
                 found[place.kind] = found.get(place.kind, 0.0) + place.ratio
-        return {kind: ratio for kind, ratio in sorted(found.items(), key=lambda item: -item[1]) if ratio >= _OF_A_KIND}
+        least = max(_OF_A_KIND, (_FEWEST_OF_A_KIND - 0.5) / self.samples if self.samples else 0.0)
+        return {kind: ratio for kind, ratio in sorted(found.items(), key=lambda item: -item[1]) if ratio >= least}
 
     @property
     def rhythm(self) -> str:
@@ -238,6 +243,7 @@ def _place(row: dict[str, Any], *, others: bool) -> Place | None:
     if not functions:
         return None
     (function, file), kind = _telling([(_text(name), _text(file)) for name, file in functions])
+    kind = "rollouts" if kind is None and row.get("environment") is True else kind
     own = row.get("own") is True
     return Place(
         function=function,
@@ -256,6 +262,8 @@ def _telling(functions: list[tuple[str, str]]) -> tuple[tuple[str, str], str | N
     `_maybe_log_save_evaluate` says several: what it calls tells which.
     """
     for name, file in functions:
+        if _TELLS_NOTHING.search(file):
+            continue
         kinds = [kind for kind, pattern in _KINDS if pattern.search(f"{file}:{name}")]
         if len(kinds) == 1:
             return (name, file), kinds[0]

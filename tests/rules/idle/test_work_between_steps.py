@@ -190,6 +190,41 @@ def test_what_hardly_takes_part_is_not_advised_on(share: float, advised: bool) -
     assert any("Log every N steps" in fix.note for fix in found.fix) is advised
 
 
+@pytest.mark.parametrize(
+    ("name", "file", "kind"),
+    [
+        ("Distribution._validate_sample", "torch/distributions/distribution.py", None),
+        ("checkpoint", "torch/utils/checkpoint.py", None),
+        ("save", "torch/serialization.py", "Saving"),
+        ("validate_sample", "train.py", "Evaluation"),
+    ],
+)
+def test_functions_of_torchs_own_tell_nothing_but_that_they_save(name: str, file: str, kind: str | None) -> None:
+    """A rollout samples from a distribution, which checks its samples: that is no evaluation."""
+    place = ROLLOUT | {"functions": [["Agent.act", "train.py"], [name, file]]}
+    assert judged(RULE, world(place=place)).finding.title == (f"{kind} between the steps" if kind else None)
+
+
+@pytest.mark.parametrize(("samples", "advised"), [(1, False), (2, True)])
+def test_a_single_look_is_nothing_to_advise_by(samples: int, advised: bool) -> None:
+    told = course(long=3, long_ms=405)
+    told["between"]["samples"] = 10
+    told["between"]["places"] = [
+        ROLLOUT | {"functions": [["inner", "train.py"]], "samples": 10 - samples},
+        ROLLOUT | {"functions": [["evaluate", "train.py"]], "samples": samples},
+    ]
+    fixes = judged(RULE, world(told=told)).finding.fix
+    assert any("Validate less often" in fix.code for fix in fixes) is advised
+
+
+@pytest.mark.parametrize(("environment", "kind"), [(True, "Rollouts"), (False, None), ("yes", None)])
+def test_methods_of_an_environment_are_rollouts_whatever_they_are_called(environment: object, kind: str | None) -> None:
+    place = ROLLOUT | {"functions": [["Walk.step", "train.py"]], "environment": environment}
+    found = judged(RULE, world(place=place)).finding
+    assert found.title == (f"{kind} between the steps" if kind else None)
+    assert any("environments at once" in fix.code for fix in found.fix) is (kind is not None)
+
+
 def test_one_long_step_after_the_other_is_no_rhythm() -> None:
     told = course() | {"longest": [[100 + number, 405 * MS] for number in range(25)]}
     assert "in 25 of 400 steps, 400 ms each" in judged(RULE, world(told=told)).finding.why

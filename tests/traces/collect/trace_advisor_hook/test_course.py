@@ -169,6 +169,60 @@ def test_only_a_long_step_is_looked_into_and_the_function_named(long: bool) -> N
     assert told["cpu_ns"] < 0.5 * told["samples"] * told["sample_ns"]
 
 
+def _reckon() -> None:
+    """Some milliseconds of Python, as one step of a small environment: fewer than after which the interpreter asks for its lock."""
+    until = time.perf_counter() + 0.003
+    while time.perf_counter() < until:
+        pass
+
+
+def _act(sampler: Sampler) -> None:
+    sampler.begin()
+    until = time.monotonic() + 60
+    while sampler.samples < 20 and time.monotonic() < until:
+        _reckon()
+        time.sleep(0)  # lets go of the interpreter's lock, as each op of torch's does
+
+
+def test_what_never_lets_go_of_the_interpreters_lock_is_seen_as_well() -> None:
+    course = Course()
+    course.limit_ns, course.last_ns = 1, time.perf_counter_ns()
+    sampler = Sampler(course)
+    before = sys.getswitchinterval()
+    _act(sampler)
+    sampler.end()
+    seen = sum(row["samples"] for row in sampler.told()["places"] if row["functions"][0][0].endswith("_reckon"))
+    assert seen > 0.4 * sampler.samples
+    assert sys.getswitchinterval() == before
+
+
+class _Clock:
+    def reset(self) -> None:
+        pass
+
+    def step(self, until: threading.Event) -> None:
+        until.wait(30)
+
+
+class _Maze(_Clock):
+    def __init__(self) -> None:
+        self.n_actions = 4
+
+    def step(self, until: threading.Event) -> None:
+        until.wait(30)
+
+
+@pytest.mark.parametrize(("acts", "expected"), [(_Maze, True), (_Clock, False)])
+def test_an_environment_is_told_by_what_it_has(acts: type[_Clock], expected: bool) -> None:
+    course = Course()
+    course.limit_ns, course.last_ns = 1, time.perf_counter_ns()
+    sampler = Sampler(course)
+    sampler.begin()
+    acts().step(_Enough(sampler))
+    sampler.end()
+    assert sampler.told()["places"][0]["environment"] is expected
+
+
 def test_what_torch_wraps_around_a_step_is_not_named() -> None:
     torch = pytest.importorskip("torch")
 
