@@ -58,6 +58,7 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
 from rules.data_loading import one_long_call, place
 from rules.data_loading.advice import feed_workers, ordered
+from rules.data_loading.own_workers import feed_own_workers, own_workers
 
 META = RuleMeta(
     code="DL001",
@@ -96,7 +97,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     duration(facts.steps.per_step(facts.steps.total_ns))
     who = "The GPU" if facts.device.main else "Training"
     yield Finding(
-        why=f"{who} waits {waits} of {facts.steps.each} ({share(ratio)}) for the DataLoader: `{wait.name}`."
+        why=f"{who} waits {waits} of {facts.steps.each} ({share(ratio)}) for the DataLoader: `{wait.name}`{_filled(facts)}."
         + place.sentence(facts),
         saving=Saving(
             claims=wait.owned,
@@ -112,7 +113,14 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
+def _filled(facts: Facts) -> str:
+    """Who makes the batches, where the loader only takes what others have made."""
+    return f", which takes what {own_workers(facts)} make" if facts.input.wait.own_workers else ""
+
+
 def _fix(facts: Facts) -> tuple[Advice, ...]:
+    if facts.input.wait.own_workers:
+        return feed_own_workers(facts)
     return feed_workers(facts) if facts.input.wait.multi_process else ordered(facts)
 
 

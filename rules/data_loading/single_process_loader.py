@@ -61,6 +61,7 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
 from rules.data_loading import one_long_call, place
 from rules.data_loading.advice import FEW_CORES, ordered
+from rules.data_loading.own_workers import own_workers
 
 META = RuleMeta(
     code="DL002",
@@ -85,9 +86,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield not_applicable("no DataLoader call in the used steps")
         return
     if not wait.single_process:
-        yield clear(
-            "batches come from worker processes" if wait.multi_process else "no torch DataLoader without workers"
-        )
+        yield clear(_who_else(facts))
         return
     ratio = facts.steps.ratio(wait.host.total_ns)
     if ratio < limits["min_ratio"]:
@@ -108,6 +107,17 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         evidence=(_evidence(bound), *place.evidence(facts)),
         location=place.place(facts),
         caveats=_caveats(facts, bound) + one_long_call.caveats(facts),
+    )
+
+
+def _who_else(facts: Facts) -> str:
+    """Who makes the batches, where the training thread does not."""
+    if facts.input.wait.own_workers:
+        return f"batches come from {own_workers(facts)}"
+    return (
+        "batches come from worker processes"
+        if facts.input.wait.multi_process
+        else "no torch DataLoader without workers"
     )
 
 

@@ -79,6 +79,7 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share, size
 from rules.data_loading import one_long_call, place
 from rules.data_loading.advice import CHEAP_SAMPLE_NS, MEMORY_BYTES, more_workers, suggested_workers, tiny_batches
+from rules.data_loading.own_workers import own_workers
 from rules.data_loading.samples import in_memory, random_samples, stackable, whole_batches
 from rules.data_loading.words import makes_loader
 
@@ -155,7 +156,8 @@ def _why_not(facts: Facts, limits: Limits) -> Outcome | None:
     if known is not None and known > limits["max_dataset_bytes"]:
         return not_applicable(f"the data ({size(known)}) are taken to be larger than memory")
     if not wait.single_process:
-        return cannot_tell("samples are made in worker processes; record once with num_workers=0 to see them")
+        makers = own_workers(facts) if wait.own_workers else "worker processes"
+        return cannot_tell(f"samples are made in {makers}; record once with num_workers=0 to see them")
     if facts.recording.collected.whole_batches and made.per_sample_ns is None:
         return clear("the data set makes whole batches: no sample is loaded by itself")
     if made.per_sample_ns is None:

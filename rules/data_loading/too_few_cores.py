@@ -71,6 +71,7 @@ from rules.data_loading.advice import (
     suggested_workers,
 )
 from rules.data_loading.bursts import is_bursty
+from rules.data_loading.own_workers import own_workers
 
 META = RuleMeta(
     code="DL007",
@@ -98,6 +99,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     ratio = facts.steps.ratio(wait.owned.total_ns)
     if ratio < limits["min_ratio"]:
         yield clear(f"waiting for data owns {share(ratio)} of the step, below {share(limits['min_ratio'])}")
+        return
+    if wait.own_workers:
+        yield cannot_tell(
+            f"batches come from {own_workers(facts)}, of which nobody recorded what they take of the cores"
+        )
         return
     if cores is None or (wait.multi_process and facts.recording.collected.num_workers is None):
         yield cannot_tell("cores and workers are not in the trace; `advisor collect` records them")

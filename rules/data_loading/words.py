@@ -22,13 +22,13 @@ _FEW = frozenset({"num_workers", "persistent_workers", "pin_memory"})
 
 
 def framework_of(facts: Facts) -> str | None:
-    """The framework whose words are the program's for its loader: the one that runs the loop, else the one that makes batches."""
+    """The framework whose words are the program's for its loader: the one that runs the loop, else the one whose the loader is."""
     found = facts.recording.frameworks
     # Keras takes a loader of torch's as well: only of one that it made itself are the arguments its own.
     drawn = (None, "accelerate") if _keras_makes_batches(facts) else (None, "accelerate", "keras")
     if found.of_loop not in drawn:
         return found.of_loop
-    return found.of_data or (None if found.of_loop == "keras" else found.of_loop)
+    return found.of_loader or (None if found.of_loop == "keras" else found.of_loop)
 
 
 def _keras_makes_batches(facts: Facts) -> bool:
@@ -202,6 +202,9 @@ def prepared_once(facts: Facts, *, random: bool) -> Advice | None:
     """
     found = facts.recording.frameworks
     for name in (found.of_data, found.of_loop):
+        # A graph that a collate function of the program's own made of samples is no graph that a data set keeps.
+        if name == "torch_geometric" and found.of_loader != name:
+            continue
         if name == "datasets" and any("iterable" in module for module in found.data) and not random:
             return _formatted(_STREAMED, facts)
         if name in _KEPT and (not random or name in _KEEPS_RANDOM) and (name not in _OF_PAIRS or are_pairs(facts)):

@@ -51,6 +51,14 @@ BESIDE = Advice(
     "batch = upcoming.result()",
     "Where it prepares requests or handles answers: do that for the next batch while the model works on this one.",
 )
+# Of Keras alone it is known whether threads make the batches.
+PROCESSES = Advice(
+    "diff",
+    " batches = Batches(            # a keras.utils.PyDataset\n     ...,\n-    workers=2,\n"
+    "+    workers=1, use_multiprocessing=True,\n )",
+    "Threads that make batches in Python take turns with training, as one thread of a process runs Python at a time: processes run "
+    "beside it.",
+)
 SIMULATOR = Advice(
     "python",
     "envs = gymnasium.vector.AsyncVectorEnv([make_env] * 16)\nactions = policy(torch.from_numpy(observations))   # 16 at once",

@@ -83,7 +83,7 @@ from rules.commands import collect
 from rules.place import location
 from rules.purpose import by_purpose
 from rules.python import after_reads, sampled
-from rules.python.advice import BESIDE, IN_ITS_WORKERS, IN_WORKERS, SIMULATOR, engine_ahead, look, move
+from rules.python.advice import BESIDE, IN_ITS_WORKERS, IN_WORKERS, PROCESSES, SIMULATOR, engine_ahead, look, move
 from rules.python.between_ops import MOST, WORTH_A_PLACE, acts_on_values, between, in_backward, in_update
 from rules.python.outside_ops import evidence_of
 from rules.python.stretches import (
@@ -235,6 +235,8 @@ def _fix(facts: Facts, time: IntervalSet, moved: Advice | None) -> tuple[Advice,
     engine = engine_ahead(facts)
     if engine is not None:
         return (engine, moved if moved is not None else look(facts))
+    if _shares_interpreter(facts):
+        return (PROCESSES, moved if moved is not None else look(facts))
     if moved is None and in_update(facts, time):
         return (look(facts),)
     late = after_reads.one_step_late(facts, time)
@@ -249,8 +251,18 @@ def _fix(facts: Facts, time: IntervalSet, moved: Advice | None) -> tuple[Advice,
     return (look(facts), SIMULATOR, *late) if often else (look(facts), *late, *elsewhere, SIMULATOR)
 
 
+def _shares_interpreter(facts: Facts) -> bool:
+    """Whether threads of this process make the batches."""
+    return facts.input.wait.own_workers and not facts.recording.collected.own_processes
+
+
 def _caveats(facts: Facts, time: IntervalSet, *, inflated: bool) -> tuple[str, ...]:
     caveats = []
+    if _shares_interpreter(facts):
+        threads = count(facts.recording.collected.own_workers or 0, "thread")
+        caveats.append(
+            f"Meanwhile {threads} of this process make batches: part of it is waiting for the interpreter's lock."
+        )
     if in_backward(facts, time):
         caveats.append(
             "Of a program only hooks run between nodes of the backward pass; where it has none, ops are missing from the trace, or "

@@ -70,7 +70,8 @@ def loading(trace: Trace, recording: RecordingFacts, host: HostFacts, input_wait
     if stated and input_wait.single_process and not recording.collected.whole_batches:
         samples = stated
     host_ns = input_wait.host.total_ns
-    per_sample = host_ns / len(calls) / samples if samples and len(calls) and not input_wait.multi_process else None
+    made_here = not input_wait.multi_process and not input_wait.own_workers
+    per_sample = host_ns / len(calls) / samples if samples and len(calls) and made_here else None
     repeats = len(calls) * (samples or 0) * len(sequence)
     draws = bool(samples) and _draws(within, calls) >= (samples or 0)
     return Loading(samples, sequence, busy.total_ns, per_sample, busy.total_ns / repeats if repeats else None, draws)

@@ -48,7 +48,9 @@ class InputFacts(Section):
     @fact
     def wait(self) -> InputWait:
         """Waiting for the data loader."""
-        return input_wait(self.trace, self._steps, self._host, self._time)
+        return input_wait(
+            self.trace, self._steps, self._host, self._time, own_workers=bool(self._recording.collected.own_workers)
+        )
 
     @fact
     def code(self) -> InputCode:

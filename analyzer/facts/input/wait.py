@@ -28,12 +28,14 @@ class InputWait(msgspec.Struct, frozen=True):
         host: Time inside the calls and while an iterator starts its workers, whether or not the device works meanwhile; without
             what the garbage collector took of it.
         steps_seen: Used steps in which input owns time.
+        own_workers: Whether the framework's own workers make the batches, and the loader only takes from their queue.
     """
 
     calls: pd.DataFrame
     owned: IntervalSet
     host: IntervalSet
     steps_seen: int
+    own_workers: bool = False
 
     def __len__(self) -> int:
         return len(self.calls)
@@ -50,8 +52,8 @@ class InputWait(msgspec.Struct, frozen=True):
 
     @property
     def single_process(self) -> bool:
-        """Whether batches are made in the training process (`num_workers=0`)."""
-        return bool(self.calls["name"].str.contains(SINGLE_PROCESS, regex=False).any())
+        """Whether batches are made by the training thread (`num_workers=0`, and nobody else makes them)."""
+        return not self.own_workers and bool(self.calls["name"].str.contains(SINGLE_PROCESS, regex=False).any())
 
     @property
     def multi_process(self) -> bool:
@@ -59,8 +61,16 @@ class InputWait(msgspec.Struct, frozen=True):
         return bool(self.calls["name"].str.contains(MULTI_PROCESS, regex=False).any())
 
 
-def input_wait(trace: Trace, steps: Steps, host: HostFacts, time: TimeFacts) -> InputWait:
-    """Measures the loader's calls on the main thread."""
+def input_wait(trace: Trace, steps: Steps, host: HostFacts, time: TimeFacts, *, own_workers: bool) -> InputWait:
+    """Measures the loader's calls on the main thread.
+
+    Args:
+        trace: The trace.
+        steps: The steps.
+        host: What the host's threads do.
+        time: Whose each nanosecond is.
+        own_workers: Whether workers of the framework's make the batches, which no event shows.
+    """
     ranges = trace.annotations
     rows = chosen(ranges, is_any(ranges["kind"], "loader") & (ranges["thread"].to_numpy() == host.main_thread))
     rows = _outermost(rows)
@@ -82,7 +92,7 @@ def input_wait(trace: Trace, steps: Steps, host: HostFacts, time: TimeFacts) -> 
         }
     )
     waiting = ((IntervalSet(starts, ends) | host.restarts.making_spans) & steps.window) - collected
-    return InputWait(calls, owned, waiting, steps.count_with(owned))
+    return InputWait(calls, owned, waiting, steps.count_with(owned), own_workers)
 
 
 def _outermost(rows: pd.DataFrame) -> pd.DataFrame:

@@ -22,6 +22,9 @@ class Collected(msgspec.Struct, frozen=True):
     Args:
         cores: CPU cores the process may use.
         num_workers: `num_workers` of the loader.
+        own_workers: Workers that the framework has beside the loader's, which only takes from their queue, as those of Keras'
+            `PyDataset`; None where there are none, or nobody recorded them.
+        own_processes: Whether those are processes, not threads of the training process.
         pin_memory: `pin_memory` of the loader.
         batch_size: Samples a batch.
         whole_batches: Whether the data set makes whole batches, which the loader only hands on (`batch_size=None`).
@@ -55,6 +58,8 @@ class Collected(msgspec.Struct, frozen=True):
 
     cores: int | None
     num_workers: int | None
+    own_workers: int | None
+    own_processes: bool
     pin_memory: bool | None
     batch_size: int | None
     whole_batches: bool
@@ -114,11 +119,13 @@ def collected(meta: Meta) -> Collected:
     top = meta.advisor
     loader, dataset, threads = _dict(top.get("loader")), _dict(top.get("dataset")), _dict(top.get("threads"))
     samples, script = _dict(top.get("samples")), _dict(top.get("script"))
-    memory, sample = _dict(samples.get("memory")), _dict(dataset.get("sample"))
+    memory, sample, own = _dict(samples.get("memory")), _dict(dataset.get("sample")), _dict(loader.get("own_workers"))
     length, size = _int(dataset.get("length")), _int(dataset.get("sample_bytes"))
     return Collected(
         cores=_int(top.get("usable_cores")) or _int(top.get("cpu_count")),
         num_workers=_int(loader.get("num_workers")),
+        own_workers=_int(own.get("workers")) or None,
+        own_processes=own.get("processes") is True,
         pin_memory=loader["pin_memory"] if isinstance(loader.get("pin_memory"), bool) else None,
         batch_size=_int(loader.get("batch_size")) or _int(top.get("batch_size")),
         whole_batches="batch_size" in loader and loader["batch_size"] is None and bool(_int(top.get("batch_size"))),

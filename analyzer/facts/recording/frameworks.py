@@ -43,11 +43,13 @@ class Frameworks(msgspec.Struct, frozen=True):
         imported: By name of the module, with the version where it is stated; None where nobody recorded what is imported.
         loop: Modules that run the loop, two parts of their names.
         data: Modules that make the batches, two parts of their names.
+        loader: Modules of the loader's class and of what puts batches together, likewise; None where nobody recorded them.
     """
 
     imported: Mapping[str, Version | None] | None
     loop: frozenset[str]
     data: frozenset[str]
+    loader: frozenset[str] | None = None
 
     @property
     def of_loop(self) -> str | None:
@@ -58,6 +60,11 @@ class Frameworks(msgspec.Struct, frozen=True):
     def of_data(self) -> str | None:
         """The framework that makes the batches; None where it is torch itself, or nothing tells."""
         return _first(_DATA, self.data)
+
+    @property
+    def of_loader(self) -> str | None:
+        """The framework whose class the loader is; None where it is torch's own, whoever made the data set, or nothing tells."""
+        return _first(_DATA, self.data if self.loader is None else self.loader)
 
     def may_use(self, *names: str) -> bool:
         """Whether one of some frameworks may be in use: it was seen, or nobody recorded what is imported."""
@@ -79,6 +86,7 @@ def frameworks(trace: Trace) -> Frameworks:
             {str(name): parsed(version) for name, version in versions.items()},
             _texts(told.get("loop")),
             _texts(told.get("data")),
+            _texts(told["loader"]) if isinstance(told.get("loader"), list) else None,
         )
     modules = set(_in_frames(trace.python["name"].cat.categories))
     if any(_RANGE.match(str(name)) for name in trace.annotations["name"].cat.categories):

@@ -79,6 +79,23 @@ def test_workers_in_the_words_of_the_framework(framework: dict[str, str], word: 
     assert word in codes(**framework)
 
 
+@pytest.mark.parametrize(
+    ("loader", "called"),
+    [
+        (["torch_geometric.loader"], "torch_geometric.loader.DataLoader("),
+        ([], " loader = DataLoader("),
+        (None, "torch_geometric"),
+    ],
+)
+def test_a_loader_of_torchs_stays_one_whoever_made_the_batches(loader: list[str] | None, called: str) -> None:
+    """PyTorch Geometric's takes no `collate_fn`: the sampler that a program has there would be gone."""
+    data = "torch_geometric.data"
+    known = {"imported": {"torch_geometric": None}, "loop": [], "data": [data]}
+    told = known if loader is None else known | {"loader": loader}
+    assert called in codes(data=data, frameworks=told)
+    assert ("torch_geometric" in codes(data=data, frameworks=told)) is (loader != [])
+
+
 def test_arguments_that_a_framework_does_not_take_are_left_out() -> None:
     assert "persistent" not in codes(loop="ultralytics.engine")
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from .common import FAILURES, reach
 from .loader.batches import BatchLook, draws, sample_form
+from .loader.dataset_parts import own_workers
 
 
 def world() -> tuple[int | None, int]:
@@ -83,7 +84,8 @@ def describe_loader(loader: Any) -> dict[str, Any]:
     # A sampler of whole batches holds the one that draws.
     shuffle = "Random" in type(getattr(sampler, "sampler", sampler)).__name__
     told = {name: getattr(loader, name, None) for name in names}
-    return told | {"shuffle": shuffle, "batch_size": batch_size(loader)}
+    own = own_workers(getattr(loader, "dataset", None))
+    return told | {"shuffle": shuffle, "batch_size": batch_size(loader)} | ({"own_workers": own} if own else {})
 
 
 def batch_size(loader: Any) -> int | None:

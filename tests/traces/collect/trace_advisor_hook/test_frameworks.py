@@ -49,3 +49,11 @@ def test_names_of_the_users_own_stay_at_home(monkeypatch: pytest.MonkeyPatch) ->
     secret = module("project_x.trainer", TRAIN + "\n" + DATA, monkeypatch, "0.1")
     found = secret.train(lambda: describe_frameworks(secret.Loader(), ["project_x.batch"]))
     assert "project_x" not in str(found)
+
+
+def test_a_loader_of_torchs_is_torchs_whoever_makes_what_it_loads(monkeypatch: pytest.MonkeyPatch) -> None:
+    geometric = module("torch_geometric.loader.dataloader", DATA, monkeypatch)
+    plain = module("torch.utils.data.dataloader_of_a_test", DATA, monkeypatch)
+    assert describe_frameworks(geometric.Loader(), ())["loader"] == ["torch_geometric.loader"]
+    found = describe_frameworks(plain.Loader(), ["torch_geometric.data.batch"])
+    assert (found["data"], found["loader"]) == (["torch_geometric.data"], [])

@@ -16,6 +16,7 @@ from torch.utils.data import ConcatDataset, DataLoader, Dataset, IterableDataset
 from torchvision.transforms import v2
 
 from traces.collect.trace_advisor_hook.loader.loader_code import loader_code
+from traces.collect.trace_advisor_hook.run_description import describe_loader
 from traces.collect.trace_advisor_hook.sampling.line_sampler import LineSampler
 from traces.collect.trace_advisor_hook.software import own_code
 
@@ -204,3 +205,35 @@ def test_a_data_set_behind_a_generator_of_the_frameworks_is_named() -> None:
     assert ("dataset", "__getitem__") in told(loader)
     assert list(generated) == list(range(8))
     assert ("dataset", "__getitem__") not in told(loader)  # it is over
+
+
+@pytest.mark.parametrize(
+    ("queue", "expected"),
+    [
+        ({"workers": 2, "use_multiprocessing": False}, {"workers": 2, "processes": False}),
+        ({"workers": 3, "use_multiprocessing": True}, {"workers": 3, "processes": True}),
+        ({}, None),
+        (None, None),
+    ],
+)
+def test_workers_that_fill_a_queue_of_the_frameworks_are_told(queue: dict[str, Any] | None, expected: Any) -> None:
+    class Enqueuer:
+        def __init__(self) -> None:
+            vars(self).update(queue or {})
+
+    class Adapter:
+        def __init__(self) -> None:
+            self.py_dataset = Rows()
+            self.enqueuer = None if queue is None else Enqueuer()
+
+        def batches(self) -> Any:
+            yield from range(3)
+            yield self
+
+    class Wrapped(IterableDataset[int]):
+        def __init__(self, iterable: Any) -> None:
+            self.iterable = iterable
+
+    loader = DataLoader(Wrapped(Adapter().batches()), batch_size=None)
+    assert describe_loader(loader).get("own_workers") == expected
+    assert "own_workers" not in describe_loader(DataLoader(Rows()))

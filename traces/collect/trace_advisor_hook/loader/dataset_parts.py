@@ -34,8 +34,29 @@ def data_sets(data: Any, depth: int = _DEPTH) -> Iterator[Any]:
 
 def _behind_generator(iterable: Any) -> Any:
     """The data set that a method which is a generator takes samples from, as Keras wraps its `PyDataset`; None for all else."""
+    return _owner_of_generator(iterable).get("py_dataset")
+
+
+def _owner_of_generator(iterable: Any) -> dict[str, Any]:
+    """What the object holds whose method is this generator; nothing where it is none, or has ended."""
     frame = getattr(iterable, "gi_frame", None)
-    return None if frame is None else _held(frame.f_locals.get("self")).get("py_dataset")
+    return {} if frame is None else _held(frame.f_locals.get("self"))
+
+
+def own_workers(data: Any) -> dict[str, Any] | None:
+    """Workers that a framework has beside torch's: Keras' `PyDataset` fills a queue from threads, or from processes.
+
+    Args:
+        data: The loader's data set, which only takes from that queue.
+
+    Returns:
+        How many, and whether they are processes; None where the loader's own settings say all.
+    """
+    queue = _held(_owner_of_generator(_held(data).get("iterable")).get("enqueuer"))
+    workers = queue.get("workers")
+    if not isinstance(workers, int) or workers < 1:
+        return None
+    return {"workers": int(workers), "processes": bool(queue.get("use_multiprocessing"))}
 
 
 def transforms_of(data: Any) -> Iterator[Any]:

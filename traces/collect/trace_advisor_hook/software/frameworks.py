@@ -48,7 +48,7 @@ _DEEP = 200
 
 
 def describe_frameworks(loader: Any, batch_modules: Iterable[str]) -> dict[str, Any]:
-    """What is imported, with its version; what runs the loop, and what makes the batches, as modules of it.
+    """What is imported, with its version; what runs the loop, what makes the batches, and whose the loader is, as modules of it.
 
     Call it where a step ends: the frames below are then those that run the loop.
     """
@@ -56,6 +56,7 @@ def describe_frameworks(loader: Any, batch_modules: Iterable[str]) -> dict[str, 
         "imported": {name: _version(name) for name in FRAMEWORKS if name in sys.modules},
         "loop": _known(_below()),
         "data": _known([*_makers(loader), *batch_modules]),
+        "loader": _known(_loaders_own(loader)),
     }
 
 
@@ -79,6 +80,11 @@ def _makers(loader: Any) -> list[str]:
         things.append(data)
         data = getattr(data, "dataset", None)
     return [module_of(thing) for thing in things if thing is not None]
+
+
+def _loaders_own(loader: Any) -> list[str]:
+    """Modules of a loader's class and of what puts batches together: a torch loader of another's data set is torch's."""
+    return [module_of(thing) for thing in (loader, getattr(loader, "collate_fn", None)) if thing is not None]
 
 
 def module_of(thing: Any) -> str:
