@@ -234,6 +234,9 @@ def test_workers_that_fill_a_queue_of_the_frameworks_are_told(queue: dict[str, A
         def __init__(self, iterable: Any) -> None:
             self.iterable = iterable
 
+        def __iter__(self) -> Any:
+            return iter(self.iterable)
+
     loader = DataLoader(Wrapped(Adapter().batches()), batch_size=None)
     assert describe_loader(loader).get("own_workers") == expected
     assert "own_workers" not in describe_loader(DataLoader(Rows()))
