@@ -27,10 +27,13 @@ READING = {
     "slim": "slim {trace} -o {out}/slim.json.gz",
     "repair": "repair {trace} -o {out}/whole.json.gz",
     "annotate": "annotate {trace} -o {out}/marked.json.gz",
+    "summarize": "summarize {trace} -o {out}/summary.json.gz",
 }
 TRAINING = {
     "collect": "collect --num-workers 1 --epochs 50 -o {out}/trace.json",
     "collect-script": "collect {script} -o {out}/script.json.gz",
+    "collect-launcher": "collect -o {out}/ranks.json.gz torchrun --nproc-per-node 2 {script}",
+    "tune": "tune --folder {out}/run {script}",
     "experiment": "experiment --methods workers --epochs 1 --repeats 1 -o {out}",
     "zoo": "zoo --only slow-collate,ranks-straggler --no-timing -o {out}",
 }
@@ -73,7 +76,9 @@ class Place:
         ]
         found += [str(path) for path in self.out.rglob("*") if path.name.startswith(".") and path.name != ".advisor"]
         found += [str(path) for path in self.cache.rglob("drawing-*")]
-        return found + [str(path) for path in self.out.rglob("*.json*") if not _is_whole(path)]
+        # Of runs there is a line each.
+        written = [path for path in self.out.rglob("*.json*") if path.suffix != ".jsonl"]
+        return found + [str(path) for path in written if not _is_whole(path)]
 
 
 def _of_others(name: str) -> bool:

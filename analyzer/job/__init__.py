@@ -19,9 +19,10 @@ from analyzer.job.from_summary import analysis_of, bound_of
 from analyzer.job.one import summarized
 from analyzer.job.remote import fetched
 from analyzer.ranks import document
-from analyzer.ranks.files import decode, looks_like_summary
+from analyzer.ranks.files import load, looks_like_summary
 from analyzer.ranks.merge import merge
 from analyzer.ranks.summary import RankSummary
+from traces.errors import UntrustedTraceError
 from traces.progress import Progress, silent
 from traces.reader.read import read_every
 
@@ -49,6 +50,7 @@ def explain_job(
 
     Raises:
         AdvisorError: A trace cannot be read, and the others are not ranks of one job.
+        UntrustedTraceError: They are ranks of one job, and no trace of them can be believed.
     """
     tell = progress or silent
     places = [str(path) for path in paths]
@@ -114,8 +116,19 @@ def _outcomes(places: Sequence[str], options: Options, tell: Progress, engine: E
 
 
 def _in_order(job: document.Job, explain: Callable[[RankRow], Explained], most: int) -> tuple[Explained, ...]:
-    """The ranks to look at, the first one first, each knowing of the others."""
+    """The ranks to look at, the first one first, each knowing of the others.
+
+    Raises:
+        UntrustedTraceError: No rank's trace can be believed.
+    """
     ranks = tuple(_row(job, row) for row in job.ranks if row.state == "ok" and row.rank is not None)
+    if not ranks:
+        raise UntrustedTraceError(
+            "of no rank of this job a trace is to be trusted for advice",
+            where=job.failed[0].file if job.failed else job.name,
+            why=job.failed[0].reason if job.failed else None,
+            fix="explain one of its traces alone: the report says what it lacks, and how to record it so that it lacks nothing",
+        )
     explained = []
     for row in ranks[:most]:
         one = explain(row)
@@ -130,7 +143,7 @@ def _explained(
     """What the traces in a file mean; of a job's rank only its own, of a summary as much as that holds."""
     with fetched(where) as path:
         if looks_like_summary(path):
-            return (Explained(analysis_of(summary or decode(path.read_bytes(), where))),)
+            return (Explained(analysis_of(summary or load(path, where))),)
         traces = read_every(path, progress or silent, strict=options.strict)
     if place is not None and len(traces) > 1:
         traces = tuple(trace for trace in traces if trace.meta.distributed.get("rank") == place.rank)[:1]

@@ -9,7 +9,7 @@ import msgspec
 from analyzer.explain import Explained, Options, explain_facts
 from analyzer.facts import Facts
 from analyzer.job.summarize import summarize
-from analyzer.ranks.files import decode, looks_like_summary
+from analyzer.ranks.files import load, looks_like_summary
 from analyzer.ranks.summary import RankSummary
 from traces.errors import UsageError
 from traces.progress import Progress, silent
@@ -30,7 +30,7 @@ def summaries_in(path: Path, options: Options = _PLAIN, progress: Progress | Non
         UnreadableTraceError: The file is neither, or is damaged.
     """
     if looks_like_summary(path):
-        return (decode(path.read_bytes(), str(path)),)
+        return (load(path, str(path)),)
     traces = read_every(path, progress or silent, strict=options.strict)
     return tuple(summarized(Facts(trace, options.steps), options, progress)[1] for trace in traces)
 

@@ -96,6 +96,21 @@ def _without_last_steps(summary: RankSummary, cut: CutPart) -> RankSummary:
     )
 
 
+def load(path: Path, where: str) -> RankSummary:
+    """The summary in a file; of one that is larger than any no more is read than shows that.
+
+    Args:
+        path: The file.
+        where: What to name in an error.
+
+    Raises:
+        OSError: It cannot be read.
+        UnreadableTraceError: It holds no summary, is damaged, or another version wrote it.
+    """
+    with path.open("rb") as file:
+        return decode(file.read(_MOST_UNPACKED_BYTES + 1), where)
+
+
 def decode(data: bytes, where: str) -> RankSummary:
     """A summary from bytes, compressed or not.
 
@@ -107,7 +122,7 @@ def decode(data: bytes, where: str) -> RankSummary:
         UnreadableTraceError: It is none, is damaged, or another version wrote it.
     """
     try:
-        summary = msgspec.json.decode(_unpacked(data) if data.startswith(_GZIP) else data, type=RankSummary)
+        summary = msgspec.json.decode(_unpacked(data), type=RankSummary)
     except (OSError, EOFError, msgspec.DecodeError, ValueError, RecursionError, zlib.error) as error:
         raise UnreadableTraceError(
             "the summary of a rank cannot be read",
@@ -127,15 +142,18 @@ def decode(data: bytes, where: str) -> RankSummary:
 
 
 def _unpacked(data: bytes) -> bytes:
-    """The text of a compressed summary.
+    """The text of a summary, compressed or not.
 
     Raises:
         ValueError: It is larger than any, as a file is that was made to fill memory.
     """
-    with gzip.open(io.BytesIO(data)) as unpacked:
-        text = unpacked.read(_MOST_UNPACKED_BYTES + 1)
+    text = data
+    if data.startswith(_GZIP):
+        with gzip.open(io.BytesIO(data)) as unpacked:
+            text = unpacked.read(_MOST_UNPACKED_BYTES + 1)
     if len(text) > _MOST_UNPACKED_BYTES:
-        raise ValueError(f"it expands to more than {_MOST_UNPACKED_BYTES >> 20} MB, which no summary does")
+        does = "is" if text is data else "expands to"
+        raise ValueError(f"it {does} more than {_MOST_UNPACKED_BYTES >> 20} MB, which no summary is")
     return text
 
 

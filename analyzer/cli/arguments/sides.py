@@ -85,7 +85,7 @@ def read(paths: Sequence[Path], options: Options, *, redacted: bool) -> Side:
     from analyzer.compare.of_summary import snapshot_of_summary
     from analyzer.compare.runs import rank_at, run_at
     from analyzer.opening.saved import is_report
-    from analyzer.ranks.files import decode, looks_like_summary
+    from analyzer.ranks.files import load, looks_like_summary
 
     reports = [path for path in paths if is_report(path)]
     if reports:
@@ -97,7 +97,7 @@ def read(paths: Sequence[Path], options: Options, *, redacted: bool) -> Side:
     taken, summaries = [], []
     for path in paths:
         if looks_like_summary(path):
-            summaries.append(decode(path.read_bytes(), str(path)))
+            summaries.append(load(path, str(path)))
             taken.append(snapshot_of_summary(summaries[-1]))
             continue
         with ProgressLine() as progress:

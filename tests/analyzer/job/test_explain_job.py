@@ -6,17 +6,18 @@ import gzip
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
-from analyzer.cli.main import advisor
+from analyzer.cli.main import advisor, main
 from analyzer.job import explain_job
 from analyzer.job.one import summary_of
 from analyzer.options import Options
 from analyzer.ranks.files import encode
 from jobs import MS, Job
 from recorded import SHARED, needs_shared
-from traces.errors import UnreadableTraceError
+from traces.errors import UnreadableTraceError, UntrustedTraceError
 
 FAULT = Job(dp=2, tp=2, late_host={1: 8 * MS})
 # What is looked at here is the job; rules cost a third of a second a rank.
@@ -185,3 +186,15 @@ def test_the_exposed_communication_of_a_recorded_rank_is_what_the_raw_events_say
     assert told == pytest.approx(exposed, rel=0.01)
     assert summary.verdict.bound_by == "communication"
     assert first.analysis.job is None
+
+
+def test_a_job_of_which_no_rank_can_be_believed_is_told_so(tmp_path: Path) -> None:
+    run = FAULT.run()
+    for rank in range(run.job.world):
+        doubted = msgspec.structs.replace(run.summary(rank), trust="unusable", doubts=("kernels were lost",))
+        (tmp_path / f"rank{rank}.json").write_bytes(encode(doubted, compress=False))
+    with pytest.raises(UntrustedTraceError, match="of no rank of this job") as caught:
+        explain_job(sorted(tmp_path.iterdir()), FEW, only_first=True)
+    assert "where: rank_0.json" in str(caught.value)
+    assert "not to be trusted: kernels were lost" in str(caught.value)
+    assert main(["explain", str(tmp_path), "--format", "json"]) == 4

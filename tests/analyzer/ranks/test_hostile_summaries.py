@@ -69,6 +69,28 @@ def test_a_bomb_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "expands to more than 1 MB" in (caught.value.why or "")
 
 
+def test_one_larger_than_any_is_not_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "_MOST_UNPACKED_BYTES", 1 << 20)
+    path = tmp_path / "rank1.json"
+    path.write_text(json.dumps(_document() | {"verdict": "x" * (8 << 20)}))
+    read: list[int] = []
+    monkeypatch.setattr(files, "decode", lambda data, where: (read.append(len(data)), decode(data, where))[1])
+    assert main(["explain", str(path), "--plain"]) == 3
+    assert read == [(1 << 20) + 1]
+
+
+def test_one_larger_than_any_is_refused_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(files, "_MOST_UNPACKED_BYTES", 1 << 20)
+    path = tmp_path / "rank1.json"
+    path.write_text(json.dumps(_document() | {"verdict": "x" * (8 << 20)}))
+    assert main(["explain", str(path), "--plain"]) == 3
+    said = capsys.readouterr().err
+    assert "rank1.json" in said
+    assert "it is more than 1 MB, which no summary is" in said
+
+
 def test_the_command_says_which_summary_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for rank in (0, 1):
         document = _document(rank) | ({"origin_ns": HUGE} if rank else {})

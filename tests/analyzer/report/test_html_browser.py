@@ -17,6 +17,9 @@ import pytest
 import analyses
 import comparisons
 from analyzer.cause_names import CAUSES
+from analyzer.job import explain_job
+from analyzer.ranks.files import encode
+from analyzer.ranks.summary import FindingPart
 from analyzer.report import html, svg
 from analyzer.report.comparison import html as comparison_page
 from analyzer.report.from_trace import FromTrace
@@ -24,6 +27,7 @@ from analyzer.views.memory_curve import Allocator, MemoryCurve
 from analyzer.views.operator_rows import OperatorRow
 from analyzer.views.slim_lanes import SlimLanes, SlimTrack
 from browser import document_and_requests, needs_chromium, run
+from jobs import MS, Job
 
 pytestmark = [needs_chromium, pytest.mark.slow]
 PAYLOADS = (
@@ -90,6 +94,32 @@ def test_hostile_names_run_nothing_and_request_nothing(tmp_path):
     assert 'href="javascript:' not in document
     # Our own script ran: it shows what only works with it.
     assert re.search(r'class="copy needs-script">Copy', document)
+
+
+def test_hostile_names_of_a_job_run_nothing(tmp_path):
+    """A summary may come from anybody, and every rank may have another text in every place."""
+    made = Job(dp=2, late_host={1: 8 * MS}).run()
+    every = " ".join(PAYLOADS)
+    files = []
+    for rank in range(2):
+        summary = made.summary(rank)
+        replace = msgspec.structs.replace
+        hostile = replace(
+            summary, file=every, tool_version=every, host=every, device=every, doubts=(every,), verdict=every, backend=every,
+            trust="caution", bound_by=every, kinds=tuple(every for _ in summary.kinds),
+            groups=tuple(replace(one, name=every, description=every) for one in summary.groups),
+            kernels=tuple(replace(one, name=f"{every}{one.name}") for one in summary.kernels),
+            findings=(FindingPart(id=every, rule=every, title=every, severity=every, ns_per_step=5_000_000),),
+        )  # fmt: skip
+        files.append(tmp_path / f"rank_{rank}<img src=x onerror=document.title='owned'>.json")
+        files[-1].write_bytes(encode(hostile, compress=False))
+    page = tmp_path / "page.html"
+    page.write_text(html.render(explain_job(files, only_first=True).first.analysis), encoding="utf-8")
+    document, asked = document_and_requests(page, tmp_path / "profile")
+    assert "canary" in document, "the names are on the page"
+    assert title_of(document).startswith("PyTorch performance report")
+    assert [address for address in asked if "canary" in address] == []
+    assert 'href="javascript:' not in document
 
 
 def test_this_test_would_see_an_attack(tmp_path):
