@@ -161,6 +161,15 @@ SCHEMA: dict[str, dict[str, Column]] = {
         "start_ns": Column("int64", "When it was sampled, from the earliest event of the trace."),
         "value": Column("float64", "In the counter's unit."),
     },
+    # Both ends of each dependency between nodes of a replayed CUDA graph (torch 2.15, where it was asked to record them).
+    "graph_edges": {
+        "edge": Column("int64", "Number of the dependency."),
+        "arrives": Column(
+            "bool", "Whether this is its end at the node that waits; else at the one that is waited for."
+        ),
+        **_DEVICE,
+        "start_ns": Column("int64", "When the awaited node ends, or the waiting one begins."),
+    },
     "gpu_annotations": {**_NAME, **_DEVICE, **_TIME},
     "overhead": {**_NAME, **_THREAD, **_TIME},
     "quarantined": {

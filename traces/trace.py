@@ -130,6 +130,7 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
     gc: pd.DataFrame
     memory: pd.DataFrame
     counters: pd.DataFrame
+    graph_edges: pd.DataFrame
     gpu_annotations: pd.DataFrame
     overhead: pd.DataFrame
     quarantined: pd.DataFrame

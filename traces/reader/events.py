@@ -7,6 +7,7 @@ are declared loosely (int, float or str) because traces in the wild quote them; 
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Any
 
 import msgspec
 
@@ -116,6 +117,8 @@ class Event(msgspec.Struct, gc=False):
     tid: Id = None
     ts: Number = None
     dur: Number = None
+    # Of a flow. Whatever it is, no event is turned away for it.
+    id: Any = None
     args: Args | None = None
 
 

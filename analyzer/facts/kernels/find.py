@@ -31,11 +31,11 @@ class Kernels(msgspec.Struct, frozen=True, dict=True):
     """The kernels of the device that stands for the trace which start inside the used steps.
 
     Args:
-        frame: One row per kernel, by start: start_ns, end_ns, dur_ns, stream, name (category), family (category),
-            number_format (category, NA unknown), tensor_core (Int8: 1, 0, NA unknown), alignment (Int16), cast, depthwise,
-            collective (bool), blocks_per_sm and occupancy_ratio (float64, NaN unknown), residency (category, JSON or NA), op
-            (row of `trace.ops`, -1 unknown), launch_start_ns (float64, NaN without a launch), in_optimizer (bool: launched
-            inside an optimizer's span).
+        frame: One row per kernel, by start: row (of `trace.kernels`), start_ns, end_ns, dur_ns, stream, name (category), family
+            (category), number_format (category, NA unknown), tensor_core (Int8: 1, 0, NA unknown), alignment (Int16), cast,
+            depthwise, collective (bool), blocks_per_sm and occupancy_ratio (float64, NaN unknown), residency (category, JSON or
+            NA), op (row of `trace.ops`, -1 unknown), launch_start_ns (float64, NaN without a launch), in_optimizer (bool:
+            launched inside an optimizer's span).
         names: One row per distinct name: name, family, number_format, tensor_core, alignment, cast, depthwise, min_compute_major.
         window: The used steps.
         busy: When the device works at all inside them.
@@ -165,6 +165,7 @@ def kernels(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) ->
     launch = calls_of(device.launched, "kernels", rows, len(trace.kernels))
     result = pd.DataFrame(
         {
+            "row": rows,
             **{key: frame[key].to_numpy() for key in ("start_ns", "end_ns", "dur_ns", "stream", "collective")},
             "blocks_per_sm": blocks_per_sm(trace, device, frame, launch),
             "occupancy_ratio": frame["occupancy_ratio"].to_numpy(),

@@ -13,6 +13,7 @@ from analyzer.facts.kernels.cpu_work import CpuWork, cpu_work
 from analyzer.facts.kernels.filling import Filling, filling
 from analyzer.facts.kernels.find import Kernels, kernels
 from analyzer.facts.kernels.fusion import Fusion, fusion
+from analyzer.facts.kernels.graph_paths import GraphPaths, graph_paths
 from analyzer.facts.kernels.patterns import Pattern, patterns
 from analyzer.facts.kernels.precision import Casts, MatrixWork, casts, double_kernels, matrix_work
 from analyzer.facts.kernels.recomputation import Recomputation, recomputation
@@ -108,6 +109,11 @@ class KernelFacts(Section):
     def fusion(self) -> Fusion:
         """Pointwise kernels that follow one another on the same data."""
         return fusion(self.trace, self.named, self._steps)
+
+    @fact
+    def graph_paths(self) -> GraphPaths:
+        """The longest way through replays of graphs, where dependencies of their nodes are recorded."""
+        return graph_paths(self.trace, self._device, self.named)
 
     @fact
     def attention(self) -> Attention:

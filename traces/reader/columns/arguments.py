@@ -173,6 +173,11 @@ def _counter(tables: Tables, events: Sequence[Event]) -> dict[str, npt.NDArray[A
     return {"value": floats([a.value for a in _args(events)])}
 
 
+def _graph_edge(tables: Tables, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
+    arrives = np.array([event.ph == "f" for event in events], dtype=bool)
+    return _ids(edge=[event.id for event in events]) | {"arrives": arrives}
+
+
 def _thread_name(tables: Tables, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
     return {"text": _texts(tables, [None if a.name is None else str(a.name) for a in _args(events)])}
 
@@ -188,5 +193,6 @@ ARGUMENTS: dict[Kind, Callable[[Tables, Sequence[Event]], dict[str, npt.NDArray[
     Kind.PYTHON: _python,
     Kind.MEMORY: _memory,
     Kind.COUNTER: _counter,
+    Kind.GRAPH_EDGE: _graph_edge,
     Kind.THREAD_NAME: _thread_name,
 }

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from traces.reader.columns.arguments import ARGUMENTS, Int32Array, codes
 from traces.reader.columns.numbering import EventNumbers
-from traces.reader.columns.numbers import nanoseconds
+from traces.reader.columns.numbers import integers, nanoseconds
 from traces.reader.columns.pairs import Pairs
 from traces.reader.columns.signatures import Signatures
 from traces.reader.columns.symbols import Kinds, Symbols
@@ -31,9 +31,12 @@ from traces.reader.names.vocabulary import (
 )
 
 # Plain numbers: numpy takes twenty times as long to compare with a member of an enumeration.
-_OP, _ANNOTATION, _PYTHON, _GC, _UNKNOWN, _HALF = map(
-    int, (Kind.OP, Kind.ANNOTATION, Kind.PYTHON, Kind.GC, Kind.UNKNOWN, Kind.HALF)
+_OP, _ANNOTATION, _PYTHON, _GC, _GRAPH_EDGE, _UNKNOWN, _HALF = map(
+    int, (Kind.OP, Kind.ANNOTATION, Kind.PYTHON, Kind.GC, Kind.GRAPH_EDGE, Kind.UNKNOWN, Kind.HALF)
 )
+# torch 2.15 numbers dependencies of CUDA graphs from here on, clear of the correlations that other flows are numbered by
+# (torch/profiler/_cuspy/trace.py, `_GRAPH_DEP_FLOW_ID_BASE`).
+_FIRST_EDGE = 1 << 40
 # Columns of codes, and the table that each numbers.
 _CODED = {"name": "names", "thread": "threads", "category": "categories"} | dict.fromkeys(
     (
@@ -94,7 +97,8 @@ class Columns:
         signatures = self._signatures.of(events)
         kinds = self._event_kinds(signatures, events)
         self._settle(kinds, events)
-        # Flows and process metadata are a third of many files: they end here.
+        _leave_out_launches(kinds, events)
+        # Other flows and process metadata are a third of many files: they end here.
         events = list(compress(events, kinds.tobytes()))
         if not events:
             return kinds
@@ -237,6 +241,16 @@ class Columns:
         # A step or range name decides for both categories; a collective's op stays an op beside its range.
         change = (host & (by_name != 0)) | ((kind == _PYTHON) & (by_name == _GC))
         return np.where(change, by_name, kind)
+
+
+def _leave_out_launches(kinds: npt.NDArray[np.int8], events: Sequence[Event]) -> None:
+    """Skips flows from launches to kernels: correlations say the same, without gaps."""
+    flows = kinds == _GRAPH_EDGE
+    if flows.any():
+        number, known = integers(
+            [event.id if type(event.id) is int else None for event in compress(events, flows.tobytes())]
+        )
+        kinds[np.flatnonzero(flows)[~known | (number < _FIRST_EDGE)]] = Kind.SKIP
 
 
 def _joined(pieces: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:

@@ -16,6 +16,7 @@ from traces.reader.clean.tables import Tables
 from traces.reader.columns.columns import Columns
 from traces.reader.frames.arrays import Table, categorical, distinct, figures, from_codes, nullable, text
 from traces.reader.frames.counters import devices_of_rows, sampled, samples
+from traces.reader.frames.graph_edges import edge_ends
 from traces.reader.frames.memory import memory_columns, memory_rows
 from traces.reader.frames.threads import thread_numbers, threads
 from traces.reader.mend.repairs import Repairs
@@ -36,7 +37,8 @@ RUNTIME_KINDS = ("launch", "graph_launch", "memcpy", "memset", "sync", "allocato
 DIRECTIONS = ("HtoD", "DtoH", "DtoD", "PtoP", "HtoH", "memset", "unknown")
 HOST_MEMORY = ("pageable", "pinned", "unknown")
 # What does not take time, or is none of the program's.
-_UNTIMED = (Kind.SKIP, Kind.THREAD_NAME, Kind.MEMORY, Kind.COUNTER)
+_MOMENTS = (Kind.MEMORY, Kind.COUNTER, Kind.GRAPH_EDGE)
+_UNTIMED = (Kind.SKIP, Kind.THREAD_NAME, *_MOMENTS)
 _RAW_INPUTS = ("input_dims", "input_types", "concrete_inputs", "stack")
 
 
@@ -85,6 +87,7 @@ class FrameBuilder:
 
     def _makers(self) -> dict[str, tuple[Kind, Callable[[], dict[str, Any] | pd.DataFrame]]]:
         """Of each frame of one kind of event, that kind and what makes it."""
+        ends = partial(edge_ends, self._columns.threads)
         return {
             "steps": (Kind.STEP, self._steps),
             "ops": (Kind.OP, partial(self._ops, Kind.OP)),
@@ -98,6 +101,7 @@ class FrameBuilder:
             "gc": (Kind.GC, partial(self._host, Kind.GC)),
             "memory": (Kind.MEMORY, self._memory),
             "counters": (Kind.COUNTER, self._counters),
+            "graph_edges": (Kind.GRAPH_EDGE, partial(self._host, Kind.GRAPH_EDGE, ends)),
             "gpu_annotations": (Kind.GPU_ANNOTATION, partial(self._host, Kind.GPU_ANNOTATION, self._device)),
             "overhead": (Kind.OVERHEAD, partial(self._host, Kind.OVERHEAD)),
         }
@@ -110,9 +114,7 @@ class FrameBuilder:
         table = self.tables[kind]
         if not table:
             table = {key: np.empty(0, dtype=np.int64) for key in _EVERY_COLUMN}
-        valid = table["start_known"].astype(bool) & (
-            table["dur_known"].astype(bool) | (kind in (Kind.MEMORY, Kind.COUNTER))
-        )
+        valid = table["start_known"].astype(bool) & (table["dur_known"].astype(bool) | (kind in _MOMENTS))
         valid &= table["dur"] >= 0
         if keep is not None:
             valid &= keep
@@ -250,10 +252,7 @@ class FrameBuilder:
         return self._host(Kind.COPY, more)
 
     def _python(self, table: Table) -> dict[str, Any]:
-        return {
-            "python_id": nullable(table, "python_id"),
-            "python_parent_id": nullable(table, "python_parent_id"),
-        }
+        return {name: nullable(table, name) for name in ("python_id", "python_parent_id")}
 
     def _memory(self) -> dict[str, Any]:
         raw = self.tables[Kind.MEMORY]

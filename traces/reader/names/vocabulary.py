@@ -11,7 +11,7 @@ from enum import IntEnum
 
 
 class Kind(IntEnum):
-    """Which frame an event belongs to; SKIP for what no measurement needs (flows, process metadata, unknown phases)."""
+    """Which frame an event belongs to; SKIP for what no measurement needs (most flows, process metadata, unknown phases)."""
 
     SKIP = 0
     OP = 1
@@ -29,10 +29,11 @@ class Kind(IntEnum):
     STEP = 13
     GC = 14
     COUNTER = 15
-    UNKNOWN = 16
+    GRAPH_EDGE = 16
+    UNKNOWN = 17
     # Neither is a frame: half a span (B or E), and an event that does not state its phase.
-    HALF = 17
-    UNPHASED = 18
+    HALF = 18
+    UNPHASED = 19
 
 
 _CATEGORIES = {
@@ -63,6 +64,9 @@ _CATEGORIES = {
     # Events of MTIA's command processor, its device-side work.
     "mtia_ccp_events": Kind.KERNEL,
     "concurrent_kernel": Kind.KERNEL,
+    # Nodes of CUDA graphs (torch 2.15) at which a stream does nothing: ends of dependencies all the same.
+    "graph_event_node": Kind.KERNEL,
+    "graph_host_node": Kind.KERNEL,
     "privateuse1_kernel": Kind.KERNEL,
 }
 # What every backend appends to its own name: cuda_runtime, xpu_driver, gpu_memcpy, mlu_memcpy, ...
@@ -92,6 +96,8 @@ def event_kind(phase: object, category: object) -> Kind:
         return Kind.UNPHASED
     if phase in ("B", "E"):
         return Kind.HALF
+    if phase in ("s", "f") and category == "ac2g":
+        return Kind.GRAPH_EDGE
     return Kind.THREAD_NAME if phase == "M" else Kind.SKIP
 
 
@@ -163,9 +169,12 @@ def is_garbage_collection(name: str) -> bool:
 
 
 # Commands by which a queue of a device stands still until something else has happened: MTIA's command processor (event_wait),
-# Ascend's streams (EVENT_WAIT, Notify_Wait). What they last is waiting.
+# Ascend's streams (EVENT_WAIT, Notify_Wait), nodes of CUDA graphs that record an event or call the host (EventRecord, HostNode).
+# What they last is waiting.
 _DEVICE_WAIT = re.compile(
-    r"(?:event|notify|signal|semaphore|stream)[ _]?wait(?:[ _]value)?|wait[ _](?:event|value|signal)", re.IGNORECASE
+    r"(?:event|notify|signal|semaphore|stream)[ _]?wait(?:[ _]value)?|wait[ _](?:event|value|signal)"
+    r"|EventRecord|HostNode(?:: .*)?",
+    re.IGNORECASE,
 )
 
 

@@ -66,7 +66,7 @@ def _events(name: str, blocks: Iterable[bytes], protos: Any, made: Events) -> Ge
             yield separator + b",".join(pending)
             pending, separator, size = [], b",", 0
     if whole:
-        pending += [msgspec.json.encode(event) for event in made.unended()]
+        pending += [msgspec.json.encode(event) for event in made.rest()]
     if pending:
         yield separator + b",".join(pending)
     return whole

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from traces.reader.perfetto.edges import Edges
 from traces.reader.perfetto.interned import Interned, Referred, argument
 from traces.reader.perfetto.tracks import Tracks
 
@@ -50,6 +51,7 @@ class Events:
         self._interned: dict[int, Interned] = defaultdict(lambda: Interned(referred))
         self._open: dict[int, list[Json]] = defaultdict(list)
         self._counters: dict[int, dict[int, str]] = defaultdict(dict)
+        self._edges = Edges()
 
     def of(self, packet: Any) -> Iterator[Json]:
         """The events that a packet completes.
@@ -81,12 +83,16 @@ class Events:
                 yield from self._samples(packet.gpu_counter_event, at, known)
             else:
                 self.device_events += 1
-                yield _work(packet.gpu_render_stage_event, at, known)
+                work = _work(packet.gpu_render_stage_event, at, known)
+                ended = self._us(packet.timestamp + packet.gpu_render_stage_event.duration)
+                self._edges.add(packet.gpu_render_stage_event, work, ended)
+                yield work
 
-    def unended(self) -> Iterator[Json]:
-        """The slices that have no end, in the order in which they began."""
+    def rest(self) -> Iterator[Json]:
+        """The slices that have no end, in the order in which they began, and dependencies, whose ends may stand anywhere."""
         rest = [event for stack in self._open.values() for event in stack]
         yield from sorted(rest, key=lambda event: event["ts"])
+        yield from self._edges.flows()
 
     def _us(self, stamp_ns: int) -> float:
         if self.base_ns is None:

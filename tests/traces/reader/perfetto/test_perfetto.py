@@ -13,6 +13,7 @@ import pytest
 
 from analyzer.explain import analyse
 from builders import TraceBuilder
+from graph_worlds import replays
 from traces.errors import UnreadableTraceError
 from traces.reader.perfetto.as_json import as_json
 from traces.reader.perfetto.packets import begins, packets
@@ -34,6 +35,10 @@ class Writer:
         self._categories: dict[str, int] = {}
         self._tracks: dict[tuple[Any, Any], int] = {}
         self._counters: dict[str, int] = {}
+        # Work of graphs by device, stream and end, and which awaits which: flows in a Chrome trace.
+        self._ends: dict[tuple[Any, ...], Any] = {}
+        self._begins: dict[tuple[Any, ...], Any] = {}
+        self._left: dict[int, Any] = {}
         first = self._packet()
         first.sequence_flags = 1
         for number, name in STAGES.values():
@@ -55,6 +60,8 @@ class Writer:
         """One event, at its place in the order of the file."""
         if event["ph"] == "C":
             self._sample(event)
+        elif event["ph"] in ("s", "f"):
+            self._edge(event)
         elif event.get("cat") in STAGES:
             self._work(event)
         else:
@@ -104,6 +111,19 @@ class Writer:
         for key, value in args.items():
             renamed = {"device": "device id", "stream": "stream id"}.get(key, key)
             work.extra_data.add(name=renamed, value=str(value))
+
+        row = (event["pid"], event["tid"])
+        work.event_id = len(self._ends) + 1
+        self._begins[*row, packet.timestamp] = work
+        self._ends[*row, packet.timestamp + work.duration] = work
+
+    def _edge(self, event: dict[str, Any]) -> None:
+        """Such a file has no flows: work names the work that it waits for."""
+        at = (event["pid"], event["tid"], _ns(event["ts"]))
+        if event["ph"] == "s":
+            self._left[event["id"]] = self._ends[at]
+        else:
+            self._begins[at].event_wait_ids.append(self._left[event["id"]].event_id)
 
     def _sample(self, event: dict[str, Any]) -> None:
         packet = self._packet()
@@ -191,6 +211,21 @@ def test_the_document_is_that_of_the_same_events_as_json(device: bool, clocks: b
 def _nameless(analysis: Any) -> Any:
     trace = msgspec.structs.replace(analysis.trace, name="", sha256="", bytes=0, events=0, notes=())
     return msgspec.structs.replace(analysis, trace=trace)
+
+
+def test_dependencies_of_graphs_are_those_of_the_same_events_as_json(tmp_path: Path) -> None:
+    builder = replays()
+    builder.top = {"schemaVersion": 1, "baseTimeNanoseconds": BASE_NS}
+    plain, native = tmp_path / "trace.json", tmp_path / "trace.pftrace"
+    plain.write_text(json.dumps(builder.document()))
+    native.write_bytes(packed(builder))
+    first, second = (read(path).graph_edges for path in (plain, native))
+    assert len(first) == 2 * 4 * 4
+    for frame in (first, second):
+        assert frame["edge"].nunique() == 16
+    columns = ["arrives", "device", "stream", "start_ns"]
+    rows = [frame[columns].sort_values(columns).to_numpy().tolist() for frame in (first, second)]
+    assert rows[0] == rows[1]
 
 
 def test_a_compressed_file_says_the_same(tmp_path: Path) -> None:
