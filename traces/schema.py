@@ -135,7 +135,15 @@ SCHEMA: dict[str, dict[str, Column]] = {
         "message_type": Column("category", "Their type as JSON text, NA likewise."),
         **_MESSAGE,
     },
-    "syncs": {**_NAME, **_DEVICE, **_TIME, **_IDS},
+    "syncs": {
+        **_NAME,
+        **_DEVICE,
+        **_TIME,
+        **_IDS,
+        "awaited": Column(
+            "Int64", "Of a wait for an event the correlation of the call that recorded it, negative unknown; else NA."
+        ),
+    },
     "python": {
         **_NAME,
         **_THREAD,

@@ -28,6 +28,7 @@ _ARGUMENT_NAMES = {
     "warps_per_sm": "warps per SM",
     "occupancy": "est. achieved occupancy %",
     "residency": "occupancy",
+    "awaited": "wait_on_cuda_event_record_corr_id",
     "python_id": "Python id",
     "python_parent_id": "Python parent id",
     "message_elements": "In msg nelems",
@@ -82,6 +83,7 @@ class Args(msgspec.Struct, gc=False, rename=_ARGUMENT_NAMES):
     block: msgspec.Raw = ABSENT
     occupancy: Number = None
     residency: msgspec.Raw = ABSENT
+    awaited: Id = None
     python_id: Id = None
     python_parent_id: Id = None
     message_elements: Number = None

@@ -21,7 +21,7 @@ from analyzer.facts.health.complete import (
     unknown_categories,
 )
 from analyzer.facts.health.disturbance import artefacts, crowding, instrumentation
-from analyzer.facts.health.linked import backward, correlation, merged
+from analyzer.facts.health.linked import awaited, backward, collective_arguments, correlation, merged
 from analyzer.facts.health.steps import few, warmup
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.host.section import HostFacts
@@ -116,6 +116,8 @@ CHECKS: Mapping[str, Callable[[HealthFacts], Iterable[Symptom]]] = {
     "crowding": lambda of: crowding.check(of._recording, of._device, of._steps, of._time, of._input),
     "correlation": lambda of: correlation.check(of.trace, of._device, of._steps),
     "backward": lambda of: backward.check(of.trace),
+    "awaited": lambda of: awaited.check(of.trace),
+    "collective_arguments": lambda of: collective_arguments.check(of.trace),
     "synchronised": lambda of: synchronised.check(of.trace),
     "artefacts": lambda of: artefacts.check(of.trace, of._steps, of._time),
     "late_work": lambda of: late_work.check(of.trace, of._device, of._steps),

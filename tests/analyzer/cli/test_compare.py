@@ -34,6 +34,42 @@ def test_the_gate_fails_on_a_regression_and_its_exit_code_is_1(
     assert main(["compare", str(after), str(before), "--gate", "step_ns<=+3%"]) == 0
 
 
+def write_clocked(path: Path, *, step_us: float, clock_mhz: float | None) -> Path:
+    """Steps whose kernel takes all of them, on a device at a clock; None where no counter was recorded."""
+    builder = TraceBuilder()
+    for number in range(30):
+        at = number * step_us
+        builder.step(number, at, step_us)
+        builder.op("aten::mm", at + 10, 20)
+        builder.launch(at + 12, kernel_start=at + 40, kernel_dur=step_us - 60, op=None)
+        if clock_mhz is not None:
+            builder.counter("SM Clock (MHz)", at + 100, clock_mhz)
+    return builder.write(path)
+
+
+@pytest.mark.parametrize(
+    ("clocks", "doubt", "code"),
+    [
+        ((1_500, 1_250), "clock", 0), ((1_500, 1_500), None, 1), ((1_500, 1_490), None, 1), ((1_500, None), None, 1),
+        ((None, None), None, 1),
+    ],
+)  # fmt: skip
+def test_the_gate_does_not_judge_pairs_at_two_clocks(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    clocks: tuple[float | None, float | None],
+    doubt: str | None,
+    code: int,
+) -> None:
+    """A fifth slower at a sixth less clock: the clock may have done it, and no gate can say."""
+    before = write_clocked(tmp_path / "before.json", step_us=1_000, clock_mhz=clocks[0])
+    after = write_clocked(tmp_path / "after.json", step_us=1_200, clock_mhz=clocks[1])
+    assert main(["compare", str(before), str(after), "--gate", "step_ns<=+3%", "--format", "json"]) == code
+    document = json.loads(capsys.readouterr().out)
+    assert document["change"]["doubt"] == doubt
+    assert document["change"]["kind"] == ("slower" if doubt is None else "inconclusive")
+
+
 def test_folders_are_repeats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for side, step in (("before", 10_000), ("after", 10_010)):
         (tmp_path / side).mkdir()

@@ -146,6 +146,10 @@ def _device(tables: Tables, events: Sequence[Event]) -> dict[str, npt.NDArray[An
     )
 
 
+def _sync(tables: Tables, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
+    return _device(tables, events) | _ids(awaited=[a.awaited for a in _args(events)])
+
+
 def _copy(tables: Tables, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
     part = _device(tables, events)
     sizes, known = integers([a.bytes if a.bytes is not None else a.size for a in _args(events)])
@@ -188,7 +192,7 @@ ARGUMENTS: dict[Kind, Callable[[Tables, Sequence[Event]], dict[str, npt.NDArray[
     Kind.RUNTIME: _runtime,
     Kind.KERNEL: _kernel,
     Kind.COPY: _copy,
-    Kind.SYNC: _device,
+    Kind.SYNC: _sync,
     Kind.GPU_ANNOTATION: _device,
     Kind.PYTHON: _python,
     Kind.MEMORY: _memory,

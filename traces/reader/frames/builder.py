@@ -96,8 +96,8 @@ class FrameBuilder:
             "kernels": (Kind.KERNEL, self._kernels),
             "copies": (Kind.COPY, self._copies),
             "collectives": (Kind.COLLECTIVE, partial(self._ops, Kind.COLLECTIVE)),
-            "syncs": (Kind.SYNC, partial(self._host, Kind.SYNC, self._device)),
-            "python": (Kind.PYTHON, partial(self._host, Kind.PYTHON, self._python)),
+            "syncs": (Kind.SYNC, partial(self._host, Kind.SYNC, self._sync)),
+            "python": (Kind.PYTHON, partial(self._host, Kind.PYTHON, _python)),
             "gc": (Kind.GC, partial(self._host, Kind.GC)),
             "memory": (Kind.MEMORY, self._memory),
             "counters": (Kind.COUNTER, self._counters),
@@ -207,12 +207,11 @@ class FrameBuilder:
         stream = np.where(
             table.get("stream_known", zeros).astype(bool), table.get("stream", zeros), tids[thread] if rows else zeros
         )
-        return {
-            "device": device,
-            "stream": stream,
-            "correlation": nullable(table, "correlation"),
-            "external_id": nullable(table, "external_id"),
-        }
+        ids = {name: nullable(table, name) for name in ("correlation", "external_id")}
+        return {"device": device, "stream": stream, **ids}
+
+    def _sync(self, table: Table) -> dict[str, Any]:
+        return self._device(table) | {"awaited": nullable(table, "awaited")}
 
     def _kernels(self) -> dict[str, Any]:
         def more(table: Table) -> dict[str, Any]:
@@ -250,9 +249,6 @@ class FrameBuilder:
             }
 
         return self._host(Kind.COPY, more)
-
-    def _python(self, table: Table) -> dict[str, Any]:
-        return {name: nullable(table, name) for name in ("python_id", "python_parent_id")}
 
     def _memory(self) -> dict[str, Any]:
         raw = self.tables[Kind.MEMORY]
@@ -294,6 +290,10 @@ def _without_rows(name: str) -> pd.DataFrame:
 
 def _declared(name: str, columns: Mapping[str, Any] | pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({column: columns[column] for column in SCHEMA[name]}, copy=False)
+
+
+def _python(table: Table) -> dict[str, Any]:
+    return {name: nullable(table, name) for name in ("python_id", "python_parent_id")}
 
 
 _EVERY_COLUMN = ("name", "thread", "start", "start_known", "dur", "dur_known")

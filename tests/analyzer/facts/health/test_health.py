@@ -580,3 +580,43 @@ def test_a_wait_for_a_stream_begins_where_it_is_empty(at: float, told: bool) -> 
         builder.event("Stream Sync", "cuda_sync", number * 1_000 + at, 2, pid=0, tid=7, args=arguments)
     symptom = found(builder).get("PG007")
     assert (symptom is not None and "6 of 6 waits for a stream" in symptom.message) is told
+
+
+@pytest.mark.parametrize(
+    ("recorded_at", "stated", "told"),
+    [
+        (900, True, False),
+        # Nothing is said; it is recorded only later; it is not in the trace.
+        (900, False, True), (1_200, True, True), (None, True, True),
+    ],
+)  # fmt: skip
+def test_a_wait_for_an_event_names_a_recording_before_it(recorded_at: float | None, stated: bool, told: bool) -> None:
+    builder = sound()
+    # Another one, so that calls that record events are known to be in the trace.
+    builder.runtime("cudaEventRecord", 50, 1, correlation=70_000)
+    for number in range(6):
+        if recorded_at is not None:
+            builder.runtime("cudaEventRecord", recorded_at + number, 1, correlation=80_000 + number)
+        arguments = {"cuda_sync_kind": "Stream Wait Event", "stream": 20, "device": 0, "correlation": 90_000 + number}
+        arguments["wait_on_cuda_event_record_corr_id"] = 80_000 + number if stated else -1
+        builder.event("Stream Wait Event", "cuda_sync", 1_100 + number, 2, pid=0, tid=20, args=arguments)
+    symptom = found(builder).get("PG007")
+    assert (symptom is not None and "6 of 6 waits for an event" in symptom.message) is told
+
+
+WHOLE = {
+    "Collective name": "allreduce", "In msg nelems": 64, "Out msg nelems": 64, "dtype": "Float", "Group size": 8,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lacking", ["Collective name", "In msg nelems", "Out msg nelems", "dtype", "Group size", None])
+@pytest.mark.parametrize("others", [True, False])
+def test_collectives_state_all_that_others_state(lacking: str | None, others: bool) -> None:
+    """What no call of a trace states, an old version did not write."""
+    builder = sound()
+    for number in range(8):
+        named = others and number < 4
+        said = {key: value for key, value in WHOLE.items() if named or (key != lacking and (others or lacking is None))}
+        builder.op("record_param_comms", 100 + number * 10, 5, **said)
+    symptom = found(builder).get("PG007")
+    assert (symptom is not None and "4 of 8 collectives" in symptom.message) is (others and lacking is not None)

@@ -112,10 +112,10 @@ class Writer:
             renamed = {"device": "device id", "stream": "stream id"}.get(key, key)
             work.extra_data.add(name=renamed, value=str(value))
 
-        row = (event["pid"], event["tid"])
+        pid, tid = event["pid"], event["tid"]
         work.event_id = len(self._ends) + 1
-        self._begins[*row, packet.timestamp] = work
-        self._ends[*row, packet.timestamp + work.duration] = work
+        self._begins[pid, tid, packet.timestamp] = work
+        self._ends[pid, tid, packet.timestamp + work.duration] = work
 
     def _edge(self, event: dict[str, Any]) -> None:
         """Such a file has no flows: work names the work that it waits for."""
