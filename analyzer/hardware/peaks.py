@@ -1,4 +1,4 @@
-"""What devices can do at most: dense figures, each row read in a document of the maker's, or in a seller's copy of its table.
+"""What devices can do at most: dense figures, each row read in a document of the maker's, or in somebody's copy of its table.
 
 No document, no row. Where only figures with sparsity are stated, half of them is what dense products can reach.
 """
@@ -17,6 +17,13 @@ _CDNA3 = "AMD CDNA 3 white paper, PID 2258402-B, endnotes"
 # Two sellers' copies of NVIDIA's tables: its own pages could not be read.
 _HOPPER = "NVIDIA H100 Tensor Core GPU, table copied by HPC Technologies, https://archive-lib.hpctech.co.jp/gpuproduct/nvidia-h100.html"
 _L40S = "NVIDIA L40/L40S, table copied by Mullet, https://www.mullet.se/product.html?product_id=355414"
+# Copies in public repositories and of a seller, each naming the document that it copies: those themselves could not be read.
+_A100_80 = "NVIDIA A100 data sheet 2188504, table copied in a public repository"
+_A10 = "NVIDIA A10 data sheet, table copied in two public repositories"
+_A40 = "NVIDIA A40 data sheet, table copied by a seller, https://www.ecer.com/corp/details-uuuedqa-p1bsay9-multi-display-setups-supported-by-48gb-gddr6-ecc-memory-nvidia-a40-gpu-and-vga-outputs.html"
+_H100_NVL = "NVIDIA H100, https://www.nvidia.com/en-us/data-center/h100/, table copied in two public repositories"
+_H200 = "NVIDIA H200, https://www.nvidia.com/en-us/data-center/h200/, table copied in three public repositories"
+_BLACKWELL = "NVIDIA HGX B200 and GB200 NVL72, technical specifications copied in a public repository"
 _T, _G = 1e12, 1e9
 
 
@@ -75,6 +82,30 @@ PEAKS = (
         "Peak FP64 Tensor TFLOPS 19.5, Peak FP32 TFLOPS 19.5, Memory Bandwidth 1555 GB/sec",
     ),
     Peak(
+        r"(NVIDIA )?A100-SXM4-80GB", (8, 0), 108, (78, 80.1),
+        {"fp64": 19.5 * _T, "fp32": 19.5 * _T, "tf32": 156 * _T, "fp16": 312 * _T, "bf16": 312 * _T}, 2039 * _G, _A100_80,
+        "A100 80GB SXM: FP64 Tensor Core 19.5 TFLOPS, FP32 19.5 TFLOPS, TF32 156 TFLOPS / 312 TFLOPS*, BFLOAT16 and FP16 Tensor "
+        "Core 312 TFLOPS / 624 TFLOPS*, 2,039GB/s. * the second sparse",
+    ),
+    Peak(
+        r"(NVIDIA )?A100 80GB PCIe", (8, 0), 108, (78, 80.1),
+        {"fp64": 19.5 * _T, "fp32": 19.5 * _T, "tf32": 156 * _T, "fp16": 312 * _T, "bf16": 312 * _T}, 1935 * _G, _A100_80,
+        "A100 80GB PCIe: FP64 Tensor Core 19.5 TFLOPS, FP32 19.5 TFLOPS, TF32 156 TFLOPS / 312 TFLOPS*, BFLOAT16 and FP16 Tensor "
+        "Core 312 TFLOPS / 624 TFLOPS*, 1,935GB/s. * the second sparse",
+    ),
+    Peak(
+        r"NVIDIA A10", (8, 6), 72, (21, 24.1),
+        {"fp32": 31.2 * _T, "tf32": 62.5 * _T, "fp16": 125 * _T, "bf16": 125 * _T}, 600 * _G, _A10,
+        "FP32 31.2 TFLOPS, TF32 62.5T/125T, BFLOAT16 TensorCore 125 TFLOPS, FP16 TensorCore 125 TFLOPS, 125 / 250 TFLOPS (dense / "
+        "sparse), 600 GB/s",
+    ),
+    Peak(
+        r"NVIDIA A40", (8, 6), 84, (43, 48.1),
+        {"fp32": 37.4 * _T, "tf32": 74.8 * _T, "fp16": 149.7 * _T, "bf16": 149.7 * _T}, 696 * _G, _A40,
+        "Peak FP32 TFLOPS (non-Tensor) 37.4, Peak FP16 Tensor TFLOPS with FP16 Accumulate 149.7 | 299.4*, Peak TF32 Tensor TFLOPS "
+        "74.8 | 149.6*, Peak BF16 Tensor TFLOPS with FP32 Accumulate 149.7 | 299.4*, 696 GB/s. * the second sparse",
+    ),
+    Peak(
         r"(NVIDIA )?GeForce RTX 2080 Ti", (7, 5), 68, (10, 11.1),
         {"fp32": 14.2 * _T, "fp16": 56.9 * _T}, 616 * _G, _TURING,
         "Reference / Founders Edition, of which the second is taken: Peak FP16 Tensor TFLOPS with FP32 Accumulate 53.8 / 56.9, "
@@ -100,6 +131,41 @@ PEAKS = (
         "H100 PCIe, SMs 114: FP64 Tensor 51 TFLOPS, FP32 51 TFLOPS, TF32 Tensor 756 TFLOPS*, BFLOAT16 "
         "Tensor 1513 TFLOPS*, FP16 Tensor 1513 TFLOPS*, FP8 Tensor 3026 TFLOPS*, 2000 GB/sec. "
         "* Shown with sparsity. Specifications 1/2 lower without sparsity",
+    ),
+    Peak(
+        r"NVIDIA H100 NVL", (9, 0), 132, (92, 94.1),
+        {"fp64": 60 * _T, "fp32": 60 * _T, "tf32": 417.5 * _T, "fp16": 835.5 * _T, "bf16": 835.5 * _T, "fp8": 1670.5 * _T},
+        3900 * _G, _H100_NVL,
+        "H100 NVL: FP64 Tensor Core 60 TFLOPS, FP32 60 TFLOPS, TF32 835 TFLOPS*, BFLOAT16 and FP16 1,671 TFLOPS*, FP8 3,341 "
+        "TFLOPS*, 94 GB, 3.9 TB/s. * with sparsity",
+    ),
+    Peak(
+        r"NVIDIA H200", (9, 0), 132, (130, 141.1),
+        {"fp64": 67 * _T, "fp32": 67 * _T, "tf32": 494.5 * _T, "fp16": 989.5 * _T, "bf16": 989.5 * _T, "fp8": 1979 * _T},
+        4800 * _G, _H200,
+        "H200 SXM: FP64 Tensor Core 67 TFLOPS, FP32 67 TFLOPS, TF32 989 TFLOPS*, BFLOAT16 and FP16 1,979 TFLOPS*, FP8 3,958 "
+        "TFLOPS*, 141 GB, 4.8 TB/s. * with sparsity",
+    ),
+    Peak(
+        r"NVIDIA H200 NVL", (9, 0), 132, (130, 141.1),
+        {"fp64": 60 * _T, "fp32": 60 * _T, "tf32": 417.5 * _T, "fp16": 835.5 * _T, "bf16": 835.5 * _T, "fp8": 1670.5 * _T},
+        4800 * _G, _H200,
+        "H200 NVL: FP64 Tensor Core 60 TFLOPS, FP32 60 TFLOPS, TF32 835 TFLOPS*, BFLOAT16 and FP16 1,671 TFLOPS*, FP8 3,341 "
+        "TFLOPS*, 141 GB, 4.8 TB/s. * with sparsity",
+    ),
+    Peak(
+        r"NVIDIA B200", (10, 0), 148, (170, 180.1),
+        {"fp64": 37 * _T, "fp32": 75 * _T, "tf32": 1100 * _T, "fp16": 2250 * _T, "bf16": 2250 * _T, "fp8": 4500 * _T},
+        7700 * _G, _BLACKWELL,
+        "HGX B200, each GPU: FP8 9 PFLOPS*, FP16/BF16 4.5 PFLOPS*, TF32 2.2 PFLOPS*, FP32 75 TFLOPS, FP64/FP64 Tensor Core 37 "
+        "TFLOPS, 180GB, 7.7 TB/s. * with sparsity, as a second copy says",
+    ),
+    Peak(
+        r"NVIDIA GB200", (10, 0), 152, (175, 186.1),
+        {"fp64": 40 * _T, "fp32": 80 * _T, "tf32": 1250 * _T, "fp16": 2500 * _T, "bf16": 2500 * _T, "fp8": 5000 * _T},
+        8000 * _G, _BLACKWELL,
+        "GB200 NVL72, each GPU: FP8 10 PFLOPS*, FP16/BF16 5 PFLOPS*, TF32 2.5 PFLOPS*, FP32 80 TFLOPS, FP64/FP64 Tensor Core 40 "
+        "TFLOPS, 186GB, 8 TB/s. * with sparsity, as a second copy says",
     ),
     Peak(
         r"NVIDIA L40S", (8, 9), 142, (43, 48.1),

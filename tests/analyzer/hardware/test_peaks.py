@@ -38,15 +38,17 @@ def test_one_that_differs_in_anything_is_unknown(other: dict[str, Any]) -> None:
 
 def test_every_figure_stands_in_the_words_of_its_document() -> None:
     for peak in PEAKS:
-        stated = {float(one) for one in re.findall(r"\d+(?:\.\d+)?", peak.words)}
+        stated = {float(one) for one in re.findall(r"\d+(?:\.\d+)?", re.sub(r"(?<=\d),(?=\d{3})", "", peak.words))}
         # A device that is one of two dies has half of what is stated.
         share = 2 if "each a device" in peak.words else 1
         # Where a document states figures with sparsity only, half of them is taken.
-        shares = (1, 2) if "1/2 lower without sparsity" in peak.words else (share,)
+        shares = (1, 2) if "sparsity" in peak.words else (share,)
+        units = (1e12, 1e15) if "PFLOPS" in peak.words else (1e12,)
         for rate in peak.flops_per_s.values():
-            assert any(rate * one == pytest.approx(two * 1e12) for one in shares for two in stated), peak.pattern
+            reached = [rate * one / unit for one in shares for unit in units]
+            assert any(one == pytest.approx(two) for one in reached for two in stated), peak.pattern
         assert any(peak.bytes_per_s * share == pytest.approx(one * unit) for one in stated for unit in (1e9, 1e12))
-        assert "http" in peak.document or "white paper" in peak.document
+        assert any(word in peak.document for word in ("http", "white paper", "data sheet", "technical specifications"))
 
 
 @pytest.mark.parametrize(
@@ -55,6 +57,15 @@ def test_every_figure_stands_in_the_words_of_its_document() -> None:
         ("NVIDIA H100 80GB HBM3", (9, 0), 132, 85_029_158_912, 989.5e12),
         ("NVIDIA H100 PCIe", (9, 0), 114, 85_014_216_704, 756.5e12),
         ("NVIDIA L40S", (8, 9), 142, 47_697_362_944, 362.05e12),
+        ("NVIDIA A100-SXM4-80GB", (8, 0), 108, 85_174_779_904, 312e12),
+        ("NVIDIA A100 80GB PCIe", (8, 0), 108, 85_094_825_984, 312e12),
+        ("NVIDIA A10", (8, 6), 72, 23_602_790_400, 125e12),
+        ("NVIDIA A40", (8, 6), 84, 47_608_758_272, 149.7e12),
+        ("NVIDIA H100 NVL", (9, 0), 132, 99_949_740_032, 835.5e12),
+        ("NVIDIA H200", (9, 0), 132, 150_110_011_392, 989.5e12),
+        ("NVIDIA H200 NVL", (9, 0), 132, 150_110_011_392, 835.5e12),
+        ("NVIDIA B200", (10, 0), 148, 191_510_216_704, 2250e12),
+        ("NVIDIA GB200", (10, 0), 152, 198_600_000_000, 2500e12),
     ],
 )
 def test_sparse_figures_are_not_taken(
@@ -69,7 +80,10 @@ def test_sparse_figures_are_not_taken(
 
 
 def test_figures_are_dense() -> None:
-    """With sparsity they would be twice as large, and no row's 16-bit rate is more than twice its 32-bit matrix rate there."""
+    """With sparsity they would be twice as large, and no row's 16-bit rate is more than twice its 32-bit matrix rate there.
+
+    Some figures have two digits.
+    """
     for peak in PEAKS:
         if {"tf32", "fp16"} <= set(peak.flops_per_s):
-            assert peak.flops_per_s["fp16"] == pytest.approx(2 * peak.flops_per_s["tf32"], rel=0.02)
+            assert peak.flops_per_s["fp16"] == pytest.approx(2 * peak.flops_per_s["tf32"], rel=0.03)
