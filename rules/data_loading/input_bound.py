@@ -94,7 +94,6 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield clear(f"waiting for data owns {share(ratio)} of the step, below {share(limits['min_ratio'])}")
         return
     waits = duration(facts.steps.per_step(wait.owned.total_ns))
-    duration(facts.steps.per_step(facts.steps.total_ns))
     who = "The GPU" if facts.device.main else "Training"
     yield Finding(
         why=f"{who} waits {waits} of {facts.steps.each} ({share(ratio)}) for the DataLoader: `{wait.name}`{_filled(facts)}."

@@ -96,7 +96,6 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _finding(facts: Facts, time: IntervalSet, ratio: float, *, spanned: bool) -> Finding:
     saving = _saving(facts, time, spanned=spanned)
-    duration(facts.steps.per_step(facts.steps.total_ns))
     fills = (
         f"{facts.steps.per_step(facts.model.optimizing.fills):,.0f} fills"
         if spanned

@@ -82,7 +82,6 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 def _finding(facts: Facts, loss: HostLoss, ratio: float) -> Finding:
     work = facts.model.optimizing
     per_step = max(1, round(facts.steps.per_step(work.norms)))
-    duration(facts.steps.per_step(facts.steps.total_ns))
     saved = loss.scaled(1 - 1 / per_step)
     who = "The GPU idles" if facts.device.main is not None else "The step spends"
     line = line_of(facts, work.clipping)

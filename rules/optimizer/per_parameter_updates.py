@@ -136,7 +136,6 @@ def _quiet(facts: Facts, limits: Limits) -> Outcome | None:
 
 def _why(facts: Facts) -> str:
     work = facts.model.optimizing
-    duration(facts.steps.per_step(facts.steps.total_ns))
     takes = duration(facts.steps.per_step(work.step_time.total_ns))
     each = f"{work.class_name}.step updates {count(work.parameters, 'parameter')} one by one"
     if facts.device.main is None:
