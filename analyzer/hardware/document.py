@@ -20,8 +20,6 @@ from traces.trace import Capability
 MOST_OPERATORS = 200
 MOST_COUNTERS = 100
 _UNCLEAR = "forward ops run inside a backward pass of the user's own: perhaps recomputed, perhaps gradients"
-_RECOMPUTED = frozenset(("aten::linear", "aten::matmul", "aten::conv1d", "aten::conv2d", "aten::conv3d",
-                         "aten::scaled_dot_product_attention"))  # fmt: skip
 
 
 def hardware(facts: Facts) -> doc.Hardware:

@@ -26,7 +26,6 @@ from traces.messages import Message, parse_message
 
 _BACKEND = re.compile(r"(?:nccl|gloo|mpi|ucc|xccl|hccl|rccl):")
 _PAIR = 2
-_DIMS = re.compile(r"\d+")
 _TYPE_BYTES = {
     "double": 8, "long": 8, "long int": 8, "int": 4, "float": 4, "short": 2, "c10::Half": 2, "c10::BFloat16": 2,
     "unsigned char": 1, "signed char": 1, "bool": 1,
