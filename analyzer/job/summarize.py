@@ -23,7 +23,7 @@ from analyzer.ranks.summary import (
     RankSummary,
     StepPart,
 )
-from analyzer.spans.arrays import BoolArray
+from analyzer.spans.arrays import Int64Array
 from analyzer.spans.intervals import IntervalSet
 
 _HOST_KEYS = ("host_name", "hostname")
@@ -118,7 +118,7 @@ def _steps(facts: Facts) -> tuple[StepPart, ...]:
 
 def _columns(facts: Facts, calls: Calls) -> CollectiveColumns:
     start, end = calls.start_ns, calls.start_ns + calls.dur_ns
-    exposed = facts.time.waterfall.owned("communication")
+    exposed, device = facts.time.waterfall.owned("communication"), facts.device.main
     begin = facts.steps.used["start_ns"].to_numpy()
     step = begin.searchsorted(start, side="right") - 1
     gaps = [int(begin[0]), *start.tolist()[:-1]] if len(start) else []
@@ -132,17 +132,21 @@ def _columns(facts: Facts, calls: Calls) -> CollectiveColumns:
         received_bytes=calls.received_bytes,
         start_ns=start.tolist(),
         dur_ns=calls.dur_ns.tolist(),
-        exposed_ns=np.where(_repeats(calls), 0, exposed.overlap_with(start, end)).tolist(),
+        exposed_ns=exposed.overlap_with(_alone_from(start, end), end).tolist(),
+        computing_ns=None if device is None else device.compute.overlap_with(start, end).tolist(),
         stream=calls.stream.tolist(),
         own_ns=_by_cause(facts, gaps, start.tolist()),
         splits=calls.splits,
     )
 
 
-def _repeats(calls: Calls) -> BoolArray:
-    """Which rows are a further message of the kernel in front of them, shape (rows,): its time counts once."""
-    same = (np.diff(calls.start_ns) == 0) & (np.diff(calls.stream) == 0)
-    return np.append(np.zeros(min(len(calls.start_ns), 1), dtype=bool), same)
+def _alone_from(start: Int64Array, end: Int64Array) -> Int64Array:
+    """From when on each row is in a collective that none before it is in still, shape (rows,): time counts once.
+
+    Collectives of several streams run beside each other, and the messages of a batch are one kernel.
+    """
+    before = np.append(np.iinfo(np.int64).min, np.maximum.accumulate(end)[:-1]) if len(end) else end
+    return np.minimum(np.maximum(start, before), end)
 
 
 def _by_cause(facts: Facts, starts: Sequence[int], ends: Sequence[int]) -> dict[str, list[int]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from analyzer.page.words import safe
-from analyzer.ranks.document import Job, JobRank, Link
+from analyzer.ranks.document import Contended, Job, JobRank, Link
 from analyzer.units import count, duration, share
 
 MOST_RANKS = 16
@@ -148,6 +148,16 @@ def _notes(job: Job) -> Iterator[str]:
         yield f"{count(len(job.failed) - _MOST_NOTES, 'more file')} not used"
 
 
+def _contended(one: Contended) -> str:
+    other = f" of group {safe.name(str(one.other))}" if one.other is not None else ""
+    beside = f"another one{other} moves data" if one.beside == "collective" else "the devices compute"
+    what = f"{safe.name(one.kind)} of {one.size_bytes / 1e6:,.0f} MB in group {safe.name(str(one.group))}"
+    return (
+        f"contention: {what} takes {one.slower:.1f} times as long while {beside} as without: "
+        f"at most {duration(one.exposed_ns_per_step)} a step"
+    )
+
+
 def _ends(link: Link) -> str:
     if link.kind == "send":
         return f"ranks {link.ranks[0]} and {link.ranks[1]}"
@@ -167,6 +177,9 @@ def _of_groups(job: Job) -> Iterator[str]:
         yield f"{called}: {count(len(job.pipeline.stages), 'stage')}, in {bubble} of the step ranks wait for messages{pace}"
     for uneven in job.uneven[:3]:
         yield f"uneven all-to-all: rank {uneven.rank} gets {uneven.ratio:.1f} times the mean of its group"
+    for one in job.contended:
+        if one.exposed_ns_per_step >= 0.02 * job.step_ns:
+            yield _contended(one)
     if job.contention is not None and job.contention.ns_per_step >= 0.02 * job.step_ns:
         yield (
             f"beside collectives kernels of rank {job.contention.rank} take {share(job.contention.slower_ratio)} longer than the "

@@ -182,6 +182,26 @@ class Contention(JobPart, frozen=True, kw_only=True):
     slower_ratio: float
 
 
+class Contended(JobPart, frozen=True, kw_only=True):
+    """Transfers of one group, kind and size that take longer while something else goes on than the same ones without it.
+
+    `beside` is what: another `collective` that moves data (`other` is its group), or `compute` of the members. `slower` is how many
+    times as long they take, in the medians over `count` of them and `alone` others. `exposed_ns_per_step` is what the rank with the
+    most loses in exposed time: a fix gives back that at most, since what shares a link has to be moved all the same.
+    """
+
+    group: str | None
+    ranks: tuple[int, ...]
+    kind: str
+    size_bytes: int
+    beside: Literal["collective", "compute"]
+    other: str | None
+    slower: float
+    count: int
+    alone: int
+    exposed_ns_per_step: int
+
+
 class Failed(JobPart, frozen=True, kw_only=True):
     """A file that gave no rank, or whose rank is not used."""
 
@@ -217,6 +237,7 @@ class Job(JobPart, frozen=True, kw_only=True):
     clock: Clock
     contrast: Contrast | None
     contention: Contention | None
+    contended: tuple[Contended, ...] = ()
     matched: MatchCount
     failed: tuple[Failed, ...]
 

@@ -22,6 +22,7 @@ from analyzer.ranks.summary import RankSummary
 from analyzer.ranks.verdict import WORTH_RATIO, Grounds, job_verdict
 from analyzer.ranks.waiting.arrivals import Arrivals, arrivals
 from analyzer.ranks.waiting.bandwidth import Links, links, uneven
+from analyzer.ranks.waiting.contended import contended
 from analyzer.ranks.waiting.contrast import contention, contrast
 from analyzer.ranks.waiting.cores import beyond_lacking
 from analyzer.ranks.waiting.late import Lateness, lateness, link_name, slow_links, slow_stage
@@ -182,6 +183,7 @@ def _document(roll: Roll, measured: Measured, name: str) -> Job:
         clock=Clock(aligned=measured.clocks.aligned, error_ns=measured.clocks.error_ns, hosts=measured.clocks.hosts),
         contrast=contrast(rows),
         contention=contention(rows),
+        contended=contended(rows, matched, found),
         matched=MatchCount(matched=len(matched.rows), alone=matched.alone, contradicting=matched.contradicting),
         failed=roll.failed,
     )

@@ -67,7 +67,8 @@ class CollectiveColumns(Part, frozen=True, kw_only=True, gc=False):
         received_bytes: What it gets out.
         start_ns: When the rank begins it.
         dur_ns: How long the rank is in it.
-        exposed_ns: How much of that nothing hides.
+        exposed_ns: How much of that nothing hides, and no collective before it is in still: each nanosecond counts once.
+        computing_ns: How much of `dur_ns` the device computes meanwhile; None where that is unknown.
         stream: The device's stream, or the row of the thread.
         own_ns: By cause, what lies between the start of the collective before (or of the first step) and this one's start.
         splits: By place in the lists: elements for each member of an all-to-all with uneven parts.
@@ -83,6 +84,7 @@ class CollectiveColumns(Part, frozen=True, kw_only=True, gc=False):
     start_ns: list[Moment] = msgspec.field(default_factory=list)
     dur_ns: list[Whole] = msgspec.field(default_factory=list)
     exposed_ns: list[Whole] = msgspec.field(default_factory=list)
+    computing_ns: list[Whole] | None = None
     stream: list[Moment] = msgspec.field(default_factory=list)
     own_ns: dict[str, list[Whole]] = msgspec.field(default_factory=dict)
     splits: dict[Whole, list[Whole]] = msgspec.field(default_factory=dict)

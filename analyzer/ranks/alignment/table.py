@@ -44,7 +44,8 @@ class Rows(msgspec.Struct, frozen=True):
         received_bytes: What it gets out, NaN where unknown.
         start_ns: On the rank's own clock, from the table's zero.
         dur_ns: How long the rank is in it.
-        exposed_ns: How much of that nothing hides.
+        exposed_ns: How much of that nothing hides; where two collectives run at once it is the first one's.
+        computing_ns: How much of `dur_ns` the device computes meanwhile, NaN where unknown.
         own_ns: What lies between the start of the collective before and this one, without waiting for collectives.
         stop: Number of the kernel, which the messages of a batch share; grows by one from row to row else.
     """
@@ -62,6 +63,7 @@ class Rows(msgspec.Struct, frozen=True):
     start_ns: Int64Array
     dur_ns: Int64Array
     exposed_ns: Int64Array
+    computing_ns: FloatArray
     own_ns: Int64Array
     stop: Int64Array
 
@@ -163,6 +165,7 @@ def _columns(
             own += np.array(values, dtype=np.int64)
     sequence, numbered = _known(columns.sequence)
     peer, paired = _known(columns.peer)
+    computing = columns.computing_ns
     return {
         "member": np.full(rows, place, dtype=np.int64),
         "step": numbers[np.array(columns.step, dtype=np.int64)],
@@ -177,6 +180,7 @@ def _columns(
         "start_ns": np.array(columns.start_ns, dtype=np.int64) + (summary.origin_ns - zero),
         "dur_ns": np.array(columns.dur_ns, dtype=np.int64),
         "exposed_ns": np.array(columns.exposed_ns, dtype=np.int64),
+        "computing_ns": np.full(rows, np.nan) if computing is None else np.array(computing, dtype=np.float64),
         "own_ns": own,
         "stop": _begins(columns, paired),
     }

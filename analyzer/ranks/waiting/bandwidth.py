@@ -68,7 +68,7 @@ _EQUAL = ["kind", "bytes", "members", "hosts"]
 def links(table: Table, matched: Matched, found: Arrivals) -> Links:
     """What each group, or pair of ranks that exchange messages, moves how fast; and which is slower than equal ones."""
     ideal = found.transfer_ns.astype(np.float64)
-    frame = _transfers(table, matched, found)
+    frame = transfers(table, matched, found)
     if not len(frame):
         return Links((), (), ideal, None, ideal, 0.0)
     median = frame.groupby([*_PLACE, "members", "hosts"], sort=False)["rate"].agg(["median", "size"]).reset_index()
@@ -136,7 +136,7 @@ def _uncompared(table: Table, matched: Matched, found: Arrivals, frame: pd.DataF
     return float(np.clip(moving, 0, None)[lone[matched.instance]].sum()) / steps
 
 
-def _transfers(table: Table, matched: Matched, found: Arrivals) -> pd.DataFrame:
+def transfers(table: Table, matched: Matched, found: Arrivals) -> pd.DataFrame:
     """One row per instance whose transfer is known.
 
     Columns: instance, group, pair (both ranks of messages, else -1), kind (name), bytes, members, hosts, rate (bytes a second).

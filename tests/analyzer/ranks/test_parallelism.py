@@ -68,6 +68,8 @@ def test_nobody_is_blamed_in_a_healthy_job(layout: str, jitter: float) -> None:
     job = told(**LAYOUTS[layout], jitter=jitter)
     assert (blamed(job), job.verdict.held_up_by) == ([], "nobody"), job.verdict.text
     assert not any(link.slow for link in job.links)
+    # Here nothing that runs beside a transfer takes anything from it.
+    assert job.contended == ()
 
 
 @pytest.mark.parametrize("fault", FAULTS)
