@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import threading
 import time
 from pathlib import Path
@@ -208,23 +209,24 @@ def test_a_data_set_behind_a_generator_of_the_frameworks_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("queue", "expected"),
+    ("settings", "filled", "expected"),
     [
-        ({"workers": 2, "use_multiprocessing": False}, {"workers": 2, "processes": False}),
-        ({"workers": 3, "use_multiprocessing": True}, {"workers": 3, "processes": True}),
-        ({}, None),
-        (None, None),
+        ({"_workers": 2, "_use_multiprocessing": False}, True, {"workers": 2, "processes": False}),
+        ({"_workers": 3, "_use_multiprocessing": True}, True, {"workers": 3, "processes": True}),
+        ({"_workers": 1, "_use_multiprocessing": False}, False, None),
+        ({}, True, None),
     ],
 )
-def test_workers_that_fill_a_queue_of_the_frameworks_are_told(queue: dict[str, Any] | None, expected: Any) -> None:
-    class Enqueuer:
-        def __init__(self) -> None:
-            vars(self).update(queue or {})
+def test_workers_that_fill_a_queue_of_the_frameworks_are_told(
+    settings: dict[str, Any], filled: bool, expected: Any
+) -> None:
+    """Of Keras' adapter, as version 3.15 makes it: a queue only where its `PyDataset` asks for more than one worker."""
 
     class Adapter:
         def __init__(self) -> None:
             self.py_dataset = Rows()
-            self.enqueuer = None if queue is None else Enqueuer()
+            vars(self.py_dataset).update(settings)
+            self.enqueuer = object() if filled else None
 
         def batches(self) -> Any:
             yield from range(3)
@@ -240,3 +242,17 @@ def test_workers_that_fill_a_queue_of_the_frameworks_are_told(queue: dict[str, A
     loader = DataLoader(Wrapped(Adapter().batches()), batch_size=None)
     assert describe_loader(loader).get("own_workers") == expected
     assert "own_workers" not in describe_loader(DataLoader(Rows()))
+
+
+@pytest.mark.skipif(importlib.util.find_spec("keras") is None, reason="Keras is not installed")
+def test_keras_own_adapter_tells_its_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KERAS_BACKEND", "torch")
+    adapters: Any = importlib.import_module("keras.src.trainers.data_adapters.py_dataset_adapter")
+
+    class Drawn(adapters.PyDataset):  # type: ignore[misc, name-defined]
+        def __len__(self) -> int:
+            return 2
+
+    loader = adapters.PyDatasetAdapter(Drawn(workers=2)).get_torch_dataloader()
+    assert describe_loader(loader)["own_workers"] == {"workers": 2, "processes": False}
+    assert "own_workers" not in describe_loader(adapters.PyDatasetAdapter(Drawn()).get_torch_dataloader())

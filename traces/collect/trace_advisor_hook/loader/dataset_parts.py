@@ -52,11 +52,12 @@ def own_workers(data: Any) -> dict[str, Any] | None:
     Returns:
         How many, and whether they are processes; None where the loader's own settings say all.
     """
-    queue = _held(_owner_of_generator(_held(data).get("iterable")).get("enqueuer"))
-    workers = queue.get("workers")
-    if not isinstance(workers, int) or workers < 1:
+    owner = _owner_of_generator(_held(data).get("iterable"))
+    asked = _held(owner.get("py_dataset"))
+    workers = asked.get("_workers")
+    if owner.get("enqueuer") is None or not isinstance(workers, int) or workers < 1:
         return None
-    return {"workers": int(workers), "processes": bool(queue.get("use_multiprocessing"))}
+    return {"workers": int(workers), "processes": bool(asked.get("_use_multiprocessing"))}
 
 
 def transforms_of(data: Any) -> Iterator[Any]:
