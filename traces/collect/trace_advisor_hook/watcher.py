@@ -56,6 +56,7 @@ class Watcher(LaterPhases):
         self.turns = OptimizerTurns()
         self.backwards = self.batches = 0
         self.lead_backward: tuple[CodeType, int] | None = None
+        self.ran_backward = False
         self.drawn_from: dict[int, Any] = {}
         self.loader_steps: dict[int, tuple[Any, int]] = {}
         self.counts = {"optimizer": 0, "backward": 0, "loader": 0, "forward": 0}
@@ -95,12 +96,18 @@ class Watcher(LaterPhases):
         if self.source == "loader" or (self.turns.lead is None and self.counts["loader"] > patience):
             self.boundary("loader")
 
-    def after_backward(self, caller: FrameType | None) -> None:
+    def after_backward(self, caller: FrameType | None, *, gradients: bool = False) -> None:
         """A backward pass is over; the line that first runs one leads, so that several of a step count once.
 
         Args:
             caller: The frame that ran it.
+            gradients: Whether it only handed gradients back (`autograd.grad`), as a penalty inside a step does: one that `backward`
+                runs leads instead, where there is one.
         """
+        if gradients and self.ran_backward:
+            return
+        if not gradients and not self.ran_backward:
+            self.ran_backward, self.lead_backward, self.backwards = True, None, 0
         while caller is not None and caller.f_code.co_filename.endswith("_tensor.py"):
             caller = caller.f_back
         if caller is None or self.turns.lead is not None:

@@ -46,7 +46,7 @@ class TorchFinder(importlib.abc.MetaPathFinder):
 
 
 def wrap(watcher: Watcher) -> None:
-    """Watch optimizers, loaders, backward passes and other profilers."""
+    """Watch optimizers, loaders, backward passes, gradients and other profilers."""
     _wrap_optimizers(watcher)
     _wrap_loaders(watcher)
     _wrap_backward(watcher)
@@ -119,6 +119,19 @@ def _wrap_backward(watcher: Watcher) -> None:
         return result
 
     autograd.backward = backward
+    run_grad = autograd.grad
+
+    @functools.wraps(run_grad)
+    def grad(*args: Any, **kwargs: Any) -> Any:
+        result = run_grad(*args, **kwargs)
+        caller = sys._getframe(1)
+        # What torch asks for itself, row by row of a Jacobian, is part of a call of the program's.
+        library = str(caller.f_globals.get("__name__", "")).partition(".")[0] == "torch"
+        if not library and not inside and threading.current_thread() is threading.main_thread():
+            watcher.after_backward(caller, gradients=True)
+        return result
+
+    autograd.grad = grad
 
 
 def _wrap_profilers(watcher: Watcher) -> None:
