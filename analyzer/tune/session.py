@@ -114,11 +114,11 @@ class _Session:
     def measure_baseline(self) -> None:
         """Time the script as it is, several times: the step, and what equal runs differ by."""
         self.bench.asked = replace(self.bench.asked, steps=_MOST_STEPS, least_ns=self.wanted.least_ns)
-        first = self.bench.run({})
-        if first.ending != "measured":
-            raise refusal(first)
-        self.bench.settle(first, self.wanted.least_ns)
         try:
+            first = self.bench.run({})
+            if first.ending != "measured":
+                raise refusal(first)
+            self.bench.settle(first, self.wanted.least_ns)
             for _ in range(BASELINE_RUNS - len(self.reference.runs)):
                 self.trying.again(self.reference)
         except (OutOfBudgetError, UnmeasurableError) as error:

@@ -286,6 +286,11 @@ def test_a_used_up_budget_leaves_the_rest_not_run(tmp_path: Path) -> None:
         tuned(tmp_path, Simulated(slow_loader), analysis_of(DL001=0.8), budget_s=0.0015)
 
 
+def test_a_budget_that_is_used_up_before_the_first_run_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UntrustedTraceError, match="not be timed often enough"):
+        tuned(tmp_path, Simulated(slow_loader), analysis_of(DL001=0.8), budget_s=-1.0)
+
+
 @pytest.mark.parametrize(
     ("ending", "what"),
     [("short", "ends before enough steps"), ("stopped", "would overwrite"), ("failed", "the script fails")],

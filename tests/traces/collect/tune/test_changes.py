@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import metadata
 from pathlib import Path
 
 import pytest
 
-from analyzer.facts.recording.versions import parsed
+from fused import fused_on_cpu
 from traces.collect.tune.run import run
 from traces.collect.tune.trial import Asked, Changes, Ran, Script
 
@@ -60,7 +59,7 @@ def test_changes_take_hold_and_the_same_seed_gives_the_same_losses(tmp_path: Pat
     assert changed.applied == changes
     assert changed.losses == plain.losses
     # Before torch 2.4 the CPU has no fused optimizers.
-    way = "fused" if (parsed(metadata.version("torch")) or (0, 0)) >= (2, 4) else "foreach"
+    way = "fused" if fused_on_cpu() else "foreach"
     workers = tried(tmp_path, {"workers": 1, "prefetch": 4, "persistent": True, "optimizer": way})
     assert set(workers.applied) == {"workers", "prefetch", "persistent", "optimizer"}
     assert workers.losses[:24] == pytest.approx(plain.losses[:24], rel=1e-4)
