@@ -32,9 +32,11 @@ _FUNCTION = re.compile(r"(?:void )?((?:[\w~]+::|\(anonymous namespace\)::)*)([\w
 
 
 def what_computes(facts: Facts) -> str:
-    """`Of the computing: matrix products 62 %, attention 20 %; the kernel `x` alone 41 %.`; empty where there is no device."""
+    """`Of the computing: matrix products 62 %, attention 20 %; the kernel `x` alone 41 %.`; without a device what stands out."""
     computing = facts.time.waterfall.owned("compute")
-    if facts.device.main is None or not computing:
+    if facts.device.main is None:
+        return _op_alone(facts)
+    if not computing:
         return ""
     found = facts.kernels.named
     parts = [
@@ -49,6 +51,14 @@ def what_computes(facts: Facts) -> str:
         # Of a device whose work has names of its own, being busy is all that is known.
         return "Whether that is computing the names of its work do not say" + (f": {alone}." if alone else ".")
     return f"Of the computing: {said}." if said else ""
+
+
+def _op_alone(facts: Facts) -> str:
+    """The op that takes a third of a CPU's steps or more, where it is none that models are made of."""
+    longest = facts.kernels.longest_op
+    if longest is None or longest.matrix or facts.steps.ratio(longest.ns) < _STANDS_OUT:
+        return ""
+    return f"The op `{longest.name[:_NAME_LENGTH]}` alone takes {share(min(facts.steps.ratio(longest.ns), 1.0))}."
 
 
 def _alone(facts: Facts, computing_ns: int) -> str:

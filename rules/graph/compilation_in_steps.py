@@ -11,7 +11,8 @@ differs from what the compiled code was specialised for starts it again, and tra
 Ranges of the compiler, such as `... (dynamo_timed)`, as a share of the used steps. It is a recompilation where more than one
 used step holds such a range, or where several versions of one frame (`Torch-Compiled Region: 0/0`, `0/1`) were called; only
 then there is something to save: the time the waterfall gives to the cause `compile`. A single compilation only spoils the
-recording (PG002).
+recording (PG002). Calls that capture, make or destroy CUDA graphs count as well, where each graph is replayed at most about twice
+(issue 171672 of pytorch: 12 times slower than without).
 
 ## Example
 Slow:
@@ -39,7 +40,8 @@ for batch in loader:
 At most the time that compiling owns in the steps.
 
 ## When it is wrong
-Capturing CUDA graphs (`mode="reduce-overhead"`) happens in the second and third call and looks like compiling.
+Capturing CUDA graphs (`mode="reduce-overhead"`) happens in the second and third call and looks like compiling. Captures count only
+where graphs are made all through the recording and replayed about once each.
 
 ## Thresholds
 - `min_ratio`: share of the used steps spent compiling.
@@ -73,6 +75,10 @@ META = RuleMeta(
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when compiling takes `min_ratio` of the used steps."""
     found = facts.model.compiled
+    captured = facts.steps.ratio(found.capturing.total_ns)
+    if captured >= limits["min_ratio"] and found.capturing.total_ns > found.compiling.total_ns:
+        yield _captured(facts, captured)
+        return
     if not found.compiling and not found.regions:
         yield not_applicable("nothing is compiled in the used steps")
         return
@@ -105,6 +111,52 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             ),
         ),
         title="Compiled again and again" if again else None,
+    )
+
+
+def _captured(facts: Facts, ratio: float) -> Finding:
+    """Graphs that are captured for one replay."""
+    found, spans = facts.model.compiled, facts.model.compiled.capturing
+    owned = facts.time.waterfall.owned("compile")
+    region = found.regions > 0
+    mode = Advice(
+        "diff",
+        '-model = torch.compile(model, mode="reduce-overhead")\n+model = torch.compile(model)',
+        "Without graphs: as fast as they would be where kernels are long. `max-autotune-no-cudagraphs` is max-autotune without.",
+    )
+    why_again = Advice(
+        "shell",
+        run(facts, "TORCH_LOGS=cudagraphs,recompiles"),
+        "Says why a graph is recorded anew: other addresses or sizes of inputs, a pending backward pass, an output still in use.",
+    )
+    once = Advice(
+        "text",
+        "Capture once, before the loop, with inputs in tensors that stay (`static.copy_(batch)`), and only `graph.replay()` in it.",
+        "Where the program captures by itself.",
+    )
+    return Finding(
+        why=f"{found.captures:,} graphs are captured and made in the steps, and each is replayed about once: "
+        f"that takes {duration(facts.steps.per_step(spans.total_ns))} of {facts.steps.each} ({share(ratio)}). "
+        "A graph pays when it is replayed many times.",
+        saving=Saving(claims=owned, basis="time that capturing and compiling own in the steps"),
+        fix=(mode, why_again) if region else (once,),
+        verify="Record again: `cudaGraphLaunch` in each step, and no `cudaGraphInstantiate`.",
+        steps_seen=facts.steps.count_with(found.capturing),
+        confidence=Confidence.HIGH if facts.steps.marked else Confidence.MEDIUM,
+        evidence=(
+            Bars(
+                "mean step",
+                "ns",
+                (
+                    Bar("capturing", facts.steps.per_step(found.capturing.total_ns)),
+                    Bar("while the device idles", facts.steps.per_step(owned.total_ns)),
+                ),
+            ),
+        ),
+        caveats=()
+        if facts.steps.marked
+        else ("Where only first calls were recorded, these are the captures that belong at the start: record later.",),
+        title="Graphs captured again and again",
     )
 
 

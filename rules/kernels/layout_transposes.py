@@ -8,7 +8,8 @@ Convolutions on tensor cores want the channels of a pixel side by side. PyTorch 
 reorders the input before each convolution and the result after it.
 
 ## How it is measured
-`|layout kernels| / |device busy|`: `nchwToNhwc` and `nhwcToNchw` (cuDNN), `batched_transpose_*` and `transpose_*NCHW*` (MIOpen).
+`|layout kernels| / |device busy|`: `nchwToNhwc`, `nhwcToNchw` and `convertTensor_kernel` (cuDNN),
+`batched_transpose_*` and `transpose_*NCHW*` (MIOpen).
 
 ## Example
 Slow:
@@ -28,7 +29,9 @@ output = model(images.to(memory_format=torch.channels_last))
 ## Fix
 1. `memory_format=torch.channels_last` for the model and for its input. On ROCm start the program with
    `PYTORCH_MIOPEN_SUGGEST_NHWC=1`: without it torch hands channels-first tensors to MIOpen whatever the model's format is.
-2. Look for `.contiguous()`, `.view()` or custom ops inside the model that fall back to channels-first.
+2. Not where instance norms run: torch has no channels-last kernel for them, each converts there and back (24 % slower in issue
+   59168 of pytorch). Then keep channels-first.
+3. Look for `.contiguous()`, `.view()` or custom ops inside the model that fall back to channels-first.
 
 ## Expected gain
 At most these kernels' time, times the share of the step in which the device is busy. The convolutions themselves often become
@@ -49,7 +52,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.finding import Figure, Finding, Outcome, clear, not_applicable
+from analyzer.finding import Advice, Figure, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
 from rules.changes import channels_last
@@ -96,11 +99,26 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             of=((rows, 1.0),),
             kind=Figure.ESTIMATE,
         ),
-        fix=(channels_last(facts),),
+        fix=(_channels_first(), channels_last(facts)) if facts.kernels.instance_norms else (channels_last(facts),),
         verify="Record again: kernels named `nchwToNhwc`, `nhwcToNchw` or `batched_transpose` should be gone, but for weights.",
         steps_seen=steps_with(facts, rows),
         evidence=(kernel_table(facts, rows, "longest layout kernels"),),
+        caveats=(_BOTH_WAYS,) if facts.kernels.instance_norms else (),
     )
 
+
+def _channels_first() -> Advice:
+    return Advice(
+        "diff",
+        "-model = model.to(memory_format=torch.channels_last_3d)\n-images = images.to(memory_format=torch.channels_last_3d)\n"
+        "+model = model.to(memory_format=torch.contiguous_format)",
+        "Where the model is in channels_last or channels_last_3d: instance norms convert around each of them. Measure both.",
+    )
+
+
+_BOTH_WAYS = (
+    "Instance norms run here, for which torch has no channels-last kernel: with channels_last each converts its input, and the "
+    "next convolution converts it back."
+)
 
 RULE = Rule(META, check, __doc__)

@@ -101,7 +101,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         why=f"{number:.1f} calls a step allocate or free memory of the device, or pinned memory, and take {share(ratio)} of it; "
         f"the GPU idles inside them for {duration(facts.steps.per_step(idle.total_ns))} {facts.steps.a_unit}.",
         saving=Saving(claims=idle, basis="device-idle time inside the allocator's calls"),
-        fix=(*not_cached(facts), *_fix(found)),
+        fix=(*not_cached(facts), *_fix(facts, found)),
         verify="Record again: the steps should hold no cudaMalloc, cudaFree or cudaHostAlloc.",
         steps_seen=facts.steps.count_with(found.spans),
         confidence=Confidence.HIGH if habitual else Confidence.MEDIUM,
@@ -109,7 +109,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
-def _fix(found: Allocations) -> tuple[Advice, ...]:
+def _fix(facts: Facts, found: Allocations) -> tuple[Advice, ...]:
     emptied = Advice(
         "diff",
         "-torch.cuda.empty_cache()",
@@ -127,7 +127,18 @@ def _fix(found: Allocations) -> tuple[Advice, ...]:
     )
     if found.pinning:
         return (pinned, expandable)
-    return (emptied, expandable) if found.empties_cache else (expandable, emptied)
+    # Gathers that run ahead hold memory of another stream, which the allocator cannot give to the layers (issue 104509 of pytorch).
+    ahead = (_LIMITED,) if facts.communication.collectives.fsdp else ()
+    return (*ahead, emptied, expandable) if found.empties_cache else (*ahead, expandable, emptied)
+
+
+_LIMITED = Advice(
+    "diff",
+    "-model = FSDP(model, auto_wrap_policy=policy, limit_all_gathers=False)\n"
+    "+model = FSDP(model, auto_wrap_policy=policy, limit_all_gathers=True)",
+    "The default since torch 2.1. Without it the host gathers far ahead, memory runs short, and the allocator frees and retries: "
+    "`torch.cuda.memory_stats()['num_alloc_retries']` counts it.",
+)
 
 
 def _table(found: Allocations) -> Table:

@@ -5,9 +5,38 @@ from __future__ import annotations
 from analyzer.facts import Facts
 from analyzer.finding import Advice
 
+PIECES = (
+    " They take turns with kernels: weights or activations that are kept on the host for room, as offloading does, or samples that "
+    "are sent one by one; no batch."
+)
+
+
+def keep_on_device() -> tuple[Advice, ...]:
+    """What is sent piece by piece stays on the device, or is sent in larger pieces beside the kernels."""
+    return (
+        Advice(
+            "diff",
+            "-pipe.enable_sequential_cpu_offload()    # each module's weights, for each call\n"
+            "+pipe.to(device)                         # where the card has room, in 16 bits or fewer\n"
+            "+pipe.enable_model_cpu_offload()         # or whole models, once each",
+            "Where these are weights: keep on the device what fits there (of `device_map` as well), and offload large pieces only.",
+        ),
+        Advice(
+            "text",
+            "Where the card has no room: keep the host's copies in pinned memory, made once, and send the next layer's weights on "
+            "a stream of their own while this layer computes.",
+        ),
+        Advice(
+            "text",
+            "Where these are samples: put them together on the host and send them at once.",
+        ),
+    )
+
 
 def pin_memory(facts: Facts) -> tuple[Advice, ...]:
     """Pinned batches, copied without waiting."""
+    if facts.transfer.piece_by_piece:
+        return keep_on_device()
     batch_type = Advice(
         "python",
         "class Batch:\n    def pin_memory(self):\n        self.images = self.images.pin_memory()\n        return self",
@@ -44,6 +73,8 @@ def prefetch(facts: Facts, own_stream: bool) -> tuple[Advice, ...]:
         facts: The measurements.
         own_stream: Whether the copies already run on another stream than the kernels.
     """
+    if facts.transfer.piece_by_piece:
+        return keep_on_device()
     if own_stream:
         return (
             Advice(

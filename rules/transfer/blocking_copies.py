@@ -33,7 +33,8 @@ for images, labels in loader:
 1. `non_blocking=True` in every `.to()` and `.cuda()` of a pinned batch.
 
 ## Expected gain
-At most the idle time the waits own. A device with enough queued work does not notice them.
+At most the idle time the waits own, and behind them as long as the host waited beside a busy device: it would be that much earlier.
+Likely is what they own. A device with enough queued work does not notice them.
 
 ## When it is wrong
 A program that changes the host's tensor right after the copy needs the wait: pinned memory must stay as it is until the copy
@@ -92,7 +93,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         why=f"The host waits for {count(blocked.number, 'copy', 'copies')} from pinned memory: "
         f"{duration(facts.steps.per_step(blocked.host.total_ns))} of {facts.steps.each} ({share(host)}). The device idles for "
         f"{share(facts.steps.ratio(blocked.owned.total_ns))} of the step because of it.",
-        saving=Saving(blocked.owned, basis="device-idle time in the waits and until the next kernel starts"),
+        saving=Saving(
+            blocked.removable,
+            usual_claims=blocked.owned,
+            basis="device-idle time in the waits, and behind them as long as the host waited beside a busy device; likely is what "
+            "lies in them and until the next kernel starts",
+        ),
         fix=(
             Advice(
                 "diff",

@@ -45,7 +45,8 @@ for upcoming in batches:
 3. Keep a small data set on the device.
 
 ## Expected gain
-At most the exposed copy time that the step's kernels are long enough to hide.
+At most the exposed copy time that the step's kernels are long enough to hide; all of it where large copies take turns with kernels,
+as weights do that are kept on the host: they can stay on the device.
 
 ## When it is wrong
 `non_blocking=True` alone does not overlap anything on one stream. Loading the model inside the window looks the same
@@ -69,7 +70,7 @@ from analyzer.finding import Bar, Bars, Finding, Outcome, Saving, clear, not_app
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration, share, size
-from rules.transfer.advice import prefetch
+from rules.transfer.advice import PIECES, prefetch
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -109,13 +110,16 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         )
         return
     own_stream = _own_stream(facts, to_device)
+    pieces = facts.transfer.piece_by_piece
     where = "a stream of their own" if own_stream else "the kernels' stream"
     yield Finding(
         why=f"Copies to the device run beside no kernel for {duration(facts.steps.per_step(exposed.total_ns))} of "
         f"{facts.steps.each} "
         f"({share(ratio)}): {size(facts.steps.per_step(to_device.bytes))} "
-        f"a step on {where}.",
-        saving=Saving(
+        f"a step on {where}.{PIECES if pieces else ''}",
+        saving=Saving(exposed, basis="copy time beside no kernel")
+        if pieces
+        else Saving(
             hideable, basis="copy time beside no kernel, as far as the kernels of its step are long enough to hide it"
         ),
         fix=prefetch(facts, own_stream),
@@ -134,6 +138,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
                 ),
             ),
         ),
+        title="Copies to the device delay the kernels" if pieces else None,
     )
 
 

@@ -79,13 +79,17 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield clear(f"{len(made.copies)} tensors in {facts.steps.count} steps are filled on the host and moved at once")
         return
     claims = _claims(facts, made.host) | (facts.time.waterfall.owned("copy") & made.copies.time)
-    claims |= facts.transfer.blocked_after(made.copies).owned
+    blocked = facts.transfer.blocked_after(made.copies)
+    claims |= blocked.owned
     yield Finding(
         why=f"{count(round(number), 'tensor')} {facts.steps.a_unit} filled on the host and then copied to the device: "
         f"{duration(facts.steps.per_step((made.host & facts.steps.window).total_ns))} of host time {facts.steps.a_unit}, "
         f"{share(facts.steps.ratio(claims.total_ns))} of the step idle because of it.",
         saving=Saving(
-            claims, basis="device-idle time from the start of the fill to the end of the move, and exposed copies"
+            claims | blocked.removable,
+            usual_claims=claims,
+            basis="device-idle time from the start of the fill to the end of the move, exposed copies, and behind waits for a copy "
+            "as long as the host waited beside a busy device",
         ),
         fix=(
             Advice(

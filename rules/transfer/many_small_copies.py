@@ -2,7 +2,7 @@
 
 ## What it finds
 At least 20 copies a step between host and device, most of them below 64 KiB; those to the device hold the host for 2 % of
-the step or more.
+the step or more. Or fewer after which the host waits until the queue is empty, so that the device idles behind them.
 
 ## Why it costs time
 A copy of four bytes costs the host as much as one of four kilobytes: about ten microseconds for the call, and from pageable
@@ -10,8 +10,9 @@ memory a wait besides. Twenty of them are more than most layers.
 
 ## How it is measured
 Copies to the device and back in the used steps: their number a step and their median size; host time in the calls of the
-small ones to the device and in the waits after them. The bound is the device-idle time these own. What copies to the host
-cost is a wait and belongs to SY001 and SY002.
+small ones to the device and in the waits after them. The bound is the device-idle time these own, and behind the waits as much as
+the host stood in them while the device computed: it would be that much earlier. What copies to the host cost is a wait and belongs
+to SY001 and SY002.
 
 ## Example
 Slow:
@@ -34,7 +35,8 @@ scalars = dict(zip(batch, values.unbind()))
 3. `torch.as_tensor(array)` once for a whole numpy batch.
 
 ## Expected gain
-At most the device-idle time inside the calls.
+At most the device-idle time inside the calls, in the waits after them, and behind those as long as the host waited beside a busy
+device. Likely is what the calls and waits own by themselves.
 
 ## When it is wrong
 Copies inside captured graphs have no call and cost the host nothing. Copies from device to device do not count here.
@@ -43,6 +45,8 @@ Copies inside captured graphs have no call and cost the host nothing. Copies fro
 - `min_copies`: copies a step from which the rule looks at all.
 - `max_median_bytes`: median size below which copies are small.
 - `min_host_ratio`: share of the used steps inside the calls from which the rule fires.
+- `min_late_ratio`: share of the used steps in which the device idles behind the waits of small copies, because the host is late by
+  them, from which it fires however few they are.
 
 ## References
 - TraceLens flags over 10 copies; XProf DataTransferBound
@@ -71,6 +75,7 @@ META = RuleMeta(
     thresholds=(
         Threshold("min_copies", 20, "count", "TraceLens flags 10, which plain loops with a few labels reach"),
         Threshold("max_median_bytes", SMALL_BYTES, "bytes", "below 64 KiB the call costs more than the copy"),
+        Threshold("min_late_ratio", 0.05, "ratio", "as PY001: a twentieth of the step is worth a change of the code"),
         Threshold("min_host_ratio", 0.02, "ratio", "findings below 2 % of the window are noise (rules.md, section 1)"),
     ),
     suppressed_by=("PG002",),
@@ -91,24 +96,35 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     blocked = facts.transfer.blocked_after(inward)
     calls = (inward.call_time & facts.steps.window) | blocked.host
     host = facts.steps.ratio(calls.total_ns)
-    if number < limits["min_copies"] or median >= limits["max_median_bytes"] or host < limits["min_host_ratio"]:
+    late = facts.steps.ratio(blocked.removable.total_ns)
+    many = number >= limits["min_copies"] and median < limits["max_median_bytes"] and host >= limits["min_host_ratio"]
+    if not many and late < limits["min_late_ratio"]:
         holding = f"small ones to the device hold the host for {share(host)} of it"
         yield clear(f"{number:.0f} copies a step, {size(median)} in the median; {holding}")
         return
     claims = (facts.time.waterfall.owned("transfer_call") & inward.call_time) | blocked.owned
+    then = (
+        f" After them the GPU idles for {share(late)} while the host goes on, late by the wait."
+        if blocked.number
+        else ""
+    )
     yield Finding(
         why=f"{number:.0f} copies {facts.steps.a_unit} between host and device, {size(median)} in the median: "
         f"{facts.steps.per_step(len(inward)):.0f} small ones to the device hold the host for "
         f"{duration(facts.steps.per_step(calls.total_ns))} of {facts.steps.each} "
-        f"({share(host)}).",
+        f"({share(host)}).{then if late >= limits['min_late_ratio'] else ''}",
         saving=Saving(
-            claims, basis="device-idle time inside the calls of small copies to the device and the waits after them"
+            claims | blocked.removable,
+            usual_claims=claims,
+            basis="device-idle time inside the calls of small copies to the device and the waits after them, and behind those as "
+            "long as the host waited beside a busy device",
         ),
-        fix=_FIX,
+        fix=_FIX if many else (_FIX[1], _AT_ONCE),
         verify="Record again: fewer copies a step; the share of XF003 should fall below 2 %.",
         steps_seen=facts.steps.count_with(small.time),
         evidence=(_table(facts, copies),),
         location=location(facts, small),
+        title=None if many else "A small copy makes the host wait",
     )
 
 
@@ -144,6 +160,14 @@ _FIX = (
         "-index = torch.arange(n).to(device)\n+index = torch.arange(n, device=device)",
         "What can be computed from a number need not travel.",
     ),
+)
+
+_AT_ONCE = Advice(
+    "diff",
+    "-number = torch.tensor(n, device=device)                               # copies, and waits for the queue\n"
+    "+number = torch.tensor(n, pin_memory=True).to(device, non_blocking=True)\n"
+    "+number = torch.full((), n, device=device)                             # or: nothing is copied",
+    "Made on the host and sent from pinned memory nothing waits; constants are made once, before the loop.",
 )
 
 RULE = Rule(META, check, __doc__)

@@ -57,3 +57,23 @@ def test_only_a_compute_bound_run_is_told() -> None:
     assert (bound.bound_by, "Of the computing" in bound.text) == ("compute", True)
     idle = explain_facts(facts_with((GEMM, 900)), rules=RULES).analysis.summary.verdict
     assert "Of the computing" not in idle.text
+
+
+@pytest.mark.parametrize(
+    ("op", "dur", "words"),
+    [
+        ("aten::_coalesce", 8_000, "The op `aten::_coalesce` alone takes 80 %."),
+        ("aten::_coalesce", 3_000, ""),
+        ("aten::addmm", 8_000, ""),
+    ],
+)
+def test_without_a_device_an_op_that_stands_out_is_named_save_products(op: str, dur: float, words: str) -> None:
+    builder = TraceBuilder(None)
+    for number in range(3):
+        at = number * 10_000.0
+        builder.step(number, at, 10_000)
+        builder.op("aten::wrapper", at, dur + 1_800)
+        builder.op(op, at + 10, dur)
+        for index in range(4):
+            builder.op(f"aten::op{index}", at + 100 + dur + index * 400, 390)
+    assert what_computes(Facts(builder.trace())) == words

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.device.captures import capturing
 from analyzer.facts.device.launches import LAUNCHING, copies_of_calls, from_source
 from analyzer.facts.host.ops import pick_row
 from analyzer.spans.arrays import BoolArray, Int64Array
@@ -82,6 +83,8 @@ class HostActivity:
         spans = {name: per_thread(frame, mask) for name, (frame, mask) in rows.items()}
         for thread, making in self._preparing.items():
             spans["input"][thread] = spans["input"].get(thread, EMPTY) | making
+        for thread, making in capturing(trace).items():
+            spans["compile"][thread] = spans["compile"].get(thread, EMPTY) | making
         return spans
 
     def during(self, what: str, thread: int) -> IntervalSet:

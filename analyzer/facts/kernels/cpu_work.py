@@ -58,6 +58,35 @@ def cpu_work(trace: Trace, steps: Steps, host: HostFacts) -> CpuWork:
     )
 
 
+class OwnTime(msgspec.Struct, frozen=True):
+    """The op in which the step's thread spends most time that no op inside it takes.
+
+    Args:
+        name: Of the op.
+        ns: Its own time in the used steps.
+        matrix: Whether it multiplies matrices, as models are meant to.
+    """
+
+    name: str
+    ns: int
+    matrix: bool
+
+
+def longest_op(trace: Trace, steps: Steps, host: HostFacts) -> OwnTime | None:
+    """Measures it; None where the thread runs no op in the used steps."""
+    ops, parent = trace.ops, host.ops.parent
+    dur = ops["dur_ns"].to_numpy(np.int64)
+    inner = parent != np.arange(len(parent))
+    own = dur - np.bincount(parent[inner], weights=dur[inner], minlength=len(dur)).astype(np.int64)
+    here = (ops["thread"] == host.main_thread).to_numpy(dtype=bool)
+    here = here & steps.host_window.contains(ops["start_ns"].to_numpy())
+    if not here.any():
+        return None
+    total = ops[here].assign(own_ns=own[here]).groupby("name", observed=True)["own_ns"].sum()
+    name = str(total.idxmax())
+    return OwnTime(name, int(total.max()), _MATRIX.match(name) is not None)
+
+
 def _spans(trace: Trace, steps: Steps, rows: BoolArray) -> IntervalSet:
     ops = trace.ops
     start, end = ops["start_ns"].to_numpy(np.int64)[rows], ops["end_ns"].to_numpy(np.int64)[rows]

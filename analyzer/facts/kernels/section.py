@@ -9,7 +9,7 @@ from analyzer.facts.kernels.alignment import Alignment, alignment
 from analyzer.facts.kernels.attention import Attention, attention
 from analyzer.facts.kernels.conv_bias import ConvBias, conv_bias
 from analyzer.facts.kernels.counters import Counters, counters
-from analyzer.facts.kernels.cpu_work import CpuWork, cpu_work
+from analyzer.facts.kernels.cpu_work import CpuWork, OwnTime, cpu_work, longest_op
 from analyzer.facts.kernels.filling import Filling, filling
 from analyzer.facts.kernels.find import Kernels, kernels
 from analyzer.facts.kernels.fusion import Fusion, fusion
@@ -23,6 +23,7 @@ from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.arrays import BoolArray
+from analyzer.spans.labels import is_any
 
 
 class KernelFacts(Section):
@@ -45,6 +46,18 @@ class KernelFacts(Section):
     def named(self) -> Kernels:
         """The kernels, with what their names say and the op that launched them."""
         return kernels(self.trace, self._device, self._steps, self._host)
+
+    @fact
+    def longest_op(self) -> OwnTime | None:
+        """The op in which the step's thread spends most time of its own; None without any."""
+        return longest_op(self.trace, self._steps, self._host)
+
+    @fact
+    def instance_norms(self) -> int:
+        """How many instance norms run in the used steps: torch 2 has no channels-last kernel for them (its issue 59168)."""
+        ops = self.trace.ops
+        inside = self._steps.host_window.contains(ops["start_ns"].to_numpy())
+        return int((inside & is_any(ops["name"], "aten::instance_norm")).sum())
 
     @fact
     def filling(self) -> Filling:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import TypedDict
 
 import msgspec
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.device.captures import capturing, made_anew
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.threads import per_thread
 from analyzer.facts.steps.find import Steps
@@ -41,6 +43,8 @@ class Compiled(msgspec.Struct, frozen=True):
             compiled function runs no ops, as its code then cannot be told from what is around it.
         passing: In a region that calls another one, what neither compiled code, guards nor any other op owns.
         compiling: Ranges of compilation in the used steps.
+        capturing: Capturing graphs that are hardly replayed, and making and destroying them, in the used steps.
+        captures: How many of these were made.
         compiling_steps: Used steps that hold any of it.
         versions: The largest number of compiled versions of one frame: above 1, it was compiled again.
     """
@@ -55,6 +59,8 @@ class Compiled(msgspec.Struct, frozen=True):
     compiling: IntervalSet
     compiling_steps: int
     versions: int
+    capturing: IntervalSet
+    captures: int
 
 
 def compiled(trace: Trace, steps: Steps, host: HostFacts) -> Compiled:
@@ -85,6 +91,7 @@ def compiled(trace: Trace, steps: Steps, host: HostFacts) -> Compiled:
         compiling=spans,
         compiling_steps=compiling_steps,
         versions=_versions(names),
+        **_captured(trace, window),
     )
 
 
@@ -94,6 +101,17 @@ def _compiling(trace: Trace, steps: Steps) -> tuple[IntervalSet, int]:
     mine = is_any(ranges["kind"], "compile")
     spans = IntervalSet.of_rows(ranges, mine) & steps.window
     return spans, steps.count_with(spans)
+
+
+class _Captured(TypedDict):
+    capturing: IntervalSet
+    captures: int
+
+
+def _captured(trace: Trace, window: IntervalSet) -> _Captured:
+    """Capturing in some time, and how many graphs it made."""
+    spans = IntervalSet.union(capturing(trace).values()) & window
+    return _Captured(capturing=spans, captures=int(window.contains(made_anew(trace)).sum()))
 
 
 def _only_compiling(trace: Trace, steps: Steps) -> Compiled:
@@ -110,6 +128,7 @@ def _only_compiling(trace: Trace, steps: Steps) -> Compiled:
         compiling=spans,
         compiling_steps=compiling_steps,
         versions=0,
+        **_captured(trace, steps.window),
     )
 
 

@@ -13,6 +13,7 @@ import re
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.device.captures import capturing_calls
 from analyzer.facts.steps.index import position_of
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import chosen, numbered
@@ -38,9 +39,10 @@ _GIVEN_BACK = 0.5
 
 
 def once_calls(trace: Trace) -> BoolArray:
-    """Which runtime calls create or allocate something, shape (calls,)."""
+    """Which runtime calls create or allocate something that is then reused, shape (calls,)."""
     calls = trace.runtime
-    return matching(calls["name"], _ONCE.match) | is_any(calls["kind"], "allocator")
+    found = matching(calls["name"], _ONCE.match) | is_any(calls["kind"], "allocator")
+    return found & ~capturing_calls(trace)
 
 
 def loads_lazily(trace: Trace) -> BoolArray:

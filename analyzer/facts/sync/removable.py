@@ -22,8 +22,19 @@ def removable(waits: Waits, reasons: tuple[str, ...], copied: IntervalSet = EMPT
         reasons: Of the calls that go.
         copied: What the calls' own copies take alone, where that is counted besides.
     """
-    mine, thread = waits.asked_by(reasons), waits.calls["thread"].to_numpy()
-    found = owned = waits.owned(*reasons)
+    return removable_of(waits, waits.asked_by(reasons), copied)
+
+
+def removable_of(waits: Waits, mine: BoolArray, copied: IntervalSet = EMPTY) -> IntervalSet:
+    """The same of some of the calls; see `removable`.
+
+    Args:
+        waits: All waiting calls.
+        mine: Which of them go, shape (calls,).
+        copied: What the calls' own copies take alone, where that is counted besides.
+    """
+    thread = waits.calls["thread"].to_numpy()
+    found = owned = waits.sync & IntervalSet(waits.calls["start_ns"].to_numpy()[mine], waits.territory_end_ns[mine])
     for rows in rows_by(thread[mine]).values():
         found |= _earlier(waits, np.flatnonzero(thread == thread[mine][rows[0]]), mine, owned, copied)
     return found

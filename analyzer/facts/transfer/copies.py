@@ -11,6 +11,7 @@ import pandas as pd
 from analyzer.facts.device.launches import calls_of
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.steps.find import Steps
+from analyzer.facts.sync.removable import removable_of
 from analyzer.facts.sync.section import SyncFacts
 from analyzer.spans.grouping import chosen
 from analyzer.spans.intervals import IntervalSet
@@ -21,6 +22,8 @@ from traces.trace import Trace
 SMALL_BYTES = 64 * 1024
 # Only copies of this size tell the bandwidth of the link; smaller ones measure its latency.
 _FULL_SPEED_BYTES = 1024 * 1024
+# So many copies make a pattern; between two pieces of a model run the kernels of one module or one layer, not those of a step.
+_MIN_PIECES, _MAX_BETWEEN = 16, 20
 # Pinned host-to-device bandwidth reached in practice, bytes a ns, by PCIe generation 3, 4, 5 (rules.md XF001).
 _LINK_BYTES_PER_NS = {7: 12.0, 8: 24.0, 9: 50.0}
 
@@ -190,17 +193,36 @@ def pinned_bandwidth(trace: Trace, transfers: Transfers) -> tuple[float, str]:
     return known, "a link of the device's generation"
 
 
+def piece_by_piece(device: DeviceFacts, trace: Trace, to_device: Copies) -> bool:
+    """Whether large copies to the device take turns with kernels: no batch travels so, but what is kept on the host for room does.
+
+    Args:
+        device: Work of the devices.
+        trace: The trace.
+        to_device: Copies to the device.
+    """
+    large = to_device.of_size(_FULL_SPEED_BYTES)
+    if len(large) < _MIN_PIECES or device.main is None:
+        return False
+    kernels = trace.kernels
+    starts = np.sort(kernels["start_ns"].to_numpy()[kernels["device"].to_numpy() == device.main.device])
+    between = np.diff(np.searchsorted(starts, np.sort(large.frame["start_ns"].to_numpy())))
+    return bool(1 <= np.median(between) <= _MAX_BETWEEN)
+
+
 class BlockedAfter(msgspec.Struct, frozen=True):
     """Waiting that copies to the device cause after their call: `.to()` without `non_blocking=True` synchronises the stream.
 
     Args:
         host: Host time inside the waits.
         owned: Device-idle time the waits own.
+        removable: Device-idle time that may end with them; see `removable.removable_of`.
         number: How many of the copies are waited for.
     """
 
     host: IntervalSet
     owned: IntervalSet
+    removable: IntervalSet
     number: int
 
 
@@ -223,6 +245,11 @@ def blocked_after(steps: Steps, sync: SyncFacts, transfers: Transfers, copies: C
         found = before >= 0
         chosen[here[found]] = wanted[rows[order[before[found]]]]
     start, end = calls["start_ns"].to_numpy()[chosen], calls["end_ns"].to_numpy()[chosen]
+    going = np.zeros(len(waits.calls), dtype=bool)
+    going[np.flatnonzero(mine)[chosen]] = True
     return BlockedAfter(
-        IntervalSet(start, end) & steps.window, waits.sync & IntervalSet(start, until[chosen]), int(chosen.sum())
+        host=IntervalSet(start, end) & steps.window,
+        owned=waits.sync & IntervalSet(start, until[chosen]),
+        removable=removable_of(waits, going),
+        number=int(chosen.sum()),
     )

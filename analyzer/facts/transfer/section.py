@@ -11,7 +11,15 @@ from analyzer.facts.model.section import ModelFacts
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.sync.section import SyncFacts
-from analyzer.facts.transfer.copies import BlockedAfter, Copies, Transfers, blocked_after, pinned_bandwidth, transfers
+from analyzer.facts.transfer.copies import (
+    BlockedAfter,
+    Copies,
+    Transfers,
+    blocked_after,
+    piece_by_piece,
+    pinned_bandwidth,
+    transfers,
+)
 from analyzer.facts.transfer.layout_work import LayoutWork, layout_work
 from analyzer.facts.transfer.made_on_host import MadeOnHost, made_on_host
 from analyzer.facts.transfer.state_out import state_out_bytes
@@ -49,6 +57,11 @@ class TransferFacts(Section):
     def copies(self) -> Transfers:
         """Copies between host and device in the used steps."""
         return transfers(self.trace, self._device, self._steps)
+
+    @fact
+    def piece_by_piece(self) -> bool:
+        """Whether large copies to the device take turns with kernels, as weights do that are kept on the host."""
+        return piece_by_piece(self._device, self.trace, self.copies.to_device)
 
     @fact
     def pinned_bandwidth(self) -> tuple[float, str]:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from analyzer.explain import explain_facts
+from analyzer.facts import Facts
 from analyzer.finding import State
 from builders import TraceBuilder
+from rules import RULES
 from rules.graph.compilation_in_steps import RULE
 from worlds import judged, run
 
@@ -63,3 +68,54 @@ def test_on_a_cpu_only_trace() -> None:
 
 def test_not_applicable_without_compiled_code() -> None:
     assert run(RULE, world(steps=frozenset())).state is State.NOT_APPLICABLE
+
+
+def captured(*, replays: int, marked: bool = True, first_only: bool = False) -> TraceBuilder:
+    """Twelve steps of 100 ms: a graph is captured in 60 ms, made in 20, and replayed so many times; or only in the first step."""
+    builder = TraceBuilder()
+    for number in range(12):
+        at = number * 100_000.0
+        if marked:
+            builder.step(number, at, 100_000)
+        if number == 0 or not first_only:
+            builder.runtime("cudaStreamBeginCapture", at + 10, 20)
+            builder.op("aten::mm", at + 100, 59_000)
+            builder.runtime("cudaStreamEndCapture", at + 60_000, 50)
+            builder.runtime("cudaGraphInstantiateWithFlags", at + 60_100, 19_000)
+            builder.runtime("cudaGraphDestroy", at + 79_200, 700)
+        for index in range(replays):
+            start, each = at + 80_000 + index * 19_000 / replays, 18_000 / replays
+            graph = builder.runtime("cudaGraphLaunch", start, 100)
+            builder.kernel("gemm", start + 150, each, correlation=graph)
+    return builder
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_graphs_that_are_captured_for_one_replay_are_a_loss(marked: bool) -> None:
+    found = judged(RULE, captured(replays=1, marked=marked))
+    assert found.finding.title == "Graphs captured again and again"
+    assert found.ratio == pytest.approx(0.8, abs=0.02)
+    assert bool(found.finding.caveats) is not marked
+
+
+@pytest.mark.parametrize("arguments", [{"replays": 20}, {"replays": 1, "first_only": True}])
+def test_graphs_that_are_replayed_pay(arguments: dict[str, Any]) -> None:
+    assert run(RULE, captured(**arguments)).state is State.NOT_APPLICABLE
+
+
+def test_captures_before_any_replay_are_start_up() -> None:
+    builder = TraceBuilder()
+    for index in range(20):
+        builder.runtime("cudaStreamBeginCapture", index * 1_000, 20)
+        builder.runtime("cudaGraphInstantiateWithFlags", index * 1_000 + 500, 400)
+    for index in range(20):
+        graph = builder.runtime("cudaGraphLaunch", 20_000 + index * 1_000, 20)
+        builder.kernel("gemm", 20_100 + index * 1_000, 900, correlation=graph)
+    assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+def test_what_each_step_captures_is_no_warm_up() -> None:
+    analysis = explain_facts(Facts(captured(replays=1, marked=False).trace()), rules=RULES).analysis
+    assert analysis.summary.verdict.bound_by == "compile"
+    once = explain_facts(Facts(captured(replays=1, first_only=True).trace()), rules=RULES).analysis
+    assert once.summary.verdict.bound_by != "compile"

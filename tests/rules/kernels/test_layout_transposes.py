@@ -46,6 +46,23 @@ def test_on_rocm_the_switch_without_which_nothing_changes_is_named(device: str, 
     assert ("PYTORCH_MIOPEN_SUGGEST_NHWC=1" in (advice.note or "")) is told
 
 
+def test_conversions_by_cudnn_are_no_pointwise_work() -> None:
+    found = judged(
+        RULE, world(name="void cudnn::ops::convertTensor_kernel<__half, __half, float, (cudnnKernelDataType_t)0>(p)")
+    )
+    assert found.ns_per_step == pytest.approx(9e6 * 0.9, abs=10)
+
+
+@pytest.mark.parametrize("norm", ["aten::instance_norm", "aten::batch_norm"])
+def test_instance_norms_convert_in_channels_last(norm: str) -> None:
+    builder = world()
+    for number in range(3):
+        builder.op(norm, number * 100_000 + 300, 50)
+    found = judged(RULE, builder).finding
+    assert any("contiguous_format" in fix.code for fix in found.fix) is (norm == "aten::instance_norm")
+    assert bool(found.caveats) is (norm == "aten::instance_norm")
+
+
 def test_another_transpose_does_not() -> None:
     name = "void transpose_readWrite_alignment_kernel<float2, float2, 1, false, 6, 4, 4>(p)"
     assert run(RULE, world(name=name)).state is State.CLEAR

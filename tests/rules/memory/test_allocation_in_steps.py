@@ -127,3 +127,12 @@ def test_a_variable_that_switches_the_cache_off_is_the_first_thing_to_change(cac
     builder.top["advisor"] = {"environment": {} if caching else {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}}
     first = judged(RULE, builder).finding.fix[0]
     assert (first.code == "unset PYTORCH_NO_CUDA_MEMORY_CACHING") is not caching
+
+
+@pytest.mark.parametrize("name", ["FullyShardedDataParallel.forward", "DistributedDataParallel.forward"])
+def test_gathers_that_run_ahead_are_limited(name: str) -> None:
+    builder = world()
+    for number in range(6):
+        builder.annotation(name, number * 100_000 + 5_000, 30_000)
+    told = any("limit_all_gathers=True" in fix.code for fix in judged(RULE, builder).finding.fix)
+    assert told is name.startswith("Fully")

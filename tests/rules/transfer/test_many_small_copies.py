@@ -61,3 +61,41 @@ def test_not_applicable_without_a_device() -> None:
     builder = TraceBuilder(None)
     builder.step(0, 0, 1_000).op("aten::linear", 0, 900)
     assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+def one_number(*, queued: float, late: float, pinned: bool = False) -> TraceBuilder:
+    """Five steps: a kernel is queued, one number is sent and waited for until that has run, and the next kernel comes late."""
+    builder, at = TraceBuilder(), 0.0
+    for number in range(5):
+        begin = at
+        builder.launch(at, kernel_start=at + 10, kernel_dur=queued, name="gemm", op="aten::mm")
+        end = at + 12 + queued
+        wait = 10 if pinned else queued
+        builder.op("aten::to", at + 20, wait)
+        builder.copy("HtoD", at + 22, 5, start=end, dur=2, size=4, op=None, pinned=pinned)
+        if not pinned:
+            builder.runtime("cudaStreamSynchronize", at + 28, queued - 15)
+        at = end + 5
+        for _ in range(4):
+            builder.op("aten::add", at, late / 4 - 2)
+            builder.launch(at + late / 4 - 10, kernel_start=at + late / 4, kernel_dur=5, name="add", op=None)
+            at += late / 4
+        builder.step(number, begin, at - begin)
+    return builder
+
+
+def test_one_number_a_step_after_which_the_device_idles() -> None:
+    found = judged(RULE, one_number(queued=5_000, late=2_000))
+    assert found.finding.title == "A small copy makes the host wait"
+    assert "late by the wait" in found.finding.why
+    assert any("non_blocking" in fix.code for fix in found.finding.fix)
+    # The four adds would be launched beside the product: the device idles some 2 ms of 7 behind the wait.
+    assert found.ns_per_step == pytest.approx(1_980_000, rel=0.03)
+
+
+def test_a_number_after_which_the_device_has_work_at_once_costs_nothing() -> None:
+    assert run(RULE, one_number(queued=5_000, late=120)).state is State.CLEAR
+
+
+def test_a_number_that_nothing_waits_for_costs_nothing() -> None:
+    assert run(RULE, one_number(queued=5_000, late=2_000, pinned=True)).state is State.CLEAR
