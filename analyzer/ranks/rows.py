@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 import numpy as np
 
 from analyzer.ranks.alignment.matching import Matched
 from analyzer.ranks.alignment.roll import Roll
-from analyzer.ranks.alignment.table import GroupKey, Table
-from analyzer.ranks.document import GroupKind, JobGroup, JobRank
+from analyzer.ranks.alignment.table import Table
+from analyzer.ranks.document import JobGroup, JobRank
+from analyzer.ranks.group_kinds import kind_of_group
 from analyzer.ranks.summary import RankSummary
 from analyzer.ranks.waiting.arrivals import Arrivals
 from analyzer.ranks.waiting.stages import Pipeline
 from analyzer.spans.arrays import Int64Array
-
-# Words in what a program, or a library, says of its groups (Megatron-LM, DeepSpeed, DeviceMesh).
-_KINDS: tuple[tuple[GroupKind, tuple[str, ...]], ...] = (
-    ("tp", ("tensor", "tp")),
-    ("pp", ("pipeline", "pp", "pipe")),
-    ("ep", ("expert", "experts", "ep", "moe")),
-    ("dp", ("data", "dp", "fsdp", "zero", "replicate", "shard")),
-)
 
 
 def rank_rows(
@@ -126,16 +118,3 @@ def group_rows(table: Table) -> tuple[JobGroup, ...]:
         for place, group in enumerate(table.groups)
     ]
     return tuple(sorted(made, key=lambda one: (-one.collectives, one.ranks)))
-
-
-def kind_of_group(group: GroupKey) -> GroupKind:
-    """What a group is for, as far as the program says it; what it sends does not.
-
-    An all-to-all may be of experts, of sequence parallelism or of sharded embeddings, and a group named after two dimensions is of
-    neither alone; that of the experts' data parallelism is one of data.
-    """
-    words = re.split(r"[^a-z]+", (group.description or "").lower())
-    found: list[GroupKind] = [kind for kind, known in _KINDS if any(word in known for word in words)]
-    if len(found) == 1:
-        return found[0]
-    return "dp" if set(found) == {"ep", "dp"} else "other"

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import resource
 import subprocess
 import sys
@@ -58,23 +59,26 @@ def merged(folder: Path, total: int) -> None:
 
 
 def tracing(ranks: int, repeats: int) -> None:
-    """Explains a folder of that many ranks, as a process, with one process and with all cores."""
+    """Explains a folder of that many ranks, as a process, with one process and with two; memory is that of the largest one."""
     run = Job(dp=ranks, tp=1, layers=40, microbatches=repeats, steps=4, late_host={0: 20 * MS}).run()
     with tempfile.TemporaryDirectory() as folder:
         paths = run.write(Path(folder))
         size = sum(path.stat().st_size for path in paths) / ranks / 1e6
         for jobs in ("1", "2"):
             began = time.perf_counter()
-            subprocess.run(
+            child = subprocess.Popen(
                 [sys.executable, "-m", "analyzer.cli.main", "explain", folder, "--jobs", jobs, "--format", "json"],
-                check=True,
                 stdout=subprocess.DEVNULL,
             )
-            seconds = time.perf_counter() - began
-            peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+            # Of this one and what it waited for itself.
+            _, status, used = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+            seconds, cpu = time.perf_counter() - began, used.ru_utime + used.ru_stime
+            if child.returncode:
+                raise SystemExit(f"explain ended with {child.returncode}")
             click.echo(
-                f"| {ranks} | {size:.1f} MB | {jobs} | {seconds:.1f} | {seconds / ranks:.2f} | {peak:,.0f} MB |",
-                flush=True,
+                f"| {ranks} | {size:.1f} MB | {jobs} | {seconds:.1f} | {cpu:.1f} | {cpu / ranks:.2f} | "
+                f"{used.ru_maxrss / 1024:,.0f} MB |",
             )
 
 
@@ -89,6 +93,7 @@ if __name__ == "__main__":
     parser.add_argument("--merge", nargs=2, metavar=("FOLDER", "BYTES"))
     parser.add_argument("--summary", type=Path, metavar="TRACE")
     parser.add_argument("--ranks", type=int, nargs="*", default=[])
+    parser.add_argument("--repeats", type=int, default=120, help="microbatches of a rank: 120 make 20 MB")
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
     given = parser.parse_args()
     if given.merge:
@@ -97,7 +102,7 @@ if __name__ == "__main__":
         summarizing(given.summary)
     elif given.ranks:
         for many in given.ranks:
-            tracing(many, 60)
+            tracing(many, given.repeats)
     else:
         for many in given.sizes:
             merging(many)

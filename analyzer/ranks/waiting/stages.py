@@ -10,6 +10,7 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
 from analyzer.ranks.alignment.table import Table
+from analyzer.ranks.group_kinds import kind_of_group
 from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
 
 # A stage this much slower than the middle of the others sets the pace: less is how layers happen to divide.
@@ -39,7 +40,8 @@ class Pipeline(msgspec.Struct, frozen=True):
 def programs(table: Table, pipe: Pipeline | None) -> Int64Array:
     """A number that ranks share which run the same part of the model, shape (ranks,).
 
-    Where ranks send to ranks that are not here nobody knows which stage they are: then each has a number of its own.
+    Where ranks send to ranks that are not here nobody numbers the stages: then ranks share one that a group joins which the
+    program says is of tensor or of data parallelism, and every other rank has a number of its own.
     """
     if pipe is not None:
         return pipe.stage
@@ -47,7 +49,21 @@ def programs(table: Table, pipe: Pipeline | None) -> Int64Array:
     many = len(table.summaries)
     if not pairs.any() or _in_a_ring(table, pairs):
         return np.zeros(many, dtype=np.int64)
-    return np.arange(many, dtype=np.int64)
+    return _joined(table)
+
+
+def _joined(table: Table) -> Int64Array:
+    """A number that ranks share which stated groups of tensor or data parallelism join, shape (ranks,)."""
+    rows, many = table.rows, len(table.summaries)
+    # Without its members two groups of one name may be one or two.
+    stated = np.array([bool(one.ranks) and kind_of_group(one) in ("tp", "dp") for one in table.groups], dtype=bool)
+    joins = stated[rows.group] & table.symmetric[rows.kind]
+    size = many + len(table.groups)
+    member, group = rows.member[joins], many + rows.group[joins]
+    _, label = connected_components(
+        coo_matrix((np.ones(len(member)), (member, group)), shape=(size, size)), directed=False
+    )
+    return np.asarray(label[:many], dtype=np.int64)
 
 
 def _messages(table: Table) -> BoolArray:

@@ -11,9 +11,9 @@ import pytest
 from analyzer.job.called import distinct_names, job_name
 from analyzer.ranks.alignment.table import GroupKey
 from analyzer.ranks.document import Job as MergedJob
+from analyzer.ranks.group_kinds import kind_of_group
 from analyzer.ranks.merge import merge
 from analyzer.ranks.names import kind_of, rank_in
-from analyzer.ranks.rows import kind_of_group
 from analyzer.ranks.summary import RankSummary
 from job_dialects import DIALECTS, in_dialect, with_steps_from
 from jobs import MS, Job

@@ -72,6 +72,16 @@ def test_nobody_is_blamed_in_a_healthy_job(layout: str, jitter: float) -> None:
     assert job.contended == ()
 
 
+@pytest.mark.parametrize(("recorder", "named"), [("megatron", True), ("titan", True), ("deepspeed, torch 2.4", False)])
+def test_of_a_pipeline_that_lacks_a_rank_those_of_one_layer_are_held_against_each_other(
+    recorder: str, named: bool
+) -> None:
+    present = tuple(range(7))
+    late = told(recorder, present, program="megatron", dp=2, tp=2, pp=2, python={1: 20 * MS}).late
+    assert [(one.rank, one.cause, one.at_most) for one in late] == [(1, "host", True)] * named
+    assert told(recorder, present, program="megatron", dp=2, tp=2, pp=2).late == ()
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_rank_at_fault_is_named_with_its_class(layout: str, fault: str) -> None:
