@@ -49,7 +49,7 @@ _SENTENCES: dict[BoundBy, str] = {
     "communication": "Communication-bound: {share} of the step is collectives with no compute beside them.",
     "copy": "Copy-bound: for {share} of the step data are copied, or are being sent, with no compute beside it.",
     "allocator": "Allocator-bound: {who} idles for {share} of the step while device memory is allocated or freed.",
-    "compile": "Compile-bound: {share} of the step goes to compiling.",
+    "compile": "Compile-bound: {share} of the step goes to compiling, or to capturing graphs.",
     "compute": "Compute-bound: the model itself is {share} of the step.",
     "unknown": "Unclear: for {share} of the step the device idles, and the trace does not show why.",
 }
@@ -71,7 +71,7 @@ _LOSSES: dict[BoundBy, str] = {
     "communication": "exposed communication",
     "copy": "exposed copies",
     "allocator": "allocating device memory",
-    "compile": "compiling",
+    "compile": "compiling or capturing",
     "unknown": "idle time without a known cause",
 }
 

@@ -84,7 +84,7 @@ _WORDS: dict[str, tuple[str, str | None]] = {
     "sync": ("the host waits for the device, then catches up", "SY001 to SY004"),
     "transfer_call": ("the host copies batches to the device", "XF001"),
     "optimizer": ("the host runs the optimizer", "OP001"),
-    "compile": ("the host compiles", "GR001"),
+    "compile": ("the host compiles, or captures graphs", "GR003"),
     "launch": ("the host launches kernels", "ID001"),
     "framework": ("the host dispatches ops", "ID001"),
     "python": ("the host runs code outside any op", "PY001"),

@@ -117,5 +117,9 @@ def test_captures_before_any_replay_are_start_up() -> None:
 def test_what_each_step_captures_is_no_warm_up() -> None:
     analysis = explain_facts(Facts(captured(replays=1, marked=False).trace()), rules=RULES).analysis
     assert analysis.summary.verdict.bound_by == "compile"
+    assert "capturing graphs" in analysis.summary.verdict.text
+    # The general rule sends to this one.
+    (idle,) = (one for one in analysis.findings if one.rule == "ID002")
+    assert "GR003" in idle.fix[0].code
     once = explain_facts(Facts(captured(replays=1, first_only=True).trace()), rules=RULES).analysis
     assert once.summary.verdict.bound_by != "compile"
