@@ -187,6 +187,10 @@ def program() -> NoReturn:
     os._exit(code)
 
 
+# They run a script, and take options of their own before `--`.
+_RUNNERS = ("collect", "tune")
+
+
 def _usage(error: click.ClickException, args: Sequence[str]) -> str:
     """Click's message, with the help that would have answered the question, or how to name a file that looks like an option."""
     message = error.format_message()
@@ -194,6 +198,10 @@ def _usage(error: click.ClickException, args: Sequence[str]) -> str:
     if files and isinstance(error, click.NoSuchOption):
         return f"{message}\n  fix: if you mean the file of that name, write ./{files[0]}"
     context = getattr(error, "ctx", None)
+    script = next((arg for arg in args if arg.endswith(".py")), None)
+    if isinstance(error, click.NoSuchOption) and script and context is not None and context.info_name in _RUNNERS:
+        behind = f"{context.command_path} {script} -- {error.option_name} ..."
+        return f"{message}\n  fix: what the script is to get stands after `--`: {behind}"
     return f"{message}\n  fix: see `{context.command_path} --help`" if context is not None else message
 
 

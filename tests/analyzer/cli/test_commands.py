@@ -54,6 +54,14 @@ def test_unknown_command_names_the_nearest(capsys):
     assert "Did you mean explain?" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["collect", "tune"])
+def test_an_option_of_the_script_is_led_behind_the_dashes(capsys, command):
+    assert main([command, "-o", "trace.json", "train.py", "--lr", "0.1"]) == 2
+    assert f"advisor {command} train.py -- --lr ..." in capsys.readouterr().err
+    assert main([command, "--lr", "0.1"]) == 2
+    assert "-- --lr" not in capsys.readouterr().err
+
+
 def test_a_path_alone_is_led_to_explain(capsys, tmp_path):
     trace = tmp_path / "trace.json"
     trace.touch()

@@ -106,13 +106,13 @@ class Watcher(LaterPhases):
         """
         if gradients and self.ran_backward:
             return
+        self.counts["backward"] += 1
         if not gradients and not self.ran_backward:
             self.ran_backward, self.lead_backward, self.backwards = True, None, 0
         while caller is not None and caller.f_code.co_filename.endswith("_tensor.py"):
             caller = caller.f_back
         if caller is None or self.turns.lead is not None:
             return
-        self.counts["backward"] += 1
         place = (caller.f_code, caller.f_lineno)
         self.lead_backward = self.lead_backward or place
         self.backwards += place == self.lead_backward

@@ -77,3 +77,11 @@ def test_what_is_asked_for_is_handed_back(watched: _Watcher) -> None:
     (gradient,) = torch.autograd.grad(weight.square().sum(), weight)
     assert gradient.tolist() == [2.0, 2.0, 2.0]
     assert watched.counts["backward"] == 1
+
+
+def test_every_backward_pass_counts_though_an_optimizer_leads(watched: _Watcher) -> None:
+    """What is said of a script that ended too early: three steps with one backward pass were none of it."""
+    for _ in range(3):
+        watched.turns.lead = watched.turns.lead or object()
+        _weight().square().sum().backward()
+    assert (watched.counts["backward"], watched.ends) == (3, 0)
