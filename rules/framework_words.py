@@ -82,6 +82,25 @@ _FUSED = {
     "mmengine": "-optim_wrapper = dict(optimizer=dict(...))\n+optim_wrapper = dict(optimizer=dict(..., fused=True))",
 }
 
+# ModelCheckpoint and validation of Lightning and Keras, arguments of transformers 5 and ultralytics 8, events of ignite 0.5.
+_SAVED_SELDOM = {
+    "transformers": _ARGUMENTS.format('save_strategy="steps", save_steps=1000'),
+    "sentence_transformers": _SENTENCES.format('save_strategy="steps", save_steps=1000'),
+    "lightning": _LIGHTNING.format("callbacks=[ModelCheckpoint(every_n_train_steps=1000)]"),
+    "keras": "-keras.callbacks.ModelCheckpoint(path, ...)\n+keras.callbacks.ModelCheckpoint(path, ..., save_freq=1000)",
+    "ignite": "-@trainer.on(Events.ITERATION_COMPLETED(every=100))   # what saves\n"
+    "+@trainer.on(Events.ITERATION_COMPLETED(every=1000))",
+}
+_EVALUATED_SELDOM = {
+    "transformers": _ARGUMENTS.format('eval_strategy="steps", eval_steps=1000'),
+    "sentence_transformers": _SENTENCES.format('eval_strategy="steps", eval_steps=1000'),
+    "lightning": _LIGHTNING.format("check_val_every_n_epoch=5, limit_val_batches=0.2"),
+    "keras": "-model.fit(...)\n+model.fit(..., validation_freq=5)",
+    "ultralytics": "-model.train(...)\n+model.train(..., val=False)",
+    "ignite": "-@trainer.on(Events.ITERATION_COMPLETED(every=100))   # what evaluates\n"
+    "+@trainer.on(Events.ITERATION_COMPLETED(every=1000))",
+}
+
 
 def sixteen_bits(facts: Facts, *, bfloat16: bool) -> str | None:
     """A diff that turns mixed precision on; None where the loop is the program's own, or its framework has no word for it.
@@ -122,6 +141,16 @@ def fused_optimizer(facts: Facts, name: str) -> str | None:
     """
     said = _said(facts, _FUSED)
     return said if said is None or "adamw" not in said or name == "AdamW" else None
+
+
+def saved_seldom(facts: Facts) -> str | None:
+    """A diff for fewer checkpoints; None as in `sixteen_bits`."""
+    return _said(facts, _SAVED_SELDOM)
+
+
+def evaluated_seldom(facts: Facts) -> str | None:
+    """A diff for fewer evaluations; None as in `sixteen_bits`."""
+    return _said(facts, _EVALUATED_SELDOM)
 
 
 def _said(facts: Facts, words: dict[str, str]) -> str | None:

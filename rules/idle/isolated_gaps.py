@@ -64,7 +64,7 @@ from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, Serie
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share, size
 from rules.commands import collect
-from rules.idle.pausing import FIXES
+from rules.idle.pausing import fixes
 from rules.place import line_of, location, named
 from traces.trace import Capability
 
@@ -132,7 +132,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         saving=Saving(
             claims=time, basis="the gaps in the recorded steps; over a run it depends on how often they come"
         ),
-        fix=(*FIXES.get(kind or ("saving" if state is not None else ""), ()), _any(facts)),
+        fix=(*fixes(facts, kind or ("saving" if state is not None else "")), _any(facts)),
         verify="Record again over the same steps: the long gaps should be gone.",
         steps_seen=seen,
         confidence=Confidence.HIGH if kind else Confidence.LOW if state is None else Confidence.MEDIUM,

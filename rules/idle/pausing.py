@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from analyzer.facts import Facts
 from analyzer.finding import Advice
+from rules.framework_words import evaluated_seldom, saved_seldom
 
 SAVE_SELDOM = Advice(
     "diff",
@@ -37,11 +39,26 @@ LOG_SELDOM = Advice(
     "Log every N steps.",
 )
 
-# By what a pause is for, likeliest first.
-FIXES: dict[str, tuple[Advice, ...]] = {
+_FIXES: dict[str, tuple[Advice, ...]] = {
     "saving": (SAVE_SELDOM, SAVE_BESIDE),
     "evaluation": (EVALUATE_SELDOM, EVALUATE_FASTER),
     "rollouts": (ROLL_OUT_FASTER,),
     "plotting": (PLOT_LATER,),
     "logging": (LOG_SELDOM,),
 }
+
+
+def fixes(facts: Facts, kind: str) -> tuple[Advice, ...]:
+    """What to do about pauses that are for one thing, the likeliest first.
+
+    A framework that runs the loop saves and evaluates itself: only its settings are the program's.
+
+    Args:
+        facts: The measurements.
+        kind: What they are for: saving, evaluation, rollouts, plotting or logging; nothing is known of another.
+    """
+    if kind == "saving" and (said := saved_seldom(facts)) is not None:
+        return (Advice("diff", said, SAVE_SELDOM.note),)
+    if kind == "evaluation" and (said := evaluated_seldom(facts)) is not None:
+        return (Advice("diff", said, f"{EVALUATE_SELDOM.code} {EVALUATE_SELDOM.note}"),)
+    return _FIXES.get(kind, ())

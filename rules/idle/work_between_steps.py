@@ -82,7 +82,7 @@ from analyzer.finding import (
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
-from rules.idle.pausing import FIXES
+from rules.idle.pausing import fixes
 
 META = RuleMeta(
     code="ID004",
@@ -134,7 +134,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             between_ratio=run.work_ratio,
             basis="what lies between usual steps, over all steps of the run and spread over them; it is in no recorded step",
         ),
-        fix=(*(advice for kind in run.kinds for advice in FIXES[kind]), _ANY)[:_MOST_FIXES],
+        fix=(*(advice for kind in run.kinds for advice in fixes(facts, kind)), _ANY)[:_MOST_FIXES],
         verify="Run `advisor collect` again: a larger share of the run should be usual steps.",
         steps_seen=0,
         confidence=Confidence.HIGH if run.kinds else Confidence.MEDIUM,

@@ -75,7 +75,7 @@ from analyzer.finding import (
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
-from rules.idle.pausing import FIXES
+from rules.idle.pausing import fixes
 
 META = RuleMeta(
     code="PY005",
@@ -168,7 +168,7 @@ def _another_loop(facts: Facts) -> Finding:
             between_ns=excess // (facts.steps.count + len(others)),
             between_ratio=excess / recorded,
         ),
-        fix=FIXES["evaluation"],
+        fix=fixes(facts, "evaluation"),
         verify="Record again: steps should be alike, and the other loop come less often or take less.",
         steps_seen=len(others),
         confidence=Confidence.MEDIUM,

@@ -37,8 +37,8 @@ _MOST_ROWS = 1000
 # What is done there, by the names of functions and files. `generate` of a language model is evaluation where its program trains.
 _KINDS = (
     ("loading", re.compile(r"torch/utils/data/dataloader\.py")),
-    ("saving", re.compile(r"torch/serialization\.py|safetensors|checkpoint|(?:^|_|\.)save|pickle|state_dict_saver")),
-    ("plotting", re.compile(r"matplotlib|plotly|seaborn|savefig|(?:^|_|\.)plot")),
+    ("saving", re.compile(r"torch/serialization\.py|safetensors|checkpoint|(?:^|[_.:])save|pickle|state_dict_saver")),
+    ("plotting", re.compile(r"matplotlib|plotly|seaborn|savefig|(?:^|[_.:])plot")),
     (
         "rollouts",
         re.compile(r"roll_?out|collect_|env_step|gymnasium|(?:^|/)gym/|vec_env|self_play|play_", re.IGNORECASE),

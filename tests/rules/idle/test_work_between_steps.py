@@ -197,6 +197,8 @@ def test_what_hardly_takes_part_is_not_advised_on(share: float, advised: bool) -
         ("checkpoint", "torch/utils/checkpoint.py", None),
         ("save", "torch/serialization.py", "Saving"),
         ("validate_sample", "train.py", "Evaluation"),
+        ("save_model", "train.py", "Saving"),
+        ("plot_losses", "train.py", "Plotting"),
     ],
 )
 def test_functions_of_torchs_own_tell_nothing_but_that_they_save(name: str, file: str, kind: str | None) -> None:
@@ -223,6 +225,33 @@ def test_methods_of_an_environment_are_rollouts_whatever_they_are_called(environ
     found = judged(RULE, world(place=place)).finding
     assert found.title == (f"{kind} between the steps" if kind else None)
     assert any("environments at once" in fix.code for fix in found.fix) is (kind is not None)
+
+
+@pytest.mark.parametrize(
+    ("loop", "kind", "said"),
+    [
+        ("transformers.trainer", "_save_checkpoint", "save_steps=1000"),
+        ("transformers.trainer", "evaluate", "eval_steps=1000"),
+        ("lightning.pytorch", "evaluate", "limit_val_batches"),
+        ("keras.src", "evaluate", "validation_freq=5"),
+        ("ignite.engine", "evaluate", "Events.ITERATION_COMPLETED(every=1000)"),
+        ("accelerate.optimizer", "evaluate", "valid_loader"),
+        ("", "evaluate", "valid_loader"),
+        ("", "save_all", "async_save"),
+    ],
+)
+def test_a_framework_that_evaluates_itself_is_told_in_its_own_words(loop: str, kind: str, said: str) -> None:
+    """Only a loop of the program's own has a line `if step % 1000 == 0` to write."""
+    frameworks = {"imported": {loop.split(".")[0]: None} if loop else {}, "loop": [loop], "data": []}
+    builder = TraceBuilder(
+        None, advisor={"run": course(place=ROLLOUT | {"functions": [[kind, "train.py"]]}), "frameworks": frameworks}
+    )
+    for number in range(6):
+        builder.step(number, number * 5000, 5000)
+        builder.op("aten::linear", number * 5000 + 10, 4900)
+    codes = "\n".join(fix.code for fix in judged(RULE, builder).finding.fix)
+    assert said in codes
+    assert ("valid_loader" in codes or "async_save" in codes) is (loop in ("", "accelerate.optimizer"))
 
 
 def test_one_long_step_after_the_other_is_no_rhythm() -> None:
