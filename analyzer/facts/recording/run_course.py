@@ -242,9 +242,11 @@ def _place(row: dict[str, Any], *, others: bool) -> Place | None:
     functions = [pair for pair in _list(row.get("functions")) if isinstance(pair, list) and len(pair) == 2]
     if not functions:
         return None
-    (function, file), kind = _telling([(_text(name), _text(file)) for name, file in functions])
-    kind = "rollouts" if kind is None and row.get("environment") is True else kind
     own = row.get("own") is True
+    (function, file), kind = _telling(
+        [(_text(name), _text(file)) for name, file in functions], _text(row.get("in_file")) if own else None
+    )
+    kind = "rollouts" if kind is None and row.get("environment") is True else kind
     return Place(
         function=function,
         file=file,
@@ -256,15 +258,19 @@ def _place(row: dict[str, Any], *, others: bool) -> Place | None:
     )
 
 
-def _telling(functions: list[tuple[str, str]]) -> tuple[tuple[str, str], str | None]:
+def _telling(functions: list[tuple[str, str]], loops: str | None) -> tuple[tuple[str, str], str | None]:
     """The outermost function whose name says one thing, and what; where none does, the outermost and nothing.
 
     `_maybe_log_save_evaluate` says several: what it calls tells which.
+
+    Args:
+        functions: Name and file of each.
+        loops: The program's own file that calls them: its name (`train_generator.py`) says what is trained, not what they do.
     """
     for name, file in functions:
         if _TELLS_NOTHING.search(file):
             continue
-        kinds = [kind for kind, pattern in _KINDS if pattern.search(f"{file}:{name}")]
+        kinds = [kind for kind, pattern in _KINDS if pattern.search(f":{name}" if file == loops else f"{file}:{name}")]
         if len(kinds) == 1:
             return (name, file), kinds[0]
     return functions[0], None

@@ -207,6 +207,16 @@ def test_functions_of_torchs_own_tell_nothing_but_that_they_save(name: str, file
     assert judged(RULE, world(place=place)).finding.title == (f"{kind} between the steps" if kind else None)
 
 
+@pytest.mark.parametrize(
+    ("file", "kind"), [("train_generator.py", None), ("test_run.py", None), ("evaluation.py", "Evaluation")]
+)
+def test_the_file_of_the_loop_says_nothing_of_its_functions(file: str, kind: str | None) -> None:
+    """That of another file may: `evaluation.py` is called by a loop in `train_generator.py`."""
+    loop = "train_generator.py" if kind else file
+    place = ROLLOUT | {"functions": [["Agent.act", file]], "in_file": loop}
+    assert judged(RULE, world(place=place)).finding.title == (f"{kind} between the steps" if kind else None)
+
+
 @pytest.mark.parametrize(("samples", "advised"), [(1, False), (2, True)])
 def test_a_single_look_is_nothing_to_advise_by(samples: int, advised: bool) -> None:
     told = course(long=3, long_ms=405)
