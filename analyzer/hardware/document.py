@@ -102,7 +102,7 @@ def _utilisation(
     if peak is None:
         return None, "the peaks of this device are not known"
     if found.other_products_ns:
-        return None, "matrix kernels ran outside ops whose work is known"
+        return None, "matrix products ran outside ops whose work is known"
     needed, again = 0.0, 0.0
     for one, at in zip(found.rows, places, strict=True):
         if one.op not in PRODUCTS:

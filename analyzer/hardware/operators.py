@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -16,6 +17,12 @@ from analyzer.hardware.work import FORMULAS, PRODUCTS, work_of
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.labels import codes_of, distinct_texts
 from analyzer.spans.open_spans import NONE
+
+# Ops of libraries that multiply matrices inside, with no op of torch's around each product.
+_UNCOUNTED = re.compile(
+    r"_rnn(?:_layer)?(?:_backward)?$|_scaled_grouped_mm|_int_mm$|_(?:linear|convolution)_pointwise"
+    r"|mkldnn_linear|(?:quantized|onednn)::q?(?:linear|conv|mat)"
+)
 
 
 class Operator(msgspec.Struct, frozen=True):
@@ -52,6 +59,7 @@ class Operators(msgspec.Struct, frozen=True, eq=False):
         of_kernel: For each kernel of `facts.kernels.named` the place of its operator in `rows`, -1 where it has none; empty
             without a device.
         other_products_ns: Time of kernels that multiply matrices and belong to no product in `rows`: of graphs, of compiled code.
+            Without a device that of ops which are known to multiply and have no formula.
     """
 
     rows: tuple[Operator, ...]
@@ -75,9 +83,8 @@ def _operators(facts: Facts) -> Operators:
     stated = tree.ops["stated_bytes"].notna().to_numpy() | tree.ops["stated_flops"].notna().to_numpy()
     counted = tree.outermost(tree.named(FORMULAS.__contains__) | stated)
     if facts.device.main is None:
-        rows, time, all_ns = _on_the_host(facts, counted)
+        rows, time, all_ns, other_products_ns = _on_the_host(facts, counted)
         owner = np.empty(0, dtype=np.int64)
-        other_products_ns = 0
         formats = pd.DataFrame({"op": np.empty(0, dtype=np.int64), "format": [], "dur_ns": []})
     else:
         frame = facts.kernels.named.frame
@@ -102,14 +109,15 @@ def _operators(facts: Facts) -> Operators:
 
 def _on_the_host(
     facts: Facts, counted: np.ndarray[tuple[int], np.dtype[np.bool_]]
-) -> tuple[Int64Array, Int64Array, int]:
+) -> tuple[Int64Array, Int64Array, int, int]:
     """Without a device the op itself does the work."""
     tree = facts.host.ops
     inside = facts.steps.host_window.contains(tree.ops["start_ns"].to_numpy())
     duration = tree.ops["dur_ns"].to_numpy(dtype=np.int64)
     roots = inside & (tree.depth == 0)
     rows = np.flatnonzero(counted & inside)
-    return rows, duration[rows], int(duration[roots].sum())
+    others = inside & tree.named(lambda name: _UNCOUNTED.search(name) is not None) & ~tree.named(FORMULAS.__contains__)
+    return rows, duration[rows], int(duration[roots].sum()), int(duration[others].sum())
 
 
 def _grouped(

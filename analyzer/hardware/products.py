@@ -39,6 +39,23 @@ def _scaled_product(call: Call) -> Work:
     return Work(2 * first[0] * first[1] * second[1], moved)
 
 
+def _grouped_product(call: Call) -> Work:
+    """`_grouped_mm`: (left, right, ends of groups): one product for each group, of rows, of columns, or of what is summed over.
+
+    Where the groups end is not recorded: all rows count, as if the groups filled them.
+    """
+    left, right = call.tensor(0), call.tensor(1)
+    dims = (len(left), len(right))
+    if not set(dims) <= {2, 3} or left[-1] != right[-2] or (dims == (3, 3) and left[0] != right[0]):
+        raise UnknownWorkError("the factors do not fit")
+    rows, depth, columns = left[-2], left[-1], right[-1]
+    # A row (of 2 and 3 dimensions) or a column (of 3 and 2) belongs to one group; what is summed over (of 2 and 2) does, too.
+    groups = {(3, 3): left[0], (2, 2): call.tensor(2, 1)[0] if dims == (2, 2) else 1}.get(dims, 1)
+    flops = 2 * rows * depth * columns * (groups if dims == (3, 3) else 1)
+    moved = total(call.size_bytes(0), call.size_bytes(1), filled(call, (groups, rows, columns), 0))
+    return Work(flops, moved)
+
+
 def _one_convolution(data: Shape, weight: Shape, result: Shape, *, transposed: bool) -> int:
     """FLOPs of one convolution; `weight` is [out, in / groups, ..], so that groups are counted."""
     places = data[2:] if transposed else result[2:]
@@ -120,6 +137,10 @@ FORMULAS: dict[str, Formula] = {
     "aten::bmm": _product(0, batched=True),
     "aten::addmm": _product(1, batched=False, added=True),
     "aten::baddbmm": _product(1, batched=True, added=True),
+    "aten::addmm_": _product(1, batched=False, added=True),
+    "aten::baddbmm_": _product(1, batched=True, added=True),
+    "aten::_addmm_activation": _product(1, batched=False, added=True),
+    "aten::_grouped_mm": _grouped_product,
     "aten::_scaled_mm": _scaled_product,
     "aten::convolution": _convolution,
     "aten::_convolution": _convolution,

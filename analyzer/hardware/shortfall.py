@@ -28,7 +28,10 @@ _HEAD = 32
 _PADDED_RATIO = 1.15
 # What a kernel takes to start and end alone.
 _BRIEF_NS = 10_000
-_LEFT = {"aten::mm": 0, "aten::bmm": 0, "aten::addmm": 1, "aten::baddbmm": 1}
+_LEFT = {
+    "aten::mm": 0, "aten::bmm": 0, "aten::_scaled_mm": 0, "aten::addmm": 1, "aten::baddbmm": 1, "aten::addmm_": 1,
+    "aten::baddbmm_": 1, "aten::_addmm_activation": 1,
+}  # fmt: skip
 
 
 class Shortfall(msgspec.Struct, frozen=True):
@@ -113,6 +116,9 @@ def _of_shapes(operator: Operator, call: Call, multiprocessors: int | None) -> l
     if operator.op in _LEFT:
         left = _LEFT[operator.op]
         return _product(call.tensor(left), call.tensor(left + 1), operator, multiprocessors)
+    if operator.op == "aten::_grouped_mm":
+        # How many rows each group has is not recorded.
+        return []
     if "attention" in operator.op:
         return _attention(call, backward="backward" in operator.op)
     return _convolution(call, operator, multiprocessors, backward="backward" in operator.op)

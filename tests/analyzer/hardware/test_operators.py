@@ -68,6 +68,28 @@ def test_faster_than_the_peak_is_doubt_and_no_result() -> None:
     assert "faster than the peak" in one.reason
 
 
+@pytest.mark.parametrize(
+    ("other", "known"),
+    [
+        ("aten::relu", True), ("aten::mkldnn_rnn_layer", False), ("aten::_int_mm", False), ("mkldnn::_linear_pointwise", False),
+        ("aten::lstm", True),
+    ],
+)  # fmt: skip
+def test_utilisation_is_not_told_of_a_part_of_the_products(other: str, known: bool) -> None:
+    """On the CPU no kernel says that a library multiplies inside an op without a formula."""
+    told = {"device": "cpu", "threads": 1, "flops_per_s": {"fp32": 1e11}, "bytes_per_s": 2e10}
+    builder = TraceBuilder(device=None, advisor={"calibration": told, "threads": {"intra_op": 1}, "device": "cpu"})
+    for number in range(3):
+        at = number * 10_000
+        builder.step(number, at, 9_000)
+        dims = {"Input Dims": [[512, 512], [512, 512]], "Input type": ["float"] * 2}
+        builder.op("aten::mm", at + 10, 4_000, **dims)
+        builder.op(other, at + 5_000, 3_000, **dims)
+    document = hardware(Facts(builder.trace()))
+    assert (document.hfu_ratio is not None, document.mfu_ratio is not None) == (known, known)
+    assert ("outside ops whose work is known" in document.utilisation_reason) is not known
+
+
 def test_an_unknown_device_has_rates_and_no_share() -> None:
     builder = _builder(100)
     builder.top["deviceProperties"] = [builder.top["deviceProperties"][0] | {"numSms": 38}]

@@ -87,6 +87,41 @@ def test_every_op_torch_counts_has_a_formula() -> None:
     assert known <= set(PRODUCTS)
 
 
+@pytest.mark.parametrize(
+    ("left", "right", "result"),
+    [((32, 16), (4, 16, 24), (32, 24)), ((4, 8, 16), (16, 32), (8, 32)), ((8, 32), (32, 24), (4, 8, 24)),
+     ((4, 8, 16), (4, 16, 24), (4, 8, 24))],
+)  # fmt: skip
+def test_a_grouped_product_is_the_sum_of_its_groups(
+    left: tuple[int, ...], right: tuple[int, ...], result: tuple[int, ...]
+) -> None:
+    """Where its four groups of eight fill it: torch itself computes it by one product for each group."""
+    tensors = [torch.randn(shape, dtype=torch.bfloat16) for shape in (left, right)]
+    ends = None if len(left) == len(right) == 3 else torch.arange(8, 33, 8, dtype=torch.int32)
+    with FlopCounterMode(display=False) as counter:
+        (torch.bmm(*tensors) if ends is None else torch.mm(*(_flat(one) for one in tensors)))
+    told = work_of(
+        "aten::_grouped_mm", json.dumps([left, right, [4]]), json.dumps(["c10::BFloat16", "c10::BFloat16", "int"])
+    )
+    made = torch.nn.functional.grouped_mm(*tensors, offs=ends) if hasattr(torch.nn.functional, "grouped_mm") else None
+    assert made is None or tuple(made.shape) == result
+    sizes = sum(one.numel() for one in tensors) + torch.empty(result, device="meta").numel()
+    assert told == Work(counter.get_total_flops(), 2 * sizes)
+
+
+def _flat(one: torch.Tensor) -> torch.Tensor:
+    """The matrix that each row of a grouped product meets."""
+    return one if one.dim() == 2 else one[0]
+
+
+@pytest.mark.parametrize("name", ["addmm_", "baddbmm_", "_addmm_activation"])
+def test_products_in_place_and_with_an_activation_do_the_same(name: str) -> None:
+    batch = [2] if name.startswith("badd") else []
+    dims = json.dumps([[*batch, 2, 5], [*batch, 2, 3], [*batch, 3, 5]])
+    plain = name.removesuffix("_").removeprefix("_").removesuffix("_activation")
+    assert work_of(f"aten::{name}", dims) == work_of(f"aten::{plain}", dims) != "no formula for this op"
+
+
 SHAPES = {"query": (2, 4, 5, 8), "key": (2, 2, 7, 8), "value": (2, 2, 7, 16), "gradient": (2, 4, 5, 16)}
 
 

@@ -117,6 +117,13 @@ def told(
             ("the last of 2 rounds is partly empty: 169 tiles for 132 multiprocessors",),
         ),
         ("aten::bmm", "[[64, 256, 64], [64, 64, 256]]", "Half", ()),
+        # The tiles are those of 8192 columns, not of the 256 that are summed over; of groups it is not known how large they are.
+        ("aten::_scaled_mm", "[[2048, 256], [256, 8192], []]", "c10::Float8_e4m3fn", ()),
+        ("aten::_scaled_mm", "[[512, 8192], [8192, 512], []]", "c10::Float8_e4m3fn",
+         ("small: 16 tiles of 128 x 128 for 132 multiprocessors",)),
+        ("aten::addmm_", "[[512, 512], [512, 4096], [4096, 512]]", "Half",
+         ("small: 16 tiles of 128 x 128 for 132 multiprocessors",)),
+        ("aten::_grouped_mm", "[[512, 64], [8, 64, 512], [8]]", "c10::BFloat16", ()),
         (
             "aten::_scaled_dot_product_flash_attention", "[[8, 16, 4096, 80], [8, 16, 4096, 80], [8, 16, 4096, 80]]", "Half",
             ("a head dimension of 80 is padded to 96",),
