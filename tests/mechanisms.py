@@ -202,6 +202,41 @@ def _moves(*, compute: float) -> TraceBuilder:
     return builder
 
 
+def _in_pieces(*, kernels: int) -> TraceBuilder:
+    """Three steps of twenty copies of 2 ms, each before so many kernels of 0.5 ms; or all before them, with none between."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        for what in (["copy"] + ["kernel"] * kernels) * 20 if kernels else ["copy"] * 20 + ["kernel"] * 40:
+            if what == "copy":
+                builder.copy("HtoD", at, 2_010, start=at + 5, dur=2_000, size=8 << 20)
+            else:
+                builder.launch(at, kernel_start=at + 6, kernel_dur=500, call_dur=4, op="aten::mm")
+            at += 2_015 if what == "copy" else 508
+    return builder
+
+
+def _captures(*, replays: int) -> TraceBuilder:
+    """Twelve steps of 100 ms: a graph is made in 60 ms, and replayed so many times."""
+    builder = TraceBuilder()
+    for number in range(12):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        builder.runtime("cudaStreamBeginCapture", at + 10, 20)
+        builder.runtime("cudaGraphInstantiateWithFlags", at + 1_000, 59_000)
+        for index in range(replays):
+            start = at + 61_000 + index * 38_000 / replays
+            graph = builder.runtime("cudaGraphLaunch", start, 50)
+            builder.kernel("gemm", start + 80, 30_000 / replays, correlation=graph)
+    return builder
+
+
+def _called_batches(builder: TraceBuilder) -> bool:
+    (one,) = (one for one in explained(builder).findings if one.rule == "XF001")
+    return one.title.startswith("Batches")
+
+
 def _shares(compute: float, alone: float) -> TraceBuilder:
     """Waiting for data, computing, and collectives with nothing beside them."""
     builder = TraceBuilder(top={"distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 8}})
@@ -334,6 +369,10 @@ MECHANISMS = (
     _said("copies could be hidden", "lookups, private device", True, lambda: _fires("XF002", private_use(_moves(compute=35_000)))),
     _said("copies could be hidden", "1 ms on a private device", False, lambda: _fires("XF002", private_use(_moves(compute=1_000)))),
     _said("copies could be hidden", "Apple's, not recorded", False, lambda: _fires("XF002", mps(_moves(compute=35_000)))),
+    _said("what is sent are batches", "all before the kernels", True, lambda: _called_batches(_in_pieces(kernels=0))),
+    _said("what is sent are batches", "in turns with kernels", False, lambda: _called_batches(_in_pieces(kernels=3))),
+    _said("graphs are captured anew", "one replay each", True, lambda: _fires("GR003", _captures(replays=1))),
+    _said("graphs are captured anew", "twenty replays each", False, lambda: _fires("GR003", _captures(replays=20))),
     _said("compute and communication are mixed", "68 and 22 %", True, lambda: _bound_by(_shares(0.68, 0.22)) == "mixed"),
     _said("compute and communication are mixed", "72 and 27 %", True, lambda: _bound_by(_shares(0.72, 0.27)) == "mixed"),
     _said("compute and communication are mixed", "55 and 44 %", False, lambda: _bound_by(_shares(0.55, 0.44)) == "mixed"),
