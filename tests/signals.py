@@ -32,11 +32,16 @@ READING = {
 TRAINING = {
     "collect": "collect --num-workers 1 --epochs 50 -o {out}/trace.json",
     "collect-script": "collect {script} -o {out}/script.json.gz",
-    "collect-launcher": "collect -o {out}/ranks.json.gz torchrun --nproc-per-node 2 {script}",
     "tune": "tune --folder {out}/run {script}",
     "experiment": "experiment --methods workers --epochs 1 --repeats 1 -o {out}",
     "zoo": "zoo --only slow-collate,ranks-straggler --no-timing -o {out}",
 }
+# A signal is handed to what is recorded, whose status and temporary files are its own.
+LAUNCHED = "collect -o {out}/ranks.json.gz torchrun --nproc-per-node 2 {script}"
+# Temporary names of torch's compiler.
+_OF_TORCH = ("torchinductor", "torch_")
+# And of torchrun, and of loaders' workers that it kills.
+OF_LAUNCHER = (*_OF_TORCH, "torchelastic_", "pymp-")
 # Longer than the program gives itself.
 _ENDS_S = 120
 # A loop with a worker that goes on until it is ended.
@@ -69,21 +74,22 @@ class Place:
     scratch: Path
     cache: Path
 
-    def left(self) -> list[str]:
-        """What is there that no command promises: temporary files and folders, and outputs that are no whole document."""
+    def left(self, of_others: tuple[str, ...] = _OF_TORCH) -> list[str]:
+        """What is there that no command promises: temporary files and folders, and outputs that are no whole document.
+
+        Args:
+            of_others: How temporary names begin that are none of ours.
+        """
         found = [
-            str(path) for path in self.scratch.rglob("*") if not _of_others(path.relative_to(self.scratch).parts[0])
+            str(path)
+            for path in self.scratch.rglob("*")
+            if not path.relative_to(self.scratch).parts[0].startswith(of_others)
         ]
         found += [str(path) for path in self.out.rglob("*") if path.name.startswith(".") and path.name != ".advisor"]
         found += [str(path) for path in self.cache.rglob("drawing-*")]
         # Of runs there is a line each.
         written = [path for path in self.out.rglob("*.json*") if path.suffix != ".jsonl"]
         return found + [str(path) for path in written if not _is_whole(path)]
-
-
-def _of_others(name: str) -> bool:
-    """Whether a temporary name is torch's own: caches of its compiler."""
-    return name.startswith(("torchinductor", "torch_"))
 
 
 def _is_whole(path: Path) -> bool:

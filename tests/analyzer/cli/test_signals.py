@@ -119,6 +119,32 @@ def test_a_signal_at_any_moment(
     for number in range(_TIMES):
         place = signals.place_in(tmp_path / str(number), cache)
         code, said = _sent(ALL[name], kind, place, trace, script, whole_s * (number + 0.5) / _TIMES)
-        # Before the first line of the program nobody looks out for signals, and nothing is there to clean up.
-        assert code in (128 + kind, 0) or (code == -kind and not said), f"at {number} of {_TIMES}: {code}\n{said}"
+        # Before the first line of the program and behind its last nobody looks out for signals, and nothing is there to clean up.
+        silent = not said or "wrote " in said
+        assert code in (128 + kind, 0) or (code == -kind and silent), f"at {number} of {_TIMES}: {code}\n{said}"
         assert "Traceback" not in said
+
+
+@pytest.mark.signals
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_a_signal_to_a_launcher_at_any_moment(
+    kind: signal.Signals, tmp_path: Path, cache: Path, trace: Path, script: Path
+) -> None:
+    """It is handed on, and the launcher ends its ranks: with its own status, and temporary files of its own."""
+    for number in range(_TIMES):
+        place = signals.place_in(tmp_path / str(number), cache)
+        code, said = _to_launcher(kind, place, trace, script, 2 * _LONGEST_S * (number + 0.5) / _TIMES)
+        assert code in (128 + kind, -kind, 0, 1), f"at {number} of {_TIMES}: {code}\n{said}"
+        assert "this is a bug" not in said
+
+
+def _to_launcher(kind: signal.Signals, place: Place, trace: Path, script: Path, after_s: float) -> tuple[int, str]:
+    with signals.started(signals.LAUNCHED, place, trace, script) as process:
+        signals.wait_until(lambda: process.poll() is not None, after_s)
+        process.send_signal(kind)
+        said = signals.last_words(process)
+        left = lambda: signals.others(process.pid)  # noqa: E731
+        signals.wait_until(lambda: not left(), _WORKERS_NOTICE_S)
+        assert left() == [], said
+        assert place.left(signals.OF_LAUNCHER) == [], said
+    return process.returncode, said
