@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -44,10 +46,19 @@ class ClusterEngine:
         client = self._client()
         try:
             self._check_workers(client)
-            yield from _gathered(client, places, options, report)
+            with _only_our_words():
+                yield from _gathered(client, places, options, report)
+        except _GoneError as error:
+            raise UnreadableTraceError(
+                "the scheduler is gone",
+                where=self._shown,
+                why="it answered at first, and then no more",
+                fix="see what it says, start it and its workers again, and call advisor once more",
+            ) from error
         finally:
             # What is not done is of no use to anybody any more; Ctrl-C ends it too.
-            client.close(timeout=_PATIENCE_S)
+            with _only_our_words():
+                client.close(timeout=_PATIENCE_S)
 
     def _client(self) -> Any:
         try:
@@ -117,11 +128,43 @@ def _gathered(client: Any, places: Sequence[str], options: Options, report: Repo
             future = _next(done, report)
             error = future.exception() if future.status == "error" else None
             if future.status in ("cancelled", "lost") or error is not None:
-                yield Outcome(futures[future], reason=f"its worker was lost {_RETRIES + 1} times")
+                if client.status != "running":
+                    raise _GoneError
+                yield Outcome(futures[future], reason=_reason(error))
             else:
                 yield future.result()
     finally:
         client.cancel(list(futures), force=True)
+
+
+# Each has a level of its own by Dask's configuration.
+_LOGS = ("distributed", "distributed.client", "distributed.core", "distributed.utils")
+
+
+@contextmanager
+def _only_our_words() -> Iterator[None]:
+    """Dask tells of a lost connection by tracebacks; what that means is said here."""
+    logs = [logging.getLogger(name) for name in _LOGS]
+    before = [log.level for log in logs]
+    for log in logs:
+        log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for log, level in zip(logs, before, strict=True):
+            log.setLevel(level)
+
+
+class _GoneError(Exception):
+    """The scheduler does not answer any more."""
+
+
+def _reason(error: BaseException | None) -> str:
+    from distributed import KilledWorker
+
+    if error is None or isinstance(error, KilledWorker):
+        return f"its worker was lost {_RETRIES + 1} times"
+    return f"its worker could not read it: {type(error).__name__}"
 
 
 def _next(done: SimpleQueue[Any], report: Report) -> Any:

@@ -181,6 +181,36 @@ def test_an_interrupt_ends_what_workers_of_a_local_cluster_are_at(folder: Path, 
 
 
 @pytest.mark.scripts
+def test_a_scheduler_that_goes_away_is_told(folder: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "rank_9.json"
+    os.mkfifo(pipe)
+    program = "from analyzer.cli.entry import program; program()"
+    paths = [*map(str, sorted(folder.iterdir())), str(pipe)]
+    with processes(tmp_path, 1) as (file, _):
+        gone = json.loads(file.read_text())
+        with subprocess.Popen(
+            [sys.executable, "-c", program, "explain", *paths, "--scheduler-file", str(file), "--brief"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=ROOT,
+        ) as process:  # fmt: skip
+            until(lambda: opened(pipe), 90)
+            kill_listening(int(gone["address"].rpartition(":")[2]))
+            assert process.wait(timeout=60) == 3
+            assert process.stderr is not None
+            said = process.stderr.read()
+    assert "the scheduler is gone" in said
+    assert "Traceback" not in said
+
+
+def kill_listening(port: int) -> None:
+    """Ends the process of this test's own that was started to listen there."""
+    import psutil
+
+    for child in psutil.Process().children():
+        if any(one.laddr.port == port and one.status == "LISTEN" for one in child.net_connections()):
+            child.kill()
+
+
+@pytest.mark.scripts
 def test_workers_without_advisor_are_told(tmp_path: Path) -> None:
     # A worker whose Python knows nothing of advisor: its paths are cut to the standard library and Dask's own.
     hide = tmp_path / "sitecustomize.py"
