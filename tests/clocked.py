@@ -57,6 +57,12 @@ class Clocked(TraceBuilder):
             self.step(self._first + number, begin, self.now - begin)
         self.now += 8
 
+    def steps(self, count: int) -> Iterator[int]:
+        """Steps of the program one after the other, numbered from 0; what is told inside the loop is of that step."""
+        for number in range(count):
+            with self.marked(number):
+                yield number
+
     @contextmanager
     def inside(self, name: str) -> Iterator[None]:
         """A range of the user's or a library's, around what runs in it."""

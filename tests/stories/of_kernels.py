@@ -74,112 +74,105 @@ def _converted_back() -> Clocked:
     """nnU-Net in channels_last_3d: InstanceNorm3d has no such kernel, each block converts there and back; 24 % slower."""
     world = Clocked()
     last = {"Input Strides": [[884736, 1, 9216, 96 * 32, 32]], "Input Dims": [[2, 32, 96, 96, 96]]}
-    for number in range(4):
-        with world.marked(number):
-            world.load(100, workers=12)
-            for _ in range(22):
-                with (
-                    world.within("aten::conv3d", **last),
-                    world.within("aten::convolution"),
-                    world.within("aten::cudnn_convolution"),
-                ):
-                    world.kernel_of(
-                        None,
-                        "sm80_xmma_fprop_implicit_gemm_indexed_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize128x64x32",
-                        1_500,
-                    )
-                with world.within("aten::instance_norm", **last):
-                    world.kernel_of("aten::contiguous/aten::clone/aten::copy_", CAST, 420, host=24)
-                    world.kernel_of("aten::cudnn_batch_norm", BATCH_NORM, 520, host=30)
-                world.kernel_of("aten::leaky_relu_", RELU, 240)
-                with world.within("aten::cudnn_convolution"):
-                    world.kernel_of(
-                        None,
-                        "void cudnn::ops::convertTensor_kernel<__half, __half, float, (cudnnKernelDataType_t)0>(float)",
-                        380,
-                    )
-            blocks_back(world, 22, 22)
-            update(world, "SGD")
+    for _ in world.steps(4):
+        world.load(100, workers=12)
+        for _ in range(22):
+            with (
+                world.within("aten::conv3d", **last),
+                world.within("aten::convolution"),
+                world.within("aten::cudnn_convolution"),
+            ):
+                world.kernel_of(
+                    None,
+                    "sm80_xmma_fprop_implicit_gemm_indexed_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize128x64x32",
+                    1_500,
+                )
+            with world.within("aten::instance_norm", **last):
+                world.kernel_of("aten::contiguous/aten::clone/aten::copy_", CAST, 420, host=24)
+                world.kernel_of("aten::cudnn_batch_norm", BATCH_NORM, 520, host=30)
+            world.kernel_of("aten::leaky_relu_", RELU, 240)
+            with world.within("aten::cudnn_convolution"):
+                world.kernel_of(
+                    None,
+                    "void cudnn::ops::convertTensor_kernel<__half, __half, float, (cudnnKernelDataType_t)0>(float)",
+                    380,
+                )
+        blocks_back(world, 22, 22)
+        update(world, "SGD")
     return world
 
 
 def _first_channels() -> Clocked:
     """InstanSeg in FP16: batch norms 39 %, convolutions 27 %, changes of layout 12 %; channels_last 30 % faster."""
     world = Clocked(marks=False)
-    for number in range(8):
-        with world.marked(number):
-            for _ in range(40):
-                with world.within("aten::cudnn_convolution"):
-                    world.kernel_of(
-                        None,
-                        "void cudnn::engines_precompiled::nchwToNhwcKernel<__half, __half, float, false, true>",
-                        60,
-                    )
-                    world.kernel_of(None, CONV, 270)
-                    world.kernel_of(
-                        None,
-                        "void cudnn::engines_precompiled::nhwcToNchwKernel<__half, __half, float, true, false>",
-                        60,
-                    )
+    for _ in world.steps(8):
+        for _ in range(40):
+            with world.within("aten::cudnn_convolution"):
                 world.kernel_of(
-                    NORM_OPS, "void cudnn::bn_fw_inf_1C11_kernel_NCHW<__half, float, true, 1>", 390, host=30
+                    None,
+                    "void cudnn::engines_precompiled::nchwToNhwcKernel<__half, __half, float, false, true>",
+                    60,
                 )
-                world.kernel_of("aten::relu_/aten::clamp_min_", RELU, 90)
+                world.kernel_of(None, CONV, 270)
+                world.kernel_of(
+                    None,
+                    "void cudnn::engines_precompiled::nhwcToNchwKernel<__half, __half, float, true, false>",
+                    60,
+                )
+            world.kernel_of(NORM_OPS, "void cudnn::bn_fw_inf_1C11_kernel_NCHW<__half, float, true, 1>", 390, host=30)
+            world.kernel_of("aten::relu_/aten::clamp_min_", RELU, 90)
     return world
 
 
 def _eigenvectors() -> Clocked:
     """torch.linalg.eigh of a thousand 4 x 4 matrices: one solver call after the other, each with kernels of microseconds."""
     world = Clocked()
-    for number in range(4):
-        with world.marked(number):
-            perceptron(world, 10, 60)
-            with world.within("aten::linalg_eigh"), world.within("aten::_linalg_eigh"):
-                for _ in range(400):
-                    world.kernel_of(None, "void syevj_batch_32x16<float, float>(syevj_params)", 3, call=9)
-                    world.kernel_of(None, "void syevj_sort<float>", 2, call=9)
-                    world.idle(22)
-                world.copied("DtoH", 4_000, path="aten::_linalg_check_errors/aten::to/aten::copy_")
-            with world.backward():
-                for _ in range(20):
-                    with world.node("AddmmBackward0"):
-                        world.kernel_of("aten::mm", AMPERE, 60)
-            update(world, "Adam", dur=200)
+    for _ in world.steps(4):
+        perceptron(world, 10, 60)
+        with world.within("aten::linalg_eigh"), world.within("aten::_linalg_eigh"):
+            for _ in range(400):
+                world.kernel_of(None, "void syevj_batch_32x16<float, float>(syevj_params)", 3, call=9)
+                world.kernel_of(None, "void syevj_sort<float>", 2, call=9)
+                world.idle(22)
+            world.copied("DtoH", 4_000, path="aten::_linalg_check_errors/aten::to/aten::copy_")
+        with world.backward():
+            for _ in range(20):
+                with world.node("AddmmBackward0"):
+                    world.kernel_of("aten::mm", AMPERE, 60)
+        update(world, "Adam", dur=200)
     return world
 
 
 def _coalesced() -> Clocked:
     """Node2Vec with SparseAdam on the CPU: the update puts the sparse gradient in order on one core."""
     world = Clocked(None)
-    for number in range(5):
-        with world.marked(number):
-            world.load(120, workers=4)
-            world.host_op("aten::embedding", 900)
-            world.host_op("aten::mul", 500)
-            world.host_op("aten::sum", 300)
-            with world.backward(), world.node("EmbeddingBackward0"):
-                world.host_op("aten::embedding_sparse_backward", 700)
-            begin = world.now
-            world.idle(80)
-            world.host_op("aten::coalesce/aten::_coalesce", 41_000)
-            world.host_op("aten::sparse_mask", 900)
-            world.host_op("aten::add_", 1_100)
-            world.optimizer(begin, world.now - begin, "SparseAdam")
+    for _ in world.steps(5):
+        world.load(120, workers=4)
+        world.host_op("aten::embedding", 900)
+        world.host_op("aten::mul", 500)
+        world.host_op("aten::sum", 300)
+        with world.backward(), world.node("EmbeddingBackward0"):
+            world.host_op("aten::embedding_sparse_backward", 700)
+        begin = world.now
+        world.idle(80)
+        world.host_op("aten::coalesce/aten::_coalesce", 41_000)
+        world.host_op("aten::sparse_mask", 900)
+        world.host_op("aten::add_", 1_100)
+        world.optimizer(begin, world.now - begin, "SparseAdam")
     return world
 
 
 def _four_bits() -> Clocked:
     """bitsandbytes, NF4 with a batch of 16: each weight is turned back into 16 bits before its product."""
     world = Clocked(marks=False)
-    for number in range(12):
-        with world.marked(number):
-            for _ in range(48):
-                with world.within("bitsandbytes::dequantize_4bit"):
-                    world.kernel_of(None, DEQUANTIZE, 95)
-                world.kernel_of("aten::linear/aten::mm", AMPERE, 60)
-                world.kernel_of("aten::mul", ADD, 5)
-            world.kernel_of("aten::argmax", ADD, 10)
-            world.copied("DtoH", 128)
+    for _ in world.steps(12):
+        for _ in range(48):
+            with world.within("bitsandbytes::dequantize_4bit"):
+                world.kernel_of(None, DEQUANTIZE, 95)
+            world.kernel_of("aten::linear/aten::mm", AMPERE, 60)
+            world.kernel_of("aten::mul", ADD, 5)
+        world.kernel_of("aten::argmax", ADD, 10)
+        world.copied("DtoH", 128)
     return world
 
 
@@ -191,93 +184,87 @@ def _sorted_vocabulary() -> Clocked:
         ("void flash::flash_fwd_splitkv_kernel<Flash_fwd_kernel_traits<128, 64, 128, 4>>", 30),
         (ADD, 6),
     ]
-    for number in range(10):
-        with world.marked(number):
-            with world.inside("execute_context_0(0)_generation_256(256)"):
-                world.graph(names * 64)
-            with world.inside("sample"):
-                world.kernel_of("aten::sort", SORT, 900, host=40)
-                world.kernel_of("aten::softmax/aten::_softmax", SOFTMAX, 180, host=20)
-                world.kernel_of("aten::cumsum", "void at_cuda_detail::cub::DeviceScanByKeyKernel<float>", 160, host=20)
-                world.kernel_of("aten::masked_fill", ADD, 90)
-                world.kernel_of("aten::scatter", "void at::native::_scatter_gather_elementwise_kernel<128, 8>", 200)
-                world.copied("DtoH", 1_024)
-            world.idle(60)
+    for _ in world.steps(10):
+        with world.inside("execute_context_0(0)_generation_256(256)"):
+            world.graph(names * 64)
+        with world.inside("sample"):
+            world.kernel_of("aten::sort", SORT, 900, host=40)
+            world.kernel_of("aten::softmax/aten::_softmax", SOFTMAX, 180, host=20)
+            world.kernel_of("aten::cumsum", "void at_cuda_detail::cub::DeviceScanByKeyKernel<float>", 160, host=20)
+            world.kernel_of("aten::masked_fill", ADD, 90)
+            world.kernel_of("aten::scatter", "void at::native::_scatter_gather_elementwise_kernel<128, 8>", 200)
+            world.copied("DtoH", 1_024)
+        world.idle(60)
     return world
 
 
 def _masked_attention() -> Clocked:
     """Whisper with an attention mask: SDPA takes its memory-efficient kernel instead of flash attention, several times as slow."""
     world = Clocked()
-    for number in range(4):
-        with world.marked(number):
-            world.load(90, workers=8)
+    for _ in world.steps(4):
+        world.load(90, workers=8)
+        for _ in range(16):
+            world.kernel_of("aten::linear/aten::addmm", NVJET, 220)
+            world.kernel_of(
+                "aten::scaled_dot_product_attention/aten::_scaled_dot_product_efficient_attention/aten::_efficient_attention_forward",
+                MASKED, 900, host=40,
+            )  # fmt: skip
+            world.kernel_of("aten::linear/aten::addmm", NVJET, 500)
+        with world.backward():
             for _ in range(16):
-                world.kernel_of("aten::linear/aten::addmm", NVJET, 220)
-                world.kernel_of(
-                    "aten::scaled_dot_product_attention/aten::_scaled_dot_product_efficient_attention/aten::_efficient_attention_forward",
-                    MASKED, 900, host=40,
-                )  # fmt: skip
-                world.kernel_of("aten::linear/aten::addmm", NVJET, 500)
-            with world.backward():
-                for _ in range(16):
-                    with world.node("ScaledDotProductEfficientAttentionBackward0"):
-                        world.kernel_of(
-                            "aten::_efficient_attention_backward", MASKED.replace("F_", "B_"), 2_100, host=40
-                        )
-                    with world.node("AddmmBackward0"):
-                        world.kernel_of("aten::mm", NVJET, 1_400)
-            update(world)
+                with world.node("ScaledDotProductEfficientAttentionBackward0"):
+                    world.kernel_of("aten::_efficient_attention_backward", MASKED.replace("F_", "B_"), 2_100, host=40)
+                with world.node("AddmmBackward0"):
+                    world.kernel_of("aten::mm", NVJET, 1_400)
+        update(world)
     return world
 
 
 def _depthwise() -> Clocked:
     """Depthwise convolutions in float32: their own kernels, the device busy with them."""
     world = Clocked()
-    for number in range(4):
-        with world.marked(number):
-            world.load(90, workers=8)
+    for _ in world.steps(4):
+        world.load(90, workers=8)
+        for _ in range(24):
+            world.kernel_of(
+                "aten::conv2d/aten::convolution/aten::_conv_depthwise2d",
+                DEPTHWISE + "forward_kernel<3, float, int>", 1_400, host=36,
+            )  # fmt: skip
+            world.kernel_of(LINEAR, "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_64x3_nn", 300)
+        with world.backward():
             for _ in range(24):
-                world.kernel_of(
-                    "aten::conv2d/aten::convolution/aten::_conv_depthwise2d",
-                    DEPTHWISE + "forward_kernel<3, float, int>", 1_400, host=36,
-                )  # fmt: skip
-                world.kernel_of(LINEAR, "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_64x3_nn", 300)
-            with world.backward():
-                for _ in range(24):
-                    with world.node("ConvDepthwise2DBackward0"):
-                        world.kernel_of(
-                            "aten::convolution_backward",
-                            DEPTHWISE + "grad_weight_kernel<float, unsigned int>",
-                            3_600,
-                            host=40,
-                        )
-                        world.kernel_of(
-                            "aten::convolution_backward",
-                            DEPTHWISE + "backward_kernel<3, 1, float, int>",
-                            1_500,
-                            host=20,
-                        )
-            update(world)
+                with world.node("ConvDepthwise2DBackward0"):
+                    world.kernel_of(
+                        "aten::convolution_backward",
+                        DEPTHWISE + "grad_weight_kernel<float, unsigned int>",
+                        3_600,
+                        host=40,
+                    )
+                    world.kernel_of(
+                        "aten::convolution_backward",
+                        DEPTHWISE + "backward_kernel<3, 1, float, int>",
+                        1_500,
+                        host=20,
+                    )
+        update(world)
     return world
 
 
 def _filled() -> Clocked:
     """use_deterministic_algorithms in torch 2: every empty tensor is filled first, thousands of kernels a step."""
     world = Clocked()
-    for number in range(4):
-        with world.marked(number):
+    for _ in world.steps(4):
+        for _ in range(70):
+            for op, name, dur in ((LINEAR, AMPERE, 12), ("aten::relu", RELU, 4), ("aten::mul", ADD, 4)):
+                world.kernel_of("aten::empty/aten::fill_", FILL, 4, host=14)
+                world.kernel_of(op, name, dur, host=20)
+        with world.backward():
             for _ in range(70):
-                for op, name, dur in ((LINEAR, AMPERE, 12), ("aten::relu", RELU, 4), ("aten::mul", ADD, 4)):
-                    world.kernel_of("aten::empty/aten::fill_", FILL, 4, host=14)
-                    world.kernel_of(op, name, dur, host=20)
-            with world.backward():
-                for _ in range(70):
-                    with world.node("AddmmBackward0"):
-                        for _ in range(2):
-                            world.kernel_of("aten::empty/aten::fill_", FILL, 4, host=14)
-                            world.kernel_of("aten::mm", AMPERE, 12, host=20)
-            update(world, "Adam", dur=300)
+                with world.node("AddmmBackward0"):
+                    for _ in range(2):
+                        world.kernel_of("aten::empty/aten::fill_", FILL, 4, host=14)
+                        world.kernel_of("aten::mm", AMPERE, 12, host=20)
+        update(world, "Adam", dur=300)
     return world
 
 
@@ -285,42 +272,40 @@ def _loss_of_a_vocabulary() -> Clocked:
     """A model of 0.5 billion parameters and 131,072 words: logits in float32, softmax and its gradient take a third."""
     world = Clocked()
     wide = {"Input Dims": [[16_384, 131_072]], "Input type": ["c10::BFloat16"]}
-    for number in range(4):
-        with world.marked(number):
-            layers(world, 10, 0.8)
-            world.kernel_of("aten::linear/aten::mm", NVJET, 6_500)
-            world.kernel_of("aten::to/aten::_to_copy/aten::copy_", CAST, 4_800, args=wide)
-            world.kernel_of(
-                "aten::cross_entropy_loss/aten::log_softmax/aten::_log_softmax",
-                SOFTMAX.replace("Forward", "ForwardSmem"),
-                6_200,
-            )
-            world.kernel_of("aten::nll_loss_nd/aten::nll_loss_forward", ADD, 30)
-            with world.backward():
-                with world.node("LogSoftmaxBackward0"):
-                    world.kernel_of("aten::_log_softmax_backward_data", SOFTMAX.replace("Forward", "Backward"), 7_900)
-                with world.node("ToCopyBackward0"):
-                    world.kernel_of("aten::to/aten::_to_copy/aten::copy_", CAST, 4_800, args=wide)
-                with world.node("MmBackward0"):
-                    world.kernel_of("aten::mm", NVJET, 6_500)
-                    world.kernel_of("aten::mm", NVJET, 6_500)
-            layers_back(world, 10, 1.6)
-            update(world)
+    for _ in world.steps(4):
+        layers(world, 10, 0.8)
+        world.kernel_of("aten::linear/aten::mm", NVJET, 6_500)
+        world.kernel_of("aten::to/aten::_to_copy/aten::copy_", CAST, 4_800, args=wide)
+        world.kernel_of(
+            "aten::cross_entropy_loss/aten::log_softmax/aten::_log_softmax",
+            SOFTMAX.replace("Forward", "ForwardSmem"),
+            6_200,
+        )
+        world.kernel_of("aten::nll_loss_nd/aten::nll_loss_forward", ADD, 30)
+        with world.backward():
+            with world.node("LogSoftmaxBackward0"):
+                world.kernel_of("aten::_log_softmax_backward_data", SOFTMAX.replace("Forward", "Backward"), 7_900)
+            with world.node("ToCopyBackward0"):
+                world.kernel_of("aten::to/aten::_to_copy/aten::copy_", CAST, 4_800, args=wide)
+            with world.node("MmBackward0"):
+                world.kernel_of("aten::mm", NVJET, 6_500)
+                world.kernel_of("aten::mm", NVJET, 6_500)
+        layers_back(world, 10, 1.6)
+        update(world)
     return world
 
 
 def _sorted_embedding() -> Clocked:
     """The gradient of an embedding sorts its indices: seconds of it are reported, mostly measured wrongly; 2 % at most."""
     world = Clocked()
-    for number in range(4):
-        with world.marked(number):
-            layers(world, 12)
-            layers_back(world, 12)
-            with world.backward(), world.node("EmbeddingBackward0"), world.within("aten::embedding_dense_backward"):
-                for _ in range(4):
-                    world.kernel_of(None, "void at_cuda_detail::cub::DeviceRadixSortOnesweepKernel<long>", 60)
-                world.kernel_of(None, "void at::native::(anonymous namespace)::compute_grad_weight<float, long>", 200)
-            update(world)
+    for _ in world.steps(4):
+        layers(world, 12)
+        layers_back(world, 12)
+        with world.backward(), world.node("EmbeddingBackward0"), world.within("aten::embedding_dense_backward"):
+            for _ in range(4):
+                world.kernel_of(None, "void at_cuda_detail::cub::DeviceRadixSortOnesweepKernel<long>", 60)
+            world.kernel_of(None, "void at::native::(anonymous namespace)::compute_grad_weight<float, long>", 200)
+        update(world)
     return world
 
 

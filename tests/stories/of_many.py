@@ -32,68 +32,65 @@ SEND = "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"
 def _unhidden_gathers() -> Clocked:
     """FSDP whose all-gathers of the forward pass stand before each layer's kernels; those of the backward pass are hidden."""
     world = Clocked(top=RANKS)
-    for number in range(4):
-        with world.marked(number):
+    for _ in world.steps(4):
+        for index in range(10):
+            with world.inside(f"FSDP::pre_forward (layers.{index})"):
+                end = world.collective("_allgather_base", 1_500, kernel=GATHER, after=world.busy_until.get(7, 0))
+            layer(world, after=end + 3)
+        with world.backward():
             for index in range(10):
-                with world.inside(f"FSDP::pre_forward (layers.{index})"):
-                    end = world.collective("_allgather_base", 1_500, kernel=GATHER, after=world.busy_until.get(7, 0))
-                layer(world, after=end + 3)
-            with world.backward():
-                for index in range(10):
-                    with world.inside(f"FSDP::pre_backward (layers.{index})"):
-                        world.collective("_allgather_base", 1_500, kernel=GATHER)
-                    with world.node("MmBackward0"):
-                        layer(world, 2, backward=True)
-                    world.collective("_reduce_scatter_base", 1_300, kernel=SCATTER, stream=22, dtype="Float")
-            world.busy_until[7] = max(world.busy_until.values())
-            update(world)
-            world.synchronize()
+                with world.inside(f"FSDP::pre_backward (layers.{index})"):
+                    world.collective("_allgather_base", 1_500, kernel=GATHER)
+                with world.node("MmBackward0"):
+                    layer(world, 2, backward=True)
+                world.collective("_reduce_scatter_base", 1_300, kernel=SCATTER, stream=22, dtype="Float")
+        world.busy_until[7] = max(world.busy_until.values())
+        update(world)
+        world.synchronize()
     return world
 
 
 def _small_gathers() -> Clocked:
     """ZeRO-3 gathers each linear layer by itself: dozens of small all-gathers a layer."""
     world = Clocked(top=RANKS)
-    for number in range(4):
-        with world.marked(number):
-            for backward in (False, True):
-                for _ in range(6):
-                    for _ in range(16):
-                        end = world.collective(
-                            "_allgather_base", 70, kernel=GATHER, elements=60_000, after=world.busy_until.get(7, 0)
-                        )
-                        world.idle(25)
-                        world.kernel_of(
-                            "aten::mm" if backward else "aten::linear/aten::mm",
-                            NVJET,
-                            60 * (1 + backward),
-                            after=end + 3,
-                        )
-            with world.backward(), world.node("MmBackward0"):
-                world.kernel_of("aten::mm", NVJET, 90)
-                for _ in range(12):
-                    world.collective("_reduce_scatter_base", 60, kernel=SCATTER, stream=22, elements=60_000)
-            update(world, "FusedAdam", dur=600)
+    for _ in world.steps(4):
+        for backward in (False, True):
+            for _ in range(6):
+                for _ in range(16):
+                    end = world.collective(
+                        "_allgather_base", 70, kernel=GATHER, elements=60_000, after=world.busy_until.get(7, 0)
+                    )
+                    world.idle(25)
+                    world.kernel_of(
+                        "aten::mm" if backward else "aten::linear/aten::mm",
+                        NVJET,
+                        60 * (1 + backward),
+                        after=end + 3,
+                    )
+        with world.backward(), world.node("MmBackward0"):
+            world.kernel_of("aten::mm", NVJET, 90)
+            for _ in range(12):
+                world.collective("_reduce_scatter_base", 60, kernel=SCATTER, stream=22, elements=60_000)
+        update(world, "FusedAdam", dur=600)
     return world
 
 
 def _last_bucket() -> Clocked:
     """DDP whose last bucket is not hidden: 7 % of the step."""
     world = Clocked(top=RANKS)
-    for number in range(5):
-        with world.marked(number):
-            world.load(90, workers=8)
-            layers(world, 10)
-            with world.backward():
-                for index in range(10):
-                    with world.node("MmBackward0"):
-                        layer(world, 2, backward=True)
-                    if index % 2:
-                        world.collective("allreduce", 2_500, kernel=REDUCE, after=world.busy_until[7], dtype="Float")
-            end = world.collective("allreduce", 3_400, kernel=REDUCE, after=world.busy_until[7], dtype="Float")
-            world.busy_until[7] = max(end, world.busy_until[7])
-            update(world)
-            world.read_value()
+    for _ in world.steps(5):
+        world.load(90, workers=8)
+        layers(world, 10)
+        with world.backward():
+            for index in range(10):
+                with world.node("MmBackward0"):
+                    layer(world, 2, backward=True)
+                if index % 2:
+                    world.collective("allreduce", 2_500, kernel=REDUCE, after=world.busy_until[7], dtype="Float")
+        end = world.collective("allreduce", 3_400, kernel=REDUCE, after=world.busy_until[7], dtype="Float")
+        world.busy_until[7] = max(end, world.busy_until[7])
+        update(world)
+        world.read_value()
     return world
 
 
@@ -101,46 +98,44 @@ def _features_exchanged() -> Clocked:
     """TorchRec on two nodes: the input's distribution takes 246 of 330 ms over the slower network. A tenth of it."""
     world = Clocked(top=RANKS)
     lookup = "void fbgemm_gpu::split_embedding_codegen_forward_unweighted_kernel<float, float, float, 4ul>(float*)"
-    for number in range(5):
-        with world.marked(number):
-            world.load(60, workers=4)
-            world.copied("HtoD", 4 << 20, pinned=True, path=None)
-            with world.inside("## sparse_data_dist ##"):
-                end = world.collective(
-                    "all_to_allv", 12_000, kernel=SEND, after=world.busy_until.get(7, 0), elements=400_000, dtype="Long"
-                )
-                end = world.collective("all_to_allv", 12_500, kernel=SEND, after=end, elements=4_000_000, dtype="Long")
-                world.busy_until[7] = end
-                world.synchronize("cudaStreamSynchronize")
-            world.kernel_of("fbgemm::split_embedding_codegen_lookup_rowwise_adagrad_function", lookup, 1_200, host=50)
-            perceptron(world, 5, 120)
-            with world.backward():
-                for _ in range(5):
-                    with world.node("AddmmBackward0"):
-                        world.kernel_of("aten::mm", AMPERE, 240)
-                with world.node("SplitLookupFunction_rowwise_adagrad_OpBackward"):
-                    back = "void split_embedding_backward_codegen_rowwise_adagrad_unweighted_kernel_warp_per_row_1<float, float, 1>"
-                    world.kernel_of(None, back, 1_600)
-            update(world, "KeyedOptimizerWrapper", dur=300)
+    for _ in world.steps(5):
+        world.load(60, workers=4)
+        world.copied("HtoD", 4 << 20, pinned=True, path=None)
+        with world.inside("## sparse_data_dist ##"):
+            end = world.collective(
+                "all_to_allv", 12_000, kernel=SEND, after=world.busy_until.get(7, 0), elements=400_000, dtype="Long"
+            )
+            end = world.collective("all_to_allv", 12_500, kernel=SEND, after=end, elements=4_000_000, dtype="Long")
+            world.busy_until[7] = end
+            world.synchronize("cudaStreamSynchronize")
+        world.kernel_of("fbgemm::split_embedding_codegen_lookup_rowwise_adagrad_function", lookup, 1_200, host=50)
+        perceptron(world, 5, 120)
+        with world.backward():
+            for _ in range(5):
+                with world.node("AddmmBackward0"):
+                    world.kernel_of("aten::mm", AMPERE, 240)
+            with world.node("SplitLookupFunction_rowwise_adagrad_OpBackward"):
+                back = "void split_embedding_backward_codegen_rowwise_adagrad_unweighted_kernel_warp_per_row_1<float, float, 1>"
+                world.kernel_of(None, back, 1_600)
+        update(world, "KeyedOptimizerWrapper", dur=300)
     return world
 
 
 def _searched() -> Clocked:
     """DDP that looks for unused parameters after each forward pass; off, an epoch is a third shorter."""
     world = Clocked(top=RANKS)
-    for number in range(5):
-        with world.marked(number):
-            with world.inside("DistributedDataParallel.forward"):
-                blocks(world, 12, 0.6)
-                with world.inside("search_unused_parameters"):
-                    world.idle(3_200)
-            with world.backward():
-                for _ in range(12):
-                    with world.node("ConvolutionBackward0"):
-                        world.kernel_of("aten::convolution_backward", AMPERE, 120, host=30)
-                world.collective("allreduce", 500, kernel=REDUCE, after=world.busy_until[7], dtype="Float")
-            world.busy_until[7] = max(world.busy_until.values())
-            update(world, "SGD", dur=200)
+    for _ in world.steps(5):
+        with world.inside("DistributedDataParallel.forward"):
+            blocks(world, 12, 0.6)
+            with world.inside("search_unused_parameters"):
+                world.idle(3_200)
+        with world.backward():
+            for _ in range(12):
+                with world.node("ConvolutionBackward0"):
+                    world.kernel_of("aten::convolution_backward", AMPERE, 120, host=30)
+            world.collective("allreduce", 500, kernel=REDUCE, after=world.busy_until[7], dtype="Float")
+        world.busy_until[7] = max(world.busy_until.values())
+        update(world, "SGD", dur=200)
     return world
 
 
@@ -154,54 +149,51 @@ def _pipeline() -> Clocked:
         )
         world.busy_until[7] = max(world.busy_until.get(7, 0), end)
 
-    for number in range(4):
-        with world.marked(number):
-            for micro in range(4):
-                message("recv", 6_000 if micro == 0 else 700)
-                layers(world, 2)
-                message("send", 150)
-            for micro in range(4):
-                message("recv", 5_000 if micro == 0 else 1_200)
-                layers_back(world, 2)
-                message("send", 150)
-            update(world, "DistributedOptimizer")
-            world.synchronize()
+    for _ in world.steps(4):
+        for micro in range(4):
+            message("recv", 6_000 if micro == 0 else 700)
+            layers(world, 2)
+            message("send", 150)
+        for micro in range(4):
+            message("recv", 5_000 if micro == 0 else 1_200)
+            layers_back(world, 2)
+            message("send", 150)
+        update(world, "DistributedOptimizer")
+        world.synchronize()
     return world
 
 
 def _amd_ranks() -> Clocked:
     """ResNet-50 on eight MI300X: all-reduces of gradients stand alone for a third of the step."""
     world = Clocked("rocm", top={"distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 8}})
-    for number in range(5):
-        with world.marked(number):
-            world.load(80, workers=16)
-            blocks(world, 50, 0.8)
-            blocks_back(world, 50, 1.6)
-            end = world.busy_until[7]
-            for _ in range(4):
-                end = world.collective("allreduce", 2_400, kernel=REDUCE, after=end, dtype="Float")
-            world.busy_until[7] = end
-            update_foreach(world, "SGD", passes=3, dur=500)
+    for _ in world.steps(5):
+        world.load(80, workers=16)
+        blocks(world, 50, 0.8)
+        blocks_back(world, 50, 1.6)
+        end = world.busy_until[7]
+        for _ in range(4):
+            end = world.collective("allreduce", 2_400, kernel=REDUCE, after=end, dtype="Float")
+        world.busy_until[7] = end
+        update_foreach(world, "SGD", passes=3, dur=500)
     return rocm(world)  # type: ignore[return-value]
 
 
 def _gloo_on_cpus() -> Clocked:
     """Data parallel on CPUs with gloo: gradients are reduced after the backward pass, a third of the step."""
     world = Clocked(None, top={"distributedInfo": {"backend": "gloo", "rank": 0, "world_size": 4}})
-    for number in range(5):
-        with world.marked(number):
+    for _ in world.steps(5):
+        for _ in range(8):
+            world.host_op(LINEAR, 1_800)
+        with world.backward():
             for _ in range(8):
-                world.host_op(LINEAR, 1_800)
-            with world.backward():
-                for _ in range(8):
-                    with world.node("AddmmBackward0"):
-                        world.host_op("aten::mm", 3_300)
-            begin = world.now
-            world.idle(21_000)
-            world.annotation("gloo:all_reduce", begin - 200, world.now - begin + 150, 5001)
-            begin = world.now
-            world.host_op("aten::_foreach_add_", 900)
-            world.optimizer(begin, world.now - begin, "SGD")
+                with world.node("AddmmBackward0"):
+                    world.host_op("aten::mm", 3_300)
+        begin = world.now
+        world.idle(21_000)
+        world.annotation("gloo:all_reduce", begin - 200, world.now - begin + 150, 5001)
+        begin = world.now
+        world.host_op("aten::_foreach_add_", 900)
+        world.optimizer(begin, world.now - begin, "SGD")
     return world
 
 
@@ -213,25 +205,23 @@ def _graph_nodes() -> Clocked:
         ("paged_attention_ll4mi_QKV_mfma16_kernel", 12),
         (ADD, 4),
     ]
-    for number in range(10):
-        with world.marked(number):
-            with world.inside("execute_context_0(0)_generation_128(128)"):
-                world.graph(names * 80, gap=4)
-                world.synchronize("hipStreamSynchronize")
-            world.idle(200)
+    for _ in world.steps(10):
+        with world.inside("execute_context_0(0)_generation_128(128)"):
+            world.graph(names * 80, gap=4)
+            world.synchronize("hipStreamSynchronize")
+        world.idle(200)
     return rocm(world)  # type: ignore[return-value]
 
 
 def _only_kernels() -> Clocked:
     """Recorded with CUDA activities only: no op, no thread; the device idles for 45 %."""
     world = Clocked(marks=False)
-    for number in range(8):
-        with world.marked(number):
-            layers(world, 3)
-            layers_back(world, 3)
-            update(world)
-            world.read_value()
-            world.idle(14_000)
+    for _ in world.steps(8):
+        layers(world, 3)
+        layers_back(world, 3)
+        update(world)
+        world.read_value()
+        world.idle(14_000)
     world.events[:] = [event for event in world.events if event["cat"] in ("kernel", "gpu_memcpy", "cuda_runtime")]
     return world
 
@@ -255,11 +245,10 @@ def _long_head() -> Clocked:
     world.idle(8_000_000)
     world.copied("HtoD", 400 << 20)
     world.idle(20_000)
-    for number in range(12):
-        with world.marked(number):
-            layers(world, 8)
-            layers_back(world, 8)
-            update(world)
+    for _ in world.steps(12):
+        layers(world, 8)
+        layers_back(world, 8)
+        update(world)
     world.synchronize()
     return world
 
@@ -267,20 +256,19 @@ def _long_head() -> Clocked:
 def _on_apple() -> Clocked:
     """An M2's GPU: torch records ops of the host only; reading the loss waits for the device."""
     world = Clocked(None)
-    for number in range(5):
-        with world.marked(number):
-            world.load(90)
+    for _ in world.steps(5):
+        world.load(90)
+        for _ in range(20):
+            world.host_op("aten::conv2d/aten::convolution/aten::_convolution/aten::_mps_convolution", 90)
+            world.host_op("aten::relu", 25)
+        with world.backward():
             for _ in range(20):
-                world.host_op("aten::conv2d/aten::convolution/aten::_convolution/aten::_mps_convolution", 90)
-                world.host_op("aten::relu", 25)
-            with world.backward():
-                for _ in range(20):
-                    with world.node("MpsConvolutionBackward0"):
-                        world.host_op("aten::mps_convolution_backward", 140)
-            begin = world.now
-            world.host_op("aten::_foreach_add_", 300)
-            world.optimizer(begin, world.now - begin, "SGD")
-            world.host_op("aten::item/aten::_local_scalar_dense", 31_000)
+                with world.node("MpsConvolutionBackward0"):
+                    world.host_op("aten::mps_convolution_backward", 140)
+        begin = world.now
+        world.host_op("aten::_foreach_add_", 300)
+        world.optimizer(begin, world.now - begin, "SGD")
+        world.host_op("aten::item/aten::_local_scalar_dense", 31_000)
     return world
 
 
@@ -294,26 +282,25 @@ def _intel_gpu() -> Clocked:
     }
     world = Clocked(top={"deviceProperties": [device]})
     world.top.pop("cuda_runtime_version")
-    for number in range(5):
-        with world.marked(number):
-            world.load(45_000)
-            for _ in range(20):
-                world.kernel_of(LINEAR, "gemm_kernel", 400, api="urEnqueueKernelLaunch")
-                world.kernel_of(
-                    "aten::relu",
-                    "at::native::xpu::VectorizedElementwiseKernel<4, ReluFunctor>",
-                    60,
-                    api="urEnqueueKernelLaunch",
-                )
-            with world.backward():
-                for _ in range(20):
-                    with world.node("AddmmBackward0"):
-                        world.kernel_of("aten::mm", "gemm_kernel", 800, api="urEnqueueKernelLaunch")
-            begin = world.now
+    for _ in world.steps(5):
+        world.load(45_000)
+        for _ in range(20):
+            world.kernel_of(LINEAR, "gemm_kernel", 400, api="urEnqueueKernelLaunch")
             world.kernel_of(
-                "aten::_foreach_add_", "at::native::xpu::MultiTensorApplyKernel", 300, api="urEnqueueKernelLaunch"
+                "aten::relu",
+                "at::native::xpu::VectorizedElementwiseKernel<4, ReluFunctor>",
+                60,
+                api="urEnqueueKernelLaunch",
             )
-            world.optimizer(begin, world.now - begin, "SGD")
+        with world.backward():
+            for _ in range(20):
+                with world.node("AddmmBackward0"):
+                    world.kernel_of("aten::mm", "gemm_kernel", 800, api="urEnqueueKernelLaunch")
+        begin = world.now
+        world.kernel_of(
+            "aten::_foreach_add_", "at::native::xpu::MultiTensorApplyKernel", 300, api="urEnqueueKernelLaunch"
+        )
+        world.optimizer(begin, world.now - begin, "SGD")
     for event in world.events:
         if event["cat"] == "cuda_runtime":
             event["cat"] = "xpu_runtime"
@@ -330,35 +317,33 @@ def _tensor_parallel() -> Clocked:
             kind, 380, kernel=kernel, after=world.busy_until.get(7, 0), size=8, group=group
         )
 
-    for number in range(4):
-        with world.marked(number):
+    for _ in world.steps(4):
+        for _ in range(10):
+            alone("_allgather_base", GATHER)
+            layer(world, 0.5)
+            alone("_reduce_scatter_base", SCATTER)
+        with world.backward():
             for _ in range(10):
                 alone("_allgather_base", GATHER)
-                layer(world, 0.5)
+                with world.node("MmBackward0"):
+                    layer(world, 1.0, backward=True)
                 alone("_reduce_scatter_base", SCATTER)
-            with world.backward():
-                for _ in range(10):
-                    alone("_allgather_base", GATHER)
-                    with world.node("MmBackward0"):
-                        layer(world, 1.0, backward=True)
-                    alone("_reduce_scatter_base", SCATTER)
-            update(world, "DistributedOptimizer")
-            world.synchronize()
+        update(world, "DistributedOptimizer")
+        world.synchronize()
     return world
 
 
 def _image_pipeline() -> Clocked:
     """A compiled U-Net, no steps marked, forward passes only: the device works all the time."""
     world = Clocked(marks=False)
-    for number in range(8):
-        with world.marked(number):
-            with world.within("Torch-Compiled Region: 0/0"):
-                for _ in range(40):
-                    world.kernel_of(None, "triton_red_fused_native_group_norm_silu_3", 45, api="cuLaunchKernel")
-                    world.kernel_of("aten::convolution", CONV_32, 160)
-                    world.kernel_of("aten::mm", NVJET, 120)
-            for _ in range(4):
-                world.kernel_of("aten::mul", ADD, 12)
+    for _ in world.steps(8):
+        with world.within("Torch-Compiled Region: 0/0"):
+            for _ in range(40):
+                world.kernel_of(None, "triton_red_fused_native_group_norm_silu_3", 45, api="cuLaunchKernel")
+                world.kernel_of("aten::convolution", CONV_32, 160)
+                world.kernel_of("aten::mm", NVJET, 120)
+        for _ in range(4):
+            world.kernel_of("aten::mul", ADD, 12)
     world.synchronize()
     return world
 

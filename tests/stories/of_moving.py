@@ -47,23 +47,22 @@ def sent_and_waited(world: Clocked, size: int, *, path: str = TO) -> None:
 def _frozen_out() -> Clocked:
     """DINO, ViT-small: 335 ms a pass without, and 50 ms in which the pinning thread holds Python's lock; a quarter."""
     world = Clocked()
-    for number in range(8):
-        with world.marked(number):
-            world.load(150, workers=10)
-            world.copied("HtoD", 20 << 20, pinned=True)
-            layers(world, 10)
-            # The bubbles are the device's, as reported: the queue is nearly empty by then.
-            world.now = max(world.now, world.busy_until[7] - 400)
-            world.idle(13_000)
-            layers(world, 6)
-            with world.backward():
-                for index in range(16):
-                    if index == 9:
-                        world.now = max(world.now, world.busy_until[7] - 400)
-                        world.idle(14_000)
-                    with world.node("MmBackward0"):
-                        layer(world, 2.0, backward=True)
-            update(world)
+    for _ in world.steps(8):
+        world.load(150, workers=10)
+        world.copied("HtoD", 20 << 20, pinned=True)
+        layers(world, 10)
+        # The bubbles are the device's, as reported: the queue is nearly empty by then.
+        world.now = max(world.now, world.busy_until[7] - 400)
+        world.idle(13_000)
+        layers(world, 6)
+        with world.backward():
+            for index in range(16):
+                if index == 9:
+                    world.now = max(world.now, world.busy_until[7] - 400)
+                    world.idle(14_000)
+                with world.node("MmBackward0"):
+                    layer(world, 2.0, backward=True)
+        update(world)
     return world
 
 
@@ -85,19 +84,18 @@ def _tensor_of_a_number() -> Clocked:
 def _constants() -> Clocked:
     """DeePMD's loss: torch.tensor(constant) in the forward pass, again and again: a copy and a wait each."""
     world = Clocked()
-    for number in range(6):
-        with world.marked(number):
-            world.load(90, workers=4)
-            perceptron(world, 14, 60)
-            for _ in range(24):
-                sent_and_waited(world, 8)
-                world.kernel_of("aten::mul", ADD, 6, host=22)
-                world.kernel_of("aten::sum", ADD, 6, host=24)
-            with world.backward():
-                for _ in range(30):
-                    with world.node("AddmmBackward0"):
-                        world.kernel_of("aten::mm", AMPERE, 60, host=30)
-            update(world, "Adam", dur=300)
+    for _ in world.steps(6):
+        world.load(90, workers=4)
+        perceptron(world, 14, 60)
+        for _ in range(24):
+            sent_and_waited(world, 8)
+            world.kernel_of("aten::mul", ADD, 6, host=22)
+            world.kernel_of("aten::sum", ADD, 6, host=24)
+        with world.backward():
+            for _ in range(30):
+                with world.node("AddmmBackward0"):
+                    world.kernel_of("aten::mm", AMPERE, 60, host=30)
+        update(world, "Adam", dur=300)
     return world
 
 
@@ -117,189 +115,177 @@ def _strided() -> Clocked:
 def _splits() -> Clocked:
     """TorchRec and torchtitan: the sizes of an exchange are read with .tolist() before it, layer by layer."""
     world = Clocked(top=RANKS)
-    for number in range(4):
-        with world.marked(number):
-            for _ in range(10):
-                layer(world, 0.4)
-                world.kernel_of("aten::histc", ADD, 8, host=20)
-                world.copied("DtoH", 2_048, path="aten::to/aten::_to_copy/aten::copy_")
-                world.idle(160)
-                end = world.collective("all_to_all_single", 450, kernel=EXCHANGE, after=world.busy_until[7])
-                world.busy_until[7] = end
-                world.kernel_of("aten::_grouped_mm", NVJET, 500, host=40)
-            layers_back(world, 10, 1.2)
-            update(world)
+    for _ in world.steps(4):
+        for _ in range(10):
+            layer(world, 0.4)
+            world.kernel_of("aten::histc", ADD, 8, host=20)
+            world.copied("DtoH", 2_048, path="aten::to/aten::_to_copy/aten::copy_")
+            world.idle(160)
+            end = world.collective("all_to_all_single", 450, kernel=EXCHANGE, after=world.busy_until[7])
+            world.busy_until[7] = end
+            world.kernel_of("aten::_grouped_mm", NVJET, 500, host=40)
+        layers_back(world, 10, 1.2)
+        update(world)
     return world
 
 
 def _sequential_offload() -> Clocked:
     """Stable Diffusion with enable_sequential_cpu_offload: each module's weights are sent anew for each step, 6 it/s become 2."""
     world = Clocked(marks=False)
-    for number in range(6):
-        with world.marked(number):
-            for _ in range(25):
-                world.copied("HtoD", 64 << 20, rate=8_000, path=TO)
-                world.kernel_of("aten::conv2d/aten::convolution/aten::cudnn_convolution", CONV, 2_600, host=60)
-                world.kernel_of("aten::group_norm/aten::native_group_norm", ADD, 120, host=40)
-                world.kernel_of("aten::silu", ADD, 60)
+    for _ in world.steps(6):
+        for _ in range(25):
+            world.copied("HtoD", 64 << 20, rate=8_000, path=TO)
+            world.kernel_of("aten::conv2d/aten::convolution/aten::cudnn_convolution", CONV, 2_600, host=60)
+            world.kernel_of("aten::group_norm/aten::native_group_norm", ADD, 120, host=40)
+            world.kernel_of("aten::silu", ADD, 60)
     return world
 
 
 def _activations_out() -> Clocked:
     """Activations go to pinned memory on a stream of their own beside the layers, and come back: nothing is lost."""
     world = Clocked()
-    for number in range(4):
-        with world.marked(number):
+    for _ in world.steps(4):
+        for _ in range(12):
+            layer(world)
+            world.copied("DtoH", 24 << 20, pinned=True, rate=24_000, stream=15, path="aten::copy_")
+        with world.backward():
             for _ in range(12):
-                layer(world)
-                world.copied("DtoH", 24 << 20, pinned=True, rate=24_000, stream=15, path="aten::copy_")
-            with world.backward():
-                for _ in range(12):
-                    world.copied("HtoD", 24 << 20, pinned=True, rate=24_000, stream=16, path="aten::copy_")
-                    with world.node("MmBackward0"):
-                        layer(world, 2, backward=True)
-            update(world)
+                world.copied("HtoD", 24 << 20, pinned=True, rate=24_000, stream=16, path="aten::copy_")
+                with world.node("MmBackward0"):
+                    layer(world, 2, backward=True)
+        update(world)
     return world
 
 
 def _pinned_anew() -> Clocked:
     """torchtune, OffloadActivations: memory is pinned anew for each activation, and cudaHostAlloc waits for the device."""
     world = Clocked()
-    for number in range(4):
-        with world.marked(number):
-            for _ in range(10):
-                layer(world)
-                end = max(world.busy_until.values())
-                with world.within("aten::empty"):
-                    world.runtime("cudaHostAlloc", world.now, max(end - world.now, 0) + 2_400)
-                    world.now = max(end, world.now) + 2_410
-                world.copied("DtoH", 24 << 20, pinned=True, rate=24_000, stream=15, path="aten::copy_")
-            layers_back(world, 10, 2.0)
-            update(world)
+    for _ in world.steps(4):
+        for _ in range(10):
+            layer(world)
+            end = max(world.busy_until.values())
+            with world.within("aten::empty"):
+                world.runtime("cudaHostAlloc", world.now, max(end - world.now, 0) + 2_400)
+                world.now = max(end, world.now) + 2_410
+            world.copied("DtoH", 24 << 20, pinned=True, rate=24_000, stream=15, path="aten::copy_")
+        layers_back(world, 10, 2.0)
+        update(world)
     return world
 
 
 def _retried() -> Clocked:
     """GPT under FSDP without limit_all_gathers: cudaMalloc fails and is tried again, memory freed in each step."""
     world = Clocked(top=RANKS)
-    for number in range(6):
-        with world.marked(number):
-            world.annotation("FullyShardedDataParallel.forward", world.now, 9_000)
-            for index in range(10):
+    for _ in world.steps(6):
+        world.annotation("FullyShardedDataParallel.forward", world.now, 9_000)
+        for index in range(10):
+            world.collective("_allgather_base", 900, kernel=GATHER)
+            layer(world)
+            if index % 3 == 1:
+                world.synchronize()
+                for _ in range(4):
+                    world.runtime("cudaFree", world.now, 2_100)
+                    world.now += 2_105
+                world.runtime("cudaMalloc", world.now, 3_000)
+                world.now += 3_010
+        with world.backward():
+            for _ in range(10):
                 world.collective("_allgather_base", 900, kernel=GATHER)
-                layer(world)
-                if index % 3 == 1:
-                    world.synchronize()
-                    for _ in range(4):
-                        world.runtime("cudaFree", world.now, 2_100)
-                        world.now += 2_105
-                    world.runtime("cudaMalloc", world.now, 3_000)
-                    world.now += 3_010
-            with world.backward():
-                for _ in range(10):
-                    world.collective("_allgather_base", 900, kernel=GATHER)
-                    with world.node("MmBackward0"):
-                        layer(world, 2, backward=True)
-                    world.collective("_reduce_scatter_base", 900, kernel=SCATTER, stream=22, dtype="Float")
-            update(world)
+                with world.node("MmBackward0"):
+                    layer(world, 2, backward=True)
+                world.collective("_reduce_scatter_base", 900, kernel=SCATTER, stream=22, dtype="Float")
+        update(world)
     return world
 
 
 def _watched() -> Clocked:
     """wandb.watch with log_freq=1: each gradient goes through a histogram that the host reads."""
     world = Clocked()
-    for number in range(4):
-        with world.marked(number):
-            world.load(90, workers=4)
-            blocks(world, 24, 0.7)
-            with world.backward():
-                for _ in range(24):
-                    with world.node("ConvolutionBackward0"):
-                        world.kernel_of("aten::convolution_backward", CONV_BACK, 160, host=34)
-                    for _ in range(2):
-                        world.read_value()
-                        world.read_value()
-                        world.kernel_of("aten::histc", ADD, 12, host=30)
-                        world.copied("DtoH", 512)
-                        world.idle(60)
-            update(world, "Adam", dur=300)
+    for _ in world.steps(4):
+        world.load(90, workers=4)
+        blocks(world, 24, 0.7)
+        with world.backward():
+            for _ in range(24):
+                with world.node("ConvolutionBackward0"):
+                    world.kernel_of("aten::convolution_backward", CONV_BACK, 160, host=34)
+                for _ in range(2):
+                    world.read_value()
+                    world.read_value()
+                    world.kernel_of("aten::histc", ADD, 12, host=30)
+                    world.copied("DtoH", 512)
+                    world.idle(60)
+        update(world, "Adam", dur=300)
     return world
 
 
 def _volumes() -> Clocked:
     """MONAI's spleen segmentation before its acceleration: volumes are cropped and augmented in the training process."""
     world = Clocked()
-    for number in range(5):
-        with world.marked(number):
-            world.load(310_000)
-            world.copied("HtoD", 4 * 96 * 96 * 96 * 4)
-            for _ in range(18):
-                world.kernel_of("aten::conv3d/aten::convolution/aten::cudnn_convolution", CONV_3D, 2_400, host=60)
-                world.kernel_of("aten::instance_norm/aten::batch_norm/aten::cudnn_batch_norm", ADD, 300, host=60)
-            blocks_back(world, 18, 30)
-            update_foreach(world, "Adam", passes=9, dur=400)
-            world.read_value()
+    for _ in world.steps(5):
+        world.load(310_000)
+        world.copied("HtoD", 4 * 96 * 96 * 96 * 4)
+        for _ in range(18):
+            world.kernel_of("aten::conv3d/aten::convolution/aten::cudnn_convolution", CONV_3D, 2_400, host=60)
+            world.kernel_of("aten::instance_norm/aten::batch_norm/aten::cudnn_batch_norm", ADD, 300, host=60)
+        blocks_back(world, 18, 30)
+        update_foreach(world, "Adam", passes=9, dur=400)
+        world.read_value()
     return world
 
 
 def _gathered_to_generate() -> Clocked:
     """safe-rlhf: generate() under ZeRO-3 with synced_gpus: all weights are gathered for each token."""
     world = Clocked(top=RANKS, marks=False)
-    for number in range(12):
-        with world.marked(number):
-            for _ in range(8):
-                end = world.collective("_allgather_base", 1_300, kernel=GATHER, after=world.busy_until.get(7, 0))
-                world.busy_until[7] = end
-                world.kernel_of("aten::linear/aten::mm", NVJET, 70)
-                world.kernel_of(
-                    SDPA, "void pytorch_flash::flash_fwd_splitkv_kernel<Flash_fwd_kernel_traits<128>>", 20, host=30
-                )
-                world.kernel_of("aten::linear/aten::mm", NVJET, 120)
-            world.kernel_of("aten::argmax", ADD, 12)
-            world.read_value()
+    for _ in world.steps(12):
+        for _ in range(8):
+            end = world.collective("_allgather_base", 1_300, kernel=GATHER, after=world.busy_until.get(7, 0))
+            world.busy_until[7] = end
+            world.kernel_of("aten::linear/aten::mm", NVJET, 70)
+            world.kernel_of(
+                SDPA, "void pytorch_flash::flash_fwd_splitkv_kernel<Flash_fwd_kernel_traits<128>>", 20, host=30
+            )
+            world.kernel_of("aten::linear/aten::mm", NVJET, 120)
+        world.kernel_of("aten::argmax", ADD, 12)
+        world.read_value()
     return world
 
 
 def _buckets_copied() -> Clocked:
     """DDP copies each gradient into its bucket and back; gradient_as_bucket_view=True made RoBERTa 7 to 8 % faster."""
     world = Clocked(top=RANKS)
-    for number in range(4):
-        with world.marked(number):
-            with world.inside("DistributedDataParallel.forward"):
-                layers(world, 10)
-            with world.backward():
-                for _ in range(10):
-                    with world.node("MmBackward0"):
-                        layer(world, 2, backward=True)
-                    for _ in range(6):
-                        with world.node("torch::autograd::AccumulateGrad"):
-                            world.kernel_of("aten::mul", ADD, 30, host=16)
-                    world.collective("allreduce", 600, kernel=REDUCE, dtype="Float")
-                with world.inside("torch.distributed.ddp.reducer::copy_bucket_to_grad"):
-                    for _ in range(60):
-                        world.kernel_of("aten::copy_", "Memcpy DtoD (Device -> Device)", 30, host=12)
-            update(world)
+    for _ in world.steps(4):
+        with world.inside("DistributedDataParallel.forward"):
+            layers(world, 10)
+        with world.backward():
+            for _ in range(10):
+                with world.node("MmBackward0"):
+                    layer(world, 2, backward=True)
+                for _ in range(6):
+                    with world.node("torch::autograd::AccumulateGrad"):
+                        world.kernel_of("aten::mul", ADD, 30, host=16)
+                world.collective("allreduce", 600, kernel=REDUCE, dtype="Float")
+            with world.inside("torch.distributed.ddp.reducer::copy_bucket_to_grad"):
+                for _ in range(60):
+                    world.kernel_of("aten::copy_", "Memcpy DtoD (Device -> Device)", 30, host=12)
+        update(world)
     return world
 
 
 def _logged_across() -> Clocked:
     """Lightning, self.log(sync_dist=True) for two metrics in each step: two small reductions, each read at once."""
     world = Clocked(top=RANKS)
-    for number in range(6):
-        with world.marked(number):
-            world.load(90, workers=6)
-            blocks(world, 16, 0.6)
-            blocks_back(world, 16, 1.2)
-            world.collective("allreduce", 400, kernel=REDUCE, after=world.busy_until[7], dtype="Float")
-            world.busy_until[7] = max(world.busy_until.values())
-            update(world, dur=300)
-            for _ in range(2):
-                end = world.collective(
-                    "allreduce", 25, kernel=REDUCE, after=world.busy_until[7], elements=1, dtype="Float"
-                )
-                world.busy_until[7] = end
-                world.read_value()
-                world.idle(120)
+    for _ in world.steps(6):
+        world.load(90, workers=6)
+        blocks(world, 16, 0.6)
+        blocks_back(world, 16, 1.2)
+        world.collective("allreduce", 400, kernel=REDUCE, after=world.busy_until[7], dtype="Float")
+        world.busy_until[7] = max(world.busy_until.values())
+        update(world, dur=300)
+        for _ in range(2):
+            end = world.collective("allreduce", 25, kernel=REDUCE, after=world.busy_until[7], elements=1, dtype="Float")
+            world.busy_until[7] = end
+            world.read_value()
+            world.idle(120)
     return world
 
 

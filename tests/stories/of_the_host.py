@@ -28,70 +28,66 @@ GITHUB = "https://github.com/"
 def _tensorboard_tutorial() -> Clocked:
     """ResNet-18 on CIFAR-10 resized to 224, batch 32, no workers, SGD; torch 1.8's spelling."""
     world = Clocked()
-    for number in range(4):
-        with world.marked(number):
-            world.load(82_000)
-            world.copied("HtoD", 32 * 3 * 224 * 224 * 4, path="aten::to/aten::copy_")
-            blocks(world, 20, 1.2, conv=CONV_32)
-            blocks_back(world, 20, 1.6, conv=CONV_32, suffix="")
-            update_foreach(world, "SGD", passes=3, dur=900)
+    for _ in world.steps(4):
+        world.load(82_000)
+        world.copied("HtoD", 32 * 3 * 224 * 224 * 4, path="aten::to/aten::copy_")
+        blocks(world, 20, 1.2, conv=CONV_32)
+        blocks_back(world, 20, 1.6, conv=CONV_32, suffix="")
+        update_foreach(world, "SGD", passes=3, dur=900)
     return torch_1_9(world)  # type: ignore[return-value]
 
 
 def _starved() -> Clocked:
     """Two workers for a device that takes a batch in 100 ms and gets one in 320."""
     world = Clocked()
-    for number in range(5):
-        with world.marked(number):
-            world.load(217_000, workers=2)
-            world.copied("HtoD", 40 << 20, pinned=True)
-            blocks(world, 60, 4)
-            blocks_back(world, 60, 6)
-            update(world)
-            world.read_value()
+    for _ in world.steps(5):
+        world.load(217_000, workers=2)
+        world.copied("HtoD", 40 << 20, pinned=True)
+        blocks(world, 60, 4)
+        blocks_back(world, 60, 6)
+        update(world)
+        world.read_value()
     return world
 
 
 def _cpu_activities() -> Clocked:
     """The loop of a GPU, recorded with CPU activities only: neither calls nor kernels; the loader takes 60 %."""
     world = Clocked()
-    for number in range(5):
-        with world.marked(number):
-            world.load(60_000, workers=6)
+    for _ in world.steps(5):
+        world.load(60_000, workers=6)
+        for _ in range(40):
+            world.host_op("aten::linear/aten::addmm", 60)
+            world.host_op("aten::gelu", 20)
+        with world.backward():
             for _ in range(40):
-                world.host_op("aten::linear/aten::addmm", 60)
-                world.host_op("aten::gelu", 20)
-            with world.backward():
-                for _ in range(40):
-                    with world.node("AddmmBackward0"):
-                        world.host_op("aten::mm", 45)
-            begin = world.now
-            world.host_op("aten::_foreach_add_", 400)
-            world.optimizer(begin, world.now - begin, "AdamW")
-            world.host_op("aten::item/aten::_local_scalar_dense", 24_000)
+                with world.node("AddmmBackward0"):
+                    world.host_op("aten::mm", 45)
+        begin = world.now
+        world.host_op("aten::_foreach_add_", 400)
+        world.optimizer(begin, world.now - begin, "AdamW")
+        world.host_op("aten::item/aten::_local_scalar_dense", 24_000)
     return world
 
 
 def _epochs() -> Clocked:
     """Epochs of four batches on an RTX A6000; at each beginning the workers are started again."""
     world = Clocked()
-    for number in range(12):
-        with world.marked(number):
-            if number % 4 == 0:
-                world.load(30, workers=8)
-                world.idle(4_000)
-                world.host_op("aten::empty", 5)
-                world.host_op("aten::random_", 12)
-                world.host_op("aten::item/aten::_local_scalar_dense", 8)
-                world.idle(210_000)
-                world.load(46_000, workers=8)
-            else:
-                world.load(120, workers=8)
-            world.copied("HtoD", 8 << 20, pinned=True)
-            layers(world, 8, 2)
-            layers_back(world, 8, 4)
-            update(world)
-            world.read_value()
+    for number in world.steps(12):
+        if number % 4 == 0:
+            world.load(30, workers=8)
+            world.idle(4_000)
+            world.host_op("aten::empty", 5)
+            world.host_op("aten::random_", 12)
+            world.host_op("aten::item/aten::_local_scalar_dense", 8)
+            world.idle(210_000)
+            world.load(46_000, workers=8)
+        else:
+            world.load(120, workers=8)
+        world.copied("HtoD", 8 << 20, pinned=True)
+        layers(world, 8, 2)
+        layers_back(world, 8, 4)
+        update(world)
+        world.read_value()
     return world
 
 
@@ -119,178 +115,168 @@ def _pixel_sampler() -> Clocked:
 def _neighbours() -> Clocked:
     """PyG's NeighborLoader without workers: sampling and gathering in the training process."""
     world = Clocked()
-    for number in range(6):
-        with world.marked(number):
-            begin = world.now
-            world.host_op("pyg::neighbor_sample", 21_000)
-            world.idle(2_000)
-            world.host_op("aten::index_select", 7_500)
-            world.loader(begin, world.now - begin)
-            world.copied("HtoD", 60 << 20)
+    for _ in world.steps(6):
+        begin = world.now
+        world.host_op("pyg::neighbor_sample", 21_000)
+        world.idle(2_000)
+        world.host_op("aten::index_select", 7_500)
+        world.loader(begin, world.now - begin)
+        world.copied("HtoD", 60 << 20)
+        for _ in range(3):
+            world.kernel_of(
+                "aten::index_select",
+                "void at::native::indexSelectLargeIndex<float, long, unsigned int, 2, 2, -2, true>",
+                400,
+            )
+            scatter = "void at::native::_scatter_gather_elementwise_kernel<128, 8, float>"
+            world.kernel_of("aten::scatter_add_", scatter, 700)
+            world.kernel_of(LINEAR, SGEMM, 500)
+        with world.backward():
             for _ in range(3):
-                world.kernel_of(
-                    "aten::index_select",
-                    "void at::native::indexSelectLargeIndex<float, long, unsigned int, 2, 2, -2, true>",
-                    400,
-                )
-                scatter = "void at::native::_scatter_gather_elementwise_kernel<128, 8, float>"
-                world.kernel_of("aten::scatter_add_", scatter, 700)
-                world.kernel_of(LINEAR, SGEMM, 500)
-            with world.backward():
-                for _ in range(3):
-                    with world.node("AddmmBackward0"):
-                        world.kernel_of("aten::mm", SGEMM, 900)
-            update_foreach(world, "Adam", passes=6, dur=300)
-            world.read_value()
+                with world.node("AddmmBackward0"):
+                    world.kernel_of("aten::mm", SGEMM, 900)
+        update_foreach(world, "Adam", passes=6, dur=300)
+        world.read_value()
     return world
 
 
 def _loss_logged() -> Clocked:
     """Torchtune's LoRA recipe: loss.item() each step waits 45 ms for a device that is busy all the time."""
     world = Clocked()
-    for number in range(6):
-        with world.marked(number):
-            world.load(70, workers=1)
-            world.copied("HtoD", 1 << 16)
-            layers(world, 16, 0.9)
-            layers_back(world, 16, 1.8)
-            world.read_value()
-            update(world, dur=600)
-            world.idle(350)
+    for _ in world.steps(6):
+        world.load(70, workers=1)
+        world.copied("HtoD", 1 << 16)
+        layers(world, 16, 0.9)
+        layers_back(world, 16, 1.8)
+        world.read_value()
+        update(world, dur=600)
+        world.idle(350)
     return world
 
 
 def _tiny_device_work() -> Clocked:
     """LANfactory: 0.1 ms of kernels in a step of 17; files and NumPy rows are what it waits for, the loss is read too."""
     world = Clocked()
-    for number in range(8):
-        with world.marked(number):
-            world.idle(15_500)
-            world.copied("HtoD", 50_000 * 7 * 4)
-            perceptron(world, 4, 9)
-            perceptron_back(world, 4, 6)
-            update_foreach(world, "Adam", passes=8, dur=20, host=40)
-            world.read_value()
+    for _ in world.steps(8):
+        world.idle(15_500)
+        world.copied("HtoD", 50_000 * 7 * 4)
+        perceptron(world, 4, 9)
+        perceptron_back(world, 4, 6)
+        update_foreach(world, "Adam", passes=8, dur=20, host=40)
+        world.read_value()
     return world
 
 
 def _values_in_the_loss() -> Clocked:
     """UMA-S: values read off the device along the way and a sea of kernels of 9 us; idle for half of the step. A tenth of it."""
     world = Clocked()
-    for number in range(5):
-        with world.marked(number):
-            for _ in range(34):
-                for _ in range(15):
+    for _ in world.steps(5):
+        for _ in range(34):
+            for _ in range(15):
+                world.kernel_of("aten::mul", ADD, 9, host=11)
+            world.read_value()
+            world.idle(20)
+        with world.backward():
+            for _ in range(200):
+                with world.node("MulBackward0"):
                     world.kernel_of("aten::mul", ADD, 9, host=11)
-                world.read_value()
-                world.idle(20)
-            with world.backward():
-                for _ in range(200):
-                    with world.node("MulBackward0"):
-                        world.kernel_of("aten::mul", ADD, 9, host=11)
-            update(world, dur=300)
+        update(world, dur=300)
     return world
 
 
 def _indices_on_a_busy_device() -> Clocked:
     """RF-DETR: 160 reads of values a step, each short, on a device that is 90 % busy: removing them brought 0.23 %."""
     world = Clocked()
-    for number in range(4):
-        with world.marked(number):
-            world.load(90, workers=8)
-            world.copied("HtoD", 9 << 20, pinned=True)
-            blocks(world, 60, 6)
-            layers(world, 6, 1.0)
-            for _ in range(40):
-                world.kernel_of("aten::index", ADD, 25, host=15)
-                world.read_value()
-            layers_back(world, 6, 2.0)
-            blocks_back(world, 60, 6)
-            update(world)
+    for _ in world.steps(4):
+        world.load(90, workers=8)
+        world.copied("HtoD", 9 << 20, pinned=True)
+        blocks(world, 60, 6)
+        layers(world, 6, 1.0)
+        for _ in range(40):
+            world.kernel_of("aten::index", ADD, 25, host=15)
+            world.read_value()
+        layers_back(world, 6, 2.0)
+        blocks_back(world, 60, 6)
+        update(world)
     return world
 
 
 def _overflow_checks() -> Clocked:
     """ZeRO with fp16: each gradient's sum is looked at on the host, `_has_inf_or_nan`."""
     world = Clocked()
-    for number in range(4):
-        with world.marked(number):
-            layers(world, 4, 0.4)
-            layers_back(world, 4, 0.8)
-            for _ in range(200):
-                world.kernel_of(
-                    "aten::sum", "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>", 12, host=20
-                )
-                world.read_value()
-                world.idle(30)
-            update(world, "FusedAdam", dur=1_000)
+    for _ in world.steps(4):
+        layers(world, 4, 0.4)
+        layers_back(world, 4, 0.8)
+        for _ in range(200):
+            world.kernel_of(
+                "aten::sum", "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>", 12, host=20
+            )
+            world.read_value()
+            world.idle(30)
+        update(world, "FusedAdam", dur=1_000)
     return world
 
 
 def _denoising() -> Clocked:
     """CogVideoX: the scheduler looks up tables on the host by a step number on the device: 330 ms blocked, the device computes."""
     world = Clocked(marks=False)
-    for number in range(6):
-        with world.marked(number):
-            with world.inside("CogVideoXTransformer3DModel.forward"):
-                layers(world, 30, 4)
-            for _ in range(4):
-                world.read_value("aten::to/aten::_to_copy/aten::copy_")
-                world.idle(25)
-            for _ in range(6):
-                world.kernel_of("aten::mul", ADD, 30)
+    for _ in world.steps(6):
+        with world.inside("CogVideoXTransformer3DModel.forward"):
+            layers(world, 30, 4)
+        for _ in range(4):
+            world.read_value("aten::to/aten::_to_copy/aten::copy_")
+            world.idle(25)
+        for _ in range(6):
+            world.kernel_of("aten::mul", ADD, 30)
     return world
 
 
 def _generate() -> Clocked:
     """Transformers' generate, one sequence: 300 short kernels a token, three stops a token for the stopping criteria."""
     world = Clocked(marks=False)
-    for number in range(16):
-        with world.marked(number):
-            for _ in range(12):
-                layer(world, 0.01, host=26)
-                world.idle(60)
-            for op in ("aten::isin", "aten::any", "aten::max"):
-                world.kernel_of(op, ADD, 3)
-                world.read_value()
-                world.idle(40)
-            world.kernel_of("aten::argmax", "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>", 5)
+    for _ in world.steps(16):
+        for _ in range(12):
+            layer(world, 0.01, host=26)
+            world.idle(60)
+        for op in ("aten::isin", "aten::any", "aten::max"):
+            world.kernel_of(op, ADD, 3)
+            world.read_value()
+            world.idle(40)
+        world.kernel_of("aten::argmax", "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>", 5)
     return world
 
 
 def _gradient_norms() -> Clocked:
     """clip_grad_norm_ of torch 1: a norm for each parameter, read by `.item()`."""
     world = Clocked()
-    for number in range(4):
-        with world.marked(number):
-            world.load(60, workers=4)
-            blocks(world, 50, 1.0)
-            blocks_back(world, 50, 2.0, suffix="")
-            for _ in range(160):
-                world.kernel_of(
-                    "aten::norm", "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>", 8, host=18
-                )
-                world.read_value()
-            update_foreach(world, "Adam", passes=10, dur=900)
+    for _ in world.steps(4):
+        world.load(60, workers=4)
+        blocks(world, 50, 1.0)
+        blocks_back(world, 50, 2.0, suffix="")
+        for _ in range(160):
+            world.kernel_of(
+                "aten::norm", "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>", 8, host=18
+            )
+            world.read_value()
+        update_foreach(world, "Adam", passes=10, dur=900)
     return torch_1_9(world)  # type: ignore[return-value]
 
 
 def _suppression() -> Clocked:
     """Faster R-CNN's inference: torchvision's nms copies its mask to the host and walks through it there."""
     world = Clocked(marks=False)
-    for number in range(6):
-        with world.marked(number):
-            blocks(world, 50, 1.5)
-            for _ in range(4):
-                with world.within("torchvision::nms"):
-                    world.kernel_of("aten::sort", "void at_cuda_detail::cub::DeviceRadixSortOnesweepKernel<float>", 30)
-                    world.kernel_of(
-                        None, "void vision::ops::(anonymous namespace)::nms_kernel_impl<float>(int, double)", 60
-                    )
-                    world.copied("DtoH", 4_000_000, path="aten::to/aten::_to_copy/aten::copy_")
-                    world.idle(1_500)
-                    world.copied("HtoD", 32_000, path="aten::to/aten::_to_copy/aten::copy_")
-            world.copied("DtoH", 4_000)
+    for _ in world.steps(6):
+        blocks(world, 50, 1.5)
+        for _ in range(4):
+            with world.within("torchvision::nms"):
+                world.kernel_of("aten::sort", "void at_cuda_detail::cub::DeviceRadixSortOnesweepKernel<float>", 30)
+                world.kernel_of(
+                    None, "void vision::ops::(anonymous namespace)::nms_kernel_impl<float>(int, double)", 60
+                )
+                world.copied("DtoH", 4_000_000, path="aten::to/aten::_to_copy/aten::copy_")
+                world.idle(1_500)
+                world.copied("HtoD", 32_000, path="aten::to/aten::_to_copy/aten::copy_")
+        world.copied("DtoH", 4_000)
     return world
 
 
@@ -311,63 +297,59 @@ def _mask_on_the_host() -> Clocked:
 def _boolean_masks() -> Clocked:
     """Boolean masks as indices: nonzero waits each time, and the host has nothing queued behind."""
     world = Clocked()
-    for number in range(5):
-        with world.marked(number):
-            world.load(80, workers=4)
-            for _ in range(30):
-                perceptron(world, 2, 14, host=20)
-                with world.within("aten::index"), world.within("aten::nonzero"):
-                    world.kernel_of(None, "void at_cuda_detail::cub::DeviceReduceKernel<bool>", 4)
-                    world.read_value("aten::copy_")
-                    world.idle(15)
-                world.kernel_of("aten::mul", ADD, 20)
-            perceptron_back(world, 30, 14)
-            update(world, "Adam", dur=400)
+    for _ in world.steps(5):
+        world.load(80, workers=4)
+        for _ in range(30):
+            perceptron(world, 2, 14, host=20)
+            with world.within("aten::index"), world.within("aten::nonzero"):
+                world.kernel_of(None, "void at_cuda_detail::cub::DeviceReduceKernel<bool>", 4)
+                world.read_value("aten::copy_")
+                world.idle(15)
+            world.kernel_of("aten::mul", ADD, 20)
+        perceptron_back(world, 30, 14)
+        update(world, "Adam", dur=400)
     return world
 
 
 def _stalls_on_amd() -> Clocked:
     """Generation on an MI100: hipMemcpyWithStream seems to take all the time, and waits for what was launched before."""
     world = Clocked("rocm", marks=False)
-    for number in range(10):
-        with world.marked(number):
-            for _ in range(8):
-                layer(world, 0.5, host=10)
-            world.copied("DtoH", 8, blocks=True, path="aten::item/aten::_local_scalar_dense")
-            world.idle(180)
+    for _ in world.steps(10):
+        for _ in range(8):
+            layer(world, 0.5, host=10)
+        world.copied("DtoH", 8, blocks=True, path="aten::item/aten::_local_scalar_dense")
+        world.idle(180)
     return rocm(world)  # type: ignore[return-value]
 
 
 def _pageable() -> Clocked:
     """ResNet on a T4's sibling: the copy of each batch from pageable memory holds the loop for a fifth of the step."""
     world = Clocked()
-    for number in range(6):
-        with world.marked(number):
-            world.load(250, workers=8)
-            world.copied("HtoD", 77 << 20, rate=4_500)
-            blocks(world, 50, 3)
-            blocks_back(world, 50, 5)
-            update_foreach(world, "SGD", passes=3, dur=500)
+    for _ in world.steps(6):
+        world.load(250, workers=8)
+        world.copied("HtoD", 77 << 20, rate=4_500)
+        blocks(world, 50, 3)
+        blocks_back(world, 50, 5)
+        update_foreach(world, "SGD", passes=3, dur=500)
     return repeated_ids(world)  # type: ignore[return-value]
 
 
 def _environment() -> Clocked:
     """PPO on Atari: the environment on the host takes half of the step, copies and launches most of the rest."""
     world = Clocked(marks=False)
-    for number in range(4):
-        with world.marked(number):
-            for _ in range(32):
-                world.idle(2_600)
-                world.copied("HtoD", 8 * 4 * 84 * 84)
-                for _ in range(3):
-                    block(world, 0.15, conv=CONV_32, host=30)
-                perceptron(world, 2, 6, host=25)
-                world.kernel_of("aten::multinomial", ADD, 6, host=30)
-                world.copied("DtoH", 64)
-            for _ in range(4):
-                blocks(world, 3, 1, conv=CONV_32, host=30)
-                blocks_back(world, 3, 2, conv=CONV_32, host=30)
-                update_foreach(world, "Adam", passes=9, dur=60, host=70)
+    for _ in world.steps(4):
+        for _ in range(32):
+            world.idle(2_600)
+            world.copied("HtoD", 8 * 4 * 84 * 84)
+            for _ in range(3):
+                block(world, 0.15, conv=CONV_32, host=30)
+            perceptron(world, 2, 6, host=25)
+            world.kernel_of("aten::multinomial", ADD, 6, host=30)
+            world.copied("DtoH", 64)
+        for _ in range(4):
+            blocks(world, 3, 1, conv=CONV_32, host=30)
+            blocks_back(world, 3, 2, conv=CONV_32, host=30)
+            update_foreach(world, "Adam", passes=9, dur=60, host=70)
     return world
 
 
@@ -379,82 +361,75 @@ def _bubbles() -> Clocked:
         ("void vllm::paged_attention_v2_kernel<__half>", 25),
         (ADD, 5),
     ]
-    for number in range(10):
-        with world.marked(number):
-            with world.inside("execute_context_0(0)_generation_64(64)"):
-                for _ in range(5):
-                    world.copied("HtoD", 4096, pinned=True, path="aten::to/aten::_to_copy/aten::copy_")
-                world.graph(names * 100)
-                world.kernel_of(
-                    "aten::argmax", "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>", 12
-                )
-                world.copied("DtoH", 512)
-            world.idle(8_000)
+    for _ in world.steps(10):
+        with world.inside("execute_context_0(0)_generation_64(64)"):
+            for _ in range(5):
+                world.copied("HtoD", 4096, pinned=True, path="aten::to/aten::_to_copy/aten::copy_")
+            world.graph(names * 100)
+            world.kernel_of("aten::argmax", "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>", 12)
+            world.copied("DtoH", 512)
+        world.idle(8_000)
     return world
 
 
 def _collections() -> Clocked:
     """Every so many steps one takes half as long again or more: Python's collector, not recorded."""
     world = Clocked()
-    for number in range(20):
-        with world.marked(number):
-            layers(world, 6, 1.0)
-            if number % 7 == 4:
-                world.idle(45_000)
-            layers_back(world, 6, 2.0)
-            update(world)
-            world.read_value()
+    for number in world.steps(20):
+        layers(world, 6, 1.0)
+        if number % 7 == 4:
+            world.idle(45_000)
+        layers_back(world, 6, 2.0)
+        update(world)
+        world.read_value()
     return world
 
 
 def _checkpoints() -> Clocked:
     """Steps of 40 ms; one stops for 1.9 s to write a checkpoint: state copied to the host, then pickled."""
     world = Clocked()
-    for number in range(10):
-        with world.marked(number):
-            layers(world, 8, 1.0)
-            layers_back(world, 8, 2.0)
-            update(world)
-            if number == 6:
-                for _ in range(60):
-                    world.copied("DtoH", 24 << 20, rate=6_000)
-                world.idle(1_600_000)
+    for number in world.steps(10):
+        layers(world, 8, 1.0)
+        layers_back(world, 8, 2.0)
+        update(world)
+        if number == 6:
+            for _ in range(60):
+                world.copied("DtoH", 24 << 20, rate=6_000)
+            world.idle(1_600_000)
     return world
 
 
 def _logistic_regression() -> Clocked:
     """A tiny model on the CPU under Lightning: the batch is put together sample by sample, hooks take the rest."""
     world = Clocked(None)
-    for number in range(8):
-        with world.marked(number):
-            begin = world.now
-            for _ in range(64):
-                world.host_op("aten::from_numpy", 6)
-                world.idle(22)
-            world.host_op("aten::stack/aten::cat", 60)
-            world.loader(begin, world.now - begin)
-            world.idle(500)
-            world.host_op("aten::linear/aten::addmm", 70)
-            world.host_op("aten::cross_entropy_loss", 40)
-            with world.backward(), world.node("AddmmBackward0"):
-                world.host_op("aten::mm", 60)
-            begin = world.now
-            world.host_op("aten::add_", 20)
-            world.optimizer(begin, world.now - begin, "SGD")
-            world.idle(300)
+    for _ in world.steps(8):
+        begin = world.now
+        for _ in range(64):
+            world.host_op("aten::from_numpy", 6)
+            world.idle(22)
+        world.host_op("aten::stack/aten::cat", 60)
+        world.loader(begin, world.now - begin)
+        world.idle(500)
+        world.host_op("aten::linear/aten::addmm", 70)
+        world.host_op("aten::cross_entropy_loss", 40)
+        with world.backward(), world.node("AddmmBackward0"):
+            world.host_op("aten::mm", 60)
+        begin = world.now
+        world.host_op("aten::add_", 20)
+        world.optimizer(begin, world.now - begin, "SGD")
+        world.idle(300)
     return world
 
 
 def _oversized_queue() -> Clocked:
     """The TensorBoard plug-in's example after its remedy: four workers, the device is what the step waits for."""
     world = Clocked()
-    for number in range(4):
-        with world.marked(number):
-            world.load(180, workers=4)
-            world.copied("HtoD", 32 * 3 * 224 * 224 * 4, path="aten::to/aten::copy_", pinned=True)
-            blocks(world, 60, 3, conv=CONV_32)
-            blocks_back(world, 60, 4, conv=CONV_32, suffix="")
-            update_foreach(world, "SGD", passes=3, dur=900)
+    for _ in world.steps(4):
+        world.load(180, workers=4)
+        world.copied("HtoD", 32 * 3 * 224 * 224 * 4, path="aten::to/aten::copy_", pinned=True)
+        blocks(world, 60, 3, conv=CONV_32)
+        blocks_back(world, 60, 4, conv=CONV_32, suffix="")
+        update_foreach(world, "SGD", passes=3, dur=900)
     return torch_1_8(world)  # type: ignore[return-value]
 
 
