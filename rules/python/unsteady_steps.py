@@ -147,6 +147,16 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
+# A loop inside a step, by what was seen between the steps of the whole run.
+_SAID = {"evaluation": "an evaluation", "rollouts": "a rollout"}
+
+
+def _seen_between(facts: Facts) -> str:
+    """Which of those loops the run is seen in most; an evaluation where nobody looked."""
+    run = facts.recording.run_course
+    return next((kind for kind in run.kinds if kind in _SAID), "evaluation") if run is not None else "evaluation"
+
+
 def _another_loop(facts: Facts) -> Finding:
     """The finding on steps that hold a loop of their own."""
     steps = facts.time.unsteady
@@ -156,10 +166,11 @@ def _another_loop(facts: Facts) -> Finding:
     recorded = facts.steps.total_ns + taken
     named = ", ".join(f"#{one.number}" for one in others[:5])
     what = others[0].what
+    kind = _seen_between(facts)
     return Finding(
         why=(
             f"{count(len(others), 'step')} of {facts.steps.count + len(others)} ({named}) "
-            f"{'holds' if len(others) == 1 else 'hold'} another loop, such as an evaluation: {what}. "
+            f"{'holds' if len(others) == 1 else 'hold'} another loop, such as {_SAID[kind]}: {what}. "
             f"{duration(longest)} are {longest / steps.median_ns:.0f} times the median of {duration(steps.median_ns)}, and in no "
             "other figure of this report."
         ),
@@ -168,7 +179,7 @@ def _another_loop(facts: Facts) -> Finding:
             between_ns=excess // (facts.steps.count + len(others)),
             between_ratio=excess / recorded,
         ),
-        fix=fixes(facts, "evaluation"),
+        fix=fixes(facts, kind),
         verify="Record again: steps should be alike, and the other loop come less often or take less.",
         steps_seen=len(others),
         confidence=Confidence.MEDIUM,

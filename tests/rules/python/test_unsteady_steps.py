@@ -178,6 +178,35 @@ def test_an_evaluation_that_draws_no_batch_is_in_no_other_figure() -> None:
 
 
 @pytest.mark.parametrize(
+    ("seen", "said", "fix"),
+    [
+        ("collect_rollouts", "such as a rollout", "environments at once"),
+        ("evaluate", "such as an evaluation", "Validate less often"),
+        ("inner", "such as an evaluation", "Validate less often"),
+    ],
+)
+def test_a_loop_inside_a_step_is_what_was_seen_between_the_steps_of_the_run(seen: str, said: str, fix: str) -> None:
+    """Of a hand-written PPO that is the rollout, which no rarer validation makes shorter."""
+    builder = evaluates_tensors()
+    places = [
+        {
+            "functions": [[seen, "train.py"]],
+            "line": 3,
+            "in_function": "main",
+            "in_file": "train.py",
+            "own": True,
+            "samples": 9,
+        }
+    ]
+    between = {"samples": 9, "places": places}
+    builder.top["advisor"] = {"run": {"times": [[60, 60 * 100_000_000], [6, 6 * 500_000_000]], "between": between}}
+    (found,) = run(RULE, builder).findings
+    assert said in found.why
+    assert fix in found.fix[0].code
+    assert ("Validate" in " ".join(one.code for one in found.fix)) is (seen != "collect_rollouts")
+
+
+@pytest.mark.parametrize(
     "options",
     [{"backward": True}, {"trains": False}, {"holding": (1, 3, 5, 7, 9)}],
     ids=["a longer sequence", "nothing trains", "every other step"],
