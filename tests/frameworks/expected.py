@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 # Findings about the loader, any of which may lead: which of them does depends on cores and sizes.
 INPUT = frozenset({"DL001", "DL002", "DL003", "DL006", "DL007"})
+# The finding about what lies between the steps.
+BETWEEN = frozenset({"ID004"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,4 +82,37 @@ PROGRAMS = (
     Program(file="spawned_ddp", needs=("torch",), never=INPUT, ranks=2),
     Program(file="tutorial_by_hand", needs=("torch",), never=INPUT, quick=True),
     Program(file="generate_texts", needs=("transformers",), never=INPUT),
+    Program(
+        # The collate function makes the graphs, and PyTorch Geometric's own loader would not call it.
+        file="pyg_neighbours", needs=("torch_geometric",), finds=(INPUT,), function="__call__",
+        never_says=("torch_geometric.loader.DataLoader(", "pre_transform"),
+    ),
+    Program(
+        file="diffusers_ddpm", needs=("diffusers", "accelerate"), finds=(BETWEEN,), never=INPUT, says=("Validate less often",),
+    ),
+    Program(
+        file="torchvision_detection", needs=("torchvision",), finds=(INPUT,), function="__getitem__",
+        never_says=("default_collate(", "torch.stack("),
+    ),
+    Program(file="trl_sft", needs=("trl", "datasets"), never=INPUT),
+    Program(
+        # Its threads make the batches, and take turns with training: that is no loader without workers.
+        file="keras_workers", needs=("keras",), finds=(frozenset({"DL001", "PY001"}),),
+        never=frozenset({"DL002", "DL003", "DL006", "DL007"}), says=("use_multiprocessing=True",),
+    ),
+    Program(file="keras_draws", needs=("keras",), finds=(INPUT,), function="__getitem__"),
+    Program(
+        file="ignite_evaluates", needs=("ignite",), finds=(BETWEEN,), says=("Validate less often",),
+        never_says=("Save less often", "environments at once"),
+    ),
+    Program(
+        file="ppo_by_hand", needs=("gymnasium",), finds=(BETWEEN,), never=INPUT, says=("environments at once",),
+        never_says=("Validate less often", "Save less often"),
+    ),
+    Program(
+        file="torchrl_collects", needs=("torchrl", "gymnasium"), finds=(BETWEEN,), never=INPUT, says=("environments at once",),
+        never_says=("Validate less often",),
+    ),
+    Program(file="timm_mixup", needs=("timm",), finds=(frozenset({"PY002"}),), never=INPUT),
+    Program(file="tabnet_fits", needs=("pytorch_tabnet",), never=INPUT),
 )  # fmt: skip

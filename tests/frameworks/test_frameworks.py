@@ -23,7 +23,8 @@ _MARKS = {True: [pytest.mark.frameworks, pytest.mark.quick], False: [pytest.mark
 
 def _record(program: Program, folder: Path) -> list[Path]:
     """Record a program as its user would; the files that were written."""
-    environment = os.environ | {"HF_HUB_OFFLINE": "1", "XDG_CACHE_HOME": str(folder / "cache")}
+    caches = {"XDG_CACHE_HOME": str(folder / "cache"), "KERAS_HOME": str(folder / "keras")}
+    environment = os.environ | {"HF_HUB_OFFLINE": "1"} | caches
     script = str(FOLDER / f"{program.file}.py")
     command = [str(ADVISOR), "collect", "-o", "out/trace.json", *program.launcher, script]
     (folder / "out").mkdir()
