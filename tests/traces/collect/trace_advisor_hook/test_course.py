@@ -260,3 +260,46 @@ def test_another_loop_has_other_ordinary_steps() -> None:
     other = sampler.anew()
     assert (other.begun, other.course) == (False, sampler.course)
     assert sampler._ended.is_set()
+
+
+def _long() -> Course:
+    """A course whose step takes long, from now on."""
+    course = Course()
+    course.limit_ns, course.last_ns = 1, time.perf_counter_ns()
+    return course
+
+
+def test_samplers_that_look_at_once_leave_the_interpreters_switch_interval_as_it_was() -> None:
+    usual, samplers = sys.getswitchinterval(), [Sampler(_long()) for _ in range(8)]
+    before = set(threading.enumerate())
+    for sampler in samplers:
+        sampler.begin()
+    threads = set(threading.enumerate()) - before
+    time.sleep(0.5)
+    for sampler in samplers:
+        sampler.end()
+    for thread in threads:
+        thread.join()
+    assert any(sampler.samples for sampler in samplers)
+    assert sys.getswitchinterval() == usual
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_process_that_is_forked_beside_a_look_has_the_usual_switch_interval() -> None:
+    code = (
+        "import os, sys, time\n"
+        "from traces.collect.trace_advisor_hook.sampling import sampler\n"
+        "from traces.collect.trace_advisor_hook.steps.course import Course\n"
+        "usual, sampler.PERIOD_S, sampler._LATER_S = sys.getswitchinterval(), 0.0001, 0.02\n"
+        "course = Course()\n"
+        "course.limit_ns, course.last_ns = 1, time.perf_counter_ns()\n"
+        "one = sampler.Sampler(course)\n"
+        "one.begin()\n"
+        "for _ in range(20):\n"
+        "    time.sleep(0.003)\n"
+        "    child = os.fork()\n"
+        "    if not child:\n"
+        "        os._exit(sys.getswitchinterval() != usual)\n"
+        "    assert os.waitpid(child, 0)[1] == 0\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

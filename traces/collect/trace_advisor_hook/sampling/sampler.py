@@ -26,6 +26,10 @@ PERIOD_S = 0.05
 # the thread lets go of it, at the latest after 5 ms: looks are spread over as much, by the golden ratio, which falls in step with
 # no loop.
 _LATER_S, _SWITCH_S, _SPREAD = 0.005, 5e-5, 0.618034
+# One look at a time, and no fork during one: who begins, or is forked, while the interval is short would take it for the usual one.
+_LOOKING = threading.Lock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_LOOKING.acquire, after_in_parent=_LOOKING.release, after_in_child=_LOOKING.release)
 # Places kept apart; further ones are not counted by name.
 _MOST_PLACES = 500
 # Functions below the first that tell what it is for: a hook of a framework's may save or evaluate.
@@ -113,14 +117,15 @@ class Sampler:
 
     def _look(self) -> list[FrameType]:
         """The thread's stack at any time of its work, not where it lets go of the interpreter's lock; empty once it has ended."""
-        usual_s = sys.getswitchinterval()
-        sys.setswitchinterval(min(usual_s, _SWITCH_S))
-        try:
-            self._looks += 1
-            time.sleep(_LATER_S * (self._looks * _SPREAD % 1.0))
-            return _stack(sys._current_frames().get(self._thread))
-        finally:
-            sys.setswitchinterval(usual_s)
+        with _LOOKING:
+            usual_s = sys.getswitchinterval()
+            sys.setswitchinterval(min(usual_s, _SWITCH_S))
+            try:
+                self._looks += 1
+                time.sleep(_LATER_S * (self._looks * _SPREAD % 1.0))
+                return _stack(sys._current_frames().get(self._thread))
+            finally:
+                sys.setswitchinterval(usual_s)
 
     def _count(self, stack: list[FrameType]) -> None:
         shared = 0
