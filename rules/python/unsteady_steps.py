@@ -93,7 +93,6 @@ META = RuleMeta(
     ),
     references=("https://docs.aws.amazon.com/sagemaker/latest/dg/debugger-built-in-profiler-rules.html",),
     measured=True,
-    outside=("collector",),
 )
 
 # As of bursts of waiting (DL004): below so many times the usual wait, slow steps are those of a loader that is always late.

@@ -369,3 +369,11 @@ def test_an_estimate_is_promised_as_its_card_says_and_tried_up_to_what_pairs_bro
     (found,) = candidates(analysis, OUTSIDE, Machine(2, False))
     assert (found.promised_ratio, found.ceiling_ratio, found.promised_kind) == (0.2, 0.25, "estimate")
     assert promised_together(analysis, [analysis.findings[0].id])[0] <= 0.2
+
+
+def test_steps_that_differ_for_no_known_reason_are_no_reason_to_move_the_collector() -> None:
+    """Passes of the collector are recorded, and PY004 tells of them: a step that the machine held up is none."""
+    outside = {rule.meta.code: rule.meta.outside for rule in RULES}
+    found = candidates(analysis_of(PY004=0.1, PY005=0.3), outside, Machine(2, False))
+    assert [(one.change.name, one.rules) for one in found] == [("collector", ("PY004",))]
+    assert candidates(analysis_of(PY005=0.3), outside, Machine(2, False)) == ()
