@@ -99,10 +99,25 @@ class Meta(msgspec.Struct, frozen=True):
         return value if isinstance(value, dict) else {}
 
     @property
+    def rank(self) -> int | None:
+        """The rank that the trace states; None where it states none, or what is no number."""
+        return _number(self.distributed.get("rank"))
+
+    @property
+    def world_size(self) -> int | None:
+        """Ranks of the job as the trace states them, likewise."""
+        return _number(self.distributed.get("world_size"))
+
+    @property
     def advisor(self) -> dict[str, Any]:
         """What `advisor collect` recorded beside the trace, or an empty dict."""
         value = self.top.get("advisor")
         return value if isinstance(value, dict) else {}
+
+
+def _number(value: Any) -> int | None:
+    # True is an int to Python.
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 class Trace(msgspec.Struct, frozen=True, eq=False):

@@ -18,15 +18,13 @@ def trace_info(facts: Facts) -> doc.TraceInfo:
     meta = facts.trace.meta
     found = facts.trace.capabilities
     frame = facts.steps.frame
-    rank = meta.distributed.get("rank")
     left_out = _left_out(frame)
     return doc.TraceInfo(
         name=meta.name,
         sha256=meta.sha256,
         bytes=meta.size_bytes,
         events=meta.events,
-        # True is an int to Python, and no rank.
-        ranks=(rank,) if isinstance(rank, int) and not isinstance(rank, bool) else (),
+        ranks=() if meta.rank is None else (meta.rank,),
         device=doc.DeviceInfo(kind=meta.device_kind, name=_device_name(meta), count=len(facts.device.all)),
         versions=_versions(meta),
         profiler=doc.ProfilerOptions(

@@ -149,10 +149,9 @@ def snapshot(analysis: Analysis, facts: Facts) -> Snapshot:
 def _conditions(analysis: Analysis, facts: Facts) -> Conditions:
     trace = facts.trace
     device = analysis.trace.device
-    world_size = trace.meta.distributed.get("world_size")
     return Conditions(
         device=device.name or (device.kind if device.kind == "cpu" else None),
-        world_size=world_size if isinstance(world_size, int) else None,
+        world_size=trace.meta.world_size,
         number_formats=_number_formats(trace),
         batch=_batch(facts),
         torch=analysis.trace.versions.torch,

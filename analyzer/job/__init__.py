@@ -146,7 +146,7 @@ def _explained(
             return (Explained(analysis_of(summary or load(path, where))),)
         traces = read_every(path, progress or silent, strict=options.strict)
     if place is not None and len(traces) > 1:
-        traces = tuple(trace for trace in traces if trace.meta.distributed.get("rank") == place.rank)[:1]
+        traces = tuple(trace for trace in traces if trace.meta.rank == place.rank)[:1]
     return tuple(explain_facts(Facts(trace, options.steps, place), options, progress) for trace in traces)
 
 

@@ -208,7 +208,7 @@ class _Groups:
     def __init__(self, facts: Facts) -> None:
         stated = facts.trace.meta.distributed.get("pg_config")
         self._known = {one.name: one for one in map(_configured, stated if isinstance(stated, list) else ()) if one}
-        self._world = facts.trace.meta.distributed.get("world_size")
+        self._world = facts.trace.meta.world_size
         self.found: list[GroupPart] = []
         self._places: dict[GroupPart, int] = {}
 

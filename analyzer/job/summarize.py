@@ -46,7 +46,7 @@ def summarize(explained: Explained, facts: Facts) -> RankSummary:
         sha256=meta.sha256,
         rank=rank,
         rank_source=source,
-        world_size=_whole(info.get("world_size"), MOST_RANKS),
+        world_size=_whole(meta.world_size, MOST_RANKS),
         host=_host(meta.top),
         device=analysis.trace.device.name,
         device_kind=meta.device_kind,
@@ -80,7 +80,7 @@ def _whole(value: Any, most: int) -> int | None:
 
 def _rank(facts: Facts, calls: Calls) -> tuple[int | None, RankSource | None]:
     """What the trace states, else what the file's name says of a trace with collectives."""
-    stated = _whole(facts.trace.meta.distributed.get("rank"), MOST_RANKS - 1)
+    stated = _whole(facts.trace.meta.rank, MOST_RANKS - 1)
     if stated is not None:
         return stated, "distributedInfo"
     named = _whole(rank_in(facts.trace.meta.name), MOST_RANKS - 1) if len(calls.start_ns) else None

@@ -86,8 +86,7 @@ def _rank_of_file(trace: Trace, index: int, count: int) -> Trace:
     """One of several documents of a file, named by its place; it states its rank, or that is its place."""
     meta, notes = trace.meta, trace.notes
     top = meta.top
-    rank = meta.distributed.get("rank")
-    if not isinstance(rank, int) or isinstance(rank, bool):
+    if meta.rank is None:
         top = {**top, "distributedInfo": {**meta.distributed, "rank": index, "world_size": count}}
         notes += ("the traces in this file state no rank: they are numbered by their order",)
     return msgspec.structs.replace(

@@ -52,14 +52,13 @@ class RecordingFacts(Section):
     @property
     def world_size(self) -> int | None:
         """Ranks of the job, where the trace states more than one."""
-        size = self.trace.meta.distributed.get("world_size")
-        return size if isinstance(size, int) and not isinstance(size, bool) and size > 1 else None
+        size = self.trace.meta.world_size
+        return size if size is not None and size > 1 else None
 
     @property
     def alone(self) -> bool:
         """Whether the trace states that the job has one rank."""
-        size = self.trace.meta.distributed.get("world_size")
-        return isinstance(size, int) and not isinstance(size, bool) and size == 1
+        return self.trace.meta.world_size == 1
 
     @property
     def by_command(self) -> bool:
