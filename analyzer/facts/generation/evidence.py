@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.kernels.precision import tensor_dims
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.labels import codes_of, distinct_texts, matching
 from traces.trace import Trace
@@ -85,7 +86,7 @@ def asked(trace: Trace, start_ns: Int64Array, end_ns: Int64Array, thread: int) -
 
 def _more(before: Asked, name: str, dims: str) -> Asked:
     """What is known with one op more."""
-    shapes = _shapes(dims)
+    shapes = tensor_dims(dims)
     if name == _EMBEDDING:
         if len(shapes) < 2 or len(shapes[1]) != 2:
             return before
@@ -101,16 +102,6 @@ def _more(before: Asked, name: str, dims: str) -> Asked:
     if (questions, keys) <= (before.questions, before.keys):
         return before
     return msgspec.structs.replace(before, questions=questions, keys=keys, texts=before.texts or four[0][0])
-
-
-def _shapes(dims: str) -> list[list[int]]:
-    try:
-        found = msgspec.json.decode(dims)
-    except msgspec.DecodeError:
-        return []
-    if not isinstance(found, list):
-        return []
-    return [shape if isinstance(shape, list) and all(type(size) is int for size in shape) else [] for shape in found]
 
 
 def decode_kernels(kernels: pd.DataFrame) -> BoolArray:
