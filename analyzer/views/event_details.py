@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analyzer.page.words.shapes import shapes
+from analyzer.spans.labels import codes_of, distinct_texts
 from analyzer.views.event_labels import host_label
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ Texts = npt.NDArray[np.object_]
 
 def of_ops(ops: pd.DataFrame) -> Texts:
     """`64x128, 128x256` for each op, empty where shapes were not recorded; shape (ops,)."""
-    dims = ops["input_dims"].cat
-    return _texts([shapes(str(one)) for one in dims.categories], dims.codes.to_numpy())
+    dims = ops["input_dims"]
+    return _texts([shapes(one) for one in distinct_texts(dims)], codes_of(dims))
 
 
 def of_device_work(facts: Facts, work: pd.DataFrame) -> Texts:
@@ -40,8 +41,8 @@ def of_device_work(facts: Facts, work: pd.DataFrame) -> Texts:
     rows = facts.host.ops.enclosing(calls["launch_thread"].to_numpy(), calls["launch_start_ns"].to_numpy())
     inside = rows >= 0
     mine = ops.iloc[rows[inside]]
-    names = mine["name"].cat
-    labels = _texts([f"launched by {host_label(str(name))}" for name in names.categories], names.codes.to_numpy())
+    names = mine["name"]
+    labels = _texts([f"launched by {host_label(name)}" for name in distinct_texts(names)], codes_of(names))
     sizes = of_ops(mine)
     found[known[inside]] = labels + np.where(sizes != "", ", ", "") + sizes
     return found

@@ -10,8 +10,11 @@ from analyzer.units import count, duration, share
 
 def calls(facts: Facts, owner: DispatchOwner) -> str:
     """How often an op is called, and how long a call takes."""
-    number = max(round(facts.steps.per_step(owner.calls)), 1)
-    return f"{count(number, 'call')} {facts.steps.a_unit} of {duration(owner.each_ns)}"
+    return f"{_how_often(facts, owner)} of {duration(owner.each_ns)}"
+
+
+def _how_often(facts: Facts, owner: DispatchOwner) -> str:
+    return f"{count(max(round(facts.steps.per_step(owner.calls)), 1), 'call')} {facts.steps.a_unit}"
 
 
 def after_launch(lead_ns: int | None) -> str:
@@ -27,7 +30,7 @@ def owned(facts: Facts, owner: DispatchOwner | None) -> str:
     return (
         f"{told}, {calls(facts, owner)}: its own work on the host."
         if owner.works
-        else f"{told}, {count(max(round(facts.steps.per_step(owner.calls)), 1), 'call')} {facts.steps.a_unit}."
+        else f"{told}, {_how_often(facts, owner)}."
     )
 
 
