@@ -24,6 +24,12 @@ _A40 = "NVIDIA A40 data sheet, table copied by a seller, https://www.ecer.com/co
 _H100_NVL = "NVIDIA H100, https://www.nvidia.com/en-us/data-center/h100/, table copied in two public repositories"
 _H200 = "NVIDIA H200, https://www.nvidia.com/en-us/data-center/h200/, table copied in three public repositories"
 _BLACKWELL = "NVIDIA HGX B200 and GB200 NVL72, technical specifications copied in a public repository"
+_T4 = "NVIDIA Turing architecture white paper, Table 5, and T4 data sheet, copied in three public repositories"
+_L4 = "NVIDIA L4, https://www.nvidia.com/en-us/data-center/l4/, figures copied in two public repositories"
+_GA102 = "NVIDIA Ampere GA102 white paper V2, Table 3 and Appendix A, copied in three public repositories"
+_ADA = "NVIDIA Ada architecture white paper V2.1, Appendix A, copied in four public repositories"
+_RTX_BLACKWELL = "NVIDIA RTX Blackwell architecture white paper, Table 3, copied in three public repositories"
+_MI210 = "AMD Instinct MI210 data sheet, table copied in a public repository, https://github.com/bytedance/ByteMLPerf"
 _T, _G = 1e12, 1e9
 
 
@@ -117,6 +123,41 @@ PEAKS = (
         "Peak FP16 Tensor TFLOPS with FP32 Accumulate 130.5, Peak FP32 TFLOPS 16.3, Memory Bandwidth (GB/sec) 672",
     ),
     Peak(
+        r"(NVIDIA )?(Tesla )?T4", (7, 5), 40, (14, 16.1),
+        {"fp32": 8.1 * _T, "fp16": 65 * _T}, 320 * _G, _T4,
+        "40 SMs, 8.1 TFLOPS FP32, 65 TFLOPS FP16 tensor (mixed precision), 320 GB/s. No BF16 tensor cores",
+    ),
+    Peak(
+        r"NVIDIA L4", (8, 9), 58, (21, 24.1),
+        {"fp32": 30.3 * _T, "tf32": 60 * _T, "fp16": 121 * _T, "bf16": 121 * _T, "fp8": 242.5 * _T}, 300 * _G, _L4,
+        "FP32 30.3 TFLOPS, TF32 120 TFLOPS*, FP16 and BF16 242 TFLOPS*, FP8 485 TFLOPS*, 300 GB/s. * with sparsity",
+    ),
+    # GeForce cards accumulate in 32 bits at half the rate, and torch accumulates so unless it is told otherwise.
+    Peak(
+        r"(NVIDIA )?GeForce RTX 3090", (8, 6), 82, (23, 24.1),
+        {"fp32": 35.6 * _T, "tf32": 35.6 * _T, "fp16": 71 * _T, "bf16": 71 * _T}, 936 * _G, _GA102,
+        "RTX 3090: Peak FP16 and BF16 Tensor TFLOPS with FP32 Accumulate 71/142 (the second sparse), Peak TF32 Tensor TFLOPS 35.6, "
+        "Peak FP32 TFLOPS 35.6, 936 GB/sec",
+    ),
+    Peak(
+        r"(NVIDIA )?RTX A6000", (8, 6), 84, (45, 48.1),
+        {"tf32": 77.4 * _T, "fp16": 154.8 * _T, "bf16": 154.8 * _T}, 768 * _G, _GA102,
+        "RTX A6000: SMs 84, Peak FP16 and BF16 Tensor TFLOPS with FP32 Accumulate 154.8/309.6 (the second sparse), Peak TF32 Tensor "
+        "TFLOPS 77.4, Memory Bandwidth 768 GB/sec",
+    ),
+    Peak(
+        r"NVIDIA GeForce RTX 4090", (8, 9), 128, (23, 24.1),
+        {"fp32": 82.6 * _T, "tf32": 82.6 * _T, "fp16": 165.2 * _T, "bf16": 165.2 * _T, "fp8": 330.3 * _T}, 1008 * _G, _ADA,
+        "RTX 4090: SMs 128, Peak FP32 TFLOPS (non-Tensor) 82.6, TF32 82.6/165.2, Peak FP16 and BF16 Tensor TFLOPS with FP32 "
+        "Accumulate 165.2/330.4, Peak FP8 Tensor TFLOPS with FP32 Accumulate 330.3/660.6 (the second sparse), 1008 GB/sec",
+    ),
+    Peak(
+        r"NVIDIA GeForce RTX 5090", (12, 0), 170, (31, 32.1),
+        {"fp16": 209.5 * _T, "bf16": 209.5 * _T, "fp8": 419 * _T}, 1792 * _G, _RTX_BLACKWELL,
+        "RTX 5090: 170 SMs, BF16 with FP32 accumulation 209.5/419, FP8 with FP32 accumulation 419/838 (the second sparse), "
+        "1792 GB/s",
+    ),
+    Peak(
         r"NVIDIA H100 80GB HBM3", (9, 0), 132, (78, 80.1),
         {"fp64": 67 * _T, "fp32": 67 * _T, "tf32": 494.5 * _T, "fp16": 989.5 * _T, "bf16": 989.5 * _T, "fp8": 1979 * _T},
         3350 * _G, _HOPPER,
@@ -178,6 +219,11 @@ PEAKS = (
         {"fp64": 95.7 / 2 * _T, "fp32": 95.7 / 2 * _T, "fp16": 383.0 / 2 * _T, "bf16": 383.0 / 2 * _T}, 3.277e12 / 2, _CDNA3,
         "MI250X, two dies, each a device: 383.0 TFLOPS (FP16), 383.0 TFLOPS (BF16), 95.7 TFLOPS (FP32 Matrix), 95.7 TFLOPS "
         "(FP64 Matrix), 3.277 TB/s",
+    ),
+    Peak(
+        r"AMD Instinct MI210", (9, 0), 104, (62, 64.1),
+        {"fp64": 45.3 * _T, "fp32": 45.3 * _T, "fp16": 181 * _T, "bf16": 181 * _T}, 1.6e12, _MI210,
+        "Compute Units 104 CU, Peak FP64/FP32 Matrix 45.3 TF, Peak FP16/BF16 181.0 TF, Memory Bandwidth up to 1.6 TB/sec",
     ),
     Peak(
         r"AMD Instinct MI300X", (9, 4), 304, (190, 192.1),

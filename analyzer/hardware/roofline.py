@@ -67,9 +67,10 @@ def place(operator: Operator, peak: Limits | None) -> Place:
     if not work.flops:
         return _checked(operator, Place(None, "memory", memory_ns, ""))
     if kind is None or kind not in peak.flops_per_s:
-        if first_type(operator.input_types) != "float":
+        known = [one for one in ("fp32", "tf32") if one in peak.flops_per_s]
+        if kind is not None or first_type(operator.input_types) != "float" or len(known) < 2:
             return Place(None, None, None, "no peak is known for its number format")
-        both = (f"{one} at {peak.flops_per_s[one] / 1e12:g} TFLOP/s" for one in ("fp32", "tf32"))
+        both = (f"{one} at {peak.flops_per_s[one] / 1e12:g} TFLOP/s" for one in known)
         return Place(None, None, None, f"may run as {' or as '.join(both)}")
     compute_ns = operator.calls * work.flops / peak.flops_per_s[kind] * 1e9
     side: Literal["compute", "memory"] = "compute" if compute_ns >= memory_ns else "memory"

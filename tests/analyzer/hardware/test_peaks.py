@@ -66,6 +66,11 @@ def test_every_figure_stands_in_the_words_of_its_document() -> None:
         ("NVIDIA H200 NVL", (9, 0), 132, 150_110_011_392, 835.5e12),
         ("NVIDIA B200", (10, 0), 148, 191_510_216_704, 2250e12),
         ("NVIDIA GB200", (10, 0), 152, 198_600_000_000, 2500e12),
+        ("NVIDIA L4", (8, 9), 58, 23_580_639_232, 121e12),
+        ("NVIDIA RTX A6000", (8, 6), 84, 50_925_535_232, 154.8e12),
+        ("NVIDIA GeForce RTX 3090", (8, 6), 82, 25_438_126_080, 71e12),
+        ("NVIDIA GeForce RTX 4090", (8, 9), 128, 25_386_352_640, 165.2e12),
+        ("NVIDIA GeForce RTX 5090", (12, 0), 170, 33_669_120_000, 209.5e12),
     ],
 )
 def test_sparse_figures_are_not_taken(
@@ -87,3 +92,17 @@ def test_figures_are_dense() -> None:
     for peak in PEAKS:
         if {"tf32", "fp16"} <= set(peak.flops_per_s):
             assert peak.flops_per_s["fp16"] == pytest.approx(2 * peak.flops_per_s["tf32"], rel=0.03)
+
+
+def test_a_laptop_or_another_of_the_family_is_unknown() -> None:
+    """It has fewer multiprocessors at other clocks under nearly the same name."""
+    card = {"name": "NVIDIA GeForce RTX 4090", "totalGlobalMem": 25_386_352_640, "computeMajor": 8, "computeMinor": 9}
+    assert peak_of(card) is not None
+    assert [peak_of(card | {"name": f"{card['name']}{more}"}) for more in (" D", " Laptop GPU")] == [None, None]
+
+
+def test_a_card_without_tensor_cores_for_a_format_has_no_peak_for_it() -> None:
+    card = {"name": "Tesla T4", "totalGlobalMem": 15_828_320_256, "computeMajor": 7, "computeMinor": 5, "numSms": 40}
+    peak = peak_of(card)
+    assert peak is not None
+    assert sorted(peak.flops_per_s) == ["fp16", "fp32"]
