@@ -142,8 +142,8 @@ PEAKS = (
     Peak(
         r"(NVIDIA )?RTX A6000", (8, 6), 84, (45, 48.1),
         {"tf32": 77.4 * _T, "fp16": 154.8 * _T, "bf16": 154.8 * _T}, 768 * _G, _GA102,
-        "RTX A6000: SMs 84, Peak FP16 and BF16 Tensor TFLOPS with FP32 Accumulate 154.8/309.6 (the second sparse), Peak TF32 Tensor "
-        "TFLOPS 77.4, Memory Bandwidth 768 GB/sec",
+        "RTX A6000: SMs 84, Peak FP16 and BF16 Tensor TFLOPS with FP32 Accumulate 154.8/309.6 (the second sparse), Peak TF32 "
+        "Tensor TFLOPS 77.4, Memory Bandwidth 768 GB/sec",
     ),
     Peak(
         r"NVIDIA GeForce RTX 4090", (8, 9), 128, (23, 24.1),

@@ -20,10 +20,10 @@ def _product(types: str, formats: dict[str, int] | None = None) -> Operator:
 
 
 @pytest.mark.parametrize("formats", [{}, {"fp32": 1}, {"tf32": 1}, {"fp32": 1, "tf32": 1}])
-@pytest.mark.parametrize("types", ['["float", "float"]', '["c10::BFloat16"]', '["c10::Half"]', '["double"]', '["c10::Float8_e4m3fn"]', ""])
+@pytest.mark.parametrize("types", ["float", "c10::BFloat16", "c10::Half", "double", "c10::Float8_e4m3fn", ""])
 def test_no_row_needs_a_format_that_it_does_not_state(types: str, formats: dict[str, int]) -> None:
     for peak in PEAKS:
-        found = place(_product(types, formats), limits_of(peak))
+        found = place(_product(f'["{types}"]' if types else "", formats), limits_of(peak))
         assert (found.side is None) is bool(found.reason), peak.pattern
 
 
