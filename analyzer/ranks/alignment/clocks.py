@@ -3,6 +3,8 @@
 A collective of which every member waits for every other ends for all of them at nearly the same time; what ends differ by is what
 clocks differ by, and noise. Per host an offset, and a drift where the recording is long enough to see one, are fitted by medians,
 which a few odd ends do not move. The 95th percentile of what is left is stated as the error: no skew below it is claimed.
+Ranks of one host share its clock: there single ends are late because a rank had no core, not because clocks differ. What could be
+wrong is that one clock is not shared; so the error is what a rank's ends differ by always.
 """
 
 from __future__ import annotations
@@ -20,6 +22,10 @@ _ROUNDS = 4
 # Ends that a drift is fitted to: a third of them at each end of the recording.
 _DRIFT_ENDS = 12
 _ERROR_QUANTILE = 0.95
+# Nineteen medians in twenty lie within two of their standard errors; of a normal distribution one is this much of a deviation.
+_ERRORS = 2
+_MEDIAN_ERROR = 1.2533
+_DEVIATIONS = 1.4826
 
 
 class Clocks(msgspec.Struct, frozen=True):
@@ -27,7 +33,8 @@ class Clocks(msgspec.Struct, frozen=True):
 
     Args:
         aligned: Whether all hosts are linked by collectives, directly or through others.
-        error_ns: 95th percentile of what ends of one collective still differ by; None where there is nothing to compare.
+        error_ns: 95th percentile of what ends of one collective still differ by; on one host the most that a rank's ends differ by
+            always; None where there is nothing to compare.
         hosts: How many clocks there are: one per host, or per rank where the host is unknown.
         start_ns: Start of each row of the table on the common clock, shape (rows,).
     """
@@ -58,9 +65,21 @@ def fit_clocks(table: Table, matched: Matched) -> Clocks:
     end = (rows.start_ns[chosen] + rows.dur_ns[chosen]).astype(np.float64)
     offset, slope, centre = _fitted(end, instance, at_host, hosts)
     moved = end - offset[at_host] - slope[at_host] * (end - centre)
-    error = int(np.quantile(np.abs(moved - _medians(moved, instance)[instance]), _ERROR_QUANTILE))
+    apart = moved - _medians(moved, instance)[instance]
+    error = int(np.quantile(np.abs(apart), _ERROR_QUANTILE))
+    if hosts == 1:
+        error = min(error, _always(apart, rows.member[chosen]))
     every = host[rows.member]
     return Clocks(linked, error, hosts, start - offset[every] - slope[every] * (start - centre))
+
+
+def _always(apart: FloatArray, member: Int64Array) -> int:
+    """The most that ends of one rank differ by from the others' always: their median, and what chance may hide of it."""
+    _, place = np.unique(member, return_inverse=True)
+    count = np.bincount(place)
+    usual = _medians(apart, place)
+    spread = _medians(np.abs(apart - usual[place]), place)
+    return int((np.abs(usual) + _ERRORS * _MEDIAN_ERROR * _DEVIATIONS * spread / np.sqrt(count)).max())
 
 
 def _nearly_together(table: Table, matched: Matched) -> BoolArray:

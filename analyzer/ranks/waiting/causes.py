@@ -75,6 +75,10 @@ def why_late(late: RankSummary, peers: Sequence[RankSummary], excess_ns: float) 
     words, explained = found[best]
     ratio = min(explained / excess_ns, 1.0)
     if ratio < EXPLAINED_RATIO:
+        if best != "imbalance" and slower + total >= EXPLAINED_RATIO * excess_ns:
+            starved = min(_without_core_ns(late, others) / excess_ns, 1.0)
+            if starved >= EXPLAINED_RATIO:
+                return Why("device", f"its ops and its Python both take longer{_lacked(late)}", starved)
         computes = _mean(late, "compute") - float(np.median([_mean(peer, "compute") for peer in others]))
         if computes >= EXPLAINED_RATIO * excess_ns and not any(row.shape for row in late.kernels):
             return Why("not clear", _NO_SHAPES, max(ratio, 0.0))
@@ -93,6 +97,14 @@ def _lacked(late: RankSummary) -> str:
     """That its cores were taken; by whom is not in the trace."""
     lacked = late.core_wait_ratio or 0.0
     return f"; for {share(lacked)} of its steps it had no core" if lacked >= LACKED_RATIO else ""
+
+
+def _without_core_ns(late: RankSummary, peers: Sequence[RankSummary]) -> float:
+    """What a rank without a device could run and had no core, beyond its peers, a step: that stretches ops and Python alike."""
+    if late.device_kind != "cpu":
+        return 0.0
+    beyond = (late.core_wait_ratio or 0.0) - float(np.median([peer.core_wait_ratio or 0.0 for peer in peers]))
+    return beyond * float(np.mean([step.dur_ns for step in late.steps])) if late.steps else 0.0
 
 
 def _steps(summary: RankSummary) -> int:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from analyzer.ranks.document import Failed
 from analyzer.ranks.document import Job as MergedJob
 from analyzer.ranks.merge import merge
+from analyzer.ranks.summary import RankSummary
 from jobs import MS, Job
 
 LAYOUTS: dict[str, dict[str, int]] = {
@@ -247,3 +249,68 @@ def test_what_the_lack_of_cores_does_not_explain_is_late_all_the_same() -> None:
     assert [(one.rank, one.cause) for one in starved({"imbalance": {1: 3.0}}, 0.2, 0.2).late] == [(1, "imbalance")]
     assert [one.rank for one in starved({"slow_device": {1: 1.2}}, 0.02, 0.3).late] == [1]
     assert [one.rank for one in starved({"slow_device": {1: 1.2}}, 0.0, 0.0).late] == [1]
+
+
+def test_a_rank_that_shares_its_core_is_slow_in_its_ops_and_in_its_python() -> None:
+    """Neither explains its lateness alone; that it had no core explains both."""
+    both: dict[str, Any] = {"slow_device": {1: 1.2}, "late_host": {1: 3 * MS}}
+    assert [(one.rank, one.cause) for one in starved(both, 0.0, 0.0).late] == [(1, "not clear")]
+    [late] = starved(both, 0.0, 0.48).late
+    assert (late.rank, late.cause) == (1, "device")
+    assert late.cause_detail == "its ops and its Python both take longer; for 48 % of its steps it had no core"
+    # What is too little to explain it, and what the others lack as well, says nothing.
+    assert [one.cause for one in starved(both, 0.0, 0.11).late] in ([], ["not clear"])
+    assert "device" not in [one.cause for one in starved(both, 0.47, 0.48).late]
+
+
+def test_a_lack_of_cores_does_not_make_larger_batches_a_slow_device() -> None:
+    assert [one.cause for one in starved({"imbalance": {1: 1.5}}, 0.0, 0.48).late] == ["imbalance"]
+
+
+def ending_late(made: list[RankSummary], rank: int, most_ns: int) -> list[RankSummary]:
+    """The same, where a rank sees some ends late, by chance."""
+    noise = np.random.default_rng(1)
+    one = made[rank]
+    columns = msgspec.structs.replace(
+        one.collectives,
+        dur_ns=[ns + int(noise.integers(most_ns)) * int(noise.integers(2)) for ns in one.collectives.dur_ns],
+    )
+    return [*made[:rank], msgspec.structs.replace(one, collectives=columns), *made[rank + 1 :]]
+
+
+def test_ends_that_are_late_by_chance_say_nothing_of_a_clock_that_is_shared() -> None:
+    """A rank that shares its core comes back late from some collectives: that is no other clock."""
+    made = Job(dp=2, steps=20, late_host={1: 6 * MS}).run().summaries()
+    job = merge(ending_late(made, 1, 8 * MS))
+    assert job.clock.error_ns is not None
+    assert job.clock.error_ns < 2 * MS
+    assert [(one.rank, one.cause) for one in job.late] == [(1, "host")]
+    healthy = merge(ending_late(Job(dp=2, steps=20).run().summaries(), 1, 8 * MS))
+    assert healthy.late == ()
+    # On clocks of their own the same ends do say so.
+    apart = merge(ending_late(Job(dp=2, steps=20, hosts=1).run().summaries(), 1, 8 * MS))
+    assert apart.clock.error_ns is not None
+    assert apart.clock.error_ns > 2 * MS
+
+
+def test_machines_of_one_name_are_not_taken_for_one_clock() -> None:
+    """Containers are often called alike: what always differs is stated as the error."""
+    made = Job(dp=2, steps=20).run().summaries()
+    other = [
+        msgspec.structs.replace(one, origin_ns=one.origin_ns + one.rank * 10 * MS)
+        for one in made
+        if one.rank is not None
+    ]
+    job = merge(other)
+    assert job.clock.hosts == 1
+    assert job.clock.error_ns is not None
+    assert job.clock.error_ns >= 4.9 * MS
+    assert job.late == ()
+
+
+def test_nobody_is_not_said_of_ranks_without_cores_whose_collectives_cannot_be_compared() -> None:
+    """A rank without its core moves data more slowly too; with no equal group that looks like its link."""
+    assert starved({}, 0.0, 0.0).verdict.held_up_by == "nobody"
+    job = starved({"jitter": 0.0}, 0.0, 0.45)
+    assert (job.late, job.verdict.held_up_by) == ((), "not clear")
+    assert "Rank 1 had no core for 45 % of its steps" in job.verdict.text
