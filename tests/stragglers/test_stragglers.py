@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.stragglers, pytest.mark.slow]
 
 PROGRAM = Path(__file__).with_name("program.py")
 REPEATS = 10
-# The recorder's own limit for saying that cores were lacking; of a rank that nothing was planted in, the job's limit for blaming nobody.
+# The recorder's own limit for saying that cores were lacking. Of the rank that nothing was planted in, the job's is kept.
 _LACKING_RATIO = 0.25
 
 
