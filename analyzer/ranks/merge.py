@@ -24,7 +24,7 @@ from analyzer.ranks.waiting.arrivals import Arrivals, arrivals
 from analyzer.ranks.waiting.bandwidth import Links, links, uneven
 from analyzer.ranks.waiting.contended import contended
 from analyzer.ranks.waiting.contrast import contention, contrast
-from analyzer.ranks.waiting.cores import beyond_lacking
+from analyzer.ranks.waiting.cores import beyond_lacking, starved
 from analyzer.ranks.waiting.late import Lateness, lateness, link_name, slow_links, slow_stage
 from analyzer.ranks.waiting.peers import hold_against_peers
 from analyzer.ranks.waiting.replay import Replay
@@ -198,6 +198,7 @@ def _grounds(measured: Measured) -> Grounds:
         uncompared_ns=measured.links.uncompared_ns,
         unlike=_unlike(measured),
         lacked_ratio=measured.lacked_ratio,
+        starved=starved(measured.table.summaries),
     )
 
 

@@ -9,14 +9,11 @@ import msgspec
 from analyzer.ranks.alignment.borne_out import Judged
 from analyzer.ranks.alignment.roll import Roll
 from analyzer.ranks.document import HeldUpBy, JobVerdict, LateRank, WhatIf
-from analyzer.ranks.waiting.causes import LACKED_RATIO
 from analyzer.units import count, duration, share
 
 # Below this share of the step nothing that a change of links or stages saves is worth a sentence; and "nobody" is said only
 # where no more than that went unjudged.
 WORTH_RATIO = 0.05
-# Ranks that are named one by one; the others are counted.
-_NAMED = 3
 
 
 class Grounds(msgspec.Struct, frozen=True):
@@ -30,6 +27,7 @@ class Grounds(msgspec.Struct, frozen=True):
         uncompared_ns: Exposed time in transfers that there are no equal ones for, a step.
         lacked_ratio: What ranks had no core for of their steps, where somebody is late by no more than that; else 0.
         unlike: That of two equal groups one is much slower, in words; else empty.
+        starved: Which ranks had no core for how much of their steps, in words; else empty.
     """
 
     matched: int
@@ -39,6 +37,7 @@ class Grounds(msgspec.Struct, frozen=True):
     uncompared_ns: float = 0.0
     unlike: str = ""
     lacked_ratio: float = 0.0
+    starved: str = ""
 
 
 def job_verdict(
@@ -105,9 +104,9 @@ def _nobody(roll: Roll, step_ns: int, grounds: Grounds) -> JobVerdict:
         text = "None of the ranks that are here holds the others up for 5 % of a step or more."
     elif grounds.unlike:
         text = grounds.unlike[:1].upper() + grounds.unlike[1:]
-    elif grounds.uncompared_ns >= floor and (starved := _starved(roll)):
+    elif grounds.uncompared_ns >= floor and grounds.starved:
         text = (
-            f"No rank is late by 5 % of a step or more. {starved}: what that costs inside collectives, "
+            f"No rank is late by 5 % of a step or more. {grounds.starved}: what that costs inside collectives, "
             f"{duration(grounds.uncompared_ns)} of each {step} step, cannot be told from their links."
         )
     elif grounds.uncompared_ns >= floor:
@@ -119,18 +118,6 @@ def _nobody(roll: Roll, step_ns: int, grounds: Grounds) -> JobVerdict:
     else:
         return _nothing("nobody", "No rank, link or stage holds the others up for 5 % of a step or more.")
     return _nothing("not clear", text + _scope(roll))
-
-
-def _starved(roll: Roll) -> str:
-    """Which ranks had no core, in words; empty where all had theirs."""
-    told = [
-        f"rank {one.rank} had no core for {share(one.core_wait_ratio)} of its steps"
-        for one in roll.used
-        if one.core_wait_ratio is not None and one.core_wait_ratio >= LACKED_RATIO
-    ]
-    told = told if len(told) <= _NAMED else [*told[:_NAMED], f"{len(told) - _NAMED} more lacked theirs"]
-    text = ", ".join(told)
-    return text[:1].upper() + text[1:]
 
 
 def _of_change(best: WhatIf, step_ns: int, roll: Roll) -> JobVerdict:

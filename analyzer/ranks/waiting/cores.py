@@ -9,13 +9,28 @@ import msgspec
 from analyzer.ranks.summary import RankSummary
 from analyzer.ranks.waiting.causes import LACKED_RATIO
 from analyzer.ranks.waiting.late import Lateness
+from analyzer.units import count, share
 
+# Ranks that are named one by one; the others are counted.
+_NAMED = 3
 _OF_RANKS = ("rank", "ranks", "several ranks")
 
 
 def lacking_ratio(summaries: Sequence[RankSummary], rank: int | None = None) -> float:
     """The most that one of the ranks, but for a given one, had no core of its steps, 0..1; 0 where that was not recorded."""
     return max((one.core_wait_ratio or 0.0 for one in summaries if one.rank != rank), default=0.0)
+
+
+def starved(summaries: Sequence[RankSummary]) -> str:
+    """Which ranks had no core for how much of their steps, in words; empty where all had theirs."""
+    told = [
+        f"rank {one.rank} had no core for {share(one.core_wait_ratio)} of its steps"
+        for one in summaries
+        if one.core_wait_ratio is not None and one.core_wait_ratio >= LACKED_RATIO
+    ]
+    more = [f"{count(len(told) - _NAMED, 'more rank')} lacked theirs"] if len(told) > _NAMED else []
+    text = ", ".join([*told[:_NAMED], *more])
+    return text[:1].upper() + text[1:]
 
 
 def beyond_lacking(summaries: Sequence[RankSummary], late: Lateness, step_ns: float) -> tuple[Lateness, float]:
