@@ -5,11 +5,13 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
+from multiprocessing import resource_tracker
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -107,6 +109,7 @@ class ProcessesEngine:
         """An outcome for each file, or its number where the pool broke under it."""
         # Spawned, not forked: threads of ours may hold locks.
         context = multiprocessing.get_context("spawn")
+        _mind_resources()
         pool = ProcessPoolExecutor(self._jobs, mp_context=context, initializer=_end_at_once)
         running: dict[Future[Outcome], int] = {}
         waiting = list(reversed(order))
@@ -133,6 +136,13 @@ class ProcessesEngine:
                 for process in [*pool._processes.values()]:
                     process.terminate()
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _mind_resources() -> None:
+    """Starts what spawned processes share: it hands on the number of standard error, where the terminal UI puts something without one."""
+    if sys.platform != "win32":
+        with redirect_stderr(sys.__stderr__):
+            resource_tracker.ensure_running()
 
 
 @contextmanager

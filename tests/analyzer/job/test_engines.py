@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import http.server
 import json
+import subprocess
+import sys
 import threading
 import time
 import types
@@ -50,6 +52,28 @@ def here(folder: Path) -> MergedJob:
 def test_processes_give_the_same_job(folder: Path, here: MergedJob) -> None:
     assert [(one.rank, one.cause) for one in here.late] == [(1, "host")]
     assert told(sorted(folder.iterdir()), ProcessesEngine(2)) == here
+
+
+def test_processes_start_behind_a_stand_in_for_standard_error(folder: Path) -> None:
+    """The terminal UI puts one there that has no file number. In a process of its own: what minds resources is started only once."""
+    program = (
+        "import io, sys\n"
+        "class Screen(io.StringIO):\n"
+        "    def fileno(self):\n"
+        "        return -1\n"
+        "if __name__ == '__main__':\n"
+        "    from analyzer.job.engines.local import ProcessesEngine\n"
+        "    from analyzer.options import Options\n"
+        "    said, sys.stderr = sys.stderr, Screen()\n"
+        "    read = ProcessesEngine(2).outcomes(sys.argv[1:], Options(select=('CO',)), lambda *_: None)\n"
+        "    print(sorted(one.place for one in read if one.summaries), sys.stderr is not said)\n"
+    )
+    script = folder.parent / "screen.py"
+    script.write_text(program)
+    ran = subprocess.run(
+        [sys.executable, str(script), *sorted(map(str, folder.iterdir()))], capture_output=True, text=True, check=False
+    )
+    assert (ran.stdout.strip(), ran.stderr) == ("[0, 1, 2, 3] True", "")
 
 
 def test_as_many_processes_as_cores_and_memory_allow(tmp_path: Path) -> None:
