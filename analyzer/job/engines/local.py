@@ -139,7 +139,7 @@ class ProcessesEngine:
 
 
 def _mind_resources() -> None:
-    """Starts what spawned processes share: it hands on the number of standard error, where the terminal UI puts something without one."""
+    """Starts what spawned processes share: it hands on standard error by number, and what the terminal UI puts there has none."""
     if sys.platform != "win32":
         with redirect_stderr(sys.__stderr__):
             resource_tracker.ensure_running()

@@ -55,7 +55,7 @@ def test_processes_give_the_same_job(folder: Path, here: MergedJob) -> None:
 
 
 def test_processes_start_behind_a_stand_in_for_standard_error(folder: Path) -> None:
-    """The terminal UI puts one there that has no file number. In a process of its own: what minds resources is started only once."""
+    """The terminal UI puts one there that has no file number. In a process of its own: what they share is started only once."""
     program = (
         "import io, sys\n"
         "class Screen(io.StringIO):\n"
