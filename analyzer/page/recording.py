@@ -69,6 +69,16 @@ def device(analysis: Analysis) -> str | None:
     return many + (found.name or found.kind)
 
 
+def is_summary(analysis: Analysis) -> bool:
+    """Whether only a rank's summary is here: a trace without any event is refused."""
+    return not analysis.trace.events
+
+
+def events(analysis: Analysis) -> str:
+    """`1,234 events`, or that only a summary is here."""
+    return "a summary, without its events" if is_summary(analysis) else count(analysis.trace.events, "event")
+
+
 def environment(analysis: Analysis) -> Iterator[tuple[str, str]]:
     """What was measured and how: a label and a text each."""
     trace, summary = analysis.trace, analysis.summary
@@ -77,7 +87,12 @@ def environment(analysis: Analysis) -> Iterator[tuple[str, str]]:
     found = ", ".join(f"{name} {value}" for name, value in named if value)
     yield "Device", device(analysis) or "none: the trace has no GPU events"
     yield "Versions", found or "not stated in the trace"
-    yield "Trace", f"{trace.name}, {size(trace.bytes)}, {trace.events:,} events"
+    yield (
+        "Trace",
+        f"{trace.name}, {size(trace.bytes)}, {events(analysis)}"
+        if trace.bytes
+        else f"{trace.name}, {events(analysis)}",
+    )
     yield "Steps", "; ".join([steps(analysis), *excluded(analysis)])
     recorded = (("Python stacks", trace.profiler.stacks), ("input shapes", trace.profiler.shapes),
                 ("memory", trace.profiler.memory), ("FLOPs", trace.profiler.flops))  # fmt: skip

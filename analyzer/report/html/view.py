@@ -179,7 +179,7 @@ def _origin(analysis: Analysis) -> Iterator[str]:
     yield safe.name(device, 80) if device else "no GPU events"
     if analysis.trace.versions.torch:
         yield f"torch {safe.name(analysis.trace.versions.torch, 40)}"
-    yield f"{analysis.trace.events:,} events"
+    yield recording.events(analysis)
 
 
 def _job_figures(job: Job) -> Iterator[Figure]:

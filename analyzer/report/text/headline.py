@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.analysis import Analysis, TraceInfo
+from analyzer.analysis import Analysis
 from analyzer.page import hardware, recording
 from analyzer.page import headline as wording
 from analyzer.page.words import safe
@@ -16,7 +16,7 @@ _WHOLE = "for the whole trace, taken as one step"
 
 def lines(analysis: Analysis, style: Style, *, alone: bool = False) -> Iterator[str]:
     """Trace, verdict and, where the trace can be believed, the headline figures; `alone` where no reasons stand below."""
-    origin = safe.wrap(" · ".join(_origin(analysis.trace)), style.width)
+    origin = safe.wrap(" · ".join(_origin(analysis)), style.width)
     yield from (style.paint(line, "dim") for line in origin)
     yield ""
     if analysis.trust.verdict == "unusable":
@@ -42,7 +42,8 @@ def _caution(analysis: Analysis) -> str:
     return f"Caution: {code}{message}" + (f" ({count(len(others), 'more reason')})" if others else "") + "."
 
 
-def _origin(trace: TraceInfo) -> Iterator[str]:
+def _origin(analysis: Analysis) -> Iterator[str]:
+    trace = analysis.trace
     yield safe.name(trace.name)
     device = trace.device
     if device.kind == "cpu":
@@ -54,7 +55,7 @@ def _origin(trace: TraceInfo) -> Iterator[str]:
         yield f"torch {safe.name(trace.versions.torch, 40)}"
     if len(trace.ranks) > 1:
         yield count(len(trace.ranks), "rank")
-    yield count(trace.events, "event")
+    yield recording.events(analysis)
 
 
 def _figures(analysis: Analysis, style: Style) -> Iterator[str]:

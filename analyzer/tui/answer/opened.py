@@ -44,6 +44,12 @@ class Opened:
         """A row for each answer; empty where there are no several ranks."""
         return self.explained[0].analysis.ranks if len(self.explained) > 1 else ()
 
+    @property
+    def present(self) -> int:
+        """How many ranks the job has here; of a large one only those that cost most are opened."""
+        job = self.explained[0].analysis.job
+        return max(job.present if job is not None else 0, len(self.explained))
+
     def path(self, index: int) -> Path | None:
         """Where one answer's trace is."""
         return self.paths[index] if self.paths else None
@@ -63,22 +69,26 @@ class Opened:
                 of_rule[row.rank] = max(of_rule.get(row.rank, 0), finding.saving.expected_ns)
         shown = self.ranks[index].rank
         return {
-            finding.id: _words(costs[finding.rule], shown, len(self.ranks))
+            finding.id: _words(costs[finding.rule], shown, len(self.ranks), self.present)
             for finding in self.explained[index].analysis.findings
         }
 
 
-def _words(costs: Mapping[int, int], shown: int, total: int) -> str:
+def _words(costs: Mapping[int, int], shown: int, opened: int, present: int) -> str:
     """`worst on rank 3, 5 of 8 ranks`.
 
     Args:
         costs: What the rule's findings are expected to save, by rank.
         shown: The rank on the screen.
-        total: The number of ranks.
+        opened: How many ranks were looked at.
+        present: How many there are.
     """
-    if len(costs) == 1:
+    if present > opened:
+        many = f"{len(costs)} of the {opened} ranks opened"
+    elif len(costs) == 1:
         return "this rank only"
-    many = "all ranks" if len(costs) == total else f"{len(costs)} of {total} ranks"
+    else:
+        many = "all ranks" if len(costs) == opened else f"{len(costs)} of {opened} ranks"
     most = max(costs.values())
     worst = next(rank for rank, cost in costs.items() if cost == most)
     # Where nobody could read a difference, none is the worst.

@@ -25,7 +25,7 @@ class Session:
         measured: Views that need more than the document; None where only the document is there.
         path: The trace on disk, if there is one.
         rank: The rank shown, where several were opened.
-        ranks: How many were opened.
+        ranks: How many the job has here.
         seen_on: Words by a finding's id: on which ranks there is the same; empty where there is one rank.
         since: What changed since the baseline, where one was named.
     """

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from analyzer import units
 from analyzer.analysis import Analysis, CheckDocument, FindingDocument, RankRow
-from analyzer.page.recording import mended, set_aside
+from analyzer.page.recording import is_summary, mended, set_aside
 from analyzer.tui.look.plain import line
 
 
@@ -51,7 +51,7 @@ def banners(analysis: Analysis) -> list[str]:
     elif steps.source != "ProfilerStep":
         how = line(steps.source.partition(":")[2]) or "repetition"
         lines.append(f"Steps are guessed from {how}: confidence is lower. Call prof.step() to mark them.")
-    if not has_gpu(analysis):
+    if not has_gpu(analysis) and not is_summary(analysis):
         lines.append("This trace has no GPU events. On a GPU, record with ProfilerActivity.CUDA.")
     if steps.used <= 2 and steps.source != "whole-trace":
         lines.append(f"{units.count(steps.used, 'step')} only: may be warm-up. Record at least 3 (--active 6).")

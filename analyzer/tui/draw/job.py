@@ -29,6 +29,7 @@ def about(page: JobPage, glyphs: Glyphs) -> Content:
     ]
     lines += [_plain(f"with {ideal}: {step} a step, {less} less") for ideal, step, less in page.ideal[:3]]
     lines += [_plain(note) for note in page.notes[:4]]
+    lines += [_plain(page.more_bars)] if page.more_bars else []
     lines += [Content(""), Content.styled(f"{work} {WORKS}  {move} {MOVES}  {wait} {WAITS}{_steps(page)}", "$quiet")]
     return Content("\n").join(lines)
 

@@ -6,6 +6,7 @@ from textual.content import Content
 
 from analyzer import units
 from analyzer.analysis import Analysis, FindingDocument, StepRow
+from analyzer.page.recording import is_summary
 from analyzer.page.step import waterfall as page
 from analyzer.page.step.lanes import claimed
 from analyzer.tui.draw import bars, lanes
@@ -36,7 +37,8 @@ def _lanes(analysis: Analysis, width: int, glyphs: Glyphs) -> list[Content]:
     if devices:
         rows.append(_gutter("GPU", lanes.lane(devices, timeline.dur_ns, room, glyphs)))
     else:
-        rows.append(_gutter("GPU", Content.styled("no GPU events in this trace", "$quiet")))
+        why = "only its summary is here" if is_summary(analysis) else "no GPU events in this trace"
+        rows.append(_gutter("GPU", Content.styled(why, "$quiet")))
     return rows
 
 

@@ -143,7 +143,7 @@ class Views(ExportActions, Acceptance, Applying, Base):
             self._measured[index],
             self._path,
             rank=opened.ranks[index] if opened.ranks else None,
-            ranks=len(opened.explained),
+            ranks=opened.present,
             seen_on=opened.seen_on(index),
             since=opened.since[index] if opened.since else None,
         )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from analyzer.explain import Options
 from analyzer.job import explain_job
+from analyzer.ranks.files import encode
 from analyzer.tui.answer.opened import Opened
 from analyzer.tui.screens.ranks import RanksScreen
 from jobs import MS, Job
@@ -32,6 +33,23 @@ async def test_the_job_comes_first_and_a_rank_opens_as_its_own_report(app_for, t
         await settle(pilot)
         assert not isinstance(pilot.app.screen, RanksScreen)
         assert "Rank 1" not in text_of(pilot.app).split("Findings of")[0]
+
+
+async def test_of_many_ranks_those_that_are_not_listed_are_counted(app_for, tmp_path):
+    """Of 20 summaries 16 are opened: the others are ranks of the job all the same, and none of them lacks a GPU."""
+    paths = []
+    for one in Job(dp=20, late_host={1: 8 * MS}, steps=2).run().summaries():
+        paths.append(tmp_path / f"{one.rank}.summary.json.gz")
+        paths[-1].write_bytes(encode(one))
+    job = Opened(explain_job(paths, Options(select=("CO",))).explained)
+    async with running(app_for(job)) as pilot:
+        assert "4 more ranks that cost less" in text_of(pilot.app)
+        await pilot.press("escape")
+        await settle(pilot)
+        shown = " ".join(text_of(pilot.app).split())
+        assert "r: rank 1 of 20" in shown
+        assert "GPU events" not in shown
+        assert "GPU only its summary is here" in shown
 
 
 async def test_escape_leads_to_the_rank_to_look_at_first_and_r_back(app_for, tmp_path):
