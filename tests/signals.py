@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -132,6 +133,17 @@ def last_words(process: subprocess.Popen[str]) -> str:
         os.killpg(process.pid, signal.SIGKILL)
         said = process.communicate()[1]
         raise AssertionError(f"still runs {_ENDS_S} s after the signal: {said}") from error
+
+
+# Of a loader's worker, or of whoever gets its batches: Python's thread that hands on tensors, where the other end is gone.
+_SHARER = re.compile(
+    r"Traceback \(most recent call last\):\n(?:  File \"[^\"]*multiprocessing.*\n(?:    .*\n)*)+\w*Error.*\n?"
+)
+
+
+def without_sharers(said: str) -> str:
+    """What was said but for tracebacks of Python's own thread that shares tensors, which training without advisor prints too."""
+    return _SHARER.sub("", said)
 
 
 def is_caught(kind: signal.Signals, process: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -68,6 +69,8 @@ def unused_search(device: torch.device) -> Iterator[None]:
 def run_rank(rank: int, preset: Preset, folder: str, port: int) -> None:
     """One rank of a preset, in a process of its own."""
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    # A rank may be killed: what it leaves then is taken away with the folder.
+    tempfile.tempdir = folder
     torch.set_num_threads(1)
     torch.distributed.init_process_group("gloo", rank=rank, world_size=WORLD)
     device = torch.device("cpu")

@@ -193,13 +193,21 @@ def _watch_loaders(seen: list[DataLoader[object]]) -> Iterator[None]:
 
 
 def _record_ranks(preset: Preset, folder: Path) -> list[Path]:
-    from traces.collect.zoo.ranks import WORLD, run_rank
+    from traces.collect.zoo.ranks import WORLD
 
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    arguments = (preset, str(folder), port)
-    ranks = torch.multiprocessing.spawn(run_rank, arguments, nprocs=WORLD, join=False)  # type: ignore[attr-defined,no-untyped-call]
+    names = [f"{preset.name}.rank{rank}.json.gz" for rank in range(WORLD)]
+    with scratch_folder(folder, ".ranks-") as scratch:
+        _run_ranks((preset, str(scratch), port), WORLD)
+        return [(scratch / name).replace(folder / name) for name in names]
+
+
+def _run_ranks(arguments: tuple[Preset, str, int], world: int) -> None:
+    from traces.collect.zoo.ranks import run_rank
+
+    ranks = torch.multiprocessing.spawn(run_rank, arguments, nprocs=world, join=False)  # type: ignore[attr-defined,no-untyped-call]
     try:
         while not ranks.join():
             pass
@@ -207,7 +215,6 @@ def _record_ranks(preset: Preset, folder: Path) -> list[Path]:
         # Where this process is asked to end they would be waited for, each of them for the other.
         for process in ranks.processes:
             process.kill()
-    return [folder / f"{preset.name}.rank{rank}.json.gz" for rank in range(WORLD)]
 
 
 def time_pair(preset: Preset, remedy: Preset, seconds: float, repeats: int = 6) -> Timing:
