@@ -6,7 +6,6 @@ import contextlib
 import functools
 import importlib
 import importlib.abc
-import importlib.util
 import sys
 import threading
 import types
@@ -28,18 +27,23 @@ class TorchFinder(importlib.abc.MetaPathFinder):
         self.watcher = watcher
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
-        """The usual spec of torch, with a loader that calls us after the import."""
+        """The usual spec of torch, with a loader that calls us after the import.
+
+        Whoever asks may only want to know whether torch is installed (`datasets` does): it stays until torch has been imported.
+        """
         if name != "torch":
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec("torch")
+        others = (finder.find_spec(name, path, target) for finder in list(sys.meta_path) if finder is not self)
+        spec = next((found for found in others if found is not None), None)
         if spec is not None and spec.loader is not None:
             execute = spec.loader.exec_module
 
             def exec_module(module: types.ModuleType) -> None:
                 execute(module)
                 with contextlib.suppress(*FAILURES):
-                    wrap(self.watcher)
+                    if self in sys.meta_path:
+                        sys.meta_path.remove(self)
+                        wrap(self.watcher)
 
             spec.loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec
