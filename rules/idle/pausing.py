@@ -32,7 +32,9 @@ ROLL_OUT_FASTER = Advice(
     "stable-baselines3: `make_vec_env(..., n_envs=8, vec_env_cls=SubprocVecEnv)`; gymnasium: `AsyncVectorEnv`. A small policy "
     "answers faster on the CPU than on a GPU.",
 )
-PLOT_LATER = Advice("text", "Plot after the loop, or in another process.", "Keep the numbers, draw later.")
+PLOT_LATER = Advice(
+    "text", "Draw less often, after the loop, or in another process.", "Keep the numbers or the tensors, draw later."
+)
 LOG_SELDOM = Advice(
     "diff",
     "-    log(step, loss.item())\n+    if step % 100 == 0:\n+        log(step, loss.item())",

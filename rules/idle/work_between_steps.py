@@ -11,7 +11,8 @@ Training stands still meanwhile. Where updates are a tenth of a run, making them
 `advisor collect` counts every step of the run, from the end of one to the end of the next, and samples the training thread's stack
 20 times a second while a step already takes three times as long as usual. Counted is by how much steps of at least three medians,
 and 10 ms, exceed the median, as a share of all steps together. Time in the training's own loader is left out: DL001 and its kin
-tell of it. So is time in which the thread had no core because other programs had them. What it is, names of functions and files
+tell of it. So is time in which the thread had no core because other programs had them, and what usual steps do as well, at which
+the stack is looked at too: such a step is longer, and does nothing else. What it is, names of functions and files
 tell that are not torch's own; a method of a class with `step`, `reset` and a space to act in is an environment's, and its time a
 rollout's. The figures are of the run without the profiler, and of the whole of it, not of the recorded steps.
 
@@ -64,7 +65,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.recording.run_course import Place, RunCourse
+from analyzer.facts.recording.run_course import RunCourse
+from analyzer.facts.recording.run_places import Place
 from analyzer.finding import (
     Advice,
     Bar,
@@ -98,6 +100,8 @@ META = RuleMeta(
 )
 # Named are functions with this share of what lies between, the first three.
 _NAMED_RATIO, _NAMED = 0.1, 3
+# A part of the run that is worth a word.
+_WORTH_A_WORD = 0.05
 # More than these and nobody reads the first.
 _MOST_FIXES = 4
 _ANY = Advice(
@@ -119,7 +123,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if run.work_ratio < limits["min_ratio"]:
         yield clear(
             f"usual steps are {share(1 - run.work_ratio)} of the run's {count(run.steps, 'step')}: {share(run.work_ratio)} lies "
-            f"between them, below {share(limits['min_ratio'])}"
+            f"between them, below {share(limits['min_ratio'])}{_as_usual(run)}"
         )
         return
     each = duration(run.between_ns / run.long_steps)
@@ -152,10 +156,19 @@ def _title(run: RunCourse) -> str | None:
 
 
 def _seen(run: RunCourse) -> str:
-    named = [place for place in _work(run) if place.ratio >= _NAMED_RATIO][:_NAMED]
+    named = [place for place in run.work if place.ratio >= _NAMED_RATIO][:_NAMED]
     if not named:
         return ""
     return f" Seen there: {', '.join(f'{_named(place)} {share(place.ratio)}' for place in named)}."
+
+
+def _as_usual(run: RunCourse) -> str:
+    """What long steps hold beside it, where that is much."""
+    longer = run.as_usual_ratio * run.between_ns / run.loop_ns
+    if longer < _WORTH_A_WORD:
+        return ""
+    what = "larger inputs, or other programs on the cores"
+    return f"; {share(longer)} lies in steps that take longer over what every step does: {what}"
 
 
 def _named(place: Place) -> str:
@@ -164,13 +177,9 @@ def _named(place: Place) -> str:
     return f"`{place.function}` ({place.file}{line})"
 
 
-def _work(run: RunCourse) -> list[Place]:
-    return [place for place in run.places if place.kind != "loading"]
-
-
 def _location(run: RunCourse) -> Location | None:
     """The program's own line that leads to most of it."""
-    found = next((place for place in _work(run) if place.own_file), None)
+    found = next((place for place in run.work if place.own_file), None)
     return None if found is None else Location(found.own_file or "", found.own_line, found.own_function)
 
 

@@ -300,3 +300,72 @@ def test_a_share_of_the_run_goes_before_a_longer_time_of_recorded_steps_that_are
     assert (first.rule, second.rule) == ("ID004", "PY001")
     assert second.saving.ns_per_step_max > first.saving.ns_per_step_max
     assert second.saving.ratio_max < first.saving.ratio_max
+
+
+def _forward(line: int, function: str = "Net.forward") -> dict[str, Any]:
+    return ROLLOUT | {"functions": [[function, "train.py"]], "line": line}
+
+
+def _seen(long: dict[int, int], usual: dict[int, int]) -> dict[str, Any]:
+    """A run with looks at lines of its long and of its usual steps."""
+    told = course(long_ms=45)
+    rows = {name: [_forward(line) | {"samples": looks} for line, looks in seen.items()]
+            for name, seen in (("long", long), ("usual", usual))}  # fmt: skip
+    seen = {"samples": sum(usual.values()), "places": rows["usual"]}
+    told["between"] |= {"samples": sum(long.values()), "places": rows["long"], "usual": seen}
+    return told
+
+
+def test_a_step_that_is_long_at_what_every_step_does_holds_no_work_between_steps() -> None:
+    known = run(RULE, world(told=_seen({36: 12, 38: 9}, {36: 20, 38: 18, 40: 2})))
+    assert known.state is State.CLEAR
+    assert "take longer over what every step does" in known.reason
+
+
+@pytest.mark.parametrize(
+    ("usual", "why"),
+    [
+        ({36: 20, 38: 18}, "another line of the same loop"),
+        ({36: 20, 38: 18, 50: 2}, "a call that a usual step makes as well, and that seldom takes long"),
+        ({50: 9}, "too few looks at usual steps"),
+    ],
+)
+def test_what_usual_steps_hardly_do_is_work_between_them(usual: dict[int, int], why: str) -> None:
+    found = judged(RULE, world(told=_seen({50: 21}, usual))).finding
+    assert found.location is not None, why
+    assert found.location.line == 50
+
+
+@pytest.mark.parametrize(("usual_looks", "ratio"), [(2, 1.0), (5, 1.0), (10, 0.667)])
+def test_the_usual_step_that_a_long_one_ends_with_is_no_part_of_what_lies_between(
+    usual_looks: int, ratio: float
+) -> None:
+    """Of 20 looks at steps of 25 ms, 5 ms and what lies between, 5 fall on the usual part: more is work that takes longer."""
+    told = course(long_ms=25)
+    told["between"] |= {
+        "samples": 20,
+        "places": [_forward(50) | {"samples": 20 - usual_looks}, _forward(36) | {"samples": usual_looks}],
+        "usual": {"samples": 30, "places": [_forward(36) | {"samples": 30}]},
+    }
+    found = judged(RULE, world(told=told)).finding
+    assert found.saving.between_ratio == pytest.approx(ratio * 500 / 2500, rel=1e-3)
+    assert "36 of train.py" not in found.why
+
+
+def test_a_check_of_arguments_is_no_validation() -> None:
+    place = ROLLOUT | {"functions": [["check_array", "sklearn/utils/validation.py"]]}
+    assert judged(RULE, world(place=place)).finding.title is None
+
+
+@pytest.mark.parametrize(
+    ("function", "file"),
+    [
+        ("save_image", "torchvision/utils.py"),
+        ("Figure.savefig", "matplotlib/figure.py"),
+        ("Image.save", "PIL/Image.py"),
+    ],
+)
+def test_pictures_that_are_saved_are_no_checkpoints(function: str, file: str) -> None:
+    found = judged(RULE, world(place=ROLLOUT | {"functions": [[function, file]]})).finding
+    assert found.title == "Plotting between the steps"
+    assert not [advice for advice in found.fix if "save" in advice.code]

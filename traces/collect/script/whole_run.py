@@ -26,8 +26,13 @@ def course(told: dict[str, Any], project: Path) -> dict[str, Any]:
     """
     cleaner = PathCleaner(project)
     between = told["between"]
-    places = [cleaner.clean(place) for place in between["places"][:_MOST_PLACES]]
-    return told | {"between": between | {"places": places}}
+    usual = between["usual"]
+    cleaned = {"places": _cleaned(between["places"], cleaner)}
+    return told | {"between": between | cleaned | {"usual": usual | {"places": _cleaned(usual["places"], cleaner)}}}
+
+
+def _cleaned(places: list[dict[str, Any]], cleaner: PathCleaner) -> list[dict[str, Any]]:
+    return [cleaner.clean(place) for place in places[:_MOST_PLACES]]
 
 
 def write_course(path: Path, run: dict[str, Any]) -> None:

@@ -129,9 +129,43 @@ def test_a_thread_with_competitors_on_its_core_is_seen_to_wait() -> None:
     assert waiting.ns() >= 20 * MS
 
 
+def test_what_usual_steps_do_is_looked_at_as_well() -> None:
+    course = _course([400.0] * 40)
+    sampler = Sampler(course)
+    course.worked(time.perf_counter_ns())
+    sampler.begin()
+    until = time.monotonic() + 30
+    while sampler.usual_samples < 3 and time.monotonic() < until:
+        _evaluate(_Soon())
+        course.step(0, 300 * MS, profiled=False, loaders=set())
+        course.last_ns = time.perf_counter_ns()
+    sampler.end()
+    told = sampler.told()
+    assert (told["samples"], told["places"]) == (0, [])
+    assert told["usual"]["samples"] >= 3
+    assert told["usual"]["places"][0]["functions"][0][0].endswith("_evaluate")
+
+
+def test_what_comes_first_in_a_long_step_is_seen_as_well() -> None:
+    course = _course([100.0] * 40)
+    sampler = Sampler(course)
+    sampler.begin()
+    course.worked(time.perf_counter_ns())
+    until = time.monotonic() + 30
+    while not sampler._undecided.late and time.monotonic() < until:
+        _evaluate(_Soon())
+    course.step(0, 900 * MS, profiled=False, loaders=set())
+    course.last_ns = time.perf_counter_ns()
+    while not sampler.samples and time.monotonic() < until:
+        time.sleep(0.01)
+    sampler.end()
+    assert "_evaluate" in {row["functions"][0][0] for row in sampler.told()["places"]}
+    assert sampler.usual_samples == 0
+
+
 class _Soon(threading.Event):
     def wait(self, timeout: float | None = None) -> bool:
-        time.sleep(0.3)
+        time.sleep(0.25)
         return True
 
 

@@ -44,8 +44,8 @@ def test_an_import_that_fails_is_wrapped_when_it_is_tried_again(wrapped: list[ob
     finder = wrapping.TorchFinder("watcher")  # type: ignore[arg-type]
     sys.meta_path.insert(0, finder)
     try:
-        (tmp_path / "torch.py").write_text("raise OSError\n")
-        with pytest.raises(OSError):
+        (tmp_path / "torch.py").write_text("raise OSError('lib')\n")
+        with pytest.raises(OSError, match="lib"):
             importlib.import_module("torch")
         (tmp_path / "torch.py").write_text("here = 1  # now\n")
         importlib.invalidate_caches()

@@ -50,6 +50,7 @@ class Course:
         self.longest: list[tuple[int, int]] = []
         self.limit_ns: int | None = None
         self.other_batches_ns = 0
+        self._last_long = 0
         self._loaders: set[int] = set()
 
     def step(self, now_ns: int, duration_ns: int, *, profiled: bool, loaders: set[int]) -> None:
@@ -88,7 +89,9 @@ class Course:
             heapq.heapreplace(self.longest, item)
         if self.limit_ns is None or duration_ns < self.limit_ns:
             self._loaders |= loaders
-        elif loaders - self._loaders:
+            return
+        self._last_long = self.steps
+        if loaders - self._loaders:
             self.other_batches_ns += duration_ns
 
     def lacked_ns(self) -> int:
@@ -97,8 +100,19 @@ class Course:
 
     def is_long(self) -> bool:
         """Whether the step that runs is a long one already."""
-        lasted_ns, limit_ns = time.perf_counter_ns() - self.last_ns, self.limit_ns
+        return self._has_lasted(self.limit_ns)
+
+    def is_late(self) -> bool:
+        """Whether the step that runs takes longer than usual: what comes now is what a long one has more of."""
+        return self._has_lasted(None if self.limit_ns is None else self.limit_ns / LONG_RATIO)
+
+    def _has_lasted(self, limit_ns: float | None) -> bool:
+        lasted_ns = time.perf_counter_ns() - self.last_ns
         return limit_ns is not None and lasted_ns >= limit_ns and lasted_ns - self.lacked_ns() >= limit_ns
+
+    def was_long(self, number: int) -> bool:
+        """Whether the last long step is that one, counted from 1."""
+        return self._last_long == number
 
     def worked(self, since_ns: int) -> None:
         """Recording itself took the time since then; the next step begins now."""

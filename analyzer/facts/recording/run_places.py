@@ -1,0 +1,190 @@
+"""What the stack showed in the long steps of a run, by function and line: what lies between usual steps, and what it is for."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+# Fewer looks say little of what the time is.
+FEWEST_SAMPLES = 3
+# With fewer looks at usual steps nobody can tell what they do; a place that takes at least this part of its share of long steps in
+# usual ones too is work of every step.
+_FEWEST_USUAL, _AS_USUAL = 15, 1 / 3
+# One look in twenty falls on what is next to it, and a single look is none to advise by.
+OF_A_KIND, FEWEST_OF_A_KIND = 0.05, 2
+# torch's own functions are called by whatever a program does (`_validate_sample` by any distribution), but for those that save;
+# `sklearn/utils/validation.py` looks at arguments.
+_TELLS_NOTHING = re.compile(
+    r"(?:^|/)sklearn/utils/|"
+    r"(?:^|/)torch/(?!(?:jit/_)?serialization|package/|distributed/checkpoint/|utils/data/dataloader|utils/tensorboard/)"
+)
+# A file may say anything.
+MOST = 2**62
+MOST_ROWS = 1000
+
+# What is done there, by the names of functions and files. `generate` of a language model is evaluation where its program trains.
+_KINDS = (
+    ("loading", re.compile(r"torch/utils/data/dataloader\.py")),
+    ("saving", re.compile(r"torch/serialization\.py|safetensors|checkpoint|(?:^|[_.:])save|pickle|state_dict_saver")),
+    # What draws also saves: that is one thing, and no checkpoint.
+    (
+        "plotting",
+        re.compile(
+            r"matplotlib|plotly|seaborn|savefig|(?:^|[_.:])plot|torchvision/utils\.py:(?:save_image|make_grid|draw_)|imwrite|"
+            r"PIL/\w+\.py:(?:\w+\.)?_?save|imageio/"
+        ),
+    ),
+    (
+        "rollouts",
+        re.compile(r"roll_?out|collect_|env_step|gymnasium|(?:^|/)gym/|vec_env|self_play|play_", re.IGNORECASE),
+    ),
+    ("evaluation", re.compile(r"(?:^|[_./:])(?:eval|valid|test|infer|predict|metric|score|generat)", re.IGNORECASE)),
+    # Not `log_prob` and its kin, which are arithmetic.
+    (
+        "logging",
+        re.compile(
+            r"tensorboard|wandb|mlflow|comet_ml|logging/|"
+            r"(?:^|[_.:])log(?:$|_(?!prob|soft|sum|sigm|likel|dens|norm|det)|ger)"
+        ),
+    ),
+)
+
+
+class Place(msgspec.Struct, frozen=True):
+    """What the stack showed in long steps.
+
+    Args:
+        function: Of the first functions that the stack of a usual step does not hold the one whose name tells what it does.
+        file: Its file.
+        kind: What it does, by its name: saving, plotting, rollouts, evaluation, logging or loading; `step` where usual steps do
+            it as well; None where the name does not tell.
+        ratio: Share of what lies between the steps.
+        own_file: File of the program's own line that leads to it; None where no line of its own does.
+        own_line: That line.
+        own_function: Its function.
+    """
+
+    function: str
+    file: str
+    kind: str | None
+    ratio: float
+    own_file: str | None
+    own_line: int | None
+    own_function: str | None
+
+
+def int_of(value: Any) -> int:
+    """The value where it is a number that may be a count or a duration; 0 else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST else 0
+
+
+def dict_of(value: Any) -> dict[str, Any]:
+    """The value where it is a dictionary; an empty one else."""
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def places_of(between: dict[str, Any], *, others: bool, usual_part: float) -> tuple[Place, ...]:
+    """What was seen, by function and line, most first.
+
+    A long step is looked at from when it takes longer than usual: what usual steps do may be what it ends with. As many looks at
+    that as one usual step has in each are none at what lies between.
+
+    Args:
+        between: As the recording has it.
+        others: Whether most long steps draw batches of another loader than usual ones do, which evaluations do.
+        usual_part: One usual step for each long one, as a part of what lies between.
+    """
+    rows = between.get("places")
+    total = int_of(between.get("samples"))
+    if not isinstance(rows, list) or total < FEWEST_SAMPLES:
+        return ()
+    usual = _usual_shares(dict_of(between.get("usual")))
+    here = _by_start(rows)
+    found: dict[Place, float] = {}
+    for row in map(dict_of, rows[:MOST_ROWS]):
+        place = _place(row, others=others)
+        if place is None:
+            continue
+        start = _start(row)
+        if place.kind != "loading" and usual.get(start, 0.0) >= _AS_USUAL * here[start] / total:
+            place = msgspec.structs.replace(place, kind="step")
+        found[place] = found.get(place, 0) + int_of(row.get("samples"))
+    as_usual = sum(samples for place, samples in found.items() if place.kind == "step")
+    ended_with = min(as_usual, usual_part * total)
+    for place in [place for place in found if place.kind == "step"]:
+        found[place] *= 1 - ended_with / as_usual if as_usual else 0
+    ranked = sorted(found.items(), key=lambda item: -item[1])
+    left = max(total - ended_with, 1)
+    return tuple(msgspec.structs.replace(place, ratio=min(1.0, samples / left)) for place, samples in ranked)
+
+
+def _usual_shares(usual: dict[str, Any]) -> dict[tuple[str, ...], float]:
+    """Share of usual steps by where it begins; empty where they were not looked at often enough."""
+    rows, total = usual.get("places"), int_of(usual.get("samples"))
+    if not isinstance(rows, list) or total < _FEWEST_USUAL:
+        return {}
+    return {start: samples / total for start, samples in _by_start(rows).items() if samples >= FEWEST_OF_A_KIND}
+
+
+def _by_start(rows: list[Any]) -> dict[tuple[str, ...], int]:
+    found: dict[tuple[str, ...], int] = {}
+    for row in map(dict_of, rows[:MOST_ROWS]):
+        found[_start(row)] = found.get(_start(row), 0) + int_of(row.get("samples"))
+    return found
+
+
+def _start(row: dict[str, Any]) -> tuple[str, ...]:
+    """The line that leads to a place, and the first function there: what it goes on to call differs from look to look."""
+    functions = _list(row.get("functions"))
+    first = functions[0] if functions and isinstance(functions[0], list) else []
+    return (_text(row.get("in_file")), _text(row.get("in_function")), str(row.get("line")), *map(_text, first))
+
+
+def _place(row: dict[str, Any], *, others: bool) -> Place | None:
+    functions = [pair for pair in _list(row.get("functions")) if isinstance(pair, list) and len(pair) == 2]
+    if not functions:
+        return None
+    own = row.get("own") is True
+    (function, file), kind = _telling(
+        [(_text(name), _text(file)) for name, file in functions], _text(row.get("in_file")) if own else None
+    )
+    kind = "rollouts" if kind is None and row.get("environment") is True else kind
+    return Place(
+        function=function,
+        file=file,
+        kind="evaluation" if others and kind in (None, "loading") else kind,
+        ratio=0.0,
+        own_file=_text(row.get("in_file")) if own else None,
+        own_line=int_of(row.get("line")) or None if own else None,
+        own_function=_text(row.get("in_function")) if own else None,
+    )
+
+
+def _telling(functions: list[tuple[str, str]], loops: str | None) -> tuple[tuple[str, str], str | None]:
+    """The outermost function whose name says one thing, and what; where none does, the outermost and nothing.
+
+    `_maybe_log_save_evaluate` says several: what it calls tells which.
+
+    Args:
+        functions: Name and file of each.
+        loops: The program's own file that calls them: its name (`train_generator.py`) says what is trained, not what they do.
+    """
+    for name, file in functions:
+        if _TELLS_NOTHING.search(file):
+            continue
+        kinds = [kind for kind, pattern in _KINDS if pattern.search(f":{name}" if file == loops else f"{file}:{name}")]
+        if len(kinds) == 1:
+            return (name, file), kinds[0]
+        if kinds == ["saving", "plotting"]:
+            return (name, file), "plotting"
+    return functions[0], None
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
