@@ -4,7 +4,8 @@
 A sequence of two or more small ops that repeats ten times or more in a row without going through one tensor: a moving average of
 the weights, a penalty per parameter, statistics per head. Experts called one by one: rows taken by index, layers, and the result
 written back by index, ten times or more in a row. Ten or more backward passes for one update, as gradients per sample take them.
-Ten or more passes through the model, each with its loss, for one backward pass.
+Ten or more passes through the model, each with its loss, for one backward pass. Tensors made of Python values or arrays one by
+one, as for a batch of a replay memory.
 
 ## Why it costs time
 Each op costs some microseconds of dispatch, however little it computes. On many tensors at once that is paid once.
@@ -38,6 +39,7 @@ torch._foreach_lerp_(averages, weights, 1 - decay)
 3. Experts: rows sorted by expert, then one grouped or batched product.
 4. Gradients per sample: `torch.func.vmap(torch.func.grad(...))`; where only their sum is used, one pass for the batch.
 5. Samples one by one: put together to one batch; sequences of several lengths packed.
+6. Tensors made one by one: one array of all rows, made a tensor once.
 
 ## Expected gain
 At most what all repetitions but one cost.
@@ -69,6 +71,7 @@ from analyzer.units import share
 from rules.experts import AT_ONCE
 from rules.place import location, named
 from rules.python.judging import LIST_RATIO, evidence, experts_saving, line_of, saving_of, what
+from rules.python.made import MADE_AT_ONCE, makes_tensors
 from rules.python.passes import passes_finding
 from rules.python.samples import samples_finding
 from traces.trace import Capability
@@ -96,6 +99,7 @@ META = RuleMeta(
 )
 _MAX_FINDINGS = 3
 _SMALL_OP_NS = 1_000_000
+_ONE_MADE = "Record again: one tensor is made for a batch instead of one for each row; results must be the same."
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -136,19 +140,27 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         kind = (
             "takes rows by index, sends them through layers and writes them back, group by group, as experts are called"
             if experts
+            else "makes tensors of Python values or arrays, one by one"
+            if makes_tensors(loop)
             else "goes through a list of tensors"
         )
         yield Finding(
             why=f"A loop{named(line)} {kind}: {what(facts, loop)}.",
             saving=_saving(facts, loop),
             fix=AT_ONCE if experts else _fix(loop),
-            verify="Record again: one `aten::_foreach_*` or batched op instead of the sequence; results must be the same.",
+            verify=_ONE_MADE
+            if makes_tensors(loop)
+            else "Record again: one `aten::_foreach_*` or batched op instead of the sequence; results must be the same.",
             steps_seen=loop.steps_seen,
             confidence=Confidence.MEDIUM,
             evidence=evidence(facts, loop),
             location=location(line),
             caveats=("Groups so large that each fills the processor by itself gain little.",) if experts else (),
-            title="Experts called one by one" if experts else None,
+            title="Experts called one by one"
+            if experts
+            else "Tensors made one by one"
+            if makes_tensors(loop)
+            else None,
         )
 
 
@@ -157,6 +169,8 @@ def _saving(facts: Facts, loop: Loop) -> Saving:
 
 
 def _fix(loop: Loop) -> tuple[Advice, ...]:
+    if makes_tensors(loop):
+        return MADE_AT_ONCE
     names = set(loop.unit)
     lists = Advice(
         "python",

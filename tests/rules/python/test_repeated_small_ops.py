@@ -66,6 +66,24 @@ def test_layers_and_single_ops_are_normal(unit: tuple[str, ...]) -> None:
     assert run(RULE, world(unit=unit)).state is State.CLEAR
 
 
+MADE = ("aten::empty", "aten::to", "aten::lift_fresh", "aten::detach_", "aten::unsqueeze")
+
+
+def test_tensors_made_of_python_values_are_made_of_one_array() -> None:
+    found = judged(RULE, world(unit=MADE)).finding
+    assert found.title == "Tensors made one by one"
+    assert "makes tensors of Python values or arrays, one by one" in found.why
+    assert "torch.as_tensor(numpy.stack(rows))" in found.fix[0].code
+    assert not [advice for advice in found.fix if "_foreach_" in advice.code]
+
+
+@pytest.mark.parametrize(
+    "unit", [("aten::lift_fresh", "aten::mul", "aten::index_add"), ("aten::empty", "aten::copy_", "aten::unsqueeze")]
+)
+def test_tensors_that_are_computed_with_are_not_only_made(unit: tuple[str, ...]) -> None:
+    assert judged(RULE, world(unit=unit)).finding.title is None
+
+
 def test_norms_and_elements_have_rules_of_their_own() -> None:
     norms = world(unit=("aten::linalg_vector_norm", "aten::pow"))
     assert run(RULE, norms).state is State.CLEAR
