@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from analyzer.facts import Facts
 from analyzer.finding import Advice
 from analyzer.units import share
@@ -112,6 +114,17 @@ def unset(names: list[str]) -> Advice:
     return Advice(
         "shell", "\n".join(f"unset {name}" for name in names), "Also look in the job script and the container."
     )
+
+
+def set_by_program(facts: Facts, names: Iterable[str]) -> tuple[Advice, ...]:
+    """The lines by which the program itself sets variables, which nobody can change from outside; none where it sets none."""
+    values = facts.recording.collected.environment or {}
+    own = [name for name in names if name in facts.recording.collected.environment_changed and name in values]
+    if not own:
+        return ()
+    lines = "\n".join(f'-os.environ["{name}"] = "{values[name]}"' for name in own)
+    note = "The program sets it itself, or a library that it imports: from outside it has no effect."
+    return (Advice("diff", lines, note),)
 
 
 def not_cached(facts: Facts) -> tuple[Advice, ...]:

@@ -33,7 +33,8 @@ train()
 
 ## Fix
 1. Unset the variable in the shell, the job script and the container.
-2. `OMP_NUM_THREADS`: as many threads as the process has cores for itself.
+2. One that the program sets itself: take that line away.
+3. `OMP_NUM_THREADS`: as many threads as the process has cores for itself.
 
 ## Expected gain
 At most the time named, for each variable.
@@ -63,7 +64,7 @@ from analyzer.finding import Advice, Column, Confidence, Finding, Outcome, Savin
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.units import duration, share
-from rules.changes import CACHING_VARIABLES, unset
+from rules.changes import CACHING_VARIABLES, set_by_program, unset
 from rules.commands import run
 
 META = RuleMeta(
@@ -238,9 +239,10 @@ def _of_threads(facts: Facts, name: str, value: str) -> Cost | None:
 
 
 def _fix(facts: Facts, costs: list[Cost]) -> tuple[Advice, ...]:
-    gone = [cost.name for cost in costs if cost.name not in _THREADS]
-    threads = [cost.name for cost in costs if cost.name in _THREADS]
-    found = [unset(gone)] if gone else []
+    given = [cost for cost in costs if cost.name not in facts.recording.collected.environment_changed]
+    gone = [cost.name for cost in given if cost.name not in _THREADS]
+    threads = [cost.name for cost in given if cost.name in _THREADS]
+    found = [*set_by_program(facts, [cost.name for cost in costs]), *([unset(gone)] if gone else [])]
     if threads:
         cores = facts.recording.collected.cores
         command = run(facts, " ".join(f"{name}={cores}" for name in threads))

@@ -54,9 +54,11 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
+from rules.changes import set_by_program
 from rules.commands import run
 from traces.trace import Capability
 
+_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 META = RuleMeta(
     code="CP001",
     name="wrong-thread-count",
@@ -134,14 +136,16 @@ def _too_many(facts: Facts, threads: int, cores: int) -> Finding:
 
 
 def _fix(facts: Facts, cores: int) -> tuple[Advice, ...]:
-    return (
-        Advice("python", f"torch.set_num_threads({cores})", "Before the first op; loader workers need cores as well."),
-        Advice(
-            "shell",
-            run(facts, f"OMP_NUM_THREADS={cores}"),
-            "The same from outside; a cluster's default is often 1.",
-        ),
+    own = set_by_program(facts, _VARIABLES)
+    outside = Advice(
+        "shell",
+        run(facts, f"OMP_NUM_THREADS={cores}"),
+        "The same from outside, where the program does not set it itself; a cluster's default is often 1.",
     )
+    inside = Advice(
+        "python", f"torch.set_num_threads({cores})", "Before the first op; loader workers need cores as well."
+    )
+    return (*own, inside) if own else (inside, outside)
 
 
 RULE = Rule(META, check, __doc__)

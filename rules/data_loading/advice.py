@@ -179,7 +179,8 @@ def cheaper_samples() -> Advice:
     """Less work a sample, where samples differ in every epoch and no core is left."""
     return Advice(
         "text",
-        "Make a sample cheaper: smaller images, a faster decoder, fewer or cheaper random transforms, one pass for a whole batch.",
+        "Make a sample cheaper: smaller images, a faster decoder, fewer or cheaper random transforms, crops before what is "
+        "costly, one pass for a whole batch.",
         "Samples come out different in every epoch, so that they cannot be made once and kept.",
     )
 

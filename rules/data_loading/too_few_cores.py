@@ -183,7 +183,10 @@ def _sampled(facts: Facts) -> bool:
 def _fix(facts: Facts) -> tuple[Advice, ...]:
     device = (decode_on_device(),) if facts.device.main is not None else ()
     workers = (more_workers(facts),) if facts.input.wait.single_process and suggested_workers(facts) else ()
-    return (*prepare_offline(facts), *device, *workers) or (cheaper_samples(),)
+    offline = prepare_offline(facts)
+    # The cores are what lacks: a worker beside training hides the rest of the step behind loading, and no more.
+    cheaper = () if offline or device else (cheaper_samples(),)
+    return (*offline, *device, *cheaper, *workers)
 
 
 RULE = Rule(META, check, __doc__)

@@ -145,6 +145,17 @@ _KEPT = {
         "What runs on batches runs on the device, once for all samples, and still differs between them.",
     ),
 }
+# skorch's own data set of arrays gives one row at a time; torch's loader asks for a batch at once where it can.
+_ARRAYS_AT_ONCE = Advice(
+    "python",
+    "class Rows(skorch.dataset.Dataset):\n"
+    "    def __getitems__(self, indices):        # a batch at once, of arrays\n"
+    "        y = numpy.zeros(len(indices)) if self.y is None else self.y[indices]\n"
+    "        return torch.as_tensor(self.X[indices]), torch.as_tensor(y)\n\n"
+    "def as_it_is(batch):\n    return batch\n\n"
+    "net = NeuralNetClassifier(..., dataset=Rows, iterator_train__collate_fn=as_it_is, iterator_valid__collate_fn=as_it_is)",
+    "skorch takes the rows of arrays one by one: this takes those of a batch at once.",
+)
 # Takes inputs and targets.
 _OF_PAIRS = frozenset({"skorch"})
 # They make the loader themselves, of arguments: there is none to hand whole batches to.
@@ -207,6 +218,8 @@ def prepared_once(facts: Facts, *, random: bool) -> Advice | None:
             continue
         if name == "datasets" and any("iterable" in module for module in found.data) and not random:
             return _formatted(_STREAMED, facts)
+        if name == "skorch" and "skorch.dataset" in found.data:
+            return _ARRAYS_AT_ONCE if are_pairs(facts) else None
         if name in _KEPT and (not random or name in _KEEPS_RANDOM) and (name not in _OF_PAIRS or are_pairs(facts)):
             return _formatted(_KEPT[name], facts)
     return None

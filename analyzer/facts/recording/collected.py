@@ -49,6 +49,7 @@ class Collected(msgspec.Struct, frozen=True):
         sample_parts: Parts of it: 1 for a tensor.
         random_samples: Whether samples come out different in each epoch; None where the collector could not tell.
         environment: Variables that slow a run down, and how many threads it may use; None where nobody recorded them.
+        environment_changed: Those of them that the program set itself, or a library that it imports.
         script: Name of the script that was recorded, or of the module after `-m`; None where it was none.
         launches: Whether `script` is no Python file but a program that starts one, such as `accelerate`.
         arguments: Its arguments; `...` stands for each that is not to be handed around.
@@ -83,6 +84,7 @@ class Collected(msgspec.Struct, frozen=True):
     sample_parts: int | None
     random_samples: bool | None
     environment: dict[str, str] | None
+    environment_changed: frozenset[str]
     script: str | None
     launches: bool
     arguments: tuple[str, ...]
@@ -149,6 +151,7 @@ def collected(meta: Meta) -> Collected:
         sample_parts=_int(sample.get("parts")),
         random_samples=dataset["random"] if isinstance(dataset.get("random"), bool) else None,
         environment=_words(top.get("environment")),
+        environment_changed=_texts(top.get("environment_changed")) or frozenset(),
         script=_text(script.get("target")),
         launches=script.get("program") is True,
         arguments=tuple(word for word in _list(script.get("arguments")) if isinstance(word, str)),

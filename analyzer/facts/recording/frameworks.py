@@ -25,6 +25,7 @@ _LOOPS = (
     "keras",
     "skorch",
     "stable_baselines3",
+    "poutyne",
     "pytorch_metric_learning",
     "accelerate",
 )

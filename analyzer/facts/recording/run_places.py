@@ -24,7 +24,8 @@ _TELLS_NOTHING = re.compile(
 MOST = 2**62
 MOST_ROWS = 1000
 
-# What is done there, by the names of functions and files. `generate` of a language model is evaluation where its program trains.
+# What is done there, by the names of functions and files. `generate` of a language model is evaluation where its program trains; a
+# `Generator` is a model.
 _KINDS = (
     ("loading", re.compile(r"torch/utils/data/dataloader\.py")),
     ("saving", re.compile(r"torch/serialization\.py|safetensors|checkpoint|(?:^|[_.:])save|pickle|state_dict_saver")),
@@ -40,7 +41,10 @@ _KINDS = (
         "rollouts",
         re.compile(r"roll_?out|collect_|env_step|gymnasium|(?:^|/)gym/|vec_env|self_play|play_", re.IGNORECASE),
     ),
-    ("evaluation", re.compile(r"(?:^|[_./:])(?:eval|valid|test|infer|predict|metric|score|generat)", re.IGNORECASE)),
+    (
+        "evaluation",
+        re.compile(r"(?:^|[_./:])(?:eval|valid|test|infer|predict|metric|score|generat(?!or))", re.IGNORECASE),
+    ),
     # Not `log_prob` and its kin, which are arithmetic.
     (
         "logging",
@@ -121,7 +125,9 @@ def places_of(between: dict[str, Any], *, others: bool, usual_part: float) -> tu
         found[place] *= 1 - ended_with / as_usual if as_usual else 0
     ranked = sorted(found.items(), key=lambda item: -item[1])
     left = max(total - ended_with, 1)
-    return tuple(msgspec.structs.replace(place, ratio=min(1.0, samples / left)) for place, samples in ranked)
+    return tuple(
+        msgspec.structs.replace(place, ratio=min(1.0, samples / left)) for place, samples in ranked if samples > 0
+    )
 
 
 def _usual_shares(usual: dict[str, Any]) -> dict[tuple[str, ...], float]:

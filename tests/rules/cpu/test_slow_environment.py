@@ -56,6 +56,17 @@ def test_memory_that_is_not_cached_costs_the_time_in_the_allocator() -> None:
     assert found.confidence is Confidence.HIGH
 
 
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [([], "OMP_NUM_THREADS=4 python"), (["OMP_NUM_THREADS"], '-os.environ["OMP_NUM_THREADS"] = "1"')],
+)
+def test_what_the_program_sets_itself_is_not_to_be_set_from_outside(changed: list[str], code: str) -> None:
+    builder = on_cpu(variables={"OMP_NUM_THREADS": "1"})
+    builder.top["advisor"]["environment_changed"] = changed
+    (fix,) = judged(RULE, builder).finding.fix
+    assert fix.code.startswith(code)
+
+
 def test_a_variable_without_a_cost_in_the_trace_is_no_finding() -> None:
     result = run(RULE, world(allocating=0))
     assert result.state is State.CLEAR

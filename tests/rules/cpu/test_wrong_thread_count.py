@@ -78,3 +78,12 @@ def test_not_applicable_on_a_device() -> None:
     builder = TraceBuilder()
     builder.step(0, 0, 1_000).launch(10, kernel_start=20, kernel_dur=900)
     assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize("changed", [[], ["OMP_NUM_THREADS"]])
+def test_threads_that_the_program_sets_itself_are_not_to_be_set_from_outside(changed: list[str]) -> None:
+    builder = world()
+    builder.top["advisor"] |= {"environment": {"OMP_NUM_THREADS": "1"}, "environment_changed": changed}
+    codes = [advice.code for advice in judged(RULE, builder).finding.fix]
+    assert ('-os.environ["OMP_NUM_THREADS"] = "1"' in codes) is bool(changed)
+    assert any(code.startswith("OMP_NUM_THREADS=4") for code in codes) is not bool(changed)

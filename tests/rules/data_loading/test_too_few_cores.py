@@ -39,6 +39,16 @@ def test_fires_with_the_idle_time_as_bound() -> None:
     assert any("decode_jpeg" in item.code for item in found.finding.fix)
 
 
+@pytest.mark.parametrize("random", [False, True])
+def test_a_worker_where_the_cores_lack_comes_last(*, random: bool) -> None:
+    builder = world(device=None)
+    builder.top["advisor"]["dataset"] = {"random": random, "batch_kind": "tensors"}
+    fixes = judged(RULE, builder).finding.fix
+    assert "num_workers" in fixes[-1].code
+    assert ("Make a sample cheaper" in fixes[0].code) is random
+    assert len(fixes) == 2
+
+
 @pytest.mark.parametrize(("load", "state"), [(59_000, State.CLEAR), (61_000, State.FIRED)])
 def test_boundary_of_the_cores(load: float, state: State) -> None:
     # Three workers on four cores make a batch in a third of the time.

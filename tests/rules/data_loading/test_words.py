@@ -123,6 +123,13 @@ def test_skorch_is_given_arrays_where_samples_are_pairs(kind: str, *, kept: bool
     assert ("net.fit(X, y)" in found) is kept
 
 
+def test_skorchs_own_rows_of_arrays_are_taken_a_batch_at_once() -> None:
+    builder = world(loop="skorch.net", data="skorch.dataset")
+    found = "\n".join(advice.code for advice in judged(SMALL_SAMPLES, builder).finding.fix)
+    assert "def __getitems__(self, indices):" in found
+    assert "net.fit(X, y)" not in found
+
+
 @pytest.mark.parametrize(
     ("module", "streamed"), [("datasets.iterable_dataset", True), ("datasets.arrow_dataset", False)]
 )

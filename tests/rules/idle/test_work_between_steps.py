@@ -8,7 +8,7 @@ import pytest
 
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
-from analyzer.finding import Bars, Confidence, Severity, State
+from analyzer.finding import Bars, Confidence, Severity, State, Table
 from builders import TraceBuilder
 from rules.idle.work_between_steps import RULE
 from worlds import judged, run
@@ -350,6 +350,24 @@ def test_the_usual_step_that_a_long_one_ends_with_is_no_part_of_what_lies_betwee
     found = judged(RULE, world(told=told)).finding
     assert found.saving.between_ratio == pytest.approx(ratio * 500 / 2500, rel=1e-3)
     assert "36 of train.py" not in found.why
+
+
+def test_what_the_usual_part_explains_whole_is_not_in_the_table() -> None:
+    told = course(long_ms=25)
+    told["between"] |= {
+        "samples": 20,
+        "places": [_forward(50) | {"samples": 18}, _forward(36) | {"samples": 2}],
+        "usual": {"samples": 30, "places": [_forward(36) | {"samples": 30}]},
+    }
+    (table,) = (piece for piece in judged(RULE, world(told=told)).finding.evidence if isinstance(piece, Table))
+    assert [row[2] for row in table.rows] == ["train.py:50"]
+
+
+@pytest.mark.parametrize(
+    ("function", "kind"), [("Generator.forward", None), ("generate", "Evaluation between the steps")]
+)
+def test_the_generator_of_a_gan_evaluates_nothing(function: str, kind: str | None) -> None:
+    assert judged(RULE, world(place=_forward(7, function))).finding.title == kind
 
 
 def test_a_check_of_arguments_is_no_validation() -> None:

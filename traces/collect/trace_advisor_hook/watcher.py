@@ -17,7 +17,7 @@ from .phases.later_phases import LaterPhases
 from .phases.phases import FIRST_STEP
 from .run_description import describe_process, describe_training, world
 from .sampling.sampler import Sampler
-from .software.environment import describe_environment
+from .software.environment import changed_since, describe_environment
 from .software.frameworks import describe_frameworks
 from .software.installed import installed_names
 from .status import write_status
@@ -39,6 +39,7 @@ class Watcher(LaterPhases):
         self.thread = 0
         self.batches_of_steps: list[int] = []
         self.guard: Any = None
+        self.began_with = describe_environment()
         # What this process does may be all there is to record: it is the program, or a rank of it.
         self.expected = True
         self.begin_process()
@@ -256,6 +257,7 @@ class Watcher(LaterPhases):
             describe_process()
             | describe_training(self.turns.lead, loader, self.look)
             | {"frameworks": describe_frameworks(loader, self.look.modules), "environment": describe_environment()}
+            | {"environment_changed": changed_since(self.began_with)}
             | {"steps": steps, "loader_code": loader_code(loader)}
             | {"installed": installed_names()}
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traces.collect.trace_advisor_hook.software.environment import describe_environment
+from traces.collect.trace_advisor_hook.software.environment import changed_since, describe_environment
 
 
 def test_listed_variables_that_are_set() -> None:
@@ -25,3 +25,9 @@ def test_no_other_variable_and_no_odd_value_is_taken() -> None:
     }
     found = describe_environment(environment)
     assert found == {"NCCL_DEBUG": "(set)", "OMP_NUM_THREADS": "(set)", "PYTORCH_CUDA_ALLOC_CONF": "(set)"}
+
+
+def test_what_a_program_sets_itself_is_told_apart() -> None:
+    before = {"OMP_NUM_THREADS": "1", "NCCL_DEBUG": "INFO"}
+    now = before | {"NCCL_DEBUG": "WARN", "CUDA_LAUNCH_BLOCKING": "1", "HOME": "/home/somebody"}
+    assert changed_since(before, now) == ["CUDA_LAUNCH_BLOCKING", "NCCL_DEBUG"]

@@ -77,6 +77,25 @@ def test_a_lambda_in_a_transform_is_the_users() -> None:
     assert ("transform", "<lambda>") in told(DataLoader(Rows(v2.Lambda(lambda value: value))))
 
 
+class Stage:
+    """As webdataset's: a function of the library's with those of the user's as arguments."""
+
+    def __init__(self, *args: Any) -> None:
+        self.args = args
+
+
+def test_functions_that_the_stages_of_a_pipeline_are_given_are_the_users() -> None:
+    data = Rows()
+    data.pipeline = [Stage("shard", 4), Stage(pad)]  # type: ignore[attr-defined]
+    assert ("transform", "pad") in told(DataLoader(data))
+
+
+def test_a_function_set_as_the_format_of_a_data_set_is_the_users() -> None:
+    data = Rows()
+    data._format_kwargs = {"transform": pad}  # type: ignore[attr-defined]
+    assert ("transform", "pad") in told(DataLoader(data))
+
+
 def test_libraries_alone_give_nothing() -> None:
     import torch
 

@@ -8,9 +8,10 @@ from typing import Any
 
 # What holds another data set: torch's Subset and ConcatDataset, torchvision's data sets, timm's, MONAI's, fastai's likewise.
 _INNER_DATA = ("dataset", "datasets", "data", "items", "source", "ds")
-_HOLDS_TRANSFORMS = re.compile(r"transform|tfm|aug|preprocess|pipeline")
-# What a transform keeps others in: Compose of torchvision, MONAI and timm, Lambda, modules in a row.
-_INNER_TRANSFORMS = ("transforms", "tfms", "transform", "lambd", "_modules")
+# `set_transform` of `datasets` keeps its function in `_format_kwargs`.
+_HOLDS_TRANSFORMS = re.compile(r"transform|tfm|aug|preprocess|pipeline|_format_kwargs")
+# What a transform keeps others in: Compose of torchvision, MONAI and timm, Lambda, modules in a row; webdataset's stages.
+_INNER_TRANSFORMS = ("transforms", "tfms", "transform", "lambd", "_modules", "args")
 _DEPTH, _MOST_INNER, _MOST_TRANSFORMS = 4, 4, 50
 # A list of transforms and each of those it holds are two levels.
 _TRANSFORM_DEPTH = 7

@@ -51,6 +51,16 @@ VARIABLES = {
 ODD = "(set)"
 
 
+def changed_since(before: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> list[str]:
+    """The listed variables that the program itself has set to another value: from outside they have no effect.
+
+    Args:
+        before: Those that were set when the program began, as `describe_environment` gives them.
+        environment: Those of now.
+    """
+    return [name for name, value in describe_environment(environment).items() if before.get(name) != value]
+
+
 def describe_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The listed variables that are set."""
     return {

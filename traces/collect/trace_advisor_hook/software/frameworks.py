@@ -31,6 +31,7 @@ FRAMEWORKS = {
     "mmengine": "mmengine",
     "monai": "monai",
     "peft": "peft",
+    "poutyne": "Poutyne",
     "pytorch_lightning": "pytorch-lightning",
     "pytorch_metric_learning": "pytorch-metric-learning",
     "sentence_transformers": "sentence-transformers",
