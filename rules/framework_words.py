@@ -1,6 +1,7 @@
 """How changes of a training loop are said in the framework that runs it: the loop is its own, and its settings are the user's.
 
-Names are those that the installed packages take: accelerate 1.15, lightning 2, transformers 5, fastai 2.8, ultralytics 8. Those of
+Names are those that the installed packages take: accelerate 1.15, lightning 2, transformers 5, fastai 2.8, ultralytics 8,
+stable-baselines3 2.9. Those of
 mmengine (`AmpOptimWrapper`, `accumulative_counts`), detectron2 (`SOLVER.AMP.ENABLED`) and skorch (`compile=True`) are documented.
 Keras' are those of version 3 on torch, where `jit_compile` is `torch.compile` (`keras/src/backend/torch/trainer.py`).
 A framework without a word for a change is told of torch's own. Engines that serve models have words as well: vLLM's
@@ -79,6 +80,11 @@ _FUSED = {
     "transformers": '-args = TrainingArguments(...)\n+args = TrainingArguments(..., optim="adamw_torch_fused")',
     "sentence_transformers": _SENTENCES.format('optim="adamw_torch_fused"'),
     "skorch": "-net = NeuralNetClassifier(...)\n+net = NeuralNetClassifier(..., optimizer__fused=True)",
+    "fastai": "-learn = Learner(dls, model, ...)\n"
+    "+learn = Learner(dls, model, ..., opt_func=partial(OptimWrapper, opt=torch.optim.{name}, fused=True))",
+    # Policies of actors and critics set eps=1e-5 for Adam where nothing is given.
+    "stable_baselines3": "-model = PPO(policy, env, ...)   # or DQN, SAC, ...\n"
+    "+model = PPO(policy, env, ..., policy_kwargs=dict(optimizer_kwargs=dict(fused=True)))   # PPO: eps=1e-5 as well",
     "mmengine": "-optim_wrapper = dict(optimizer=dict(...))\n+optim_wrapper = dict(optimizer=dict(..., fused=True))",
 }
 
@@ -140,7 +146,7 @@ def fused_optimizer(facts: Facts, name: str) -> str | None:
         name: Class of the optimizer.
     """
     said = _said(facts, _FUSED)
-    return said if said is None or "adamw" not in said or name == "AdamW" else None
+    return None if said is None or ("adamw" in said and name != "AdamW") else said.replace("{name}", name)
 
 
 def saved_seldom(facts: Facts) -> str | None:

@@ -9,7 +9,15 @@ from analyzer.finding import Advice
 from analyzer.units import count, size
 from rules.changes import larger_batch
 from rules.data_loading import words
-from rules.data_loading.samples import in_memory, random_samples, stored
+from rules.data_loading.parts import (
+    collate_stays,
+    faster_sampler,
+    librarys_collate_stays,
+    made_once,
+    prepared_before,
+    sampler_leads,
+)
+from rules.data_loading.samples import may_be_images, random_samples, stored
 
 # On so few cores workers take the time from training: with 0/1/2/4 workers the seeds' baseline takes 7.4/10/10/10 ms a step.
 FEW_CORES = 2
@@ -56,10 +64,12 @@ def suggested_workers(facts: Facts) -> int:
 
 def ordered(facts: Facts) -> tuple[Advice, ...]:
     """All ways to load faster from the training process, the one that suits this run first."""
-    memory = [in_memory(facts)] if may_fit(facts) else []
+    if sampler_leads(facts):
+        return (faster_sampler(facts),)
+    memory = list(made_once(facts)) if may_fit(facts) else []
     workers = [more_workers(facts)] if suggested_workers(facts) else []
     first = memory + workers if prefers_memory(facts) else workers + memory
-    return united((*tiny_batches(facts), *first, *prepare_offline(facts))) or (cheaper_samples(),)
+    return united((*tiny_batches(facts), *first, *prepare_offline(facts))) or (cheaper_samples(facts),)
 
 
 def united(fixes: tuple[Advice, ...]) -> tuple[Advice, ...]:
@@ -118,7 +128,8 @@ def _raise_workers(facts: Facts) -> Advice:
     return words.loader(
         facts,
         {"num_workers": workers, "prefetch_factor": 4, "persistent_workers": True},
-        f"As long as cores are idle ({limit}) and the storage keeps up, more workers deliver more batches.",
+        f"As long as cores are idle ({limit}) and the storage keeps up, more workers deliver more batches."
+        f"{_copies(facts, workers)}",
         removed={"num_workers": now} if now else None,
     )
 
@@ -151,7 +162,22 @@ def more_workers(facts: Facts) -> Advice:
     note = f"Worker processes prepare the next batches beside training; {known}."
     if cores is not None and cores <= FEW_CORES:
         note += " With so few cores workers compete with training and can make it slower: measure before keeping this."
-    return words.loader(facts, {"num_workers": workers, "persistent_workers": True, **pinned}, note)
+    return words.loader(
+        facts, {"num_workers": workers, "persistent_workers": True, **pinned}, f"{note}{_copies(facts, workers)}"
+    )
+
+
+def _copies(facts: Facts, workers: int) -> str:
+    """What several workers do with a stream, where nothing shows that they share it out; with a space before it."""
+    known = facts.recording.collected
+    if not known.stream or known.stream_splits or workers < 2:
+        return ""
+    sure = "yields" if known.stream_splits is False else "may yield"
+    return (
+        f" Each worker has a copy of an `IterableDataset` and {sure} every sample: without "
+        "`info = torch.utils.data.get_worker_info()` and `itertools.islice(rows, info.id, None, info.num_workers)` in its "
+        f"`__iter__` training sees each sample {workers} times."
+    )
 
 
 def larger_files() -> Advice:
@@ -168,19 +194,24 @@ def prepare_offline(facts: Facts) -> tuple[Advice, ...]:
     """Do once, before training, what every epoch repeats; nothing where samples come out different in each."""
     drawn = random_samples(facts)
     said = words.prepared_once(facts, random=drawn)
-    if said is not None:
+    if said is not None and not collate_stays(facts):
         return (said,)
-    if drawn:
+    if drawn or librarys_collate_stays(facts):
         return ()
-    return (stored(facts),)
+    return (prepared_before(facts),) if collate_stays(facts) else (stored(facts),)
 
 
-def cheaper_samples() -> Advice:
+def cheaper_samples(facts: Facts) -> Advice:
     """Less work a sample, where samples differ in every epoch and no core is left."""
+    first = (
+        "smaller images, a faster decoder"
+        if may_be_images(facts)
+        else "whole arrays at a time instead of a loop over what they hold"
+    )
     return Advice(
         "text",
-        "Make a sample cheaper: smaller images, a faster decoder, fewer or cheaper random transforms, crops before what is "
-        "costly, one pass for a whole batch.",
+        f"Make a sample cheaper: {first}, fewer or cheaper random transforms, crops before what is costly, one pass for a whole "
+        "batch.",
         "Samples come out different in every epoch, so that they cannot be made once and kept.",
     )
 

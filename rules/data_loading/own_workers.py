@@ -20,7 +20,7 @@ def own_workers(facts: Facts) -> str:
 
 def feed_own_workers(facts: Facts) -> tuple[Advice, ...]:
     """Processes instead of threads, more of them where cores are left, and less work for each batch."""
-    return (*_processes(facts), *(prepare_offline(facts) or (cheaper_samples(),)))
+    return (*_processes(facts), *(prepare_offline(facts) or (cheaper_samples(facts),)))
 
 
 def _processes(facts: Facts) -> tuple[Advice, ...]:

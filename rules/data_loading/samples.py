@@ -7,13 +7,19 @@ from analyzer.finding import Advice
 from analyzer.units import size
 from rules.data_loading import words
 
-_ONCE = "samples = [dataset[index] for index in range(len(dataset))]   # once, before training"
+_OF_IMAGES = ("torchvision", "cv2", "timm", "albumentations", "monai", "detectron2", "mmengine")
 # How whole batches are taken of samples that torch's own collation has put together.
 _TAKEN = {
     "tensor": "data[index]",
     "sequence": "[part[index] for part in data]",
     "mapping": "{name: part[index] for name, part in data.items()}",
 }
+
+
+def _once(facts: Facts, name: str = "samples") -> str:
+    """The statement that makes all samples: one data set has indices, another only yields."""
+    made = "list(dataset)" if facts.recording.collected.stream else "[dataset[index] for index in range(len(dataset))]"
+    return f"{name} = {made}   # once, before training"
 
 
 def random_samples(facts: Facts) -> bool:
@@ -37,18 +43,18 @@ def in_memory(facts: Facts) -> Advice:
     if words.makes_loader(facts) or (facts.recording.frameworks.of_loop is not None and stackable(facts)):
         return Advice(
             "python",
-            "dataset = [dataset[index] for index in range(len(dataset))]   # once, before training",
+            _once(facts, "dataset"),
             f"{where}: load and transform once, and give the framework this list: it is a data set too, whatever a sample is.",
         )
     if not stackable(facts):
         return Advice(
             "python",
-            f"{_ONCE}\nloader = DataLoader(samples, ..., collate_fn=loader.collate_fn)",
+            f"{_once(facts)}\nloader = DataLoader(samples, ..., collate_fn=loader.collate_fn)",
             f"{where}: a list of samples is a data set too, whatever a sample is; the step only puts batches together.",
         )
     return Advice(
         "python",
-        f"{_ONCE}\n"
+        f"{_once(facts)}\n"
         "data = torch.utils.data.default_collate(samples)\n"
         "for index in torch.randperm(len(samples)).split(batch_size):\n"
         f"{_taken(facts, '    batch = ')}",
@@ -75,11 +81,12 @@ def whole_batches(facts: Facts) -> Advice:
 
 def stored(facts: Facts) -> Advice:
     """Store once what every epoch repeats."""
-    if facts.recording.collected.batch_kind is not None and not words.are_pairs(facts):
+    if facts.recording.collected.batch_kind is not None and not (words.are_pairs(facts) and may_be_images(facts)):
+        samples = "dataset" if facts.recording.collected.stream else "(dataset[index] for index in range(len(dataset)))"
         return Advice(
             "python",
-            "for number in range(len(dataset)):   # once, before training\n"
-            '    torch.save(dataset[number], folder / f"{number}.pt")   # read, tokenised, built: as the loader gets it',
+            f"for number, sample in enumerate({samples}):   # once, before training\n"
+            '    torch.save(sample, folder / f"{number}.pt")   # read, tokenised, built: as the loader gets it',
             "What is the same in every epoch (reading, tokenising, building graphs) can be done once and stored.",
         )
     return Advice(
@@ -88,6 +95,11 @@ def stored(facts: Facts) -> Advice:
         '    torch.save((resize(image), label), folder / f"{number}.pt")   # uint8 tensor, already decoded and resized',
         "What is the same in every epoch (decoding, resizing, tokenising) can be done once and stored.",
     )
+
+
+def may_be_images(facts: Facts) -> bool:
+    """Whether anything that reads images is in use: numbers from a file are not decoded and resized."""
+    return facts.input.loading.converts_images or facts.recording.frameworks.may_use(*_OF_IMAGES)
 
 
 def _taken(facts: Facts, begin: str) -> str:

@@ -62,6 +62,7 @@ from analyzer.units import duration, share
 from rules.data_loading import one_long_call, place
 from rules.data_loading.advice import FEW_CORES, ordered
 from rules.data_loading.own_workers import own_workers
+from rules.data_loading.parts import sampler_leads, sampler_takes
 
 META = RuleMeta(
     code="DL002",
@@ -91,6 +92,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     ratio = facts.steps.ratio(wait.host.total_ns)
     if ratio < limits["min_ratio"]:
         yield clear(f"loading takes {share(ratio)} of the step, below {share(limits['min_ratio'])}")
+        return
+    if sampler_leads(facts):
+        yield clear(sampler_takes(facts))
         return
     bound = worker_bound(facts.recording, facts.device, facts.steps, facts.input.wait)
     owned = facts.steps.per_step(wait.owned.total_ns)

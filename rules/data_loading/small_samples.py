@@ -13,7 +13,9 @@ too, plus the way to the training process.
 Ops inside `__next__` on the training thread: several that occur equally often in every call are the transform of one
 sample, and their count is the batch. The rule fires where loading takes at least 5 % of the step and a sample takes less
 than 0.2 ms, or ops shorter than that fill 60 % of the loader's time, or `advisor collect` recorded a data set that fits in
-memory. The bound is the idle time inside `__next__` (on a CPU-only trace: all time inside it).
+memory. The bound is the idle time inside `__next__` (on a CPU-only trace: all time inside it). `advisor collect` times a few
+batches by their parts: what choosing the samples takes, and putting them together where torch's own collation does not, is not in
+the bound, and where a collate function takes most of it, the remedy is to do once what it does to each sample.
 
 ## Example
 Slow:
@@ -80,6 +82,14 @@ from analyzer.units import count, duration, share, size
 from rules.data_loading import one_long_call, place
 from rules.data_loading.advice import CHEAP_SAMPLE_NS, MEMORY_BYTES, more_workers, suggested_workers, tiny_batches
 from rules.data_loading.own_workers import own_workers
+from rules.data_loading.parts import (
+    collate_ratio,
+    librarys_collate_stays,
+    made_once,
+    sampler_leads,
+    sampler_takes,
+    saved_ratio,
+)
 from rules.data_loading.samples import in_memory, random_samples, stackable, whole_batches
 from rules.data_loading.words import makes_loader
 
@@ -102,6 +112,8 @@ META = RuleMeta(
     measured=True,
     outside=("in-memory",),
 )
+# Of less than a hundredth that stays nobody need hear.
+_ALL = 0.99
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -120,7 +132,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         f"{duration(facts.steps.per_step(wait.host.total_ns))} of {facts.steps.each} "
         f"({share(facts.steps.ratio(wait.host.total_ns))}).{data}{place.sentence(facts)}",
         saving=Saving(
-            wait.owned, basis="idle time inside `__next__`: indexing a batch in memory takes next to nothing of it"
+            wait.owned.scaled(saved_ratio(facts)),
+            basis="idle time inside `__next__`: indexing a batch in memory takes next to nothing of it"
+            if saved_ratio(facts) > _ALL
+            else f"idle time inside `__next__` without what choosing samples, and putting them together, takes of it as timed: "
+            f"{share(1 - saved_ratio(facts))}",
         ),
         fix=_fix(facts),
         verify="Record again: the repeated ops inside `__next__` should be gone, or `__next__` itself; DL001 should be clear.",
@@ -167,22 +183,35 @@ def _why_not(facts: Facts, limits: Limits) -> Outcome | None:
             f"a sample takes {duration(made.per_sample_ns)} and draws random numbers, as augmentation does: kept in memory it "
             "would be the same in every epoch"
         )
-    ops = made.ops_ns / wait.host.total_ns
-    if known is not None or made.per_sample_ns < limits["max_sample_ns"]:
+    return _dear(facts, limits)
+
+
+def _dear(facts: Facts, limits: Limits) -> Outcome | None:
+    """The outcome where it is not the samples that cost time, or each is work of its own; None where they are cheap or few."""
+    made, known = facts.input.loading, facts.recording.collected.dataset_bytes
+    if sampler_leads(facts):
+        return clear(sampler_takes(facts))
+    if librarys_collate_stays(facts):
+        return clear(
+            f"a library's collate function takes {share(collate_ratio(facts))} of making a batch: samples kept in memory save "
+            "nothing of it"
+        )
+    ops = made.ops_ns / facts.input.wait.host.total_ns
+    if known is not None or (made.per_sample_ns or 0.0) < limits["max_sample_ns"]:
         return None
     # An op that alone takes as long as a cheap sample computes: on a batch it takes as long for each of them.
     if ops >= limits["min_ops_ratio"] and (made.mean_op_ns or 0) < limits["max_sample_ns"]:
         return None
     return clear(
-        f"a sample takes {duration(made.per_sample_ns)}, {share(ops)} of it in ops: more than overhead, and the size of the data "
-        "is not known"
+        f"a sample takes {duration(made.per_sample_ns or 0.0)}, {share(ops)} of it in ops: more than overhead, and the size of the "
+        "data is not known"
     )
 
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:
     last = (more_workers(facts),) if suggested_workers(facts) else ()
     if not stackable(facts) or makes_loader(facts):
-        return (*tiny_batches(facts), in_memory(facts), *last)
+        return (*tiny_batches(facts), *made_once(facts), *last)
     return (*tiny_batches(facts), in_memory(facts), whole_batches(facts), *last)
 
 

@@ -72,6 +72,7 @@ from rules.data_loading.advice import (
 )
 from rules.data_loading.bursts import is_bursty
 from rules.data_loading.own_workers import own_workers
+from rules.data_loading.parts import sampler_leads, sampler_takes
 
 META = RuleMeta(
     code="DL007",
@@ -107,6 +108,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     if cores is None or (wait.multi_process and facts.recording.collected.num_workers is None):
         yield cannot_tell("cores and workers are not in the trace; `advisor collect` records them")
+        return
+    if sampler_leads(facts):
+        yield clear(sampler_takes(facts))
         return
     core_ns = _core_time(facts, cores)
     if core_ns is None:
@@ -185,7 +189,7 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
     workers = (more_workers(facts),) if facts.input.wait.single_process and suggested_workers(facts) else ()
     offline = prepare_offline(facts)
     # The cores are what lacks: a worker beside training hides the rest of the step behind loading, and no more.
-    cheaper = () if offline or device else (cheaper_samples(),)
+    cheaper = () if offline or device else (cheaper_samples(facts),)
     return (*offline, *device, *cheaper, *workers)
 
 

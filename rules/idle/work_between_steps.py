@@ -123,7 +123,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if run.work_ratio < limits["min_ratio"]:
         yield clear(
             f"usual steps are {share(1 - run.work_ratio)} of the run's {count(run.steps, 'step')}: {share(run.work_ratio)} lies "
-            f"between them, below {share(limits['min_ratio'])}{_as_usual(run)}"
+            f"between them, below {share(limits['min_ratio'])}{_as_usual(run)}{_outside(run)}"
         )
         return
     each = duration(run.between_ns / run.long_steps)
@@ -169,6 +169,12 @@ def _as_usual(run: RunCourse) -> str:
         return ""
     what = "larger inputs, or other programs on the cores"
     return f"; {share(longer)} lies in steps that take longer over what every step does: {what}"
+
+
+def _outside(run: RunCourse) -> str:
+    """What of the run is in no step at all, where that is much: preparing data, or a last evaluation."""
+    parts = [f"{share(ratio)} is {where}" for where, ratio in run.outside.items() if ratio >= _WORTH_A_WORD]
+    return f"; of the whole run {' and '.join(parts)}" if parts else ""
 
 
 def _named(place: Place) -> str:

@@ -36,7 +36,21 @@ def test_mixed_precision_is_a_setting_of_the_framework(loop: str, bfloat16: bool
     assert words in (framework_words.sixteen_bits(_facts(loop), bfloat16=bfloat16) or "")
 
 
-@pytest.mark.parametrize("loop", [None, "detectron2.engine", "stable_baselines3.common", "transformers.models"])
+@pytest.mark.parametrize(
+    ("loop", "words"),
+    [
+        ("stable_baselines3.common", "policy_kwargs=dict(optimizer_kwargs=dict(fused=True))"),
+        ("fastai.learner", "opt_func=partial(OptimWrapper, opt=torch.optim.Adam, fused=True)"),
+        ("skorch.net", "optimizer__fused=True"),
+        # Its word is for AdamW alone.
+        ("transformers.trainer", "torch.optim.Adam(model.parameters(), lr=lr, fused=True)"),
+    ],
+)
+def test_an_optimizer_that_a_framework_makes_gets_its_arguments_there(loop: str, words: str) -> None:
+    assert words in fused(_facts(loop), "Adam").code
+
+
+@pytest.mark.parametrize("loop", [None, "detectron2.engine", "poutyne.framework", "transformers.models"])
 def test_without_a_word_of_its_own_torchs_are_said(loop: str | None) -> None:
     facts = _facts(loop)
     assert framework_words.sixteen_bits(facts, bfloat16=True) is None

@@ -7,9 +7,10 @@ import msgspec
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.stacks import CodeLine
 from analyzer.facts.input.wait import InputWait
+from analyzer.facts.recording.collected import collected
 from analyzer.facts.recording.line_samples import LineSamples, SampledLine, training_lines, worker_lines
 from analyzer.facts.recording.loader_code import LoaderFunction, loader_functions
-from traces.trace import Trace
+from traces.trace import Meta, Trace
 
 # What is less is not where the loading is.
 _MOST_OF_LOADING = 0.5
@@ -19,7 +20,8 @@ class InputCode(msgspec.Struct, frozen=True):
     """The user's code behind the loader, as far as anything tells.
 
     Args:
-        functions: What takes part in making a batch, by what the loader was made with.
+        functions: What takes part in making a batch, by what the loader was made with; the part that takes most of it first, where
+            one is known to.
         samples: Sampled lines of the processes that make batches: the loader's workers where it has any.
         recorded: Functions called inside the loader, from recorded stacks, each with its nanoseconds, most first.
     """
@@ -66,7 +68,13 @@ def input_code(trace: Trace, host: HostFacts, input_wait: InputWait) -> InputCod
     meta = trace.meta
     multi = input_wait.multi_process
     samples = worker_lines(meta) if multi else training_lines(meta)
-    return InputCode(loader_functions(meta), samples, () if multi else _recorded(host, input_wait))
+    return InputCode(_leading_first(meta), samples, () if multi else _recorded(host, input_wait))
+
+
+def _leading_first(meta: Meta) -> tuple[LoaderFunction, ...]:
+    leading = collected(meta).leading_part
+    roles = ("dataset", "transform") if leading == "dataset" else (leading,)
+    return tuple(sorted(loader_functions(meta), key=lambda function: function.role not in roles))
 
 
 def _recorded(host: HostFacts, input_wait: InputWait) -> tuple[tuple[CodeLine, int], ...]:

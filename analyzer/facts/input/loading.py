@@ -142,8 +142,8 @@ class WorkerBound(msgspec.Struct, frozen=True):
 
     Args:
         step_ns: The step now.
-        load_ns: Inside the loader's `__next__`, whatever the device does.
-        rest_ns: The step without waiting for the loader.
+        load_ns: Inside the loader's `__next__`, whatever the device does, but for choosing the samples.
+        rest_ns: The step without waiting for the loader to make them.
         floor_ns: No step can be shorter: the rest has to be done, and so has the loading, on the cores there are.
         cores: Cores the process may use; None where nobody recorded it, and the floor is then the rest alone.
     """
@@ -167,8 +167,10 @@ def worker_bound(recording: RecordingFacts, device: DeviceFacts, steps: Steps, i
     same cores train and load: (rest + load) / cores.
     """
     step, cores = steps.per_step(steps.total_ns), recording.collected.cores
-    load = steps.per_step(input_wait.host.total_ns)
-    rest = step - steps.per_step(input_wait.owned.total_ns)
+    # Samples are chosen in the training process, whoever makes them.
+    made = 1.0 - recording.collected.batch_parts.get("sampler", 0.0)
+    load = made * steps.per_step(input_wait.host.total_ns)
+    rest = step - made * steps.per_step(input_wait.owned.total_ns)
     if cores is None:
         floor = rest
     elif device.main is None:

@@ -13,7 +13,9 @@ from traces.trace import Meta
 # 2026-11-22), machines as those that this project's samples were recorded on.
 QUIET_TURN_NS = 17.5
 # Beyond what any machine has; a file may say anything.
-_MOST_CORES, _MOST_BYTES = 1000, 2**50
+_MOST_CORES, _MOST_BYTES, _MOST_NS = 1000, 2**50, 2**62
+_PARTS = ("sampler", "dataset", "collate")
+_LEADS = 0.5
 
 
 class Collected(msgspec.Struct, frozen=True):
@@ -48,6 +50,10 @@ class Collected(msgspec.Struct, frozen=True):
         sample_form: What a sample is, where torch's own collation puts samples together: tensor, sequence or mapping (of tensors).
         sample_parts: Parts of it: 1 for a tensor.
         random_samples: Whether samples come out different in each epoch; None where the collector could not tell.
+        batch_parts: Share of making a batch that its parts take, where the training process makes it: `sampler` (choosing samples),
+            `dataset` and `collate`; empty where nobody timed them.
+        stream: Whether the data set has no indices, and only yields samples one after the other.
+        stream_splits: Whether its workers share out what it yields; None where nobody knows.
         environment: Variables that slow a run down, and how many threads it may use; None where nobody recorded them.
         environment_changed: Those of them that the program set itself, or a library that it imports.
         script: Name of the script that was recorded, or of the module after `-m`; None where it was none.
@@ -83,6 +89,9 @@ class Collected(msgspec.Struct, frozen=True):
     sample_form: str | None
     sample_parts: int | None
     random_samples: bool | None
+    batch_parts: dict[str, float]
+    stream: bool
+    stream_splits: bool | None
     environment: dict[str, str] | None
     environment_changed: frozenset[str]
     script: str | None
@@ -90,6 +99,11 @@ class Collected(msgspec.Struct, frozen=True):
     arguments: tuple[str, ...]
     command: tuple[str, ...]
     gc_recorded: bool
+
+    @property
+    def leading_part(self) -> str | None:
+        """The part of making a batch that takes most of it: `sampler`, `dataset` or `collate`; None where none is known to."""
+        return next((name for name, ratio in self.batch_parts.items() if ratio >= _LEADS), None)
 
     @property
     def worker_wants_ratio(self) -> float | None:
@@ -122,6 +136,7 @@ def collected(meta: Meta) -> Collected:
     loader, dataset, threads = _dict(top.get("loader")), _dict(top.get("dataset")), _dict(top.get("threads"))
     samples, script = _dict(top.get("samples")), _dict(top.get("script"))
     memory, sample, own = _dict(samples.get("memory")), _dict(dataset.get("sample")), _dict(loader.get("own_workers"))
+    stream = _dict(top.get("stream"))
     length, size = _int(dataset.get("length")), _int(dataset.get("sample_bytes"))
     return Collected(
         cores=_int(top.get("usable_cores")) or _int(top.get("cpu_count")),
@@ -150,6 +165,9 @@ def collected(meta: Meta) -> Collected:
         sample_form=_text(sample.get("form")),
         sample_parts=_int(sample.get("parts")),
         random_samples=dataset["random"] if isinstance(dataset.get("random"), bool) else None,
+        batch_parts=_shares(_dict(top.get("batch_parts_ns"))),
+        stream=isinstance(top.get("stream"), dict),
+        stream_splits=stream["splits"] if isinstance(stream.get("splits"), bool) else None,
         environment=_words(top.get("environment")),
         environment_changed=_texts(top.get("environment_changed")) or frozenset(),
         script=_text(script.get("target")),
@@ -163,6 +181,14 @@ def collected(meta: Meta) -> Collected:
 def _slowness(loop: dict[str, Any]) -> float | None:
     turns, mean_ns = _int(loop.get("turns")), _int(loop.get("mean_ns"))
     return mean_ns / turns / QUIET_TURN_NS if turns and mean_ns else None
+
+
+def _shares(parts: dict[str, Any]) -> dict[str, float]:
+    """Each part over their sum; empty where one is no duration, or all take no time."""
+    found = {name: _int(parts.get(name)) for name in _PARTS}
+    known = {name: value for name, value in found.items() if value is not None and value < _MOST_NS}
+    total = sum(known.values())
+    return {name: value / total for name, value in known.items()} if len(known) == len(_PARTS) and total else {}
 
 
 def _dict(value: Any) -> dict[str, Any]:

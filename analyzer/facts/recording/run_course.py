@@ -48,6 +48,7 @@ class RunCourse(msgspec.Struct, frozen=True):
         every: A long one comes every so many steps; None where they come irregularly.
         before_ns: From the start of the program to the first step.
         after_ns: From the last step to the end.
+        profiled_ns: All steps with the profiler on; they are in no other figure.
         waited_ns: For how long the thread had no core in all of the steps; it is in no other figure.
         samples: Looks at the stack in long steps.
         places: What was seen there, most first.
@@ -62,6 +63,7 @@ class RunCourse(msgspec.Struct, frozen=True):
     every: int | None
     before_ns: int
     after_ns: int
+    profiled_ns: int
     waited_ns: int
     samples: int
     places: tuple[Place, ...]
@@ -96,6 +98,14 @@ class RunCourse(msgspec.Struct, frozen=True):
     def work_ratio(self) -> float:
         """The same as a share of all steps together."""
         return self.work_ns / self.loop_ns if self.loop_ns else 0.0
+
+    @property
+    def outside(self) -> dict[str, float]:
+        """Share of the whole run, from the start of the program to its end, before its first step and after its last."""
+        whole = self.before_ns + self.loop_ns + self.profiled_ns + self.waited_ns + self.after_ns
+        return (
+            {"before its first step": self.before_ns / whole, "after its last": self.after_ns / whole} if whole else {}
+        )
 
     @property
     def kinds(self) -> dict[str, float]:
@@ -144,6 +154,7 @@ def run_course(meta: Meta) -> RunCourse | None:
         every=_every(_pairs(told.get("longest")), limit),
         before_ns=int_of(told.get("before_ns")),
         after_ns=int_of(told.get("after_ns")),
+        profiled_ns=int_of(told.get("profiled_ns")),
         waited_ns=int_of(told.get("waited_ns")),
         samples=int_of(between.get("samples")),
         places=places,

@@ -104,8 +104,9 @@ def test_arguments_that_a_framework_does_not_take_are_left_out() -> None:
     ("kind", "stacked"), [("tensors", True), (None, True), ("mapping", False), ("text", False), ("objects", False)]
 )
 def test_only_tensors_are_stacked(kind: str | None, *, stacked: bool) -> None:
+    images = {"imported": {"torchvision": None}, "loop": [], "data": []}
     assert ("default_collate" in codes(kind=kind)) is stacked
-    assert ("resize(image)" in codes(kind=kind)) is stacked
+    assert ("resize(image)" in codes(kind=kind, frameworks=images)) is stacked
 
 
 @pytest.mark.parametrize(

@@ -387,3 +387,16 @@ def test_pictures_that_are_saved_are_no_checkpoints(function: str, file: str) ->
     found = judged(RULE, world(place=ROLLOUT | {"functions": [[function, file]]})).finding
     assert found.title == "Plotting between the steps"
     assert not [advice for advice in found.fix if "save" in advice.code]
+
+
+@pytest.mark.parametrize(
+    ("after_ms", "said"),
+    [(20, ""), (4_000, "; of the whole run 37 % is before its first step and 49 % is after its last")],
+)
+def test_what_is_in_no_step_at_all_is_said(after_ms: int, said: str) -> None:
+    """A last evaluation, or preparing data, lies between no steps: 375 of 3 ms, 3 s before them, 4 s after."""
+    told = course(usual=375, usual_ms=3, long=0) | {"after_ns": after_ms * MS}
+    told |= {} if said else {"before_ns": 20 * MS}
+    answer = run(RULE, world(told=told))
+    assert answer.state is State.CLEAR
+    assert answer.reason.partition("below 10 %")[2] == said

@@ -110,6 +110,7 @@ class Recording:
         profiled_step_ns: Median step with the profiler on; None where there are no steps.
         unprofiled_step_ns: Median step with it off; None where the script ended before.
         verdict: The grading's.
+        full: Whether it holds as many steps as a recording needs: the script's end did not cut it short.
     """
 
     path: Path
@@ -120,11 +121,15 @@ class Recording:
     profiled_step_ns: int | None
     unprofiled_step_ns: int | None
     verdict: Verdict
+    full: bool = True
 
     @property
-    def worth(self) -> tuple[int, bool, bool, int]:
-        """What makes one of two recordings the better one: where its steps come from, its grade, and how many they are."""
-        return _SOURCES.index(self.source), self.verdict.usable, not self.verdict.again, self.steps
+    def worth(self) -> tuple[int, bool, bool, bool, int]:
+        """What makes one of two recordings the better one: where its steps come from, its grade, and how many they are.
+
+        One that the script's end cut short is no better for what may have passed: too few steps tell nothing.
+        """
+        return _SOURCES.index(self.source), self.verdict.usable, self.full, not self.verdict.again, self.steps
 
 
 @dataclass

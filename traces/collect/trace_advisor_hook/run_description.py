@@ -11,7 +11,7 @@ from typing import Any
 
 from .common import FAILURES, reach
 from .loader.batches import BatchLook, draws, sample_form
-from .loader.dataset_parts import own_workers
+from .loader.dataset_parts import own_workers, stream_of
 
 
 def world() -> tuple[int | None, int]:
@@ -38,6 +38,8 @@ def describe_training(optimizer: Any, loader: Any, look: BatchLook) -> dict[str,
         "batch_size": batch_size(loader) or samples_of_sampler(loader),
         "loader": describe_loader(loader) if loader is not None else None,
         "dataset": describe_data(loader, look) if loader is not None else None,
+        "batch_parts_ns": look.parts.told(loader),
+        "stream": stream_of(getattr(loader, "dataset", None)),
     }
 
 

@@ -97,7 +97,10 @@ def _wrap_loaders(watcher: Watcher) -> None:
     def __next__(self: Any) -> Any:
         watcher.before_batch(self)
         watcher.look.before(self)
-        batch = draw(self)
+        try:
+            batch = draw(self)
+        finally:
+            watcher.look.parts.over()
         watcher.look.after(batch)
         return batch
 

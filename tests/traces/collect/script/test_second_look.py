@@ -34,6 +34,8 @@ def _steps(path: Path) -> int:
         ((Verdict(True, again=True), Verdict(True)), (24, 6), 6),
         ((Verdict(True, again=True), Verdict(True, again=True)), (24, 24), 24),
         ((Verdict(True, again=True), Verdict(True, again=True)), (24, 2), 24),
+        ((Verdict(True, again=True), Verdict(True)), (6, 2), 6),
+        ((Verdict(False, again=True), Verdict(True)), (24, 2), 2),
         ((Verdict(True, again=True), Verdict(False, again=True)), (6, 24), 6),
         ((Verdict(False, again=True), Verdict(True, again=True)), (24, 6), 6),
         ((Verdict(True, again=True), Verdict(True), Verdict(True, again=True)), (6, 24, 12), 24),

@@ -74,8 +74,10 @@ def test_kinds_of_batch(batch: Any, kind: str) -> None:
     assert kind_of(batch) == kind
 
 
-def test_bytes_are_those_of_the_first_tensor() -> None:
-    assert bytes_of({"x": [torch.zeros(4)], "y": torch.zeros(9)}) == 16
+def test_bytes_are_those_of_the_largest_tensor() -> None:
+    """Labels may come before what they are labels of."""
+    assert bytes_of({"x": [torch.zeros(4)], "y": torch.zeros(9)}) == 36
+    assert bytes_of([torch.zeros(9), torch.zeros(1)]) == 36
     assert bytes_of("text") == 0
 
 
@@ -86,8 +88,8 @@ class Graph:
         return {"x": torch.zeros(4), "edge_index": torch.zeros(2, 9)}
 
 
-def test_a_graph_has_the_bytes_of_its_first_tensor() -> None:
-    assert (bytes_of(Graph()), kind_of(Graph())) == (16, "objects")
+def test_a_graph_has_the_bytes_of_its_largest_tensor() -> None:
+    assert (bytes_of(Graph()), kind_of(Graph())) == (72, "objects")
 
 
 @pytest.mark.parametrize(("data", "drawn"), [(Plain(), False), (Cropped(), True)])

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..common import FAILURES
 from ..software.frameworks import module_of
+from .batch_parts import BatchParts
 from .dataset_parts import data_sets, transforms_of
 
 # The first batch of an iterator draws its seed; a few more tell what every one of them does.
@@ -47,17 +48,22 @@ class BatchLook:
         self.iterator = 0
         self.drawn: bool | None = None
         self.states: tuple[Any, ...] | None = None
+        self.parts = BatchParts()
 
     def before(self, iterator: Any) -> None:
         """The loader is about to make a batch; one made in a worker shows nothing here."""
         if id(iterator) != self.iterator:
             self.iterator, self.seen = id(iterator), 0
         single = getattr(iterator, "_num_workers", None) == 0
-        self.states = _states() if single and self.seen in _LOOKS and not self.drawn else None
+        looks = single and self.seen in _LOOKS
+        self.states = _states() if looks and not self.drawn else None
+        if looks:
+            self.parts.before(iterator)
 
     def after(self, batch: Any) -> None:
         """It has made one."""
         self.seen += 1
+        self.parts.after()
         if self.states is not None:
             self.drawn, self.states = _states() != self.states, None
         if self.kind is None:
@@ -66,14 +72,14 @@ class BatchLook:
 
 
 def bytes_of(batch: Any, depth: int = 0) -> int:
-    """Bytes of the first tensor in a batch: its inputs, in the usual order."""
+    """Bytes of the largest tensor in a batch: its inputs, wherever among labels and indices they stand."""
     if hasattr(batch, "element_size"):
         return int(batch.element_size() * batch.numel())
     if not isinstance(batch, Mapping | list | tuple) and hasattr(batch, "to_dict"):  # graphs of PyTorch Geometric
         with contextlib.suppress(*FAILURES):
             batch = batch.to_dict()
     values = batch.values() if isinstance(batch, Mapping) else batch if isinstance(batch, list | tuple) else ()
-    return next((size for size in (bytes_of(value, depth + 1) for value in values) if size), 0) if depth < 5 else 0
+    return max((bytes_of(value, depth + 1) for value in values), default=0) if depth < 5 else 0
 
 
 def kind_of(batch: Any) -> str:

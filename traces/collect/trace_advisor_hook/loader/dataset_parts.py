@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+import sys
+import types
 from collections.abc import Iterator
 from typing import Any
+
+from ..software.own_code import is_own
 
 # What holds another data set: torch's Subset and ConcatDataset, torchvision's data sets, timm's, MONAI's, fastai's likewise.
 _INNER_DATA = ("dataset", "datasets", "data", "items", "source", "ds")
@@ -59,6 +63,26 @@ def own_workers(data: Any) -> dict[str, Any] | None:
     if owner.get("enqueuer") is None or not isinstance(workers, int) or workers < 1:
         return None
     return {"workers": int(workers), "processes": bool(asked.get("_use_multiprocessing"))}
+
+
+def stream_of(data: Any) -> dict[str, Any] | None:
+    """Whether workers share out what a data set without indices yields; None for one with indices, or for none.
+
+    Each worker has a copy that yields everything, unless the data set asks which worker it is in. `splits` is None where that is
+    not to be seen: a library's own.
+    """
+    torchs = getattr(sys.modules.get("torch.utils.data"), "IterableDataset", None)
+    if torchs is None or not isinstance(data, torchs):
+        return None
+    own = [vars(kind)["__iter__"] for kind in type(data).__mro__ if "__iter__" in vars(kind)]
+    code = getattr(own[0], "__code__", None) if own else None
+    return {"splits": _asks(code) if code is not None and is_own(code.co_filename) else None}
+
+
+def _asks(code: types.CodeType) -> bool:
+    """Whether a function, or one inside it, asks which worker it runs in."""
+    inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+    return "get_worker_info" in code.co_names or any(map(_asks, inner))
 
 
 def transforms_of(data: Any) -> Iterator[Any]:

@@ -46,7 +46,10 @@ def _parts(loader: Any) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
         yield "dataset", one, _MAKES_SAMPLES
         for transform in transforms_of(one):
             yield "transform", transform, ("__call__", "forward")
-    yield "collate", getattr(loader, "collate_fn", None), ("__call__",)
+    collate = getattr(loader, "collate_fn", None)
+    # transformers' Trainer hands the program's own only the columns that the model takes.
+    for one in (getattr(collate, "data_collator", None), collate):
+        yield "collate", one, ("__call__",)
     for name in ("batch_sampler", "sampler"):
         yield "sampler", getattr(loader, name, None), ("__iter__",)
 
