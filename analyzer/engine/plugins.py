@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TypeGuard
 
@@ -19,8 +20,12 @@ RULE_GROUP = "advisor.rules"
 _OURS = "rules:RULES"
 
 
+@cache
 def load_rules() -> tuple[Rule, ...]:
     """Every rule of every installed package that registers some in the entry-point group `advisor.rules`, by code.
+
+    Looked for once a process, among all packages installed: that takes as long as a twelfth of explaining a small trace, and a job
+    asks for each rank.
 
     Raises:
         AdvisorError: A registered object is no tuple of rules, its package cannot be imported, two packages use one code,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +38,13 @@ class Unwilling(tuple[Rule, ...]):
 
 
 @pytest.fixture
-def installed(monkeypatch: pytest.MonkeyPatch) -> Any:
+def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     def install(*points: Point) -> None:
+        load_rules.cache_clear()
         monkeypatch.setattr(plugins, "entry_points", lambda group: list(points))
 
-    return install
+    yield install
+    load_rules.cache_clear()
 
 
 @pytest.fixture
@@ -61,6 +64,13 @@ def states(analysis: Analysis) -> dict[str, str]:
 def test_our_rules_are_found_in_order() -> None:
     found = load_rules()
     assert [one.meta.code for one in found] == sorted(one.meta.code for one in RULES)
+
+
+def test_what_is_installed_is_looked_for_once(installed: Any, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(Point("builtin", (rule("DL001"),)))
+    analyse(path)
+    monkeypatch.setattr(plugins, "entry_points", lambda group: pytest.fail("a second look"))
+    assert states(analyse(path)).keys() >= {"DL001"}
 
 
 def test_rules_of_other_packages_are_added(installed: Any) -> None:

@@ -34,6 +34,7 @@ if "thread" in sys.argv:
     threading.Thread(target=busy, args=(60,), daemon=True).start()
 model = torch.nn.Linear(4, 1)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+print("begins", flush=True)
 for (batch,) in DataLoader(TensorDataset(torch.ones(400, 4)), batch_size=1, num_workers=int("worker" in sys.argv)):
     busy(0.01)
     model(batch).sum().backward()
@@ -42,9 +43,17 @@ for (batch,) in DataLoader(TensorDataset(torch.ones(400, 4)), batch_size=1, num_
 
 
 @contextmanager
-def crowded() -> Iterator[None]:
-    """Twice as many other programs as there are cores, each in a session of its own: schedulers may share cores among sessions."""
-    busy = [sys.executable, "-c", "while True: pass"]
+def crowded(log: Path) -> Iterator[None]:
+    """Twice as many other programs as there are cores, each in a session of its own: schedulers may share cores among sessions.
+
+    They begin with the script's loop, of which its log tells: the seconds in which it imports torch are nobody's question.
+    """
+    code = (
+        "import pathlib, time; log = pathlib.Path(%r)\n"
+        "while not log.exists() or 'begins' not in log.read_text(): time.sleep(0.01)\n"
+        "while True: pass"
+    )
+    busy = [sys.executable, "-c", code % str(log)]
     others = [subprocess.Popen(busy, start_new_session=True) for _ in range(2 * (os.cpu_count() or 1))]
     try:
         yield
@@ -63,7 +72,7 @@ def ran(folder: Path, *words: str) -> Ran:
 
 
 def test_a_script_on_one_thread_knows_what_it_waited_for_a_core(tmp_path: Path) -> None:
-    with crowded():
+    with crowded(tmp_path / "log"):
         found = ran(tmp_path)
     assert found.lacked_ns is not None
     assert 0.2 * found.step_ns < found.lacked_ns < found.step_ns
