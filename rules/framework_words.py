@@ -106,6 +106,12 @@ _EVALUATED_SELDOM = {
     "ignite": "-@trainer.on(Events.ITERATION_COMPLETED(every=100))   # what evaluates\n"
     "+@trainer.on(Events.ITERATION_COMPLETED(every=1000))",
 }
+# Who sets `torch.backends.cudnn.benchmark` by a setting of its own.
+_SEARCHED = {
+    "lightning": _LIGHTNING.format("benchmark=False"),
+    "mmengine": "-env_cfg = dict(cudnn_benchmark=True)\n+env_cfg = dict(cudnn_benchmark=False)",
+    "detectron2": "-cfg.CUDNN_BENCHMARK = True\n+cfg.CUDNN_BENCHMARK = False",
+}
 
 
 def sixteen_bits(facts: Facts, *, bfloat16: bool) -> str | None:
@@ -157,6 +163,11 @@ def saved_seldom(facts: Facts) -> str | None:
 def evaluated_seldom(facts: Facts) -> str | None:
     """A diff for fewer evaluations; None as in `sixteen_bits`."""
     return _said(facts, _EVALUATED_SELDOM)
+
+
+def searched(facts: Facts) -> str | None:
+    """A diff by which convolutions are chosen without a search; None as in `sixteen_bits`."""
+    return _said(facts, _SEARCHED)
 
 
 def _said(facts: Facts, words: dict[str, str]) -> str | None:

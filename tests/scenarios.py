@@ -89,6 +89,7 @@ SCENARIOS: dict[str, Scenario] = {
     "KE008": Scenario(quiet={"factors": (1.0,) * 9}),
     "KE009": Scenario(quiet={"dur": 60}),
     "KE010": Scenario(quiet={"factor": "WARPS"}),
+    "KE011": Scenario(quiet={"searched": [0]}),
     "ME001": Scenario({"marked": False, "call": 30_000}, {"marked": False, "call": 30_000, "only": frozenset({0, 1})}),
     "ME002": Scenario({"allocated": [60 * GB, 80 * GB, 70 * GB]}, {"allocated": [10 * GB] * 3}),
     "ME003": Scenario(

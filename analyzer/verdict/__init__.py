@@ -16,7 +16,8 @@ from analyzer.facts.loops.find import Loop
 from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.step_words import put
-from analyzer.verdict.overrides import OVERRIDES, Case, Evidence
+from analyzer.verdict.case import Case, Evidence
+from analyzer.verdict.overrides import OVERRIDES
 from analyzer.verdict.shares import verdict
 
 __all__ = ["Evidence", "verdict", "verdict_of"]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
-import msgspec
+from collections.abc import Callable
 
 from analyzer.analysis import BoundBy, Verdict
 from analyzer.facts import Facts
@@ -12,6 +10,7 @@ from analyzer.facts.device.launches import BLOCKING_RATIO
 from analyzer.facts.host.dispatch_owner import dispatch_owner
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.units import duration, share
+from analyzer.verdict.case import Case
 from analyzer.verdict.shares import BOUND_PART_OF_LOSS, BOUND_RATIO, COMPUTE_RATIO
 
 # The ranks of one job share their collectives, and differ by up to 5 points of compute (17 and 22 % in HTA's two ranks): this close
@@ -37,42 +36,6 @@ _INFERRED: dict[BoundBy, tuple[str, str]] = {
 }
 # Causes of launching on the host, as the verdict groups them.
 _DISPATCH = ("launch", "framework", "optimizer")
-
-
-class Evidence(msgspec.Struct, frozen=True):
-    """What the rules for a bound say.
-
-    Args:
-        fired: Whether one of them found what it looks for.
-        reason: Why the one that the bound is named after did not.
-        claims: The time that those which fired claim.
-    """
-
-    fired: bool
-    reason: str
-    claims: IntervalSet = EMPTY
-
-
-class Case(msgspec.Struct, frozen=True):
-    """A run to be judged.
-
-    Args:
-        facts: The measurements.
-        totals: Nanoseconds by cause over the used steps.
-        found: What the shares alone say.
-        loops_ns: On a CPU-only trace, time of small ops in Python loops.
-        evidence: What the rules for a bound say, by bound.
-    """
-
-    facts: Facts
-    totals: Mapping[str, int]
-    found: Verdict
-    loops_ns: int
-    evidence: Mapping[str, Evidence]
-
-    def says(self, bound_by: BoundBy, text: str) -> Verdict:
-        """A verdict with the share that was found."""
-        return Verdict(bound_by=bound_by, ratio=self.found.ratio, text=text)
 
 
 def _device_not_recorded(case: Case) -> Verdict | None:
@@ -131,6 +94,24 @@ def _is_of_its_own(case: Case) -> bool:
     if found.bound_by == "compute" and facts.device.main is None:
         return lacked <= _DOUBTFUL_PART * found.ratio
     return True
+
+
+def _searching(case: Case) -> Verdict | None:
+    """Where most of what is lost, or computed, is candidates of a search: no model is computed by them."""
+    facts, evidence = case.facts, case.evidence.get("compile")
+    if evidence is None or not evidence.fired:
+        return None
+    found = facts.kernels.searches
+    ratio = facts.steps.ratio(found.spans.total_ns)
+    total = sum(case.totals.values())
+    rest = case.totals.get("compute", 0) / total - ratio if total else 0.0
+    if ratio < BOUND_RATIO or ratio < rest:
+        return None
+    text = (
+        f"Bound by searches: for {share(ratio)} of the step matrix ops try algorithms, which compute nothing of the model, in "
+        f"{found.steps_seen} of {facts.steps.count} steps."
+    )
+    return Verdict(bound_by="compile", ratio=ratio, text=text)
 
 
 def _waiting_launches(case: Case) -> Verdict | None:
@@ -273,6 +254,7 @@ OVERRIDES: tuple[Callable[[Case], Verdict | None], ...] = (
     _only_collectives,
     _without_ops,
     _without_core,
+    _searching,
     _waiting_launches,
     _by_pauses,
     _waiting_for_requests,

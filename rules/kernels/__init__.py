@@ -2,6 +2,7 @@
 
 from analyzer.rule import Rule
 from rules.kernels import (
+    algorithm_search,
     far_from_roofline,
     few_resident_blocks,
     gather_bound,
@@ -25,4 +26,5 @@ RULES: tuple[Rule, ...] = (
     slower_later.RULE,
     memory_bound.RULE,
     few_resident_blocks.RULE,
+    algorithm_search.RULE,
 )

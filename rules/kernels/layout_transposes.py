@@ -8,7 +8,7 @@ Convolutions on tensor cores want the channels of a pixel side by side. PyTorch 
 reorders the input before each convolution and the result after it.
 
 ## How it is measured
-`|layout kernels| / |device busy|`: `nchwToNhwc`, `nhwcToNchw` and `convertTensor_kernel` (cuDNN),
+`|layout kernels| / |device busy|`: `nchwToNhwc`, `nhwcToNchw`, `convertTensor_kernel` and `genericTranspose_kernel` (cuDNN),
 `batched_transpose_*` and `transpose_*NCHW*` (MIOpen).
 
 ## Example

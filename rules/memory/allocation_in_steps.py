@@ -96,6 +96,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         beside = f"; {count(found.started, 'call')} of the warm-up (PG002) left out" if found.started else ""
         yield clear(f"{number:.1f} allocator calls a step, {share(ratio)} of the time{beside}")
         return
+    searching = facts.kernels.searches.host
+    if 2 * (found.spans & searching).total_ns > found.spans.total_ns:
+        yield clear(
+            f"most of the {count(len(found), 'allocator call')} are the workspaces of searches for algorithms (KE011)"
+        )
+        return
     idle = found.claims
     yield Finding(
         why=f"{number:.1f} calls a step allocate or free memory of the device, or pinned memory, and take {share(ratio)} of it; "

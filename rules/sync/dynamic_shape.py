@@ -41,7 +41,8 @@ On CPU tensors these ops wait for nothing; they have no blocking call below and 
 not wait either. Work on padded data may cost more than the wait where most of it is masked out.
 
 ## Thresholds
-- `min_ratio`: share of the used steps from which the rule fires.
+- `min_ratio`: share of the used steps, as idle time inside the calls and until the next kernel, from which the rule fires.
+- `behind_ratio`: the same of idle time behind them in which the host does what it would have done while it waited; fires too.
 
 ## References
 - https://docs.pytorch.org/docs/stable/generated/torch.nonzero.html
@@ -57,7 +58,7 @@ from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import share
 from rules.experts import AT_ONCE
-from rules.sync.judging import MIN_RATIO, beside_work, finding
+from rules.sync.judging import BEHIND_RATIO, MIN_RATIO, beside_work, finding, fires
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -67,7 +68,7 @@ META = RuleMeta(
     title="Result sizes only the device knows",
     binds=("sync",),
     needs=frozenset({Capability.HOST_OPS, Capability.DEVICE, Capability.LAUNCHES}),
-    thresholds=(MIN_RATIO,),
+    thresholds=(MIN_RATIO, BEHIND_RATIO),
     explains=("ID002",),
     references=("https://docs.pytorch.org/docs/stable/generated/torch.nonzero.html",),
 )
@@ -103,13 +104,13 @@ _FIXES = {
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
-    """Fires when ops with data-dependent shapes own at least `min_ratio` of the used steps."""
+    """Fires when ops with data-dependent shapes own `min_ratio` of the used steps, or leave `behind_ratio` idle behind."""
     calls = facts.sync.waits.of("shape")
     if not len(calls):
         yield not_applicable("no op in the used steps waits for the size of its result")
         return
     ratio = facts.steps.ratio(facts.sync.waits.owned("shape").total_ns)
-    if ratio < limits["min_ratio"]:
+    if not fires(facts, "shape", limits["min_ratio"], limits["behind_ratio"]):
         yield clear(
             f"ops with data-dependent shapes own {share(ratio)} of the step, below {share(limits['min_ratio'])}"
             f"{beside_work(facts, 'shape')}"

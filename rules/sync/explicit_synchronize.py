@@ -48,7 +48,8 @@ A benchmark that synchronises every step on purpose. Another library (a C++ exte
 the stack tells. With one process per device that shares memory with others the wait may be needed.
 
 ## Thresholds
-- `min_ratio`: share of the used steps from which the rule fires.
+- `min_ratio`: share of the used steps, as idle time inside the calls and until the next kernel, from which the rule fires.
+- `behind_ratio`: the same of idle time behind them in which the host does what it would have done while it waited; fires too.
 
 ## References
 - https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution
@@ -63,7 +64,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import share
-from rules.sync.judging import MIN_RATIO, beside_work, finding
+from rules.sync.judging import BEHIND_RATIO, MIN_RATIO, beside_work, finding, fires
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -73,32 +74,32 @@ META = RuleMeta(
     title="Explicit synchronize inside the loop",
     binds=("sync",),
     needs=frozenset({Capability.HOST_OPS, Capability.DEVICE, Capability.LAUNCHES}),
-    thresholds=(MIN_RATIO,),
+    thresholds=(MIN_RATIO, BEHIND_RATIO),
     explains=("ID002",),
     references=("https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution",),
 )
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
-    """Fires when synchronize calls of the program own at least `min_ratio` of the used steps."""
+    """Fires when synchronize calls of the program own `min_ratio` of the used steps, or leave `behind_ratio` idle behind."""
     calls = facts.sync.waits.of("explicit")
     if not len(calls):
         own = " (the profiler's own at the end is not counted)" if len(facts.sync.waits.of("profiler")) else ""
         yield not_applicable(f"no synchronize call outside an op in the used steps{own}")
         return
     ratio = facts.steps.ratio(facts.sync.waits.owned("explicit").total_ns)
-    if ratio < limits["min_ratio"]:
+    if not fires(facts, "explicit", limits["min_ratio"], limits["behind_ratio"]):
         yield clear(
             f"synchronize calls own {share(ratio)} of the step, below {share(limits['min_ratio'])}{beside_work(facts, 'explicit')}"
         )
         return
-    name = calls.costliest_call
+    name, module = calls.costliest_call, _MODULES.get(facts.device.kind, "cuda")
     yield finding(
         facts,
         calls,
         "explicit",
-        f"`{name}` outside any op, as `{_caller(name)}` calls it",
-        (_LATER,) if "Event" in name else (_deleted(facts), _timed(facts)),
+        f"`{name}` outside any op, as `{_caller(name, module)}` calls it",
+        (_LATER,) if "Event" in name else (_deleted(facts, module), _timed(facts, module)),
         "Record again: no synchronize call inside the steps; the share of SY003 should fall below 2 %.",
         ()
         if facts.host.stacks.known
@@ -106,18 +107,22 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
-def _caller(name: str) -> str:
+# Where torch keeps the functions of a device; those of AMD's cards bear CUDA's names.
+_MODULES = {"xpu": "xpu", "mtia": "mtia"}
+
+
+def _caller(name: str, module: str) -> str:
     """What of torch makes a call of this name."""
     if "Event" in name:
         return "event.synchronize()"
-    return "stream.synchronize()" if "Stream" in name else "torch.cuda.synchronize()"
+    return "stream.synchronize()" if "Stream" in name else f"torch.{module}.synchronize()"
 
 
-def _deleted(facts: Facts) -> Advice:
+def _deleted(facts: Facts, module: str) -> Advice:
     before = "     output = model(batch)" if facts.model.infers else "     loss.backward()\n     optimizer.step()"
     return Advice(
         "diff",
-        f"{before}\n-    torch.cuda.synchronize()",
+        f"{before}\n-    torch.{module}.synchronize()",
         "Delete it: work on one stream keeps its order without it.",
     )
 
@@ -131,14 +136,14 @@ _LATER = Advice(
 )
 
 
-def _timed(facts: Facts) -> Advice:
+def _timed(facts: Facts, module: str) -> Advice:
     return Advice(
         "python",
-        "start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))\n"
+        f"start, end = (torch.{module}.Event(enable_timing=True) for _ in range(2))\n"
         "start.record()\n"
         f"{'output = model(batch)' if facts.model.infers else 'loss = train_step(batch)'}\n"
         "end.record()\n"
-        "# after the loop: torch.cuda.synchronize(); print(start.elapsed_time(end))",
+        f"# after the loop: torch.{module}.synchronize(); print(start.elapsed_time(end))",
         "To time a step without stopping it.",
     )
 

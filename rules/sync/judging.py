@@ -10,6 +10,9 @@ from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.units import count, duration, share
 from rules.place import location, named
 
+# Idle time that the host fills with its own work, and could have filled earlier; a loader's batch comes when it comes.
+_OWN_WORK = ("launch", "framework", "optimizer", "python")
+
 BASIS = (
     "device-idle time from these calls on, which the host would spend beside the device, never more than they lasted; likely is "
     "what lies inside them, and after them until the next kernel"
@@ -21,9 +24,37 @@ MIN_RATIO = Threshold(
     "ratio",
     "below 2 % of the step a finding goes on no card (rules.md, presentation); medium and high follow at 10 and 20 %",
 )
+BEHIND_RATIO = Threshold(
+    "behind_ratio",
+    0.05,
+    "ratio",
+    "5 % of the step, from which a wait is worth a note: the idle time lies behind the calls, where other causes have a part",
+)
 _MAX_ROWS = 5
 # As long as this a wait is seen in any viewer, and asked about.
 _WORTH_A_NOTE = 0.05
+
+
+def idle_behind(facts: Facts, reason: str) -> IntervalSet:
+    """Device-idle time in which the host does what it would have done while it waited, had it not waited.
+
+    The host stands in a call while the device computes what is queued. When the device is done nothing is queued behind it, and it
+    idles while the host goes on. Of that as much counts as the host waited, up to its next wait for another reason.
+
+    Args:
+        facts: The measurements.
+        reason: Of the calls.
+    """
+    own = EMPTY
+    for cause in _OWN_WORK:
+        own |= facts.time.waterfall.owned(cause)
+    return facts.sync.removable(reason) & (own | facts.sync.waits.owned(reason))
+
+
+def fires(facts: Facts, reason: str, min_ratio: float, behind_ratio: float) -> bool:
+    """Whether calls of a reason own enough idle time, or leave enough of it behind them."""
+    owned = facts.steps.ratio(facts.sync.waits.owned(reason).total_ns)
+    return owned >= min_ratio or facts.steps.ratio(idle_behind(facts, reason).total_ns) >= behind_ratio
 
 
 def finding(
@@ -49,12 +80,20 @@ def finding(
         copied: When the device does nothing but the copies that the calls wait for, as far as they could go.
     """
     idle = facts.sync.waits.owned(reason)
-    claims = idle | copied
+    behind = EMPTY if copied else idle_behind(facts, reason)
+    # What lies inside the calls is the smaller part: then it is what they leave behind that is told.
+    leaves = 2 * idle.total_ns < behind.total_ns
+    claims = behind if leaves else idle | copied
     line = facts.sync.line_of(calls)
+    because = (
+        f"because the host waited{named(line)} until it was done, and had queued nothing behind"
+        if leaves
+        else f"{'while' if copied else 'because'} the host waits for it{named(line)}"
+    )
     return Finding(
         why=(
-            f"The GPU {_doing(facts, idle, copied)} of {facts.steps.each} "
-            f"({share(facts.steps.ratio(claims.total_ns))}) {'while' if copied else 'because'} the host waits for it{named(line)}: "
+            f"The GPU {_doing(facts, claims if leaves else idle, copied)} of {facts.steps.each} "
+            f"({share(facts.steps.ratio(claims.total_ns))}) {because}: "
             f"{what} "
             f"({_often(facts, calls)}, the host is blocked for "
             f"{duration(facts.steps.per_step(calls.blocked_ns))} {facts.steps.a_unit})."

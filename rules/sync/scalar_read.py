@@ -48,7 +48,8 @@ counted. Checks by anomaly mode belong to SY006, ops with data-dependent shapes 
 tensor once per parameter: no wait, not counted.
 
 ## Thresholds
-- `min_ratio`: share of the used steps from which the rule fires.
+- `min_ratio`: share of the used steps, as idle time inside the calls and until the next kernel, from which the rule fires.
+- `behind_ratio`: the same of idle time behind them in which the host does what it would have done while it waited; fires too.
 
 ## References
 - https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization
@@ -63,7 +64,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import count, share
-from rules.sync.judging import MIN_RATIO, beside_work, finding
+from rules.sync.judging import BEHIND_RATIO, MIN_RATIO, beside_work, finding, fires
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -73,7 +74,7 @@ META = RuleMeta(
     title="Reading one value stalls the device",
     binds=("sync",),
     needs=frozenset({Capability.HOST_OPS, Capability.DEVICE, Capability.LAUNCHES}),
-    thresholds=(MIN_RATIO,),
+    thresholds=(MIN_RATIO, BEHIND_RATIO),
     explains=("ID002",),
     references=(
         "https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization",
@@ -82,13 +83,13 @@ META = RuleMeta(
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
-    """Fires when reads of single values own at least `min_ratio` of the used steps."""
+    """Fires when reads of single values own `min_ratio` of the used steps, or leave `behind_ratio` idle behind."""
     calls = facts.sync.waits.of("scalar")
     if not len(calls):
         yield not_applicable(_none(facts))
         return
     ratio = facts.steps.ratio(facts.sync.waits.owned("scalar").total_ns)
-    if ratio < limits["min_ratio"]:
+    if not fires(facts, "scalar", limits["min_ratio"], limits["behind_ratio"]):
         yield clear(
             f"reading single values owns {share(ratio)} of the step, below {share(limits['min_ratio'])} "
             f"({count(len(calls), 'waiting call')}){beside_work(facts, 'scalar')}"

@@ -23,7 +23,6 @@ STORIES: tuple[Story, ...] = tuple(story for part in PARTS.values() for story in
 # What is documented and not told yet, with the reason. Nothing that is told wrongly may stand here.
 SILENT: dict[str, str] = {
     "sizes of an exchange read each layer": "the reads own 0.3 % by themselves; what comes behind them, 5 %, is in SY002's line",
-    "metrics reduced in each step": "the reads own 0.5 % by themselves; what comes behind them, 9 %, is in SY001's line",
     "gradients copied into buckets": "copies of 4 % of the busy time are below the limits of the rules",
     "empty tensors filled": "no rule knows the fills of deterministic mode",
     "DPA-2, Adam by passes": "an update of 4 % of the busy time is below the limit of the rule",

@@ -65,7 +65,8 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         (
             "layout",
             r"nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|NCHW2NHWC|NHWC2NCHW|NCHW2CNHW|CNHW2NCHW|^batched_transpose_\d"
-            r"|convertTensor_kernel",
+            # cuDNN's own, for sizes that the special ones above do not take.
+            r"|convertTensor_kernel|cudnn.*genericTranspose_kernel",
         ),
         (
             "norm",

@@ -17,11 +17,12 @@ from analyzer.spans.labels import distinct_texts, matching
 from analyzer.spans.open_spans import NONE
 from traces.trace import Trace
 
-_MATRIX_OP = re.compile(
+# Ops that multiply matrices, or convolve.
+MATRIX_OP = re.compile(
     r"aten::_*(?:mm|addmm|bmm|baddbmm|linear|matmul|addbmm|einsum|\w*convolution\w*|conv(?:_transpose)?[123]d"
     r"|scaled_dot_product\w*)$"
 )
-_CONV_OP = re.compile(r"aten::\w*conv", re.IGNORECASE)
+CONV_OP = re.compile(r"aten::\w*conv", re.IGNORECASE)
 # As the profiler writes types of 16 bits and fewer.
 _SHORT_TYPE = re.compile(r"(?:c10::)?(?:BFloat16|Half|Float8_\w+|signed char)$")
 # Types of arguments that are no tensors: lists of sizes, flags, absent ones.
@@ -58,11 +59,21 @@ class MatrixWork(msgspec.Struct, frozen=True):
     card_known: bool
 
 
-def matrix_work(trace: Trace, device: DeviceFacts, host: HostFacts, kernels: Kernels) -> MatrixWork:
-    """Finds the matrix kernels and their number formats."""
+def matrix_work(
+    trace: Trace, device: DeviceFacts, host: HostFacts, kernels: Kernels, candidates: BoolArray
+) -> MatrixWork:
+    """Finds the matrix kernels and their number formats.
+
+    Args:
+        trace: The trace.
+        device: Work of the devices.
+        host: What the host's threads do.
+        kernels: The kernels of the used steps.
+        candidates: Kernels that a search tried: no work of the model; shape (kernels,).
+    """
     found = kernels
-    matrix = found.is_family(*MATRIX_FAMILIES)
-    op = pick_row(host.ops.nearest(_named(host, _MATRIX_OP)), found.frame["op"].to_numpy())
+    matrix = found.is_family(*MATRIX_FAMILIES) & ~candidates
+    op = pick_row(host.ops.nearest(_named(host, MATRIX_OP)), found.frame["op"].to_numpy())
     types = trace.ops["input_types"]
     typed = pick(matching(types, lambda text: first_tensor_type(text) is not None), op)
     as_float = pick(matching(types, lambda text: first_tensor_type(text) == "float"), op)
@@ -80,7 +91,7 @@ def matrix_work(trace: Trace, device: DeviceFacts, host: HostFacts, kernels: Ker
     single = matrix & ~attention & ~found.frame["depthwise"].to_numpy() & ~fast
     single &= np.where(typed, as_float, plain & ~found.is_format("complex"))
     known = fast | single | typed | ~unstated | found.on_tensor_cores() | found.off_tensor_cores()
-    convolution = np.where(op == NONE, found.is_family("conv"), pick(_named(host, _CONV_OP), op))
+    convolution = np.where(op == NONE, found.is_family("conv"), pick(_named(host, CONV_OP), op))
     matrix_ns = found.time_ns(matrix)
     major = _card_major(trace, device)
     return MatrixWork(

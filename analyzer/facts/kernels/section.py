@@ -18,6 +18,7 @@ from analyzer.facts.kernels.patterns import Pattern, patterns
 from analyzer.facts.kernels.precision import Casts, MatrixWork, casts, double_kernels, matrix_work
 from analyzer.facts.kernels.recomputation import Recomputation, recomputation
 from analyzer.facts.kernels.residency import Residency, residency
+from analyzer.facts.kernels.searches import Searches, searches
 from analyzer.facts.kernels.slowing import Slowing, slowing
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
@@ -96,7 +97,12 @@ class KernelFacts(Section):
     @fact
     def matrix_work(self) -> MatrixWork:
         """GEMMs and convolutions, their number formats, and whether tensor cores do them."""
-        return matrix_work(self.trace, self._device, self._host, self.named)
+        return matrix_work(self.trace, self._device, self._host, self.named, self.searches.candidates)
+
+    @fact
+    def searches(self) -> Searches:
+        """Matrix ops that try algorithms inside the steps."""
+        return searches(self.trace, self._steps, self._host, self.named, self._time.idle)
 
     @fact
     def conv_bias(self) -> ConvBias:

@@ -6,6 +6,7 @@ import pytest
 
 from analyzer.finding import Confidence, Severity, State
 from builders import TraceBuilder
+from other_devices import xpu
 from rules.sync.explicit_synchronize import RULE
 from rules.sync.scalar_read import RULE as SCALAR
 from worlds import judged, run
@@ -57,6 +58,12 @@ def test_names_the_call_of_torch_behind_each_kind_of_wait(name: str, call: str, 
     found = judged(RULE, builder).finding
     assert f"as `{call}` calls it" in found.why
     assert fix in found.fix[0].code
+
+
+def test_other_devices_have_functions_of_their_own() -> None:
+    found = judged(RULE, xpu(world())).finding
+    assert "as `torch.xpu.synchronize()` calls it" in found.why
+    assert all("torch.cuda" not in fix.code for fix in found.fix)
 
 
 def test_a_program_that_only_runs_its_model_is_shown_no_training_loop() -> None:

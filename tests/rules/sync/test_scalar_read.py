@@ -105,7 +105,7 @@ def test_boundary(refill: float, state: State) -> None:
 
 
 def test_the_threshold_can_be_set() -> None:
-    assert run(RULE, world(), limits={"min_ratio": 0.5}).state is State.CLEAR
+    assert run(RULE, world(), limits={"min_ratio": 0.5, "behind_ratio": 0.5}).state is State.CLEAR
 
 
 def test_without_a_device_the_question_does_not_arise() -> None:

@@ -119,6 +119,8 @@ def test_matrix_kernels(
     [
         ("ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)", "collective"),
         ("void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>(p)", "layout"),
+        ("void cask__5x_cudnn::genericTranspose_kernel<float, float, float, false, 2>(p)", "layout"),
+        ("void cudnn::engines_precompiled::genericTranspose_kernel<__half, __half, float>(p)", "layout"),
         ("batched_transpose_32x16_half", "layout"),
         ("transpose_NCHW2CNHW_V2_2D_WG_off64", "layout"),
         # A transpose inside cuBLAS has nothing to do with a model's memory format.

@@ -1,0 +1,72 @@
+"""SY001, SY003 and SY004: waits that lose next to nothing themselves, and leave the device without work while the host goes on."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import State
+from analyzer.rule import Rule
+from clocked import Clocked
+from rules.sync.dynamic_shape import RULE as SHAPE
+from rules.sync.explicit_synchronize import RULE as EXPLICIT
+from rules.sync.scalar_read import RULE as SCALAR
+from stories.models import ADD, NVJET
+from worlds import judged, run
+
+RULES: dict[str, Rule] = {"scalar": SCALAR, "explicit": EXPLICIT, "shape": SHAPE}
+
+
+def world(kind: str = "scalar", *, refill: str = "small ops", kernels: float = 4, waits: bool = True) -> Clocked:
+    """Steps of 4 ms of products behind 30 small ops; where the last one ends, the host waits for it.
+
+    Args:
+        kind: What waits.
+        refill: What the host does first in a step, for about 0.9 ms: small ops, or waiting for a batch.
+        kernels: Of the small ops, microseconds.
+        waits: Whether the host waits at all.
+    """
+    built = Clocked()
+    for _ in built.steps(6):
+        if refill == "small ops":
+            for _ in range(30):
+                built.kernel_of("aten::add", ADD, kernels, host=28)
+        else:
+            built.load(900, workers=2)
+            built.kernel_of("aten::add", ADD, kernels)
+        for _ in range(8):
+            built.kernel_of("aten::linear/aten::addmm", NVJET, 500)
+        if waits and kind == "scalar":
+            built.read_value()
+        elif waits and kind == "shape":
+            built.read_value("aten::nonzero")
+        elif waits:
+            built.synchronize()
+    return built
+
+
+@pytest.mark.parametrize("kind", RULES)
+def test_what_the_host_does_late_is_told(kind: str) -> None:
+    found = judged(RULES[kind], world(kind))
+    assert "until it was done, and had queued nothing behind" in found.finding.why
+    # 29 launches of 29 us less kernels of 4 us, in all steps but the first; and up to 80 us until the first of them.
+    late = 29 * 25_000 * 5 / 6
+    assert 0.95 * late < found.ns_per_step < 1.05 * late + 80_000
+
+
+@pytest.mark.parametrize("kind", RULES)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        # The batch comes when it comes, whether the host waits for it earlier or later.
+        {"refill": "loader"},
+        # The device has work as long as the host needs to launch more.
+        {"kernels": 40},
+    ],
+)
+def test_quiet_where_the_device_would_idle_all_the_same_or_never(kind: str, arguments: dict[str, object]) -> None:
+    result = run(RULES[kind], world(kind, **arguments))  # type: ignore[arg-type]
+    assert result.state is State.CLEAR, result.findings
+
+
+def test_quiet_without_the_wait() -> None:
+    assert run(SCALAR, world(waits=False)).state is State.NOT_APPLICABLE
