@@ -30,6 +30,8 @@ SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasat
 _AGAIN_S = 0.02
 # A killed process is gone by then, unless the disk it waits for is.
 _REAPED_S = 1.0
+# Packages whose import must not be interrupted; it takes some seconds.
+_ABORTING = ("torch", "torchvision")
 # Less than service managers wait before they kill (90 s), more than writing a recorded trace or ending a loader's workers takes.
 _GRACE_S = 60.0
 
@@ -181,10 +183,16 @@ def _watch(number: int) -> None:
 
 
 def _swallows(frame: FrameType | None) -> bool:
-    """Whether what is raised here is only printed: Python cannot hand on what a finalizer or a weak reference's callback raises."""
+    """Whether what is raised here comes to nothing, or to worse.
+
+    Python cannot hand on what a finalizer or a weak reference's callback raises, it only prints it. And C++ that runs while torch
+    is imported calls Python where it can let no error through: it aborts the process.
+    """
     while frame is not None:
         code = frame.f_code
         if code.co_name == "__del__" or (code.co_name == "cb" and "importlib" in code.co_filename):
+            return True
+        if code.co_name == "<module>" and str(frame.f_globals.get("__name__")).partition(".")[0] in _ABORTING:
             return True
         frame = frame.f_back
     return False

@@ -87,6 +87,24 @@ def test_one_that_is_dropped_is_raised_again(losing: str, name: str) -> None:
     assert (code, said, complained) == (128 + getattr(signal, name), f"raised {_SAID[name]}", "")
 
 
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_one_that_comes_while_torch_is_imported_is_raised_behind_that(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / "torch"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("import torch.inner\nprint('torch is whole')\n")
+    # C++ between these two lines would end the process.
+    (folder / "inner.py").write_text(f"import os, signal, time\nos.kill(os.getpid(), signal.{name})\ntime.sleep(0.2)\n")
+    code, said, complained = _run(f"sys.path.insert(0, {str(tmp_path)!r}); import torch")
+    assert (code, said, complained) == (128 + getattr(signal, name), f"torch is whole\nraised {_SAID[name]}", "")
+
+
+def test_what_calls_torch_is_interrupted_where_it_is(tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("import os, signal, time\ndef train():\n    os.kill(os.getpid(), signal.SIGTERM)\n"
+                                       "    time.sleep(0.2)\n    print('went on')\n")  # fmt: skip
+    code, said, _ = _run(f"sys.path.insert(0, {str(tmp_path)!r}); import torch; torch.train()")
+    assert (code, said) == (143, "raised ended by SIGTERM")
+
+
 def test_one_that_is_held_for_good_ends_the_process_with_its_files_and_children() -> None:
     first = f"""
 import multiprocessing, pathlib
