@@ -31,6 +31,7 @@ def advisor(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
+        timeout=200,
     )
 
 
@@ -128,6 +129,74 @@ def test_what_one_prints_stands_in_no_document(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert {one["state"] for one in json.loads(done.stdout)["checks"] if one["rule"] == "TM001"} == {"clear"}
     assert "at import\nin a rule\n" in done.stderr
+
+
+CHANGES_FOLDER = """
+import os
+from analyzer.finding import clear
+
+def check(facts, limits):
+    os.chdir("/")
+    yield clear("fine")
+
+os.chdir("/")
+RULES = (Rule(RuleMeta('TM001', 'n', 'sync', 't'), check, 'page'),)
+"""
+
+
+def test_one_that_changes_the_folder_changes_no_path(tmp_path: Path) -> None:
+    trace(tmp_path)
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "team_rules.py").write_text(ENDS + CHANGES_FOLDER)
+    done = advisor(tmp_path, "explain", "trace.json", "-o", "report.json")
+    assert done.returncode == 0, done.stderr
+    assert {one["state"] for one in _checks(tmp_path) if one["rule"] == "TM001"} == {"clear"}
+
+
+def _checks(folder: Path) -> list[dict[str, str]]:
+    checks: list[dict[str, str]] = json.loads((folder / "report.json").read_text())["checks"]
+    return checks
+
+
+GOES_ON = """
+import threading, time
+from concurrent.futures import ThreadPoolExecutor
+from analyzer.finding import clear
+
+def check(facts, limits):
+    threading.Thread(target=time.sleep, args=(600,), daemon=False).start()
+    ThreadPoolExecutor(1).submit(time.sleep, 600)
+    yield clear("fine")
+
+RULES = (Rule(RuleMeta('TM001', 'n', 'sync', 't'), check, 'page'),)
+"""
+
+
+def test_nobody_waits_for_threads_that_one_leaves(tmp_path: Path) -> None:
+    trace(tmp_path)
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "team_rules.py").write_text(ENDS + GOES_ON)
+    # Ended by the limit of time where it waits for them.
+    done = advisor(tmp_path, "explain", "trace.json", "-o", "report.json")
+    assert done.returncode == 0, done.stderr
+    assert {one["state"] for one in _checks(tmp_path) if one["rule"] == "TM001"} == {"clear"}
+
+
+def test_a_gate_is_not_passed_where_the_check_that_would_fail_it_crashed(tmp_path: Path) -> None:
+    trace(tmp_path)
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "team_rules.py").write_text(
+        ENDS + "RULES = (Rule(RuleMeta('TM001', 'n', 'sync', 't'), lambda f, l: 1 / 0, 'page'),)"
+    )
+    gate = ["explain", "trace.json", "-o", "report.json", "--fail-on", "high"]
+    done = advisor(tmp_path, *gate)
+    assert done.returncode == 70, done.stderr
+    assert "the gate is not passed: a check crashed\n  where: TM001" in done.stderr
+    assert "--ignore TM001" in done.stderr
+    assert {one["state"] for one in _checks(tmp_path) if one["rule"] == "TM001"} == {"crashed"}
+    assert advisor(tmp_path, *gate, "--ignore", "TM001").returncode == 0
+    # Without a gate it is a line of the report.
+    assert advisor(tmp_path, *gate[:-2]).returncode == 0
 
 
 def test_its_entry_point_is_the_one_it_declares() -> None:

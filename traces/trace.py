@@ -152,3 +152,15 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
     unknown_categories: tuple[UnknownCategory, ...] = ()
     whole_until_ns: int | None = None
     unfinished: dict[str, int] = msgspec.field(default_factory=dict)
+
+    def apart(self) -> Trace:
+        """The same with frames of its own, for code that may not keep to what is said of them."""
+        import pandas as pd
+
+        # From pandas 3 on a copy takes memory only where it is written to.
+        deep = int(pd.__version__.partition(".")[0]) < 3
+        frames = {
+            name: value for name in self.__struct_fields__ if isinstance(value := getattr(self, name), pd.DataFrame)
+        }
+        copies = {name: frame.copy(deep=deep) for name, frame in frames.items()}
+        return msgspec.structs.replace(self, **copies, unfinished=dict(self.unfinished))

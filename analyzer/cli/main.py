@@ -167,7 +167,7 @@ def program() -> NoReturn:
 
     Taking a million objects of pandas apart, only to give their memory back to a system that takes it anyway, is a tenth of the
     time that explaining a small trace takes; mypy leaves the same way. What runs threads or processes (torch, the UI) gets the
-    usual end.
+    usual end, unless a plug-in left them: its threads would be waited for.
     """
     code = main()
     ending.surfaced()
@@ -175,7 +175,10 @@ def program() -> NoReturn:
     asked = ending.received()
     if asked is not None:
         code = ending.BY_SIGNAL + asked
-    if threading.active_count() > 1 or not sys.modules.keys().isdisjoint(("torch", "textual", "multiprocessing")):
+    left = sys.modules.get("analyzer.engine.left_behind")
+    if left is not None and left.are_there():
+        left.end()
+    elif threading.active_count() > 1 or not sys.modules.keys().isdisjoint(("torch", "textual", "multiprocessing")):
         sys.exit(code)
     # A stream that the shell closed (`>&-`) is None.
     for stream in filter(None, (sys.stdout, sys.stderr)):

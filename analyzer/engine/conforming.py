@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
@@ -23,6 +25,8 @@ _PARTS = ("saving", "evidence")
 _MOST_GIVEN = 1_000
 # Every text is looked through for secrets, which takes a minute for ten million characters; none of ours has a thousandth.
 _MOST_CHARACTERS = 100_000
+# Of characters beyond 16 bits in UTF-16; no other encoding has them.
+_HALVES = re.compile("[\ud800-\udfff]")
 
 
 def given_by(rule: Rule, facts: Facts, limits: Limits, claimed: IntervalSet = EMPTY) -> tuple[Finding | Outcome, ...]:
@@ -73,7 +77,7 @@ def _conforming(item: object) -> Finding | Outcome:
             raise TypeError(
                 "the rule gave an outcome without a reason in words, or of a state that is not a rule's to say"
             )
-        _check_length(len(item.reason), "reason")
+        _check_texts(item.reason, "reason")
         return item
     if not isinstance(item, Finding) or not isinstance(item.saving, Saving):
         raise TypeError(f"the rule gave a {type(item).__name__} that is no finding")
@@ -120,22 +124,28 @@ def _check(value: object, declared: Any, name: str) -> None:
         msgspec.convert(plain, declared)
     except (msgspec.ValidationError, TypeError) as error:
         raise TypeError(f"the rule's finding has the wrong type in `{name}`: {error}") from error
-    _check_length(_characters(plain), name)
+    _check_texts(plain, name)
 
 
-def _check_length(characters: int, name: str) -> None:
-    """Raise TypeError where a rule says more than anybody reads."""
-    if characters > _MOST_CHARACTERS:
+def _check_texts(plain: object, name: str) -> None:
+    """Raise TypeError where a rule says more than anybody reads, or what no file can hold."""
+    texts = list(_texts(plain))
+    if sum(map(len, texts)) > _MOST_CHARACTERS:
         raise TypeError(f"the rule gave more than {_MOST_CHARACTERS:,} characters in `{name}`")
+    if any(_HALVES.search(text) for text in texts):
+        raise TypeError(f"the rule gave half a character (a lone surrogate) in `{name}`")
 
 
-def _characters(plain: object) -> int:
-    """How long the texts in it are together, keys included."""
+def _texts(plain: object) -> Iterator[str]:
+    """The texts in it, keys included."""
     if isinstance(plain, str):
-        return len(plain)
-    if isinstance(plain, dict):
-        return sum(map(_characters, plain)) + sum(map(_characters, plain.values()))
-    return sum(map(_characters, plain)) if isinstance(plain, list | tuple) else 0
+        yield plain
+    elif isinstance(plain, dict):
+        for pair in plain.items():
+            yield from _texts(pair)
+    elif isinstance(plain, list | tuple):
+        for one in plain:
+            yield from _texts(one)
 
 
 def _plain(value: object) -> object:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import contextvars
 import ctypes
+import decimal
 import io
 import os
 import queue
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
-from typing import Any, Generic, NoReturn, TypeVar, cast
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
+from typing import Any, Generic, NoReturn, TextIO, TypeVar, cast
 
 import numpy as np
+
+from analyzer.engine import left_behind, surroundings
+from analyzer.facts.isolation import words_of
 
 Result = TypeVar("Result")
 
@@ -40,7 +44,7 @@ class Caller(Generic[Result]):
     call that never lets another thread run, as one long regular expression does. Interrupts (Ctrl-C) reach whoever waits here.
 
     What a call prints goes to standard error: a document may stand on standard output. `os._exit` raises, or a gate would be green
-    that nobody has looked at.
+    that nobody has looked at. What it changes of what all share (`surroundings`) is put back after it.
 
     Args:
         seconds: How long a call may take.
@@ -50,11 +54,12 @@ class Caller(Generic[Result]):
         self._seconds = seconds
         self._worker: _Worker[Result] | None = None
 
-    def __call__(self, work: Callable[[], Result]) -> Result:
+    def __call__(self, work: Callable[[], Result], *, strange: bool = True) -> Result:
         """What a call returns.
 
         Args:
             work: The call.
+            strange: Whether its surroundings are put back after it, and what it leaves running is waited for by nobody.
 
         Raises:
             TookTooLong: It did not come back.
@@ -65,7 +70,7 @@ class Caller(Generic[Result]):
             self._worker = _Worker()
         worker = self._worker
         try:
-            with redirect_stdout(_Aside()), _kept_running(worker.thread):
+            with _kept_apart() if strange else nullcontext(), _aside(), _kept_running(worker.thread):
                 worker.calls.put(work)
                 result, error = worker.results.get(timeout=self._seconds)
         except queue.Empty:
@@ -76,7 +81,9 @@ class Caller(Generic[Result]):
         if isinstance(error, Exception | KeyboardInterrupt):
             raise error
         if error is not None:
-            raise Ended(f"raised {type(error).__name__}({error})").with_traceback(error.__traceback__) from error
+            raise Ended(f"raised {type(error).__name__}({words_of(error)})").with_traceback(
+                error.__traceback__
+            ) from error
         return cast("Result", result)
 
     def __enter__(self) -> Caller[Result]:
@@ -88,19 +95,39 @@ class Caller(Generic[Result]):
             self._worker = None
 
 
+@contextmanager
+def _kept_apart() -> Iterator[None]:
+    with surroundings.kept(), left_behind.watched():
+        yield
+
+
 class _Aside(io.TextIOBase):
-    """Standard error under another name: whoever closes this one closes nothing."""
+    """Standard error under another name: whoever closes this one closes nothing.
+
+    Args:
+        stream: Standard error; None where the shell closed it (`2>&-`).
+    """
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream = stream
 
     def writable(self) -> bool:
         return True
 
     def write(self, text: str, /) -> int:
-        # A stream that the shell closed (`2>&-`) is None.
-        return sys.stderr.write(text) if sys.stderr is not None else len(text)
+        return self._stream.write(text) if self._stream is not None else len(text)
 
     def flush(self) -> None:
-        if sys.stderr is not None:
-            sys.stderr.flush()
+        if self._stream is not None:
+            self._stream.flush()
+
+
+@contextmanager
+def _aside() -> Iterator[None]:
+    """While the context holds, both streams lead to standard error."""
+    stream = sys.stderr
+    with redirect_stdout(_Aside(stream)), redirect_stderr(_Aside(stream)):
+        yield
 
 
 @contextmanager
@@ -127,24 +154,29 @@ class _Worker(Generic[Result]):
         self.calls: queue.SimpleQueue[Callable[[], Result] | None] = queue.SimpleQueue()
         self.results: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
         # What the caller set for its thread (decimal's digits, numpy's handling of division) holds here too.
-        context = contextvars.copy_context()
+        self._context = contextvars.copy_context()
         # Before numpy 2 that is no part of the context.
         self._told = np.geterr()
-        self.thread = threading.Thread(target=context.run, args=(self._work,), name="advisor-rules", daemon=True)
+        self.thread = threading.Thread(target=self._work, name="advisor-rules", daemon=True)
         self.thread.start()
 
     def _work(self) -> None:
         process = os.getpid()
-        with np.errstate(**self._told):
-            while (call := self.calls.get()) is not None:
-                try:
-                    self.results.put((call(), None))
-                # Whatever it is, it is handed to whoever waits for the call.
-                except BaseException as error:
-                    self.results.put((None, error))
-                if os.getpid() != process:
-                    # A copy that the call made by fork: nobody gives it another call, and it would wait for one for ever.
-                    os._exit(0)
+        while (call := self.calls.get()) is not None:
+            try:
+                # A copy for each call: what one sets there is none of the next one's business.
+                self.results.put((self._context.copy().run(self._apart, call), None))
+            # Whatever it is, it is handed to whoever waits for the call.
+            except BaseException as error:
+                self.results.put((None, error))
+            if os.getpid() != process:
+                # A copy that the call made by fork: nobody gives it another call, and it would wait for one for ever.
+                os._exit(0)
+
+    def _apart(self, call: Callable[[], Result]) -> Result:
+        # A copy of a context holds the same object for decimals.
+        with np.errstate(**self._told), decimal.localcontext():
+            return call()
 
     def end(self) -> None:
         """Let the thread come to its end, and wait for it: whoever forks afterwards has no thread beside."""

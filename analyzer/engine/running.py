@@ -22,6 +22,8 @@ from traces.trace import Capability
 # does not come back by then is taken for hung.
 RULE_SECONDS = 120.0
 _OURS = "rules"
+# How the reason begins of a rule that is not ours.
+STRANGE = "in the package "
 
 
 class RuleRun(msgspec.Struct, frozen=True):
@@ -63,12 +65,17 @@ def run_rules(
     given = limits or {}
     runs: dict[int, RuleRun] = {}
     found: dict[int, tuple[Finding, ...]] = {}
+    apart: dict[str, Facts] = {}
     with Caller[tuple[Finding | Outcome, ...]](seconds) as caller:
         for place in in_order(rules):
             rule = rules[place]
+            package = package_of(rule)
+            if package and package not in apart:
+                apart[package] = facts.apart()
             claimed = claimed_before(place, rules, found)
             own = {**rule.limits, **given.get(rule.meta.code, {})}
-            runs[place] = _skipped(facts, rule, trust, disabled) or _run(facts, rule, own, claimed, caller)
+            seen = apart.get(package, facts)
+            runs[place] = _skipped(facts, rule, trust, disabled) or _run(seen, rule, own, claimed, caller)
             found[place] = runs[place].findings
     return tuple(runs[place] for place in range(len(rules)))
 
@@ -94,7 +101,7 @@ def _run(
     caller: Caller[tuple[Finding | Outcome, ...]],
 ) -> RuleRun:
     try:
-        given = caller(lambda: given_by(rule, facts, limits, claimed))
+        given = caller(lambda: given_by(rule, facts, limits, claimed), strange=bool(package_of(rule)))
     except FactError as error:
         return RuleRun(rule, State.CANNOT_TELL, f"needs the measurement `{error.name}`, which failed: {error.reason}")
     except TookTooLong as error:
@@ -115,8 +122,14 @@ def _run(
 
 def _whose(rule: Rule) -> str:
     """The package of a rule that is not ours, for whoever looks for the fault; empty for ours."""
+    package = package_of(rule)
+    return f"{STRANGE}{package}: " if package else ""
+
+
+def package_of(rule: Rule) -> str:
+    """The package of a rule that is not ours; empty for ours."""
     package = str(getattr(rule.check, "__module__", None) or "").partition(".")[0]
-    return f"in the package {package}: " if package and package != _OURS else ""
+    return "" if package == _OURS else package
 
 
 def _lacking(facts: Facts, rule: Rule) -> RuleRun | None:

@@ -52,6 +52,10 @@ class Facts(Section):
         self.recording = RecordingFacts(trace, self.failures)
         self.device = DeviceFacts(trace, self.failures)
 
+    def apart(self) -> Facts:
+        """The same trace, to be measured anew: what is changed in these frames, or in what is measured, changes nothing here."""
+        return Facts(self.trace.apart(), self._selected_steps, self.job)
+
     def once(self, name: str, make: Callable[[], Made]) -> Made:
         """What a layer above makes of the measurements, made when first asked for, then kept.
 

@@ -102,13 +102,20 @@ def attempt(measure: Callable[[], Measured], instead: Measured) -> Measured:
 
 def described(error: BaseException) -> str:
     """An error in one line of bounded length: its type, what it says, and the line of the source that raised it."""
-    try:
-        said = " ".join(str(error).split())
-    # A class of somebody's plug-in may fail even at that.
-    except Exception:
-        said = ""
-    if len(said) > _MOST_CHARACTERS:
-        said = f"{said[:_MOST_CHARACTERS]}..."
+    said = words_of(error)
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({frames[-1].filename.rsplit('/', 1)[-1]}:{frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__[:_MOST_CHARACTERS]}{': ' if said else ''}{said}{place}"
+
+
+def words_of(error: BaseException) -> str:
+    """What an error says, in one line of bounded length; empty where it cannot be asked."""
+    try:
+        said = " ".join(str(error).split())
+    except KeyboardInterrupt:
+        raise
+    # A class of somebody's plug-in may fail even at that, or end the program there.
+    except BaseException:
+        return ""
+    said = said.encode("utf-8", "backslashreplace").decode("utf-8")
+    return said if len(said) <= _MOST_CHARACTERS else f"{said[:_MOST_CHARACTERS]}..."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import click
 
 from analyzer.cli.arguments import settings, several
 from analyzer.cli.arguments.engines import Engines, engine_options
-from analyzer.cli.arguments.fail_on import SEVERITIES, fails
+from analyzer.cli.arguments.fail_on import SEVERITIES, check_all_ran, fails
 from analyzer.cli.arguments.place import Place, parted
 from analyzer.cli.explaining import against, alone, assuming, documents
 from analyzer.cli.explaining.asked import Asked
@@ -210,7 +211,7 @@ def _report_several(sources: list[Path | str], options: Options, request: Reques
     analyses = [item.analysis for item in job.explained]
     for line in several.overview(analyses):
         click.echo(output.encodable(line))
-    return GATE_FAILED if any(fails(analysis, request.fail_on) for analysis in analyses) else 0
+    return _gated(analyses, request.fail_on)
 
 
 def _conclude(explained: Explained, path: Path, request: Request) -> int:
@@ -225,7 +226,19 @@ def _conclude(explained: Explained, path: Path, request: Request) -> int:
     if analysis.trust.verdict == "unusable":
         printed = any(document.printed and document.form == "text" for document in request.documents)
         return UntrustedTraceError.exit_code if printed else _distrust(analysis, path)
-    return GATE_FAILED if fails(analysis, request.fail_on) else 0
+    return _gated([analysis], request.fail_on)
+
+
+def _gated(analyses: Sequence[Analysis], fail_on: str | None) -> int:
+    """The exit code of what has been shown.
+
+    Raises:
+        AdvisorError: No finding fails the gate, but not every check came to its end.
+    """
+    if any(fails(analysis, fail_on) for analysis in analyses):
+        return GATE_FAILED
+    check_all_ran(analyses, fail_on)
+    return 0
 
 
 def _distrust(analysis: Analysis, path: Path) -> int:

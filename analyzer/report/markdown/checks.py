@@ -28,7 +28,7 @@ def checks(analysis: Analysis, detail: Detail) -> str:
 
 # What fired stands above.
 _HEADS: dict[StateName, str] = {
-    "crashed": "Crashed: a bug in advisor, please report it",
+    "crashed": "Crashed: a bug in advisor, or in the package that is named; please report it there",
     "cannot_tell": "Cannot tell",
     "clear": "Passed: looked for and not found",
     "suppressed": "Suppressed",

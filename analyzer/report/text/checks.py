@@ -38,7 +38,7 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
         for checks in same_reason:
             yield from _line(mark, checks, style, role)
     if counts["crashed"]:
-        bug = "A check that crashed is a bug in advisor: please report it with its line above. The rest stands."
+        bug = "A check that crashed is a bug in advisor, or in the package named: please report its line above. The rest stands."
         yield from (f"  {text}" for text in safe.wrap(bug, style.width - 2))
 
 

@@ -156,8 +156,24 @@ def test_exit_code(world, capsys, build, fail_on, code):
     assert capsys.readouterr().out
 
 
+def _all_ran(**changes):
+    """An example of which no check crashed."""
+    checks = tuple(check for check in analyses.example().checks if check.state != "crashed")
+    return analyses.example(checks=checks, **changes)
+
+
+def test_a_gate_is_not_passed_where_a_check_crashed(world, capsys):
+    world.answer = analyses.example(findings=())
+    assert main(["explain", "t.json", "--fail-on", "high"]) == 70
+    assert "the gate is not passed: a check crashed\n  where: PG003" in capsys.readouterr().err
+    assert main(["explain", "t.json"]) == 0
+    # What fails it fails it.
+    world.answer = analyses.example()
+    assert main(["explain", "t.json", "--fail-on", "high"]) == 1
+
+
 def test_gate_counts_higher_severities_only(world):
-    world.answer = analyses.example(findings=analyses.example().findings[2:3])  # one medium
+    world.answer = _all_ran(findings=analyses.example().findings[2:3])  # one medium
     assert main(["explain", "t.json", "--fail-on", "high"]) == 0
     assert main(["explain", "t.json", "--fail-on", "medium"]) == 1
     assert main(["explain", "t.json", "--fail-on", "low"]) == 1
@@ -296,7 +312,7 @@ def test_a_mistake_in_the_configuration_is_wrong_usage(world, tmp_path, capsys):
 
 
 def test_an_accepted_finding_fails_no_gate(world):
-    example = analyses.example()
+    example = _all_ran()
     findings = tuple(msgspec.structs.replace(finding, accepted="on purpose") for finding in example.findings)
     world.answer = msgspec.structs.replace(example, findings=findings)
     assert main(["explain", "trace.json", "--fail-on", "low"]) == 0
@@ -328,7 +344,7 @@ def test_picking_nothing_opens_nothing(world, screen, monkeypatch, tmp_path):
 
 
 def test_a_general_finding_goes_with_the_accepted_ones_that_explain_it(world):
-    example = analyses.example()
+    example = _all_ran()
     explained = next(finding for finding in example.findings if finding.explained_by)
     own = [finding for finding in example.findings if finding.id in explained.explained_by]
     kept = (explained, *(msgspec.structs.replace(finding, accepted="on purpose") for finding in own))
@@ -340,7 +356,7 @@ def test_a_general_finding_goes_with_the_accepted_ones_that_explain_it(world):
 
 def test_accepting_the_last_of_a_chain_settles_all_that_it_explains(world):
     """As our own sample has it, of which one card is shown: small data, loaded sample by sample."""
-    example = analyses.example()
+    example = _all_ran()
     explained_by = {"DL001-1": ("DL002-1", "DL007-1"), "DL002-1": ("DL007-1",), "DL007-1": ("DL006-1",), "DL006-1": ()}
 
     def chain(accepted):
@@ -365,7 +381,7 @@ def test_an_acceptance_ends_with_its_day(world, tmp_path, capsys, days, code):
     day = datetime.date.today() + datetime.timedelta(days=days)
     config = tmp_path / "advisor.toml"
     config.write_text(f'[[accept]]\nid = "DL001-6d1f"\nreason = "on purpose"\nuntil = {day.isoformat()}\n')
-    example = analyses.example()
+    example = _all_ran()
 
     def answer(path, options, progress=None, decoder=None):
         accepted = options.accepted.get("DL001-6d1f")

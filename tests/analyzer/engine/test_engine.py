@@ -191,6 +191,62 @@ def test_a_rule_does_not_end_the_program(error: BaseException) -> None:
     assert f"raised {type(error).__name__}({error})" in runs[0].reason
 
 
+@pytest.mark.parametrize("base", [ValueError, BaseException])
+@pytest.mark.parametrize("again", [SystemExit(0), ValueError("x"), GeneratorExit("x")])
+def test_an_error_that_ends_the_program_when_it_is_told_does_not(
+    base: type[BaseException], again: BaseException
+) -> None:
+    class Untold(base):  # type: ignore[misc,valid-type]
+        def __str__(self) -> str:
+            raise again
+
+    def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+        raise Untold
+        yield
+
+    facts = steps()
+    runs = run_rules(facts, (a_rule(check), rule("SY001", finding())), TRUSTED)
+    assert [one.state for one in runs] == [State.CRASHED, State.FIRED]
+    assert "Untold" in runs[0].reason
+
+
+def _scaled(facts: Facts) -> None:
+    facts.trace.kernels["dur_ns"] *= 2
+
+
+def _emptied(facts: Facts) -> None:
+    facts.trace.kernels["dur_ns"] = 0
+
+
+def _written(facts: Facts) -> None:
+    facts.trace.steps.loc[:, "start_ns"] = 0
+
+
+@pytest.mark.parametrize("change", [_scaled, _emptied, _written])
+def test_what_a_plug_in_does_to_its_frames_is_done_to_no_other(change: Any) -> None:
+    def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+        change(facts)
+        yield clear(str(facts.device.main))
+
+    def ask(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+        totals = facts.trace.kernels["dur_ns"].sum(), facts.trace.steps["start_ns"].sum(), facts.steps.window.total_ns
+        yield clear(" ".join(map(str, totals)))
+
+    def ours(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+        yield from ask(facts, limits)
+
+    def theirs(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+        yield from ask(facts, limits)
+
+    check.__module__, ours.__module__, theirs.__module__ = "team_rules", "rules.sync", "other_rules"
+    codes = zip(("AA001", "AA002", "AA003"), (check, ours, theirs), strict=True)
+    rules = [Rule(RuleMeta(code=code, name="a", family="sync", title="A"), one, "page") for code, one in codes]
+    (undone,) = run_rules(steps(), (rules[1],), TRUSTED)
+    changing, *others = run_rules(steps(), rules, TRUSTED)
+    assert changing.state is State.CLEAR, changing.reason
+    assert [one.reason for one in others] == [undone.reason] * 2
+
+
 @pytest.mark.parametrize("hang", ["sleep", "loop", "never_ending"])
 def test_a_rule_that_does_not_come_back_is_given_up(hang: str) -> None:
     threads = []
@@ -332,6 +388,27 @@ def test_more_than_anybody_reads_is_a_crash(given: Finding | Outcome, field: str
     result = run(rule("AA001", given))
     assert result.state is State.CRASHED
     assert f"more than 100,000 characters in `{field}`" in result.reason
+
+
+HALF = "a \ud800 b"
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        (clear(HALF), "reason"),
+        (finding(why=HALF), "why"),
+        (finding(location=Location(HALF, 1, None)), "location"),
+        (finding(evidence=(Series(HALF, "ns", (1.0,)),)), "evidence[0]"),
+    ],
+    ids=["reason", "why", "location", "evidence"],
+)
+def test_what_no_file_can_hold_is_a_crash(given: Finding | Outcome, field: str) -> None:
+    result = run(rule("AA001", given))
+    assert result.state is State.CRASHED
+    assert f"half a character (a lone surrogate) in `{field}`" in result.reason
+    # Both halves in one text are a character.
+    assert run(rule("AA001", clear("\U0001f525"))).state is State.CLEAR
 
 
 def test_thresholds_are_the_defaults_unless_given() -> None:
