@@ -26,6 +26,8 @@ _PACKAGE_NAMES = frozenset(_PACKAGES.split())
 _INSTALLED = re.compile(
     r"(?:^|[/\\])(?:site-packages|dist-packages)[/\\]|(?:^|[/\\])[Ll]ib(?:64)?[/\\]python\d|^<frozen|^<string>|^<built-in"
     r"|(?:^|[/\\])\.?venv[/\\]|[/\\]python\d+\.zip[/\\]|\.egg[/\\]"
+    # The collector's own frames, also where it runs from a checkout, which is no installed package.
+    r"|(?:^|[/\\])trace_advisor_hook[/\\]"
     # The standard library of Windows, in an installation and in an environment of conda.
     r"|[/\\](?:Python\d*|(?:ana|mini)conda\d?|envs[/\\][^/\\]+)[/\\][Ll]ib[/\\]"
     # What compilers and loaders of models write while the program runs; a script that lies in /tmp has its folder cut off.

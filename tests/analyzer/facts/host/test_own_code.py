@@ -50,6 +50,20 @@ def test_a_package_is_the_users_where_the_program_was_started_in_it(
     assert own.line("torch/nn/modules/module.py(12): forward") is None
 
 
+@pytest.mark.parametrize(
+    ("frame", "own"),
+    [
+        ("traces/collect/trace_advisor_hook/wrapping.py(76): step", False),
+        ("/home/someone/advisor/traces/collect/trace_advisor_hook/watcher.py(12): after_optimizer", False),
+        ("traces/collect/my_trace_advisor_hooks/wrapping.py(76): step", True),
+    ],
+)
+def test_the_collectors_frames_are_nobodys_even_where_it_is_not_installed(frame: str, own: bool) -> None:
+    """From a checkout, no installed package has the name."""
+    made = _own("train.py(1): <module>", top={"advisor": {"installed": ["six"]}})
+    assert (made.line(frame) is not None) is own
+
+
 def test_what_is_imported_while_it_is_recorded_started_nothing() -> None:
     assert _own("train.py(1): <module>", importing="somepkg/lazy.py(1): <module>").line(_PACKAGE) is None
     assert _own("train.py(1): <module>", "somepkg/lazy.py(1): <module>").line(_PACKAGE) is not None

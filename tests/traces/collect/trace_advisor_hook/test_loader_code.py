@@ -13,6 +13,7 @@ import pytest
 
 pytest.importorskip("torch")
 
+import torch
 from torch.utils.data import ConcatDataset, DataLoader, Dataset, IterableDataset, RandomSampler, Subset, TensorDataset
 from torchvision.transforms import v2
 
@@ -31,6 +32,17 @@ class Rows(Dataset[int]):
 
     def __getitem__(self, index: int) -> int:
         return index
+
+
+class DatasetOfLibrary(TensorDataset):
+    """One whose methods are all a library's."""
+
+    loader: Any
+    classes: Any
+    transform: Any
+
+    def __init__(self) -> None:
+        super().__init__(torch.zeros(4))
 
 
 class Jitter:
@@ -96,9 +108,15 @@ def test_a_function_set_as_the_format_of_a_data_set_is_the_users() -> None:
     assert ("transform", "pad") in told(DataLoader(data))
 
 
-def test_libraries_alone_give_nothing() -> None:
-    import torch
+@pytest.mark.parametrize("given", [pad, functools.partial(pad, width=2)])
+def test_a_function_that_opens_the_files_of_a_librarys_data_set_is_the_users(given: Any) -> None:
+    """As `loader=` of torchvision's ImageFolder: without it, a cheap transform was named as what makes the samples."""
+    data = DatasetOfLibrary()
+    data.loader, data.classes, data.transform = given, ["a"], v2.Lambda(lambda value: value)
+    assert told(DataLoader(data)) == [("dataset", "pad"), ("transform", "<lambda>")]
 
+
+def test_libraries_alone_give_nothing() -> None:
     assert told(DataLoader(TensorDataset(torch.zeros(4)), shuffle=True)) == []
 
 

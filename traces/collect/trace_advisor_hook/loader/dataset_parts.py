@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 import types
@@ -90,6 +91,14 @@ def transforms_of(data: Any) -> Iterator[Any]:
     for name, value in list(_held(data).items()):
         if _HOLDS_TRANSFORMS.search(name.lower()):
             yield from _flat(value, _TRANSFORM_DEPTH)
+
+
+def functions_of(data: Any) -> Iterator[Any]:
+    """Functions that a data set was given for other things than to transform samples, as `loader=` of torchvision's folders."""
+    for name, value in list(_held(data).items()):
+        held = getattr(value, "func", value) if type(value) is functools.partial else value
+        if type(held) in (types.FunctionType, types.MethodType) and not _HOLDS_TRANSFORMS.search(name.lower()):
+            yield held
 
 
 def _flat(transform: Any, depth: int) -> Iterator[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..common import FAILURES
 from ..software.own_code import is_own, qualified
-from .dataset_parts import data_sets, transforms_of
+from .dataset_parts import data_sets, functions_of, transforms_of
 
 _MAKES_SAMPLES = ("__getitems__", "__getitem__", "__iter__", "get", "_transform")
 _MOST = 20
@@ -44,6 +44,8 @@ def _parts(loader: Any) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
     """What takes part in making a batch: its role, the object, and the methods that would be called."""
     for one in data_sets(getattr(loader, "dataset", None)):
         yield "dataset", one, _MAKES_SAMPLES
+        for held in functions_of(one):
+            yield "dataset", held, ()
         for transform in transforms_of(one):
             yield "transform", transform, ("__call__", "forward")
     collate = getattr(loader, "collate_fn", None)

@@ -39,7 +39,8 @@ class Environments:
 def _is_of_environment(code: CodeType, module: dict[str, Any]) -> bool:
     """Looks through the module's classes, and asks no object of the program's anything."""
     try:
-        for kind in [value for value in list(module.values()) if isinstance(value, type)]:
+        # `isinstance` would ask the object for its class: torch.distributed's `reduce_op` warns whoever asks it anything.
+        for kind in [value for value in list(module.values()) if issubclass(type(value), type)]:
             method = vars(kind).get(code.co_name)
             if code in (getattr(one, "__code__", None) for one in (method, getattr(method, "__wrapped__", None))):
                 return _is_environment(kind)
