@@ -11,7 +11,8 @@ Training stands still meanwhile. Where updates are a tenth of a run, making them
 `advisor collect` counts every step of the run, from the end of one to the end of the next, and samples the training thread's stack
 20 times a second while a step already takes three times as long as usual. Counted is by how much steps of at least three medians,
 and 10 ms, exceed the median, as a share of all steps together. Time in the training's own loader is left out: DL001 and its kin
-tell of it. So is time in which the thread had no core because other programs had them, and what usual steps do as well, at which
+tell of it. So is what a rank waits in a collective: rules of communication tell of that, and the other ranks' files what they did
+meanwhile. So is time in which the thread had no core because other programs had them, and what usual steps do as well, at which
 the stack is looked at too: such a step is longer, and does nothing else. What it is, names of functions and files
 tell that are not torch's own; a method of a class with `step`, `reset` and a space to act in is an environment's, and its time a
 rollout's. The figures are of the run without the profiler, and of the whole of it, not of the recorded steps.
@@ -164,11 +165,15 @@ def _seen(run: RunCourse) -> str:
 
 def _as_usual(run: RunCourse) -> str:
     """What long steps hold beside it, where that is much."""
-    longer = run.as_usual_ratio * run.between_ns / run.loop_ns
-    if longer < _WORTH_A_WORD:
-        return ""
-    what = "larger inputs, or other programs on the cores"
-    return f"; {share(longer)} lies in steps that take longer over what every step does: {what}"
+    part = run.between_ns / run.loop_ns
+    parts = [
+        (
+            run.as_usual_ratio,
+            "lies in steps that take longer over what every step does: larger inputs, or other programs on the cores",
+        ),
+        (run.ranks_ratio, "lies in steps that wait for other ranks"),
+    ]
+    return "".join(f"; {share(ratio * part)} {what}" for ratio, what in parts if ratio * part >= _WORTH_A_WORD)
 
 
 def _outside(run: RunCourse) -> str:

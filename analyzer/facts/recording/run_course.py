@@ -30,8 +30,9 @@ LONG_RATIO = 3
 LONG_NS = 10_000_000
 # Fewer steps than an epoch of a toy hold no second evaluation.
 FEWEST_STEPS = 20
-# What long steps hold that is no work between them: waiting for the training's own loader, and what usual steps do as well.
-_NOT_BETWEEN = ("loading", "step")
+# What long steps hold that is no work between them: waiting for the training's own loader or for other ranks, and what usual steps
+# do as well.
+_NOT_BETWEEN = ("loading", "ranks", "step")
 # Long steps that come as regularly as this come every so many steps.
 _REGULAR_RATIO = 0.2
 
@@ -77,17 +78,25 @@ class RunCourse(msgspec.Struct, frozen=True):
     @property
     def loading_ratio(self) -> float:
         """Share of what lies between that is the training's own loader: rules of their own tell of it."""
-        return sum(place.ratio for place in self.places if place.kind == "loading")
+        return self._of("loading")
 
     @property
     def as_usual_ratio(self) -> float:
         """Share of what lies between in which a long step does what usual ones do as well, only for longer."""
-        return sum(place.ratio for place in self.places if place.kind == "step")
+        return self._of("step")
+
+    @property
+    def ranks_ratio(self) -> float:
+        """Share of what lies between in which this rank waits for others: rules of their own tell of it."""
+        return self._of("ranks")
 
     @property
     def work_ns(self) -> int:
-        """What lies between without the loader's part, and without what usual steps do as well."""
-        return round(self.between_ns * max(0.0, 1 - self.loading_ratio - self.as_usual_ratio))
+        """What lies between without what is no work between steps."""
+        return round(self.between_ns * max(0.0, 1 - sum(map(self._of, _NOT_BETWEEN))))
+
+    def _of(self, kind: str) -> float:
+        return sum(place.ratio for place in self.places if place.kind == kind)
 
     @property
     def work(self) -> list[Place]:

@@ -20,6 +20,14 @@ _TELLS_NOTHING = re.compile(
     r"(?:^|/)sklearn/utils/|"
     r"(?:^|/)torch/(?!(?:jit/_)?serialization|package/|distributed/checkpoint/|utils/data/dataloader|utils/tensorboard/)"
 )
+# A rank that waits in a collective does nothing meanwhile; what the others do then is in their own files.
+_COLLECTIVE = re.compile(r"(?:^|/)torch/distributed/(?:c10d_logger|distributed_c10d)\.py$")
+# Neither an evaluation nor a rollout runs backward: a step that takes longer there is one of training.
+_BACKWARD = {
+    ("Tensor.backward", "torch/_tensor.py"),
+    ("backward", "torch/_tensor.py"),
+    ("backward", "torch/autograd/__init__.py"),
+}
 # A file may say anything.
 MOST = 2**62
 MOST_ROWS = 1000
@@ -62,8 +70,8 @@ class Place(msgspec.Struct, frozen=True):
     Args:
         function: Of the first functions that the stack of a usual step does not hold the one whose name tells what it does.
         file: Its file.
-        kind: What it does, by its name: saving, plotting, rollouts, evaluation, logging or loading; `step` where usual steps do
-            it as well; None where the name does not tell.
+        kind: What it does, by its name: saving, plotting, rollouts, evaluation, logging or loading; `ranks` where it waits for
+            others; `step` where usual steps do it as well; None where the name does not tell.
         ratio: Share of what lies between the steps.
         own_file: File of the program's own line that leads to it; None where no line of its own does.
         own_line: That line.
@@ -116,7 +124,7 @@ def places_of(between: dict[str, Any], *, others: bool, usual_part: float) -> tu
         if place is None:
             continue
         start = _start(row)
-        if place.kind != "loading" and usual.get(start, 0.0) >= _AS_USUAL * here[start] / total:
+        if place.kind not in ("loading", "ranks") and usual.get(start, 0.0) >= _AS_USUAL * here[start] / total:
             place = msgspec.structs.replace(place, kind="step")
         found[place] = found.get(place, 0) + int_of(row.get("samples"))
     as_usual = sum(samples for place, samples in found.items() if place.kind == "step")
@@ -181,7 +189,11 @@ def _telling(functions: list[tuple[str, str]], loops: str | None) -> tuple[tuple
         functions: Name and file of each.
         loops: The program's own file that calls them: its name (`train_generator.py`) says what is trained, not what they do.
     """
+    if functions[0] in _BACKWARD:
+        return functions[0], "step"
     for name, file in functions:
+        if _COLLECTIVE.search(file):
+            return (name, file), "ranks"
         if _TELLS_NOTHING.search(file):
             continue
         kinds = [kind for kind, pattern in _KINDS if pattern.search(f":{name}" if file == loops else f"{file}:{name}")]

@@ -400,3 +400,34 @@ def test_what_is_in_no_step_at_all_is_said(after_ms: int, said: str) -> None:
     answer = run(RULE, world(told=told))
     assert answer.state is State.CLEAR
     assert answer.reason.partition("below 10 %")[2] == said
+
+
+_WAITS = [
+    ["_exception_logger.<locals>.wrapper", "torch/distributed/c10d_logger.py"],
+    ["all_reduce", "torch/distributed/distributed_c10d.py"],
+]
+_BACKWARD = [["Tensor.backward", "torch/_tensor.py"], ["backward", "torch/autograd/__init__.py"]]
+
+
+@pytest.mark.parametrize(
+    ("functions", "word"),
+    [
+        (_WAITS, "wait for other ranks"),
+        (_WAITS[1:], "wait for other ranks"),
+        (_BACKWARD, "take longer over what every step does"),
+        ([["Tensor.backward", "lightning/_tensor.py"]], ""),
+        ([["evaluate", "train.py"], *_WAITS], ""),
+        ([["train_critic", "train.py"], *_BACKWARD], ""),
+    ],
+)
+def test_a_rank_that_waits_does_no_work_between_steps_and_neither_does_a_backward_pass(
+    functions: Any, word: str
+) -> None:
+    """Few looks at usual steps, which are short: what they do as well does not show by those."""
+    place = ROLLOUT | {"functions": functions}
+    answer = run(RULE, world(place=place))
+    assert answer.state is (State.CLEAR if word else State.FIRED)
+    if word:
+        assert word in answer.reason
+    elif functions[0][0] == "evaluate":
+        assert judged(RULE, world(place=place)).finding.title == "Evaluation between the steps"
