@@ -55,7 +55,12 @@ def ranks(recorder: str | Recorder = "megatron", per_host: int = 2, **plan: Any)
 
 def told(recorder: str | Recorder = "megatron", present: tuple[int, ...] | None = None, **plan: Any) -> Job:
     known = {name: tuple(value.items()) if isinstance(value, dict) else value for name, value in plan.items()}
-    return merge([one for one in ranks(recorder, **known) if present is None or one.rank in present])
+    return merged(recorder, present, **known)
+
+
+@cache
+def merged(recorder: str | Recorder, present: tuple[int, ...] | None, **plan: Any) -> Job:
+    return merge([one for one in ranks(recorder, **plan) if present is None or one.rank in present])
 
 
 def blamed(job: Job) -> list[tuple[int, str]]:

@@ -17,6 +17,9 @@ def unknown_categories(columns: Columns, frames: dict[str, pd.DataFrame]) -> tup
         columns: All events of the file.
         frames: What was made of them.
     """
+    # Of nearly every trace: their threads need not be looked through.
+    if not columns.unknown:
+        return ()
     known = {int(code) for frame in frames.values() if "thread" in frame for code in frame["thread"].unique()}
     found: dict[tuple[str, bool], list[int]] = {}
     for (category, thread, device), count in columns.unknown.items():
