@@ -22,7 +22,7 @@ class Collected(msgspec.Struct, frozen=True):
     """Facts about the run that no event shows.
 
     Args:
-        cores: CPU cores the process may use.
+        cores: CPU cores the process may use; its part of them where several ranks of the job share a machine.
         num_workers: `num_workers` of the loader.
         own_workers: Workers that the framework has beside the loader's, which only takes from their queue, as those of Keras'
             `PyDataset`; None where there are none, or nobody recorded them.
@@ -139,7 +139,7 @@ def collected(meta: Meta) -> Collected:
     stream = _dict(top.get("stream"))
     length, size = _int(dataset.get("length")), _int(dataset.get("sample_bytes"))
     return Collected(
-        cores=_int(top.get("usable_cores")) or _int(top.get("cpu_count")),
+        cores=_cores(top),
         num_workers=_int(loader.get("num_workers")),
         own_workers=_int(own.get("workers")) or None,
         own_processes=own.get("processes") is True,
@@ -176,6 +176,11 @@ def collected(meta: Meta) -> Collected:
         command=tuple(word for word in _list(top.get("command")) if isinstance(word, str)),
         gc_recorded=top.get("gc_recorded") is True,
     )
+
+
+def _cores(top: dict[str, Any]) -> int | None:
+    cores, ranks = _int(top.get("usable_cores")) or _int(top.get("cpu_count")), _int(top.get("local_ranks"))
+    return max(1, cores // ranks) if cores and ranks else cores
 
 
 def _slowness(loop: dict[str, Any]) -> float | None:

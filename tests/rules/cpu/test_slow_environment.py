@@ -138,3 +138,10 @@ def test_checking_and_logging_of_collectives(name: str, value: str, label: str, 
 @pytest.mark.parametrize(("cost", "state"), [(150, State.CLEAR), (260, State.FIRED)])
 def test_boundary(cost: float, state: State) -> None:
     assert run(RULE, world(allocating=cost)).state is state
+
+
+@pytest.mark.parametrize(("ranks", "state"), [(4, State.CLEAR), (2, State.FIRED)])
+def test_the_one_thread_that_torchrun_gives_each_rank_is_its_share(ranks: int, state: State) -> None:
+    builder = on_cpu(variables={"OMP_NUM_THREADS": "1"})
+    builder.top["advisor"]["local_ranks"] = ranks
+    assert run(RULE, builder).state is state

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from analyzer.finding import Severity, State
@@ -11,7 +13,13 @@ from worlds import judged, run
 
 
 def world(
-    *, threads: int | None = 1, cores: int = 4, matrix: float = 5_000, workers: int = 0, lacked: float = 0.0
+    *,
+    threads: int | None = 1,
+    cores: int = 4,
+    matrix: float = 5_000,
+    workers: int = 0,
+    lacked: float = 0.0,
+    ranks: Any = None,
 ) -> TraceBuilder:
     """Three steps of 10 ms: a linear layer, then something else; without a core for the share `lacked`."""
     known = {
@@ -19,6 +27,7 @@ def world(
         "threads": {"intra_op": threads},
         "loader": {"num_workers": workers},
         "core_wait_ratio": lacked,
+        "local_ranks": ranks,
     }
     builder = TraceBuilder(None, advisor=known if threads is not None else None)
     for number in range(3):
@@ -87,3 +96,24 @@ def test_threads_that_the_program_sets_itself_are_not_to_be_set_from_outside(cha
     codes = [advice.code for advice in judged(RULE, builder).finding.fix]
     assert ('-os.environ["OMP_NUM_THREADS"] = "1"' in codes) is bool(changed)
     assert any(code.startswith("OMP_NUM_THREADS=4") for code in codes) is not bool(changed)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "threads", "state"),
+    [
+        (4, 1, State.CLEAR),
+        (2, 1, State.FIRED),
+        (4, 2, State.FIRED),
+        (8, 1, State.CLEAR),
+        (None, 1, State.FIRED),
+        (0, 1, State.FIRED),
+        ("four", 1, State.FIRED),
+    ],
+)
+def test_ranks_of_one_machine_share_its_cores(ranks: Any, threads: int, state: State) -> None:
+    """Four ranks on four cores have one each: a second thread takes turns with another rank's."""
+    assert run(RULE, world(threads=threads, ranks=ranks)).state is state
+
+
+def test_the_share_of_a_rank_is_what_its_threads_are_told() -> None:
+    assert "set_num_threads(2)" in judged(RULE, world(ranks=2)).finding.fix[0].code

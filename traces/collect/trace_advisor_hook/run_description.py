@@ -7,11 +7,15 @@ import hashlib
 import os
 import platform
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from .common import FAILURES, reach
 from .loader.batches import BatchLook, draws, sample_form
 from .loader.dataset_parts import own_workers, stream_of
+
+# torchrun and accelerate, Open MPI.
+_LOCAL_RANKS = ("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE")
 
 
 def world() -> tuple[int | None, int]:
@@ -22,6 +26,14 @@ def world() -> tuple[int | None, int]:
             return int(distributed.get_rank()), int(distributed.get_world_size())
         return int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     return None, 1
+
+
+def local_ranks(environment: Mapping[str, str] = os.environ) -> int | None:
+    """Ranks of the job on this machine, by what started them, or where they meet; None where neither tells."""
+    told = next((environment[name] for name in _LOCAL_RANKS if environment.get(name, "").isdigit()), None)
+    if told is not None:
+        return int(told)
+    return world()[1] if environment.get("MASTER_ADDR") in ("localhost", "127.0.0.1", "::1") else None
 
 
 def describe_training(optimizer: Any, loader: Any, look: BatchLook) -> dict[str, Any]:
@@ -55,7 +67,7 @@ def describe_process() -> dict[str, Any]:
     torch: Any = sys.modules["torch"]
     return {
         "device": "cuda" if torch.cuda.is_initialized() else "cpu",
-        **({"clock": clock()} if world()[1] > 1 else {}),
+        **({"clock": clock(), "local_ranks": local_ranks()} if world()[1] > 1 else {}),
         "threads": {
             "intra_op": torch.get_num_threads(),
             "inter_op": torch.get_num_interop_threads(),
