@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from stories import of_guides, of_kernels, of_many, of_moving, of_the_device, of_the_host
+from stories import of_first_sight, of_guides, of_kernels, of_many, of_moving, of_the_device, of_the_host
 from stories.story import Story
 
 PARTS: dict[str, tuple[Story, ...]] = {
@@ -17,6 +17,7 @@ PARTS: dict[str, tuple[Story, ...]] = {
     "guides and forums": of_guides.STORIES,
     "copies, waits for them, ranks": of_moving.STORIES,
     "kernels, graphs, ops": of_kernels.STORIES,
+    "at first sight": of_first_sight.STORIES,
 }
 STORIES: tuple[Story, ...] = tuple(story for part in PARTS.values() for story in part)
 
