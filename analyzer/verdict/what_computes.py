@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
 from analyzer.facts import Facts
+from analyzer.facts.host.ops import pick_row
 from analyzer.facts.kernels.names import POINTWISE_FAMILIES
+from analyzer.spans.arrays import BoolArray
+from analyzer.spans.grouping import sums_by
+from analyzer.spans.labels import codes_of, distinct_texts
 from analyzer.units import share
 
 # Kinds of kernels as a person would sum them up. `other` is left out: nothing is known of it.
@@ -27,6 +33,12 @@ _MOST_KINDS = 3
 # One kernel of hundreds that takes a third of the time is worth its name.
 _STANDS_OUT = 1 / 3
 _NAME_LENGTH = 60
+# Part of a kernel's time that one op launches, for it to be that op's kernel.
+_OF_ONE_OP = 0.9
+# Ops whose kernels' kind says what they are: models are made of these.
+_PRODUCT = re.compile(
+    r"aten::_?(?:(?:add|b|baddb|addb)?mm|linear|matmul|(?:cudnn_|miopen_)?convolution\w*|\w+attention\w*)$"
+)
 # Instances of one template: `void at::native::name<...>(...)`.
 _FUNCTION = re.compile(r"(?:void )?((?:[\w~]+::|\(anonymous namespace\)::)*)([\w$]+)")
 
@@ -73,4 +85,21 @@ def _alone(facts: Facts, computing_ns: int) -> str:
         return ""
     match = _FUNCTION.match(name)
     function = (match.group(2) if match else name)[:_NAME_LENGTH]
-    return f"the kernel `{function}` alone {share(min(total_ns / computing_ns, 1.0))}"
+    op = _launched_by(facts, rows, name)
+    launched = f", launched by `{op[:_NAME_LENGTH]}`" if op and op.rpartition("::")[2] not in function else ""
+    return f"the kernel `{function}` alone {share(min(total_ns / computing_ns, 1.0))}{launched}"
+
+
+def _launched_by(facts: Facts, rows: BoolArray, name: str) -> str:
+    """The op behind nearly all kernels of a name; empty where there is none, it is a product, or it launches all others as well."""
+    frame = facts.kernels.named.frame
+    ops = facts.host.ops.ops["name"]
+    code = pick_row(codes_of(ops).astype(np.int64), frame["op"].to_numpy())[rows]
+    mine = (frame["name"] == name).to_numpy()[rows] & (code >= 0)
+    dur = frame["dur_ns"].to_numpy()[rows]
+    _, totals = sums_by(code[mine], dur[mine], len(distinct_texts(ops)))
+    if not mine.any() or totals.max() < _OF_ONE_OP * dur[(frame["name"] == name).to_numpy()[rows]].sum():
+        return ""
+    op = int(np.argmax(totals))
+    found = str(distinct_texts(ops)[op])
+    return "" if _PRODUCT.match(found) or (code == op).all() else found

@@ -10,7 +10,8 @@ from analyzer.finding import Advice
 from analyzer.units import duration, share
 from rules.changes import capture_by_hand, larger_batch, replay_as_graph
 from rules.framework_words import replayed
-from rules.optimizer.advice import FOREACH_CLASSES, FUSED_CLASSES, foreach, fused
+from rules.optimizer.advice import FOREACH_CLASSES, FUSED_CLASSES, by_hand, foreach, fused
+from rules.optimizer.reading import ON_DEVICE, of_each_parameter
 
 # An update in lists launches fewer kernels than this.
 _MANY_LAUNCHES = 20
@@ -26,7 +27,7 @@ def feed_faster(facts: Facts) -> tuple[Advice, ...]:
     fixes = [*_own_buffers(facts), larger_batch(facts)]
     if not facts.model.repetition.graphs:
         fixes.append(replay_as_graph(facts))
-    if facts.model.optimizing.style == "for-loop":
+    if facts.model.optimizing.style == "for-loop" and facts.model.optimizing.class_name in FUSED_CLASSES:
         fixes.append(Advice("diff", "+    fused=True,   # in the optimizer's arguments", "See OP001."))
     by_hand = capture_by_hand(facts)
     # An engine that serves models makes its own graphs: there is no model of the user's to capture.
@@ -62,13 +63,16 @@ def _in_fewer_launches(facts: Facts) -> tuple[Advice, ...]:
         return () if work.style == "fused" else (fused(facts, name),)
     if name in FOREACH_CLASSES:
         return (foreach(name),) if work.style == "for-loop" else ()
+    if of_each_parameter(facts):
+        return (ON_DEVICE, by_hand())
     if facts.steps.per_step(work.launches) < _MANY_LAUNCHES:
         return ()
     return (
         Advice(
             "text",
             f"An optimizer that updates many parameters at each launch, in place of `{name}`: torch.optim.AdamW with `fused=True` "
-            "from torch 2.0 on, where its states fit into memory, or one of your library's that works on lists.",
+            "from torch 2.0 on, where its states fit into memory, or one of your library's that works on lists. Another algorithm "
+            "wants a learning rate of its own.",
         ),
     )
 

@@ -30,7 +30,8 @@ output = tables(all_indices, all_offsets)
 ## Fix
 1. Many embedding tables: one fused lookup (fbgemm, torchrec), which also updates rows in the backward pass.
 2. Sort the indices first, or count with `bincount` and `segment_reduce`, so that neighbours are read together.
-3. Sampling of tokens and other sorts: the top k first, one sort for all uses.
+3. Sampling of tokens and other sorts: the top k first, one sort for all uses. Where `topk` itself takes the time: of parts of a
+   long row first, then of what they give.
 4. The gradient of `x[index]` (`indexing_backward_kernel`): `index_select` or `embedding`, whose gradients add up rows at once.
 5. `torch.use_deterministic_algorithms(True)` replaces fast scatters by sorts: switch it off where it is not needed.
 
@@ -166,13 +167,34 @@ _OF_ANY = (
 )
 
 
+# The kernels of `topk` (aten/src/ATen/native/cuda/TensorTopK.cu).
+_TOPK = re.compile(r"TopK|topk|radixFindKth")
+_TOPK_IN_PARTS = Advice(
+    "python",
+    "parts = scores.view(64, -1)              # one long row in 64 parts\n"
+    "best, at = parts.topk(k)                 # of each part, all at once\n"
+    "best, chosen = best.flatten().topk(k)    # of what they give\n"
+    "index = (at + torch.arange(64, device=at.device)[:, None] * parts.shape[1]).flatten()[chosen]",
+    "`topk` gives a row to one block, or to few: long rows that are few leave most of the device empty. A whole sort, "
+    "`scores.sort(descending=True)`, uses all of it: time both. Pad a row that is no multiple of 64 long.",
+)
+
+
 def _of_tables(facts: Facts) -> bool:
     """Whether the longest of these kernels looks up tables of embeddings: then one fused lookup may replace many."""
     longest = facts.kernels.named.longest(facts.kernels.named.is_family("gather"), 1)
     return any(_TABLES.search(name) for name, _, _ in longest)
 
 
+def _of_topk(facts: Facts) -> bool:
+    """Whether the longest of these kernels is one of `topk`: then taking the top k is no remedy."""
+    longest = facts.kernels.named.longest(facts.kernels.named.is_family("gather"), 1)
+    return any(_TOPK.search(name) for name, _, _ in longest)
+
+
 def _fix(facts: Facts) -> tuple[Advice, ...]:
+    if _of_topk(facts):
+        return (_TOPK_IN_PARTS, _OF_ANY[1])
     fused = facts.kernels.named.any_named(*_FUSED.split("|"))
     if not fused and not _of_tables(facts):
         return _OF_ANY

@@ -27,7 +27,8 @@ loader = DataLoader(dataset, batch_size=64)
 ```
 
 ## Fix
-1. A larger batch, with the learning rate scaled along, as far as memory allows.
+1. A larger batch, with the learning rate scaled along, as far as memory allows. Not where most of that time is gradients of weights
+   by kernels with a block for so many weights: each adds up all samples, and more of them make it longer.
 2. Fewer, larger kernels: `torch.compile`, batched products instead of a loop of small ones.
 3. Independent small kernels on several streams, or several models at once (`torch.vmap`).
 
@@ -51,6 +52,7 @@ ROCm and those launched before the recording state no grid; where they are too m
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
@@ -88,6 +90,12 @@ META = RuleMeta(
 )
 
 
+# Gradients of weights whose kernels give each block some weights and all samples: of a norm's scale and shift
+# (layer_norm_kernel.cu, group_norm_kernel.cu), of depthwise convolutions (DepthwiseConv2d.cu).
+_ADDS_UP_SAMPLES = re.compile(r"GammaBeta|conv_depthwise\w*_grad_weight")
+_MOST = 0.5
+
+
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when the device as a whole is underused for `min_busy_ratio` of its busy time."""
     found, most = facts.kernels.named, limits["max_filled_ratio"]
@@ -117,16 +125,21 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     empty_ns = min(facts.kernels.filling.empty_ns(most), float(underused.total_ns))
     rows: BoolArray = computing & (blocks < most) & found.beside(underused)
+    adding = found.like(_ADDS_UP_SAMPLES) & rows
+    adds_up = found.time_ns(adding) > _MOST * found.time_ns(rows)
     yield Finding(
         why=f"For {share(ratio)} of the GPU's busy time all kernels that run have, together, blocks for less than {share(most)} of "
         f"its multiprocessors; {share(empty_ns / max(underused.total_ns, 1))} of the GPU has nothing to do meanwhile.",
         saving=kernel_saving(
             facts,
             empty_ns,
-            "the empty multiprocessors' share of this time; a larger batch gains it as samples per second",
+            "the empty multiprocessors' share of this time"
+            + ("" if adds_up else "; a larger batch gains it as samples per second"),
         ),
-        fix=_fix(facts),
-        verify="Record again with the larger batch and compare samples per second; the share of KE001 should fall.",
+        fix=_fix(facts, adds_up=adds_up),
+        verify="Record again"
+        + ("" if adds_up else " with the larger batch")
+        + " and compare samples per second; the share of KE001 should fall.",
         steps_seen=facts.steps.count_with(underused),
         confidence=Confidence.MEDIUM,
         evidence=(kernel_table(facts, rows, "longest kernels with empty multiprocessors"),),
@@ -134,9 +147,17 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
-def _fix(facts: Facts) -> tuple[Advice, ...]:
-    larger = larger_batch(facts)
+def _fix(facts: Facts, *, adds_up: bool) -> tuple[Advice, ...]:
     fused = compiled(facts, "Fewer and larger kernels.")
+    if adds_up:
+        longer = Advice(
+            "text",
+            "No larger batch: most of this time is gradients of weights, each block of which adds up all samples. "
+            "More samples make it longer, not fuller.",
+            "What splits the sum over more blocks helps: a compiled model, or a newer torch (the table names the kernels).",
+        )
+        return (longer,) if facts.kernels.fusion.compiled else (fused, longer)
+    larger = larger_batch(facts)
     return (larger,) if facts.kernels.fusion.compiled else (larger, fused)
 
 

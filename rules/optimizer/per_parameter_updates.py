@@ -28,7 +28,7 @@ optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
 ## Fix
 1. `fused=True` (Adam, AdamW, SGD, Adagrad): one pass over all parameters, on the GPU and on the CPU.
 2. `foreach=True` for the others; the default on a GPU since torch 2.0.
-3. An optimizer of your own: `torch._foreach_*` on lists of tensors.
+3. An optimizer of your own: `torch._foreach_*` on lists of tensors; first without reading a value of each parameter.
 
 ## Expected gain
 At most the idle time inside the spans. On two CPU cores the step of AdamW took 230 us for a network of 6 parameters and 80 us
@@ -57,6 +57,7 @@ from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Sa
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
 from rules.optimizer.advice import FOREACH_CLASSES, FUSED_CLASSES, WITHOUT_LISTS, by_hand, foreach, fused
+from rules.optimizer.reading import ON_DEVICE, of_each_parameter
 from rules.place import location
 from traces.trace import Capability
 
@@ -166,7 +167,9 @@ def _saving(facts: Facts) -> Saving:
 def _fix(facts: Facts, name: str) -> tuple[Advice, ...]:
     if name in FUSED_CLASSES:
         return (fused(facts, name),) if facts.device.main is None else (fused(facts, name), foreach(name))
-    return (foreach(name),) if name in FOREACH_CLASSES else (by_hand(),)
+    if name in FOREACH_CLASSES:
+        return (foreach(name),)
+    return (ON_DEVICE, by_hand()) if of_each_parameter(facts) else (by_hand(),)
 
 
 RULE = Rule(META, check, __doc__)

@@ -35,7 +35,8 @@ for image, target in DataLoader(ImageDataset(samples), batch_size=64, num_worker
 ```
 
 ## Fix
-1. Where stacks tell which function it is: move it out of the loop, vectorise it, or do it in the loader's workers.
+1. Where stacks tell which function it is and what it calls: move it out of the loop, vectorise it, or do it in the loader's
+   workers. A list of arrays that is made a tensor: one array first.
 2. Where they do not, the ops before and after the time narrow it down; record one or two steps with `with_stack=True` to learn the
    line, and believe the plain trace for how much.
 3. Where the host was blocked before in a copy of values that the code looks at: look at them one step late.
@@ -82,7 +83,7 @@ from analyzer.units import count, duration, share
 from rules.commands import collect
 from rules.place import location
 from rules.purpose import by_purpose
-from rules.python import after_reads, sampled
+from rules.python import after_reads, called, sampled
 from rules.python.advice import BESIDE, IN_ITS_WORKERS, IN_WORKERS, PROCESSES, SIMULATOR, engine_ahead, look, move
 from rules.python.between_ops import MOST, WORTH_A_PLACE, acts_on_values, between, in_backward, in_update
 from rules.python.outside_ops import evidence_of
@@ -183,6 +184,7 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
     top = places[0] if places and places[0][1] >= WORTH_A_PLACE * time.total_ns else None
     most = "most" if top and top[1] > MOST * time.total_ns else "the largest part"
     named = f", {most} of it ({share(top[1] / time.total_ns)}) in `{top[0].function}` ({top[0].place})" if top else ""
+    named += called.sentence(facts, time, top[0]) if top else ""
     line = None if top else sampled.sampled_line(facts, ratio)
     where = sampled.sentence(facts, line) if line is not None else named or between(facts, time)
     who = "The GPU idles" if facts.device.main is not None else "The step spends"
@@ -243,7 +245,7 @@ def _fix(facts: Facts, time: IntervalSet, moved: Advice | None) -> tuple[Advice,
     has_workers = facts.input.wait.multi_process or bool(facts.recording.collected.num_workers)
     elsewhere = by_purpose(facts, (BESIDE,), (IN_ITS_WORKERS if has_workers else IN_WORKERS,))
     if moved is not None:
-        return (moved, *late, *elsewhere)
+        return (*called.remedy(facts, time), moved, *late, *elsewhere)
     if not acts_on_values(facts, time):
         return (look(facts), *elsewhere)
     # Once a step the loss may have been read, and the next batch be made by other means than a DataLoader; more often no batch is.

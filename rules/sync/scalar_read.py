@@ -64,6 +64,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import count, share
+from rules.optimizer.reading import ON_DEVICE, mostly_in_updates
 from rules.sync.judging import BEHIND_RATIO, MIN_RATIO, beside_work, finding, fires
 from traces.trace import Capability
 
@@ -100,7 +101,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         calls,
         "scalar",
         "reading single values off the device, as `.item()`, `float()`, `if tensor:` and `print` do",
-        _fix_running() if facts.model.infers else _fix(),
+        (ON_DEVICE,) if mostly_in_updates(facts) else _fix_running() if facts.model.infers else _fix(),
         "Record again: fewer device-to-host copies a step, and a longer launch lead; the share of SY001 should fall below 2 %.",
         _caveats(facts),
     )

@@ -48,6 +48,38 @@ def test_what_computes(kernels: tuple[tuple[str, float], ...], words: str) -> No
     assert words in what_computes(facts_with(*kernels))
 
 
+@pytest.mark.parametrize(
+    ("ops", "launched"),
+    [
+        (("aten::slow_conv_dilated3d",), ", launched by `aten::slow_conv_dilated3d`"),
+        (("aten::addmm",), ""),
+        (("aten::gelu",), ""),
+        (("aten::scan_backward",), ""),
+        (("aten::first", "aten::second"), ""),
+    ],
+    ids=["an op", "a product", "what launches all", "named alike", "several ops"],
+)
+def test_the_op_behind_a_kernel_that_stands_out_is_named_where_the_kernel_does_not_tell(
+    ops: tuple[str, ...], launched: str
+) -> None:
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 10_000.0
+        builder.step(number, at, 10_000)
+        for index, op in enumerate(ops * 2):
+            each = 6_000 / len(ops) / 2
+            builder.launch(
+                at + index * 20,
+                kernel_start=at + 100 + each * index,
+                kernel_dur=each,
+                name="scan_backward_kernel",
+                op=op,
+            )
+        builder.launch(at + 200, kernel_start=at + 6_100, kernel_dur=3_000, name=GEMM, op="aten::gelu")
+    said = what_computes(Facts(builder.trace()))
+    assert said.endswith(f"; the kernel `scan_backward_kernel` alone 67 %{launched}.")
+
+
 def test_nothing_is_said_of_a_single_kernel_that_is_all_there_is() -> None:
     assert "alone" not in what_computes(facts_with((GEMM, 9_000)))
 

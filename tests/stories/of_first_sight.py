@@ -101,6 +101,7 @@ def _arrays() -> Clocked:
     world = Clocked()
     for _ in world.steps(8):
         with world.stack("train.py(61): train_agent", "pfrl/agents/dqn.py(340): update"):
+            world.idle(20)
             with world.stack("pfrl/replay_buffer.py(158): batch_experiences"):
                 world.idle(600)
                 with world.stack("<built-in method as_tensor of type object at 0x7f2b3c1d2ac0>"):
@@ -460,8 +461,9 @@ STORIES = (
     ),
     Story(
         "TensorDataset, row by row", "tabular", GITHUB + "pytorch/pytorch/pull/10260",
-        "rows are taken one by one: the batch at once; workers make it slower", _rows, bound=("input",), told=("DL006",),
-        never=("DL002", "~persistent_workers", "GR004"),
+        "rows are taken one by one: the batch at once; workers make it slower", _rows, bound=("input",),
+        told=("DL006", "~batch = .part.index. for part in data."),
+        never=("GR004",),
     ),
     Story(
         "list of arrays made a tensor", "RL, stacks", GITHUB + "pfnet/pfrl/issues/189",

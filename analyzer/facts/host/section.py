@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.dispatch_owner import DispatchOwner, dispatch_owner
 from analyzer.facts.host.engine_steps import engine_steps
+from analyzer.facts.host.library_calls import LibraryCall, library_call
 from analyzer.facts.host.ops import OpTree
 from analyzer.facts.host.output import Output, output
 from analyzer.facts.host.profiler_calls import profiler_calls
@@ -94,6 +95,10 @@ class HostFacts(Section):
     def dispatch_owner(self, idle: IntervalSet) -> DispatchOwner | None:
         """The op that owns more than half of some idle time; None where none does."""
         return dispatch_owner(self.trace, self._device, self.ops, idle)
+
+    def library_call(self, thread: int, time: IntervalSet) -> LibraryCall | None:
+        """The innermost function in which most of a time is spent on a thread; None without stacks."""
+        return library_call(self.trace.python, thread, time)
 
     def calls_begun(self, time: IntervalSet) -> int:
         """How many calls of Python begin in some time; 0 without stacks."""

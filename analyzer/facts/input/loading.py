@@ -26,6 +26,8 @@ _MIN_SAMPLES = 4
 _MIN_SEQUENCE = 3
 # Part of the turns of an op that must have equally many of another between them, for both to belong to each sample.
 _EVENLY_RATIO = 0.9
+# What a tensor's row is taken by, and what torch's own collation puts rows together with: a `TensorDataset` runs nothing else.
+_ROW, _TOGETHER = "aten::select", "aten::stack"
 # What draws random numbers; a loader that shuffles does so once an epoch, augmentation once a sample or more.
 _DRAW = re.compile(
     r"aten::(?:rand|randn|randint|random|randperm|normal|uniform|bernoulli|exponential|multinomial)(?:_like)?_?$"
@@ -108,7 +110,8 @@ def _repeated(ops: pd.DataFrame, calls: pd.DataFrame) -> tuple[int | None, tuple
     typical = np.median(table, axis=1).astype(np.int64)
     counts, times = np.unique(typical[typical >= _MIN_SAMPLES], return_counts=True)
     if times.max(initial=0) < _MIN_SEQUENCE:
-        return None, ()
+        rows = _rows_together(dict(zip(names, typical.tolist(), strict=True)))
+        return rows, (_ROW,) if rows else ()
     # Of equally common counts the smaller, which comes first: an op may be called twice a sample, never half a time.
     best = _turns_apart(
         code[np.argsort(ops["start_ns"].to_numpy(), kind="stable")], typical, int(counts[np.argmax(times)])
@@ -117,6 +120,18 @@ def _repeated(ops: pd.DataFrame, calls: pd.DataFrame) -> tuple[int | None, tuple
     shared = np.flatnonzero((typical > 0) & (typical % best == 0))
     mine = sorted(shared.tolist(), key=lambda one: (-int(cost[one]), names[one]))
     return best, tuple(names[one] for one in mine)
+
+
+def _rows_together(typical: dict[str, int]) -> int | None:
+    """Rows of tensors in a batch, where each tensor's are taken one by one and put together at the end; None where it is not so.
+
+    Args:
+        typical: How often each name occurs in one call.
+    """
+    tensors = typical.get(_TOGETHER, 0)
+    rows, left = divmod(typical.get(_ROW, 0), tensors) if tensors else (0, 0)
+    often = (number for number in typical.values() if number >= _MIN_SAMPLES)
+    return rows if rows >= _MIN_SAMPLES and not left and all(number % rows == 0 for number in often) else None
 
 
 def _turns_apart(code: Int64Array, typical: Int64Array, best: int) -> int:

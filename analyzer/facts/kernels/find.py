@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 
 import msgspec
@@ -91,6 +92,11 @@ class Kernels(msgspec.Struct, frozen=True, dict=True):
         named: BoolArray = matching(self.frame["name"], lambda name: part in name)
         op = self.frame["op"].to_numpy()
         found: BoolArray = named | (np.isin(op, op[named]) & (op != NONE))
+        return found
+
+    def like(self, pattern: re.Pattern[str]) -> BoolArray:
+        """Which kernels' names hold a pattern, shape (kernels,)."""
+        found: BoolArray = matching(self.frame["name"], pattern.search)
         return found
 
     def any_named(self, *parts: str) -> bool:

@@ -45,6 +45,10 @@ class WaitingCalls(msgspec.Struct, frozen=True):
         """What those move."""
         return int(self.frame["size_bytes"].sum())
 
+    def inside(self, time: IntervalSet) -> WaitingCalls:
+        """Those that begin in some of the host's time."""
+        return WaitingCalls(self.frame[time.contains(self.frame["start_ns"].to_numpy())])
+
     def copying(self, outside: IntervalSet) -> IntervalSet:
         """When the copies run that they wait for, but those that the host asks for inside some of its time."""
         some = ~outside.contains(self.frame["start_ns"].to_numpy()) & (self.frame["copy_end_ns"].to_numpy() > 0)

@@ -166,3 +166,33 @@ def test_a_sample_may_hold_several_turns_of_the_same_ops(decoded: int, samples: 
                     builder.op(name, at + 300 * index + 20 + 90 * view + 30 * place, 20)
         builder.op("aten::linear", at + 1_800, 2_200)
     assert Facts(builder.trace()).input.loading.samples == samples
+
+
+def rows_of_tensors(*, together: int, labels: int = 0) -> TraceBuilder:
+    """Three batches of 32 rows, a row taken by `select` each, of so many tensors; `labels` of them are read as numbers."""
+    builder = TraceBuilder(None)
+    for number in range(3):
+        at = number * 2_000.0
+        builder.step(number, at, 2_000).loader(at, 800)
+        for row in range(32):
+            builder.op("aten::select", at + row * 20, 5)
+        for label in range(labels):
+            builder.op("aten::item", at + label * 40 + 7, 5)
+        for tensor in range(together):
+            builder.op("aten::stack", at + 700 + tensor * 20, 15)
+        builder.op("aten::linear", at + 800, 1_200)
+    return builder
+
+
+@pytest.mark.parametrize(("together", "samples"), [(1, 32), (2, 16)])
+def test_rows_of_a_tensor_dataset_are_put_together_tensor_by_tensor(together: int, samples: int) -> None:
+    found = judged(RULE, rows_of_tensors(together=together))
+    assert found.ns_per_step == 800_000
+    assert f"Each batch is made of {samples} samples" in found.finding.why
+
+
+@pytest.mark.parametrize(
+    ("together", "labels"), [(0, 0), (5, 0), (1, 16)], ids=["not put together", "not evenly", "others half as often"]
+)
+def test_rows_that_are_put_together_otherwise_are_not_counted(together: int, labels: int) -> None:
+    assert run(RULE, rows_of_tensors(together=together, labels=labels)).state is State.CANNOT_TELL

@@ -36,6 +36,20 @@ def test_fused_lookups_get_other_advice() -> None:
     assert "SplitTable" not in judged(RULE, world(name=FUSED)).finding.fix[0].code
 
 
+@pytest.mark.parametrize(
+    ("name", "in_parts"),
+    [
+        ("void at::native::sbtopk::gatherTopK<float, unsigned int, 2, false>(p)", True),
+        ("void at::native::mbtopk::radixFindKthValues<float, unsigned int, unsigned int, 1>(p)", True),
+        ("void at_cuda_detail::cub::DeviceRadixSortOnesweepKernel<float>(p)", False),
+    ],
+)
+def test_topk_is_no_remedy_for_topk(name: str, *, in_parts: bool) -> None:
+    fix = judged(RULE, world(name=name)).finding.fix
+    assert ("parts.topk(k)" in fix[0].code) is in_parts
+    assert any("`torch.topk` instead of a whole sort" in advice.code for advice in fix) is not in_parts
+
+
 @pytest.mark.parametrize(("gather", "state"), [(29_900, State.CLEAR), (30_100, State.FIRED)])
 def test_boundary(gather: float, state: State) -> None:
     assert run(RULE, world(gather=gather, rest=100_000 - gather)).state is state

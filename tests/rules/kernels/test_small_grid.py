@@ -138,3 +138,21 @@ def test_the_batch_size_is_named_where_it_was_recorded() -> None:
     builder = world()
     builder.top["advisor"] = {"batch_size": 64}
     assert "+batch_size = 128" in judged(RULE, builder).finding.fix[0].code
+
+
+@pytest.mark.parametrize(
+    ("name", "advised"),
+    [
+        ("small_kernel", True),
+        ("void at::native::GammaBetaBackwardCUDAKernel_32x32<float, float>(long, long)", False),
+        ("void at::native::(anonymous namespace)::conv_depthwise2d_grad_weight_kernel<float, unsigned int>", False),
+        ("void at::native::(anonymous namespace)::conv_depthwise2d_forward_kernel<3, float, int>", True),
+    ],
+)
+def test_a_larger_batch_is_not_advised_where_blocks_add_up_all_samples(name: str, *, advised: bool) -> None:
+    found = judged(RULE, world(name=name)).finding
+    said = (*(advice.code for advice in found.fix), found.verify, found.saving.basis)
+    assert any("batch_size = 2" in one for one in said) is advised
+    assert any("with the larger batch" in one for one in said) is advised
+    assert any("No larger batch" in one for one in said) is not advised
+    assert any("torch.compile" in one for one in said)
