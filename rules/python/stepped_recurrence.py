@@ -2,7 +2,8 @@
 
 ## What it finds
 `nn.LSTMCell`, `nn.GRUCell` or `nn.RNNCell` in a `for` over time, or a cell written by hand: an element taken by its index, a matrix
-product and a gate (`tanh`, `sigmoid`), ten times or more in a row.
+product and a gate (`tanh`, `sigmoid`), ten times or more in a row. Or a linear recurrence, as the selective scan of a state space
+written out: a state times one element, plus another, and a product.
 
 ## Why it costs time
 Each turn pays Python and dispatch for every op of the cell, in the forward and again in the backward pass. `nn.LSTM` and its kin
@@ -35,7 +36,8 @@ outputs, (hx, cx) = rnn(x)
 1. One of torch's cells: the layer over the whole sequence. Its weights are the cell's, under other names.
 2. A cell of one's own: take what needs no state (the product with the input) out of the loop, once for all steps; `torch.compile`
    the rest.
-3. Turns that do not need one another (samples, heads): one call on the whole tensor.
+3. A linear recurrence: a scan in one kernel, or by sums over time.
+4. Turns that do not need one another (samples, heads): one call on the whole tensor.
 
 ## Expected gain
 At most the loop's cost, less what stays one after the other. Cells so large that a turn is mostly arithmetic gain far less: the
@@ -104,20 +106,30 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     for one in costly[:_MAX_FINDINGS]:
         line = line_of(facts, one.loop)
         yield Finding(
-            why=f"{_calls(one.cell, named(line))}: {what(facts, one.loop)}.",
+            why=f"{_calls(one, named(line))}: {what(facts, one.loop)}.",
             saving=_saving(one),
-            fix=_fix(one.cell),
+            fix=_SCAN if one.loop.scans and one.cell is None else _fix(one.cell),
             verify="Record again: one call instead of the repeated sequence; the same weights must give the same output.",
             steps_seen=one.loop.steps_seen,
             confidence=Confidence.HIGH if one.cell else Confidence.LOW,
             evidence=evidence(facts, one.loop),
             location=location(line),
             caveats=_caveats(one.cell),
-            title=f"{one.cell} cell stepped from Python" if one.cell else "Layers stepped from Python",
+            title=f"{one.cell} cell stepped from Python"
+            if one.cell
+            else "Scan stepped from Python"
+            if one.loop.scans
+            else "Layers stepped from Python",
         )
 
 
-def _calls(cell: Cell | None, where: str) -> str:
+def _calls(one: Recurrence, where: str) -> str:
+    cell = one.cell
+    if cell is None and one.loop.scans:
+        return (
+            f"A Python loop{where} multiplies and adds elements turn by turn with a product in each, as a linear recurrence "
+            "written out does (the selective scan of a state space)"
+        )
     if cell is None:
         return (
             f"A Python loop{where} takes elements through a layer and a gate, as a recurrent cell written by hand does"
@@ -152,6 +164,24 @@ _COMPILE = Advice(
     "python",
     "step = torch.compile(step)",
     "The turn itself as one function, compiled: fewer and larger kernels, and the order in time stays.",
+)
+
+
+_SCAN = (
+    Advice(
+        "python",
+        "y = selective_scan_fn(u, delta, A, B, C, D)   # mamba_ssm.ops.selective_scan_interface",
+        "Where it is Mamba's scan: its library has one kernel for all steps, forward and backward. Models of transformers take it "
+        "where `mamba-ssm` and `causal-conv1d` are installed.",
+    ),
+    Advice(
+        "diff",
+        "-for t in range(T):\n-    h = a[:, t] * h + b[:, t]\n-    y.append(h)\n"
+        "+decay = a.log().cumsum(1)                       # 0 < a\n"
+        "+y = decay.exp() * (b / decay.exp()).cumsum(1)   # h begins at 0; in chunks, where `decay` gets large",
+        "Each state as a sum over time. In floats of 64 bits, or in chunks of some steps each: the quotient overflows otherwise.",
+    ),
+    _COMPILE,
 )
 
 

@@ -216,10 +216,12 @@ def _scanned() -> Clocked:
                 world.kernel_of("aten::linear/aten::mm", AMPERE, 60)
                 world.kernel_of("aten::conv1d/aten::convolution/aten::cudnn_convolution", CONV, 30, host=40)
                 for _ in range(128):
-                    for _ in range(2):
+                    for op in ("aten::mul", "aten::add"):
                         world.host_op("aten::slice/aten::as_strided", 4)
-                    world.kernel_of("aten::mul", ADD, 2.5)
-                    world.kernel_of("aten::add", ADD, 2.5)
+                        world.host_op("aten::select/aten::as_strided", 4)
+                        world.kernel_of(op, ADD, 2.5)
+                    world.host_op("aten::slice/aten::as_strided", 4)
+                    world.host_op("aten::select/aten::as_strided", 4)
                     world.kernel_of(
                         "aten::einsum/aten::bmm", "void gemv2T_kernel_val<int, int, float, float>", 3, host=40
                     )

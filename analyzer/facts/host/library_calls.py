@@ -61,13 +61,14 @@ def library_call(python: pd.DataFrame, thread: int, time: IntervalSet) -> Librar
         return None
     function = str(totals.idxmax())
     mine = np.flatnonzero(called == function)
-    above = pd.Series(own[mine]).groupby(np.where(nested[mine], called[parent[mine]], ""), sort=True).sum()
-    caller = str(above.idxmax())
+    callers = np.where(nested[mine], called[parent[mine]], "")
+    others = (callers != "") & (callers != function)
+    above = pd.Series(own[mine][others]).groupby(callers[others], sort=True).sum()
     return LibraryCall(
         function=function,
         ns=int(totals[function]),
         built_in=any(_BUILT_IN.match(str(name)) for name in np.unique(names[mine])),
-        caller=caller if caller not in ("", function) else None,
+        caller=str(above.idxmax()) if len(above) else None,
     )
 
 

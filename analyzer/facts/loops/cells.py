@@ -1,7 +1,8 @@
 """Which repeated ops are a recurrent cell, called turn by turn.
 
 torch names the cells it has (`aten::lstm_cell`, or the fused op below it). A cell written by hand is told by what it is made of: an
-element taken by its index, a matrix product, and a gate. Whether each turn really needs the one before, no trace says.
+element taken by its index, a matrix product, and a gate; a linear one, as of a state space, has elements to multiply and to add and
+a product instead. Whether each turn really needs the one before, no trace says.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ _CELLS: dict[Cell, re.Pattern[str]] = {
 }
 _PRODUCT = re.compile(r"aten::(?:linear|addmm|mm|matmul|bmm|baddbmm|einsum)$")
 _GATE = re.compile(r"aten::(?:tanh|sigmoid)_?$")
+_SOFTMAX = re.compile(r"aten::_?softmax$")
+_TIMES, _PLUS = re.compile(r"aten::mul_?$"), re.compile(r"aten::add_?$")
+# `a[:, t] * h + b[:, t]`.
+_ELEMENTS = 2
 # Slices and parts are taken in feed-forward layers as well (gated units); a single element is taken by a loop's counter.
 _ELEMENT = re.compile(r"aten::select$")
 _PART = re.compile(r"aten::(?:slice|narrow|split|split_with_sizes|chunk|tensor_split|unbind|index\w*|gather|take)$")
@@ -38,6 +43,27 @@ def like_a_cell(unit: Sequence[str], *, indexed: bool) -> bool:
     """
     element = _any(_ELEMENT, unit) or (indexed and not _any(_PART, unit))
     return element and _any(_PRODUCT, unit) and _any(_GATE, unit)
+
+
+def like_a_scan(unit: Sequence[str], *, indexed: bool) -> bool:
+    """Whether ops look like a linear recurrence: the state times an element, plus an element, and what is read off it by a product.
+
+    Attention head by head has a softmax as well, and a layer with a mask or a bias takes one element a turn, not two.
+
+    Args:
+        unit: Names of the ops of one turn.
+        indexed: As for `like_a_cell`.
+    """
+    elements = sum(_ELEMENT.match(name) is not None for name in unit)
+    others = _any(_GATE, unit) or _any(_SOFTMAX, unit)
+    return (
+        indexed
+        and elements >= _ELEMENTS
+        and not others
+        and _any(_TIMES, unit)
+        and _any(_PLUS, unit)
+        and _any(_PRODUCT, unit)
+    )
 
 
 def _any(pattern: re.Pattern[str], unit: Sequence[str]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from analyzer.facts.loops.cells import cell_of, like_a_cell
+from analyzer.facts.loops.cells import cell_of, like_a_cell, like_a_scan
 from analyzer.facts.loops.expert_calls import routes_rows
 from analyzer.spans.intervals import IntervalSet
 
@@ -68,7 +68,12 @@ class Loop(msgspec.Struct, frozen=True):
         """Whether it calls a recurrent cell, or what looks like one, turn by turn."""
         if not self.of_layers or self.phase == "after":
             return False
-        return cell_of(self.unit) is not None or like_a_cell(self.unit, indexed=self.indexed)
+        return cell_of(self.unit) is not None or like_a_cell(self.unit, indexed=self.indexed) or self.scans
+
+    @property
+    def scans(self) -> bool:
+        """Whether its layers look like a linear recurrence, as of a state space."""
+        return self.of_layers and like_a_scan(self.unit, indexed=self.indexed)
 
     @property
     def calls_experts(self) -> bool:

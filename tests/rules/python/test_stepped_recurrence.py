@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 STEP = 10_000
 UNIT = ("aten::select", "aten::lstm_cell")
+SCAN = ("aten::slice", "aten::select", "aten::mul", "aten::select", "aten::add", "aten::select", "aten::einsum")
 BY_HAND = ("aten::select", "aten::linear", "aten::linear", "aten::add", "aten::tanh")
 
 
@@ -128,6 +129,15 @@ def test_a_cell_by_hand_is_said_with_low_confidence_and_without_a_promise_that_i
     assert "does not tell" in found.finding.caveats[0]
 
 
+def test_a_linear_recurrence_is_told_as_a_scan_with_low_confidence() -> None:
+    found = judged(RULE, world(unit=SCAN, turns=20, each=30))
+    assert found.confidence is Confidence.LOW
+    assert found.finding.title == "Scan stepped from Python"
+    assert "linear recurrence" in found.finding.why
+    assert ["cumsum(1)" in advice.code for advice in found.finding.fix] == [False, True, False]
+    assert judged(RULE, world(unit=BY_HAND, each=30)).finding.title != found.finding.title
+
+
 @pytest.mark.parametrize(
     "unit",
     [
@@ -138,6 +148,9 @@ def test_a_cell_by_hand_is_said_with_low_confidence_and_without_a_promise_that_i
         ("aten::index", "aten::linear", "aten::relu", "aten::linear", "aten::index_put_"),
         ("aten::select", "aten::matmul", "aten::softmax", "aten::matmul"),
         ("aten::select", "aten::sigmoid", "aten::log", "aten::add"),
+        # Attention head by head, scaled and masked; a scaled layer with a bias on one element a turn.
+        ("aten::select", "aten::select", "aten::matmul", "aten::mul", "aten::add", "aten::softmax", "aten::matmul"),
+        ("aten::select", "aten::mm", "aten::mul", "aten::add"),
     ],
 )
 def test_other_loops_are_not_cells(unit: tuple[str, ...]) -> None:
