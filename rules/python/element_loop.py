@@ -36,6 +36,7 @@ loss = F.cross_entropy(output, target)
 2. Index with a tensor instead of a loop: `t[index] = values`, `gather`, `scatter_`, `torch.where`.
 3. Functions without a batched form: `torch.vmap`.
 4. Turns that need the one before: `torch.compile` for the function that holds the loop.
+5. Turns that each copy off the GPU: all values in one copy, then the loop on the host.
 
 ## Expected gain
 At most what all repetitions but one cost.
@@ -57,6 +58,7 @@ function are not the program's.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from analyzer.facts import Facts
 from analyzer.facts.loops.find import Loop
@@ -107,9 +109,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         line = line_of(facts, loop)
         is_loss = loop.phase == "loss"
         yield Finding(
-            why=f"A Python loop{named(line)} goes through a tensor: {what(facts, loop)}.",
+            why=f"A Python loop{named(line)} goes through a tensor: {what(facts, loop)}.{_waiting(facts, loop)}",
             saving=saving_of(facts, loop),
-            fix=_fix(loop),
+            fix=_fix(facts, loop),
             verify="Record again: the repeated sequence should be gone; compare "
             + ("the results, they" if facts.model.infers else "the loss, it")
             + " must be the same.",
@@ -150,7 +152,42 @@ def _of_samples(loop: Loop) -> bool:
     return any("cross_entropy" in name or "nll_loss" in name for name in loop.unit)
 
 
-def _fix(loop: Loop) -> tuple[Advice, ...]:
+def _adds_rows_up(unit: tuple[str, ...]) -> bool:
+    """Whether rows are added up as they were taken, with nothing done to them in between."""
+    return any(taken in _TAKES_ROWS and then in _REDUCES for taken, then in pairwise((*unit, unit[0])))
+
+
+_ONE_COPY = Advice(
+    "diff",
+    "-for part in parts:\n-    found.append(choose(f(part).cpu()))\n"
+    "+values = torch.stack([f(part) for part in parts]).cpu()   # one copy for all, and one wait\n"
+    "+found = [choose(value) for value in values]",
+    "Each turn copies off the GPU and waits for it. What the host decides (an assignment, a choice) goes back in one copy as well.",
+)
+
+
+def _waiting(facts: Facts, loop: Loop) -> str:
+    """A sentence on the waits of the loop's turns; empty where they are few."""
+    waits = _waits(facts, loop)
+    return (
+        f" They wait {facts.steps.per_step(waits):,.0f} times {facts.steps.a_unit} for values off the GPU."
+        if waits
+        else ""
+    )
+
+
+def _waits(facts: Facts, loop: Loop) -> int:
+    """How often the loop's turns wait for values off the device, where it is once a turn or more; else 0."""
+    waits = facts.sync.waits.of("scalar", "copy_out").inside(loop.forward).waits
+    return waits if waits >= loop.repeats else 0
+
+
+def _fix(facts: Facts, loop: Loop) -> tuple[Advice, ...]:
+    waiting = (_ONE_COPY,) if _waits(facts, loop) else ()
+    return (*waiting, *_at_once(loop))
+
+
+def _at_once(loop: Loop) -> tuple[Advice, ...]:
     names = " ".join(loop.unit)
     if _of_samples(loop):
         return (
@@ -164,7 +201,7 @@ def _fix(loop: Loop) -> tuple[Advice, ...]:
         )
     if {"aten::eq", "aten::index"} <= set(loop.unit):
         return (_GROUPS, _whole_tensor(loop))
-    if _TAKES_ROWS & set(loop.unit) and _REDUCES & set(loop.unit):
+    if _adds_rows_up(loop.unit):
         return (_NEIGHBOURS, _whole_tensor(loop))
     if any(name in names for name in ("copy_", "fill_", "index_put_")):
         return (

@@ -7,6 +7,7 @@ import pytest
 from analyzer.facts import Facts
 from analyzer.finding import Confidence, Severity, State
 from builders import AUTOGRAD, TraceBuilder
+from clocked import Clocked
 from rules.python.element_loop import RULE
 from rules.python.python_overhead import RULE as PYTHON
 from rules.python.repeated_small_ops import RULE as SMALL
@@ -235,7 +236,34 @@ def test_the_line_comes_from_an_op_that_only_the_loop_calls() -> None:
     assert (found.location.line, found.location.begins, found.location.function) == (None, 10, "looped_loss")
 
 
-@pytest.mark.parametrize(("unit", "listed"), [(("aten::index", "aten::sum"), True), (UNIT, False)])
+@pytest.mark.parametrize(
+    ("unit", "listed"),
+    [
+        (("aten::index", "aten::sum"), True),
+        (("aten::index", "aten::sub", "aten::abs", "aten::sum"), False),
+        (UNIT, False),
+    ],
+)
 def test_rows_taken_by_lists_and_added_up_are_added_in_one_pass(unit: tuple[str, ...], listed: bool) -> None:
     fix = judged(RULE, world(unit=unit)).finding.fix
     assert any("repeat_interleave" in advice.code for advice in fix) is listed
+
+
+@pytest.mark.parametrize(
+    ("every", "told"), [(1, True), (2, False), (None, False)], ids=["each turn", "each other", "none"]
+)
+def test_turns_that_copy_off_the_device_get_one_copy_for_all(every: int | None, *, told: bool) -> None:
+    builder = Clocked()
+    for _ in builder.steps(4):
+        builder.kernel_of("aten::linear/aten::addmm", "ampere_sgemm_128x64_tn", 400)
+        for turn in range(24):
+            builder.kernel_of("aten::index", "vectorized_elementwise_kernel<4>", 5)
+            builder.kernel_of("aten::cdist", "vectorized_elementwise_kernel<4>", 5)
+            if every is not None and turn % every == 0:
+                builder.copied("DtoH", 64_000)
+                builder.idle(200)
+            else:
+                builder.host_op("aten::to", 20)
+    found = judged(RULE, builder).finding
+    assert ("one copy for all" in found.fix[0].code) is told
+    assert found.why.endswith(" They wait 24 times a step for values off the GPU.") is told
