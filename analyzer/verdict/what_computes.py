@@ -37,7 +37,7 @@ _NAME_LENGTH = 60
 _OF_ONE_OP = 0.9
 # Ops whose kernels' kind says what they are: models are made of these.
 _PRODUCT = re.compile(
-    r"aten::_?(?:(?:add|b|baddb|addb)?mm|linear|matmul|(?:cudnn_|miopen_)?convolution\w*|\w+attention\w*)$"
+    r"aten::_?(?:(?:add|b|baddb|addb|scaled_)?mm|linear|matmul|(?:cudnn_|miopen_)?convolution\w*|\w+attention\w*)$"
 )
 # Instances of one template: `void at::native::name<...>(...)`.
 _FUNCTION = re.compile(r"(?:void )?((?:[\w~]+::|\(anonymous namespace\)::)*)([\w$]+)")

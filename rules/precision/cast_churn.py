@@ -33,6 +33,7 @@ for _ in range(steps):
 1. Convert inputs once, before the loop, and drop `.float()` calls inside the model.
 2. `torch.compile` fuses a conversion into the kernel before or after it.
 3. Keep the weights in bfloat16, with an optimizer that holds 32-bit copies.
+4. Conversions to 8 bits belong to their products: compile the model, which fuses scaling and converting.
 
 ## Expected gain
 At most these kernels' time, times the share of the step in which the device is busy.
@@ -50,6 +51,7 @@ Some conversions are the point of mixed precision: losses and normalisations bel
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
@@ -71,6 +73,10 @@ META = RuleMeta(
 )
 
 
+# aten/src/ATen/native/cuda/Copy.cu.
+_EIGHT = re.compile(r"float8_\w*copy_kernel")
+
+
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when conversions between 32 and 16 bits own `min_busy_ratio` of the busy time."""
     found, kernels = facts.kernels.casts, facts.kernels.named
@@ -84,8 +90,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         )
         return
     number = round(int(found.rows.sum()) / max(facts.steps.count, 1))
+    widths = "32, 16 and 8" if _to_8(facts) else "32 and 16"
     yield Finding(
-        why=f"{share(ratio)} of the GPU's busy time converts tensors between 32 and 16 bits: "
+        why=f"{share(ratio)} of the GPU's busy time converts tensors between {widths} bits: "
         f"{count(number, 'kernel')} {facts.steps.a_unit}.",
         saving=kernel_saving(facts, kernels.time_ns(found.rows), "the conversions' time", of=((found.rows, 1.0),)),
         fix=_fix(facts),
@@ -107,7 +114,20 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
         "model = model.to(torch.bfloat16)",
         "No weights are converted any more" + _copies(facts),
     )
+    if _to_8(facts) and not facts.kernels.fusion.compiled:
+        return (
+            compiled(
+                facts,
+                "Products of 8 bits need these: compiled, one kernel scales and converts. Kernel by kernel they cost "
+                "more than 8 bits save.",
+            ),
+        )
     return (inputs, weights) if facts.kernels.fusion.compiled else (inputs, fused, weights)
+
+
+def _to_8(facts: Facts) -> bool:
+    """Whether some of the conversions make floats of 8 bits, which their products ask for."""
+    return bool((facts.kernels.named.like(_EIGHT) & facts.kernels.casts.rows).any())
 
 
 def _copies(facts: Facts) -> str:

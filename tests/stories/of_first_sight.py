@@ -32,7 +32,12 @@ REDUCE = (
 )
 CAST = (
     "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)::"
-    "{lambda()#3}::operator()() const::{lambda()#7}::operator()() const::{lambda(float)#1}>"
+    "{lambda(float)#1}, std::array<char*, 2ul>, 4, TrivialOffsetCalculator<1, unsigned int>, "
+    "TrivialOffsetCalculator<1, unsigned int>, at::native::memory::LoadWithCast<1>, at::native::memory::StoreWithCast<1>>(int)"
+)
+CAST_16 = (
+    "void at::native::vectorized_elementwise_kernel<4, at::native::bfloat16_copy_kernel_cuda(at::TensorIteratorBase&)::"
+    "{lambda(float)#1}, std::array<char*, 2ul>>(int)"
 )
 CAST_8 = (
     "void at::native::vectorized_elementwise_kernel<4, at::native::float8_copy_kernel_cuda(at::TensorIteratorBase&)>"
@@ -197,7 +202,7 @@ def _small_and_autocast() -> Clocked:
         for _ in range(60):
             for _ in range(3):
                 types = {"Input type": ["float", "Int", "", "", "", ""]}
-                world.kernel_of(TO, CAST, 2, host=26, args=types)
+                world.kernel_of(TO, CAST_16, 2, host=26, args=types)
             world.kernel_of(LINEAR, AMPERE, 4, host=24)
             world.kernel_of("aten::relu", RELU, 2)
         with world.backward():
@@ -251,7 +256,12 @@ def _by_the_book() -> Clocked:
                 world.kernel_of("aten::matmul/aten::bmm", SGEMM, 2_200)
                 world.kernel_of("aten::_safe_softmax/aten::softmax/aten::_softmax", SOFTMAX, 1_400)
                 world.kernel_of("aten::matmul/aten::bmm", SGEMM, 2_100)
-                world.kernel_of(TO, CAST, 40, args={"Input type": ["float", "Int", "", "", "", ""]})
+                world.kernel_of(
+                    TO,
+                    CAST_16.replace("bfloat16", "float16"),
+                    40,
+                    args={"Input type": ["float", "Int", "", "", "", ""]},
+                )
             world.kernel_of("aten::linear/aten::addmm", NVJET, 300)
             world.kernel_of("aten::gelu", ADD, 40)
             world.kernel_of("aten::linear/aten::addmm", NVJET, 500)

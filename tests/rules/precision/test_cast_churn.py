@@ -71,3 +71,16 @@ def test_boundary(cast: float, state: State) -> None:
 def test_not_applicable_where_nothing_is_16_bit() -> None:
     result = run(RULE, world(types=["float", "double"], product="volta_sgemm_64x64_nt"))
     assert result.state is State.NOT_APPLICABLE
+
+
+EIGHT = (
+    "void at::native::vectorized_elementwise_kernel<4, at::native::float8_copy_kernel_cuda(at::TensorIteratorBase&)>"
+)
+
+
+@pytest.mark.parametrize(("name", "eight"), [(EIGHT, True), (CAST, False)])
+def test_conversions_that_products_of_8_bits_ask_for_are_fused_and_not_removed(name: str, *, eight: bool) -> None:
+    found = judged(RULE, world(name=name)).finding
+    assert ("between 32, 16 and 8 bits" in found.why) is eight
+    assert any(".float()" in advice.code for advice in found.fix) is not eight
+    assert any("torch.compile" in advice.code for advice in found.fix)
