@@ -69,8 +69,15 @@ def _op_alone(facts: Facts) -> str:
     """The op that takes a third of a CPU's steps or more, where it is none that models are made of."""
     longest = facts.kernels.longest_op
     if longest is None or longest.matrix or facts.steps.ratio(longest.ns) < _STANDS_OUT:
-        return ""
+        return _update_alone(facts)
     return f"The op `{longest.name[:_NAME_LENGTH]}` alone takes {share(min(facts.steps.ratio(longest.ns), 1.0))}."
+
+
+def _update_alone(facts: Facts) -> str:
+    """The optimizer's step where it takes a third of a CPU's steps or more: of a large table, or for a small batch."""
+    update = facts.model.optimizing
+    ratio = facts.steps.ratio(update.step_time.total_ns)
+    return f"The step of `{update.class_name}` alone takes {share(min(ratio, 1.0))}." if ratio >= _STANDS_OUT else ""
 
 
 def _alone(facts: Facts, computing_ns: int) -> str:

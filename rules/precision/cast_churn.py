@@ -118,7 +118,7 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
         return (
             compiled(
                 facts,
-                "Products of 8 bits need these: compiled, one kernel scales and converts. Kernel by kernel they cost "
+                "Products of 8 bits need these: compiled, one kernel scales and converts. Kernel by kernel they may cost "
                 "more than 8 bits save.",
             ),
         )

@@ -109,3 +109,15 @@ def test_without_a_device_an_op_that_stands_out_is_named_save_products(op: str, 
         for index in range(4):
             builder.op(f"aten::op{index}", at + 100 + dur + index * 400, 390)
     assert what_computes(Facts(builder.trace())) == words
+
+
+@pytest.mark.parametrize(("dur", "words"), [(5_000, "The step of `Adam` alone takes 50 %."), (3_000, "")])
+def test_without_a_device_an_update_that_stands_out_is_named(dur: float, words: str) -> None:
+    builder = TraceBuilder(None)
+    for number in range(3):
+        at = number * 10_000.0
+        builder.step(number, at, 10_000).optimizer(at, dur)
+        for index in range(10):
+            builder.op(f"aten::op{index % 5}_", at + 10 + index * dur / 10, dur / 10 - 20)
+        builder.op("aten::addmm", at + dur + 10, 9_900 - dur)
+    assert what_computes(Facts(builder.trace())) == words

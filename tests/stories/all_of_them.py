@@ -26,7 +26,7 @@ SILENT: dict[str, str] = {
     "sizes of an exchange read each layer": "the reads own 0.3 % by themselves; what comes behind them, 5 %, is in SY002's line",
     "gradients copied into buckets": "copies of 4 % of the busy time are below the limits of the rules",
     "empty tensors filled": "no rule knows the fills of deterministic mode",
-    "dense gradient of an embedding": "no rule weighs the rows of a table against those that a batch takes",
+    "dense gradient of an embedding": "the update is named; no rule weighs a table's rows against those of a batch",
     "DPA-2, Adam by passes": "an update of 4 % of the busy time is below the limit of the rule",
 }
 
