@@ -17,6 +17,7 @@ import msgspec
 from analyzer.analysis import Analysis
 from analyzer.report.redact.paths import Project, inside_packages, is_absolute, relative
 from analyzer.report.redact.secrets import without_secrets
+from analyzer.report.redact.writings import in_any
 
 __all__ = ["Project", "cleaner", "mapped", "redact", "renamed"]
 
@@ -52,12 +53,11 @@ def redact(analysis: Analysis, project: Project) -> Analysis:
 def cleaner(project: Project) -> Callable[[str], str]:
     """What makes one string fit to be shown; it remembers those it has seen."""
 
-    @cache
-    def text(value: str) -> str:
+    def plain(value: str) -> str:
         renamed = _HANDLER_NAME.sub(r"worker_\1", relative(value, project))
         return project.without_names(without_secrets(renamed))
 
-    return text
+    return cache(lambda value: in_any(value, plain))
 
 
 def mapped(value: Any, text: Callable[[str], str], path: Callable[[str], str], key: str = "") -> Any:

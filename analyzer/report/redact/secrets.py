@@ -8,7 +8,7 @@ import re
 from analyzer.report.redact.paths import REMOVED
 
 _SECRET_WORD = (
-    r"(?:token|secret|passwd|password|passphrase|passcode|pwd|(?:api|access|private|account|secret|signing|encryption|ssh|hf|wandb)"
+    r"(?:token|secret|passwd|password|passwort|kennwort|passphrase|passcode|pwd|(?:api|access|private|account|secret|signing|encryption|ssh|hf|wandb)"
     r"[_-]?key|credentials?)"
 )
 _VALUE = r"(?:\"[^\"]*\"|'[^']*'|[^\s'\"&,;)]+)"
@@ -16,10 +16,19 @@ _VALUE = r"(?:\"[^\"]*\"|'[^']*'|[^\s'\"&,;)]+)"
 _NAMED = (
     # The same as a dictionary writes it, in JSON or in Python, quotes escaped or not: `{"password": "..."}`, `{'HF_KEY': '...'}`.
     re.compile(
-        rf"(?i)(\\*[\"'](?:[\w-]*[_-])?(?:{_SECRET_WORD}|key|pass|auth|login|user_?name|host_?name)\\*[\"']\s*[:=]\s*)"
-        r"(?:\\*\"(?:[^\"\\]|\\[^\"])*\\*\"|\\*'(?:[^'\\]|\\[^'])*\\*'|[^\s,;}\])]+)"
+        rf"(?i)(\\{{0,4}}[\"'](?:[\w-]*[_-])?(?:{_SECRET_WORD}|key|pass|auth|login|user_?name|host_?name)\\{{0,4}}[\"']\s*[:=]\s*)"
+        r"(?:\\{0,4}\"(?:[^\"\\]|\\[^\"])*\\{0,4}\"|\\{0,4}'(?:[^'\\]|\\[^'])*\\{0,4}'|[^\s,;}\])]+)"
     ),
-    re.compile(rf"(?i)(?<![\w-])((?:[\w-]*[_-])?{_SECRET_WORD}\s*[=:]\s*){_VALUE}"),
+    # A bar ends the line in YAML: the value stands on the next.
+    re.compile(rf"(?i)(?<![\w-])((?:[\w-]*[_-])?{_SECRET_WORD}\s*(?:=>|[=:])\s*(?:[|>][+-]?\s+)?){_VALUE}"),
+    # Pairs, as the items of a dictionary or of an environment are shown; a token alone is a word of a sentence.
+    re.compile(
+        rf"(?i)([\"'](?:[\w-]+[_-](?:{_SECRET_WORD}|key|pass|auth)|(?!token){_SECRET_WORD})[\"']\s*,\s*)(?:\"[^\"]*\"|'[^']*')"
+    ),
+    re.compile(rf"(?i)(<(?:[\w.-]*[_:-])?{_SECRET_WORD}>)[^<]+(?=</)"),
+    # Of .netrc, and of a browser.
+    re.compile(r"(?i)\b(login\s+\S+\s+password\s+)\S+"),
+    re.compile(r"(?i)\b((?:set-)?cookie:\s*)[^\n]+"),
     re.compile(rf"(?i)((?<![\w-])--?(?:[\w-]*-)?{_SECRET_WORD}\s+){_VALUE}"),
     re.compile(rf"(?<!\w)([A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASS|PASSWORD|CREDENTIALS?)[A-Z0-9_]*=){_VALUE}"),
     re.compile(rf"(?<!\w)((?:USER|USERNAME|LOGNAME|HOST|HOSTNAME|HOME|PWD|SSH_\w+)=){_VALUE}"),
@@ -31,15 +40,17 @@ _NAMED = (
 _SHAPES = re.compile(
     r"(?<![A-Za-z0-9])(?:"
     r"gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{20,}|glpat-[\w-]{16,}|hf_[A-Za-z0-9]{16,}|"  # GitHub, GitLab, Hugging Face
-    r"sk-[\w-]{16,}|[rs]k_(?:live|test)_[A-Za-z0-9]{16,}|"  # model and payment services
+    r"sk-[\w-]{16,}|[rs]k_(?:live|test)_[A-Za-z0-9]{16,}|SG\.[\w-]{16,}\.[\w-]{16,}|"  # model, payment and mail services
+    r"(?:nvapi|pplx|xai|tskey)-[\w-]{16,}|(?:gsk|r8|tgp_v1|dckr_pat)_[\w-]{20,}|hv[sbr]\.[\w-]{20,}|"  # likewise
     r"(?:AKIA|ASIA)[A-Z0-9]{12,}|AIza[\w-]{30,}|ya29\.[\w-]{16,}|"  # AWS, Google
-    r"xox[abeprs]-[\w-]{10,}|npm_[A-Za-z0-9]{20,}|pypi-[\w-]{20,}|dapi[0-9a-f]{24,}|"  # Slack, npm, PyPI, Databricks
+    r"(?:xox[abeprs]|xapp)-[\w-]{10,}|npm_[A-Za-z0-9]{20,}|pypi-[\w-]{20,}|dapi[0-9a-f]{24,}|"  # Slack, npm, PyPI, Databricks
     r"eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?|"  # JSON web token
     r"(?=[0-9a-fA-F]*[0-9])(?=[0-9a-fA-F]*[a-fA-F])[0-9a-fA-F]{32,}|"  # keys in hexadecimal
     r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"  # universally unique identifiers: of devices, disks, people
     r")(?![A-Za-z0-9])"
 )
 _PEM = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|$)", re.DOTALL)
+_SSH = re.compile(r"(?<!\w)(?:ssh-\w+|ecdsa-[\w-]+) AAAA[\w+/]{8,}={0,2}(?: [\w.@-]+)?")
 # Somebody's address, or somebody on a machine, as scp writes it.
 _MAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:(?:\.[\w-]+)+|(?=:))")
 # Four numbers may be a version: they are an address with a port, or in a range that only private networks use.
@@ -52,13 +63,14 @@ _ADDRESS = re.compile(
 )
 # Any other four numbers, unless a word before them says that they are a version.
 _FOUR = re.compile(
-    r"(?i)(?P<version>(?:cuda|cudnn|cublas|nccl|rocm|hip|driver|version|release|torch|triton|mkl|onednn|v|[=<>~]=?)[ :=]*)?"
+    r"(?i)(?P<version>(?:cuda|cudnn|cublas|nccl|rocm|hip|driver|version|release|torch|triton|mkl|onednn|v|[=<>~]=?)[ :=]{0,3})?"
     r"(?<![\w.])(?P<number>(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3})(?![\w.])"
 )
 # Telephone numbers as they are written to be dialled: with the country, or the area in brackets or between dashes.
 _TELEPHONE = re.compile(
     r"(?<![\w.+-])(?:\+\d{1,3}[ ./-]?(?:\(?\d{1,5}\)?[ ./-]?){2,5}\d{2,}"
-    r"|\(\d{3}\) ?\d{3}[ -]\d{4}|\d{3}-\d{3}-\d{4}|00\d{9,13})(?![\w.])"
+    # And a number of social security, which is written likewise.
+    r"|\(\d{3}\) ?\d{3}[ -]\d{4}|\d{3}-\d{2,3}-\d{4}|00\d{9,13})(?![\w.-])"
 )
 # Numbers as long as those of cards and accounts; the sum of their digits decides.
 _CARD = re.compile(r"(?<![\w.])\d(?:[ -]?\d){12,18}(?![\w.])")
@@ -88,7 +100,7 @@ def without_secrets(text: str) -> str:
     """The text with every secret replaced by `[redacted]`, its name kept where it has one."""
     for pattern in _NAMED:
         text = pattern.sub(lambda match: match.group(1) + REMOVED, text)
-    for shape in (_PEM, _SHAPES, _MAIL, _ADDRESS, _MACHINE, _NODE, _TELEPHONE, _IBAN):
+    for shape in (_PEM, _SSH, _SHAPES, _MAIL, _ADDRESS, _MACHINE, _NODE, _TELEPHONE, _IBAN):
         text = shape.sub(REMOVED, text)
     text = _FOUR.sub(lambda match: match.group() if match["version"] else REMOVED, text)
     text = _CARD.sub(lambda match: REMOVED if _is_card(match.group()) else match.group(), text)

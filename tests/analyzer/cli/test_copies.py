@@ -20,6 +20,8 @@ PLANTED = {
     "carol": "/home/carol/secret-project/x.py(3): go", "203.0.113.7": "connect 203.0.113.7", "170 1234567": "call +49 170 1234567",
     "4111 1111": "card 4111 1111 1111 1111", "d41d8cd98f": "key d41d8cd98f00b204e9800998ecf8427e", "node07": "on gpu-a100-node07",
     "bob@corp": "by bob@corp.example", "hpc.example": "login1.hpc.example.org", "ghp_a1B2": "ghp_" + "a1B2" * 9,
+    "dora": "password%3Ddora%20", "fritz": "C:%5CUsers%5Cfritz%5Cx.py", "eyJwYXNz": "eyJwYXNzd29yZCI6ICJodW50ZXIyIn0=",
+    "secondline": "password: |\n  secondline",
 }  # fmt: skip
 COMMANDS = (["slim"], ["slim", "--steps", "6-20"], ["repair"], ["annotate"])
 
