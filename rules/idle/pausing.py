@@ -20,12 +20,6 @@ SAVE_BESIDE = Advice(
 EVALUATE_SELDOM = Advice(
     "text", "Validate less often, or on fewer batches.", "Or in a second process on the last checkpoint."
 )
-EVALUATE_FASTER = Advice(
-    "python",
-    "valid_loader = DataLoader(valid_set, batch_size=2 * batch_size, num_workers=4, persistent_workers=True)\n"
-    "with torch.inference_mode():\n    evaluate(model, valid_loader)",
-    "An evaluation keeps no gradients: it has room for larger batches, and its loader can work ahead as well.",
-)
 ROLL_OUT_FASTER = Advice(
     "text",
     "Step many environments at once, in processes of their own, and ask the policy once for all of them.",
@@ -41,9 +35,11 @@ LOG_SELDOM = Advice(
     "Log every N steps.",
 )
 
+# More are rarely of use to a loop that only runs forward.
+_WORKERS = 4
 _FIXES: dict[str, tuple[Advice, ...]] = {
     "saving": (SAVE_SELDOM, SAVE_BESIDE),
-    "evaluation": (EVALUATE_SELDOM, EVALUATE_FASTER),
+    "evaluation": (EVALUATE_SELDOM,),
     "rollouts": (ROLL_OUT_FASTER,),
     "plotting": (PLOT_LATER,),
     "logging": (LOG_SELDOM,),
@@ -63,4 +59,18 @@ def fixes(facts: Facts, kind: str) -> tuple[Advice, ...]:
         return (Advice("diff", said, SAVE_SELDOM.note),)
     if kind == "evaluation" and (said := evaluated_seldom(facts)) is not None:
         return (Advice("diff", said, f"{EVALUATE_SELDOM.code} {EVALUATE_SELDOM.note}"),)
-    return _FIXES.get(kind, ())
+    return (*_FIXES.get(kind, ()), *([_evaluate_faster(facts)] if kind == "evaluation" else []))
+
+
+def _evaluate_faster(facts: Facts) -> Advice:
+    """A loader of its own; with no more workers than there are cores beside the evaluation."""
+    cores = facts.recording.collected.cores
+    workers = _WORKERS if cores is None else min(_WORKERS, cores - 1)
+    ahead = f", num_workers={workers}, persistent_workers=True" if workers else ""
+    return Advice(
+        "python",
+        f"valid_loader = DataLoader(valid_set, batch_size=2 * batch_size{ahead})\n"
+        "with torch.inference_mode():\n    evaluate(model, valid_loader)",
+        "An evaluation keeps no gradients: it has room for larger batches"
+        + (", and its loader can work ahead as well." if workers else "."),
+    )

@@ -431,3 +431,13 @@ def test_a_rank_that_waits_does_no_work_between_steps_and_neither_does_a_backwar
         assert word in answer.reason
     elif functions[0][0] == "evaluate":
         assert judged(RULE, world(place=place)).finding.title == "Evaluation between the steps"
+
+
+@pytest.mark.parametrize(
+    ("cores", "workers"), [(None, "num_workers=4"), (16, "num_workers=4"), (2, "num_workers=1"), (1, "")]
+)
+def test_an_evaluations_loader_gets_no_more_workers_than_there_are_cores_for(cores: int | None, workers: str) -> None:
+    builder = world(place=ROLLOUT | {"functions": [["evaluate", "train.py"]]})
+    builder.top["advisor"] |= {"usable_cores": cores} if cores else {}
+    (code,) = (one.code for one in judged(RULE, builder).finding.fix if "valid_loader" in one.code)
+    assert workers in code if workers else "num_workers" not in code

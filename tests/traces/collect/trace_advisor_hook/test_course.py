@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 from pathlib import Path
 
 import pytest
@@ -203,6 +204,10 @@ def test_only_a_long_step_is_looked_into_and_the_function_named(long: bool) -> N
     assert told["cpu_ns"] < 0.5 * told["samples"] * told["sample_ns"]
 
 
+# Of so many, zlib computes without the lock.
+_BYTES = bytes(8192)
+
+
 def _reckon() -> None:
     """Some milliseconds of Python, as one step of a small environment: fewer than after which the interpreter asks for its lock."""
     until = time.perf_counter() + 0.003
@@ -215,7 +220,7 @@ def _act(sampler: Sampler) -> None:
     until = time.monotonic() + 60
     while sampler.samples < 20 and time.monotonic() < until:
         _reckon()
-        time.sleep(0)  # lets go of the interpreter's lock, as each op of torch's does
+        zlib.crc32(_BYTES)  # lets go of the interpreter's lock, as each op of torch's does, but not of the core
 
 
 def test_what_never_lets_go_of_the_interpreters_lock_is_seen_as_well() -> None:
@@ -225,6 +230,8 @@ def test_what_never_lets_go_of_the_interpreters_lock_is_seen_as_well() -> None:
     before = sys.getswitchinterval()
     _act(sampler)
     sampler.end()
+    if course.lacked_ns() > 0.2 * (time.perf_counter_ns() - course.last_ns):
+        pytest.skip("other programs have the cores: the thread is mostly found where it waits for one")
     seen = sum(row["samples"] for row in sampler.told()["places"] if row["functions"][0][0].endswith("_reckon"))
     assert seen > 0.4 * sampler.samples
     assert sys.getswitchinterval() == before
