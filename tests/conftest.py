@@ -15,6 +15,10 @@ import pytest
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# By Python's own limits, a look at every 700 new objects, an eighth of what tests of screens took went into looking, and a fifth
+# of collecting all tests.
+gc.set_threshold(20_000, 20, 20)
+
 _RECORD_BY_THE_MINUTE = ("zoo", "signals", "frameworks", "scripts")
 
 
@@ -33,8 +37,6 @@ def pytest_collection_finish() -> None:
     """Seven thousand tests and what they import stay to the end: no collection of garbage need walk over them."""
     gc.collect()
     gc.freeze()
-    # By Python's own limits, a look at every 700 new objects, an eighth of what tests of screens took went into looking.
-    gc.set_threshold(20_000, 20, 20)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
