@@ -163,7 +163,7 @@ class Play:
 
     def _comm(self, rank: int, step: int, stream: int, parts: tuple[Part, ...]) -> bool:
         """A collective on a stream of its own, behind what was computed when it was launched."""
-        if any(one.stream == stream and not one.end for one in self._open[rank]) and not self._settled(rank):
+        if not self._settled(rank, stream):
             return False
         launch = self._launched(rank)
         start = max(launch + LAUNCH, self._streams[rank].get(stream, 0), self._streams[rank].get(COMPUTE, 0))
@@ -174,9 +174,9 @@ class Play:
         self._open[rank].append(event)
         return True
 
-    def _settled(self, rank: int) -> bool:
-        """Whether all collectives of a rank have ended; ends those that have."""
-        for event in [*self._open[rank]]:
+    def _settled(self, rank: int, stream: int | None = None) -> bool:
+        """Whether all collectives of a rank have ended, on one stream or all; ends those that have."""
+        for event in [one for one in self._open[rank] if stream in (None, one.stream)]:
             ends = [self._ended(rank, part) for part in event.parts]
             if any(end is None for end in ends):
                 return False
@@ -196,7 +196,7 @@ class Play:
         return max(met.values()) + LATENCY + int(size / BYTES_PER_NS[part.team.kind] * slow)
 
     def _wait(self, rank: int, stream: int) -> bool:
-        if not self._settled(rank):
+        if not self._settled(rank, stream):
             return False
         mine = self._streams[rank]
         mine[COMPUTE] = max(mine.get(COMPUTE, 0), mine.get(stream, 0))
@@ -221,7 +221,7 @@ STREAMS = {"tp": 20, "ep": 24, "dp": 28, "pp": 32}
 _Program = Iterator[tuple[Any, ...]]
 
 
-class _Rank:
+class RankProgram:
     """What the programs of one rank are put together from."""
 
     def __init__(self, play: Play, rank: int) -> None:
@@ -268,7 +268,7 @@ class _Rank:
             yield from self.comm("ep", "all_to_all", int(8_000_000 * mine), received=8_000_000)
 
 
-class _Pipelined(_Rank):
+class _Pipelined(RankProgram):
     """A rank of a 1F1B pipeline whose messages go in batches."""
 
     def __init__(self, play: Play, rank: int) -> None:
@@ -334,7 +334,7 @@ def megatron(play: Play, rank: int) -> _Program:
 
 def fsdp(play: Play, rank: int) -> _Program:
     """Parameters are gathered one layer ahead, gradients scattered behind."""
-    me, plan = _Rank(play, rank), play.plan
+    me, plan = RankProgram(play, rank), play.plan
     many = plan.layers * 2
     for step in range(plan.steps):
         yield from me.begin(step)
@@ -353,7 +353,7 @@ def fsdp(play: Play, rank: int) -> _Program:
 
 def ddp(play: Play, rank: int) -> _Program:
     """Buckets of gradients are reduced beside the backward pass."""
-    me, plan = _Rank(play, rank), play.plan
+    me, plan = RankProgram(play, rank), play.plan
     for step in range(plan.steps):
         yield from me.begin(step)
         for _ in range(plan.layers * 2):
@@ -368,7 +368,7 @@ def ddp(play: Play, rank: int) -> _Program:
 
 def serve(play: Play, rank: int) -> _Program:
     """A server's decoding steps: two small all-reduces a layer, and the host that waits for the sampled token."""
-    me, plan = _Rank(play, rank), play.plan
+    me, plan = RankProgram(play, rank), play.plan
     for step in range(plan.steps):
         me.step = step
         yield ("step",)

@@ -131,7 +131,7 @@ def _late(
         return None
     members = np.flatnonzero(peers.label == peers.label[place])
     others = [table.summaries[one] for one in members.tolist() if one != place]
-    why: Why = why_late(table.summaries[place], others, float(values.mean()))
+    why: Why = why_late(table.summaries[place], others, float(values.sum()) / _steps_of(table, peers, place))
     of = int(len(values) if since is None else len(values) - chosen)
     return LateRank(
         rank=table.ranks[place],
@@ -145,6 +145,13 @@ def _late(
         explained_ratio=why.explained_ratio,
         confidence=_confidence(why, of),
     )
+
+
+def _steps_of(table: Table, peers: Peers, place: int) -> int:
+    """How many steps what a rank does beyond its peers is of: of those without collectives it lies in front of the next one."""
+    behind = peers.steps[-1]
+    whole = sum(step.number <= behind for step in table.summaries[place].steps)
+    return max(whole - int(np.isnan(peers.excess_ns[place]).sum()), 1)
 
 
 def _since(values: FloatArray, late: np.ndarray) -> tuple[int | None, int]:

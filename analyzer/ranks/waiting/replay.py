@@ -2,8 +2,9 @@
 
 Method: ByteDance, "What-if analysis of stragglers" (OSDI'25). Every rank goes through its own work and its collectives in the order
 it did. A collective ends for all when the last member has arrived and the data is moved, a batch of messages when the last of them
-is through; of the time in it, the rank's compute hides as much as it hid in the recording. Ranks meet level by level: first all
-arrive at what is next for them, then those leave whose others are there.
+is through; of the time in it, the rank's compute hides as much as it hid in the recording. One that the rank began beside another
+is not held back by that. Ranks meet level by level: first all arrive at what is next for them, then those leave whose others are
+there.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from analyzer.ranks.alignment.matching import Matched
 from analyzer.ranks.alignment.table import Table
 from analyzer.ranks.waiting.arrivals import Arrivals
+from analyzer.ranks.waiting.stopping import Stopping, stopping
 from analyzer.spans.arrays import FloatArray, Int64Array
 
 
@@ -58,13 +60,21 @@ class Replay:
         self._tail = table.tail_ns.astype(np.float64)
         self._lead = np.flatnonzero(rows.leads)
         self._member = rows.member[self._lead]
-        self._exposed = rows.exposed_ns[self._lead].astype(np.float64)
-        self._hidden = rows.dur_ns[self._lead] - self._exposed
         self.own_ns = rows.own_ns.astype(np.float64)
+        exposed = rows.exposed_ns[self._lead].astype(np.float64)
+        start, dur = rows.start_ns[self._lead], rows.dur_ns[self._lead]
+        self._turns = stopping(self._member, start, dur, self._of_stops(self.own_ns), exposed)
+        self._exposed = np.maximum(exposed - self._turns.hidden_ns, 0.0)
+        self._hidden = dur - self._exposed
         self.transfer_ns = found.transfer_ns.astype(np.float64)
         self._begin = _begins(table, start_ns, self.own_ns)
-        self._levels = _Order(table, matched, found).levels()
+        self._levels = _Order(table, matched, found, self._turns).levels()
         self.as_recorded_ns = self.step_ns(self.own_ns, self.transfer_ns)
+
+    def _of_stops(self, own_ns: FloatArray) -> FloatArray:
+        """What lies in front of each stop, shape (stops,)."""
+        found: FloatArray = np.add.reduceat(own_ns, self._lead) if len(self._lead) else own_ns
+        return found
 
     def step_ns(self, own_ns: FloatArray, transfer_ns: FloatArray, tail_ns: FloatArray | None = None) -> float:
         """Mean step of the job where ranks work so long between collectives, and these move their data so long.
@@ -77,20 +87,21 @@ class Replay:
         if not self._ranks:
             return 0.0
         at = self._begin.copy()
-        own = np.add.reduceat(own_ns, self._lead) if len(self._lead) else own_ns
+        own = self._of_stops(own_ns) + self._turns.besides_ns
         arrived = np.zeros(len(self._lead))
         for level in self._levels:
             coming = level.arriving
-            arrived[coming] = at[self._member[coming]] + own[coming]
+            at[self._member[coming]] += own[coming]
+            arrived[coming] = at[self._member[coming]]
             free = level.free
-            at[self._member[free]] = arrived[free] + self._exposed[free]
+            at[self._member[free]] += self._exposed[free]
             if not len(level.leaving):
                 continue
             end = np.maximum.reduceat(arrived[level.stops], level.first) + transfer_ns[level.instance]
             leaving = level.leaving
             last = np.maximum.reduceat(end[level.piece], level.piece_first)
             inside = np.maximum(last - arrived[leaving] - self._hidden[leaving], 0.0)
-            at[self._member[leaving]] = arrived[leaving] + inside
+            at[self._member[leaving]] += inside
         finished = at + (self._tail if tail_ns is None else tail_ns)
         return float(finished.max() - self._begin.min()) / max(self._steps, 1)
 
@@ -109,8 +120,9 @@ def _begins(table: Table, start_ns: FloatArray, own_ns: FloatArray) -> FloatArra
 class _Order:
     """In which order stops can be played: every one exactly once, each rank's in its order."""
 
-    def __init__(self, table: Table, matched: Matched, found: Arrivals) -> None:
+    def __init__(self, table: Table, matched: Matched, found: Arrivals, turns: Stopping) -> None:
         rows = table.rows
+        self._turns = turns
         self._start_ns = rows.start_ns
         self._stop = rows.stop
         self._first = np.append(np.flatnonzero(rows.leads), len(rows))
@@ -121,29 +133,32 @@ class _Order:
         depends[matched.rows] = found.depends
         self._depends = depends
         self._missing = matched.size.copy()
-        count = np.bincount(rows.member[rows.leads], minlength=len(table.summaries))
+        count = 2 * np.bincount(rows.member[rows.leads], minlength=len(table.summaries))
         self._end = np.cumsum(count)
         self._head = self._end - count
 
     def levels(self) -> list[Level]:
         """The levels, by order."""
         levels: list[Level] = []
-        head, arrived = self._head, np.zeros(len(self._first), dtype=bool)
+        head = self._head
+        stops, leaves = self._turns.turns, np.append(self._turns.leaves, False)
         while True:
-            waiting = head[head < self._end]
-            if not len(waiting):
+            going = np.flatnonzero(head < self._end)
+            if not len(going):
                 return levels
-            coming = waiting[~arrived[waiting]]
-            arrived[coming] = True
+            comes = going[~leaves[head[going]]]
+            coming = stops[head[comes]]
             self._come(coming)
+            head[comes] += 1
+            ranks = going[leaves[head[going]] & (head[going] < self._end[going])]
+            waiting = stops[head[ranks]]
             held = self._held(waiting)
-            if held.all():
+            if len(held) and held.all() and not len(coming):
                 # Orders contradict one another across groups: the earliest goes first, without waiting.
                 earliest = int(np.argmin(self._start_ns[self._first[waiting]]))
                 self._forget(int(waiting[earliest]))
                 held[earliest] = False
             levels.append(self._level(coming, waiting[~held]))
-            ranks = np.flatnonzero(head < self._end)
             head[ranks[~held]] += 1
 
     def _rows(self, stops: Int64Array) -> tuple[Int64Array, Int64Array]:

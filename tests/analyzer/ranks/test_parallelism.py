@@ -15,6 +15,7 @@ from analyzer.ranks.document import Job
 from analyzer.ranks.merge import merge
 from analyzer.ranks.summary import RankSummary
 from builders import TraceBuilder
+from job_other_programs import OTHERS
 from job_programs import MS, Plan, Play
 from job_traces import Recorder, write_job
 
@@ -26,6 +27,11 @@ LAYOUTS: dict[str, dict[str, Any]] = {
     "ddp dp3": {"program": "ddp", "dp": 3},
     "serve tp4": {"program": "serve", "tp": 4},
 }
+# Of each program that is played with some faults only.
+FEW = {
+    "ring": {"dp": 2, "tp": 4}, "ulysses": {"dp": 2, "tp": 2}, "hybrid": {"dp": 2, "tp": 2}, "zero": {"dp": 4},
+    "accumulating": {"dp": 3}, "seldom": {"dp": 3}, "interleaved": {"dp": 2, "pp": 2},
+}  # fmt: skip
 FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "device": ({"device": {1: 1.5}}, "device"),
     "tokens": ({"tokens": {1: 1.5}}, "imbalance"),
@@ -100,6 +106,15 @@ def test_the_rank_at_fault_is_named_with_its_class(layout: str, fault: str) -> N
     healthy = told(**LAYOUTS[layout])
     best = max(one.saved_ns_per_step for one in job.what_if)
     assert 0.4 * (job.step_ns - healthy.step_ns) < best < 1.1 * (job.step_ns - healthy.step_ns)
+
+
+@pytest.mark.parametrize("fault", ["none", "tokens", "python"])
+@pytest.mark.parametrize("program", OTHERS)
+def test_other_ways_to_share_work_are_told_as_well(program: str, fault: str) -> None:
+    plan, cause = FAULTS[fault] if fault != "none" else ({}, "")
+    job = told("titan", program=program, layers=1, **FEW[program], **plan)
+    assert blamed(job) == ([(1, cause)] if plan else []), job.verdict.text
+    assert job.verdict.held_up_by == ("late rank" if plan else "nobody"), job.verdict.text
 
 
 @pytest.mark.parametrize("recorder", ["titan", "deepspeed, torch 2.4", "rccl", "members cut", "no shapes"])
