@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import suppress
+from typing import Any, TextIO, cast
 
 from traces.ending import BY_SIGNAL, Ended, code_of, end_in_order, end_now
 
@@ -13,6 +15,8 @@ def program() -> None:
     try:
         end_in_order()
         _occupy_closed_streams()
+        if sys.stderr is not None:
+            sys.stderr = cast("TextIO", _Unheard(sys.stderr))
         from analyzer.cli.main import program as run
 
         run()
@@ -22,6 +26,31 @@ def program() -> None:
             os.write(2, f"\nadvisor: {said}\n".encode())
         # What is half imported might complain when the interpreter takes it apart.
         end_now(code_of(interrupt) - BY_SIGNAL)
+
+
+class _Unheard:
+    """Standard error on which nothing fails: where its disk is full or its reader is gone, the exit code still says how it went.
+
+    Args:
+        stream: Standard error.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str, /) -> int:
+        """As a stream's."""
+        with suppress(OSError):
+            return self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """As a stream's."""
+        with suppress(OSError):
+            self._stream.flush()
 
 
 def _occupy_closed_streams() -> None:

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from traces.errors import AdvisorError, UnreadableTraceError, UsageError
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+_NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
+_TOO_MANY = (errno.EMFILE, errno.ENFILE)
 # What loaders, libraries and threads say where they get no memory; none of them raises MemoryError.
 _NO_MEMORY_WORDS = (
     "failed to map segment",
@@ -77,9 +79,21 @@ def refusal(error: BaseException) -> AdvisorError | None:
         return UsageError(
             "there is no room for what is written", where=str(where), why=error.strerror, fix="write to another disk"
         )
+    where = str(error.filename) if error.filename else None
+    if error.errno in _NOT_ALLOWED:
+        return UnreadableTraceError(
+            "a file may not be read or written",
+            where=where,
+            why=error.strerror,
+            fix="run this as its owner, or ask for the right to it (`chmod`)",
+        )
+    if error.errno in _TOO_MANY:
+        return UnreadableTraceError(
+            "too many files are open", where=where, why=error.strerror, fix="allow more: `ulimit -n 1024`"
+        )
     return UnreadableTraceError(
         "a file cannot be read or written",
-        where=str(error.filename) if error.filename else None,
+        where=where,
         why=f"{error.strerror}: a disk is damaged, a network file system is gone, or the file was removed meanwhile",
         fix="see that the file can be read and copied by other programs, then run this again",
     )

@@ -118,7 +118,8 @@ class _Aside(io.TextIOBase):
         return self._stream.write(text) if self._stream is not None else len(text)
 
     def flush(self) -> None:
-        if self._stream is not None:
+        # Python flushes once more when it takes this apart, whatever has become of the stream by then.
+        if self._stream is not None and not self._stream.closed:
             self._stream.flush()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -132,3 +133,19 @@ def test_what_the_system_refuses_is_no_bug(error: Exception, code: int, words: s
 )
 def test_what_the_program_does_wrong_is_a_bug(error: Exception) -> None:
     assert refusal(error) is None
+
+
+@pytest.mark.parametrize(
+    ("number", "says"),
+    [
+        (errno.EACCES, "a file may not be read or written"),
+        (errno.EROFS, "a file may not be read or written"),
+        (errno.EMFILE, "too many files are open"),
+        (errno.EIO, "a disk is damaged"),
+    ],
+)
+def test_each_refusal_is_told_by_its_cause(number: int, says: str) -> None:
+    said = str(refusal(OSError(number, os.strerror(number), "a.toml")))
+    assert says in said
+    assert "a.toml" in said
+    assert ("a disk is damaged" in said) is (number == errno.EIO)

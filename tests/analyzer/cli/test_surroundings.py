@@ -35,6 +35,19 @@ def test_an_error_nobody_can_read_keeps_its_code(tmp_path: Path) -> None:
     assert shell("advisor explain nothing.json --plain 2>&-", tmp_path).returncode == 3
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_under_standard_error_changes_no_code(tmp_path: Path) -> None:
+    (tmp_path / "t.json.gz").write_bytes((SAMPLES / "baseline.json.gz").read_bytes())
+    assert shell("advisor explain nothing.json --plain 2>/dev/full", tmp_path).returncode == 3
+    # It says there what it wrote.
+    assert shell("advisor explain t.json.gz -o report.json 2>/dev/full", tmp_path).returncode == 0
+    assert json.loads((tmp_path / "report.json").read_text("utf-8"))["trace"]["name"] == "t.json.gz"
+    # Nor one whose reader is gone.
+    assert shell("advisor explain t.json.gz -o report.json 2> >(exit)", tmp_path).returncode == 0
+    full = shell("advisor explain t.json.gz --plain >/dev/full", tmp_path)
+    assert (full.returncode, b"there is no room for what is written" in full.stderr) == (2, True)
+
+
 def test_a_terminal_of_ascii_gets_ascii(tmp_path: Path) -> None:
     trace = tmp_path / "ü ñ ☃ x.json.gz"
     trace.write_bytes((SAMPLES / "baseline.json.gz").read_bytes())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal
+import io
 import locale
 import logging
 import os
@@ -129,6 +130,17 @@ def test_who_closes_standard_error_closes_nothing(capsys: pytest.CaptureFixture[
         caller(lambda: sys.stderr.close())
     sys.stderr.write("here\n")
     assert capsys.readouterr().err == "here\n"
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_stands_in_for_a_stream_is_taken_apart_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream, kept = io.TextIOWrapper(io.BytesIO()), []
+    monkeypatch.setattr(sys, "stderr", stream)
+    with Caller[None](10) as caller:
+        caller(lambda: kept.append(sys.stderr))
+    stream.close()
+    (stand_in,) = kept
+    stand_in.flush()
 
 
 def test_threads_that_go_on_are_known() -> None:
