@@ -103,6 +103,8 @@ class Saving(msgspec.Struct, frozen=True):
         usual_claims: What of `claims` usually comes true; None where nothing says that it is less than all.
         usual_kernel_ns: How much of `kernel_ns` usually reaches the clock; None where nothing says that it is less than all.
         shortened: The kernels behind `kernel_ns`, as far as they are known.
+        behind: Device-idle time beside the claims that may come back too, as behind them, where the host is earlier
+            (`facts.sync.behind`): counted in the bound, and not in what usually comes true.
         kind: An estimate where the fix may well give more than this, as where it makes other work faster, too.
     """
 
@@ -114,7 +116,13 @@ class Saving(msgspec.Struct, frozen=True):
     usual_claims: IntervalSet | None = None
     usual_kernel_ns: int | None = None
     shortened: tuple[Shortened, ...] = ()
+    behind: IntervalSet = EMPTY
     kind: Figure = Figure.BOUND
+
+    @property
+    def most_claims(self) -> IntervalSet:
+        """All idle time that may come back."""
+        return self.claims | self.behind
 
     @property
     def total_ns(self) -> int:

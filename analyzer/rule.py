@@ -55,6 +55,8 @@ class RuleMeta(msgspec.Struct, frozen=True):
             the claims.
         suppressed_by: Codes of hygiene symptoms (PG...) that make this rule's answer meaningless.
         binds: What a verdict calls the run by what this rule measures: `launch`. It asks the rules for a bound whether one fired.
+        measures: Of `binds` those whose loss this rule measures whole: where no rule of such a bound found anything, this one says
+            why.
         topics: What the analyzer may ask of the rule without knowing its code.
         references: Where the method or the numbers come from, as addresses or document names.
         outside: Changes that `advisor tune` can make from outside the script against what is found, by their names in
@@ -73,6 +75,7 @@ class RuleMeta(msgspec.Struct, frozen=True):
     before: tuple[str, ...] = ()
     suppressed_by: tuple[str, ...] = ()
     binds: tuple[str, ...] = ()
+    measures: tuple[str, ...] = ()
     topics: frozenset[Topic] = frozenset()
     references: tuple[str, ...] = ()
     measured: bool = False

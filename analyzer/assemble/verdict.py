@@ -73,8 +73,8 @@ def evidence(facts: Facts, trust: TrustGrade, runs: Sequence[RuleRun]) -> dict[s
 
 
 def _why_not(bound: str, runs: Sequence[RuleRun]) -> str:
-    """Why the rule that the bound is named after did not fire; of others, why the one did not that comes nearest to an answer."""
-    run = min(runs, key=lambda run: (run.rule.meta.name != f"{bound}-bound", _ANSWERS.index(run.state)))
+    """Why the rule that measures the bound's loss did not fire; of others, why the one did not that comes nearest to an answer."""
+    run = min(runs, key=lambda run: (bound not in run.rule.meta.measures, _ANSWERS.index(run.state)))
     if run.state is State.SUPPRESSED:
         return f"{run.rule.meta.code} is suppressed {run.reason}"
     return run.reason

@@ -60,6 +60,7 @@ def _within(item: Finding | Outcome, facts: Facts) -> Finding | Outcome:
         item.saving,
         claims=claims,
         usual_claims=None if usual is None else usual & claims,
+        behind=item.saving.behind & facts.steps.window,
         kind=Figure.ESTIMATE if facts.device.main is None else item.saving.kind,
     )
     fitting = fitted(item, versions(facts.trace.meta), frameworks(facts.trace), on_device=facts.device.main is not None)
@@ -99,6 +100,7 @@ def _check_saving(saving: Saving) -> None:
     for name, spans in (
         ("claims", saving.claims),
         ("usual_claims", EMPTY if saving.usual_claims is None else saving.usual_claims),
+        ("behind", saving.behind),
     ):
         if not isinstance(spans, IntervalSet):
             raise TypeError(f"the rule's finding has the wrong type in `saving.{name}`: no IntervalSet")

@@ -49,6 +49,7 @@ def combined(leader: Finding, other: Finding) -> Finding:
         if first.usual_kernel_ns is None and second.usual_kernel_ns is None
         else first.usual_shorter_ns + second.usual_shorter_ns,
         shortened=first.shortened + second.shortened,
+        behind=first.behind | second.behind,
         kind=Figure.ESTIMATE if Figure.ESTIMATE in (first.kind, second.kind) else Figure.BOUND,
     )
     more = saving.total_ns > leader.saving.total_ns

@@ -21,7 +21,7 @@ def saved_ns(facts: Facts, savings: Sequence[Saving], *, usual: bool = False) ->
     """
     claims = EMPTY
     for saving in savings:
-        claims |= saving.likely_claims if expected(saving, usual=usual) else saving.claims
+        claims |= saving.likely_claims if expected(saving, usual=usual) else saving.most_claims
     # On a device only compute gets shorter by faster kernels; without one ops lie in several causes.
     shrinking = facts.steps.window if facts.device.main is None else facts.time.waterfall.owned("compute")
     shorter = min(_shorter_ns(savings, usual=usual), (shrinking - claims).total_ns)

@@ -21,7 +21,7 @@ from analyzer.spans.intervals import IntervalSet
 
 def what_if(facts: Facts, judged: Sequence[Judged]) -> doc.WhatIf:
     """What each choice of the findings takes from the used steps; those without a saving inside them are left out."""
-    chosen = [item for item in judged if item.finding.saving.total_ns > 0]
+    chosen = [item for item in judged if item.finding.saving.total_ns or item.finding.saving.behind]
     claimed, usual = _claimed(chosen, usual=False), _claimed(chosen, usual=True)
     pieces = Pieces(facts.time.waterfall, [*claimed.sets(), *usual.sets()])
     on_host = facts.device.main is None
@@ -59,7 +59,7 @@ def _claimed(chosen: Sequence[Judged], *, usual: bool) -> _Claimed:
     found = _Claimed([], [], [])
     for place, item in enumerate(chosen):
         saving = item.finding.saving
-        found.claims.append(saving.likely_claims if expected(saving, usual=usual) else saving.claims)
+        found.claims.append(saving.likely_claims if expected(saving, usual=usual) else saving.most_claims)
         mine, unknown = shorter_parts(saving, usual=usual)
         found.shorter.extend((place, one) for one in mine)
         if unknown > 0:

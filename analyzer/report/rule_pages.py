@@ -38,6 +38,8 @@ terminal. Thresholds are the defaults; `[tool.advisor.rules.CODE]` in pyproject.
   faster with them, so there every figure is an estimate ("up to about"), with the range of measured pairs where there are some.
   "Likely" is what usually comes true of a bound: of shorter kernels, the part in which the device is what the step waits for; of a
   wait for the device that goes, what the device idles in it. At most it is as much idle time as the host waited.
+  What the host does beside a busy device loses nothing by itself, but makes it late: the bound of such work holds the idle time
+  behind as well, as much as the work took and until the host waits for the device, and "likely" does not.
   Time that several findings claim counts once in the headline, and the headline is never less than its largest finding.
 - **Start-up** is what later steps do not repeat, judged call by call and step by step; what recurs is the program's habit.
 - **Doubt** lowers a finding only where it touches it: a symptom that says which time it spoils matters to the findings that rest on

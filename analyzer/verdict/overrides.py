@@ -34,6 +34,8 @@ _INFERRED: dict[BoundBy, tuple[str, str]] = {
         "training is outside any op, but nothing shows that this is the program's own code",
     ),
 }
+# Waits that the program asks for, and could do without or do later.
+_PROGRAMS_WAITS = ("scalar", "copy_out", "copy_in", "explicit", "shape")
 # Causes of launching on the host, as the verdict groups them.
 _DISPATCH = ("launch", "framework", "optimizer")
 
@@ -199,6 +201,20 @@ def _one_op(case: Case) -> Verdict | None:
     return case.says("launch", f"{head}, {inside}{semicolon}{rest}.")
 
 
+def _after_waits(case: Case) -> Verdict | None:
+    """Where most of the dispatching follows waits for the device, which the host could have dispatched beside."""
+    if case.found.bound_by != "launch" or case.facts.device.main is None:
+        return None
+    idle = _dispatch(case.facts)
+    waited = case.facts.sync.removable(*_PROGRAMS_WAITS, copied=case.facts.sync.waits.copied(*_PROGRAMS_WAITS))
+    if 2 * (waited & idle).total_ns <= idle.total_ns:
+        return None
+    head, semicolon, rest = case.found.text.removesuffix(".").partition(";")
+    head = head.removesuffix(", its largest loss")
+    largest = ", its largest loss" if case.found.text.startswith(f"{head}, its") else ""
+    return case.says("launch", f"{head}, most of it after it waited for the GPU{largest}{semicolon}{rest}.")
+
+
 def _held_up(case: Case) -> Verdict | None:
     """What a rule finds the host at work on, though its queue is filled in between: single stalls that do have a name."""
     evidence, totals = case.evidence.get("launch"), case.totals
@@ -261,6 +277,7 @@ OVERRIDES: tuple[Callable[[Case], Verdict | None], ...] = (
     _without_evidence,
     _after_reads,
     _one_op,
+    _after_waits,
     _held_up,
     _at_the_border,
 )

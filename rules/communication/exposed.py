@@ -79,6 +79,7 @@ META = RuleMeta(
     family="communication",
     title="Collectives with no compute beside",
     binds=("communication",),
+    measures=("communication",),
     thresholds=(
         Threshold("min_ratio", 0.05, "ratio", "TraceLens warns from 5 %; XProf and TensorBoard from 3 and 10 %"),
     ),

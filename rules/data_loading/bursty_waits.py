@@ -118,7 +118,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         why=f"{count(len(late), 'batch', 'batches')} of {len(pattern.dur_ns)} come late, {rhythm}: a wait of "
         f"{duration(float(pattern.dur_ns[late].mean()))} against a median of {duration(pattern.median_ns)}; "
         f"the device idles for {share(facts.steps.ratio(claims.total_ns))} of the steps in them.{place.sentence(facts)}",
-        saving=Saving(claims, basis="idle time in the late calls beyond a median call"),
+        saving=Saving(
+            claims,
+            behind=facts.sync.behind(wait.inside & pattern.beyond(late, pattern.median_ns)),
+            basis="idle time in the late calls beyond a median call",
+        ),
         fix=_fix(facts, period, workers),
         verify="Record at least as many steps again: the 95th percentile of `__next__` should come near its median.",
         steps_seen=len(late),

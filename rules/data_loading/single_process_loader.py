@@ -98,12 +98,17 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     bound = worker_bound(facts.recording, facts.device, facts.steps, facts.input.wait)
     owned = facts.steps.per_step(wait.owned.total_ns)
+    part = bound.saving_ns / owned if owned else 0.0
     yield Finding(
         why=f"The training thread spends {duration(bound.load_ns)} of each {duration(bound.step_ns)} step ({share(ratio)}) "
         f"making batches itself: `num_workers=0`. For {duration(owned)} of it "
         + ("the GPU idles." if facts.device.main else "nothing else is computed.")
         + place.sentence(facts),
-        saving=Saving(claims=wait.owned.scaled(bound.saving_ns / owned if owned else 0.0), basis=_basis(bound)),
+        saving=Saving(
+            claims=wait.owned.scaled(part),
+            behind=facts.sync.behind(wait.inside).scaled(part),
+            basis=_basis(bound),
+        ),
         fix=ordered(facts),
         verify="Record again: DL002 clears once batches come from workers or memory; `advisor compare` then shows DL001's change.",
         steps_seen=facts.steps.count_with(wait.host),

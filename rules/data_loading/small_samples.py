@@ -133,6 +133,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         f"({share(facts.steps.ratio(wait.host.total_ns))}).{data}{place.sentence(facts)}",
         saving=Saving(
             wait.owned.scaled(saved_ratio(facts)),
+            behind=facts.sync.behind(wait.inside).scaled(saved_ratio(facts)),
             basis="idle time inside `__next__`: indexing a batch in memory takes next to nothing of it"
             if saved_ratio(facts) > _ALL
             else f"idle time inside `__next__` without what choosing samples, and putting them together, takes of it as timed: "

@@ -32,7 +32,8 @@ loader = DataLoader(dataset, batch_size=64, num_workers=8, prefetch_factor=4, pe
 4. Augment and decode on the device.
 
 ## Expected gain
-At most the idle time inside the calls. With W workers a batch costs about W x (step + wait) of one core.
+At most the idle time inside the calls, and behind them as much as they took beside a busy device. With W workers a batch costs
+about W x (step + wait) of one core.
 
 ## When it is wrong
 About a millisecond a step is the handing over of a batch, pinned or not, and no starvation. Whether the workers wait for
@@ -114,7 +115,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         + _limit(facts, workers, later.pace_ns)
         + place.sentence(facts),
         saving=Saving(
-            owned, basis="idle time inside the loader's `__next__`; reached only if workers always stay ahead"
+            owned,
+            behind=facts.sync.behind(facts.input.wait.inside),
+            basis="idle time inside the loader's `__next__`; reached only if workers always stay ahead",
         ),
         fix=feed_workers(facts),
         verify="Record again: the median `__next__` should fall below 1 ms; then run `advisor compare`.",

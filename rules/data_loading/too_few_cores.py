@@ -37,7 +37,8 @@ for images, labels in loader:
 3. More cores per GPU: hardware, not software, is the limit then.
 
 ## Expected gain
-At most the idle time inside the loader; what moves to the device takes device time, which the bound does not know.
+At most the idle time inside the loader, and behind it as much as loading took beside a busy device; what moves to the device
+takes device time, which the bound does not know.
 
 ## When it is wrong
 Workers that wait for storage need no cores: more of them would help, and so would faster storage. A trace without samples of
@@ -147,7 +148,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         why=f"A batch costs about {duration(core_ns)} of one core. {count(room, 'core')} beside training can make "
         f"one every {duration(fastest)} at best, but the rest of the step takes only {duration(rest)}: "
         f"{share(ratio)} of the step is waiting.{place.sentence(facts)}",
-        saving=Saving(wait.owned, basis="idle time inside `__next__`; work moved to the device then costs device time"),
+        saving=Saving(
+            wait.owned,
+            behind=facts.sync.behind(wait.inside),
+            basis="idle time inside `__next__`; work moved to the device then costs device time",
+        ),
         fix=_fix(facts),
         verify="Record again: the wait inside `__next__` should fall without more workers.",
         steps_seen=wait.steps_seen,

@@ -37,7 +37,7 @@ for batch in loader:
 3. Sizes that change: `dynamic=True`, `torch._dynamo.mark_dynamic`, or pad to a few fixed lengths.
 
 ## Expected gain
-At most the time that compiling owns in the steps.
+At most the time that compiling owns in the steps, and idle time behind as much as it took beside a busy device.
 
 ## When it is wrong
 Capturing CUDA graphs (`mode="reduce-overhead"`) happens in the second and third call and looks like compiling. Captures count only
@@ -93,7 +93,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         why=f"Compiling takes {duration(facts.steps.per_step(found.compiling.total_ns))} of each step on average "
         f"({share(ratio)}), in "
         f"{count(found.compiling_steps, 'step')} of {facts.steps.count}{versions}.",
-        saving=Saving(claims=owned, basis="time that compiling owns in the steps")
+        saving=Saving(
+            claims=owned, behind=facts.sync.behind(found.compiling), basis="time that compiling owns in the steps"
+        )
         if again
         else Saving(basis="a single compilation is paid once: it spoils the recording, not the training"),
         fix=_fix(facts, again=again),
@@ -138,7 +140,9 @@ def _captured(facts: Facts, ratio: float) -> Finding:
         why=f"{found.captures:,} graphs are captured and made in the steps, and each is replayed about once: "
         f"that takes {duration(facts.steps.per_step(spans.total_ns))} of {facts.steps.each} ({share(ratio)}). "
         "A graph pays when it is replayed many times.",
-        saving=Saving(claims=owned, basis="time that capturing and compiling own in the steps"),
+        saving=Saving(
+            claims=owned, behind=facts.sync.behind(spans), basis="time that capturing and compiling own in the steps"
+        ),
         fix=(mode, why_again) if region else (once,),
         verify="Record again: `cudaGraphLaunch` in each step, and no `cudaGraphInstantiate`.",
         steps_seen=facts.steps.count_with(found.capturing),

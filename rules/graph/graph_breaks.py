@@ -40,7 +40,7 @@ def forward(x):
 2. Move prints, `.item()` and logging out of the model; `fullgraph=True` turns the next break into an error.
 
 ## Expected gain
-At most the idle time between the regions, in guards and in entering compiled code; what one graph fuses across the breaks comes on
+About the idle time between the regions, in guards and in entering compiled code; what one graph fuses across the breaks comes on
 top, and no trace of the broken one shows it.
 
 ## When it is wrong
@@ -61,7 +61,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, clear, not_applicable
+from analyzer.finding import Advice, Bar, Bars, Confidence, Figure, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import share
@@ -104,7 +104,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         f"the way from one to the next {share(guards)}.",
         saving=Saving(
             claims=claims,
+            behind=facts.sync.behind(found.eager | found.guards | found.passing),
             basis="idle time between compiled regions, in guards, and in entering each; one graph fuses more, which is not in it",
+            kind=Figure.ESTIMATE,
         ),
         fix=_fix(facts),
         verify="Record again: one `Torch-Compiled Region` per pass over the model, and fewer ops between.",

@@ -156,6 +156,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         saving=Saving(
             claims=found.removable,
             usual_claims=found.replayed,
+            behind=facts.sync.behind(facts.host.dispatching),
             basis="idle time that launching owns, from each launch to its work, and Python from the first to the last launch of a "
             "step; one call would start all kernels of it",
         ),

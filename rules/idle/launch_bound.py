@@ -48,7 +48,8 @@ for batch, target in loader:
    running statistics from rank 0, layer by layer.
 
 ## Expected gain
-At most the idle time in dispatch. CUDA graphs come near to it; a larger batch saves per sample, not per step.
+At most the idle time in dispatch, and other idle time as much as dispatch took beside a busy device. CUDA graphs come near to it;
+a larger batch saves per sample, not per step.
 
 ## When it is wrong
 Stacks and memory recording slow the host down exactly here: such a trace is never "high". Waiting launches (SY005) look alike and
@@ -86,6 +87,7 @@ from analyzer.finding import (
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
+from rules.idle import after_waits
 from rules.idle.advice import feed_faster, own_work
 from rules.idle.launching import after_launch, calls, evidence, owned, skew
 from traces.trace import Capability
@@ -96,6 +98,7 @@ META = RuleMeta(
     family="idle",
     title="CPU cannot feed the GPU",
     binds=("launch",),
+    measures=("launch",),
     needs=frozenset({Capability.HOST_OPS, Capability.DEVICE, Capability.LAUNCHES}),
     thresholds=(
         Threshold(
@@ -144,12 +147,16 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
             f"The GPU idles {duration(facts.steps.per_step(claims.total_ns))} of {facts.steps.each} "
             f"({share(ratio)}) while the host dispatches {count(round(facts.steps.per_step(kernels)), 'kernel')}: each starts "
             f"{after_launch(facts.time.lead_ns)}, so none ever waits in a queue.{owned(facts, owner)}"
+            f"{after_waits.sentence(facts, claims)}"
         ),
         saving=Saving(
             claims=claims,
+            behind=facts.sync.behind(facts.host.dispatching),
             basis="device-idle time in launch calls, on the way to one, and until the work starts",
         ),
-        fix=(own_work(facts, owner),) if owner is not None and owner.works else feed_faster(facts),
+        fix=(own_work(facts, owner),)
+        if owner is not None and owner.works
+        else (*after_waits.wait_later(facts, claims), *feed_faster(facts)),
         verify="Record again: the median launch lead should exceed 100 us, and the GPU's idle share fall below 10 %.",
         steps_seen=facts.steps.count,
         evidence=evidence(facts),
@@ -179,7 +186,11 @@ def _held_up(facts: Facts, limits: Limits, claimed: IntervalSet) -> Finding | No
             f"The GPU idles {duration(facts.steps.per_step(claims.total_ns))} of {facts.steps.each} ({share(ratio)}) while the "
             f"host is at work inside `{owner.name}`, {calls(facts, owner)}: its own work on the host, not launching."
         ),
-        saving=Saving(claims=claims, basis=f"device-idle time inside the calls of `{owner.name}`"),
+        saving=Saving(
+            claims=claims,
+            behind=facts.sync.behind(owner.spans),
+            basis=f"device-idle time inside the calls of `{owner.name}`",
+        ),
         fix=(own_work(facts, owner),),
         verify=f"Record again: `{owner.name}` should take less time, and the GPU's idle share should fall with it.",
         steps_seen=facts.steps.count_with(claims),
@@ -203,10 +214,14 @@ def _in_part(facts: Facts, limits: Limits, claimed: IntervalSet) -> Finding | No
         why=(
             f"In a part of the step the GPU waits for each launch: {waits:,.0f} times {facts.steps.a_unit} it idles until the next "
             f"kernel is launched, for {duration(facts.steps.per_step(claims.total_ns))} of {facts.steps.each} ({share(ratio)}) in "
-            f"all; elsewhere kernels are queued.{owned(facts, owner)}"
+            f"all; elsewhere kernels are queued.{owned(facts, owner)}{after_waits.sentence(facts, claims)}"
         ),
-        saving=Saving(claims=claims, basis="device-idle time before kernels that start as soon as they are launched"),
-        fix=feed_faster(facts),
+        saving=Saving(
+            claims=claims,
+            behind=facts.sync.behind(facts.host.dispatching),
+            basis="device-idle time before kernels that start as soon as they are launched",
+        ),
+        fix=(*after_waits.wait_later(facts, claims), *feed_faster(facts)),
         verify="Record again: the GPU's idle share should fall.",
         steps_seen=facts.steps.count_with(claims),
         confidence=Confidence.MEDIUM,

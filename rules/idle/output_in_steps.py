@@ -37,7 +37,7 @@ for step, batch in enumerate(loader):
    the steps beside it.
 
 ## Expected gain
-At most the time of these calls in which nothing else runs.
+At most the time of these calls in which nothing else runs, and behind them as much as they took beside a busy device.
 
 ## When it is wrong
 Recording stacks makes Python calls longer than they are: the share is an upper bound. The thresholds are reasoned, not
@@ -114,7 +114,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     yield Finding(
         why=f"The loop writes in {steps} of {facts.steps.count} steps, {duration(facts.steps.per_step(owned.total_ns))} a step "
         f"({share(ratio)}) in which nothing else goes on, mostly to: {kind}{named(line)}.",
-        saving=Saving(claims=owned, basis="Python's time inside calls that write"),
+        saving=Saving(
+            claims=owned, behind=facts.sync.behind(found.spans), basis="Python's time inside calls that write"
+        ),
         fix=(_ADVICE[kind],) if kind in _ADVICE else by_purpose(facts, (_LESS_OFTEN_RUNNING,), (_LESS_OFTEN,)),
         verify="Record again: the calls should be gone from most steps.",
         steps_seen=steps,

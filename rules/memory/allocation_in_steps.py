@@ -35,7 +35,7 @@ for batch in loader:
 3. Pinned buffers: allocate once and reuse them.
 
 ## Expected gain
-At most the device-idle time inside the calls.
+At most the device-idle time inside the calls, and behind them as much as they took beside a busy device.
 
 ## When it is wrong
 Warm-up inside the window (PG002) allocates too; what no later step repeats is left out. Libraries allocate lazily the first time
@@ -68,6 +68,7 @@ META = RuleMeta(
     family="memory",
     title="Device memory allocated in the loop",
     binds=("allocator",),
+    measures=("allocator",),
     needs=frozenset({Capability.DEVICE, Capability.LAUNCHES}),
     thresholds=(
         Threshold("min_calls", 1, "count", "healthy steps have none at all (measured)"),
@@ -103,10 +104,16 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         )
         return
     idle = found.claims
+    every = facts.host.threads.anywhere("allocator") if habitual else found.spans
     yield Finding(
         why=f"{number:.1f} calls a step allocate or free memory of the device, or pinned memory, and take {share(ratio)} of it; "
-        f"the GPU idles inside them for {duration(facts.steps.per_step(idle.total_ns))} {facts.steps.a_unit}.",
-        saving=Saving(claims=idle, basis="device-idle time inside the allocator's calls"),
+        f"the GPU idles inside them for {duration(idle.total_ns / found.steps)} {facts.steps.a_unit}.",
+        saving=Saving(
+            claims=idle,
+            # What each step does the first one does as well.
+            behind=facts.sync.behind(every) | (facts.time.waterfall.owned("allocator") & every),
+            basis="device-idle time inside the allocator's calls",
+        ),
         fix=(*not_cached(facts), *_fix(facts, found)),
         verify="Record again: the steps should hold no cudaMalloc, cudaFree or cudaHostAlloc.",
         steps_seen=facts.steps.count_with(found.spans),

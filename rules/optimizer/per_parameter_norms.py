@@ -29,7 +29,7 @@ total = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm, foreach=Tru
 2. For logging: `torch._foreach_norm(grads)`, once every N steps.
 
 ## Expected gain
-At most the idle time inside the runs.
+At most the idle time inside the runs and their kernels, and behind them as much as they took beside a busy device.
 
 ## When it is wrong
 Norms of something else than gradients, such as a weight norm per layer inside the model.
@@ -50,6 +50,7 @@ from analyzer.facts.time.host_loss import HostLoss, host_loss
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
+from rules.batched import with_kernels
 from rules.place import line_of, location
 from traces.trace import Capability
 
@@ -90,7 +91,12 @@ def _finding(facts: Facts, loss: HostLoss, ratio: float) -> Finding:
             f"{who} {duration(facts.steps.per_step(loss.total_ns))} of {facts.steps.each} ({share(ratio)}) "
             f"while {count(per_step, 'norm')} are computed one by one."
         ),
-        saving=Saving(claims=saved.claims, kernel_ns=saved.op_ns, basis="the cost of all norms but one"),
+        saving=with_kernels(
+            facts,
+            Saving(claims=saved.claims, kernel_ns=saved.op_ns, basis="the cost of all norms but one"),
+            work.clipping,
+            1 - 1 / per_step,
+        ),
         fix=(
             Advice(
                 "diff",

@@ -121,7 +121,9 @@ def _held_up(facts: Facts, idle: IntervalSet) -> Finding:
             "`_foreach_` ops goes through all parameters there before it launches."
         ),
         saving=Saving(
-            claims=idle, basis="device-idle time inside the optimizer's span; a fused update still needs an op or two"
+            claims=idle,
+            behind=facts.sync.behind(work.step_time),
+            basis="device-idle time inside the optimizer's span; a fused update still needs an op or two",
         ),
         fix=(fused(facts, work.class_name), _COMPILED),
         verify="Record again: a shorter span of the optimizer, and less idle time in it.",

@@ -8,6 +8,7 @@ from analyzer.facts.loops.find import Loop
 from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS, HostLoss, host_loss
 from analyzer.finding import Bar, Bars, Column, Evidence, Saving, Table
 from analyzer.units import count, duration
+from rules.batched import with_kernels
 
 _WHERE = {
     "loss": "between the model's last layer and the backward pass, where the loss is computed",
@@ -44,6 +45,7 @@ def experts_saving(facts: Facts, loop: Loop) -> Saving:
     return Saving(
         claims=saved.claims,
         kernel_ns=saved.op_ns,
+        behind=facts.sync.behind(loop.spans),
         basis="what the turns cost beside their products, less one turn: one product for all groups has the same to compute",
     )
 
@@ -51,11 +53,12 @@ def experts_saving(facts: Facts, loop: Loop) -> Saving:
 def saving_of(facts: Facts, loop: Loop) -> Saving:
     """All but one of the repetitions."""
     saved = loss_of(facts, loop).scaled(loop.avoidable_ratio)
-    return Saving(
+    saving = Saving(
         claims=saved.claims,
         kernel_ns=saved.op_ns,
         basis="what the loop costs, less one repetition of each run: one call on the whole tensor still has to be made",
     )
+    return with_kernels(facts, saving, loop.spans, loop.avoidable_ratio)
 
 
 def sequence(loop: Loop) -> str:

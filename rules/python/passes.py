@@ -6,6 +6,7 @@ from analyzer.facts import Facts
 from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS, host_loss
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Saving
 from analyzer.units import duration, share
+from rules.batched import with_kernels
 from rules.place import line_of, location, named
 
 _FIX = (
@@ -42,10 +43,14 @@ def passes_finding(facts: Facts) -> Finding:
         why=f"The backward pass runs {found.passes / found.updates:,.0f} times for one update{named(line)}, as for gradients "
         f"sample by sample, or a batch cut into small parts: all turns but the first take {duration(taken)} of "
         f"{facts.steps.each} ({share(facts.steps.ratio(found.spans.total_ns))}), in ops of {duration(found.mean_op_ns)} each.",
-        saving=Saving(
-            claims=loss.claims,
-            kernel_ns=loss.op_ns,
-            basis="what the turns but the first cost the host; where their ops are long, only the time between ops",
+        saving=with_kernels(
+            facts,
+            Saving(
+                claims=loss.claims,
+                kernel_ns=loss.op_ns,
+                basis="what the turns but the first cost the host; where their ops are long, only the time between ops",
+            ),
+            found.spans,
         ),
         fix=_FIX,
         verify="Record again: one backward pass an update; the gradients must be the same.",

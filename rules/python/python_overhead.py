@@ -43,7 +43,7 @@ for image, target in DataLoader(ImageDataset(samples), batch_size=64, num_worker
 4. Environments and simulators: several at once, one call of the policy for all of them.
 
 ## Expected gain
-At most the idle time outside ops.
+At most the idle time outside ops, and behind it as much as such code took beside a busy device.
 
 ## When it is wrong
 Stacks make every Python call slower: with them the share is too high. A C++ extension or another thread that holds the
@@ -103,6 +103,7 @@ META = RuleMeta(
     family="python",
     title="Host code outside any op",
     binds=("python",),
+    measures=("python",),
     needs=frozenset({Capability.HOST_OPS}),
     thresholds=(
         Threshold("min_ratio", 0.05, "ratio", "between XProf's 3 % and TraceML's 10 %"),
@@ -196,7 +197,9 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
             f"in host code outside any PyTorch op{where}.{after_reads.sentence(facts, time)}"
         ),
         saving=Saving(
-            claims=time, basis="idle time in which no op, launch or loader runs on the threads that issue work"
+            claims=time,
+            behind=facts.sync.behind(facts.host.silent),
+            basis="idle time in which no op, launch or loader runs on the threads that issue work",
         ),
         fix=_fix(facts, time, move(top[0]) if top else sampled.move(line) if line is not None else None),
         verify="Record again without stacks: the share of PY001 should fall below 5 %.",

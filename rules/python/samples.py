@@ -7,6 +7,7 @@ from analyzer.facts.loops.samples import SampleLoop
 from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS, HostLoss, host_loss
 from analyzer.finding import Advice, Confidence, Finding, Saving
 from analyzer.units import count
+from rules.batched import with_kernels
 from rules.place import location, named
 from rules.python.judging import evidence, line_of, what
 
@@ -39,10 +40,16 @@ def samples_finding(facts: Facts, one: SampleLoop) -> Finding:
     return Finding(
         why=f"The model runs {count(passes, 'time')} for one backward pass{named(line)}, each time with a loss of its own, as for "
         f"samples one by one: {what(facts, loop)}.",
-        saving=Saving(
-            claims=saved.claims,
-            kernel_ns=saved.op_ns,
-            basis="what the turns cost beside their products, less one turn; where their ops are long, only the time between ops",
+        saving=with_kernels(
+            facts,
+            Saving(
+                claims=saved.claims,
+                kernel_ns=saved.op_ns,
+                basis="what the turns cost beside their products, less one turn; where their ops are long, only the time between "
+                "ops",
+            ),
+            loop.spans,
+            loop.avoidable_ratio,
         ),
         fix=(_BATCH, *((_PACKED,) if one.recurrent else (_ORDER,))),
         verify="Record again: one pass through the model an update; the same loss, but for batch normalisation and dropout.",

@@ -107,7 +107,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         line = line_of(facts, one.loop)
         yield Finding(
             why=f"{_calls(one, named(line))}: {what(facts, one.loop)}.",
-            saving=_saving(one),
+            saving=_saving(facts, one),
             fix=_SCAN if one.loop.scans and one.cell is None else _fix(one.cell),
             verify="Record again: one call instead of the repeated sequence; the same weights must give the same output.",
             steps_seen=one.loop.steps_seen,
@@ -138,11 +138,13 @@ def _calls(one: Recurrence, where: str) -> str:
     return f"{article} {cell} cell is called once per element of a sequence by a Python loop{where}"
 
 
-def _saving(one: Recurrence) -> Saving:
+def _saving(facts: Facts, one: Recurrence) -> Saving:
     ratio = one.loop.avoidable_ratio
+    work = facts.time.launched_in(one.loop.spans)
     return Saving(
         claims=one.claims.scaled(ratio),
         kernel_ns=int(max(one.work_ns, 0) * ratio),
+        behind=facts.sync.behind(one.loop.spans) | (work.extent & facts.time.idle),
         basis="the loop and its backward pass, less one repetition and the products with the state, which need the turn before",
     )
 

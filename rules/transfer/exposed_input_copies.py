@@ -79,6 +79,7 @@ META = RuleMeta(
     family="transfer",
     title="Copies of batches delay the kernels",
     binds=("copy",),
+    measures=("copy",),
     needs=frozenset({Capability.DEVICE}),
     thresholds=(Threshold("min_ratio", 0.05, "ratio", "TraceLens: exposed memcpy above 5 %; TraceML warns from 10 %"),),
     suppressed_by=("PG002",),

@@ -88,6 +88,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         saving=Saving(
             claims | blocked.removable,
             usual_claims=claims,
+            behind=facts.sync.behind(made.host),
             basis="device-idle time from the start of the fill to the end of the move, exposed copies, and behind waits for a copy "
             "as long as the host waited beside a busy device",
         ),

@@ -116,6 +116,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         saving=Saving(
             claims | blocked.removable,
             usual_claims=claims,
+            behind=facts.sync.behind(calls),
             basis="device-idle time inside the calls of small copies to the device and the waits after them, and behind those as "
             "long as the host waited beside a busy device",
         ),

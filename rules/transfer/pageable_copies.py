@@ -129,14 +129,16 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     # What stays on the device is not sent at all; batches have to travel.
     claims = (facts.time.waterfall.owned("transfer_call") & calls) | blocked.owned
     claims |= exposed if pieces else exposed.scaled(shorter)
+    behind = facts.sync.behind(calls)
     yield Finding(
         why=f"{size(step_bytes)} a step are copied to the device from pageable memory; the calls hold the host for "
         f"{duration(facts.steps.per_step(calls.total_ns))} of {facts.steps.each} "
         f"({share(host)}); {'kept on the device' if pieces else 'from pinned memory'} the step could be shorter by at most "
-        f"{share(facts.steps.ratio((claims | blocked.removable).total_ns))}.{PIECES if pieces else ''}",
+        f"{share(facts.steps.ratio((claims | blocked.removable | behind).total_ns))}.{PIECES if pieces else ''}",
         saving=Saving(
             claims | blocked.removable,
             usual_claims=claims,
+            behind=behind,
             basis=f"idle time inside the calls, and {_NO_COPIES if pieces else f'copies as fast as {source} ({speed:.0f} GB/s)'}",
         ),
         fix=pin_memory(facts),

@@ -12,6 +12,7 @@ from analyzer.facts import Facts
 from analyzer.verdict import Evidence, verdict, verdict_of
 from builders import TraceBuilder
 from rules import RULES
+from sayings import explained
 from traces.trace import Trace
 
 
@@ -407,6 +408,20 @@ def test_each_bound_with_a_rule_asks_it_and_says_why_it_did_not_fire() -> None:
     found = evidence(facts, grade(facts), run_rules(facts, RULES, grade(facts)))
     assert set(found) == {"launch", "python", "input", "sync", "copy", "allocator", "compile", "communication"}
     assert all(answer.fired or answer.reason for answer in found.values())
+
+
+def test_copies_that_nothing_could_hide_are_no_question_of_recorded_shapes() -> None:
+    """A rule that lacks shapes is not asked for the reason where another has measured all of the loss."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 10_000
+        builder.step(number, at, 10_000)
+        builder.copy("HtoD", at, 10, start=at + 20, dur=9_000, size=128 << 20, pinned=True)
+        builder.launch(at + 60, kernel_start=at + 9_030, kernel_dur=100)
+    found = explained(builder).summary.verdict
+    assert found.bound_by == "copy"
+    assert "record_shapes" not in found.text
+    assert found.text.endswith("kernels to hide them behind run for only 1.0 % of the step, below 5.0 %.")
 
 
 def test_evidence_is_asked_for_no_other_bound() -> None:

@@ -92,6 +92,22 @@ class HostFacts(Section):
         """The way of autograd's engine from one op of the backward pass to the next, on threads of its own."""
         return engine_steps(self.trace, self.threads, self.main_thread)
 
+    @fact
+    def dispatching(self) -> IntervalSet:
+        """When any thread is inside an op or a call that neither waits for the device nor loads, copies or allocates."""
+        threads = self.threads
+        return (threads.anywhere("ops") | threads.anywhere("calls")) - IntervalSet.union(
+            threads.anywhere(what) for what in ("blocking", "input", "transfer_call", "allocator", "compile")
+        )
+
+    @fact
+    def silent(self) -> IntervalSet:
+        """When no thread is inside anything that was recorded of it: an op, a call, a loader, an optimizer or a compiler."""
+        recorded = ("ops", "calls", "collectives", "input", "optimizer", "compile")
+        return (self._steps.host_window | self._steps.window) - IntervalSet.union(
+            self.threads.anywhere(what) for what in recorded
+        )
+
     def dispatch_owner(self, idle: IntervalSet) -> DispatchOwner | None:
         """The op that owns more than half of some idle time; None where none does."""
         return dispatch_owner(self.trace, self._device, self.ops, idle)

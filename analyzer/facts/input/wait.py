@@ -41,6 +41,11 @@ class InputWait(msgspec.Struct, frozen=True):
         return len(self.calls)
 
     @property
+    def inside(self) -> IntervalSet:
+        """Time inside the calls, also before the device begins with their step."""
+        return IntervalSet.of_rows(self.calls)
+
+    @property
     def durations_ns(self) -> tuple[float, ...]:
         """How long each call takes, in order."""
         return tuple(self.calls["dur_ns"].tolist())

@@ -9,6 +9,7 @@ from analyzer.facts.isolation import fact
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.sync.anomaly import AnomalyChecks, EagerChecks, anomaly, eager_checks
+from analyzer.facts.sync.behind import behind, waiting_beside
 from analyzer.facts.sync.op_gaps import Silence, after_reads, silences
 from analyzer.facts.sync.removable import removable
 from analyzer.facts.sync.waiting_calls import WaitingCalls
@@ -47,6 +48,15 @@ class SyncFacts(Section):
     def removable(self, *reasons: str, copied: IntervalSet = EMPTY) -> IntervalSet:
         """Device-idle time that may end with the calls that have these reasons; see `removable.removable`."""
         return removable(self.waits, reasons, copied)
+
+    def behind(self, host: IntervalSet) -> IntervalSet:
+        """Device-idle time behind some work of the host that ends sooner where that goes; see `behind.behind`."""
+        if self._device.main is None:
+            return EMPTY
+        # What waits although it was launched does not wait for the host.
+        idle = self._time.idle - (self._time.waterfall.owned("device_wait") - self._time.device_waits.starting)
+        waiting = waiting_beside(self.waits, host, self._host.main_thread)
+        return behind(host & (self._steps.host_window | self._steps.window), idle, waiting)
 
     def free_ns(self, *reasons: str) -> int:
         """For how long the host stands in the calls that have these reasons while the device works: it loses nothing by that.

@@ -63,6 +63,12 @@ class WaitingCalls(msgspec.Struct, frozen=True):
         return found if found and 2 * blocked.max() > blocked.sum() else None
 
     @property
+    def longest(self) -> str:
+        """The op, or the call outside of ops, that the host is blocked in for longest."""
+        names = self.frame["op"].where(self.frame["op"] != "", self.frame["name"])
+        return str(self.frame.groupby(names, observed=True)["dur_ns"].sum().idxmax())
+
+    @property
     def costliest_op(self) -> str:
         """The op in which the device idles longest."""
         return str(self.frame.groupby("op", observed=True)["idle_ns"].sum().idxmax())

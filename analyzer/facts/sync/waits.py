@@ -45,7 +45,7 @@ _PLAIN = (
 # What torch's anomaly mode runs directly below every node of the backward pass (torch/csrc/autograd/engine.cpp).
 ANOMALY_CHECK = r"aten::(?:isnan|_is_any_true|any|item|is_nonzero)$"
 # Synchronisations that wait for all of a device's work.
-_WHOLE_DEVICE = re.compile(r"(?:Device|Thread|Ctx)Synchronize", re.IGNORECASE)
+WHOLE_DEVICE = re.compile(r"(?:Device|Thread|Ctx)Synchronize", re.IGNORECASE)
 _UNSCALE = r"aten::_amp_foreach_non_finite_check_and_unscale_"
 # Copies up to this size are single values or handfuls of them, read to be looked at (rules.md SY002).
 SCALAR_BYTES = 64
@@ -205,7 +205,7 @@ def _profilers_own(trace: Trace, blocking: Int64Array) -> BoolArray:
     calls = trace.runtime
     start = calls["start_ns"].to_numpy()
     last = int(start[is_any(calls["kind"], "launch", "graph_launch")].max(initial=-1))
-    own: BoolArray = matching(calls["name"], _WHOLE_DEVICE.search)[blocking] & (start[blocking] > last)
+    own: BoolArray = matching(calls["name"], WHOLE_DEVICE.search)[blocking] & (start[blocking] > last)
     return own
 
 

@@ -24,6 +24,7 @@ from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.device_waits import DeviceWaits, device_waits
 from analyzer.facts.time.kernel_reach import kernel_reach_ratio
 from analyzer.facts.time.launch_bound import UsualLaunch, launch_bound, starved_gaps, usual_launch
+from analyzer.facts.time.launched_in import LaunchedIn, launched_in
 from analyzer.facts.time.pauses import Pauses, known_activity, pauses
 from analyzer.facts.time.unsteady import Unsteady, unsteady
 from analyzer.facts.time.waterfall import Waterfall, device_waterfall, host_waterfall, unexplained
@@ -83,6 +84,10 @@ class TimeFacts(Section):
         """Device work whose launch call begins in the used steps, with that call; see `launches.launches`."""
         launched = self._device.launched
         return launched[self._steps.host_window.contains(launched["launch_start_ns"].to_numpy())]
+
+    def launched_in(self, spans: IntervalSet) -> LaunchedIn:
+        """The kernels that are launched in some time of the host."""
+        return launched_in(self.launched, spans)
 
     @fact
     def lead_ns(self) -> int | None:

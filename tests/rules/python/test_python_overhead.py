@@ -58,7 +58,8 @@ def test_an_engine_has_no_simulator_and_no_loop_of_the_users() -> None:
 
 def test_fires_with_the_gap() -> None:
     found = judged(RULE, world())
-    assert found.ns_per_step == 40_000_000
+    # At most 5 us more: the host is silent as long beside the kernel's start too, and late with the next launch by that.
+    assert (found.usual_ns_per_step, found.ns_per_step) == (40_000_000, 40_005_000)
     assert (found.severity, found.confidence) == (Severity.HIGH, Confidence.MEDIUM)
     # Before the first step's gap the trace holds no op.
     assert found.finding.why == (
@@ -294,7 +295,7 @@ def test_on_a_device_all_idle_time_counts_however_slow_the_core() -> None:
     builder = world()
     builder.top["advisor"] = {"python_loop": {"turns": 10_000, "mean_ns": 90_000_000}}
     found = judged(RULE, builder)
-    assert (found.ns_per_step, found.finding.caveats) == (40_000_000, judged(RULE, world()).finding.caveats)
+    assert (found.usual_ns_per_step, found.finding.caveats) == (40_000_000, judged(RULE, world()).finding.caveats)
 
 
 def saving_each_step(*, each: float = 1_500, after: str = "aten::item") -> TraceBuilder:

@@ -43,11 +43,13 @@ def test_fires_with_the_idle_part_of_the_call_as_bound() -> None:
     found = judged(RULE, world())
     # 8 ms of the call beside no work; of the 2 ms copy at 4.2 GB/s what a PCIe 5 link (50 GB/s) would save.
     expected = 8_000_000 + 2_000_000 * (1 - 8 * MIB / 2_000_000 / 50)
-    assert found.ns_per_step == pytest.approx(expected, abs=10)
+    assert found.usual_ns_per_step == pytest.approx(expected, abs=10)
+    # The calls end 2 ms late beside their copies, and the launch behind them takes 20 us.
+    assert found.ns_per_step == pytest.approx(expected + 20_000, abs=10)
     assert (found.confidence, found.finding.steps_seen) == (Confidence.HIGH, 3)
     assert found.finding.why == (
         "8.0 MiB a step are copied to the device from pageable memory; the calls hold the host for 10 ms of each 100 ms step "
-        "(10 %); from pinned memory the step could be shorter by at most 9.8 %."
+        "(10 %); from pinned memory the step could be shorter by at most 9.9 %."
     )
 
 
