@@ -26,12 +26,19 @@ _PHRASES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\bmean step\b"), "whole recording"),
     (re.compile(r"(?<!\bas )\ba step\b(?! later)"), "in all"),
 )
+# What serves requests does not train: the same sentences of the program.
+_NO_TRAINING: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"\btraining (process|thread)\b"), r"main \1"),
+    (re.compile(r"\btraining (waits)\b"), r"the program \1"),
+    (re.compile(r"\bTraining (waits)\b"), r"The program \1"),
+    (re.compile(r"\b(beside|with) training\b"), r"\1 the program"),
+)
 _CODE = re.compile(r"(`[^`]*`)")
 
 
 def put(text: str, noun: Noun) -> str:
     """A sentence on the used steps, in the trace's words."""
-    if noun == "step" or "step" not in text:
+    if noun == "step":
         return text
     return "".join(part if part.startswith("`") else _plain(part, noun) for part in _CODE.split(text))
 
@@ -39,6 +46,8 @@ def put(text: str, noun: Noun) -> str:
 def _plain(text: str, noun: Noun) -> str:
     for pattern, whole in _PHRASES:
         text = pattern.sub(whole if noun == "recording" else _of_request, text)
+    for pattern, instead in _NO_TRAINING if noun == "request" else ():
+        text = pattern.sub(instead, text)
     return text
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import msgspec
 
@@ -23,7 +24,7 @@ from analyzer.facts.recording.frameworks import frameworks
 from analyzer.facts.recording.versions import versions
 from analyzer.finding import Finding, State
 from analyzer.page import headline
-from builders import TraceBuilder
+from builders import TraceBuilder, as_read
 from other_devices import graphed, mps, private_use, xpu
 from rules import RULES
 from scenarios import RULE_BY_CODE, world
@@ -56,8 +57,13 @@ class Saying:
 
 
 def explained(builder: TraceBuilder) -> Analysis:
-    """The whole answer for a world."""
-    return explain_facts(Facts(builder.trace()), rules=RULES).analysis
+    """The whole answer for a world; equal worlds are asked once."""
+    return _explained(builder.content())
+
+
+@lru_cache(maxsize=512)
+def _explained(content: str) -> Analysis:
+    return explain_facts(Facts(as_read(content)), rules=RULES).analysis
 
 
 def found(code: str, builder: TraceBuilder) -> Finding | None:

@@ -100,7 +100,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     owned = facts.steps.per_step(wait.owned.total_ns)
     part = bound.saving_ns / owned if owned else 0.0
     yield Finding(
-        why=f"The training thread spends {duration(bound.load_ns)} of each {duration(bound.step_ns)} step ({share(ratio)}) "
+        why=f"The training thread spends {duration(bound.load_ns)} of {facts.steps.each} ({share(ratio)}) "
         f"making batches itself: `num_workers=0`. For {duration(owned)} of it "
         + ("the GPU idles." if facts.device.main else "nothing else is computed.")
         + place.sentence(facts),
@@ -116,6 +116,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         evidence=(_evidence(bound), *place.evidence(facts)),
         location=place.place(facts),
         caveats=_caveats(facts, bound) + one_long_call.caveats(facts),
+        title="Main process loads the data" if facts.steps.noun == "request" else None,
     )
 
 

@@ -70,7 +70,7 @@ from analyzer.finding import (
     not_applicable,
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
-from analyzer.units import duration, share
+from analyzer.units import count, duration, share
 from rules.changes import channels_last, compiled
 from rules.evidence import reaching
 from traces.trace import Capability
@@ -120,7 +120,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     yield Finding(
         why=f"Copying and re-laying data takes {duration(facts.steps.per_step(work.time.total_ns))} "
         f"{facts.steps.a_unit}, {share(ratio)} of "
-        f"the time the device works; most of it for `{name}` ({facts.steps.per_step(pieces):.0f} times {facts.steps.a_unit}).",
+        f"the time the device works; most of it for `{name}` "
+        f"({count(round(facts.steps.per_step(pieces)), 'time')} {facts.steps.a_unit}).",
         saving=Saving(
             kernel_ns=work.time.total_ns,
             basis=f"device time of these copies; {reaching(facts)}",

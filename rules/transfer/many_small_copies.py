@@ -61,7 +61,7 @@ from analyzer.facts import Facts
 from analyzer.facts.transfer.copies import SMALL_BYTES, Copies
 from analyzer.finding import Advice, Column, Finding, Outcome, Saving, Table, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
-from analyzer.units import duration, share, size
+from analyzer.units import count, duration, share, size
 from rules.transfer.place import location
 from traces.trace import Capability
 
@@ -100,7 +100,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     many = number >= limits["min_copies"] and median < limits["max_median_bytes"] and host >= limits["min_host_ratio"]
     if not many and late < limits["min_late_ratio"]:
         holding = f"small ones to the device hold the host for {share(host)} of it"
-        yield clear(f"{number:.0f} copies a step, {size(median)} in the median; {holding}")
+        yield clear(f"{count(round(number), 'copy', 'copies')} a step, {size(median)} in the median; {holding}")
         return
     claims = (facts.time.waterfall.owned("transfer_call") & inward.call_time) | blocked.owned
     then = (

@@ -27,6 +27,11 @@ _SAID = {
     ),
     "which may be the steps themselves: none is marked": ("which may be the steps themselves: none is marked",) * 2,
     "after the first step": ("after the first step",) * 2,
+    # What serves requests does not train.
+    "training waits for the training process, beside training": (
+        "the program waits for the main process, beside the program",
+        "training waits for the training process, beside training",
+    ),
 }
 
 
@@ -53,3 +58,18 @@ def test_no_check_speaks_of_a_step_where_everything_is_one_recording(marked: boo
     said.append(analysis.summary.verdict.text)
     of_a_step = [text for text in said if re.search(r"% of (the|each) steps?\b|the used steps|\din \d steps", text)]
     assert bool(of_a_step) is marked
+
+
+def test_a_loader_of_what_serves_requests_is_told_in_its_words() -> None:
+    """The training thread of a step, it was, in a trace that holds neither."""
+    builder = TraceBuilder()
+    for number in range(5):
+        at = number * 10_000
+        builder.annotation(f"request {number}", at, 9_990)
+        builder.loader(at, 4_000)
+        builder.launch(at + 4_000, kernel_start=at + 4_010, kernel_dur=5_980, name="gemm", op="aten::mm")
+    analysis = explain_facts(Facts(builder.trace()), rules=RULES).analysis
+    (one,) = (finding for finding in analysis.findings if finding.rule == "DL002")
+    assert one.title == "Main process loads the data"
+    assert one.why.startswith("The main thread spends 4.0 ms of each 10 ms request (40 %) making batches itself")
+    assert not any("training" in finding.why or re.search(r"\bms step\b", finding.why) for finding in analysis.findings)

@@ -34,7 +34,7 @@ def test_fires_with_the_device_time_as_bound() -> None:
     found = judged(RULE, world())
     assert found.ns_per_step == pytest.approx(2_000_000, rel=0.05)
     assert found.confidence is Confidence.MEDIUM
-    assert "`aten::contiguous` (1 times a step)" in found.finding.why
+    assert "`aten::contiguous` (1 time a step)" in found.finding.why
 
 
 def test_no_saving_is_likely_where_the_device_waits_for_launches() -> None:
