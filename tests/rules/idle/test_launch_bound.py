@@ -390,3 +390,27 @@ def test_a_part_of_the_step_whose_launches_are_late_is_told_beside_a_full_queue(
     assert result.state is state
     if state is State.FIRED:
         assert "In a part of the step the GPU waits for each launch: 61 times a step" in result.findings[0].why
+
+
+def _thinned_out(skew: float) -> TraceBuilder:
+    """5 ms of an op on the host, then 30 kernels that follow their launches, on a device whose clock is late by so much."""
+    builder = TraceBuilder()
+    for number in range(4):
+        at = number * 10_000
+        builder.step(number, at, 10_000)
+        builder.op("torchvision::nms", at, 5_000)
+        for index in range(30):
+            launch = at + 5_000 + index * 150
+            builder.op(f"aten::op{index % 9}", launch, 140)
+            builder.launch(launch + 100, kernel_start=launch + 105 - skew, kernel_dur=30, name="k", op=None)
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("skew", "state"), [(11, State.FIRED), (60, State.FIRED), (400, State.FIRED), (900, State.CANNOT_TELL)]
+)
+def test_an_op_that_takes_far_longer_than_the_clocks_differ_by_is_told(skew: float, state: State) -> None:
+    """55 us between the clocks hid an op that holds the device up for 5 ms."""
+    result = run(RULE, _thinned_out(skew))
+    assert result.state is state
+    assert state is not State.FIRED or "inside `torchvision::nms`" in result.findings[0].why

@@ -156,3 +156,18 @@ def test_a_larger_batch_is_not_advised_where_blocks_add_up_all_samples(name: str
     assert any("with the larger batch" in one for one in said) is advised
     assert any("No larger batch" in one for one in said) is not advised
     assert any("torch.compile" in one for one in said)
+
+
+def test_kernels_of_another_device_fill_this_one_no_more() -> None:
+    """80 blocks on each of two devices of 132 multiprocessors: together 160, and each is underused."""
+    builder = TraceBuilder()
+    builder.top["deviceProperties"].append({**builder.top["deviceProperties"][0], "id": 1})
+    for number in range(3):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        for device in range(2):
+            grid = {"grid": [80, 1, 1], "block": [256, 1, 1], "blocks per SM": 0.61}
+            builder.launch(
+                at + device, kernel_start=at + 2_000, kernel_dur=90_000, name="k", device=device, call_dur=1, **grid
+            )
+    assert judged(RULE, builder).finding.why.startswith("For 100 % of the GPU's busy time")
