@@ -50,8 +50,8 @@ class Collected(msgspec.Struct, frozen=True):
         sample_form: What a sample is, where torch's own collation puts samples together: tensor, sequence or mapping (of tensors).
         sample_parts: Parts of it: 1 for a tensor.
         random_samples: Whether samples come out different in each epoch; None where the collector could not tell.
-        batch_parts: Share of making a batch that its parts take, where the training process makes it: `sampler` (choosing samples),
-            `dataset` and `collate`; empty where nobody timed them.
+        batch_parts: Share of making a batch that its parts take: `sampler` (choosing samples; none of it is a worker's), `dataset`
+            and `collate`; timed where the training process makes it, sampled in workers; empty where nobody did either.
         stream: Whether the data set has no indices, and only yields samples one after the other.
         stream_splits: Whether its workers share out what it yields; None where nobody knows.
         environment: Variables that slow a run down, and how many threads it may use; None where nobody recorded them.
@@ -165,7 +165,7 @@ def collected(meta: Meta) -> Collected:
         sample_form=_text(sample.get("form")),
         sample_parts=_int(sample.get("parts")),
         random_samples=dataset["random"] if isinstance(dataset.get("random"), bool) else None,
-        batch_parts=_shares(_dict(top.get("batch_parts_ns"))),
+        batch_parts=_shares(_dict(top.get("batch_parts_ns"))) or _shares(_of_workers(_dict(top.get("lines")))),
         stream=isinstance(top.get("stream"), dict),
         stream_splits=stream["splits"] if isinstance(stream.get("splits"), bool) else None,
         environment=_words(top.get("environment")),
@@ -194,6 +194,15 @@ def _shares(parts: dict[str, Any]) -> dict[str, float]:
     known = {name: value for name, value in found.items() if value is not None and value < _MOST_NS}
     total = sum(known.values())
     return {name: value / total for name, value in known.items()} if len(known) == len(_PARTS) and total else {}
+
+
+def _of_workers(lines: dict[str, Any]) -> dict[str, Any]:
+    """The parts of a batch by what was sampled in the loader's workers; empty where nothing was."""
+    workers = _dict(lines.get("workers"))
+    made, together = _int(workers.get("loader_ns")), _int(workers.get("collate_ns"))
+    if made is None or together is None or together > made:
+        return {}
+    return {"sampler": 0, "dataset": made - together, "collate": together}
 
 
 def _dict(value: Any) -> dict[str, Any]:

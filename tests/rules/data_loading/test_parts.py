@@ -29,6 +29,7 @@ def world(
     own: Any = OWN,
     cores: int = 2,
     step: int = 2_000,
+    workers: int = 0,
     **top: Any,
 ) -> TraceBuilder:
     """Batches of 8 samples that take 800 us each; `collates`: a collate function that is not torch's puts them together."""
@@ -39,11 +40,16 @@ def world(
         "random": False,
     }
     known |= {} if collates else {"sample": {"form": "sequence", "parts": 2}}
-    advisor = {"loader": {"batch_size": 8}, "usable_cores": cores, "dataset": known, "loader_code": own}
+    advisor = {
+        "loader": {"batch_size": 8, "num_workers": workers},
+        "usable_cores": cores,
+        "dataset": known,
+        "loader_code": own,
+    }
     builder = TraceBuilder(None, advisor=advisor | ({"batch_parts_ns": parts} if parts is not None else {}) | top)
     for number in range(3):
         at = number * step
-        builder.step(number, at, step).loader(at, 800)
+        builder.step(number, at, step).loader(at, 800, workers=workers)
         builder.op("aten::linear", at + 800, step - 800)
     return builder
 
@@ -180,3 +186,13 @@ def test_a_wave_is_not_told_to_be_a_smaller_image(imported: dict[str, str], *, i
     said = codes(TOO_FEW_CORES, parts=split(5, 90, 5), step=1_000, frameworks=frameworks, dataset=known)
     assert "Make a sample cheaper" in said
     assert ("smaller images" in said) is images
+
+
+@pytest.mark.parametrize(("collate", "prepared"), [(90, True), (10, False), (None, False), (200, False)])
+def test_of_workers_the_samples_of_their_lines_tell(collate: int | None, *, prepared: bool) -> None:
+    """Samples stored on disk are tokenised as before by a collate function that does so."""
+    part = {"processes": 1, "total_ns": 100, "loader_ns": 100, "rows": []}
+    lines = {"workers": part | ({"collate_ns": collate} if collate is not None else {})}
+    said = codes(INPUT_BOUND, parts=None, lines=lines, workers=1)
+    assert ("prepare(dataset[index])" in said) is prepared
+    assert ("torch.save" in said) is not prepared

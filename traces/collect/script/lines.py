@@ -33,8 +33,8 @@ def line_samples(told: dict[str, Any], workers: list[Path], roots: tuple[Path, .
         roots: Folders that the user's files lie in.
 
     Returns:
-        For the training process and its workers: nanoseconds in all, inside the loader, and rows of loader (whether inside it),
-        file, line, function, begins (the line where the function begins), text and ns, most first.
+        For the training process and its workers: nanoseconds in all, inside the loader, in its collate function, and rows of
+        loader (whether inside it), file, line, function, begins (the line where the function begins), text and ns, most first.
     """
     cleaner = PathCleaner(roots[0])
     others = [one for one in map(_read, workers) if one is not None]
@@ -63,6 +63,7 @@ def _part(told: list[dict[str, Any]], cleaner: PathCleaner) -> dict[str, Any]:
         "processes": len(told),
         "total_ns": sum(one["total_ns"] for one in told),
         "loader_ns": sum(one["loader_ns"] for one in told),
+        "collate_ns": sum(one["collate_ns"] for one in told),
         "rows": [
             {
                 "loader": loader,

@@ -26,6 +26,37 @@ class Slow(Dataset[Any]):
         return 16
 
 
+def slow_collate(rows: list[torch.Tensor]) -> torch.Tensor:
+    time.sleep(0.2)
+    return torch.stack(rows)
+
+
+class Quick(Slow):
+    def __getitem__(self, index: int) -> Any:
+        return torch.zeros(1)
+
+
+@pytest.mark.parametrize(
+    ("loader", "collates"),
+    [
+        (DataLoader(Slow(), batch_size=4, num_workers=1), False),
+        (DataLoader(Quick(), batch_size=4, num_workers=1, collate_fn=slow_collate), True),
+    ],
+    ids=["data set", "collate function"],
+)
+def test_what_putting_samples_together_takes_is_told_apart(
+    loader: DataLoader[Any], *, collates: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "_worker_loop", worker._worker_loop)
+    wrap_workers(str(tmp_path))
+    Path(request(str(tmp_path), os.getpid())).touch()
+    for _ in loader:
+        pass
+    (written,) = tmp_path.glob(f"lines-{os.getpid()}-*.json")
+    told = json.loads(written.read_text())
+    assert (told["collate_ns"] > told["loader_ns"] / 2) is collates
+
+
 def test_what_a_worker_sampled_outlives_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "_worker_loop", worker._worker_loop)
     wrap_workers(str(tmp_path))

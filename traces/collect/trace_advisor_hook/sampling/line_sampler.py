@@ -6,6 +6,9 @@ the Python code before; so the lock changes hands sooner while it samples. A sam
 
 from __future__ import annotations
 
+import functools
+import linecache
+import os
 import sys
 import threading
 import time
@@ -19,6 +22,8 @@ from ..software.own_code import is_installed, is_own, qualified
 INTERVAL_S = 0.002
 _SWITCH_S = 5e-5
 _MOST_ROWS = 60
+# Takes samples on one line, and puts them together on another.
+_FETCH = os.path.join("torch", "utils", "data", "_utils", "fetch.py")
 # File, line, function, and the line where the function begins.
 Place = tuple[str, int, str, int]
 
@@ -37,6 +42,7 @@ class LineSampler:
         self.inside: Counter[Place] = Counter()
         self.outside: Counter[Place] = Counter()
         self.inside_ns = 0
+        self.collate_ns = 0
         self.total_ns = 0
         self._over = threading.Event()
         self._switch_s = sys.getswitchinterval()
@@ -80,6 +86,7 @@ class LineSampler:
             place = self._of_others(frame, others)
         self.total_ns += weight_ns
         self.inside_ns += weight_ns if inside else 0
+        self.collate_ns += weight_ns if inside and _collates(frame) else 0
         if place is not None:
             (self.inside if inside else self.outside)[place] += weight_ns
 
@@ -107,16 +114,32 @@ class LineSampler:
         return place, False
 
     def told(self) -> dict[str, Any]:
-        """What was sampled: nanoseconds in all, inside the loader, and of each line."""
+        """What was sampled: nanoseconds in all, inside the loader, in its collate function, and of each line."""
         return {
             "total_ns": self.total_ns,
             "loader_ns": self.inside_ns,
+            "collate_ns": self.collate_ns,
             "rows": [
                 {"loader": inside, "file": file, "line": line, "function": function, "begins": begins, "ns": ns}
                 for inside, counts in ((True, self.inside), (False, self.outside))
                 for (file, line, function, begins), ns in counts.most_common(_MOST_ROWS)
             ],
         }
+
+
+def _collates(innermost: types.FrameType) -> bool:
+    """Whether torch's loader, in which a stack is, puts samples together just now."""
+    frame: types.FrameType | None = innermost
+    while frame is not None:
+        if frame.f_code.co_name == "fetch" and frame.f_code.co_filename.endswith(_FETCH):
+            return _is_collate_line(frame.f_code.co_filename, frame.f_lineno)
+        frame = frame.f_back
+    return False
+
+
+@functools.lru_cache(maxsize=64)
+def _is_collate_line(file: str, line: int) -> bool:
+    return "collate_fn(" in linecache.getline(file, line)
 
 
 def _codes(innermost: types.FrameType, marks: frozenset[tuple[str, str]]) -> Iterator[types.CodeType]:
