@@ -102,6 +102,18 @@ _IN_PLACE = Advice(
     "each replay, and results are cloned. Keep tensors in place.",
 )
 
+_CACHE = Advice(
+    "diff",
+    "-keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)\n"
+    "+keys[:, :, position], values[:, :, position] = key[:, :, 0], value[:, :, 0]   # made once, as long as answers may get",
+    "A cache of keys and values that is concatenated is copied whole for every token: more with each, and the memory twice.",
+)
+_CACHE_OF_TRANSFORMERS = Advice(
+    "diff",
+    '-output = model.generate(**inputs)\n+output = model.generate(**inputs, cache_implementation="static")',
+    "The default cache of transformers is concatenated with the keys and values of each token, and so copied whole.",
+)
+
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when moving data within the device takes at least `min_busy_ratio` of its busy time."""
@@ -166,6 +178,8 @@ def _fix(facts: Facts, work: LayoutWork) -> tuple[Advice, ...]:
         "-out = torch.cat([old, new])\n+out = buffer[: len(old) + len(new)]      # made once\n+out[len(old) :].copy_(new)",
         "Concatenating copies everything already there; write into a tensor made once.",
     )
+    if facts.model.infers and facts.kernels.named.is_family("attention").any():
+        place = _CACHE_OF_TRANSFORMERS if facts.recording.frameworks.may_use("transformers") else _CACHE
     fused = compiled(facts, "Fuses element-wise work and copies into their neighbours.")
     first = layout if convolves else strided
     if work.replay_ns > _MOST * int(work.dur_ns.sum()):

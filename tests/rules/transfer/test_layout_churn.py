@@ -105,3 +105,21 @@ def test_advises_nothing_the_program_has_no_use_for_or_does_already() -> None:
     assert "channels_last" not in fix
     assert "torch.compile" not in fix
     assert "channels_last" in " ".join(advice.code for advice in judged(RULE, world()).finding.fix)
+
+
+@pytest.mark.parametrize(("name", "told"), [("flash_fwd_splitkv_kernel", True), ("gemm", False)])
+def test_a_cache_that_is_concatenated_for_each_token_is_made_once(name: str, told: bool) -> None:
+    builder = world(op="aten::cat", moving=3_000)
+    for number in range(4):
+        builder.launch(
+            number * 10_000 + 120, kernel_start=number * 10_000 + 900, kernel_dur=50, op="aten::mm", name=name
+        )
+    fixes = judged(RULE, builder).finding.fix
+    assert any("cache" in (fix.note or "") for fix in fixes) is told
+
+
+def test_a_program_that_trains_keeps_no_cache() -> None:
+    builder = world(op="aten::cat", moving=3_000)
+    builder.launch(130, kernel_start=900, kernel_dur=50, op="aten::mm", name="flash_fwd_kernel")
+    builder.optimizer(9_000, 100)
+    assert not any("cache" in (fix.note or "") for fix in judged(RULE, builder).finding.fix)
