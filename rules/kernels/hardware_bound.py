@@ -126,7 +126,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         )
         return
     unfused = 0.0 if facts.kernels.fusion.compiled else facts.kernels.named.busy_ratio(facts.kernels.fusion.chained)
-    measured = f"{share(busy)} of the step, {share(matrix)} of it matrix work, {fast} of that in 16 bits or fewer"
+    depthwise = facts.kernels.named.busy_ratio(facts.kernels.named.depthwise)
+    alone = f", {share(depthwise)} channel by channel" if depthwise >= _WORTH_NAMING else ""
+    measured = (
+        f"{share(busy)} of the step, {share(matrix)} of it matrix work, {fast} of that in 16 bits or fewer{alone}"
+    )
     if matrix < limits["min_matrix_ratio"] or work.short_ratio < limits["min_short_ratio"]:
         yield clear(f"the device computes for {measured}: software has something left")
         return

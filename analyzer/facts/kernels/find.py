@@ -77,6 +77,12 @@ class Kernels(msgspec.Struct, frozen=True, dict=True):
         return found
 
     @property
+    def depthwise(self) -> BoolArray:
+        """Which of them convolve channel by channel, shape (kernels,)."""
+        found: BoolArray = self.frame["depthwise"].to_numpy(dtype=bool)
+        return found
+
+    @property
     def blocks_per_sm(self) -> FloatArray:
         """Blocks that each has for each multiprocessor, NaN where the trace does not say; shape (kernels,)."""
         found: FloatArray = self.frame["blocks_per_sm"].to_numpy()

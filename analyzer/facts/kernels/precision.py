@@ -83,12 +83,14 @@ def matrix_work(
     fast = matrix & (found.on_tensor_cores() | found.is_format("tf32", *SHORT_FORMATS) | (typed & as_short))
     # Matrix cores of AMD multiply floats as they are, and attention is fused on floats too: no 16-bit work, whatever its name.
     fast &= ~found.is_format("fp32")
+    # Channel by channel there is no matrix to multiply, in whatever format.
+    fast &= ~found.depthwise
     # A kernel on tensor cores that states no format, and whose op was given floats, can only be rounding them to TF32.
     unstated = found.frame["number_format"].isna().to_numpy()
     tf32 = fast & (found.is_format("tf32") | (unstated & typed & as_float & ~attention))
     # A name that says nothing of tensor cores is believed only where the op is known to have been given floats.
     plain = (found.off_tensor_cores() | found.on_tensor_cores()) & found.is_format("fp32", "complex")
-    single = matrix & ~attention & ~found.frame["depthwise"].to_numpy() & ~fast
+    single = matrix & ~attention & ~found.depthwise & ~fast
     single &= np.where(typed, as_float, plain & ~found.is_format("complex"))
     known = fast | single | typed | ~unstated | found.on_tensor_cores() | found.off_tensor_cores()
     convolution = np.where(op == NONE, found.is_family("conv"), pick(_named(host, CONV_OP), op))

@@ -49,6 +49,24 @@ def test_accumulating_is_advised_only_where_memory_limits_the_batch(allocated: i
     assert any("(loss / 2).backward()" in code for code in fixes) is accumulates
 
 
+GROUPED = "void cudnn::cnn::conv2d_grouped_direct_kernel<__half, __half, __half, float, float, true, true, 0, 0, 0>(p)"
+
+
+@pytest.mark.parametrize(("grouped", "state"), [(0.1, State.FIRED), (0.5, State.CLEAR)])
+def test_convolutions_channel_by_channel_are_no_work_of_tensor_cores(grouped: float, state: State) -> None:
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 100_000
+        builder.step(number, at, 100_000)
+        first = 97_000 * (1 - grouped)
+        builder.launch(at + 1, kernel_start=at + 20, kernel_dur=first, name=TENSOR, op="aten::mm")
+        builder.launch(
+            at + 11, kernel_start=at + 20 + first, kernel_dur=97_000 - first, name=GROUPED, op="aten::cudnn_convolution"
+        )
+    result = run(RULE, builder)
+    assert result.state is state, result.reason
+
+
 def test_fires_without_a_saving() -> None:
     found = judged(RULE, world())
     assert (found.severity, found.ns_per_step) == (Severity.INFO, 0)
