@@ -34,6 +34,7 @@ class Fusion(msgspec.Struct, frozen=True):
             shape (kernels,).
         passing: Of each run all but the shortest, which stands for the one pass over the data that a fused kernel has to make;
             shape (kernels,).
+        shorter: Of each run all but the longest, which may take its time for another reason than its data; shape (kernels,).
         shapes_known: Whether the shapes of most chained kernels were recorded; where they were not, only the order is known.
         compiled: Whether a compiler already fuses here: Triton kernels, or regions of torch.compile.
         longest_chain: Kernels in the longest run.
@@ -42,6 +43,7 @@ class Fusion(msgspec.Struct, frozen=True):
     pointwise: BoolArray
     chained: BoolArray
     passing: BoolArray
+    shorter: BoolArray
     shapes_known: bool
     compiled: bool
     longest_chain: int
@@ -67,13 +69,15 @@ def fusion(trace: Trace, kernels: Kernels, steps: Steps) -> Fusion:
     chained = np.zeros(len(frame), dtype=bool)
     chained[order[1:][joined]] = True
     chained[order[:-1][joined]] = True
-    passing = chained.copy()
-    passing[order[_shortest(joined, frame["dur_ns"].to_numpy()[order])]] = False
+    passing, shorter, dur = chained.copy(), chained.copy(), frame["dur_ns"].to_numpy()[order]
+    passing[order[_shortest(joined, dur)]] = False
+    shorter[order[_shortest(joined, -dur)]] = False
     names = [name for part in (trace.ops, trace.annotations) for name in distinct_texts(part["name"])]
     return Fusion(
         pointwise=pointwise,
         chained=chained,
         passing=passing,
+        shorter=shorter,
         shapes_known=found.time_ns(chained & (size != NONE)) * 2 > found.time_ns(chained),
         compiled=bool(found.is_family("triton").any()) or any(map(is_compiled, names)),
         longest_chain=_longest_run(joined) + 1 if joined.any() else 0,

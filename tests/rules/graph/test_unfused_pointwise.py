@@ -55,6 +55,20 @@ def test_fires_with_half_of_the_runs() -> None:
     assert "the longest of 3 kernels" in found.finding.why
 
 
+@pytest.mark.parametrize(("long", "usual_us"), [(10_000, 15_000), (28_000, 2_000)])
+def test_one_that_takes_far_longer_than_its_neighbours_is_not_likely_to_go(long: float, usual_us: float) -> None:
+    builder = TraceBuilder()
+    for number in range(3):
+        at = clock = number * 100_000.0
+        builder.step(number, at, 100_000)
+        for index, dur in enumerate((long, (30_000 - long) / 2, (30_000 - long) / 2, 60_000)):
+            name, op = (POINTWISE, "aten::relu") if index < 3 else (GEMM, "aten::mm")
+            builder.op(op, at + index * 100, 50, **{"Input Dims": [[8, 4]], "Input type": ["float"]})
+            builder.launch(at + index * 100, kernel_start=clock + 2_000, kernel_dur=dur, name=name, op=None)
+            clock += dur
+    assert judged(RULE, builder).usual_ns_per_step == pytest.approx(usual_us * 1_000 * 0.9, abs=10)
+
+
 def test_kernels_on_other_shapes_are_no_run() -> None:
     assert judged(RULE, world(shapes=(8, 16, 16))).usual_ns_per_step == pytest.approx(20e6 * 0.5 * 0.9, abs=10)
 
