@@ -96,12 +96,17 @@ class Rule(msgspec.Struct, frozen=True):
         meta: Declared data.
         check: Yields at most one finding per cause; or one `Outcome` that says why there is none. Keeps no state. Takes the
             measurements and the limits; where other rules speak before it, as a third argument what they claimed.
-        doc: The module's docstring: the public page, with fixed headings.
+        doc: The module's docstring: the public page, with fixed headings. None only where Python leaves docstrings out.
     """
 
     meta: RuleMeta
     check: Check
-    doc: str
+    doc: str | None
+
+    @property
+    def page(self) -> str:
+        """The page; where Python was told to leave docstrings out (`-OO`, `PYTHONOPTIMIZE=2`), one that says so."""
+        return self.doc or f"{self.meta.code} {self.meta.name}: its page was left out by Python's option -OO."
 
     @property
     def limits(self) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TypeGuard
@@ -18,6 +19,7 @@ from traces.errors import AdvisorError
 RULE_GROUP = "advisor.rules"
 # How our own rules are registered.
 _OURS = "rules:RULES"
+_WITHOUT_DOCSTRINGS = 2
 
 
 @cache
@@ -75,7 +77,10 @@ def only_ours() -> bool:
 
 def _is_rule(value: object) -> TypeGuard[Rule]:
     """Whether what is registered is a rule whose metadata are of the declared types."""
-    if not isinstance(value, Rule) or not callable(value.check) or not isinstance(value.doc, str):
+    if not isinstance(value, Rule) or not callable(value.check):
+        return False
+    # Python's option -OO leaves docstrings out.
+    if not isinstance(value.doc, str) and (value.doc is not None or sys.flags.optimize < _WITHOUT_DOCSTRINGS):
         return False
     try:
         msgspec.convert(msgspec.to_builtins(value.meta), RuleMeta)

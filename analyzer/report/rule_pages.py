@@ -100,7 +100,7 @@ def _row(rule: Rule) -> str:
 
 
 def _page(rule: Rule) -> Iterator[str]:
-    head, *body = inspect.cleandoc(rule.doc).split("\n")
+    head, *body = inspect.cleandoc(rule.page).split("\n")
     meta = rule.meta
     yield f"### {meta.code} {meta.name}"
     yield ""

@@ -40,7 +40,7 @@ def rendered(rule: Rule, style: Style) -> str:
     from rich.markdown import Markdown
     from rich.theme import Theme
 
-    head, *body = inspect.cleandoc(rule.doc).split("\n")
+    head, *body = inspect.cleandoc(rule.page).split("\n")
     # A terminal's own colours, on its own background.
     own = Theme(
         {"markdown.code": "cyan", "markdown.h2": "bold", "markdown.item.number": "none", "markdown.item.bullet": "none"}
@@ -57,7 +57,7 @@ def rendered(rule: Rule, style: Style) -> str:
 
 def page(rule: Rule, style: Style) -> str:
     """The rule's page, its paragraphs filled to the width; code, lists and tables stay as they are written."""
-    head, *body = inspect.cleandoc(rule.doc).split("\n")
+    head, *body = inspect.cleandoc(rule.page).split("\n")
     return style.encode("\n".join([*_head(rule, head, style), *_filled(body, style)]) + "\n")
 
 

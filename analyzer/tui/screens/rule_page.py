@@ -22,7 +22,7 @@ def page(code: str) -> str | None:
         rules = load_rules()
     except AdvisorError:
         return None
-    return next((cleandoc(rule.doc) for rule in rules if rule.meta.code == code), None)
+    return next((cleandoc(rule.page) for rule in rules if rule.meta.code == code), None)
 
 
 class RulePage(TextPage):

@@ -67,6 +67,16 @@ def test_a_file_that_looks_like_an_option_is_told_how_to_be_named(tmp_path: Path
     assert b"advisor explain --help" in shell("advisor explain -y.json.gz", tmp_path).stderr
 
 
+@pytest.mark.parametrize("level", ["1", "2"])
+def test_python_may_leave_assertions_and_docstrings_out(tmp_path: Path, level: str) -> None:
+    (tmp_path / "t.json.gz").write_bytes((SAMPLES / "baseline.json.gz").read_bytes())
+    done = shell("advisor explain t.json.gz --plain --no-cache", tmp_path, PYTHONOPTIMIZE=level)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"DL001" in done.stdout
+    page = shell("advisor rule DL001", tmp_path, PYTHONOPTIMIZE=level)
+    assert (page.returncode, b"left out by Python's option -OO" in page.stdout) == (0, level == "2")
+
+
 READING = (
     "explain t.json --plain",
     "explain t.json -o report.html",
