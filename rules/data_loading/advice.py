@@ -114,8 +114,12 @@ def feed_workers(facts: Facts) -> tuple[Advice, ...]:
     if used is not None and used >= COMPUTING_RATIO:
         # The workers' cores are the limit: less work for them, where it can go.
         return (*more, *device, *prepare_offline(facts), single_threaded_workers(facts))
-    if used is not None and used <= WAITING_RATIO:
+    # Where others had the workers' cores, training lacked one as well, and the queue may just have been full.
+    crowded = facts.recording.collected.workers_crowded_ratio is not None
+    if used is not None and used <= WAITING_RATIO and not crowded:
         return (larger_files(), *more)
+    if collate_stays(facts):  # known to be most of the work, not one of several things to try
+        return (*prepare_offline(facts), *more, single_threaded_workers(facts), *device)
     return (*more, single_threaded_workers(facts), *prepare_offline(facts), *device)
 
 

@@ -194,5 +194,14 @@ def test_of_workers_the_samples_of_their_lines_tell(collate: int | None, *, prep
     part = {"processes": 1, "total_ns": 100, "loader_ns": 100, "rows": []}
     lines = {"workers": part | ({"collate_ns": collate} if collate is not None else {})}
     said = codes(INPUT_BOUND, parts=None, lines=lines, workers=1)
-    assert ("prepare(dataset[index])" in said) is prepared
+    assert said.startswith("samples = [prepare(dataset[index])") is prepared
     assert ("torch.save" in said) is not prepared
+
+
+@pytest.mark.parametrize(("lacked", "storage"), [(0.02, True), (0.2, False)])
+def test_workers_whose_cores_others_had_wait_for_no_storage(lacked: float, *, storage: bool) -> None:
+    """They run for 6 % of the time: what they do else is waiting for files, or for a core and for training that lacks one too."""
+    samples = {"worker_cpu_ratio": [0.06], "worker_core_wait_ratio": [lacked]}
+    said = codes(INPUT_BOUND, parts=None, samples=samples, workers=1)
+    assert ("rsync" in said) is storage
+    assert ("torch.save" in said) is not storage
