@@ -24,9 +24,8 @@ def in_order(rules: Sequence[Rule]) -> tuple[int, ...]:
     Raises:
         AdvisorError: Rules wait for one another.
     """
-    earlier = _earlier(rules)
     try:
-        return tuple(TopologicalSorter(earlier).static_order())
+        return tuple(TopologicalSorter(dict(enumerate(speaking_before(rules)))).static_order())
     except CycleError as error:
         # The places of a circle, first and last the same, each before the next.
         circle = " before ".join(rules[place].meta.code for place in error.args[1])
@@ -38,25 +37,28 @@ def in_order(rules: Sequence[Rule]) -> tuple[int, ...]:
         ) from error
 
 
-def claimed_before(place: int, rules: Sequence[Rule], given: Mapping[int, Iterable[Finding]]) -> IntervalSet:
-    """The time that rules which speak before one have claimed.
+def speaking_before(rules: Sequence[Rule]) -> tuple[tuple[int, ...], ...]:
+    """For each rule the places of those that speak before it, in the catalogue's order.
 
     Args:
-        place: The rule's place.
         rules: The catalogue.
+    """
+    found: dict[str, list[int]] = {}
+    for place, rule in enumerate(rules):
+        for code in dict.fromkeys(rule.meta.before):
+            found.setdefault(code, []).append(place)
+    return tuple(tuple(found.get(rule.meta.code, ())) for rule in rules)
+
+
+def claimed_by(places: Iterable[int], given: Mapping[int, Iterable[Finding]]) -> IntervalSet:
+    """The time that some rules have claimed.
+
+    Args:
+        places: The rules' places.
         given: What each rule that has run found, by its place.
     """
     claimed = EMPTY
-    for before in _speaking_before(place, rules):
-        for finding in given.get(before, ()):
+    for place in places:
+        for finding in given.get(place, ()):
             claimed |= finding.saving.claims
     return claimed
-
-
-def _earlier(rules: Sequence[Rule]) -> dict[int, list[int]]:
-    return {place: _speaking_before(place, rules) for place in range(len(rules))}
-
-
-def _speaking_before(place: int, rules: Sequence[Rule]) -> list[int]:
-    code = rules[place].meta.code
-    return [other for other, rule in enumerate(rules) if code in rule.meta.before]

@@ -8,7 +8,7 @@ import msgspec
 
 from analyzer.engine.conforming import given_by
 from analyzer.engine.limited import Caller, TookTooLong
-from analyzer.engine.precedence import claimed_before, in_order
+from analyzer.engine.precedence import claimed_by, in_order, speaking_before
 from analyzer.engine.trust import TrustGrade
 from analyzer.facts import Facts
 from analyzer.facts.isolation import FactError, described
@@ -66,13 +66,14 @@ def run_rules(
     runs: dict[int, RuleRun] = {}
     found: dict[int, tuple[Finding, ...]] = {}
     apart: dict[str, Facts] = {}
+    before = speaking_before(rules)
     with Caller[tuple[Finding | Outcome, ...]](seconds) as caller:
         for place in in_order(rules):
             rule = rules[place]
             package = package_of(rule)
             if package and package not in apart:
                 apart[package] = facts.apart()
-            claimed = claimed_before(place, rules, found)
+            claimed = claimed_by(before[place], found)
             own = {**rule.limits, **given.get(rule.meta.code, {})}
             seen = apart.get(package, facts)
             runs[place] = _skipped(facts, rule, trust, disabled) or _run(seen, rule, own, claimed, caller)
