@@ -59,6 +59,9 @@ def world(
             del layer
         with built.inside("Optimizer.step#SGD.step"):
             built.kernel_of("aten::_foreach_add_", ADD, 60)
+    for event in built.events:
+        # Eighths: times that stay what they are when they are moved by thirty years.
+        event["ts"], event["dur"] = round(event["ts"] * 8) / 8, round(event["dur"] * 8) / 8
     return built
 
 
