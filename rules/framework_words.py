@@ -89,6 +89,8 @@ _FUSED = {
 }
 
 # ModelCheckpoint and validation of Lightning and Keras, arguments of transformers 5 and ultralytics 8, events of ignite 0.5.
+# So many times as seldom as now; the figures below stand where how often it is now is not known.
+_TIMES = 10
 _SAVED_SELDOM = {
     "transformers": _ARGUMENTS.format('save_strategy="steps", save_steps=1000'),
     "sentence_transformers": _SENTENCES.format('save_strategy="steps", save_steps=1000'),
@@ -157,12 +159,23 @@ def fused_optimizer(facts: Facts, name: str) -> str | None:
 
 def saved_seldom(facts: Facts) -> str | None:
     """A diff for fewer checkpoints; None as in `sixteen_bits`."""
-    return _said(facts, _SAVED_SELDOM)
+    return _spaced(facts, _said(facts, _SAVED_SELDOM))
 
 
 def evaluated_seldom(facts: Facts) -> str | None:
     """A diff for fewer evaluations; None as in `sixteen_bits`."""
-    return _said(facts, _EVALUATED_SELDOM)
+    return _spaced(facts, _said(facts, _EVALUATED_SELDOM))
+
+
+def _spaced(facts: Facts, said: str | None) -> str | None:
+    """With ten times the steps that lie between now, where that is known, and no more than half of the run's."""
+    course = facts.recording.run_course
+    if said is None or course is None or course.every is None:
+        return said
+    seldom = _TIMES * course.every
+    if not course.stopped:
+        seldom = min(seldom, max(course.steps // 2, 2 * course.every))
+    return said.replace("=1000", f"={seldom}").replace("(every=100)", f"(every={course.every})")
 
 
 def searched(facts: Facts) -> str | None:

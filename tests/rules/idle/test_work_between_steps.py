@@ -240,11 +240,11 @@ def test_methods_of_an_environment_are_rollouts_whatever_they_are_called(environ
 @pytest.mark.parametrize(
     ("loop", "kind", "said"),
     [
-        ("transformers.trainer", "_save_checkpoint", "save_steps=1000"),
-        ("transformers.trainer", "evaluate", "eval_steps=1000"),
+        ("transformers.trainer", "_save_checkpoint", "save_steps=160"),
+        ("transformers.trainer", "evaluate", "eval_steps=160"),
         ("lightning.pytorch", "evaluate", "limit_val_batches"),
         ("keras.src", "evaluate", "validation_freq=5"),
-        ("ignite.engine", "evaluate", "Events.ITERATION_COMPLETED(every=1000)"),
+        ("ignite.engine", "evaluate", "Events.ITERATION_COMPLETED(every=160)"),
         ("accelerate.optimizer", "evaluate", "valid_loader"),
         ("", "evaluate", "valid_loader"),
         ("", "save_all", "async_save"),
@@ -262,6 +262,30 @@ def test_a_framework_that_evaluates_itself_is_told_in_its_own_words(loop: str, k
     codes = "\n".join(fix.code for fix in judged(RULE, builder).finding.fix)
     assert said in codes
     assert ("valid_loader" in codes or "async_save" in codes) is (loop in ("", "accelerate.optimizer"))
+
+
+@pytest.mark.parametrize(
+    ("usual", "long", "irregular", "stopped", "said"),
+    [
+        (375, 25, False, False, "eval_steps=160"),
+        # Of a run of 60 steps half, not ten times the six that lie between now.
+        (50, 10, False, False, "eval_steps=30"),
+        (50, 10, False, True, "eval_steps=60"),
+        (375, 25, True, False, "eval_steps=1000"),
+    ],
+)
+def test_how_seldom_depends_on_how_often_now_and_on_the_run(
+    usual: int, long: int, irregular: bool, stopped: bool, said: str
+) -> None:
+    told = course(usual=usual, long=long, place=ROLLOUT | {"functions": [["evaluate", "train.py"]]})
+    if irregular:
+        told |= {"longest": [[100 + number, 405 * MS] for number in range(long)]}
+    frameworks = {"imported": {"transformers": None}, "loop": ["transformers.trainer"], "data": []}
+    builder = TraceBuilder(None, advisor={"run": told | {"stopped": stopped}, "frameworks": frameworks})
+    for number in range(6):
+        builder.step(number, number * 5000, 5000)
+        builder.op("aten::linear", number * 5000 + 10, 4900)
+    assert said in judged(RULE, builder).finding.fix[0].code
 
 
 def test_one_long_step_after_the_other_is_no_rhythm() -> None:
