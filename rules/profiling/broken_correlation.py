@@ -53,7 +53,7 @@ from collections.abc import Iterator
 from analyzer.facts import Facts
 from analyzer.finding import Finding, Outcome
 from analyzer.rule import Limits, Rule, RuleMeta
-from rules.profiling.report import SCHEDULE, report
+from rules.profiling.report import report, scheduled
 
 META = RuleMeta(
     code="PG007",
@@ -66,7 +66,7 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires where the symptom PG007 exists."""
-    yield from report(facts, META.code, "kernels link to their launches", (SCHEDULE,))
+    yield from report(facts, META.code, "kernels link to their launches", (scheduled(facts),))
 
 
 RULE = Rule(META, check, __doc__)

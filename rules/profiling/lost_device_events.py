@@ -72,7 +72,7 @@ from collections.abc import Iterator
 from analyzer.facts import Facts
 from analyzer.finding import Finding, Outcome
 from analyzer.rule import Limits, Rule, RuleMeta
-from rules.profiling.report import SCHEDULE, report
+from rules.profiling.report import report, scheduled
 
 META = RuleMeta(
     code="PG005",
@@ -85,7 +85,7 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires where the symptom PG005 exists."""
-    yield from report(facts, META.code, "what was launched was recorded", (SCHEDULE,))
+    yield from report(facts, META.code, "what was launched was recorded", (scheduled(facts),))
 
 
 RULE = Rule(META, check, __doc__)

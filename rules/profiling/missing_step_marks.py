@@ -59,7 +59,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Finding, Outcome
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import count
-from rules.profiling.report import SCHEDULE, report
+from rules.profiling.report import report, scheduled
 
 META = RuleMeta(
     code="PG001",
@@ -72,7 +72,9 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires where the symptom PG001 exists."""
-    yield from report(facts, META.code, f"{count(len(facts.steps.frame), 'step is', 'steps are')} marked", (SCHEDULE,))
+    yield from report(
+        facts, META.code, f"{count(len(facts.steps.frame), 'step is', 'steps are')} marked", (scheduled(facts),)
+    )
 
 
 RULE = Rule(META, check, __doc__)

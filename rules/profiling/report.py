@@ -8,7 +8,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice, Column, Evidence, Finding, Outcome, Saving, Severity, Table, clear
 from rules.commands import arguments_note, collect
 
-SCHEDULE = Advice(
+_SCHEDULE = Advice(
     "python",
     "with profile(\n"
     "    activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],\n"
@@ -20,6 +20,17 @@ SCHEDULE = Advice(
     "        prof.step()",
     "Waits for five steps, warms up for two, records six, and exports them when they are done.",
 )
+
+
+def scheduled(facts: Facts) -> Advice:
+    """Record whole steps behind the start-up: by the command that recorded, else by a schedule."""
+    if not facts.recording.by_command:
+        return _SCHEDULE
+    return Advice(
+        "shell",
+        collect(facts, "--wait 40", "--active 6"),
+        "Waits for 40 steps instead of 20 and records six: the run has to be longer than that." + arguments_note(facts),
+    )
 
 
 def plain(facts: Facts) -> Advice:

@@ -57,7 +57,7 @@ from analyzer.facts.health.steps.few import ENOUGH_STEPS
 from analyzer.finding import Finding, Outcome, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import count
-from rules.profiling.report import SCHEDULE, report
+from rules.profiling.report import report, scheduled
 
 META = RuleMeta(
     code="PG003",
@@ -77,7 +77,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         facts,
         META.code,
         f"{count(facts.steps.count, 'step')} can be used, at least {ENOUGH_STEPS} are asked for",
-        (SCHEDULE,),
+        (scheduled(facts),),
     )
 
 

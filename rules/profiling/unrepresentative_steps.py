@@ -53,7 +53,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Finding, Outcome
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import count
-from rules.profiling.report import SCHEDULE, report
+from rules.profiling.report import report, scheduled
 
 META = RuleMeta(
     code="PG006",
@@ -66,7 +66,9 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires where the symptom PG006 exists."""
-    yield from report(facts, META.code, f"{count(len(facts.steps.frame), 'step')} found, none left out", (SCHEDULE,))
+    yield from report(
+        facts, META.code, f"{count(len(facts.steps.frame), 'step')} found, none left out", (scheduled(facts),)
+    )
 
 
 RULE = Rule(META, check, __doc__)

@@ -61,7 +61,7 @@ from analyzer.facts.health.steps.warmup import WARMUP_SHARE
 from analyzer.finding import Finding, Outcome
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import share
-from rules.profiling.report import SCHEDULE, report
+from rules.profiling.report import report, scheduled
 
 META = RuleMeta(
     code="PG002",
@@ -79,7 +79,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         META.code,
         f"start-up calls take {share(facts.steps.ratio(facts.health.warmup.time.total_ns))} of the used steps, "
         f"below {share(WARMUP_SHARE)}",
-        (SCHEDULE,),
+        (scheduled(facts),),
     )
 
 

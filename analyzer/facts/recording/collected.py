@@ -130,6 +130,11 @@ class Collected(msgspec.Struct, frozen=True):
         return max(0, self.profiled_step_ns - self.unprofiled_step_ns)
 
 
+def by_command(meta: Meta) -> bool:
+    """Whether a command of `advisor` made the recording: its program has no profiler of its own to change."""
+    return "command" in meta.advisor
+
+
 def collected(meta: Meta) -> Collected:
     """Reads the top-level key `advisor`, believing nothing about its shape."""
     top = meta.advisor

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyzer.facts.isolation import fact
-from analyzer.facts.recording.collected import Collected, collected
+from analyzer.facts.recording.collected import Collected, by_command, collected
 from analyzer.facts.recording.engines import serving_engine
 from analyzer.facts.recording.frameworks import Frameworks, frameworks
 from analyzer.facts.recording.line_samples import LineSamples, training_lines
@@ -63,7 +63,7 @@ class RecordingFacts(Section):
     @property
     def by_command(self) -> bool:
         """Whether a command of `advisor` made the recording, and says so in it."""
-        return "command" in self.trace.meta.advisor
+        return by_command(self.trace.meta)
 
     @fact
     def privacy(self) -> Privacy:

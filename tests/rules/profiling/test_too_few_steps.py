@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from analyzer.finding import Severity, State
@@ -10,9 +12,9 @@ from rules.profiling.too_few_steps import RULE
 from worlds import judged, run
 
 
-def steady(steps: int = 3, dur: float = 10_000) -> TraceBuilder:
+def steady(steps: int = 3, dur: float = 10_000, advisor: dict[str, Any] | None = None) -> TraceBuilder:
     """Marked steps, each with one kernel that fills it."""
-    builder = TraceBuilder()
+    builder = TraceBuilder(advisor=advisor)
     for number in range(steps):
         at = number * dur
         builder.step(number, at, dur).launch(at, kernel_start=at + 10, kernel_dur=dur - 10)
@@ -34,3 +36,11 @@ def test_quiet_without_marks_which_is_another_symptom() -> None:
     builder = TraceBuilder()
     builder.launch(0, kernel_start=10, kernel_dur=900)
     assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    ("advisor", "said", "never"), [(None, "schedule(", "--active"), ({"command": "collect"}, "--active 6", "schedule(")]
+)
+def test_what_recorded_it_is_told_how_to_record_more(advisor: dict[str, Any] | None, said: str, never: str) -> None:
+    fixes = judged(RULE, steady(2, advisor=advisor)).finding.fix
+    assert all(said in fix.code and never not in fix.code for fix in fixes), fixes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.facts.recording.collected import by_command
 from traces.trace import Trace
 
 # As of launches without their kernel: what is left says nothing about the whole.
@@ -17,6 +18,7 @@ _OWN_FILE = "give every export a file name of its own, which nothing else writes
 _ESCAPES = "update torch: old versions write some names and paths without escaping them"
 UNTOUCHED = "name the file as the profiler wrote it, not one that another tool has changed"
 FEWER_STEPS = "record fewer steps, or raise the profiler's buffer size; do not run another profiler beside it"
+_SCHEDULED = "schedule(wait=5, warmup=2, active=6, repeat=1)"
 _LET_END = "let the schedule end the recording at prof.step(), not the end of the program"
 _CLOCKS = "record it again; if it stays, update torch and the device's driver"
 # How names and lists are written, not what they say: every event is there with its times.
@@ -64,3 +66,14 @@ def _advice(trace: Trace) -> list[str]:
     if is_cut(trace):
         return [WHOLE_FILE, *(one for one in found if one not in (WHOLE_FILE, _LET_END))]
     return list(found)
+
+
+def recorded_later(trace: Trace) -> str:
+    """How a recording begins behind the start-up, in the words of what recorded it."""
+    return "record later: `advisor collect --wait 40`" if by_command(trace.meta) else f"record later: {_SCHEDULED}"
+
+
+def more_steps(trace: Trace) -> str:
+    """How a recording gets as many steps as a judgement asks for, in the words of what recorded it."""
+    how = "`advisor collect --active 6`, of a run that is long enough" if by_command(trace.meta) else _SCHEDULED
+    return f"record at least 3 complete steps, better 6: {how}"

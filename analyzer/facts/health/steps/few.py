@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from analyzer.facts.health.complete.repairs import FEWER_STEPS, WHOLE_FILE, is_cut
+from analyzer.facts.health.complete.repairs import FEWER_STEPS, WHOLE_FILE, is_cut, more_steps, recorded_later
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.steps.faults import BEGUN_BEFORE, LOST, PARTIAL, SPIN
 from analyzer.facts.steps.find import Steps
@@ -54,9 +54,7 @@ def check(trace: Trace, steps: Steps) -> Iterator[Symptom]:
             "PG003",
             Gravity.CAUTION,
             f"Only {count(steps.count, 'step')} can be used: one slow step cannot be told from a slow program.",
-            WHOLE_FILE
-            if is_cut(trace)
-            else "record at least 3 complete steps, better 6: schedule(wait=5, warmup=2, active=6, repeat=1)",
+            WHOLE_FILE if is_cut(trace) else more_steps(trace),
             steps.count,
         )
     yield from _restless(steps)
@@ -95,7 +93,7 @@ def _odd_fix(trace: Trace, odd: pd.DataFrame) -> str | None:
     reasons = odd["reason"].str
     fixes = []
     if bool(reasons.startswith(("first step", SPIN, BEGUN_BEFORE)).any()):
-        fixes.append("start recording later: schedule(wait=5, warmup=2, active=6, repeat=1)")
+        fixes.append(recorded_later(trace))
     if bool(reasons.startswith("cut off").any()):
         fixes.append(
             WHOLE_FILE

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analyzer.facts.device.section import DeviceFacts
+from analyzer.facts.health.complete.repairs import recorded_later
 from analyzer.facts.health.steps import warmup
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.steps.find import Steps
@@ -75,7 +76,7 @@ def check(trace: Trace, steps: Steps, warmup: warmup.WarmUp) -> Iterator[Symptom
             "PG002",
             Gravity.CAUTION,
             f"Warm-up is inside the recording: {duration(time.total_ns)} ({share(ratio)}) in {number:,} start-up calls.",
-            "record later: schedule(wait=5, warmup=2, active=6, repeat=1)",
+            recorded_later(trace),
             number,
             ratio,
             passes=True,
@@ -97,7 +98,7 @@ def _before(trace: Trace, steps: Steps) -> Iterator[Symptom]:
             Gravity.NOTE,
             f"Start-up calls take {duration(outside.total_ns)} ({share(ratio)}) of the recording, none of it in the steps that are "
             "used.",
-            "record later: schedule(wait=5, warmup=2, active=6, repeat=1)",
+            recorded_later(trace),
             len(calls),
             ratio,
         )
