@@ -8,7 +8,8 @@ from analyzer.hardware.call import Call, Formula, Shape, UnknownWorkError, Work,
 def _products(query: Shape, key: Shape, value: Shape, passes: tuple[int, int]) -> int:
     """FLOPs of products of scores, and of products of scores with values; heads of keys and values may serve several queries."""
     batch, heads, queries, width = query
-    if key[0] != batch or value[:3] != key[:3] or key[3] != width or heads % key[1]:
+    uneven = heads % key[1] if key[1] else heads
+    if key[0] != batch or value[:3] != key[:3] or key[3] != width or uneven:
         raise UnknownWorkError("query, key and value do not fit")
     return 2 * batch * heads * queries * key[2] * (passes[0] * width + passes[1] * value[3])
 

@@ -12,7 +12,8 @@ Shape = tuple[int, ...]
 # Bytes of an element by the type's name as the profiler writes it, without `c10::`.
 _ELEMENT_BYTES = {
     "bool": 1, "unsigned char": 1, "signed char": 1, "char": 1, "Float8_e4m3fn": 1, "Float8_e5m2": 1, "Float8_e4m3fnuz": 1,
-    "Float8_e5m2fnuz": 1, "Half": 2, "BFloat16": 2, "short": 2, "short int": 2, "float": 4, "int": 4, "double": 8, "long": 8,
+    "Float8_e5m2fnuz": 1, "Float4_e2m1fn_x2": 1,
+    "Half": 2, "BFloat16": 2, "short": 2, "short int": 2, "float": 4, "int": 4, "double": 8, "long": 8,
     "long int": 8, "complex<float>": 8, "complex<double>": 16,
 }  # fmt: skip
 

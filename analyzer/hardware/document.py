@@ -105,7 +105,7 @@ def _utilisation(
         return None, "matrix products ran outside ops whose work is known"
     needed, again = 0.0, 0.0
     for one, at in zip(found.rows, places, strict=True):
-        if one.op not in PRODUCTS:
+        if one.op not in PRODUCTS or (isinstance(one.work, Work) and not one.work.flops):
             continue
         if not isinstance(one.work, Work) or at.format is None or at.format not in peak.flops_per_s:
             return None, f"{one.op}: {at.reason}"

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from analyzer.facts import Facts
-from analyzer.facts.host.ops import pick_row
+from analyzer.facts.host.ops import OpTree, pick_row
 from analyzer.facts.kernels.names import MATRIX_FAMILIES
+from analyzer.hardware import products
 from analyzer.hardware.call import Work
 from analyzer.hardware.work import FORMULAS, PRODUCTS, work_of
 from analyzer.spans.arrays import BoolArray, Int64Array
@@ -21,8 +22,14 @@ from analyzer.spans.open_spans import NONE
 # Ops of libraries that multiply matrices inside, with no op of torch's around each product.
 _UNCOUNTED = re.compile(
     r"_rnn(?:_layer)?(?:_backward)?$|_scaled_grouped_mm|_int_mm$|_(?:linear|convolution)_pointwise"
-    r"|mkldnn_linear|(?:quantized|onednn)::q?(?:linear|conv|mat)"
+    r"|mkl(?:dnn)?_linear|_convolution_transpose_pointwise|(?:quantized|onednn)::q?(?:linear|conv|mat)"
+    r"|_weight_int[48]pack_mm|_dyn_quant_matmul"
 )
+# Products that compute by themselves. One around another product hands on what it was called with: under `torch.vmap` its recorded
+# shapes are those of one sample, the product inside has the batch.
+_PLAIN = frozenset(name for name in products.FORMULAS if re.search(r"::_?b?(?:add)?b?mm(?:_|_activation)?$", name))
+# What a file can say of sizes at most: 64 bits.
+_MOST = 2**63
 
 
 class Operator(msgspec.Struct, frozen=True):
@@ -81,7 +88,7 @@ def _operators(facts: Facts) -> Operators:
     """Groups calls by op and inputs. A call inside another that has a formula belongs to that one, so nothing counts twice."""
     tree = facts.host.ops
     stated = tree.ops["stated_bytes"].notna().to_numpy() | tree.ops["stated_flops"].notna().to_numpy()
-    counted = tree.outermost(tree.named(FORMULAS.__contains__) | stated)
+    counted = tree.outermost((tree.named(FORMULAS.__contains__) & ~_handed_on(tree)) | stated)
     if facts.device.main is None:
         rows, time, all_ns, other_products_ns = _on_the_host(facts, counted)
         owner = np.empty(0, dtype=np.int64)
@@ -98,13 +105,22 @@ def _operators(facts: Facts) -> Operators:
             {"op": owner[known], "format": frame["number_format"].to_numpy()[known], "dur_ns": duration[known]}
         ).dropna()
         formats = formats.groupby(["op", "format"], observed=True)["dur_ns"].sum().reset_index()
-        products = np.append(tree.named(PRODUCTS.__contains__), False)[owner]
-        other_products_ns = int(duration[facts.kernels.named.is_family(*MATRIX_FAMILIES) & ~products].sum())
+        multiplies = np.append(tree.named(PRODUCTS.__contains__), False)[owner]
+        other_products_ns = int(duration[facts.kernels.named.is_family(*MATRIX_FAMILIES) & ~multiplies].sum())
     found, number = _grouped(facts, rows, time, formats)
     # From the row of an op to the place of its operator; the last entry is for kernels without one.
     of_op = np.full(len(tree.ops) + 1, NONE, dtype=np.int64)
     of_op[rows] = number
     return Operators(found, all_ns, of_op[owner], other_products_ns)
+
+
+def _handed_on(tree: OpTree) -> BoolArray:
+    """Products that leave the work to another product inside them. Shape (ops,)."""
+    rows = np.arange(len(tree.parent))
+    around = np.where(tree.parent == rows, NONE, tree.nearest(tree.named(PRODUCTS.__contains__))[tree.parent])
+    inside = np.zeros(len(rows), dtype=np.bool_)
+    inside[around[tree.named(PRODUCTS.__contains__) & (around != NONE)]] = True
+    return inside & tree.named(_PLAIN.__contains__)
 
 
 def _on_the_host(
@@ -147,6 +163,8 @@ def _grouped(
             for (_, found), code in zip(stated, keys[4:, group].tolist(), strict=True)
         )
         work = work_of(name, dims, types, values) if flops is None and moved is None else _stated(flops, moved)
+        if isinstance(work, Work) and int(calls[group]) * max(work.flops, work.bytes or 0) >= _MOST:
+            work = "the recorded sizes are beyond those of any device"
         found.append(
             Operator(
                 op=name, input_dims=dims, input_types=types, calls=int(calls[group]), device_ns=int(totals[group]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from analyzer.hardware.call import Call, Formula, Shape, UnknownWorkError, Work, filled, total
 
@@ -36,7 +37,9 @@ def _scaled_product(call: Call) -> Work:
         raise UnknownWorkError("the factors do not fit")
     # The type of the result is an argument that is not recorded: 16 bits is what all callers in torch ask for.
     moved = total(call.size_bytes(0), call.size_bytes(1), 2 * first[0] * second[1])
-    return Work(2 * first[0] * first[1] * second[1], moved)
+    # An element of these holds two numbers of 4 bits, along what is summed over; torch's counter takes them for one.
+    packed = 2 if call.types and call.types[0].endswith("_x2") else 1
+    return Work(2 * first[0] * packed * first[1] * second[1], moved)
 
 
 def _grouped_product(call: Call) -> Work:
@@ -64,7 +67,10 @@ def _one_convolution(data: Shape, weight: Shape, result: Shape, *, transposed: b
 
 def _batched(data: Shape, weight: Shape) -> Shape:
     """The input with its batch dimension, which may be left out."""
-    return (1, *data) if len(data) == len(weight) - 1 else data
+    found = (1, *data) if len(data) == len(weight) - 1 else data
+    if len(found) != len(weight) or len(weight) < 3:
+        raise UnknownWorkError("input and weight do not fit")
+    return found
 
 
 def _convolution(call: Call) -> Work:
@@ -78,10 +84,10 @@ def _convolution(call: Call) -> Work:
     stride, padding, dilation = (call.integers(place, space) for place in (3, 4, 5))
     if transposed:
         more, groups = call.integers(7, space), call.integers(8, 1)[0]
-        sizes = [
+        sizes = _sizes(
             (size - 1) * s - 2 * p + d * (kernel - 1) + o + 1
             for size, s, p, d, kernel, o in zip(data[2:], stride, padding, dilation, weight[2:], more, strict=True)
-        ]
+        )
         result = (data[0], weight[1] * groups, *sizes)
     else:
         result = (data[0], weight[0], *_output_sizes(data, weight, stride, padding, dilation))
@@ -104,10 +110,19 @@ def _library_convolution(padding: int, stride: int, dilation: int | None) -> For
 
 
 def _output_sizes(data: Shape, weight: Shape, stride: Shape, padding: Shape, dilation: Shape) -> list[int]:
-    return [
+    if min(*stride, *dilation) < 1:
+        raise UnknownWorkError("a stride or a dilation is below 1")
+    return _sizes(
         (size + 2 * p - d * (kernel - 1) - 1) // s + 1
         for size, s, p, d, kernel in zip(data[2:], stride, padding, dilation, weight[2:], strict=True)
-    ]
+    )
+
+
+def _sizes(found: Iterable[int]) -> list[int]:
+    sizes = list(found)
+    if min(sizes) < 0:
+        raise UnknownWorkError("the result would have less than no places")
+    return sizes
 
 
 def _forward_work(call: Call, data: Shape, weight: Shape, result: Shape, *, transposed: bool) -> Work:

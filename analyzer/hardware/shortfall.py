@@ -79,7 +79,8 @@ def _shortfalls(facts: Facts) -> tuple[Shortfall, ...]:
     found = []
     for number, one in enumerate(operators(facts).rows):
         at = place(one, limits)
-        if one.op in PRODUCTS and at.least_ns is not None:
+        # Of empty inputs, an expert without tokens, there is nothing to multiply.
+        if one.op in PRODUCTS and at.least_ns is not None and isinstance(one.work, Work) and one.work.flops:
             found.append(Shortfall(number, one, at, reasons(one, processors)))
     return tuple(found)
 

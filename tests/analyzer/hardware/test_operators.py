@@ -8,12 +8,14 @@ import math
 from collections import defaultdict
 from typing import Any
 
+import msgspec
 import pytest
 
 from analyzer.facts import Facts
 from analyzer.hardware.call import Work
 from analyzer.hardware.document import hardware
 from analyzer.hardware.operators import operators
+from analyzer.hardware.shortfall import shortfalls
 from builders import TraceBuilder
 from recorded import SHARED, needs_shared, trace_of
 
@@ -72,7 +74,8 @@ def test_faster_than_the_peak_is_doubt_and_no_result() -> None:
     ("other", "known"),
     [
         ("aten::relu", True), ("aten::mkldnn_rnn_layer", False), ("aten::_int_mm", False), ("mkldnn::_linear_pointwise", False),
-        ("aten::lstm", True),
+        ("aten::lstm", True), ("mkl::_mkl_linear", False), ("mkldnn::_convolution_transpose_pointwise", False),
+        ("aten::_weight_int4pack_mm_for_cpu", False),
     ],
 )  # fmt: skip
 def test_utilisation_is_not_told_of_a_part_of_the_products(other: str, known: bool) -> None:
@@ -88,6 +91,62 @@ def test_utilisation_is_not_told_of_a_part_of_the_products(other: str, known: bo
     document = hardware(Facts(builder.trace()))
     assert (document.hfu_ratio is not None, document.mfu_ratio is not None) == (known, known)
     assert ("outside ops whose work is known" in document.utilisation_reason) is not known
+
+
+def _on_the_cpu(*calls: tuple[str, object, str]) -> Facts:
+    """Three steps, each of these ops one after the other: name, shapes, type; with a calibration."""
+    told = {"device": "cpu", "threads": 1, "flops_per_s": {"fp32": 1e11}, "bytes_per_s": 2e10}
+    builder = TraceBuilder(device=None, advisor={"calibration": told, "threads": {"intra_op": 1}, "device": "cpu"})
+    for number in range(3):
+        builder.step(number, number * 10_000, 9_000)
+        for place, (name, dims, kind) in enumerate(calls):
+            at = number * 10_000 + 10 + place * 4_000
+            builder.op(name, at, 3_000, **{"Input Dims": dims, "Input type": [kind] * 2})
+    return Facts(builder.trace())
+
+
+def test_a_product_of_nothing_hides_no_utilisation_and_is_not_slow() -> None:
+    """As of an expert that no token came to."""
+    facts = _on_the_cpu(("aten::mm", [[512, 512], [512, 512]], "float"), ("aten::mm", [[0, 512], [512, 512]], "float"))
+    document = hardware(facts)
+    assert document.hfu_ratio == document.mfu_ratio == pytest.approx(3 * 2 * 512**3 / 1e11 * 1e9 / facts.steps.total_ns)
+    assert [one.operator.input_dims for one in shortfalls(facts)] == ["[[512,512],[512,512]]"]
+
+
+@pytest.mark.parametrize(
+    ("name", "dims"),
+    [("aten::mm", [[2**62, 2**62]] * 2), ("aten::relu", [[2**62] * 40]), ("aten::mm", [[2**31, 2**31]] * 2)],
+)
+def test_sizes_beyond_any_device_are_no_work(name: str, dims: object) -> None:
+    document = hardware(_on_the_cpu((name, dims, "float")))
+    (one,) = document.operators
+    assert (one.flops, one.bytes, one.peak_ratio) == (None, None, None)
+    assert msgspec.json.encode(document)
+
+
+@pytest.mark.parametrize("stated", [1e308, 1e12, -1, "inf"])
+def test_sizes_of_inductors_own_are_not_believed_beyond_any_device(stated: object) -> None:
+    builder = TraceBuilder(device=None)
+    for number in range(3):
+        builder.step(number, number * 1_000, 900)
+        builder.op("triton_poi_fused_add_0", number * 1_000 + 10, 100, kernel_num_gb=stated, **{"Input Dims": [[3, 3]]})
+    assert [one.bytes for one in hardware(Facts(builder.trace())).operators] in ([], [None])
+
+
+def test_a_product_under_vmap_counts_with_its_batch() -> None:
+    """The ops around it are recorded with the shapes of one sample."""
+    builder = TraceBuilder(device=None)
+    for number in range(3):
+        at = number * 1_000
+        builder.step(number, at, 900)
+        for inner in (0, 10):
+            dims = {"Input Dims": [[4, 5], [5, 6]], "Input type": ["float"] * 2}
+            builder.op("aten::mm", at + 10 + inner, 200 - 2 * inner, **dims)
+        builder.op("aten::bmm", at + 30, 100, **{"Input Dims": [[3, 4, 5], [3, 5, 6]], "Input type": ["float"] * 2})
+    (one,) = operators(Facts(builder.trace())).rows
+    assert (one.op, one.calls, one.device_ns) == ("aten::bmm", 3, 300_000)
+    assert isinstance(one.work, Work)
+    assert one.work.flops == 3 * 2 * 4 * 5 * 6
 
 
 def test_an_unknown_device_has_rates_and_no_share() -> None:

@@ -101,6 +101,28 @@ def test_a_laptop_or_another_of_the_family_is_unknown() -> None:
     assert [peak_of(card | {"name": f"{card['name']}{more}"}) for more in (" D", " Laptop GPU")] == [None, None]
 
 
+@pytest.mark.parametrize(
+    ("known", "others"),
+    [
+        ("NVIDIA A100-SXM4-80GB", ["NVIDIA A100-SXM4-80GB MIG 3g.40gb", "NVIDIA A100-SXM-80GB"]),
+        ("NVIDIA GeForce RTX 3090", ["NVIDIA GeForce RTX 3090 Ti"]),
+        ("Tesla T4", ["Tesla T40", "NVIDIA T400 4GB", "NVIDIA T4G"]),
+        ("NVIDIA L4", ["NVIDIA L40", "NVIDIA L40G"]),
+        ("NVIDIA H100 80GB HBM3", ["NVIDIA H100 80GB HBM3 MIG 7g.80gb", "NVIDIA H800", "NVIDIA H100 80GB HBM2e"]),
+        ("AMD Instinct MI210", ["AMD Instinct MI250", "AMD Instinct MI210 VF"]),
+    ],
+)
+def test_a_name_that_only_begins_alike_is_unknown(known: str, others: list[str]) -> None:
+    """Even where it states the figures of the other."""
+    row = next(one for one in PEAKS if re.fullmatch(one.pattern, known))
+    states = {
+        "computeMajor": row.compute[0], "computeMinor": row.compute[1], "numSms": row.multiprocessors,
+        "totalGlobalMem": int(row.memory_gib[1] * 2**30) - 1,
+    }  # fmt: skip
+    assert peak_of(states | {"name": known}) is row
+    assert [peak_of(states | {"name": other}) for other in others] == [None] * len(others)
+
+
 def test_a_card_without_tensor_cores_for_a_format_has_no_peak_for_it() -> None:
     card = {"name": "Tesla T4", "totalGlobalMem": 15_828_320_256, "computeMajor": 7, "computeMinor": 5, "numSms": 40}
     peak = peak_of(card)

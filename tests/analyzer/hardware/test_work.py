@@ -179,6 +179,39 @@ def test_what_is_not_recorded_is_not_made_up(name: str, dims: str, values: str) 
     assert isinstance(work_of(name, dims, "", values), str)
 
 
+CONVOLUTION = ["", "", "", "[1, 1]", "[0, 0]", "[1, 1]", "False", "[0, 0]", "1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "dims", "values"),
+    [
+        ("aten::convolution", [[2, 3, 9, 9], [4, 3, 3, 3]], [*CONVOLUTION[:3], "[0, 0]", *CONVOLUTION[4:]]),
+        ("aten::convolution", [[2, 3, 9, 9, 9], [4, 3, 3, 3]], CONVOLUTION),
+        ("aten::convolution", [[2], [4, 3, 3, 3]], CONVOLUTION),
+        ("aten::convolution", [[2, 3, 2, 2], [4, 3, 5, 5]], CONVOLUTION),
+        ("aten::cudnn_convolution", [[2, 3, 4], [2, 3, 4]], ["", "", "[0]", "[0]", "[0]"]),
+        ("aten::_scaled_dot_product_flash_attention", [[2, 4, 5, 8], [2, 0, 7, 8], [2, 0, 7, 8]], []),
+    ],
+)
+def test_what_cannot_have_run_is_not_counted(name: str, dims: object, values: object) -> None:
+    assert isinstance(work_of(name, json.dumps(dims), "", json.dumps(values)), str)
+
+
+def test_attention_without_heads_is_no_work() -> None:
+    work = work_of(
+        "aten::_scaled_dot_product_flash_attention", json.dumps([[2, 0, 5, 8]] * 3), json.dumps(["float"] * 3)
+    )
+    assert work == Work(0, 0)
+
+
+def test_an_element_of_two_numbers_of_4_bits_counts_as_both() -> None:
+    """Torch's own counter takes it for one number."""
+    types = json.dumps(["c10::Float4_e2m1fn_x2"] * 2)
+    assert work_of("aten::_scaled_mm", "[[16, 32], [32, 24]]", types) == Work(
+        2 * 16 * 64 * 24, 16 * 32 + 32 * 24 + 2 * 16 * 24
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "dims", "types", "moved"),
     [
