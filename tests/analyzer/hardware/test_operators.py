@@ -110,7 +110,7 @@ def test_a_product_of_nothing_hides_no_utilisation_and_is_not_slow() -> None:
     facts = _on_the_cpu(("aten::mm", [[512, 512], [512, 512]], "float"), ("aten::mm", [[0, 512], [512, 512]], "float"))
     document = hardware(facts)
     assert document.hfu_ratio == document.mfu_ratio == pytest.approx(3 * 2 * 512**3 / 1e11 * 1e9 / facts.steps.total_ns)
-    assert [one.operator.input_dims for one in shortfalls(facts)] == ["[[512,512],[512,512]]"]
+    assert [json.loads(one.operator.input_dims) for one in shortfalls(facts)] == [[[512, 512], [512, 512]]]
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,9 @@ def figures(codes: npt.NDArray[Any], texts: Sequence[str]) -> npt.NDArray[np.flo
     # One further, so that -1 (there is none) is a code like any other.
     used, local = distinct(codes + 1)
     found = floats([texts[code - 1] if code else None for code in used.tolist()])
-    made: npt.NDArray[np.float64] = np.where((found >= 0) & (found < 2.0**63), found, np.nan)[local] if len(used) else found
+    made: npt.NDArray[np.float64] = (
+        np.where((found >= 0) & (found < 2.0**63), found, np.nan)[local] if len(used) else found
+    )
     return made
 
 
