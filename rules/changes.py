@@ -102,7 +102,22 @@ def compiled(facts: Facts, note: str) -> Advice:
             "@torch.jit.script   # torch 2: model = torch.compile(model)\ndef activate(x, bias):\n    return torch.relu(x + bias)",
             "This torch is older than 2.0 and has no `torch.compile`: script functions made of pointwise ops, or upgrade (PG011).",
         )
-    return Advice("diff", compiled_model(facts) or "+model = torch.compile(model)", note)
+    return Advice("diff", compiled_model(facts) or "+model = torch.compile(model)", f"{note}{_not_compiling(facts)}")
+
+
+# With one of them torch.compile runs the model as it is (torch/_dynamo: `eval_frame.py`; `config.py`, `disable`).
+_NOT_COMPILING = ("TORCHDYNAMO_DISABLE", "TORCH_COMPILE_DISABLE")
+
+
+def _not_compiling(facts: Facts) -> str:
+    """That a variable keeps torch from compiling, where one is set; empty else."""
+    known = facts.recording.collected.environment or {}
+    names = [f"`{name}`" for name in _NOT_COMPILING if known.get(name) == "1"]
+    return (
+        f" {' and '.join(names)} {'is' if len(names) == 1 else 'are'} set: as long as that is so, nothing is compiled."
+        if names
+        else ""
+    )
 
 
 # torch looks whether these are set, whatever they are set to (c10/cuda/CUDACachingAllocator.cpp).

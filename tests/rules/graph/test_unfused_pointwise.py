@@ -143,3 +143,11 @@ def test_a_torch_without_a_compiler_is_told_to_script() -> None:
     (fix,) = judged(RULE, torch_1_9(world())).finding.fix
     assert fix.code.startswith("@torch.jit.script")
     assert "older than 2.0" in fix.note
+
+
+@pytest.mark.parametrize(("value", "told"), [("1", True), ("0", False)])
+def test_a_variable_that_keeps_torch_from_compiling_is_told(value: str, told: bool) -> None:
+    builder = world()
+    builder.top["advisor"] = {"environment": {"TORCHDYNAMO_DISABLE": value}}
+    (fix,) = judged(RULE, builder).finding.fix
+    assert ("nothing is compiled" in (fix.note or "")) is told
