@@ -87,7 +87,7 @@ class _Collect(click.Command):
 @click.option(
     "--calibrate",
     is_flag=True,
-    help="Then measure what this machine achieves at best (15 s), to compare operators with.",
+    help="Then measure what this machine achieves at best (20 s), to compare operators with.",
 )
 @click.option("--modules", is_flag=True, help="Record the calls of modules (--shapes does where they cost little).")
 @click.option("--evidence", is_flag=True, help="Record two more steps with stacks, to name lines of your code.")
@@ -188,7 +188,9 @@ def _calibrated(path: Path, python: str) -> str:
 
     told = calibrate(path, python)
     products = ", ".join(f"{rate(value, 'FLOP')} {kind}" for kind, value in told["flops_per_s"].items())
-    return f"measured at best: {products}; a copy moves {rate(told['bytes_per_s'], 'B')}"
+    best = f"measured at best: {products}; a copy moves {rate(told['bytes_per_s'], 'B')}"
+    unsettled = ", ".join(told.get("unsettled") or ())
+    return f"{best}; disturbed by other programs, perhaps too low: {unsettled}" if unsettled else best
 
 
 def _tell(recording: Recording) -> None:

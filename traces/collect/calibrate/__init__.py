@@ -14,8 +14,8 @@ from traces.collect.output.attached import attach
 from traces.errors import UsageError
 
 _PROGRAM = Path(__file__).with_name("measure.py")
-# Six measurements share it.
-SECONDS = 12.0
+# Twice that where other programs disturb it.
+SECONDS = 10.0
 # On a CPU without units for a format one product may take long.
 _PATIENCE_S = 300.0
 
@@ -29,7 +29,7 @@ def calibrate(path: Path, python: str, seconds: float = SECONDS) -> dict[str, An
         seconds: How long to measure, about.
 
     Returns:
-        What was added: device, threads, flops_per_s by number format, bytes_per_s.
+        What was added: device, threads, flops_per_s by number format, bytes_per_s, and what did not settle.
 
     Raises:
         UsageError: Measuring failed, or the recording cannot be written.
