@@ -40,7 +40,8 @@ it in each call brings more samples a second, not a shorter step: nothing of tha
 
 ## When it is wrong
 A datasheet's peak holds at full clock. A causal mask leaves out up to half of the operations, which count in full here. Kernels
-that run beside others take longer than alone. Where a layer's shape is what the model needs, only a larger batch helps.
+that run beside others take longer than alone; without a device, time in which the thread had no core is taken off before anything
+counts as far. Where a layer's shape is what the model needs, only a larger batch helps.
 
 ## Thresholds
 - `max_peak_ratio`: share of its peak below which an operator counts.
@@ -92,6 +93,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield cannot_tell("no product has a roofline: its device's peaks or its types are not known")
         return
     far = [one for one in known if one.ratio < limits["max_peak_ratio"]]
+    lacked = _without_core(facts)
+    if far and lacked and not any(one.ratio < limits["max_peak_ratio"] * (1 - lacked) for one in far):
+        yield cannot_tell(
+            f"for {share(lacked)} of the steps the thread had no core, enough to explain what products take longer"
+        )
+        return
+    far = [one for one in far if one.ratio < limits["max_peak_ratio"] * (1 - lacked)]
     above = sum(one.above_ns for one in far)
     ratio = facts.steps.ratio(round(above))
     if ratio < limits["min_ratio"]:
@@ -104,8 +112,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     worst = max(far, key=lambda one: one.above_ns)
     why = worst.reasons[0] if worst.reasons else "its shapes do not tell why"
     yield Finding(
-        why=f"{count(len(far), 'operator')} with products reach less than {share(limits['max_peak_ratio'])} of what the device "
-        f"can do for them and take {duration(facts.steps.per_step(above))} a step ({share(ratio)}) longer than at their roofline. "
+        why=f"Products of {count(len(far), 'operator')} reach less than {share(limits['max_peak_ratio'])} of what the device can "
+        f"do and take {duration(facts.steps.per_step(above))} a step ({share(ratio)}) longer than at their roofline. "
         f"The largest, `{worst.operator.op}`, reaches {share(worst.ratio)}: {why}.",
         saving=_saving(facts, far, above),
         fix=_fix(far),
@@ -115,6 +123,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         evidence=(_table(facts, far),),
         caveats=("Peaks are those at full clock; kernels beside others take longer than alone.",),
     )
+
+
+def _without_core(facts: Facts) -> float:
+    """Share of the steps, 0..1, in which other programs had the core: ops without a device may have lost all of it."""
+    return min(facts.steps.ratio(facts.time.without_core_ns), 1.0) if facts.device.main is None else 0.0
 
 
 def _saving(facts: Facts, far: Sequence[Shortfall], above: float) -> Saving:

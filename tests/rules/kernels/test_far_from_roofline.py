@@ -97,6 +97,16 @@ def test_on_a_cpu_what_was_measured_counts() -> None:
     assert one.reasons == ("skinny: one side of [1024, 1024] x [1024, 4] is 4 long",)
 
 
+@pytest.mark.parametrize(("lacked", "state"), [(0.0, State.FIRED), (0.1, State.FIRED), (0.6, State.CANNOT_TELL)])
+def test_on_a_cpu_other_programs_may_have_had_the_core_meanwhile(lacked: float, state: State) -> None:
+    """30 % of what was measured: with a core for 40 % of the time that is 75 %."""
+    sizes = (512, 512, 512)
+    builder = world(dur=2 * 512**3 / 1e6 / 0.3, sizes=sizes, calibrated=1e12)
+    builder.top["advisor"]["core_wait_ratio"] = lacked
+    assert Facts(builder.trace()).steps.ratio(Facts(builder.trace()).time.without_core_ns) == pytest.approx(lacked)
+    assert run(RULE, builder).state is state
+
+
 def told(
     op: str, dims: str, kind: str, values: str = "", processors: int | None = 132, us: float = 500
 ) -> tuple[str, ...]:
