@@ -58,9 +58,11 @@ def slowed(trace: Trace, kernels: Kernels, collective: IntervalSet) -> Slowed:
     if not (table["beside"].any() and not table["beside"].all()):
         return Slowed(np.zeros(len(frame), dtype=bool), 0.0, 0.0, shapes_known=bool(known.any()))
     keys = ["name", "blocks", "op", "dims"]
-    alone = table[~table["beside"]].groupby(keys)["dur"].describe()[["count", "25%", "50%", "75%"]]
-    fits = alone[(alone["count"] >= _LEAST) & (alone["75%"] <= _MOST_SPREAD * alone["25%"])]
-    beside = table[table["beside"]].join(fits["50%"].rename("alone"), on=keys, how="inner")
+    groups = table[~table["beside"]].groupby(keys)["dur"]
+    # All groups at once: `describe` asks pandas group by group, a millisecond each.
+    low, middle, high = (groups.quantile(part) for part in (0.25, 0.5, 0.75))
+    fits = middle[(groups.size() >= _LEAST) & (high <= _MOST_SPREAD * low)]
+    beside = table[table["beside"]].join(fits.rename("alone"), on=keys, how="inner")
     often = beside.groupby(keys)["dur"].transform("size") >= _LEAST if len(beside) else np.empty(0, dtype=bool)
     beside = beside[often]
     mine = np.zeros(len(frame), dtype=bool)
