@@ -7,7 +7,17 @@ from __future__ import annotations
 
 from collections import Counter
 
-from stories import of_first_sight, of_guides, of_kernels, of_many, of_moving, of_the_device, of_the_host
+from stories import (
+    of_first_sight,
+    of_guides,
+    of_kernels,
+    of_many,
+    of_moving,
+    of_other_software,
+    of_serving,
+    of_the_device,
+    of_the_host,
+)
 from stories.story import Story
 
 PARTS: dict[str, tuple[Story, ...]] = {
@@ -18,6 +28,8 @@ PARTS: dict[str, tuple[Story, ...]] = {
     "copies, waits for them, ranks": of_moving.STORIES,
     "kernels, graphs, ops": of_kernels.STORIES,
     "at first sight": of_first_sight.STORIES,
+    "serving": of_serving.STORIES,
+    "other devices and software": of_other_software.STORIES,
 }
 STORIES: tuple[Story, ...] = tuple(story for part in PARTS.values() for story in part)
 
