@@ -57,12 +57,26 @@ def what_computes(facts: Facts) -> str:
     ]
     named = sorted((part for part in parts if part[0] >= _WORTH_NAMING), reverse=True)[:_MOST_KINDS]
     text = ", ".join(f"{words} {share(ratio)}" for ratio, words in named)
-    alone = _alone(facts, computing.total_ns)
+    alone = _last_resort(facts, computing.total_ns) or _alone(facts, computing.total_ns)
     said = "; ".join(part for part in (text, alone) if part)
     if len(found.frame) and found.is_family("other").all():
         # Of a device whose work has names of its own, being busy is all that is known.
         return "Whether that is computing the names of its work do not say" + (f": {alone}." if alone else ".")
     return f"Of the computing: {said}." if said else ""
+
+
+def _last_resort(facts: Facts, computing_ns: int) -> str:
+    """The kernels that a library takes where it has none made for the case, where they are a good part of the computing."""
+    found = facts.kernels.named
+    rows = found.last_resort
+    ratio = found.time_ns(rows) / computing_ns
+    if ratio < _WORTH_NAMING:
+        return ""
+    name = found.longest(rows, 1)[0][0][:_NAME_LENGTH]
+    return (
+        f"MIOpen's naive convolutions, as `{name}`, {share(min(ratio, 1.0))}: its last resort, where no other kernel fits the "
+        "sizes, number format and layout"
+    )
 
 
 def _op_alone(facts: Facts) -> str:

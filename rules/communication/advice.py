@@ -7,7 +7,7 @@ from analyzer.facts.communication.ranks import waiting_for_others
 from analyzer.finding import Advice
 from analyzer.units import duration, share
 from rules.changes import memory_limits_the_batch, older_than
-from rules.communication import serving
+from rules.communication import libraries, serving
 from rules.purpose import by_purpose
 
 
@@ -129,6 +129,9 @@ def _move_less_in_training(facts: Facts) -> tuple[Advice, ...]:
         return (_MORE_MICRO_BATCHES,)
     if facts.communication.collectives.activations:
         return (_FEWER_PARTS,)
+    said = libraries.move_less(facts)
+    if said is not None and not facts.communication.collectives.fsdp:
+        return said
     if facts.communication.collectives.sharded:
         if facts.communication.collectives.narrow:
             return (_WITHIN_MACHINES,) if facts.communication.collectives.fsdp else ()
@@ -178,6 +181,10 @@ def _hide_more_in_training(facts: Facts) -> tuple[Advice, ...]:
         return (_INTERLEAVED,)
     if facts.communication.collectives.activations:
         return (_ASYNC_PRODUCTS,)
+    reduced_by_library = not (facts.communication.collectives.sharded or facts.communication.collectives.data_parallel)
+    said = libraries.hide_more(facts)
+    if said is not None and reduced_by_library:
+        return said
     if facts.communication.collectives.sharded:
         if not facts.communication.collectives.fsdp:
             return (_ZERO_BESIDE_COMPUTE,)

@@ -138,10 +138,13 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
     wrap = Advice(
         "python",
         "model = torch.nn.parallel.DistributedDataParallel(model, device_ids=[rank])\nmodel = torch.compile(model)",
-        "Reduces each bucket of gradients as soon as it is complete. Wrap first, compile afterwards.",
+        "Where the program itself reduces gradients: this does so bucket by bucket, as soon as each is complete. Wrap first, "
+        "compile afterwards. A library that reduces them (DeepSpeed, Horovod) has settings of its own.",
     )
     found = facts.communication.collectives
-    known = facts.model.infers or found.data_parallel or found.sharded or found.stages or found.activations
+    known = (
+        facts.model.infers or found.data_parallel or found.sharded or found.stages or found.activations or found.library
+    )
     return hide_more(facts) if known or not found.may_be_gradients else (wrap, *hide_more(facts))
 
 

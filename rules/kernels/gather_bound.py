@@ -33,7 +33,8 @@ output = tables(all_indices, all_offsets)
 3. Sampling of tokens and other sorts: the top k first, one sort for all uses. Where `topk` itself takes the time: of parts of a
    long row first, then of what they give.
 4. The gradient of `x[index]` (`indexing_backward_kernel`): `index_select` or `embedding`, whose gradients add up rows at once.
-5. `torch.use_deterministic_algorithms(True)` replaces fast scatters by sorts: switch it off where it is not needed.
+5. `index_select` by the program itself, as for the cache of a beam search: rows that are equal need no new order.
+6. `torch.use_deterministic_algorithms(True)` replaces fast scatters by sorts: switch it off where it is not needed.
 
 ## Expected gain
 Not measured: it depends on how the rows lie in memory. Of the gradient of `x[index]` at most all of it.
@@ -61,6 +62,7 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.arrays import BoolArray
 from analyzer.units import duration, share
 from rules.evidence import kernel_saving, kernel_table, steps_with
+from rules.purpose import by_purpose
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -109,7 +111,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         steps_seen=steps_with(facts, rows),
         confidence=Confidence.MEDIUM,
         evidence=(kernel_table(facts, rows, "longest of these kernels"),),
-        caveats=("Recommendation and graph models are like this by nature.",),
+        caveats=()
+        if facts.model.infers and _of_program(facts)
+        else ("Recommendation and graph models are like this by nature.",),
     )
 
 
@@ -192,9 +196,31 @@ def _of_topk(facts: Facts) -> bool:
     return any(_TOPK.search(name) for name, _, _ in longest)
 
 
+_ORDERED = Advice(
+    "python",
+    "index, order = index.sort()",
+    "Sorted indices read neighbouring rows together; sort where they are made.",
+)
+_WHAT_DIFFERS = Advice(
+    "text",
+    "Select rows of what differs alone: in a beam search keys and values of the encoder are the same in all beams of one input, so "
+    "they need a new order only where inputs end; for the others move indices or pages of the cache, not its rows.",
+    "These are calls of `index_select` that look up no embedding, as a beam search makes to put its cache in order.",
+)
+
+
+def _of_program(facts: Facts) -> bool:
+    """Whether most of that time the program itself selects rows, and looks up no table."""
+    kernels = facts.kernels.named
+    rows = kernels.is_family("gather")
+    return 2 * kernels.time_ns(rows & facts.kernels.row_selects) > kernels.time_ns(rows)
+
+
 def _fix(facts: Facts) -> tuple[Advice, ...]:
     if _of_topk(facts):
         return (_TOPK_IN_PARTS, _OF_ANY[1])
+    if _of_program(facts):
+        return (*by_purpose(facts, (_WHAT_DIFFERS,), (_ORDERED,)), _OF_ANY[1])
     fused = facts.kernels.named.any_named(*_FUSED.split("|"))
     if not fused and not _of_tables(facts):
         return _OF_ANY
@@ -202,19 +228,15 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
         "python",
         "kind, where = ComputeDevice.CUDA, EmbeddingLocation.DEVICE   # fbgemm_gpu\n"
         "tables = SplitTableBatchedEmbeddingBagsCodegen([(rows, dim, where, kind) for rows in sizes])",
-        "One fused lookup for all tables (fbgemm), which also updates the rows in its backward pass.",
+        "One fused lookup for all tables (fbgemm)"
+        + ("." if facts.model.infers else ", which also updates the rows in its backward pass."),
     )
     narrower = Advice(
         "text",
         "Store rows in 16 or 8 bits, and drop duplicate indices before the lookup.",
         "The lookups are fused already.",
     )
-    ordered = Advice(
-        "python",
-        "index, order = index.sort()",
-        "Sorted indices read neighbouring rows together; sort where they are made.",
-    )
-    return (narrower, ordered) if fused else (one_lookup, ordered)
+    return (narrower, _ORDERED) if fused else (one_lookup, _ORDERED)
 
 
 RULE = Rule(META, check, __doc__)

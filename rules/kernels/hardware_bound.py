@@ -12,7 +12,8 @@ there, and because the next step is another one: a faster device, more devices, 
 Share of the used steps in which a kernel other than a collective runs; share of that in GEMMs, convolutions and attention;
 share of these on tensor cores in 16 bits or fewer, by kernel names and recorded input types (TF32 takes
 twice as long); runs of pointwise kernels that no compiler fused. Where shapes were recorded and the device's peaks are known,
-the time that its products take beyond their rooflines is what is left, and where that is most of it the rule is quiet. Occupancy
+the time that its products take beyond their rooflines is what is left, and where that is most of it the rule is quiet, as it is
+where a library computes with kernels of last resort (`naive_conv_*` of MIOpen). Occupancy
 and memory bandwidth are not in a trace.
 
 ## Example
@@ -136,6 +137,14 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     if unfused >= limits["max_unfused_ratio"]:
         yield clear(f"the device computes for {measured}, but unfused pointwise kernels take {share(unfused)} of it")
+        return
+    resort = facts.kernels.named.time_ns(facts.kernels.named.last_resort) / computing
+    if resort >= _WORTH_NAMING:
+        yield clear(
+            f"the device computes for {measured}, but {share(resort)} of it in naive convolutions: MIOpen has no better kernel for "
+            "these sizes, number format and layout; another one of these, "
+            "or its search (torch.backends.cudnn.benchmark = True), may find one"
+        )
         return
     above = _above_ns(facts)
     if above > _MOST * computing:

@@ -10,7 +10,8 @@ to dispatching them, and the device waits for the host.
 ## How it is measured
 Inside the innermost `Optimizer.step#...` spans: no `aten::_foreach_*`, no `aten::_fused_*` and no multi-tensor kernel, and the ops
 directly inside repeat the same short sequence for at least four parameters and 60 % of all ops. The saving is the device-idle time
-inside the spans; on a CPU-only trace the spans' time times `1 - 1 / ops per parameter`. Unit: nanoseconds.
+from the first op of each span to its end; on a CPU-only trace that time times `1 - 1 / ops per parameter`. What comes before the
+first op is no update: Horovod's optimizer waits there until gradients are reduced. Unit: nanoseconds.
 
 ## Example
 Slow:
@@ -104,8 +105,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
                 "mean step",
                 "ns",
                 (
-                    Bar("inside optimizer.step()", facts.steps.per_step(work.step_time.total_ns)),
-                    Bar("rest of the step", facts.steps.per_step(facts.steps.total_ns - work.step_time.total_ns)),
+                    Bar("updating in optimizer.step()", facts.steps.per_step(work.update_time.total_ns)),
+                    Bar("rest of the step", facts.steps.per_step(facts.steps.total_ns - work.update_time.total_ns)),
                 ),
             ),
         ),
@@ -127,7 +128,7 @@ def _quiet(facts: Facts, limits: Limits) -> Outcome | None:
         return clear(f"{work.class_name} updates with {work.style} ops")
     if work.class_name in WITHOUT_LISTS:
         return clear(WITHOUT_LISTS[work.class_name])
-    ratio = facts.steps.ratio(work.step_time.total_ns)
+    ratio = facts.steps.ratio(work.update_time.total_ns)
     if ratio < limits["min_ratio"]:
         return clear(f"{work.class_name}.step takes {share(ratio)} of the step, below {share(limits['min_ratio'])}")
     if facts.device.main is None and work.ops_per_parameter < limits["min_cpu_ops"]:
@@ -139,10 +140,10 @@ def _quiet(facts: Facts, limits: Limits) -> Outcome | None:
 
 def _why(facts: Facts) -> str:
     work = facts.model.optimizing
-    takes = duration(facts.steps.per_step(work.step_time.total_ns))
+    takes = duration(facts.steps.per_step(work.update_time.total_ns))
     each = f"{work.class_name}.step updates {count(work.parameters, 'parameter')} one by one"
     if facts.device.main is None:
-        ratio = share(facts.steps.ratio(work.step_time.total_ns))
+        ratio = share(facts.steps.ratio(work.update_time.total_ns))
         return f"{each} ({work.ops_per_parameter:.0f} ops each), which takes {takes} of {facts.steps.each} ({ratio})."
     idle = _saving(facts).claims.total_ns
     launched = f"{facts.steps.per_step(work.launches):,.0f} launches and " if work.launches else ""
@@ -154,13 +155,13 @@ def _why(facts: Facts) -> str:
 
 def _saving(facts: Facts) -> Saving:
     work = facts.model.optimizing
-    owned = facts.time.waterfall.owned("optimizer") & work.step_time
+    owned = facts.time.waterfall.owned("optimizer") & work.update_time
     if facts.device.main is not None:
         saving = Saving(
             claims=owned,
             basis="device-idle time inside the optimizer's span, and its kernels; a fused update still needs a launch or two",
         )
-        return with_kernels(facts, saving, work.step_time)
+        return with_kernels(facts, saving, work.update_time)
     kept = 1 - 1 / work.ops_per_parameter
     return Saving(
         claims=owned.scaled(kept), basis="time inside the optimizer's span, if one pass replaces all ops of an update"

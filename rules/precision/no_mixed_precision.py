@@ -13,7 +13,9 @@ for 16 bits leaves at least half of the card's arithmetic unused.
 `|GEMM and convolution kernels on 32-bit floats| / |device busy|` over the used steps. Where shapes were recorded, the format is the
 `Input type` of the nearest matrix op above the launch (under autocast the op inside the cast counts); else kernel names decide:
 `sgemm`, `scudnn`, `ffma`, `implicit_convolve_sgemm`, `winograd`, `tf32` or `s1688gemm`, on ROCm `Cijk_..._SB_`. Matrix-vector
-products and depthwise convolutions do not count. The rule holds back where part of the matrix work is done in 16 bits already.
+products and depthwise convolutions do not count. The rule holds back where part of the matrix work is done in 16 bits already,
+unless a program that only runs its models does all of its convolutions, or all of its products, on 32-bit floats: then one of its
+models has 32-bit weights, as decoders of images often have.
 
 ## Example
 Slow:
@@ -72,6 +74,7 @@ from rules.changes import older_than
 from rules.evidence import kernel_saving, kernel_table, steps_with
 from rules.framework_words import sixteen_bits
 from rules.precision.common import AMPERE, FORMAT, USUAL_RATIO, VOLTA, doubts, short_ratio, unanswerable
+from rules.precision.one_model import kind_apart, of_kind, of_one_model
 from rules.purpose import by_purpose
 from traces.trace import Capability
 
@@ -104,9 +107,14 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when matrix work on 32-bit floats owns `min_busy_ratio` of the busy time and next to none is done in 16 bits."""
     outcome = _not_asked(facts)
     work = facts.kernels.matrix_work
-    rows = _plain(facts) | work.tf32
+    kind = (
+        kind_apart(facts, _plain(facts) | work.tf32, limits["max_short_ratio"])
+        if work.short_ratio > limits["max_short_ratio"]
+        else None
+    )
+    rows = (_plain(facts) | work.tf32) & (facts.kernels.named.every if kind is None else of_kind(facts, kind))
     ratio = facts.kernels.named.busy_ratio(rows)
-    if outcome is None and work.short_ratio > limits["max_short_ratio"]:
+    if outcome is None and work.short_ratio > limits["max_short_ratio"] and kind is None:
         outcome = clear(f"{share(work.short_ratio)} of the matrix work is done in 16 bits or fewer")
     if outcome is None and ratio < limits["min_busy_ratio"]:
         floor = share(limits["min_busy_ratio"])
@@ -115,9 +123,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield outcome
         return
     how = "recorded input types" if work.by_types else "kernel names"
-    rounded = facts.kernels.named.time_ns(work.tf32) / facts.kernels.named.time_ns(rows)
+    rounded = facts.kernels.named.time_ns(work.tf32 & rows) / facts.kernels.named.time_ns(rows)
     confidence, caveats = doubts(facts)
-    saving, moves = _saving(facts)
+    saving, moves = _saving(facts, rows)
     if moves:
         confidence = Confidence.MEDIUM if confidence is Confidence.HIGH else confidence
     if facts.kernels.fusion.pointwise.any() and not facts.model.infers:
@@ -125,9 +133,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     yield Finding(
         why=f"{share(ratio)} of the GPU's busy time is matrix work on 32-bit floats"
         + ("" if _amd(facts) else f", {share(rounded) if rounded else 'none'} of it in TF32")
-        + f", by {how}; {share(work.short_ratio)} of the matrix work is done in 16 bits.",
+        + f", by {how}; {share(work.short_ratio)} of the matrix work is done in 16 bits"
+        + (f": {kind} are not." if kind else "."),
         saving=saving,
-        fix=_fix(facts, AMPERE if _amd(facts) else work.compute_major or VOLTA),
+        fix=of_one_model(facts, kind)
+        if kind is not None
+        else _fix(facts, AMPERE if _amd(facts) else work.compute_major or VOLTA),
         verify=f"Record again: kernel names should hold {'`_BBS_` or `_HHS_`' if _amd(facts) else '`bf16`, `f16` or `h884`'}; "
         f"compare {'the results with the old ones' if facts.model.infers else 'the loss curve with the old one'}.",
         steps_seen=steps_with(facts, rows),
@@ -143,11 +154,12 @@ def _plain(facts: Facts) -> BoolArray:
     return facts.kernels.matrix_work.single | (found.is_family("attention") & found.is_format("fp32"))
 
 
-def _saving(facts: Facts) -> tuple[Saving, bool]:
+def _saving(facts: Facts, rows: BoolArray) -> tuple[Saving, bool]:
     """What 16 bits leave of each kind of kernel; and whether much of what is likely is of pointwise ones."""
     work, found = facts.kernels.matrix_work, facts.kernels.named
-    most, plain_ns, rounded_ns = short_ratio(facts), found.time_ns(_plain(facts)), found.time_ns(work.tf32)
-    of = [(_plain(facts), most), (work.tf32, _HALF)]
+    plain, rounded = _plain(facts) & rows, work.tf32 & rows
+    most, plain_ns, rounded_ns = short_ratio(facts), found.time_ns(plain), found.time_ns(rounded)
+    of = [(plain, most), (rounded, _HALF)]
     usual = sum(min(ratio, USUAL_RATIO) * found.time_ns(rows) for rows, ratio in of)
     # In 16 bits they move half the bytes, as far as autocast lets them run so.
     carried = facts.kernels.fusion.pointwise & ~found.is_format("fp16", "bf16") & ~_plain(facts) & ~work.tf32

@@ -8,24 +8,30 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice, Column, Evidence, Finding, Outcome, Saving, Severity, Table, clear
 from rules.commands import arguments_note, collect
 
-_SCHEDULE = Advice(
-    "python",
-    "with profile(\n"
-    "    activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],\n"
-    "    schedule=schedule(wait=5, warmup=2, active=6, repeat=1),\n"
-    '    on_trace_ready=lambda prof: prof.export_chrome_trace("trace.json"),\n'
-    ") as prof:\n"
-    "    for batch in loader:\n"
-    "        train_step(batch)\n"
-    "        prof.step()",
-    "Waits for five steps, warms up for two, records six, and exports them when they are done.",
-)
+
+def _marked(facts: Facts) -> Advice:
+    """Iterations of a loop that trains, else requests or batches."""
+    many, call, one = "loader", "train_step", "batch"
+    if facts.model.infers:
+        many, call, one = ("batches", "run", "batch") if facts.model.may_train else ("requests", "answer", "request")
+    return Advice(
+        "python",
+        "with profile(\n"
+        "    activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],\n"
+        "    schedule=schedule(wait=5, warmup=2, active=6, repeat=1),\n"
+        '    on_trace_ready=lambda prof: prof.export_chrome_trace("trace.json"),\n'
+        ") as prof:\n"
+        f"    for {one} in {many}:\n"
+        f"        {call}({one})\n"
+        "        prof.step()",
+        "Waits for five steps, warms up for two, records six, and exports them when they are done.",
+    )
 
 
 def scheduled(facts: Facts) -> Advice:
     """Record whole steps behind the start-up: by the command that recorded, else by a schedule."""
     if not facts.recording.by_command:
-        return _SCHEDULE
+        return _marked(facts)
     return Advice(
         "shell",
         collect(facts, "--wait 40", "--active 6"),

@@ -5,14 +5,42 @@ from __future__ import annotations
 from analyzer.facts import Facts
 from analyzer.finding import Advice
 
-PIECES = (
+_PIECES = (
     " They take turns with kernels: weights or activations that are kept on the host for room, as offloading does, or samples that "
     "are sent one by one; no batch."
 )
+_MODELS = (
+    " So many large ones come one after the other, again and again: the weights of a model that is kept on the host between its "
+    "calls, as offloading does; no batch."
+)
 
 
-def keep_on_device() -> tuple[Advice, ...]:
-    """What is sent piece by piece stays on the device, or is sent in larger pieces beside the kernels."""
+def what_is_sent(facts: Facts) -> str:
+    """A sentence on what the copies are, where they are no batches; empty where they may be."""
+    if facts.transfer.piece_by_piece:
+        return _PIECES
+    return _MODELS if facts.transfer.whole_models else ""
+
+
+def keep_on_device(facts: Facts) -> tuple[Advice, ...]:
+    """What is sent piece by piece, or model by model, stays on the device, or is sent beside the kernels."""
+    if not facts.transfer.piece_by_piece:
+        return (
+            Advice(
+                "diff",
+                "-pipe.enable_model_cpu_offload()    # each model's weights, for each call\n"
+                "+pipe.to(device)                    # where the card has room, in 16 bits or fewer",
+                "Keep on the device what is called most often, and small models first: each call then saves its copies. An engine "
+                "that serves the model has a setting for each of its parts.",
+            ),
+            Advice(
+                "text",
+                "Where the card has no room: send it layer by layer from pinned memory, the next layer's weights on a stream of "
+                "their own while this layer computes; or call it for several inputs at once, and keep what it gives for inputs "
+                "that come again.",
+                "In diffusers `enable_group_offload(..., use_stream=True)`.",
+            ),
+        )
     return (
         Advice(
             "diff",
@@ -35,8 +63,8 @@ def keep_on_device() -> tuple[Advice, ...]:
 
 def pin_memory(facts: Facts) -> tuple[Advice, ...]:
     """Pinned batches, copied without waiting."""
-    if facts.transfer.piece_by_piece:
-        return keep_on_device()
+    if facts.transfer.of_weights:
+        return keep_on_device(facts)
     batch_type = Advice(
         "python",
         "class Batch:\n    def pin_memory(self):\n        self.images = self.images.pin_memory()\n        return self",
@@ -73,8 +101,8 @@ def prefetch(facts: Facts, own_stream: bool) -> tuple[Advice, ...]:
         facts: The measurements.
         own_stream: Whether the copies already run on another stream than the kernels.
     """
-    if facts.transfer.piece_by_piece:
-        return keep_on_device()
+    if facts.transfer.of_weights:
+        return keep_on_device(facts)
     if own_stream:
         return (
             Advice(

@@ -70,7 +70,7 @@ from analyzer.finding import Bar, Bars, Finding, Outcome, Saving, clear, not_app
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration, share, size
-from rules.transfer.advice import PIECES, prefetch
+from rules.transfer.advice import prefetch, what_is_sent
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -111,15 +111,15 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         )
         return
     own_stream = _own_stream(facts, to_device)
-    pieces = facts.transfer.piece_by_piece
+    weights = facts.transfer.of_weights
     where = "a stream of their own" if own_stream else "the kernels' stream"
     yield Finding(
         why=f"Copies to the device run beside no kernel for {duration(facts.steps.per_step(exposed.total_ns))} of "
         f"{facts.steps.each} "
         f"({share(ratio)}): {size(facts.steps.per_step(to_device.bytes))} "
-        f"a step on {where}.{PIECES if pieces else ''}",
+        f"a step on {where}.{what_is_sent(facts)}",
         saving=Saving(exposed, basis="copy time beside no kernel")
-        if pieces
+        if weights
         else Saving(
             hideable, basis="copy time beside no kernel, as far as the kernels of its step are long enough to hide it"
         ),
@@ -139,7 +139,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
                 ),
             ),
         ),
-        title="Copies to the device delay the kernels" if pieces else None,
+        title="Copies to the device delay the kernels" if weights else None,
     )
 
 

@@ -77,7 +77,7 @@ from analyzer.finding import (
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share, size
-from rules.transfer.advice import PIECES, pin_memory
+from rules.transfer.advice import pin_memory, what_is_sent
 from rules.transfer.place import location
 from traces.trace import Capability
 
@@ -125,21 +125,21 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     now = pageable.bandwidth
     shorter = max(0.0, 1 - now / speed) if now is not None else 0.0
     exposed = facts.time.waterfall.owned("copy") & pageable.time
-    pieces = facts.transfer.piece_by_piece
+    weights = facts.transfer.of_weights
     # What stays on the device is not sent at all; batches have to travel.
     claims = (facts.time.waterfall.owned("transfer_call") & calls) | blocked.owned
-    claims |= exposed if pieces else exposed.scaled(shorter)
+    claims |= exposed if weights else exposed.scaled(shorter)
     behind = facts.sync.behind(calls)
     yield Finding(
         why=f"{size(step_bytes)} a step are copied to the device from pageable memory; the calls hold the host for "
         f"{duration(facts.steps.per_step(calls.total_ns))} of {facts.steps.each} "
-        f"({share(host)}); {'kept on the device' if pieces else 'from pinned memory'} the step could be shorter by at most "
-        f"{share(facts.steps.ratio((claims | blocked.removable | behind).total_ns))}.{PIECES if pieces else ''}",
+        f"({share(host)}); {'kept on the device' if weights else 'from pinned memory'} the step could be shorter by at most "
+        f"{share(facts.steps.ratio((claims | blocked.removable | behind).total_ns))}.{what_is_sent(facts)}",
         saving=Saving(
             claims | blocked.removable,
             usual_claims=claims,
             behind=behind,
-            basis=f"idle time inside the calls, and {_NO_COPIES if pieces else f'copies as fast as {source} ({speed:.0f} GB/s)'}",
+            basis=f"idle time inside the calls, and {_NO_COPIES if weights else f'copies as fast as {source} ({speed:.0f} GB/s)'}",
         ),
         fix=pin_memory(facts),
         verify="Record again: the copies should be named `Pinned -> Device`, their calls take about 10 us.",
@@ -148,7 +148,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         evidence=(_evidence(facts, pageable, calls.total_ns, now, speed),),
         location=location(facts, pageable),
         caveats=_caveats(facts, calls.total_ns, claims.total_ns, inferred),
-        title="Data are sent from unpinned memory" if pieces else None,
+        title="Data are sent from unpinned memory" if weights else None,
     )
 
 

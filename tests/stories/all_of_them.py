@@ -39,6 +39,7 @@ SILENT: dict[str, str] = {
     "gradients copied into buckets": "copies of 4 % of the busy time are below the limits of the rules",
     "empty tensors filled": "no rule knows the fills of deterministic mode",
     "dense gradient of an embedding": "the update is named; no rule weighs a table's rows against those of a batch",
+    "LoRA beside the layers": "no rule knows adapters; that launches are the limit, and where, is told",
     "DPA-2, Adam by passes": "an update of 4 % of the busy time is below the limit of the rule",
 }
 

@@ -231,7 +231,7 @@ STORIES = (
         "reductions behind the backward pass, with pauses between: a shorter cycle, a larger fusion buffer", _cycles_of_horovod,
         bound=("communication", "mixed", "compute"), told=("CO001|CO002",),
         never=("~bucket_cap_mb", "~no_sync", "~gradient_as_bucket_view", "~DistributedDataParallel\\(", "~fully_shard",
-               "~comm_hook", "DL001", "~fused=True", "XF005", "GR004"),
+               "~comm_hook", "DL001", "OP001", "~fused=True", "XF005", "GR004"),
     ),
     Story(
         "te.Linear on the host", "LLM pretraining, FP8", GITHUB + "NVIDIA/TransformerEngine/issues/761",
@@ -243,6 +243,7 @@ STORIES = (
         "reductions are not beside the backward pass: overlap_comm, buckets of DeepSpeed", _serialised_zero,
         bound=("communication", "mixed", "compute"), told=("CO001|CO002", "~overlap_comm"),
         never=("~bucket_cap_mb", "~no_sync", "~gradient_as_bucket_view", "~comm_hook|compress_hook", "~fully_shard\\(",
+               "~DistributedDataParallel\\(",
                "~set_modules_to_forward_prefetch", "DL001", "GR004"),
     ),
 )  # fmt: skip

@@ -8,7 +8,16 @@ from stories.story import Story
 
 GITHUB = "https://github.com/"
 # What only training has.
-OF_TRAINING = ("~zero_grad", "~optimizer", "~GradScaler", "~\\bloss\\b", "~backward", "~DataLoader", "DL001", "PG004")
+OF_TRAINING = (
+    "~zero_grad",
+    "~optimizer",
+    "~GradScaler",
+    "~loss\\.|criterion",
+    "~backward",
+    "~DataLoader",
+    "DL001",
+    "PG004",
+)
 GEMV = (
     "std::enable_if<!(false), void>::type internal::gemvx::kernel<int, int, __nv_bfloat16, __nv_bfloat16, __nv_bfloat16, float, "
     "false, true, true, false, 7, false, cublasGemvParamsEx<int, cublasGemvTensorStridedBatched<__nv_bfloat16 const>>>(p)"
@@ -148,7 +157,7 @@ STORIES = (
         "beams reorder what is equal", "translation, beam search", GITHUB + "facebookresearch/fairseq2/pull/258",
         "keys and values of the encoder are indexed anew for each token: once, where a beam ends", _beams_reordered,
         bound=("compute",), told=("KE003", "~index_select"),
-        never=("IN003", "GR004", "PR001", "~sparse=True", *OF_TRAINING),
+        never=("IN003", "GR004", "PR001", "~sparse=True", "~Embedding|vmap", *OF_TRAINING),
     ),
     Story(
         "LoRA beside the layers", "LLM inference, LoRA", GITHUB + "huggingface/peft/issues/957",
@@ -158,8 +167,8 @@ STORIES = (
     Story(
         "images resized in the loop", "vision, inference", GITHUB + "huggingface/transformers/pull/36314",
         "the device waits while the host resizes: in workers beside it, or on the device", _prepared_on_host,
-        bound=("compute", "python", "mixed"), told=("~_upsample_bicubic2d_aa",),
-        never=("GR004", "ID001", "~CUDA graph", "~reduce-overhead", "PR001",
+        bound=("compute", "launch", "python", "mixed"), told=("~_upsample_bicubic2d_aa",),
+        never=("GR004", "~reduce-overhead|make_graphed", "PR001",
                *(what for what in OF_TRAINING if "Loader" not in what)),
     ),
 )  # fmt: skip

@@ -12,6 +12,7 @@ import pandas as pd
 
 from analyzer.facts.communication.between_layers import between_layers
 from analyzer.facts.communication.kernel_kinds import kind_of_kernel
+from analyzer.facts.communication.reducing_library import reducing_library
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.precision import tensor_dims
@@ -58,6 +59,8 @@ class Collectives(msgspec.Struct, frozen=True):
         kernels: Number of collective kernels on the device.
         kernel_names: Their names, each once.
         data_parallel: Whether a DistributedDataParallel module is used.
+        library: The library whose frames show and that reduces gradients in its own way: `deepspeed`, `horovod`; None where
+            neither shows, as without stacks.
         sharded: Whether parameters are gathered and gradients scattered (FSDP, ZeRO).
         fsdp: Whether FSDP's own ranges are in the trace: else another library shards.
         activations: Whether a good part of the exposed time is reductions between layers of the forward pass (tensor parallelism).
@@ -71,6 +74,7 @@ class Collectives(msgspec.Struct, frozen=True):
     kernels: int
     kernel_names: tuple[str, ...]
     data_parallel: bool
+    library: str | None
     sharded: bool
     fsdp: bool
     activations: bool
@@ -163,6 +167,7 @@ def collectives(
         kernels=len(named),
         kernel_names=tuple(sorted(map(str, named.unique()))),
         data_parallel=_has_range(trace, r"DistributedDataParallel\.forward|torch\.distributed\.ddp"),
+        library=reducing_library(trace),
         fsdp=fsdp,
         sharded=fsdp or (any("reduce_scatter" in kind for kind in kinds) and any("gather" in kind for kind in kinds)),
     )

@@ -28,6 +28,10 @@ from traces.trace import Trace
 _BROKEN_IDS = 0.5
 
 
+# MIOpen's naive convolutions, "the last resort when none of the other kernels are applicable" (ROCm/MIOpen issue 3310).
+_LAST_RESORT = re.compile(r"^naive_conv_")
+
+
 class Kernels(msgspec.Struct, frozen=True, dict=True):
     """The kernels of the device that stands for the trace which start inside the used steps.
 
@@ -81,6 +85,11 @@ class Kernels(msgspec.Struct, frozen=True, dict=True):
         """Which of them convolve channel by channel, shape (kernels,)."""
         found: BoolArray = self.frame["depthwise"].to_numpy(dtype=bool)
         return found
+
+    @property
+    def last_resort(self) -> BoolArray:
+        """Which of them a library takes where it has no kernel made for these sizes, format and layout, shape (kernels,)."""
+        return self.like(_LAST_RESORT)
 
     @property
     def blocks_per_sm(self) -> FloatArray:

@@ -18,6 +18,7 @@ from analyzer.facts.kernels.patterns import Pattern, patterns
 from analyzer.facts.kernels.precision import Casts, MatrixWork, casts, double_kernels, matrix_work
 from analyzer.facts.kernels.recomputation import Recomputation, recomputation
 from analyzer.facts.kernels.residency import Residency, residency
+from analyzer.facts.kernels.row_selects import row_selects
 from analyzer.facts.kernels.searches import Searches, searches
 from analyzer.facts.kernels.slowing import Slowing, slowing
 from analyzer.facts.section import Section
@@ -103,6 +104,11 @@ class KernelFacts(Section):
     def searches(self) -> Searches:
         """Matrix ops that try algorithms inside the steps."""
         return searches(self.trace, self._steps, self._host, self.named, self._time.idle)
+
+    @fact
+    def row_selects(self) -> BoolArray:
+        """Which kernels select rows for the program itself, and look up no embedding; shape (kernels,)."""
+        return row_selects(self._host, self.named)
 
     @fact
     def conv_bias(self) -> ConvBias:

@@ -35,6 +35,8 @@ _TURN = "aten::select"
 _INDEXING = re.compile(
     r"aten::(?:select|slice|narrow|index|index_select|index_put_?|_index_put_impl_|unbind|split|take|gather)$"
 )
+# One op that takes rows by an index of many: alone, again and again, it goes through tensors, and not through one.
+_ROWS = re.compile(r"aten::(?:index_select|gather)$")
 _SPLITTING = re.compile(r"aten::(?:unbind|split|split_with_sizes|chunk|tensor_split)$")
 # Ops that make up layers: where a unit holds one, it is a layer of the model or a step in time, each of which needs the one before.
 LAYER = re.compile(
@@ -167,7 +169,7 @@ def _loop(
     split = [names[codes[at - 1]] for at in first.tolist() if at > 0]
     return Loop(
         unit=unit,
-        indexed=any(_INDEXING.match(text) for text in unit) or any(_SPLITTING.match(text) for text in split),
+        indexed=_takes_elements(unit) or any(_SPLITTING.match(text) for text in split),
         of_layers=any(LAYER.match(text) for text in unit),
         phase=_phase(trace, steps, backward.starts, int(starts[0]), int(ends[0])),
         repeats=int(runs["repeats"].sum()),
@@ -180,6 +182,10 @@ def _loop(
         op_ns=int((end[members] - start[members]).sum()),
         varies=bool(runs["varies"].iloc[0]),
     )
+
+
+def _takes_elements(unit: tuple[str, ...]) -> bool:
+    return any(_INDEXING.match(text) for text in unit) and not all(_ROWS.match(text) for text in unit)
 
 
 def _phase(trace: Trace, steps: Steps, backward_starts: Int64Array, start_ns: int, end_ns: int) -> str:

@@ -45,6 +45,8 @@ class Optimizing(msgspec.Struct, frozen=True):
         launches: Kernels launched inside the spans, over all used steps.
         foreach_kinds: Distinct `_foreach_` ops inside.
         step_time: Time inside the spans.
+        update_time: Of that, from the first op of each span to its end: what comes before is no update. Horovod's optimizer waits
+            there until gradients are reduced, others gather them.
         kernel_ns: Device time of the kernels launched inside.
         zero_time: Time inside `Optimizer.zero_grad` spans.
         fills: Fills of gradients with zero inside them, over all used steps.
@@ -62,6 +64,7 @@ class Optimizing(msgspec.Struct, frozen=True):
     launches: int
     foreach_kinds: int
     step_time: IntervalSet
+    update_time: IntervalSet
     kernel_ns: int
     zero_time: IntervalSet
     fills: int
@@ -169,6 +172,7 @@ def optimizing(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts)
         launches=int(kernels.sum()),
         foreach_kinds=len(np.unique(names[measure.tree.matching(_FOREACH_OP) & measure.in_steps])),
         step_time=_time(measure, innermost),
+        update_time=_update_time(measure, innermost),
         kernel_ns=int(dur[work].sum()),
         zero_time=_time(measure, zero),
         fills=int(fills.sum()),
@@ -182,6 +186,18 @@ def optimizing(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts)
 
 def _time(measure: _Measuring, mask: BoolArray) -> IntervalSet:
     return IntervalSet(measure.start[mask], measure.end[mask]) & measure.steps.window
+
+
+def _update_time(measure: _Measuring, spans: BoolArray) -> IntervalSet:
+    """From the first op of each span to its end; all of a span that holds none."""
+    order = np.flatnonzero(spans)[np.argsort(measure.start[spans], kind="stable")]
+    begin, end = measure.start[order], measure.end[order]
+    ops = measure.topmost_ops & measure.in_steps
+    place = np.searchsorted(begin, measure.start[ops], side="right") - 1
+    inside = (place >= 0) & (measure.end[ops] <= end[place])
+    first = end.copy()
+    np.minimum.at(first, place[inside], measure.start[ops][inside])
+    return IntervalSet(np.where(first == end, begin, first), end) & measure.steps.window
 
 
 def _style(measure: _Measuring, launched: BoolArray, per_parameter: float, name: str) -> str:

@@ -13,6 +13,7 @@ from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.sync.removable import removable_of
 from analyzer.facts.sync.section import SyncFacts
+from analyzer.spans.arrays import Int64Array
 from analyzer.spans.grouping import chosen
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import is_any
@@ -24,6 +25,8 @@ SMALL_BYTES = 64 * 1024
 _FULL_SPEED_BYTES = 1024 * 1024
 # So many copies make a pattern; between two pieces of a model run the kernels of one module or one layer, not those of a step.
 _MIN_PIECES, _MAX_BETWEEN = 16, 20
+# A batch has a few parts, at most some dozens; a model has a parameter or more for each of its layers.
+_MIN_PARAMETERS = 64
 # Pinned host-to-device bandwidth reached in practice, bytes a ns, by PCIe generation 3, 4, 5 (rules.md XF001).
 _LINK_BYTES_PER_NS = {7: 12.0, 8: 24.0, 9: 50.0}
 
@@ -201,13 +204,36 @@ def piece_by_piece(device: DeviceFacts, trace: Trace, to_device: Copies) -> bool
         trace: The trace.
         to_device: Copies to the device.
     """
-    large = to_device.of_size(_FULL_SPEED_BYTES)
-    if len(large) < _MIN_PIECES or device.main is None:
+    between = _kernels_between(device, trace, to_device)
+    return len(between) + 1 >= _MIN_PIECES and bool(1 <= np.median(between) <= _MAX_BETWEEN)
+
+
+def whole_models(device: DeviceFacts, trace: Trace, to_device: Copies) -> bool:
+    """Whether more large copies than a batch has parts come one after the other, again and again: a model that is sent each time.
+
+    Args:
+        device: Work of the devices.
+        trace: The trace.
+        to_device: Copies to the device.
+    """
+    between = _kernels_between(device, trace, to_device)
+    if not len(between):
         return False
+    runs = np.diff(np.concatenate([[-1], np.flatnonzero(between), [len(between)]]))
+    # Once is loading it.
+    long = runs[runs >= _MIN_PARAMETERS]
+    return len(long) > 1 and bool(2 * long.sum() > runs.sum())
+
+
+def _kernels_between(device: DeviceFacts, trace: Trace, to_device: Copies) -> Int64Array:
+    """How many kernels start between each large copy to the device and the next; empty where there is no such pair."""
+    large = to_device.of_size(_FULL_SPEED_BYTES)
+    if len(large) < 2 or device.main is None:
+        return np.empty(0, dtype=np.int64)
     kernels = trace.kernels
     starts = np.sort(kernels["start_ns"].to_numpy()[kernels["device"].to_numpy() == device.main.device])
-    between = np.diff(np.searchsorted(starts, np.sort(large.frame["start_ns"].to_numpy())))
-    return bool(1 <= np.median(between) <= _MAX_BETWEEN)
+    between: Int64Array = np.diff(np.searchsorted(starts, np.sort(large.frame["start_ns"].to_numpy())))
+    return between
 
 
 class BlockedAfter(msgspec.Struct, frozen=True):

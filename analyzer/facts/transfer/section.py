@@ -19,6 +19,7 @@ from analyzer.facts.transfer.copies import (
     piece_by_piece,
     pinned_bandwidth,
     transfers,
+    whole_models,
 )
 from analyzer.facts.transfer.layout_work import LayoutWork, layout_work
 from analyzer.facts.transfer.made_on_host import MadeOnHost, made_on_host
@@ -62,6 +63,16 @@ class TransferFacts(Section):
     def piece_by_piece(self) -> bool:
         """Whether large copies to the device take turns with kernels, as weights do that are kept on the host."""
         return piece_by_piece(self._device, self.trace, self.copies.to_device)
+
+    @fact
+    def whole_models(self) -> bool:
+        """Whether more than a batch is sent at once, again and again: models that are kept on the host between calls."""
+        return whole_models(self._device, self.trace, self.copies.to_device)
+
+    @property
+    def of_weights(self) -> bool:
+        """Whether what is sent is kept on the host for room: it could stay on the device."""
+        return self.piece_by_piece or self.whole_models
 
     @fact
     def pinned_bandwidth(self) -> tuple[float, str]:

@@ -1,0 +1,21 @@
+"""Which library reduces gradients in its own way, by frames of Python."""
+
+from __future__ import annotations
+
+import re
+
+from traces.trace import Trace
+
+# Their own modules, not the folder a script lies in; torch cuts the part of a path that is on `sys.path`.
+_REDUCES = re.compile(
+    r"(?:.*[/\\](?:site|dist)-packages[/\\])?(deepspeed[/\\]runtime|horovod[/\\]torch)[/\\][^(]*\.py\(\d+\): "
+)
+
+
+def reducing_library(trace: Trace) -> str | None:
+    """`deepspeed` or `horovod`; None where neither shows, as without stacks."""
+    for name in trace.python["name"].cat.categories:
+        match = _REDUCES.match(str(name))
+        if match is not None:
+            return re.split(r"[/\\]", match[1])[0]
+    return None

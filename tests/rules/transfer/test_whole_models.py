@@ -1,0 +1,42 @@
+"""Models that are sent to the device for each of their calls are no batches: they can stay there."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.facts import Facts
+from builders import TraceBuilder
+from clocked import Clocked
+from rules.transfer.exposed_input_copies import RULE as EXPOSED
+from rules.transfer.pageable_copies import RULE as PAGEABLE
+from stories.models import NVJET
+from worlds import judged
+
+
+def world(*, copies: int, sent: int = 4, pinned: bool = True) -> TraceBuilder:
+    """Four calls of 40 kernels; before `sent` of them so many copies of 4 MiB, before the others one."""
+    world = Clocked()
+    for number in world.steps(4):
+        for _ in range(copies if number < sent else 1):
+            world.copied("HtoD", 4 << 20, pinned=pinned)
+        for _ in range(40):
+            world.kernel_of("aten::linear/aten::mm", NVJET, 900)
+        world.synchronize("cudaStreamSynchronize")
+    return world
+
+
+@pytest.mark.parametrize("rule", [EXPOSED, PAGEABLE])
+def test_a_model_that_is_sent_for_each_call_stays_on_the_device(rule: object) -> None:
+    found = judged(rule, world(copies=80, pinned=rule is EXPOSED)).finding  # type: ignore[arg-type]
+    text = found.why + "".join(advice.code + advice.note for advice in found.fix)
+    assert "a model that is kept on the host between its calls" in found.why
+    assert "enable_model_cpu_offload" in found.fix[0].code
+    assert "DataLoader" not in text
+    assert "uint8" not in text
+
+
+@pytest.mark.parametrize(("copies", "sent"), [(20, 4), (80, 1)], ids=["parts of a batch", "loaded once"])
+def test_parts_of_a_batch_and_a_model_loaded_once_are_not_taken_for_one(copies: int, sent: int) -> None:
+    facts = Facts(world(copies=copies, sent=sent).trace())
+    assert facts.transfer.whole_models is False
+    assert facts.transfer.of_weights is False
