@@ -159,7 +159,7 @@ def test_a_first_step_without_its_beginning_is_left_out(device: str | None) -> N
         f"recorded from its middle on, or does less: 30 ops{kernels[0]}, the others at least 58{kernels[1]}",
     )
     facts = Facts(stepping([30, 60, 58, 60], device=device).trace())
-    assert any("start recording later" in (one.fix or "") for one in facts.health.symptoms if one.code == "PG006")
+    assert any("record later" in (one.fix or "") for one in facts.health.symptoms if one.code == "PG006")
 
 
 @pytest.mark.parametrize("device", ["cuda", None])
