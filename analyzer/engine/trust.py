@@ -16,7 +16,7 @@ from analyzer.facts import Facts
 from analyzer.facts.health.steps.few import ENOUGH_STEPS
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.finding import Saving, Severity
-from analyzer.spans.intervals import EMPTY, IntervalSet
+from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count
 
 # A cause that owns less of the used steps than this binds no run (`analyzer.verdict`), whatever is wrong with it.
@@ -132,10 +132,7 @@ def _may_bind(facts: Facts, symptom: Symptom) -> bool:
 
 
 def _touched(facts: Facts, symptom: Symptom) -> IntervalSet:
-    found = EMPTY
-    for cause in symptom.touches or ():
-        found |= facts.time.waterfall.owned(cause)
-    return found
+    return facts.time.waterfall.owned(*(symptom.touches or ()))
 
 
 def grade(facts: Facts) -> TrustGrade:

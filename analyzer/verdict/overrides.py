@@ -8,7 +8,7 @@ from analyzer.analysis import BoundBy, Verdict
 from analyzer.facts import Facts
 from analyzer.facts.device.launches import BLOCKING_RATIO
 from analyzer.facts.host.dispatch_owner import dispatch_owner
-from analyzer.spans.intervals import EMPTY, IntervalSet
+from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration, share
 from analyzer.verdict.case import Case
 from analyzer.verdict.shares import BOUND_PART_OF_LOSS, BOUND_RATIO, COMPUTE_RATIO
@@ -243,10 +243,7 @@ def _held_up(case: Case) -> Verdict | None:
 
 def _dispatch(facts: Facts) -> IntervalSet:
     """Idle time in which the host works for the device."""
-    idle = EMPTY
-    for cause in _DISPATCH:
-        idle |= facts.time.waterfall.owned(cause)
-    return idle
+    return facts.time.waterfall.owned(*_DISPATCH)
 
 
 def _at_the_border(case: Case) -> Verdict | None:

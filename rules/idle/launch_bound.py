@@ -257,9 +257,7 @@ def _quiet(facts: Facts, limits: Limits) -> Outcome | None:
     # A loader empties the queue once a step; a lead this short in spite of the rest of the step is not its doing.
     idle -= facts.time.waterfall.owned("input")
     # Launched work that starts at once is on its way; what waits for longer does not wait for the host.
-    dispatch = facts.time.device_waits.starting
-    for cause in _DISPATCH:
-        dispatch |= facts.time.waterfall.owned(cause)
+    dispatch = facts.time.device_waits.starting | facts.time.waterfall.owned(*_DISPATCH)
     part = (dispatch & idle).total_ns / max(idle.total_ns, 1)
     if part < limits["min_dispatch_part"]:
         return clear(
@@ -271,9 +269,7 @@ def _quiet(facts: Facts, limits: Limits) -> Outcome | None:
 
 def _claims(facts: Facts) -> IntervalSet:
     """Device-idle time in which the host dispatches; start-up work, which steady training does not repeat, is none."""
-    spent = facts.time.device_waits.starting
-    for cause in ("launch", "framework", "optimizer"):
-        spent |= facts.time.waterfall.owned(cause)
+    spent = facts.time.device_waits.starting | facts.time.waterfall.owned("launch", "framework", "optimizer")
     return spent - facts.health.warmup[0]
 
 

@@ -184,16 +184,10 @@ _TOPK_IN_PARTS = Advice(
 )
 
 
-def _of_tables(facts: Facts) -> bool:
-    """Whether the longest of these kernels looks up tables of embeddings: then one fused lookup may replace many."""
+def _longest_is(facts: Facts, pattern: re.Pattern[str]) -> bool:
+    """Whether the name of the longest of these kernels matches."""
     longest = facts.kernels.named.longest(facts.kernels.named.is_family("gather"), 1)
-    return any(_TABLES.search(name) for name, _, _ in longest)
-
-
-def _of_topk(facts: Facts) -> bool:
-    """Whether the longest of these kernels is one of `topk`: then taking the top k is no remedy."""
-    longest = facts.kernels.named.longest(facts.kernels.named.is_family("gather"), 1)
-    return any(_TOPK.search(name) for name, _, _ in longest)
+    return any(pattern.search(name) for name, _, _ in longest)
 
 
 _ORDERED = Advice(
@@ -217,12 +211,13 @@ def _of_program(facts: Facts) -> bool:
 
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:
-    if _of_topk(facts):
+    # Taking the top k is no remedy for `topk`.
+    if _longest_is(facts, _TOPK):
         return (_TOPK_IN_PARTS, _OF_ANY[1])
     if _of_program(facts):
         return (*by_purpose(facts, (_WHAT_DIFFERS,), (_ORDERED,)), _OF_ANY[1])
     fused = facts.kernels.named.any_named(*_FUSED.split("|"))
-    if not fused and not _of_tables(facts):
+    if not fused and not _longest_is(facts, _TABLES):
         return _OF_ANY
     one_lookup = Advice(
         "python",

@@ -45,9 +45,7 @@ def idle_behind(facts: Facts, reason: str) -> IntervalSet:
         facts: The measurements.
         reason: Of the calls.
     """
-    own = EMPTY
-    for cause in _OWN_WORK:
-        own |= facts.time.waterfall.owned(cause)
+    own = facts.time.waterfall.owned(*_OWN_WORK)
     return facts.sync.removable(reason) & (own | facts.sync.waits.owned(reason))
 
 

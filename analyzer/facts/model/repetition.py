@@ -73,9 +73,7 @@ def repetition(
     calls = host.threads.calls
     inside = hosts.contains(calls["start_ns"].to_numpy())
     kinds = {kind: int((inside & is_any(calls["kind"], kind)).sum()) for kind in ("sync", "allocator", "graph_launch")}
-    claims = IntervalSet()
-    for cause in _LAUNCHING:
-        claims |= time.waterfall.owned(cause)
+    claims = time.waterfall.owned(*_LAUNCHING)
     python = time.waterfall.owned("python")
     between = python.end_ns - python.start_ns <= _BETWEEN_LAUNCHES_NS
     claims |= IntervalSet(python.start_ns[between], python.end_ns[between])

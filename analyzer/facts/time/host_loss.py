@@ -38,10 +38,7 @@ class HostLoss(msgspec.Struct, frozen=True):
 
 def host_idle(device_waits: DeviceWaits, waterfall: Waterfall) -> IntervalSet:
     """Device-idle time in which the host prepares work by itself; what the work takes to start then is part of it."""
-    idle = device_waits.starting
-    for cause in _HOST_CAUSES:
-        idle |= waterfall.owned(cause)
-    return idle
+    return device_waits.starting | waterfall.owned(*_HOST_CAUSES)
 
 
 def host_loss(

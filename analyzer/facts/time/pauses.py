@@ -134,9 +134,7 @@ def _at_least(time: IntervalSet, limit_ns: int) -> IntervalSet:
 
 def _own(waterfall: Waterfall, gaps: IntervalSet) -> IntervalSet:
     """The part of each gap that the host's own work fills, of gaps in which that is most."""
-    mine = EMPTY
-    for cause in _HOST_CAUSES:
-        mine |= waterfall.owned(cause)
+    mine = waterfall.owned(*_HOST_CAUSES)
     part = mine.overlap_with(gaps.start_ns, gaps.end_ns)
     mostly = part >= _OWN_PART * (gaps.end_ns - gaps.start_ns)
     return IntervalSet(gaps.start_ns[mostly], gaps.end_ns[mostly]) & mine

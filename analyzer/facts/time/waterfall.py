@@ -32,9 +32,9 @@ class Waterfall(msgspec.Struct, frozen=True):
     owners: dict[str, IntervalSet]
     window: IntervalSet
 
-    def owned(self, cause: str) -> IntervalSet:
-        """The part of the window a cause owns."""
-        return self.owners.get(cause, EMPTY)
+    def owned(self, *causes: str) -> IntervalSet:
+        """The part of the window that causes own, together."""
+        return IntervalSet.union(self.owners.get(cause, EMPTY) for cause in causes)
 
     def per_step(self, steps: pd.DataFrame) -> pd.DataFrame:
         """Step x cause, int64 ns; each row sums to the step's dur_ns for steps inside the window.
