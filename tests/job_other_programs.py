@@ -45,8 +45,7 @@ def ring(play: Play, rank: int) -> _Program:
                 yield from me.attention(back)
         yield from me.comm("dp", "all_reduce", 60_000_000)
         yield from me.comm("tp", "all_reduce", 60_000_000)
-        yield from me.gemm("adam", 0.3 * MS)
-        yield ("sync", step)
+        yield from me.updated()
 
 
 def ulysses(play: Play, rank: int) -> _Program:
@@ -65,8 +64,7 @@ def ulysses(play: Play, rank: int) -> _Program:
                 if back:
                     yield from me.comm("dp", "reduce_scatter", 20_000_000, wait=False)
             yield ("wait", STREAMS["dp"])
-        yield from me.gemm("adam", 0.3 * MS)
-        yield ("sync", step)
+        yield from me.updated()
 
 
 def hybrid(play: Play, rank: int) -> _Program:
@@ -82,8 +80,7 @@ def hybrid(play: Play, rank: int) -> _Program:
                     yield from me.comm("tp", "reduce_scatter", 30_000_000)
                     yield from me.comm("dp", "all_reduce", 8_000_000, wait=False)
         yield ("wait", STREAMS["dp"])
-        yield from me.gemm("adam", 0.3 * MS)
-        yield ("sync", step)
+        yield from me.updated()
 
 
 def zero(play: Play, rank: int) -> _Program:
@@ -116,8 +113,7 @@ def accumulating(play: Play, rank: int) -> _Program:
                 if turn == 3:
                     yield from me.comm("dp", "all_reduce", 25_000_000, wait=False)
         yield ("wait", STREAMS["dp"])
-        yield from me.gemm("adam", 0.3 * MS)
-        yield ("sync", step)
+        yield from me.updated()
 
 
 def seldom(play: Play, rank: int) -> _Program:
@@ -178,8 +174,7 @@ def interleaved(play: Play, rank: int) -> _Program:
                 yield from me.piece(True, chunk)
         yield ("wait", STREAMS["pp"] + 1)
         yield from me.comm("dp", "all_reduce", 50_000_000)
-        yield from me.gemm("adam", 0.3 * MS)
-        yield ("sync", step)
+        yield from me.updated()
 
 
 OTHERS: dict[str, Callable[[Play, int], _Program]] = {

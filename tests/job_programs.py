@@ -236,6 +236,11 @@ class RankProgram:
         if self.rank in self.plan.python:
             yield ("python", step, self.plan.python[self.rank])
 
+    def updated(self) -> _Program:
+        """The end of a step: the optimizer, and the host that waits for it."""
+        yield from self.gemm("adam", 0.3 * MS)
+        yield ("sync", self.step)
+
     def gemm(self, name: str, dur: float, more: float = 1.0) -> _Program:
         tokens = self.plan.tokens.get(self.rank, 1.0) * more
         slow = self.plan.device.get(self.rank, 1.0) * self.plan.stage.get(self.stage, 1.0)
@@ -347,8 +352,7 @@ def fsdp(play: Play, rank: int) -> _Program:
                 if back:
                     yield from me.comm("dp", "reduce_scatter", 30_000_000, wait=False)
                 yield ("wait", STREAMS["dp"])
-        yield from me.gemm("adam", 0.3 * MS)
-        yield ("sync", step)
+        yield from me.updated()
 
 
 def ddp(play: Play, rank: int) -> _Program:
@@ -362,8 +366,7 @@ def ddp(play: Play, rank: int) -> _Program:
             yield from me.layer(True)
             yield from me.comm("dp", "all_reduce", 25_000_000, wait=False)
         yield ("wait", STREAMS["dp"])
-        yield from me.gemm("adam", 0.3 * MS)
-        yield ("sync", step)
+        yield from me.updated()
 
 
 def serve(play: Play, rank: int) -> _Program:
