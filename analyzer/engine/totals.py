@@ -8,6 +8,7 @@ import numpy as np
 
 from analyzer.facts import Facts
 from analyzer.finding import Figure, Saving, Shortened
+from analyzer.spans.grouping import distinct
 from analyzer.spans.intervals import EMPTY, IntervalSet
 
 
@@ -54,7 +55,7 @@ def expected(saving: Saving, *, usual: bool) -> bool:
 
 def _together_ns(parts: Sequence[Shortened]) -> float:
     """What goes of the kernels' time: of one way the most, of several ways each takes its share of what the others leave."""
-    edges = np.unique(np.concatenate([EMPTY.start_ns, *(edge for one in parts for edge in _edges(one.spans))]))
+    edges = distinct(np.concatenate([EMPTY.start_ns, *(edge for one in parts for edge in _edges(one.spans))]))
     if len(edges) < 2:
         return 0.0
     at, length = edges[:-1], np.diff(edges)

@@ -7,6 +7,7 @@ import re
 import msgspec
 import pandas as pd
 
+from analyzer.spans.labels import distinct_texts
 from traces.trace import Trace
 
 # Kernels that make tensors narrower before they are sent (FBGEMM's codecs).
@@ -50,4 +51,4 @@ def exchanged(trace: Trace) -> Exchanged:
 
 def _named(frame: pd.DataFrame, wanted: re.Pattern[str]) -> bool:
     """Whether an event of a frame has such a name."""
-    return any(wanted.match(str(name)) for name in frame["name"].cat.categories)
+    return any(map(wanted.match, distinct_texts(frame["name"])))

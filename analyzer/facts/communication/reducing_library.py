@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from analyzer.spans.labels import distinct_texts
 from traces.trace import Trace
 
 # Their own modules, not the folder a script lies in; torch cuts the part of a path that is on `sys.path`.
@@ -14,7 +15,7 @@ _REDUCES = re.compile(
 
 def reducing_library(trace: Trace) -> str | None:
     """`deepspeed` or `horovod`; None where neither shows, as without stacks."""
-    for name in trace.python["name"].cat.categories:
+    for name in distinct_texts(trace.python["name"]):
         match = _REDUCES.match(str(name))
         if match is not None:
             return re.split(r"[/\\]", match[1])[0]

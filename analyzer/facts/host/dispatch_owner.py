@@ -7,6 +7,7 @@ import numpy as np
 
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.ops import OpTree
+from analyzer.spans.grouping import distinct
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts
 from traces.trace import Trace
@@ -76,7 +77,7 @@ def dispatch_owner(trace: Trace, device: DeviceFacts, op_tree: OpTree, idle: Int
     totals = np.zeros(len(names), dtype=np.int64)
     np.add.at(totals, codes, own)
     calls = np.bincount(codes[own > 0], minlength=len(names))
-    launched = trace.runtime["start_ns"].to_numpy()[np.unique(device.launched["launch_row"].to_numpy())]
+    launched = trace.runtime["start_ns"].to_numpy()[distinct(device.launched["launch_row"].to_numpy())]
 
     def owner(chosen: list[int]) -> DispatchOwner:
         mine = np.isin(codes, chosen) & (own > 0)

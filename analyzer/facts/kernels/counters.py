@@ -10,7 +10,7 @@ import numpy as np
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import FloatArray, Int64Array
-from analyzer.spans.labels import is_any
+from analyzer.spans.labels import distinct_texts, is_any
 from traces.trace import Trace
 
 CLOCK = "SM Clock"
@@ -63,7 +63,7 @@ class Counters(msgspec.Struct, frozen=True):
 def counters(trace: Trace, device: DeviceFacts, steps: Steps) -> Counters:
     """Reads the counters; none where none was recorded."""
     frame = trace.counters
-    names = [str(name) for name in frame["name"].cat.categories]
+    names = distinct_texts(frame["name"])
     at, value, number = (frame[column].to_numpy() for column in ("start_ns", "value", "device"))
     found = []
     for one in device.all:

@@ -11,6 +11,7 @@ import numpy as np
 
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import Int64Array
+from analyzer.spans.grouping import distinct
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import matching
 from analyzer.spans.nesting import nest
@@ -51,7 +52,7 @@ def many_passes(trace: Trace, steps: Steps) -> Passes:
     others = ops["start_ns"].to_numpy()[(ops["name"] != "aten::fill_").to_numpy()]
     begins = _begins(others, starts, made["start_ns"].to_numpy(), made["end_ns"].to_numpy())
     optimizer = ranges["start_ns"].to_numpy()[(ranges["kind"] == "optimizer_step").to_numpy()]
-    bounds = np.unique(np.concatenate([optimizer, steps.used["host_start_ns"].to_numpy(), [_NEVER]]))
+    bounds = distinct(np.concatenate([optimizer, steps.used["host_start_ns"].to_numpy(), [_NEVER]]))
     update, first, number = np.unique(
         np.searchsorted(bounds, begins, side="right"), return_index=True, return_counts=True
     )
@@ -82,5 +83,5 @@ def _begins(starts: Int64Array, nodes: Int64Array, made: Int64Array, done: Int64
     node = nodes[place]
     starts = np.sort(starts)
     between = np.searchsorted(starts, node, side="left") - np.searchsorted(starts, done, side="left")
-    found: Int64Array = np.unique(node[(between <= 0) & (node >= done - _ROUNDED_NS)])
+    found: Int64Array = distinct(node[(between <= 0) & (node >= done - _ROUNDED_NS)])
     return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from analyzer.spans.labels import distinct_texts
 from traces.trace import Trace
 
 # vllm-project/vllm: vllm/v1/worker (gpu_model_runner, execute_context ranges); sgl-project/sglang: python/sglang/srt.
@@ -32,9 +33,7 @@ def serving_engine(trace: Trace) -> str | None:
     Args:
         trace: The trace.
     """
-    names = [
-        str(name) for frame in (trace.annotations, trace.ops, trace.python) for name in frame["name"].cat.categories
-    ]
+    names = [name for frame in (trace.annotations, trace.ops, trace.python) for name in distinct_texts(frame["name"])]
     found = [engine for engine, sign in _SIGNS if any(sign.match(name) for name in names)]
     # SGLang's passes may call ops of vLLM's.
     return found[0] if len(found) == 1 else ("sglang" if found else None)

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from analyzer.facts.recording.versions import Version, parsed
+from analyzer.spans.labels import distinct_texts
 from traces.trace import Trace
 
 # What drives a training loop, the outermost first: a trainer of Hugging Face runs on accelerate, PyTorch Lightning's has two names.
@@ -89,8 +90,8 @@ def frameworks(trace: Trace) -> Frameworks:
             _texts(told.get("data")),
             _texts(told["loader"]) if isinstance(told.get("loader"), list) else None,
         )
-    modules = set(_in_frames(trace.python["name"].cat.categories))
-    if any(_RANGE.match(str(name)) for name in trace.annotations["name"].cat.categories):
+    modules = set(_in_frames(distinct_texts(trace.python["name"])))
+    if any(_RANGE.match(name) for name in distinct_texts(trace.annotations["name"])):
         modules.add("lightning.pytorch")
     loop = {module for module in modules if _first(_LOOPS, {module})}
     data = {module for module in modules if _first(_DATA, {module})}

@@ -39,9 +39,9 @@ def trains(trace: Trace) -> bool:
     ranges = trace.annotations
     return (
         bool(is_any(ranges["kind"], "optimizer_step", "zero_grad").any())
-        or any(_REDUCES.match(str(name)) for name in ranges["name"].cat.categories)
-        or any(is_backward_node(str(name)) or _REDUCES.match(str(name)) for name in trace.ops["name"].cat.categories)
-        or any(_OF_TRAINING.match(str(name)) for name in trace.kernels["name"].cat.categories)
+        or any(_REDUCES.match(name) for name in distinct_texts(ranges["name"]))
+        or any(is_backward_node(name) or _REDUCES.match(name) for name in distinct_texts(trace.ops["name"]))
+        or any(_OF_TRAINING.match(name) for name in distinct_texts(trace.kernels["name"]))
     )
 
 
@@ -50,10 +50,10 @@ def serves(trace: Trace) -> bool:
     return (
         serving_engine(trace) is not None
         or bool(said_passes([*distinct_texts(trace.annotations["name"]), *distinct_texts(trace.python["name"])]))
-        or any(_GENERATES.match(str(name)) for name in trace.python["name"].cat.categories)
+        or any(_GENERATES.match(name) for name in distinct_texts(trace.python["name"]))
         or any(
-            _OF_SERVING.match(str(name))
+            _OF_SERVING.match(name)
             for frame in (trace.ops, trace.kernels)
-            for name in frame["name"].cat.categories
+            for name in distinct_texts(frame["name"])
         )
     )

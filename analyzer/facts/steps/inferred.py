@@ -19,7 +19,7 @@ from analyzer.facts.steps.kernel_periods import kernel_steps
 from analyzer.facts.steps.optimizer_turns import ends_of_rounds, outermost_steps
 from analyzer.facts.steps.tiling_ranges import MIN_REPETITIONS, VARYING, tiling_ranges
 from analyzer.spans.arrays import Int64Array
-from analyzer.spans.labels import is_any
+from analyzer.spans.labels import distinct_texts, is_any
 from traces.trace import Trace
 
 _ITERATION_RANGES = re.compile(
@@ -89,7 +89,7 @@ def infer_steps(trace: Trace, launched: pd.DataFrame) -> InferredSteps | None:
 
 def _from_ranges(trace: Trace, names_like: re.Pattern[str], *, requests: bool) -> InferredSteps | None:
     ranges = trace.annotations[trace.annotations["kind"] == "user"]
-    names = [str(name) for name in ranges["name"].cat.categories]
+    names = distinct_texts(ranges["name"])
     alike = np.array([VARYING.sub("#", name) if names_like.match(name) else "" for name in names] + [""], dtype=object)
     said = said_passes(names)
     parts = np.array(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.spans.grouping import chosen, numbered, rows_by, running_sums_by, sums_by
+from analyzer.spans.grouping import chosen, distinct, numbered, rows_by, running_sums_by, sums_by
 
 # Small ones, as of threads and streams, and any that a file may hold.
 NUMBERS = st.lists(st.one_of(st.integers(0, 3), st.integers(-(2**62), 2**62)), max_size=12)
@@ -23,6 +23,11 @@ def test_rows_of_each_number_are_all_of_them_in_order(values: list[int]) -> None
     found = {number: rows.tolist() for number, rows in rows_by(array(values)).items()}
     assert list(found) == sorted(set(values))
     assert found == {one: [row for row, value in enumerate(values) if value == one] for one in set(values)}
+
+
+@given(NUMBERS)
+def test_each_number_is_told_once_and_in_order(values: list[int]) -> None:
+    assert distinct(array(values)).tolist() == sorted(set(values))
 
 
 @given(NUMBERS)

@@ -33,14 +33,16 @@ def check(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) -> I
     if device.main is None or Capability.LAUNCHES not in trace.capabilities:
         return
     ops, calls = trace.ops, trace.runtime
-    calls = calls[is_any(calls["kind"], *LAUNCHING)]
+    launching = is_any(calls["kind"], *LAUNCHING)
     start, end, thread = (ops[name].to_numpy() for name in ("start_ns", "end_ns", "thread"))
     chosen = matching(ops["name"], _LAUNCHING.match) & steps.host_window.contains(start)
     # A compiler tries ops out on tensors without data.
     chosen &= ~host.threads.anywhere("compile").contains(start)
     rows = np.flatnonzero(chosen)
     spans = (thread[rows], start[rows], end[rows])
-    lost = int((~holds_start(*spans, calls["thread"].to_numpy(), calls["start_ns"].to_numpy())).sum())
+    lost = int(
+        (~holds_start(*spans, calls["thread"].to_numpy()[launching], calls["start_ns"].to_numpy()[launching])).sum()
+    )
     if len(rows) >= _MIN_OPS and lost >= LOST_CAUTION * len(rows):
         yield Symptom(
             "PG005",

@@ -8,6 +8,7 @@ import numpy as np
 
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.host.section import HostFacts
+from analyzer.spans.grouping import distinct
 from analyzer.spans.labels import is_any, matching
 from analyzer.units import share
 from traces.reader.names.vocabulary import is_backward_node
@@ -44,7 +45,7 @@ def check(trace: Trace, host: HostFacts) -> Iterator[Symptom]:
         return
     ids = trace.runtime["correlation"].to_numpy(dtype=np.int64, na_value=0)[launching]
     known = ids[ids != 0]
-    repeated = len(known) - len(np.unique(known))
+    repeated = len(known) - len(distinct(known))
     if len(known) >= _MIN_EVENTS and repeated / len(known) >= _COLLIDING_RATIO:
         yield Symptom(
             "PG007",
@@ -78,6 +79,8 @@ def _crossing(host: HostFacts) -> int:
     around = end[tree.parent]
     # A neighbour that a rounding error begins before its predecessor's end crosses nothing.
     crosses = (end > around + _ROUNDING_NS) & (start < around - _ROUNDING_NS)
+    if not crosses.any():
+        return 0
     operator = tree.of_source("ops") & matching(tree.frame["name"], _is_operator)
     return int((operator & crosses & (operator | tree.of_source("runtime"))[tree.parent]).sum())
 
