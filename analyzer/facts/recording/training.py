@@ -52,8 +52,6 @@ def serves(trace: Trace) -> bool:
         or bool(said_passes([*distinct_texts(trace.annotations["name"]), *distinct_texts(trace.python["name"])]))
         or any(_GENERATES.match(name) for name in distinct_texts(trace.python["name"]))
         or any(
-            _OF_SERVING.match(name)
-            for frame in (trace.ops, trace.kernels)
-            for name in distinct_texts(frame["name"])
+            _OF_SERVING.match(name) for frame in (trace.ops, trace.kernels) for name in distinct_texts(frame["name"])
         )
     )
