@@ -29,6 +29,7 @@ _L4 = "NVIDIA L4, https://www.nvidia.com/en-us/data-center/l4/, figures copied i
 _GA102 = "NVIDIA Ampere GA102 white paper V2, Table 3 and Appendix A, copied in three public repositories"
 _ADA = "NVIDIA Ada architecture white paper V2.1, Appendix A, copied in four public repositories"
 _RTX_BLACKWELL = "NVIDIA RTX Blackwell architecture white paper, Table 3, copied in three public repositories"
+_MI100 = "AMD ROCm documentation, MI100 microarchitecture, docs/conceptual/gpu-arch/mi100.md in https://github.com/ROCm/legacy-rocm-build"
 _MI210 = "AMD Instinct MI210 data sheet, table copied in a public repository, https://github.com/bytedance/ByteMLPerf"
 _T, _G = 1e12, 1e9
 
@@ -219,6 +220,12 @@ PEAKS = (
         {"fp64": 95.7 / 2 * _T, "fp32": 95.7 / 2 * _T, "fp16": 383.0 / 2 * _T, "bf16": 383.0 / 2 * _T}, 3.277e12 / 2, _CDNA3,
         "MI250X, two dies, each a device: 383.0 TFLOPS (FP16), 383.0 TFLOPS (BF16), 95.7 TFLOPS (FP32 Matrix), 95.7 TFLOPS "
         "(FP64 Matrix), 3.277 TB/s",
+    ),
+    Peak(
+        r"AMD Instinct MI100", (9, 0), 120, (30, 32.1),
+        {"fp64": 11.5 * _T, "fp32": 46.1 * _T, "fp16": 184.6 * _T, "bf16": 92.3 * _T}, 1228 * _G, _MI100,
+        "Vector FP64 11.5, Matrix FP32 46.1, Matrix FP16 184.6, Matrix BF16 92.3 peak TFLOPS, peak memory bandwidth 1.228 TB/sec, "
+        "120 compute units, 32GB",
     ),
     Peak(
         r"AMD Instinct MI210", (9, 0), 104, (62, 64.1),
