@@ -58,6 +58,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from analyzer.facts import Facts
 from analyzer.facts.input.loading import worker_bound
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
@@ -92,61 +94,45 @@ _LOOKS_ALIKE = "Time that loading waits for storage looks like core time here: m
 _STARVED_RATIO = 0.5
 
 
+class _Batch(msgspec.Struct, frozen=True):
+    """What a batch takes of the cores, nanoseconds.
+
+    Args:
+        core_ns: Of one core.
+        room: Cores beside training.
+        rest_ns: The rest of the step.
+    """
+
+    core_ns: float
+    room: int
+    rest_ns: float
+
+    @property
+    def fastest_ns(self) -> float:
+        """On all cores beside training."""
+        return self.core_ns / self.room
+
+
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires where the cores beside training cannot make batches as fast as training takes them."""
-    wait, cores = facts.input.wait, facts.recording.collected.cores
-    if not len(wait):
-        yield not_applicable("no DataLoader call in the used steps")
+    outcome = _not_told(facts, limits)
+    if outcome is not None:
+        yield outcome
         return
-    ratio = facts.steps.ratio(wait.owned.total_ns)
-    if ratio < limits["min_ratio"]:
-        yield clear(f"waiting for data owns {share(ratio)} of the step, below {share(limits['min_ratio'])}")
-        return
-    if wait.own_workers:
-        yield cannot_tell(
-            f"batches come from {own_workers(facts)}, of which nobody recorded what they take of the cores"
-        )
-        return
-    if cores is None or (wait.multi_process and facts.recording.collected.num_workers is None):
-        yield cannot_tell("cores and workers are not in the trace; `advisor collect` records them")
-        return
-    if sampler_leads(facts):
-        yield clear(sampler_takes(facts))
-        return
-    core_ns = _core_time(facts, cores)
-    if core_ns is None:
+    batch = _batch(facts)
+    if batch is None:
         workers = count(facts.recording.collected.num_workers or 0, "worker")
-        yield clear(f"{workers} on {count(cores, 'core')}: there is room for more")
+        yield clear(f"{workers} on {count(facts.recording.collected.cores or 0, 'core')}: there is room for more")
         return
-    room, rest = (
-        max(cores - 1, 1),
-        worker_bound(facts.recording, facts.device, facts.steps, facts.input.wait).rest_ns,
-    )
-    fastest = core_ns / room
-    if fastest <= rest:
-        used = facts.recording.collected.worker_cpu_ratio if wait.multi_process else None
-        waits = f"each worker uses {share(used)} of a core and waits otherwise: " if used is not None else ""
-        yield clear(
-            f"{waits}{count(room, 'core')} beside training could make a batch in {duration(fastest)}; "
-            f"the rest takes {duration(rest)}"
-        )
+    outcome = _fast_enough(facts, batch) or _crowded_out(facts, batch)
+    if outcome is not None:
+        yield outcome
         return
-    if wait.single_process and (core_ns - facts.steps.per_step(facts.time.without_core_ns)) / room <= rest:
-        lacked = share(facts.steps.ratio(facts.time.without_core_ns))
-        yield cannot_tell(
-            f"a batch took {duration(core_ns)}, but the thread had no core for {lacked} of the steps; record on a quiet machine"
-        )
-        return
-    crowded = facts.recording.collected.workers_crowded_ratio
-    if wait.multi_process and crowded is not None:
-        yield cannot_tell(
-            f"a batch costs {duration(core_ns)} of one core, but the workers could run and had no core for {share(crowded)} of the "
-            "time: other programs had them; record on a quiet machine"
-        )
-        return
+    wait = facts.input.wait
+    ratio = facts.steps.ratio(wait.owned.total_ns)
     yield Finding(
-        why=f"A batch costs about {duration(core_ns)} of one core. {count(room, 'core')} beside training can make "
-        f"one every {duration(fastest)} at best, but the rest of the step takes only {duration(rest)}: "
+        why=f"A batch costs about {duration(batch.core_ns)} of one core. {count(batch.room, 'core')} beside training can make "
+        f"one every {duration(batch.fastest_ns)} at best, but the rest of the step takes only {duration(batch.rest_ns)}: "
         f"{share(ratio)} of the step is waiting.{place.sentence(facts)}",
         saving=Saving(
             wait.owned,
@@ -157,14 +143,76 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         verify="Record again: the wait inside `__next__` should fall without more workers.",
         steps_seen=wait.steps_seen,
         confidence=Confidence.HIGH if wait.single_process else Confidence.MEDIUM,
-        evidence=(_evidence(core_ns, fastest, rest), *place.evidence(facts)),
+        evidence=(_evidence(batch), *place.evidence(facts)),
         location=place.place(facts),
         caveats=() if _sampled(facts) else (_LOOKS_ALIKE,),
     )
 
 
-def _evidence(core_ns: float, fastest: float, rest: float) -> Bars:
-    bars = (Bar("time of one core", core_ns), Bar("all cores, at best", fastest), Bar("rest of the step", rest))
+def _not_told(facts: Facts, limits: Limits) -> Outcome | None:
+    """Why cores are not what is short, or cannot be told to be; None where what a batch takes of them can be asked."""
+    wait = facts.input.wait
+    if not len(wait):
+        return not_applicable("no DataLoader call in the used steps")
+    ratio = facts.steps.ratio(wait.owned.total_ns)
+    if ratio < limits["min_ratio"]:
+        return clear(f"waiting for data owns {share(ratio)} of the step, below {share(limits['min_ratio'])}")
+    if wait.own_workers:
+        return cannot_tell(
+            f"batches come from {own_workers(facts)}, of which nobody recorded what they take of the cores"
+        )
+    collected = facts.recording.collected
+    if collected.cores is None or (wait.multi_process and collected.num_workers is None):
+        return cannot_tell("cores and workers are not in the trace; `advisor collect` records them")
+    return clear(sampler_takes(facts)) if sampler_leads(facts) else None
+
+
+def _batch(facts: Facts) -> _Batch | None:
+    """What a batch takes of the cores; None where workers could still be added, so that cores are not known to be the limit."""
+    cores = facts.recording.collected.cores or 1
+    core_ns = _core_time(facts, cores)
+    if core_ns is None:
+        return None
+    rest_ns = worker_bound(facts.recording, facts.device, facts.steps, facts.input.wait).rest_ns
+    return _Batch(core_ns, max(cores - 1, 1), rest_ns)
+
+
+def _fast_enough(facts: Facts, batch: _Batch) -> Outcome | None:
+    """That the cores could keep up; None where they could not."""
+    if batch.fastest_ns > batch.rest_ns:
+        return None
+    used = facts.recording.collected.worker_cpu_ratio if facts.input.wait.multi_process else None
+    waits = f"each worker uses {share(used)} of a core and waits otherwise: " if used is not None else ""
+    return clear(
+        f"{waits}{count(batch.room, 'core')} beside training could make a batch in {duration(batch.fastest_ns)}; "
+        f"the rest takes {duration(batch.rest_ns)}"
+    )
+
+
+def _crowded_out(facts: Facts, batch: _Batch) -> Outcome | None:
+    """That other programs had the cores; None where they were the program's own."""
+    wait, without_core_ns = facts.input.wait, facts.time.without_core_ns
+    if wait.single_process and (batch.core_ns - facts.steps.per_step(without_core_ns)) / batch.room <= batch.rest_ns:
+        lacked = share(facts.steps.ratio(without_core_ns))
+        return cannot_tell(
+            f"a batch took {duration(batch.core_ns)}, but the thread had no core for {lacked} of the steps; "
+            "record on a quiet machine"
+        )
+    crowded = facts.recording.collected.workers_crowded_ratio
+    if wait.multi_process and crowded is not None:
+        return cannot_tell(
+            f"a batch costs {duration(batch.core_ns)} of one core, but the workers could run and had no core for {share(crowded)} "
+            "of the time: other programs had them; record on a quiet machine"
+        )
+    return None
+
+
+def _evidence(batch: _Batch) -> Bars:
+    bars = (
+        Bar("time of one core", batch.core_ns),
+        Bar("all cores, at best", batch.fastest_ns),
+        Bar("rest of the step", batch.rest_ns),
+    )
     return Bars("one batch", "ns", bars)
 
 

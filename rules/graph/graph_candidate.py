@@ -117,38 +117,12 @@ _WITH_OTHERS = (
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when a launch-bound loop repeats itself and nothing in it keeps it from being captured."""
-    if facts.time.clocks_apart:
-        yield cannot_tell(
-            f"the clocks of host and device differ by {duration(facts.time.skew_ns)} or more (PG008), too much beside the gaps"
-        )
-        return
-    blocking = facts.time.blocking_launches
-    if blocking.ratio >= BLOCKING_RATIO:
-        if blocking.launches < _MIN_LAUNCHES:
-            few = f"{count(blocking.launches, 'launch', 'launches')} of single kernels in the used steps"
-            yield cannot_tell(f"{few}: too few to tell what the device waits for")
-            return
-        yield cannot_tell("launches wait for their kernels (SY005): record again without CUDA_LAUNCH_BLOCKING")
-        return
-    if not facts.time.launch_bound:
-        yield not_applicable("the device does not wait for launches")
-        return
     found = facts.model.repetition
-    if facts.steps.count < 2:
-        yield cannot_tell("whether steps repeat themselves: record at least two")
-        return
     claims = found.claims
-    unsaid = _unsaid(facts, found)
-    if unsaid:
-        yield cannot_tell(unsaid)
-        return
-    obstacle = _obstacle(found) or _own_work(facts, claims)
     ratio = facts.steps.ratio(claims.total_ns)
-    if obstacle or found.equal_ratio < limits["min_equal_ratio"] or ratio < limits["min_ratio"]:
-        yield clear(
-            obstacle
-            or f"{share(found.equal_ratio)} of the steps launch the same kernels; launching owns {share(ratio)} of them"
-        )
+    outcome = _cannot_be_told(facts) or _nothing_to_capture(facts, limits, found)
+    if outcome is not None:
+        yield outcome
         return
     yield Finding(
         why=f"{share(found.equal_ratio)} of the steps launch the same {found.kernels} kernels one by one; the GPU waits for "
@@ -180,6 +154,41 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         caveats=("Shapes of the next epochs (a last, smaller batch) are not in this trace: use drop_last=True.",)
         + ((_WITH_OTHERS,) if found.collectives else ()),
     )
+
+
+def _cannot_be_told(facts: Facts) -> Outcome | None:
+    """Why it is not known whether launches are waited for, or whether steps repeat themselves; None where both are."""
+    if facts.time.clocks_apart:
+        return cannot_tell(
+            f"the clocks of host and device differ by {duration(facts.time.skew_ns)} or more (PG008), too much beside the gaps"
+        )
+    blocking = facts.time.blocking_launches
+    if blocking.ratio >= BLOCKING_RATIO:
+        if blocking.launches < _MIN_LAUNCHES:
+            few = f"{count(blocking.launches, 'launch', 'launches')} of single kernels in the used steps"
+            return cannot_tell(f"{few}: too few to tell what the device waits for")
+        return cannot_tell("launches wait for their kernels (SY005): record again without CUDA_LAUNCH_BLOCKING")
+    if not facts.time.launch_bound:
+        return not_applicable("the device does not wait for launches")
+    if facts.steps.count < 2:
+        return cannot_tell("whether steps repeat themselves: record at least two")
+    return None
+
+
+def _nothing_to_capture(facts: Facts, limits: Limits, found: Repetition) -> Outcome | None:
+    """What keeps the steps from being captured, or how little that would give; None where a graph is worth its restrictions."""
+    unsaid = _unsaid(facts, found)
+    if unsaid:
+        return cannot_tell(unsaid)
+    obstacle = _obstacle(found) or _own_work(facts, found.claims)
+    if obstacle:
+        return clear(obstacle)
+    ratio = facts.steps.ratio(found.claims.total_ns)
+    if found.equal_ratio < limits["min_equal_ratio"] or ratio < limits["min_ratio"]:
+        return clear(
+            f"{share(found.equal_ratio)} of the steps launch the same kernels; launching owns {share(ratio)} of them"
+        )
+    return None
 
 
 def _obstacle(found: Repetition) -> str:

@@ -62,6 +62,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from analyzer.facts import Facts
 from analyzer.finding import (
     Advice,
@@ -105,56 +107,39 @@ _MOST = 0.5
 _WORTH_NAMING = 0.1
 
 
+class _Measured(msgspec.Struct, frozen=True):
+    """What the device's time goes to.
+
+    Args:
+        computing_ns: Over all used steps.
+        busy_ratio: Share of the steps that is computing.
+        matrix_ratio: Share of the computing that is matrix work.
+        short_ratio: Share of the matrix work in 16 bits or fewer.
+        words: The three shares in words, with what is multiplied channel by channel.
+    """
+
+    computing_ns: int
+    busy_ratio: float
+    matrix_ratio: float
+    short_ratio: float
+    words: str
+
+
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires where the device computes nearly all the time, mostly on tensor cores."""
-    computing = facts.time.waterfall.owned("compute").total_ns
-    if not computing:
+    if not facts.time.waterfall.owned("compute"):
         yield not_applicable("the device computes nothing in the used steps")
         return
-    busy, work = facts.steps.ratio(computing), facts.kernels.matrix_work
-    matrix = work.matrix_ns / computing
-    fast = share(work.short_ratio)
-    if busy < limits["min_compute_ratio"]:
-        yield clear(f"the device computes for {share(busy)} of the step, below {share(limits['min_compute_ratio'])}")
-        return
-    if facts.kernels.named.is_family("other").all():
-        yield cannot_tell("the names of this device's kernels do not say what they compute")
-        return
-    if work.unstated_ratio > _MOST and matrix >= limits["min_matrix_ratio"]:
-        yield cannot_tell(
-            f"in which format {share(work.unstated_ratio)} of the matrix work is done, neither names nor types say: needs "
-            "record_shapes=True"
-        )
-        return
-    unfused = 0.0 if facts.kernels.fusion.compiled else facts.kernels.named.busy_ratio(facts.kernels.fusion.chained)
-    depthwise = facts.kernels.named.busy_ratio(facts.kernels.named.depthwise)
-    alone = f", {share(depthwise)} channel by channel" if depthwise >= _WORTH_NAMING else ""
-    measured = (
-        f"{share(busy)} of the step, {share(matrix)} of it matrix work, {fast} of that in 16 bits or fewer{alone}"
-    )
-    if matrix < limits["min_matrix_ratio"] or work.short_ratio < limits["min_short_ratio"]:
-        yield clear(f"the device computes for {measured}: software has something left")
-        return
-    if unfused >= limits["max_unfused_ratio"]:
-        yield clear(f"the device computes for {measured}, but unfused pointwise kernels take {share(unfused)} of it")
-        return
-    resort = facts.kernels.named.time_ns(facts.kernels.named.last_resort) / computing
-    if resort >= _WORTH_NAMING:
-        yield clear(
-            f"the device computes for {measured}, but {share(resort)} of it in naive convolutions: MIOpen has no better kernel for "
-            "these sizes, number format and layout; another one of these, "
-            "or its search (torch.backends.cudnn.benchmark = True), may find one"
-        )
-        return
-    above = _above_ns(facts)
-    if above > _MOST * computing:
-        yield clear(
-            f"the device computes for {measured}, but its products take {duration(facts.steps.per_step(above))} "
-            f"{facts.steps.a_unit} longer than on their rooflines"
-        )
+    measured = _measured(facts)
+    other = _not_busy(facts, limits, measured) or _left_to_software(facts, limits, measured)
+    if other is not None:
+        yield other
         return
     yield Finding(
-        why=f"The device computes for {measured}: there is no waiting to remove.{_beside(matrix)}{_left(facts)}",
+        why=(
+            f"The device computes for {measured.words}: there is no waiting to remove."
+            f"{_beside(measured.matrix_ratio)}{_left(facts)}"
+        ),
         saving=Saving(basis="there is hardly any waiting to remove"),
         fix=_fix(facts),
         verify="Compare devices, or a smaller model, with `advisor compare before.json after.json`.",
@@ -165,15 +150,66 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
                 "shares",
                 "ratio",
                 (
-                    Bar("computing", busy),
-                    Bar("of it matrix work", matrix),
-                    Bar("of that in 16 bits or fewer", work.short_ratio),
+                    Bar("computing", measured.busy_ratio),
+                    Bar("of it matrix work", measured.matrix_ratio),
+                    Bar("of that in 16 bits or fewer", measured.short_ratio),
                 ),
             ),
         ),
         severity_cap=Severity.INFO,
         caveats=("A kernel that runs may still use the device poorly: a profiler of kernels (Nsight Compute) tells.",),
     )
+
+
+def _measured(facts: Facts) -> _Measured:
+    computing = facts.time.waterfall.owned("compute").total_ns
+    busy, work = facts.steps.ratio(computing), facts.kernels.matrix_work
+    matrix = work.matrix_ns / computing
+    depthwise = facts.kernels.named.busy_ratio(facts.kernels.named.depthwise)
+    alone = f", {share(depthwise)} channel by channel" if depthwise >= _WORTH_NAMING else ""
+    fast = f"{share(work.short_ratio)} of that in 16 bits or fewer{alone}"
+    words = f"{share(busy)} of the step, {share(matrix)} of it matrix work, {fast}"
+    return _Measured(computing, busy, matrix, work.short_ratio, words)
+
+
+def _not_busy(facts: Facts, limits: Limits, measured: _Measured) -> Outcome | None:
+    """That the device waits, or that it cannot be told what it computes; None where it can."""
+    if measured.busy_ratio < limits["min_compute_ratio"]:
+        least = share(limits["min_compute_ratio"])
+        return clear(f"the device computes for {share(measured.busy_ratio)} of the step, below {least}")
+    if facts.kernels.named.is_family("other").all():
+        return cannot_tell("the names of this device's kernels do not say what they compute")
+    unstated = facts.kernels.matrix_work.unstated_ratio
+    if unstated > _MOST and measured.matrix_ratio >= limits["min_matrix_ratio"]:
+        return cannot_tell(
+            f"in which format {share(unstated)} of the matrix work is done, neither names nor types say: needs record_shapes=True"
+        )
+    return None
+
+
+def _left_to_software(facts: Facts, limits: Limits, measured: _Measured) -> Outcome | None:
+    """What a change of the program may still shorten; None where nothing is known."""
+    if measured.matrix_ratio < limits["min_matrix_ratio"] or measured.short_ratio < limits["min_short_ratio"]:
+        return clear(f"the device computes for {measured.words}: software has something left")
+    unfused = 0.0 if facts.kernels.fusion.compiled else facts.kernels.named.busy_ratio(facts.kernels.fusion.chained)
+    if unfused >= limits["max_unfused_ratio"]:
+        return clear(
+            f"the device computes for {measured.words}, but unfused pointwise kernels take {share(unfused)} of it"
+        )
+    resort = facts.kernels.named.time_ns(facts.kernels.named.last_resort) / measured.computing_ns
+    if resort >= _WORTH_NAMING:
+        return clear(
+            f"the device computes for {measured.words}, but {share(resort)} of it in naive convolutions: MIOpen has no better "
+            "kernel for these sizes, number format and layout; another one of these, "
+            "or its search (torch.backends.cudnn.benchmark = True), may find one"
+        )
+    above = _above_ns(facts)
+    if above > _MOST * measured.computing_ns:
+        return clear(
+            f"the device computes for {measured.words}, but its products take {duration(facts.steps.per_step(above))} "
+            f"{facts.steps.a_unit} longer than on their rooflines"
+        )
+    return None
 
 
 def _beside(matrix: float) -> str:
