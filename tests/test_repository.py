@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 import re
 import signal
 import subprocess
@@ -21,6 +23,8 @@ SIZE_LIMIT = 300
 # Declarations, not code: splitting them would scatter what is read as one list.
 LARGER: dict[str, str] = {}
 SOURCES = sorted(path for name in ("traces", "analyzer", "rules") for path in (ROOT / name).rglob("*.py"))
+# Scripts that are called by hand, and by `.ci/all`.
+SCRIPTS = sorted(path for name in ("bench", "fuzz", "gpu") for path in (ROOT / "tests" / name).rglob("*.py"))
 PAGES = [
     ROOT / "README.md",
     *sorted((ROOT / ".github").glob("*.md")),
@@ -51,6 +55,23 @@ def test_files_named_in_contributing_exist() -> None:
     named = re.findall(r"`((?:traces|analyzer|rules|tests|\.github)/[\w./]+\.\w+)`", text)
     assert len(named) > 10
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: f"{script.parent.name}/{script.name}")
+def test_what_a_script_asks_of_the_sources_is_there(script: Path) -> None:
+    """No other test runs them to their end: an import inside a function would be missed when it is wanted."""
+    tree = ast.parse(script.read_text("utf-8"))
+    asked = [
+        (str(node.module), one.name) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for one in node.names
+        if str(node.module).partition(".")[0] in ("traces", "analyzer", "rules")
+    ]  # fmt: skip
+    missing = [
+        f"{module}.{name}"
+        for module, name in asked
+        if importlib.util.find_spec(module) is None
+        or not (hasattr(importlib.import_module(module), name) or importlib.util.find_spec(f"{module}.{name}"))
+    ]
+    assert missing == []
 
 
 def test_readme_shows_the_exit_codes_there_are() -> None:

@@ -137,8 +137,7 @@ def tuned(words: Sequence[str], budget: float) -> dict[str, Any]:
 
 def zoos(planted: Planted) -> dict[str, float]:
     """The gain of the zoo's remedy with half its 95 % interval."""
-    from analyzer.cli.zoo.chance import mean_of
-
+    from analyzer.cli.commands.zoo.chance import mean_of
     from traces.collect.zoo import PRESETS
     from traces.collect.zoo.session import time_pair
 
