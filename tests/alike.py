@@ -14,8 +14,7 @@ from analyzer.compare.snapshot import snapshot as snapshot_of
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
 from builders import TraceBuilder
-from clocked import Clocked
-from dialects import rocm, torch_1_9
+from dialects import torch_1_9
 from rules import RULES
 from sayings import MS, Saying, explained, found
 from scenarios import world
@@ -100,7 +99,8 @@ NAMES = (
     _said("it is known what binds it", "a product", True, lambda: _sure("ampere_sgemm_128x64_nn", top=_JOB)),
     _said("it is known what binds it", "an exchange, Triton's", True, lambda: _sure("one_shot_all_reduce_kernel", top=_JOB)),
     _said("it is known what binds it", "reductions in a warp", True, lambda: _sure("all_reduce_warp_sum", top=_JOB)),
-    _said("it is known what binds it", "an exchange fused with a product", False, lambda: _sure("all_gather_matmul_kernel", top=_JOB)),
+    _said("it is known what binds it", "an exchange fused with a product", False,
+          lambda: _sure("all_gather_matmul_kernel", top=_JOB)),
     _said("it is known what binds it", "the same on ROCm", False,
           lambda: _sure("all_gather_matmul_kernel", top=_JOB, device="rocm")),
     _said("it is known what binds it", "words of both, of nobody", False,
@@ -120,7 +120,8 @@ def _runs(code: str, torch: str | None, pattern: str, **keys: Any) -> bool:
     builder.top |= keys
     one = found(code, builder)
     return one is not None and any(
-        re.search(pattern, f"{fix.code}\n{fix.note}") and not re.search("Needs|upgrade", fix.note) for fix in one.fix
+        re.search(pattern, f"{fix.code}\n{fix.note}") and not re.search("Needs torch|upgrade", fix.note)
+        for fix in one.fix
     )
 
 
@@ -149,7 +150,7 @@ def _old_dialect(code: str, pattern: str) -> bool:
     """The same where only the file's dialect tells that torch is old."""
     one = found(code, torch_1_9(world(code)))
     return one is not None and any(
-        re.search(pattern, fix.code) and not re.search("Needs|upgrade", fix.note) for fix in one.fix
+        re.search(pattern, fix.code) and not re.search("Needs torch|upgrade", fix.note) for fix in one.fix
     )
 
 
@@ -163,7 +164,8 @@ VERSIONS = (
     _said("norms at once", "torch 2.0", True, lambda: _runs("OP004", "2.0.0", "foreach=True")),
     _said("norms at once", "torch 1.13", False, lambda: _runs("OP004", "1.13.0", r"clip_grad_norm_\(.*foreach=True")),
     _said("the compiler, by the dialect", "torch 1.9, unstated", False, lambda: _old_dialect("GR001", r"torch\.compile")),
-    _said("the compiler, on any version", "torch 1.13", False, lambda: _in_all("1.13.1", r"torch\.compile|torch\.func|vmap", *_ANY)),
+    _said("the compiler, on any version", "torch 1.13", False,
+          lambda: _in_all("1.13.1", r"torch\.compile|torch\.func|vmap", *_ANY)),
     _said("the compiler, on any version", "torch 2.3", True, lambda: _in_all("2.3.0", r"torch\.compile", *_ANY)),
     _said("segments that expand", "torch 2.1", True, lambda: _runs("ME003", "2.1.0", "expandable_segments")),
     _said("segments that expand", "torch 2.0", False, lambda: _runs("ME003", "2.0.1", "expandable_segments")),
@@ -173,17 +175,24 @@ VERSIONS = (
 # 11: first steps, batches, step times.
 
 
-def _shapes(op: str, *dims: Sequence[Any], kernel: str | None = None, marked: bool = True) -> int | None:
-    """The batch that is stated of steps whose first op has such shapes."""
-    builder = TraceBuilder("cuda" if kernel else None)
+def _shapes(op: str, *dims: Sequence[Any], beside: str | None = None) -> int | None:
+    """The batch that is stated of steps whose first op has such shapes, behind another op or none."""
+    builder = TraceBuilder(None)
     for number, one in enumerate(dims):
-        if marked:
-            builder.step(number, number * 1_000, 1_000)
+        builder.step(number, number * 1_000, 1_000)
         builder.op(op, number * 1_000 + 10, 500, **{"Input Dims": list(one)})
-        if kernel:
-            builder.launch(number * 1_000 + 30, kernel_start=number * 1_000 + 60, kernel_dur=400, name=kernel, op=None)
+        if beside:
+            builder.op(beside, number * 1_000 + 520, 200)
     facts = Facts(builder.trace())
     return snapshot_of(explain_facts(facts, rules=RULES).analysis, facts).conditions.batch
+
+
+def _images(*sizes: int) -> list[list[int]]:
+    return [[*sizes, 224, 224], [64, sizes[-1], 7, 7], []]
+
+
+def _rows(count: int) -> list[list[int]]:
+    return [[count, 4_096], [4_096, 4_096], []]
 
 
 def _cut(*, first: float, kernels: int = 10, backward: bool = False) -> bool:
@@ -209,15 +218,15 @@ def _answers(before: Sequence[float], after: Sequence[float]) -> bool:
 
 
 STEPS = (
-    _said("a batch is stated", "images of each step", True, lambda: _shapes("aten::conv2d", *[[[64, 3, 224, 224], [64, 3, 7, 7], []]] * 4) == 64),
-    _said("a batch is stated", "packed tokens, a multiple of 1024", False,
-          lambda: _shapes("aten::linear", *[[[8_192, 4_096], [4_096, 4_096], []]] * 4) == 8_192),
-    _said("a batch is stated", "one image without a batch", False,
-          lambda: _shapes("aten::conv2d", *[[[3, 224, 224], [64, 3, 7, 7], []]] * 4) == 3),
+    _said("a batch is stated", "images of each step", True, lambda: _shapes("aten::conv2d", *[_images(64, 3)] * 4) == 64),
+    _said("a batch is stated", "rows of a table", True, lambda: _shapes("aten::linear", *[_rows(8_192)] * 4) == 8_192),
+    _said("a batch is stated", "packed tokens, as many in each step", False,
+          lambda: _shapes("aten::linear", *[_rows(8_192)] * 4, beside="aten::scaled_dot_product_attention") == 8_192),
+    _said("a batch is stated", "one image without a batch", False, lambda: _shapes("aten::conv2d", *[_images(3)] * 4) == 3),
+    _said("a batch is stated", "one signal without a batch", False,
+          lambda: _shapes("aten::conv1d", *[[[16, 4_000], [32, 16, 7], []]] * 4) == 16),
     _said("a batch is stated", "weights times weights", False,
           lambda: _shapes("aten::mm", *[[[4_096, 16], [16, 4_096]]] * 4) == 4_096),
-    _said("a batch is stated", "windows of a recurrent net, time first", False,
-          lambda: _shapes("aten::linear", *[[[128, 32, 512], [512, 512], []]] * 4) == 128),
     _said("the first step is used", "whole, its mark a little late", True, lambda: _cut(first=15)),
     _said("the first step is used", "begun inside, mark and kernels", False, lambda: _cut(first=4_000, kernels=6)),
     _said("the first step is used", "begun inside its backward pass", False, lambda: _cut(first=6_000, kernels=4, backward=True)),

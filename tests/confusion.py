@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
+from alike import ALIKE
 from analyzer.engine import RuleRun, run_rules
 from analyzer.engine.trust import grade
 from analyzer.facts import Facts
@@ -38,7 +39,7 @@ ADDED = frozenset({("PG007", "repeated ids"), ("PG011", "torch 1.8")})
 # Torch 1.8 states nothing of the device, and so no peaks.
 GONE = frozenset({("PG009", "torch 1.8"), ("KE005", "torch 1.8"), ("KE009", "torch 1.8")})
 # All that may be said, each with worlds that have the property, and worlds that lack it.
-SAID = (*SAYINGS, *MECHANISMS)
+SAID = (*SAYINGS, *MECHANISMS, *ALIKE)
 ABSTAINS = (State.CANNOT_TELL, State.NOT_APPLICABLE, State.SUPPRESSED)
 
 

@@ -99,7 +99,12 @@ SCHEMA: dict[str, dict[str, Column]] = {
         **_DEVICE,
         **_TIME,
         **_IDS,
-        "collective": Column("bool", "Whether the kernel belongs to a collective, by its name or by its arguments."),
+        "collective": Column(
+            "bool", "Whether the kernel belongs to a collective, by its name, by its arguments or by what launched it."
+        ),
+        "doubtful": Column(
+            "bool", "Whether its name speaks of computing and communicating, and nothing else tells which."
+        ),
         **_MESSAGE,
         "blocks_per_sm": Column("float64", "Thread blocks per multiprocessor; NaN on ROCm and in torch 1.8."),
         "warps_per_sm": Column("float64", "Warps per multiprocessor; NaN on ROCm."),

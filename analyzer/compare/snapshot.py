@@ -15,6 +15,7 @@ from analyzer.compare.surroundings import Surroundings, surroundings
 from analyzer.facts import Facts
 from analyzer.facts.kernels.precision import tensor_dims
 from analyzer.facts.recording.collected import collected
+from analyzer.spans.labels import matching
 from analyzer.spans.nesting import nest
 from traces.trace import Trace
 
@@ -166,6 +167,7 @@ def _conditions(analysis: Analysis, facts: Facts) -> Conditions:
 
 
 _HEAVY_OPS = re.compile(r"aten::(?:mm|addmm|bmm|baddbmm|linear|conv\dd|convolution|_convolution|cudnn_convolution)$")
+_PRODUCT = re.compile(r"aten::b?mm$")
 _TYPES = re.compile(r'"(float|double|c10::Half|c10::BFloat16|c10::Float8\w*)"')
 
 
@@ -185,23 +187,38 @@ def _batch(facts: Facts) -> int | None:
     """Samples a batch: as recorded, or as the first layer of each used step has them, where all agree; else None.
 
     What a linear layer is given first may be tokens, of a server's window as many as have come: that is a batch only where steps
-    are marked and have equally many.
+    are marked and have equally many. Rows in front of attention are tokens, of whatever number of samples.
     """
     if facts.recording.collected.batch_size is not None:
         return facts.recording.collected.batch_size
     heavy = _heavy_ops(facts.trace)
-    heavy = heavy[heavy["input_dims"].notna()].sort_values("start_ns", kind="stable")
+    # What a plain product multiplies may be weights.
+    heavy = heavy[heavy["input_dims"].notna() & ~matching(heavy["name"], _PRODUCT.match)].sort_values(
+        "start_ns", kind="stable"
+    )
     first = np.searchsorted(heavy["start_ns"].to_numpy(), facts.steps.used["host_start_ns"].to_numpy())
     found = heavy.iloc[np.unique(first[first < len(heavy)])]
     if not facts.steps.marked:
         found = found[found["name"].astype("str").str.contains("conv")]
-    sizes = {_samples(text) for text in found["input_dims"].astype("str")}
+    names = facts.trace.ops["name"].cat.categories
+    least = 3 if any("attention" in name for name in names) else 2
+    sizes = {_samples(text, least) for text in found["input_dims"].astype("str")}
     return sizes.pop() if len(sizes) == 1 else None
 
 
-def _samples(dims: str) -> int | None:
-    """The first dimension of the first argument that is a matrix or more; a bias is none."""
-    return next((sizes[0] for sizes in tensor_dims(dims) if len(sizes) > 1), None)
+def _samples(dims: str, least: int) -> int | None:
+    """The first dimension of the first argument that is a matrix or more, a bias is none; None where it has no batch.
+
+    Args:
+        dims: Shapes as recorded.
+        least: Dimensions below which it has none.
+    """
+    shapes = [sizes for sizes in tensor_dims(dims) if len(sizes) > 1]
+    if not shapes:
+        return None
+    first, weight = shapes[0], shapes[1] if len(shapes) > 1 else []
+    # The weight of a convolution has as many dimensions as its input with a batch.
+    return None if len(first) < max(least, len(weight)) else first[0]
 
 
 # Where the weight stands among the arguments; of a matrix product without a bias, backward passes hold activations there.

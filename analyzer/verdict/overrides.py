@@ -36,6 +36,7 @@ _INFERRED: dict[BoundBy, tuple[str, str]] = {
 }
 # Waits that the program asks for, and could do without or do later.
 _PROGRAMS_WAITS = ("scalar", "copy_out", "copy_in", "explicit", "shape")
+_NAME_LENGTH = 60
 # Causes of launching on the host, as the verdict groups them.
 _DISPATCH = ("launch", "framework", "optimizer")
 
@@ -262,7 +263,25 @@ def _at_the_border(case: Case) -> Verdict | None:
     return Verdict(bound_by="mixed", ratio=alone, text=text)
 
 
+def _in_doubt(case: Case) -> Verdict | None:
+    """Where most of what counts as computing is in kernels that may as well communicate: neither is said."""
+    facts, found = case.facts, case.found
+    if found.bound_by != "compute" or facts.device.main is None:
+        return None
+    kernels = facts.kernels.named
+    part = facts.steps.ratio((kernels.spans(kernels.doubtful) & facts.time.waterfall.owned("compute")).total_ns)
+    if part < BOUND_RATIO or found.ratio - part >= BOUND_PART_OF_LOSS:
+        return None
+    name = kernels.longest(kernels.doubtful, 1)[0][0][:_NAME_LENGTH]
+    text = (
+        f"Unclear: for {share(part)} of the step the device is in kernels such as `{name}`, which may compute or communicate; "
+        "neither their arguments nor what launched them tell which."
+    )
+    return Verdict(bound_by="unknown", ratio=part, text=text)
+
+
 OVERRIDES: tuple[Callable[[Case], Verdict | None], ...] = (
+    _in_doubt,
     _device_not_recorded,
     _only_collectives,
     _without_ops,

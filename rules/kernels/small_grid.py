@@ -99,7 +99,7 @@ _MOST = 0.5
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when the device as a whole is underused for `min_busy_ratio` of its busy time."""
     found, most = facts.kernels.named, limits["max_filled_ratio"]
-    computing = ~found.collective
+    computing = ~found.collective & ~found.doubtful
     blocks = found.blocks_per_sm
     if not computing.any():
         yield not_applicable("no compute kernel in the used steps")

@@ -22,6 +22,7 @@ from traces.reader.about.provenance import recall
 from traces.reader.about.unknown_categories import notes_of, unknown_categories
 from traces.reader.decode.document import Decoded, Document, decode
 from traces.reader.frames.builder import FrameBuilder
+from traces.reader.frames.exchanges import settled
 from traces.reader.frames.nested_calls import single_calls
 from traces.reader.frames.old_ranges import split_ranges
 from traces.reader.frames.optimizer_closure import updates_only
@@ -110,6 +111,9 @@ def _trace(path: Path, decoded: Decoded, document: Document) -> Trace:
     if old:
         frames["ops"], frames["annotations"] = split_ranges(frames["ops"], frames["annotations"])
     frames["annotations"] = updates_only(frames["annotations"], frames["ops"])
+    frames["kernels"] = settled(
+        frames["kernels"], frames["runtime"], frames["ops"], frames["collectives"], _processes(top)
+    )
     filled = {name for name, frame in frames.items() if len(frame)} - {"threads"}
     if not filled - {"quarantined"}:
         beyond = beyond_clocks(decoded.name, document.repairs)
@@ -145,6 +149,12 @@ def _trace(path: Path, decoded: Decoded, document: Document) -> Trace:
         unfinished=builder.aside.unfinished,
         **frames,
     )
+
+
+def _processes(top: dict[str, Any]) -> int | None:
+    """Processes of the job, as torch.distributed states them; None where it does not."""
+    distributed = top.get("distributedInfo")
+    return _integer(distributed.get("world_size")) if isinstance(distributed, dict) else None
 
 
 def _place(path: Path, decoded: Decoded, document: Document) -> None:

@@ -81,6 +81,12 @@ class Kernels(msgspec.Struct, frozen=True, dict=True):
         return found
 
     @property
+    def doubtful(self) -> BoolArray:
+        """Of which of them it stays open whether they communicate, shape (kernels,)."""
+        found: BoolArray = self.frame["doubtful"].to_numpy(dtype=bool)
+        return found
+
+    @property
     def depthwise(self) -> BoolArray:
         """Which of them convolve channel by channel, shape (kernels,)."""
         found: BoolArray = self.frame["depthwise"].to_numpy(dtype=bool)
@@ -187,7 +193,10 @@ def kernels(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) ->
     result = pd.DataFrame(
         {
             "row": rows,
-            **{key: frame[key].to_numpy() for key in ("start_ns", "end_ns", "dur_ns", "stream", "collective")},
+            **{
+                key: frame[key].to_numpy()
+                for key in ("start_ns", "end_ns", "dur_ns", "stream", "collective", "doubtful")
+            },
             "blocks_per_sm": blocks_per_sm(trace, device, frame, launch),
             "occupancy_ratio": frame["occupancy_ratio"].to_numpy(),
             "residency": frame["residency"].array,

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import msgspec
 
-from traces.reader.names.collectives import is_collective_kernel
+from traces.reader.names.collectives import collective_word
 
 # Number formats for which there are tensor cores (AMD: matrix cores) fast enough to matter in training.
 SHORT_FORMATS = ("fp16", "bf16", "fp8", "fp4")
@@ -198,8 +198,12 @@ def describe(name: str) -> KernelName:
 
 def family_of(name: str) -> str:
     """What a kernel computes; `other` where its name does not say."""
-    if is_collective_kernel(name):
+    word = collective_word(name)
+    if word in ("collective", "worded"):
         return "collective"
+    if word == "either":
+        # An exchange and arithmetic in one: how long it takes says nothing of either.
+        return "other"
     # The library of embeddings has `gemm` in its own name.
     name = name.replace("fbgemm", "")
     return next((family for family, pattern in _FAMILIES if pattern.search(name)), "other")

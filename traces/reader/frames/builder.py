@@ -221,6 +221,7 @@ class FrameBuilder:
             stated = table.get("message", np.full(rows, -1, dtype=np.int64))
             return self._device(table) | {
                 "collective": are_collective(words, stated >= 0),
+                "doubtful": (words == COLLECTIVE_WORDS.index("either")) & (stated < 0),
                 "message": self._raw(stated),
                 "blocks_per_sm": table.get("blocks_per_sm", unknown),
                 "warps_per_sm": table.get("warps_per_sm", unknown),

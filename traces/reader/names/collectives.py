@@ -2,7 +2,8 @@
 
 A kernel is judged by the qualified name of its function alone: arguments of templates name other kernels' parts (`BlockAllReduce`).
 Where the name says nothing, the collective's metadata decides, which torch writes into the arguments of each kernel that it
-launches for a collective (pytorch/kineto, libkineto/src/output_json.cpp). Names are asked once per distinct name.
+launches for a collective (pytorch/kineto, libkineto/src/output_json.cpp). Names are asked once per distinct name. A name of both,
+as of a product fused with an exchange, leaves it open: `traces.reader.frames.exchanges` asks what launched the kernel.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ import re
 import numpy as np
 import numpy.typing as npt
 
-# What a kernel's name says of communication: nothing; it is communication; or it is work on the device alone, whatever range it was
-# launched in.
-COLLECTIVE_WORDS = ("unsaid", "collective", "local")
+# What a kernel's name says of communication: nothing; it is communication, by its library or by a word that anybody may use; it is
+# work on the device alone, whatever range it was launched in; or it names both.
+COLLECTIVE_WORDS = ("unsaid", "collective", "local", "worded", "either")
 
 # Libraries and namespaces that hold nothing but communication, from the start of the qualified name. Beside each stands where the
 # names come from: the repository, and the names themselves where profiles state them.
@@ -53,12 +54,17 @@ _WORDS = re.compile(
 # Handles of libraries among the parameters, where the function has a plain name: openucx/ucc, ec/cuda (executor_kernel,
 # wait_kernel), and what is written on the device interfaces of NCCL and MSCCL++.
 _HANDLES = re.compile(r"\bucc_e[ce]\w*_|\bnccl(?:DevComm|Window)|\bmscclpp::\w*(?:Channel|Semaphore)")
-# Fused with arithmetic it is not only communication; reductions inside a block communicate with nobody; and packing, permuting or
-# indexing what is sent stays on the device (LeetCUDA block_all_reduce_sum_f32_f32_kernel, torch fsdp::all_gather_copy_in).
-_OTHERWISE = re.compile(
-    r"(?i)ge(?:mm|mv)|matmul|(?<![a-z])b?mm(?![a-z])|attention|attn|(?<![a-z])conv|fprop|[wd]grad"
-    r"|(?:block|warp|wave(?:front)?|thread|simd|sub_?group|cta|cluster|lane|quad)_?(?:all|reduce)"
+# Reductions inside a block, or over its lanes, communicate with nobody; packing, permuting or indexing what is sent stays on the
+# device (LeetCUDA block_all_reduce_sum_f32_f32_kernel, torch fsdp::all_gather_copy_in).
+_UNIT = r"(?:block|warp|wave(?:front)?|thread|simd|sub_?group|cta|cluster|lane|quad)"
+_INSIDE = re.compile(
+    rf"(?i){_UNIT}_?(?:all|reduce)|all_?reduce_?{_UNIT}(?![a-z])"
     r"|copy_(?:in|out)|permute|recat|segment|index|sparse|offset|metadata|sanitize|_(?:like|free)_"
+)
+# Fused with arithmetic it is not only communication, or not at all: the name does not tell which.
+_ARITHMETIC = re.compile(
+    r"(?i)ge(?:mm|mv)|matmul|(?<![a-z])b?mm(?![a-z])|attention|attn|(?<![a-z])conv|fprop|[wd]grad|soft_?max"
+    r"|(?<![a-z])local(?![a-z])"
 )
 # Whatever the arguments say: torch's check of what is about to be sent runs inside the collective's own range (NanCheck.cu), and
 # so may torch's own kernels, libraries' primitives, and what Inductor compiled around a collective and named after it.
@@ -78,14 +84,17 @@ def collective_word(name: str) -> str:
     if _LIBRARIES.match(function):
         return "collective"
     last = function.rpartition("::")[2]
-    if _OTHERWISE.search(last):
+    worded = _WORDS.search(last) is not None
+    if _INSIDE.search(last):
         return "unsaid"
-    return "collective" if _WORDS.search(last) or _HANDLES.search(rest) else "unsaid"
+    if _ARITHMETIC.search(last):
+        return "either" if worded else "unsaid"
+    return "worded" if worded else "collective" if _HANDLES.search(rest) else "unsaid"
 
 
 def is_collective_kernel(name: str) -> bool:
     """Whether a device kernel belongs to a collective by its name (rules.md, family CO)."""
-    return collective_word(name) == "collective"
+    return collective_word(name) in ("collective", "worded")
 
 
 def are_collective(words: npt.NDArray[np.integer], named: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
@@ -95,9 +104,30 @@ def are_collective(words: npt.NDArray[np.integer], named: npt.NDArray[np.bool_])
         words: Codes of `COLLECTIVE_WORDS`, shape (kernels,).
         named: Which kernels' arguments name a collective, shape (kernels,).
     """
-    unsaid, collective = map(COLLECTIVE_WORDS.index, ("unsaid", "collective"))
-    result: npt.NDArray[np.bool_] = (words == collective) | (named & (words == unsaid))
+    unsaid, collective, worded, either = map(COLLECTIVE_WORDS.index, ("unsaid", "collective", "worded", "either"))
+    result: npt.NDArray[np.bool_] = (
+        (words == collective) | (words == worded) | (named & ((words == unsaid) | (words == either)))
+    )
     return result
+
+
+def may_exchange(name: str) -> bool:
+    """Whether a kernel whose name says nothing is an exchange where an op that communicates launched it: no product is."""
+    return collective_word(name) == "unsaid" and not _ARITHMETIC.search(_parted(name)[0].rpartition("::")[2])
+
+
+# Ops that communicate, as torch and engines that serve models register them: torch's exchanges over symmetric memory and functional
+# collectives, vLLM's and SGLang's all-reduce. Not torch's products fused with them (`symm_mem::fused_all_gather_matmul`).
+_OP = re.compile(
+    r"(?:nccl|gloo|mpi|ucc|xccl|hccl|rccl):|c10d::|record_param_comms|_?c10d_functional::|_dtensor::shard_dim_alltoall"
+    r"|symm_mem::(?!\w*(?:matmul|mm\b))|_C_custom_ar::"
+    r"|\w+::_?(?:\w+_)?(?:all_?reduce|all_?gather|reduce_?scatter|all_?to_?all)(?:_(?!\w*(?:matmul|mm|attention|norm))\w*)?$"
+)
+
+
+def is_collective_op(name: str) -> bool:
+    """Whether an op, or a range around ops, is there to communicate."""
+    return not name.startswith("aten::") and _OP.match(name) is not None
 
 
 def _parted(name: str) -> tuple[str, str]:
