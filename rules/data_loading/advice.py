@@ -188,7 +188,7 @@ def larger_files() -> Advice:
     """Make the storage faster: the workers wait for it."""
     return Advice(
         "shell",
-        'rsync -a server:/data/ "$LOCAL_DISK/data/"',
+        'rsync -a server:data/ "$LOCAL_DISK/data/"',
         "The workers hardly compute: they wait for storage or the network. Read from a local disk, or from few large files instead "
         "of many small ones (webdataset's .tar shards); more workers keep more reads under way.",
     )

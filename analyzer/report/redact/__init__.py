@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from analyzer.analysis import Analysis
+from analyzer.hardware.peaks import PEAKS
 from analyzer.report.redact.paths import Project, inside_packages, is_absolute, relative
 from analyzer.report.redact.secrets import without_secrets
 from analyzer.report.redact.writings import in_any
@@ -33,6 +34,8 @@ _OWN_KEYS = {
     "schema_version": re.compile(r"\d{1,4}\.\d{1,4}"),
     **dict.fromkeys(("id", "explained_by", "overlaps_with", "ids", "without_place"), _ID),
 }
+# Where figures of devices were read: reports cite it, address and all.
+_CITED = frozenset(peak.document for peak in PEAKS)
 # What stands under these is told by names of the trace, not by names of ours.
 _NAMES_KEYS = frozenset({"kernels", "kernels_ns", "ops_ns"})
 
@@ -57,7 +60,7 @@ def cleaner(project: Project) -> Callable[[str], str]:
         renamed = _HANDLER_NAME.sub(r"worker_\1", relative(value, project))
         return project.without_names(without_secrets(renamed))
 
-    return cache(lambda value: in_any(value, plain))
+    return cache(lambda value: value if value in _CITED else in_any(value, plain))
 
 
 def mapped(value: Any, text: Callable[[str], str], path: Callable[[str], str], key: str = "") -> Any:

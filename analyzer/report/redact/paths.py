@@ -24,7 +24,7 @@ _SYSTEM = ("/dev/", "/proc/", "/sys/")
 # Pages that rules refer to; any other address may be somebody's own.
 _PUBLIC_HOSTS = (
     "pytorch.org", "github.com", "github.io", "nvidia.com", "python.org", "huggingface.co", "amd.com", "intel.com",
-    "readthedocs.io", "readthedocs.org", "perfetto.dev", "arxiv.org", "docs.aws.amazon.com",
+    "readthedocs.io", "readthedocs.org", "perfetto.dev", "vllm.ai", "arxiv.org", "docs.aws.amazon.com",
 )  # fmt: skip
 # Names so common that hiding them would only break words.
 _COMMON_NAMES = (

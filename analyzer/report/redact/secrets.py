@@ -6,32 +6,37 @@ import itertools
 import re
 
 from analyzer.report.redact.paths import REMOVED
+from analyzer.report.redact.phrases import PEOPLE, TOLD
+from analyzer.report.redact.secret_words import SECRET_BUT_TOKEN, SECRET_WORD, VALUE
 
-_SECRET_WORD = (
-    r"(?:token|secret|passwd|password|passwort|kennwort|passphrase|passcode|pwd|(?:api|access|private|account|secret|signing|encryption|ssh|hf|wandb)"
-    r"[_-]?key|credentials?)"
-)
-_VALUE = r"(?:\"[^\"]*\"|'[^']*'|[^\s'\"&,;)]+)"
+# What may stand between a name and its value.
+_SIGN = r"(?:[-=]{1,3}>|→|={1,3}|:=|!=|:)"
+# Behind `token`, which prose and code name too: no call but one of a text, and no word of a sentence that goes on.
+_TOKEN_SIGN = r"(?:=>|:=|=(?!=)|:(?!:))"
+_NO_CODE = r"(?![A-Za-z_][\w.]*[\[(](?!\s*[\"']))"
+_NO_PROSE = r"(?!(?<=\s)[a-z]+[,.;]?\s)"
 # Name and value, the name kept: `HF_TOKEN=...`, `--api-key ...`, `password: ...`, and who and where somebody is.
 _NAMED = (
     # The same as a dictionary writes it, in JSON or in Python, quotes escaped or not: `{"password": "..."}`, `{'HF_KEY': '...'}`.
     re.compile(
-        rf"(?i)(\\{{0,4}}[\"'](?:[\w-]*[_-])?(?:{_SECRET_WORD}|key|pass|auth|login|user_?name|host_?name)\\{{0,4}}[\"']\s*[:=]\s*)"
+        rf"(?i)(\\{{0,4}}[\"'](?:[\w-]*[_-])?(?:{SECRET_WORD}|key|pass|auth|login|user_?name|host_?name)\\{{0,4}}[\"']\s*[:=]\s*)"
         r"(?:\\{0,4}\"(?:[^\"\\]|\\[^\"])*\\{0,4}\"|\\{0,4}'(?:[^'\\]|\\[^'])*\\{0,4}'|[^\s,;}\])]+)"
     ),
     # A bar ends the line in YAML: the value stands on the next.
-    re.compile(rf"(?i)(?<![\w-])((?:[\w-]*[_-])?{_SECRET_WORD}\s*(?:=>|[=:])\s*(?:[|>][+-]?\s+)?){_VALUE}"),
+    re.compile(rf"(?i)(?<![\w-])((?:[\w-]*[_-])?{SECRET_BUT_TOKEN}\s*{_SIGN}\s*(?:[|>][+-]?\s+)?){VALUE}"),
+    re.compile(rf"(?i)(?<![\w-])([\w-]*[_-]token\s*{_TOKEN_SIGN}\s*(?:[|>][+-]?\s+)?){_NO_CODE}{VALUE}"),
+    re.compile(rf"(?i)(?<![\w-])(token\s*{_TOKEN_SIGN}\s*(?:[|>][+-]?\s+)?){_NO_CODE}{_NO_PROSE}{VALUE}"),
     # Pairs, as the items of a dictionary or of an environment are shown; a token alone is a word of a sentence.
     re.compile(
-        rf"(?i)([\"'](?:[\w-]+[_-](?:{_SECRET_WORD}|key|pass|auth)|(?!token){_SECRET_WORD})[\"']\s*,\s*)(?:\"[^\"]*\"|'[^']*')"
+        rf"(?i)([\"'](?:[\w-]+[_-](?:{SECRET_WORD}|key|pass|auth)|(?!token){SECRET_WORD})[\"']\s*,\s*)(?:\"[^\"]*\"|'[^']*')"
     ),
-    re.compile(rf"(?i)(<(?:[\w.-]*[_:-])?{_SECRET_WORD}>)[^<]+(?=</)"),
+    re.compile(rf"(?i)(<(?:[\w.-]*[_:-])?{SECRET_WORD}>)[^<]+(?=</)"),
     # Of .netrc, and of a browser.
     re.compile(r"(?i)\b(login\s+\S+\s+password\s+)\S+"),
     re.compile(r"(?i)\b((?:set-)?cookie:\s*)[^\n]+"),
-    re.compile(rf"(?i)((?<![\w-])--?(?:[\w-]*-)?{_SECRET_WORD}\s+){_VALUE}"),
-    re.compile(rf"(?<!\w)([A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASS|PASSWORD|CREDENTIALS?)[A-Z0-9_]*=){_VALUE}"),
-    re.compile(rf"(?<!\w)((?:USER|USERNAME|LOGNAME|HOST|HOSTNAME|HOME|PWD|SSH_\w+)=){_VALUE}"),
+    re.compile(rf"(?i)((?<![\w-])--?(?:[\w-]*-)?{SECRET_WORD}\s+){VALUE}"),
+    re.compile(rf"(?<!\w)([A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASS|PASSWORD|CREDENTIALS?)[A-Z0-9_]*=){VALUE}"),
+    re.compile(rf"(?<!\w)((?:USER|USERNAME|LOGNAME|HOST|HOSTNAME|HOME|PWD|SSH_\w+)=){VALUE}"),
     re.compile(r"(?i)\b((?:bearer|authorization:\s*basic)\s+)[\w.~+/=-]{8,}"),
     # The signature that opens a file in a cloud.
     re.compile(r"(?<!\w)(sig=)[\w%+/=-]{16,}"),
@@ -51,8 +56,8 @@ _SHAPES = re.compile(
 )
 _PEM = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|$)", re.DOTALL)
 _SSH = re.compile(r"(?<!\w)(?:ssh-\w+|ecdsa-[\w-]+) AAAA[\w+/]{8,}={0,2}(?: [\w.@-]+)?")
-# Somebody's address, or somebody on a machine, as scp writes it.
-_MAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:(?:\.[\w-]+)+|(?=:))")
+# Somebody's address, or somebody on a machine, as scp writes it; no version of a symbol, no decorator of a diff.
+_MAIL = re.compile(r"(?<![\w.+-])[+-]?\w[\w.+-]*@(?![A-Z]+_\d)[\w-]+(?:(?:\.[\w-]+)+|(?=:))")
 # Four numbers may be a version: they are an address with a port, or in a range that only private networks use.
 _ADDRESS = re.compile(
     r"(?<![\w.])(?:\d{1,3}(?:\.\d{1,3}){3}(?=:\d)"
@@ -98,9 +103,9 @@ _RANDOM = re.compile(r"(?<![\w/+=-])[A-Za-z0-9+/]{32,}={0,2}(?![\w/+-])")
 
 def without_secrets(text: str) -> str:
     """The text with every secret replaced by `[redacted]`, its name kept where it has one."""
-    for pattern in _NAMED:
+    for pattern in (*_NAMED, *TOLD):
         text = pattern.sub(lambda match: match.group(1) + REMOVED, text)
-    for shape in (_PEM, _SSH, _SHAPES, _MAIL, _ADDRESS, _MACHINE, _NODE, _TELEPHONE, _IBAN):
+    for shape in (_PEM, _SSH, _SHAPES, _MAIL, PEOPLE, _ADDRESS, _MACHINE, _NODE, _TELEPHONE, _IBAN):
         text = shape.sub(REMOVED, text)
     text = _FOUR.sub(lambda match: match.group() if match["version"] else REMOVED, text)
     text = _CARD.sub(lambda match: REMOVED if _is_card(match.group()) else match.group(), text)

@@ -1,0 +1,53 @@
+"""Secrets as sentences and command lines tell them, with no sign between name and value, and addresses without a domain."""
+
+from __future__ import annotations
+
+import re
+
+from analyzer.report.redact.secret_words import SECRET_BUT_TOKEN, VALUE
+
+# What stands behind `is` in a sentence about a password that does not tell it.
+_NO_VALUE = (
+    r"(?:not|no|now|never|none|null|unset|set|required|needed|missing|empty|given|invalid|wrong|correct|incorrect|expired|stored|kept|"
+    r"shown|hidden|sent|read|too|the|an?|in|on|of|to|that|this|one|optional|only|also|recognised|recognized|redacted|taken|used|known)\b"
+)
+_KEY = r"(?:api|access|private|account|signing|encryption|ssh)[ _-]?(?:key|token)"
+# The rest of a command up to one of its options; longer ones are not written by hand.
+_OPTIONS = r"\b(?:[ \t]+[^\s|;&]+){0,12}?[ \t]+"
+_GIVEN = r"(?!-)[^\s'\"]+"
+# Each keeps its first group.
+TOLD = (
+    re.compile(rf"(?i)\b((?:{SECRET_BUT_TOKEN}|{_KEY})\s+(?:is|was|ist|war|lautet|est)\s*:?\s+)(?!{_NO_VALUE}){VALUE}"),
+    re.compile(r"(?i)\b(identified\s+by\s+)(?:\"[^\"]*\"|'[^']*')"),
+    # Options that take a password, by the programs that have them; docker's other `-p` are ports.
+    re.compile(
+        rf"(\b(?:sshpass|mysql\w*|mariadb\w*|mongo\w*|htpasswd|7z\w?|unrar|(?:docker|podman|helm\s+registry)\s+login){_OPTIONS}-p\s*){_GIVEN}"
+    ),
+    re.compile(rf"(\bldap\w+{_OPTIONS}-w\s*){_GIVEN}"),
+    re.compile(rf"(\bredis-cli{_OPTIONS}-a\s*){_GIVEN}"),
+    re.compile(rf"(\b(?:sqlcmd|bcp|unzip|zip){_OPTIONS}-P\s*){_GIVEN}"),
+    re.compile(rf"(\b(?:curl|wget|svn|http){_OPTIONS}(?:-u|--user)[ \t=]*)[^\s:'\"]+:[^\s'\"]+"),
+    # Glued to the option of an unknown program: letters with digits or capitals, which no other flag that begins so has.
+    re.compile(
+        r"(?:^|(?<=[\s\"'`(]))(-p)(?!rint0|(?:fp|bf|tf|int)\d)(?=[^\s'\"`)]*[A-Za-z])(?=[^\s'\"`)]*[A-Z0-9])[^\s'\"`)]{5,}"
+    ),
+    # Pairs without quotes: of an environment, and in brackets that are no call's.
+    re.compile(
+        r"(?<!\w)([A-Z0-9_]+_(?:KEY|TOKEN|SECRET|PASS|PASSWORD|CREDENTIALS?)\s*(?:,|[-=]>|→)\s*)[^\s'\",()\[\]{}]+"
+    ),
+    re.compile(rf"(?i)((?<![\w>])[(\[{{]\s*{SECRET_BUT_TOKEN}\s*,\s*)[^\s'\",()\[\]{{}}]+(?=\s*[)\]}}])"),
+)
+# Somebody on a machine. Versions of symbols and packages, devices, operands and measures at a limit are written so too.
+_AT_MACHINE = (
+    r"(?<![\w.+:/<@-])(?!(?:recall|precision|hits?|hit_rate|ndcg|mrr|pass|top|acc\w*|map)@)[A-Za-z_][\w.-]{2,31}@"
+    r"(?!(?:plt|got|v\d+|latest|main|master|head|stable|keys?|values?|query|queries|weights?|bias|cuda|gpu|cpu|xpu|mps|meta|float|half|double|"
+    r"(?:fp|bf|tf|u?int)\d*)\d*(?![\w-]))"
+    r"(?:[a-z][a-z0-9-]{2,62}|[A-Z][A-Z0-9-]{5,62})(?![\w(@.-])"
+)
+# Addresses as people write them for people.
+_SPELT = (
+    r"(?<![\w.+-])[\w.+-]{2,64}(?:\s[\[({<]at[\])}>]\s[\w-]+(?:\s?(?:\.|[\[({<]dot[\])}>])\s?[\w-]+)*"
+    r"|\s?[\[({<]at[\])}>]\s?[\w-]+(?:\s?(?:\.|[\[({<]dot[\])}>])\s?[\w-]+)+"
+    r"|\sat\s[\w-]+(?:\sdot\s[\w-]+)+)"
+)
+PEOPLE = re.compile(rf"{_AT_MACHINE}|(?i:{_SPELT})")
