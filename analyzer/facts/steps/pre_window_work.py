@@ -14,6 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analyzer.spans.arrays import Int64Array
+from analyzer.spans.grouping import numbered
+
+# What no time is less, or more, than.
+_FIRST_NS, _LAST_NS = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 # What was queued runs when the recording begins, and what is queued behind it follows within microseconds. A device that is idle
 # when the recording begins has nothing left to do, and kernels without a launch that come later have lost theirs.
 _AT_ONCE_NS = 100_000
@@ -31,16 +36,22 @@ def left_over(work: pd.DataFrame, launched: pd.DataFrame, since_ns: int) -> npt.
     """
     own = np.zeros(len(work), dtype=bool)
     own[launched.index.to_numpy()[launched["launch_start_ns"].to_numpy() >= since_ns]] = True
-    found = np.zeros(len(work), dtype=bool)
-    device, start, end = (work[name].to_numpy() for name in ("device", "start_ns", "end_ns"))
-    for one in np.unique(device[own]).tolist():
-        first = start[own & (device == one)].min()
-        before = (device == one) & (start < first)
-        if not before.any():
-            continue
-        busy_at_once = start[before].min() <= since_ns + _AT_ONCE_NS
-        if busy_at_once and first <= end[before].max() + _AT_ONCE_NS:
-            found |= before
+    start, end = work["start_ns"].to_numpy(), work["end_ns"].to_numpy()
+    # All devices at once: one after another each would look through the work of all.
+    device, devices = numbered(work["device"].to_numpy())
+    first = _extreme_by(np.minimum, device[own], start[own], devices, _LAST_NS)
+    before = start < first[device]
+    begins = _extreme_by(np.minimum, device[before], start[before], devices, _LAST_NS)
+    ended = _extreme_by(np.maximum, device[before], end[before], devices, _FIRST_NS)
+    at_once = (begins <= since_ns + _AT_ONCE_NS) & (first <= ended + _AT_ONCE_NS)
+    found: npt.NDArray[np.bool_] = before & at_once[device]
+    return found
+
+
+def _extreme_by(of: np.ufunc, device: Int64Array, time_ns: Int64Array, devices: int, neutral_ns: int) -> Int64Array:
+    """The least or greatest time of each device, shape (devices,)."""
+    found = np.full(devices, neutral_ns)
+    of.at(found, device, time_ns)
     return found
 
 
