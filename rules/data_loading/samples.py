@@ -52,14 +52,16 @@ def in_memory(facts: Facts) -> Advice:
             f"{_once(facts)}\nloader = DataLoader(samples, ..., collate_fn=loader.collate_fn)",
             f"{where}: a list of samples is a data set too, whatever a sample is; the step only puts batches together.",
         )
+    order = "torch.randperm(len(samples)).split(batch_size)" if _has_all(facts) else "loader.batch_sampler"
     return Advice(
         "python",
         f"{_once(facts)}\n"
         "data = torch.utils.data.default_collate(samples)\n"
-        "for index in torch.randperm(len(samples)).split(batch_size):\n"
+        f"for index in {order}:\n"
         f"{_taken(facts, '    batch = ')}",
         f"{where}: load and transform once, then index whole batches; no per-sample Python is left in the step. "
-        "Random augmentation then has to run on the batch (torchvision.transforms.v2; it draws once per batch).",
+        "Random augmentation then has to run on the batch (torchvision.transforms.v2; it draws once per batch)."
+        f"{_parts(facts)}",
     )
 
 
@@ -67,16 +69,35 @@ def whole_batches(facts: Facts) -> Advice:
     """Keep the loader, fetch a batch at a time."""
     batch_size = facts.recording.collected.batch_size or "batch_size"
     taken = _taken(facts, "        return ").replace("data", "self.data")
+    prepares = facts.recording.frameworks.of_loop == "accelerate"  # which gives each rank its part of any loader
+    own = prepares or _has_all(facts)
+    sampler = (
+        f"sampler = BatchSampler(RandomSampler(dataset), batch_size={batch_size}, drop_last=True)"
+        if own
+        else "sampler = loader.batch_sampler"
+    )
+    prepared = "\nloader = accelerator.prepare(loader)" if prepares else ""
     return Advice(
         "python",
         "class InMemory(Dataset):\n"
         "    def __getitem__(self, index):        # a list of indices: one batch\n"
         f"{taken}\n\n"
-        f"sampler = BatchSampler(RandomSampler(dataset), batch_size={batch_size}, drop_last=True)\n"
-        "loader = DataLoader(dataset, sampler=sampler, batch_size=None)",
+        f"{sampler}\n"
+        f"loader = DataLoader(dataset, sampler=sampler, batch_size=None){prepared}",
         "Keeps the DataLoader and hands it whole batches; transforms then run on the batch. An `IterableDataset` does the same by "
-        "yielding batches itself, with `batch_size=None`.",
+        f"yielding batches itself, with `batch_size=None`.{'' if own else _parts(facts)}",
     )
+
+
+def _has_all(facts: Facts) -> bool:
+    """Whether the one rank of the job takes all samples; of several, each takes those that its sampler gives it."""
+    return facts.recording.world_size is None
+
+
+def _parts(facts: Facts) -> str:
+    if _has_all(facts):
+        return ""
+    return " `loader.batch_sampler` is that of the loader as it is now: it gives each rank its part of the samples."
 
 
 def stored(facts: Facts) -> Advice:

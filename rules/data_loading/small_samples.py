@@ -213,7 +213,10 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
     last = (more_workers(facts),) if suggested_workers(facts) else ()
     if not stackable(facts) or makes_loader(facts):
         return (*tiny_batches(facts), *made_once(facts), *last)
-    return (*tiny_batches(facts), in_memory(facts), whole_batches(facts), *last)
+    # On several ranks Lightning puts a sampler of its own in the place of any: one that gives no batches.
+    replaced = facts.recording.frameworks.of_loop == "lightning" and facts.recording.world_size is not None
+    whole = () if replaced else (whole_batches(facts),)
+    return (*tiny_batches(facts), in_memory(facts), *whole, *last)
 
 
 RULE = Rule(META, check, __doc__)

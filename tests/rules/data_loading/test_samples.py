@@ -13,6 +13,7 @@ from torch.utils.data import DataLoader
 
 from builders import TraceBuilder
 from rules.data_loading.single_process_loader import RULE
+from rules.data_loading.small_samples import RULE as SMALL_SAMPLES
 from traces.collect.trace_advisor_hook.loader.batches import BatchLook
 from traces.collect.trace_advisor_hook.run_description import describe_data
 from worlds import judged
@@ -83,3 +84,55 @@ def test_where_nobody_says_what_a_sample_is_all_are_told() -> None:
     assert all(word in code for word in ("data[index]", "for part in data]", "data.items()"))
     names = {"torch": torch, "dataset": PAIR, "batch_size": BATCH}
     exec(code, names)
+
+
+def of_ranks(loop: str = "", *, ranks: int | None = 2) -> dict[str, str]:
+    """The fixes of samples loaded one by one, by their first words, in a job of so many ranks."""
+    imported = {"imported": {loop.split(".")[0]: None}, "loop": [loop], "data": []} if loop else {}
+    known = {"length": COUNT, "sample_bytes": 12, "sample": {"form": "sequence", "parts": 2}, "random": False}
+    advisor = {
+        "usable_cores": 2,
+        "batch_size": BATCH,
+        "dataset": known | {"batch_kind": "tensors"},
+        "frameworks": imported,
+    }
+    builder = TraceBuilder(None, advisor=advisor)
+    if ranks is not None:
+        builder.top["distributedInfo"] = {"rank": 0, "world_size": ranks}
+    for number in range(3):
+        at = number * 100_000
+        builder.step(number, at, 100_000).loader(at, 40_000, workers=0)
+        builder.op("aten::linear", at + 40_000, 60_000)
+    return {one.code.split(" ")[0]: one.code for one in judged(SMALL_SAMPLES, builder).finding.fix}
+
+
+@pytest.mark.parametrize("ranks", [None, 2])
+def test_each_rank_keeps_its_part_of_the_samples(ranks: int | None) -> None:
+    part = list(range(1, COUNT, 2)) if ranks else list(range(COUNT))
+    loader: DataLoader[Any] = DataLoader(PAIR, batch_size=BATCH, sampler=part)
+    names = {"torch": torch, "dataset": PAIR, "batch_size": BATCH, "loader": loader}
+    found = of_ranks(ranks=ranks)
+    seen: list[int] = []
+    names["seen"] = seen
+    exec(f"{found['samples']}\n    seen.extend(batch[1].tolist())", names)
+    assert sorted(seen) == part
+    names = vars(torch.utils.data) | names
+    kept, loads = found["class"].split("\n\n")
+    exec(kept, names)
+    names["dataset"] = names["InMemory"]()
+    names["dataset"].data, names["dataset"].__class__.__len__ = (
+        [torch.stack(TENSOR), torch.arange(COUNT)],
+        lambda _: COUNT,
+    )
+    exec(loads, names)
+    assert sorted(number for batch in names["loader"] for number in batch[1].tolist()) == part
+
+
+def test_whole_batches_are_shared_out_by_accelerate() -> None:
+    assert of_ranks("accelerate.optimizer")["class"].endswith("loader = accelerator.prepare(loader)")
+    assert "accelerator" not in of_ranks()["class"]
+
+
+@pytest.mark.parametrize(("ranks", "kept"), [(None, True), (2, False)])
+def test_lightning_takes_the_sampler_of_batches_away_on_several_ranks(ranks: int | None, *, kept: bool) -> None:
+    assert ("class" in of_ranks("lightning.pytorch", ranks=ranks)) is kept
