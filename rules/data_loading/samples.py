@@ -52,12 +52,11 @@ def in_memory(facts: Facts) -> Advice:
             f"{_once(facts)}\nloader = DataLoader(samples, ..., collate_fn=loader.collate_fn)",
             f"{where}: a list of samples is a data set too, whatever a sample is; the step only puts batches together.",
         )
-    order = "torch.randperm(len(samples)).split(batch_size)" if _has_all(facts) else "loader.batch_sampler"
     return Advice(
         "python",
         f"{_once(facts)}\n"
         "data = torch.utils.data.default_collate(samples)\n"
-        f"for index in {order}:\n"
+        f"for index in {'torch.randperm(len(samples)).split(batch_size)' if _has_all(facts) else 'loader.batch_sampler'}:\n"
         f"{_taken(facts, '    batch = ')}",
         f"{where}: load and transform once, then index whole batches; no per-sample Python is left in the step. "
         "Random augmentation then has to run on the batch (torchvision.transforms.v2; it draws once per batch)."

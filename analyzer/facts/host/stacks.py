@@ -102,23 +102,51 @@ class Stacks:
         names = {*self.frames["name"].unique().tolist(), *self._of_ops["name"].unique().tolist()}
         return relative(sorted({line.file for line in map(parse_frame, names) if line is not None}))
 
-    def line(self, name: str) -> CodeLine | None:
-        """The place a frame's name stands for, its path relative to the project."""
+    def line(self, name: str, taken_ratio: float | None = None) -> CodeLine | None:
+        """The place a frame's name stands for, its path relative to the project.
+
+        Args:
+            name: The frame's name.
+            taken_ratio: Share of the recorded time that the frame is named for, where that is known.
+        """
         line = parse_frame(name)
         if line is None:
             return None
         line = CodeLine(self._files.get(line.file, line.file), line.line, line.function)
-        return line if self._names_running_lines else self._sampled(line.beginning())
+        return line if self._names_running_lines else self._sampled(line.beginning(), taken_ratio)
+
+    def opening(self, name: str, words: str) -> CodeLine | None:
+        """The user's place that opens a range, as a pass with stacks saw it; None without one.
+
+        Args:
+            name: The range's name.
+            words: What the line that opens it says, such as `.step(`.
+        """
+        frame = places(self._trace.meta).get(name)
+        line = None if frame is None else parse_frame(frame)
+        if line is None:
+            return None
+        function = line.beginning()
+        begins = function.begins
+        called = None if begins is None else training_lines(self._trace.meta).calling(function.file, begins, words)
+        return CodeLine(function.file, called, function.function, begins)
+
+    @cached_property
+    def _recorded_ns(self) -> int:
+        """From the first op of the recording to the end of the last, at least 1."""
+        ops = self._trace.ops
+        return max(int(ops["end_ns"].max() - ops["start_ns"].min()), 1) if len(ops) else 1
 
     @cached_property
     def _names_running_lines(self) -> bool:
         """Whether frames come from a `Call stack`: those of `python_function` events name where the function begins."""
         return bool(distinct_texts(self._trace.ops["stack"])) and not len(self.frames)
 
-    def _sampled(self, function: CodeLine) -> CodeLine:
+    def _sampled(self, function: CodeLine, taken_ratio: float | None) -> CodeLine:
         """A function with the line of it that ran longest, where lines were sampled and one stands out."""
         lines = training_lines(self._trace.meta)
-        busiest = None if function.begins is None else lines.busiest_line(function.file, function.begins)
+        begins = function.begins
+        busiest = None if begins is None else lines.busiest_line(function.file, begins, taken_ratio)
         return function if busiest is None else CodeLine(function.file, busiest, function.function, function.begins)
 
     def nearest(self, thread: int, at_ns: npt.ArrayLike) -> npt.NDArray[np.object_]:
@@ -205,7 +233,11 @@ class Stacks:
             return None
         weights = np.ones(len(names)) if weight is None else np.asarray(weight, dtype=np.float64)
         totals = pd.Series(weights[found]).groupby(names[found], sort=True).sum()
-        return self.line(str(totals.idxmax()))
+        most = str(totals.idxmax())
+        if until_ns is None:
+            return self.line(most)
+        lasts = np.asarray(until_ns, dtype=np.int64) - np.asarray(at_ns, dtype=np.int64)
+        return self.line(most, float(lasts[names == most].sum()) / self._recorded_ns)
 
     def inside(self, thread: int, time: IntervalSet, *, whole: bool = False) -> list[tuple[CodeLine, int]]:
         """Which of the user's functions the thread is in during a time, each with its own nanoseconds, most first.

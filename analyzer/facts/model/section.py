@@ -68,7 +68,11 @@ class ModelFacts(Section):
     def optimizer_line(self) -> CodeLine | None:
         """The user's line that calls the optimizer's step most often; None without stacks."""
         spans, stacks = self.optimizing.spans, self._host.stacks
-        return stacks.commonest(spans["thread"], spans["start_ns"], self._host.main_thread, until_ns=spans["end_ns"])
+        opened = stacks.opening(str(spans["name"].iloc[0]), ".step(") if len(spans) else None
+        # Others call the ops of an update as well: an average of the weights, kept by hand, was named for the optimizer.
+        return opened or stacks.commonest(
+            spans["thread"], spans["start_ns"], self._host.main_thread, until_ns=spans["end_ns"]
+        )
 
     @fact
     def repetition(self) -> Repetition:

@@ -15,6 +15,10 @@ from traces.trace import Meta
 
 # A line that holds less of its function's samples is one among several: naming it would hide the others.
 _MOST_OF_FUNCTION = 1 / 3
+# Where nothing tells how long that which is looked for takes, it may be any line that is not negligible.
+_NEARLY_ALL = 0.8
+# The pass with samples is another one than that with times: shares of the same line differ by as much.
+_AS_MUCH = 0.6
 
 
 class SampledLine(msgspec.Struct, frozen=True):
@@ -57,11 +61,28 @@ class LineSamples(msgspec.Struct, frozen=True):
         """The lines that ran inside the loader."""
         return tuple(line for line in self.lines if line.loader)
 
-    def busiest_line(self, file: str, begins: int) -> int | None:
-        """The line of a function that holds most of its samples; None where there is none, or where it is one among several."""
+    def busiest_line(self, file: str, begins: int, taken_ratio: float | None = None) -> int | None:
+        """The line of a function that holds most of its samples; None where there is none, or where it may be another one.
+
+        Args:
+            file: The function's file.
+            begins: The line where the function begins.
+            taken_ratio: Share of the recorded time that what is looked for takes; None where that is unknown. A line that
+                holds far more is another one's.
+        """
         own = [line for line in self.lines if line.file == file and line.begins == begins]
         most = max(own, key=lambda line: line.ns, default=None)
-        return most.line if most is not None and most.ns >= _MOST_OF_FUNCTION * sum(line.ns for line in own) else None
+        if most is None:
+            return None
+        if taken_ratio is not None and taken_ratio < _AS_MUCH * most.ns / self.total_ns:
+            return None
+        enough = _NEARLY_ALL if taken_ratio is None else _MOST_OF_FUNCTION
+        return most.line if most.ns >= enough * sum(line.ns for line in own) else None
+
+    def calling(self, file: str, begins: int, text: str) -> int | None:
+        """The line of a function whose text holds some words; None where there is none, or several are."""
+        found = {line.line for line in self.lines if (line.file, line.begins) == (file, begins) and text in line.text}
+        return next(iter(found)) if len(found) == 1 else None
 
 
 _NONE = LineSamples(0, 0, ())

@@ -136,3 +136,33 @@ def test_fused_on_a_device_is_older() -> None:
     builder = world()
     builder.top["advisor"] = {"versions": {"torch": "2.0.1"}}
     assert [advice.note for advice in judged(RULE, builder).finding.fix if "Needs torch" in advice.note] == []
+
+
+@pytest.mark.parametrize(
+    ("calls", "place"),
+    [
+        (("optimizer.step()",), ("main", 19)),
+        (("optimizer.step()", "critics.step()"), ("main", None)),
+        ((), ("main", None)),
+    ],
+)
+def test_the_line_is_that_which_calls_step_not_one_that_calls_the_same_ops(
+    calls: tuple[str, ...], place: tuple[str, int | None]
+) -> None:
+    """An average of the weights, kept by hand, calls the same ops more often; `backward()` takes longer in `main`."""
+    where = [
+        {"op": op, "file": "train.py", "line": 30, "function": "follow", "count": 400}
+        for op in {*UPDATE, "aten::linear"}
+    ]
+    where.append({"op": "Optimizer.step#Adam.step", "file": "train.py", "line": 10, "function": "main", "count": 2})
+    told = {18: ("loss.backward()", 60)} | {19 + n: (text, 20) for n, text in enumerate(calls)}
+    rows = [
+        {"loader": False, "file": "train.py", "line": line, "function": "main", "begins": 10, "text": text, "ns": ns}
+        for line, (text, ns) in told.items()
+    ]
+    builder = world(device=None)
+    lines = {"training": {"total_ns": 100, "loader_ns": 0, "rows": rows}}
+    builder.top["advisor"] = {"where": where, "lines": lines}
+    found = judged(RULE, builder).finding.location
+    assert found is not None
+    assert (found.function, found.line) == place

@@ -7,7 +7,11 @@ from there.
 from __future__ import annotations
 
 import re
+import types
+import warnings
 from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +96,38 @@ def _own(name: str, cleaner: PathCleaner, roots: tuple[Path, ...]) -> tuple[str,
     torch cuts what lies on `sys.path`, the script's own folder and the standard library alike, so we look for the file.
     """
     match = _FRAME.fullmatch(name)
-    if match is None or _INSTALLED.search(match["file"]) or not any((root / match["file"]).is_file() for root in roots):
+    if match is None or _INSTALLED.search(match["file"]):
         return None
-    return cleaner.clean_text(match["file"]), int(match["line"]), match["function"]
+    source = next((root / match["file"] for root in roots if (root / match["file"]).is_file()), None)
+    if source is None:
+        return None
+    line = _first_line(source, match["function"], int(match["line"]))
+    return cleaner.clean_text(match["file"]), line, match["function"]
+
+
+def _first_line(source: Path, function: str, line: int) -> int:
+    """The line where a function begins, of any line of it.
+
+    A frame that was open before the profiler began has the line that ran then (torch reads `f_lineno`), all others the first one.
+    """
+    around = [first for name, first, last in _functions(source) if name == function and first <= line <= last]
+    return max(around, default=line)
+
+
+@lru_cache(maxsize=64)
+def _functions(source: Path) -> tuple[tuple[str, int, int], ...]:
+    """Name, first and last line of each function of a file; nothing where it is no Python that this version reads."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return tuple(_of_code(compile(source.read_bytes(), str(source), "exec", dont_inherit=True)))
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return ()
+
+
+def _of_code(code: types.CodeType) -> Iterator[tuple[str, int, int]]:
+    inner = [part for part in code.co_consts if isinstance(part, types.CodeType)]
+    found = [row for part in inner for row in _of_code(part)]
+    last = max([line for _, _, line in code.co_lines() if line is not None] + [row[2] for row in found], default=0)
+    yield code.co_name, code.co_firstlineno, last
+    yield from found

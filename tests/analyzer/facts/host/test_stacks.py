@@ -131,6 +131,21 @@ def test_a_function_that_torch_names_by_its_first_line_gets_the_line_that_ran_lo
     assert place(25, 25, 25, 25) == CodeLine("train.py", None, "main", 1)
 
 
+@pytest.mark.parametrize(("taken", "line"), [(20, None), (60, 4)])
+def test_a_line_that_holds_far_more_than_what_is_looked_for_is_another_one(taken: int, line: int | None) -> None:
+    """Half of `main` is its line 4: an op that takes a fifth of the recording is at another one."""
+    rows = [
+        {"loader": False, "file": "train.py", "line": 4 + n, "function": "main", "begins": 1, "text": "", "ns": ns}
+        for n, ns in enumerate((50, 20, 30))
+    ]
+    lines = {"training": {"total_ns": 100, "loader_ns": 0, "rows": rows}}
+    builder = TraceBuilder(None, top={"advisor": {"lines": lines}}).step(1, 0, 100)
+    builder.python("train.py(1): main", 0, 100).op("aten::relu", 0, 100)
+    facts = Facts(builder.trace())
+    stacks, main = facts.host.stacks, facts.host.main_thread
+    assert stacks.commonest([main], [0], main, until_ns=[taken * 1000]) == CodeLine("train.py", line, "main", 1)
+
+
 def test_the_frame_of_a_module_names_no_line() -> None:
     builder = TraceBuilder(None).step(1, 0, 100).python("train.py(51): <module>", 0, 100)
     builder.op("aten::relu", 10, 10)

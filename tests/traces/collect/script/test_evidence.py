@@ -31,3 +31,27 @@ def test_the_backward_pass_does_not_outvote_the_line_of_the_forward_pass(tmp_pat
         ("aten::select", 10, 1), ("aten::mul", 30, 1), ("aten::mul", 20, 1),
     }  # fmt: skip
     assert (node, 20, 1) in rows
+
+
+def test_a_function_that_ran_before_the_profiler_began_is_told_by_its_first_line(tmp_path: Path) -> None:
+    """Its frame has the line that ran when the profiler began, all others that of `def`."""
+    script = "import torch\n\n\ndef step(x):\n    return x + 1\n\n\ndef main():\n    x = 1\n    for _ in range(9):\n"
+    script += "        x = step(x)\n"
+    (tmp_path / "train.py").write_text(f"{script}    return '\\d'\n\n\nmain()\n")
+    events = [
+        _event("train.py(15): <module>", "python_function", 0, 100),
+        _event("train.py(11): main", "python_function", 0, 100),
+        _event("aten::mul", "cpu_op", 5, 5),
+        _event("train.py(4): step", "python_function", 20, 20),
+        _event("aten::add", "cpu_op", 25, 5),
+    ]
+    (tmp_path / "trace.json").write_text(json.dumps({"traceEvents": events}))
+    rows = {(row["op"], row["function"], row["line"]) for row in where_table(tmp_path / "trace.json", (tmp_path,))}
+    assert rows == {("aten::mul", "main", 8), ("aten::add", "step", 4)}
+
+
+def test_a_file_that_is_no_python_keeps_the_line_that_is_told(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("def main(:\n")
+    events = [_event("train.py(11): main", "python_function", 0, 100), _event("aten::mul", "cpu_op", 5, 5)]
+    (tmp_path / "trace.json").write_text(json.dumps({"traceEvents": events}))
+    assert [row["line"] for row in where_table(tmp_path / "trace.json", (tmp_path,))] == [11]
