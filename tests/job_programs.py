@@ -65,6 +65,13 @@ class Plan(Layout):
         tokens: Factor on the work and the shapes of a rank.
         experts: Factor on what a rank's experts are sent.
         link: Factor on transfers of the groups in which both of two ranks are.
+        node: Factor on transfers of the groups with members both on a machine of `per_node` ranks and off it.
+        lengths: A rank's tokens differ in each step by so much at most, 0..1, as sequences do in length.
+        routing: What a rank's experts are sent differs in each layer by so much at most, 0..1.
+        since: Devices, loaders and Python are slow from this step on.
+        every: And in every so many steps only.
+        hiccup: Python time that one rank spends in each step, another one each time, as collections of garbage come.
+        buffered: Senders leave when a buffer has the message, whether or not somebody receives it.
     """
 
     program: str = "megatron"
@@ -78,8 +85,24 @@ class Plan(Layout):
     python: dict[int, int] = field(default_factory=dict)
     stage: dict[int, float] = field(default_factory=dict)
     link: dict[tuple[int, int], float] = field(default_factory=dict)
+    node: dict[int, float] = field(default_factory=dict)
+    per_node: int = 8
+    lengths: float = 0.0
+    routing: float = 0.0
+    since: int = 0
+    every: int = 1
+    hiccup: int = 0
+    buffered: bool = False
     jitter: float = 0.02
     seed: int = 1
+
+    def wrong(self, step: int) -> bool:
+        """Whether devices, loaders and Python are slow in a step."""
+        return step >= self.since and (step - self.since) % self.every == 0
+
+    def crosses(self, node: int, ranks: tuple[int, ...]) -> bool:
+        """Whether a group has members both on a machine and off it."""
+        return len({rank // self.per_node == node for rank in ranks}) > 1
 
     def rank_at(self, stage: int, replica: int, part: int) -> int:
         return (stage * self.dp + replica) * self.tp + part
@@ -147,7 +170,7 @@ class Play:
         elif what == "comm":
             return self._comm(rank, *rest)
         elif what == "wait":
-            return self._wait(rank, rest[0])
+            return self._wait(rank, *rest)
         elif what == "sync":
             if not self._settled(rank):
                 return False
@@ -187,18 +210,25 @@ class Play:
 
     def _ended(self, rank: int, part: Part) -> int | None:
         met = self._met[_meeting(rank, part)]
-        if len(met) < (2 if part.peer is not None else len(part.team.ranks)):
+        left = self.plan.buffered and part.what == "send"
+        if not left and len(met) < (2 if part.peer is not None else len(part.team.ranks)):
             return None
         size = max(part.sent, part.received)
-        slow = max(
-            [1.0, *(by for pair, by in self.plan.link.items() if {*pair} <= {*met} and {*pair} <= {*part.team.ranks})]
-        )
-        return max(met.values()) + LATENCY + int(size / BYTES_PER_NS[part.team.kind] * slow)
+        ends = part.team.ranks if part.peer is None else (rank, part.peer)
+        pairs = [by for pair, by in self.plan.link.items() if {*pair} <= {*ends}]
+        slow = max([1.0, *pairs, *(by for node, by in self.plan.node.items() if self.plan.crosses(node, ends))])
+        return (met[rank] if left else max(met.values())) + LATENCY + int(size / BYTES_PER_NS[part.team.kind] * slow)
 
-    def _wait(self, rank: int, stream: int) -> bool:
+    def _wait(self, rank: int, stream: int, ahead: int = 0) -> bool:
+        """What is computed next waits for a stream, but for so many that were launched there last."""
+        mine = self._streams[rank]
+        if ahead:
+            # A stream is played one by one: all but its last have ended.
+            before = [one for one in self.events[rank] if one.what == "comm" and one.stream == stream][:-ahead]
+            mine[COMPUTE] = max([mine.get(COMPUTE, 0), *(one.end for one in before)])
+            return True
         if not self._settled(rank, stream):
             return False
-        mine = self._streams[rank]
         mine[COMPUTE] = max(mine.get(COMPUTE, 0), mine.get(stream, 0))
         return True
 
@@ -228,13 +258,20 @@ class RankProgram:
         self.play, self.plan, self.rank = play, play.plan, rank
         self.stage = play.plan.place(rank)[0]
         self.step = 0
+        self.length = 1.0
+        self._lengths = Noise(1000 + rank)
+        self._routed = 0
 
     def begin(self, step: int) -> _Program:
-        self.step = step
+        self.step, plan = step, self.plan
+        self.length = 1 + plan.lengths * self._lengths()
         yield ("step",)
-        yield ("loader", step, MS // 2 + self.plan.loader.get(self.rank, 0))
-        if self.rank in self.plan.python:
-            yield ("python", step, self.plan.python[self.rank])
+        yield ("loader", step, MS // 2 + (plan.loader.get(self.rank, 0) if plan.wrong(step) else 0))
+        python = plan.python.get(self.rank, 0) if plan.wrong(step) else 0
+        if plan.hiccup and step % plan.world == self.rank:
+            python += plan.hiccup
+        if python:
+            yield ("python", step, python)
 
     def updated(self) -> _Program:
         """The end of a step: the optimizer, and the host that waits for it."""
@@ -242,8 +279,9 @@ class RankProgram:
         yield ("sync", self.step)
 
     def gemm(self, name: str, dur: float, more: float = 1.0) -> _Program:
-        tokens = self.plan.tokens.get(self.rank, 1.0) * more
-        slow = self.plan.device.get(self.rank, 1.0) * self.plan.stage.get(self.stage, 1.0)
+        tokens = self.plan.tokens.get(self.rank, 1.0) * more * self.length
+        device = self.plan.device.get(self.rank, 1.0) if self.plan.wrong(self.step) else 1.0
+        slow = device * self.plan.stage.get(self.stage, 1.0)
         many = 2 if self.stage in self.plan.stage else 1
         for _ in range(many):
             ns = int(dur * tokens * slow * self.play.noise() / many)
@@ -265,12 +303,19 @@ class RankProgram:
         yield from self.comm("tp", "all_reduce", 16_000_000)
         team = self.play.team("ep", self.rank)
         if team is not None:
-            shares = [self.plan.experts.get(one, 1.0) for one in team.ranks]
-            mine = self.plan.experts.get(self.rank, 1.0)
+            shares = [self.sent_to(one) for one in team.ranks]
+            mine = self.sent_to(self.rank)
+            self._routed += 1
             sizes = {"received": int(8_000_000 * mine), "splits": tuple(int(1_000_000 * each) for each in shares)}
             yield from self.comm("ep", "all_to_all", 8_000_000, **sizes)
             yield from self.gemm("expert_" + name, (1.0 if back else 0.5) * MS, mine)
             yield from self.comm("ep", "all_to_all", int(8_000_000 * mine), received=8_000_000)
+
+    def sent_to(self, rank: int) -> float:
+        """How much the experts of a rank are sent in the layer that is next: all ranks know the same."""
+        chance = Noise(100_003 * rank + self._routed)
+        chance()
+        return self.plan.experts.get(rank, 1.0) * (1 + self.plan.routing * chance())
 
 
 class _Pipelined(RankProgram):

@@ -9,10 +9,11 @@ of a coalesced bucket is launched when the batch ends, outside the ranges that d
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from analyzer.facts import Facts
@@ -77,7 +78,13 @@ Clock = Callable[[int, int], int]
 
 
 def write_job(
-    play: Play, folder: Path, recorder: str | Recorder, *, clock: Clock | None = None, ranks_per_host: int = 8
+    play: Play,
+    folder: Path,
+    recorder: str | Recorder,
+    *,
+    clock: Clock | None = None,
+    ranks_per_host: int = 8,
+    kept: Mapping[int, range] = MappingProxyType({}),
 ) -> list[Path]:
     """Every rank's trace as `rank_N.json`.
 
@@ -87,22 +94,25 @@ def write_job(
         recorder: How.
         clock: The clock of a host, from true time; None for one that all share.
         ranks_per_host: So many ranks share a host.
+        kept: Steps that a rank recorded; all where nothing is said of it.
     """
     how = RECORDERS[recorder] if isinstance(recorder, str) else recorder
     return [
-        trace_of(play, rank, how, rank // ranks_per_host, clock).write(folder / f"rank_{rank}.json")
+        trace_of(play, rank, how, rank // ranks_per_host, clock, kept.get(rank)).write(folder / f"rank_{rank}.json")
         for rank in range(play.plan.world)
     ]
 
 
-def trace_of(play: Play, rank: int, how: Recorder, host: int, clock: Clock | None = None) -> TraceBuilder:
+def trace_of(
+    play: Play, rank: int, how: Recorder, host: int, clock: Clock | None = None, kept: range | None = None
+) -> TraceBuilder:
     """The trace of a rank."""
     top: dict[str, Any] = {"host_name": f"host{host}"}
     if how.info:
         top["distributedInfo"] = _info(play, rank, how)
     return _Writer(
         play, rank, how, TraceBuilder(how.device, top=top), None if clock is None else partial(clock, host)
-    ).written()
+    ).written(range(play.plan.steps) if kept is None else kept)
 
 
 def _name(play: Play, team: Team) -> str:
@@ -133,12 +143,13 @@ class _Writer:
     def at(self, ns: int) -> float:
         return (ns if self.clock is None else self.clock(ns)) / 1000
 
-    def written(self) -> TraceBuilder:
+    def written(self, kept: range) -> TraceBuilder:
         events = self.play.events[self.rank]
         ends = [*self.play.starts[self.rank][1:], max(one.end for one in events)]
         for step, (start, end) in enumerate(zip(self.play.starts[self.rank], ends, strict=True)):
-            self.builder.step(step, self.at(start), self.at(end) - self.at(start))
-        for event in events:
+            if step in kept:
+                self.builder.step(step, self.at(start), self.at(end) - self.at(start))
+        for event in (one for one in events if one.step in kept):
             getattr(self, f"_{event.what}")(event, self.at(event.start), self.at(event.end) - self.at(event.start))
         return self.builder
 

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import tempfile
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from analyzer.job.one import summary_of
-from analyzer.options import Options
-from analyzer.ranks.document import Job
-from analyzer.ranks.merge import merge
-from analyzer.ranks.summary import RankSummary
 from builders import TraceBuilder
+from job_merged import blamed, told
 from job_other_programs import OTHERS
-from job_programs import MS, Plan, Play
-from job_traces import Recorder, write_job
+from job_programs import MS
 
 LAYOUTS: dict[str, dict[str, Any]] = {
     "megatron dp2 tp2 pp2": {"program": "megatron", "dp": 2, "tp": 2, "pp": 2},
@@ -38,39 +32,6 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "loader": ({"loader": {1: 9 * MS}}, "host"),
     "python": ({"python": {1: 9 * MS}}, "host"),
 }
-
-
-def apart(host: int, ns: int) -> int:
-    """Clocks of hosts: apart, and drifting by ten in a million."""
-    return int(ns * (1 + host * 1e-5)) + host * 37 * MS
-
-
-@cache
-def ranks(recorder: str | Recorder = "megatron", per_host: int = 2, **plan: Any) -> tuple[RankSummary, ...]:
-    play = Play(
-        Plan(
-            steps=4,
-            microbatches=3,
-            **{name: dict(value) if isinstance(value, tuple) else value for name, value in plan.items()},
-        )
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        paths = write_job(play, Path(folder), recorder, clock=apart, ranks_per_host=per_host)
-        return tuple(summary_of(path, Options(select=("CO003",))) for path in paths)
-
-
-def told(recorder: str | Recorder = "megatron", present: tuple[int, ...] | None = None, **plan: Any) -> Job:
-    known = {name: tuple(value.items()) if isinstance(value, dict) else value for name, value in plan.items()}
-    return merged(recorder, present, **known)
-
-
-@cache
-def merged(recorder: str | Recorder, present: tuple[int, ...] | None, **plan: Any) -> Job:
-    return merge([one for one in ranks(recorder, **plan) if present is None or one.rank in present])
-
-
-def blamed(job: Job) -> list[tuple[int, str]]:
-    return [(one.rank, one.cause) for one in job.late]
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -1,0 +1,122 @@
+"""What does not go wrong on one rank in every step: throttling, stalls, collections of garbage, tokens that differ, machines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from job_merged import blamed, told
+from job_programs import MS
+
+DDP: dict[str, Any] = {"program": "ddp", "dp": 4, "steps": 8}
+MOE: dict[str, Any] = {"program": "megatron", "dp": 4, "ep": 4, "microbatches": 2}
+THROTTLED: dict[str, dict[str, Any]] = {
+    "ddp": DDP,
+    "fsdp2": {"program": "fsdp2", "dp": 4, "steps": 8},
+    "1f1b": {"program": "eager", "dp": 2, "pp": 2, "microbatches": 6, "layers": 1, "steps": 8, "buffered": True},
+    "1f1b of one rank a stage": {
+        "program": "eager", "pp": 4, "microbatches": 6, "layers": 1, "steps": 8, "buffered": True,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", THROTTLED)
+def test_a_device_that_is_throttled_is_late_since_then(kind: str) -> None:
+    job = told("titan", **THROTTLED[kind], device={1: 1.6}, since=3)
+    assert [(one.rank, one.cause, one.since_step) for one in job.late] == [(1, "device", 3)], job.verdict.text
+
+
+def test_a_loader_that_stalls_in_every_fourth_step_is_named() -> None:
+    job = told("titan", program="ddp", dp=4, steps=16, loader={1: 40 * MS}, every=4)
+    healthy = told("titan", program="ddp", dp=4, steps=16)
+    assert blamed(job) == [(1, "host")], job.verdict.text
+    assert [(one.steps_late, one.of) for one in job.late] == [(4, 16)]
+    assert job.what_if[0].step_ns == pytest.approx(healthy.step_ns, rel=0.1)
+
+
+def test_one_step_that_is_late_by_chance_is_no_stall() -> None:
+    job = told("titan", program="ddp", dp=4, steps=16, loader={1: 40 * MS}, since=9, every=16)
+    assert blamed(job) == [], job.verdict.text
+
+
+@pytest.mark.parametrize("steps", [8, 16])
+def test_a_pause_that_goes_round_is_nobodys_and_not_nothing(steps: int) -> None:
+    job = told("titan", program="ddp", dp=4, steps=steps, hiccup=9 * MS)
+    healthy = told("titan", program="ddp", dp=4, steps=steps)
+    assert (blamed(job), job.verdict.held_up_by) == ([], "several ranks"), job.verdict.text
+    assert "another rank" in job.verdict.text
+    assert "Python" in job.verdict.text
+    assert job.what_if[0].step_ns == pytest.approx(healthy.step_ns, rel=0.1)
+
+
+def test_sequences_of_all_lengths_hold_up_every_step_by_another_rank() -> None:
+    job = told("titan", **DDP, lengths=0.3)
+    healthy = told("titan", **DDP)
+    assert job.step_ns > 1.1 * healthy.step_ns
+    assert (blamed(job), job.verdict.held_up_by) == ([], "several ranks"), job.verdict.text
+    assert "another rank" in job.verdict.text
+    assert told("titan", **DDP, lengths=0.02).verdict.held_up_by == "nobody"
+
+
+def test_a_rank_that_always_gets_more_is_told_among_sequences_of_all_lengths() -> None:
+    job = told("titan", **DDP, lengths=0.2, tokens={1: 1.6})
+    assert blamed(job) == [(1, "imbalance")], job.verdict.text
+
+
+def test_a_slow_device_among_sequences_of_all_lengths_is_never_called_more_work() -> None:
+    job = told("titan", **DDP, lengths=0.2, device={1: 1.8})
+    assert [rank for rank, _ in blamed(job)] == [1], job.verdict.text
+    assert {cause for _, cause in blamed(job)} <= {"device", "not clear"}, job.verdict.text
+
+
+def test_experts_that_are_sent_more_by_turns_are_nobodys_fault() -> None:
+    job, even = told("titan", **MOE, routing=0.6), told("titan", **MOE)
+    assert job.step_ns > 1.05 * even.step_ns
+    assert blamed(job) == [], job.verdict.text
+    assert told("titan", **MOE, routing=0.05).verdict.held_up_by == "nobody"
+
+
+@pytest.mark.parametrize("fault", ["device", "python", "experts"])
+def test_experts_that_are_sent_more_by_turns_hide_nobody(fault: str) -> None:
+    plan: dict[str, Any] = {"device": {1: 1.6}, "python": {1: 12 * MS}, "experts": {1: 3.0}}
+    cause = {"device": "device", "python": "host", "experts": "imbalance"}[fault]
+    job = told("titan", **MOE, routing=0.3, **{fault: plan[fault]})
+    assert [rank for rank, _ in blamed(job)] == [1], job.verdict.text
+    assert {named for _, named in blamed(job)} <= {cause, "not clear"}, job.verdict.text
+    assert fault == "device" or blamed(job) == [(1, cause)], job.verdict.text
+
+
+def test_one_machine_among_many_stages_that_sends_slowly_is_named_by_its_links() -> None:
+    plan: dict[str, Any] = {"program": "eager", "pp": 8, "microbatches": 8, "layers": 1, "buffered": True}
+    job = told("titan", **plan, per_host=1, per_node=1, node={3: 30.0})
+    assert {one.ranks for one in job.links if one.slow} == {(2, 3), (3, 4)}
+    assert (job.verdict.held_up_by, {cause for _, cause in blamed(job)}) == ("slow link", {"link"}), job.verdict.text
+    healthy = told("titan", **plan, per_host=1)
+    assert job.what_if[0].step_ns == pytest.approx(healthy.step_ns, rel=0.1)
+
+
+def test_a_machine_that_is_in_every_group_has_no_equal() -> None:
+    job = told("titan", program="ddp", dp=4, tp=2, per_host=2, per_node=2, node={1: 6.0})
+    assert blamed(job) == [], job.verdict.text
+    assert not any(one.slow for one in job.links)
+    assert "whether their links are slow is not said" in job.verdict.text
+
+
+def test_a_machine_whose_links_are_most_of_all_accuses_nobody_elses() -> None:
+    job = told(
+        "titan",
+        program="eager",
+        dp=2,
+        pp=4,
+        microbatches=6,
+        layers=1,
+        buffered=True,
+        per_host=2,
+        per_node=2,
+        node={2: 30.0},
+    )
+    mine = {(2, 4), (3, 5), (4, 6), (5, 7)}
+    assert {one.ranks for one in job.links if one.slow} <= mine
+    assert {cause for _, cause in blamed(job)} <= {"link"}, job.verdict.text
+    assert job.verdict.held_up_by != "nobody" or "links" in job.verdict.text, job.verdict.text

@@ -1,0 +1,56 @@
+"""Played jobs, written as traces, summarised and merged: what `advisor explain` makes of them, without its report."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import job_other_programs  # noqa: F401
+import job_schedules  # noqa: F401
+from analyzer.job.one import summary_of
+from analyzer.options import Options
+from analyzer.ranks.document import Job
+from analyzer.ranks.merge import merge
+from analyzer.ranks.summary import RankSummary
+from job_programs import MS, Plan, Play
+from job_traces import Recorder, write_job
+
+
+def minutes(host: int, ns: int) -> int:
+    """Clocks that nobody sets: minutes apart, and drifting by sixty in a million."""
+    return int(ns * (1 + host * 6e-5)) + host * 97_000 * MS
+
+
+def apart(host: int, ns: int) -> int:
+    """Clocks of hosts: apart, and drifting by ten in a million."""
+    return int(ns * (1 + host * 1e-5)) + host * 37 * MS
+
+
+CLOCKS = {"apart": apart, "minutes": minutes}
+
+
+@cache
+def ranks(
+    recorder: str | Recorder = "megatron", per_host: int = 2, clock: str = "apart", **plan: Any
+) -> tuple[RankSummary, ...]:
+    known = {name: dict(value) if isinstance(value, tuple) else value for name, value in plan.items()}
+    play = Play(Plan(**{"steps": 4, "microbatches": 3, **known}))
+    with tempfile.TemporaryDirectory() as folder:
+        paths = write_job(play, Path(folder), recorder, clock=CLOCKS[clock], ranks_per_host=per_host)
+        return tuple(summary_of(path, Options(select=("CO003",))) for path in paths)
+
+
+def told(recorder: str | Recorder = "megatron", present: tuple[int, ...] | None = None, **plan: Any) -> Job:
+    known = {name: tuple(value.items()) if isinstance(value, dict) else value for name, value in plan.items()}
+    return merged(recorder, present, **known)
+
+
+@cache
+def merged(recorder: str | Recorder, present: tuple[int, ...] | None, **plan: Any) -> Job:
+    return merge([one for one in ranks(recorder, **plan) if present is None or one.rank in present])
+
+
+def blamed(job: Job) -> list[tuple[int, str]]:
+    return [(one.rank, one.cause) for one in job.late]
