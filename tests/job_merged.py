@@ -33,23 +33,32 @@ CLOCKS = {"apart": apart, "minutes": minutes}
 
 @cache
 def ranks(
-    recorder: str | Recorder = "megatron", per_host: int = 2, clock: str = "apart", **plan: Any
+    recorder: str | Recorder = "megatron",
+    present: tuple[int, ...] | None = None,
+    per_host: int = 2,
+    clock: str = "apart",
+    **plan: Any,
 ) -> tuple[RankSummary, ...]:
+    """The summaries of a job's ranks; of those that are `present` alone."""
     known = {name: dict(value) if isinstance(value, tuple) else value for name, value in plan.items()}
     play = Play(Plan(**{"steps": 4, "microbatches": 3, **known}))
     with tempfile.TemporaryDirectory() as folder:
-        paths = write_job(play, Path(folder), recorder, clock=CLOCKS[clock], ranks_per_host=per_host)
+        paths = write_job(
+            play, Path(folder), recorder, clock=CLOCKS[clock], ranks_per_host=per_host,
+            ranks=present,
+        )  # fmt: skip
         return tuple(summary_of(path, Options(select=("CO003",))) for path in paths)
 
 
 def told(recorder: str | Recorder = "megatron", present: tuple[int, ...] | None = None, **plan: Any) -> Job:
+    """What is told of a played job."""
     known = {name: tuple(value.items()) if isinstance(value, dict) else value for name, value in plan.items()}
     return merged(recorder, present, **known)
 
 
 @cache
 def merged(recorder: str | Recorder, present: tuple[int, ...] | None, **plan: Any) -> Job:
-    return merge([one for one in ranks(recorder, **plan) if present is None or one.rank in present])
+    return merge(ranks(recorder, present, **plan))
 
 
 def blamed(job: Job) -> list[tuple[int, str]]:

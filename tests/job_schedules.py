@@ -1,4 +1,4 @@
-"""Schedules in which messages are buffered and gathers run ahead: 1F1B with many microbatches, split backward passes, FSDP2, sequences.
+"""Schedules with buffered messages and gathers that run ahead: 1F1B of many microbatches, split backward passes, FSDP2, sequences.
 
 Sources: PipeDream-Flush (arXiv 2006.09503), zero bubble (arXiv 2401.10241), FSDP2's `set_modules_to_forward_prefetch`, sequence
 parallelism beside tensor parallelism (arXiv 2205.05198). Messages that are not batched go over one stream for each two ranks
@@ -128,7 +128,7 @@ def fsdp2(play: Play, rank: int) -> _Program:
 
 
 def sequence(play: Play, rank: int) -> _Program:
-    """Each layer's products lie between a gather and a scatter over the ranks of a sequence; gradients are reduced over replicas."""
+    """Each layer's products lie between a gather and a scatter over the ranks of a sequence; replicas reduce their gradients."""
     me, plan = RankProgram(play, rank), play.plan
     for step in range(plan.steps):
         yield from me.begin(step)

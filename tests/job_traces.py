@@ -9,7 +9,7 @@ of a coalesced bucket is launched when the batch ends, outside the ranges that d
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -85,6 +85,7 @@ def write_job(
     clock: Clock | None = None,
     ranks_per_host: int = 8,
     kept: Mapping[int, range] = MappingProxyType({}),
+    ranks: Sequence[int] | None = None,
 ) -> list[Path]:
     """Every rank's trace as `rank_N.json`.
 
@@ -95,11 +96,12 @@ def write_job(
         clock: The clock of a host, from true time; None for one that all share.
         ranks_per_host: So many ranks share a host.
         kept: Steps that a rank recorded; all where nothing is said of it.
+        ranks: Whose traces are written; None for all.
     """
     how = RECORDERS[recorder] if isinstance(recorder, str) else recorder
     return [
         trace_of(play, rank, how, rank // ranks_per_host, clock, kept.get(rank)).write(folder / f"rank_{rank}.json")
-        for rank in range(play.plan.world)
+        for rank in (range(play.plan.world) if ranks is None else ranks)
     ]
 
 

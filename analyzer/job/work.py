@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 
 import numpy as np
@@ -10,8 +11,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts import Facts
+from analyzer.hardware.call import Work
+from analyzer.hardware.work import FORMULAS, work_of
 from analyzer.ranks.summary import KernelRow
-from analyzer.spans.arrays import BoolArray, Int64Array, ObjectArray
+from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array, ObjectArray
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching, texts
 
@@ -28,7 +31,11 @@ def kernel_rows(facts: Facts) -> tuple[KernelRow, ...]:
         return ()
     frame = frame.assign(beside_ns=np.where(frame["beside"], frame["dur_ns"], 0))
     found = frame.groupby(["name", "shape"], sort=False).agg(
-        count=("dur_ns", "size"), dur=("dur_ns", "sum"), beside_count=("beside", "sum"), beside=("beside_ns", "sum")
+        count=("dur_ns", "size"),
+        dur=("dur_ns", "sum"),
+        beside_count=("beside", "sum"),
+        beside=("beside_ns", "sum"),
+        work=("work", "first"),
     )
     found = found.sort_values("dur", ascending=False, kind="stable")
     return tuple(
@@ -39,22 +46,24 @@ def kernel_rows(facts: Facts) -> tuple[KernelRow, ...]:
             dur_ns=int(row[1]),
             beside_count=int(row[2]),
             beside_ns=int(row[3]),
+            work=None if math.isnan(row[4]) else row[4],
         )
-        for (name, shape), row in zip(found.index.tolist(), found.to_numpy().tolist(), strict=True)
+        for (name, shape), row in zip(found.index.tolist(), found.to_numpy(dtype=np.float64).tolist(), strict=True)
     )
 
 
 def _kernels(facts: Facts) -> pd.DataFrame:
     frame = facts.kernels.named.frame
     frame = frame[~frame["collective"].to_numpy(dtype=bool)]
-    dims = facts.trace.ops["input_dims"]
+    ops = facts.trace.ops
+    dims = ops["input_dims"]
     # An op that is unknown is the last one; -1 is what has no shapes too.
     codes = np.append(codes_of(dims).astype(np.int64), -1)[frame["op"].to_numpy()]
+    work = np.append(_work(ops), np.nan)[frame["op"].to_numpy()]
     start, end = frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy()
     shapes = _shapes(codes, distinct_texts(dims), frame["blocks_per_sm"].to_numpy())
-    return _table(
-        texts(frame["name"]), shapes, end - start, _beside(facts.communication.collectives.running, start, end)
-    )
+    beside = _beside(facts.communication.collectives.running, start, end)
+    return _table(texts(frame["name"]), shapes, end - start, beside, work)
 
 
 def _ops(facts: Facts) -> pd.DataFrame:
@@ -68,7 +77,35 @@ def _ops(facts: Facts) -> pd.DataFrame:
     start, end = ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy()
     dims = ops["input_dims"]
     shapes = _shapes(codes_of(dims).astype(np.int64), distinct_texts(dims), np.full(len(ops), np.nan))
-    return _table(texts(ops["name"]), shapes, end - start, _beside(facts.communication.collectives.running, start, end))
+    beside = _beside(facts.communication.collectives.running, start, end)
+    return _table(texts(ops["name"]), shapes, end - start, beside, _work(ops))
+
+
+def _work(ops: pd.DataFrame) -> FloatArray:
+    """What each op has to do, told once for each distinct op and inputs; NaN where that is unknown. Shape (ops,)."""
+    keys = [ops[name] for name in ("name", "input_dims", "input_types")]
+    codes = pd.DataFrame({place: codes_of(one).astype(np.int64) for place, one in enumerate(keys)})
+    # Neither an op without a formula nor one without shapes can be told.
+    known = np.array([name in FORMULAS for name in (*distinct_texts(keys[0]), "")], dtype=bool)
+    told = known[codes[0].to_numpy()] & (codes[1].to_numpy() >= 0)
+    found = np.full(len(ops), np.nan)
+    chosen = codes[told]
+    if not len(chosen):
+        return found
+    numbers = chosen.groupby([0, 1, 2], sort=False).ngroup().to_numpy()
+    words = [[*distinct_texts(one), ""] for one in keys]
+    each = [
+        _size(work_of(*(words[place][code] for place, code in enumerate(row))))
+        for row in chosen.drop_duplicates().to_numpy().tolist()
+    ]
+    found[told] = np.array(each)[numbers]
+    return found
+
+
+def _size(work: Work | str) -> float:
+    if isinstance(work, str):
+        return math.nan
+    return float(work.flops) or (math.nan if work.bytes is None else float(work.bytes))
 
 
 def _shapes(codes: Int64Array, dims: list[str], blocks: npt.NDArray[np.float64]) -> ObjectArray:
@@ -89,8 +126,10 @@ def _shapes(codes: Int64Array, dims: list[str], blocks: npt.NDArray[np.float64])
     return np.array(made, dtype=object)[numbers] if len(made) else np.empty(0, dtype=object)
 
 
-def _table(names: ObjectArray, shapes: ObjectArray, dur: npt.NDArray[np.int64], beside: BoolArray) -> pd.DataFrame:
-    return pd.DataFrame({"name": names, "shape": shapes, "dur_ns": dur, "beside": beside})
+def _table(
+    names: ObjectArray, shapes: ObjectArray, dur: npt.NDArray[np.int64], beside: BoolArray, work: FloatArray
+) -> pd.DataFrame:
+    return pd.DataFrame({"name": names, "shape": shapes, "dur_ns": dur, "beside": beside, "work": work})
 
 
 def _beside(running: IntervalSet, start: npt.NDArray[np.int64], end: npt.NDArray[np.int64]) -> BoolArray:

@@ -73,7 +73,8 @@ class LateRank(JobPart, frozen=True, kw_only=True):
     `cause` is named where it explains at least 80 % of that; `cause_detail` says it in words. Of a link `rank` is the first rank at
     its ends, and nobody's fault. `since_step` is the first step in
     which the rank was late, None where it is late from the first one on. With `at_most` members of its groups are not here: they
-    may be as late, and the job then loses less by this one.
+    may be as late, and the job then loses less by this one. `chance_ratio` is how likely it is that of all late steps one rank of
+    its peers has as many by chance.
     """
 
     rank: int
@@ -87,6 +88,7 @@ class LateRank(JobPart, frozen=True, kw_only=True):
     explained_ratio: float
     confidence: ConfidenceLevel
     at_most: bool = False
+    chance_ratio: float = 1.0
 
     @property
     def of_rank(self) -> bool:

@@ -25,12 +25,15 @@ from analyzer.ranks.waiting.bandwidth import Links, links, uneven
 from analyzer.ranks.waiting.contended import contended
 from analyzer.ranks.waiting.contrast import contention, contrast
 from analyzer.ranks.waiting.cores import beyond_lacking, starved
-from analyzer.ranks.waiting.late import Lateness, lateness, link_name, slow_links, slow_stage
-from analyzer.ranks.waiting.peers import hold_against_peers
+from analyzer.ranks.waiting.late import Lateness, lateness
+from analyzer.ranks.waiting.peers import Peers, hold_against_peers
 from analyzer.ranks.waiting.replay import Replay
+from analyzer.ranks.waiting.slow_links import link_name, slow_links
+from analyzer.ranks.waiting.slow_stage import slow_stage
 from analyzer.ranks.waiting.stages import SLOW_STAGE_RATIO, Pipeline, pipeline, programs
+from analyzer.ranks.waiting.turns import by_turns, why_by_turns
 from analyzer.spans.arrays import FloatArray
-from analyzer.units import duration
+from analyzer.units import count, duration
 
 
 class Measured(msgspec.Struct, frozen=True):
@@ -49,6 +52,7 @@ class Measured(msgspec.Struct, frozen=True):
     what_if: tuple[WhatIf, ...]
     judged: Judged
     faithful: bool
+    turns: str | None
 
 
 # Played again as it was recorded, the job takes as long as it did; where it does not, what is played is another job.
@@ -85,7 +89,7 @@ def measure(ranks: Sequence[RankSummary]) -> Measured:
     replay = Replay(rows, matched, found, clocks.start_ns)
     faithful = abs(replay.as_recorded_ns - step_ns) <= _FAITHFUL_RATIO * step_ns
     late, what_if, unlike_ns = Lateness((), (), {}), tuple[WhatIf, ...](), 0.0
-    lacked = 0.0
+    lacked, turns = 0.0, None
     if faithful:
         at_most = _lacks_ranks(rows, seen)
         peers = hold_against_peers(rows, programs(rows, pipe))
@@ -101,14 +105,16 @@ def measure(ranks: Sequence[RankSummary]) -> Measured:
         played = (
             *late.what_if,
             *paced.what_if,
-            *_all_alike(replay, peers.ideal_ns),
+            *_all_alike(replay, peers),
             *linked.what_if,
             *balanced,
         )
         late = msgspec.structs.replace(late, late=(*late.late, *paced.late, *linked.late))
+        if by_turns(peers):
+            turns = why_by_turns(rows, peers)
         what_if = _worth(played, at_most=at_most)
     return Measured(
-        rows, matched, clocks, found, pipe, late, moved, unlike_ns, lacked, step_ns, what_if, seen, faithful
+        rows, matched, clocks, found, pipe, late, moved, unlike_ns, lacked, step_ns, what_if, seen, faithful, turns
     )
 
 
@@ -136,10 +142,14 @@ def _saved(replay: Replay, ideal: str, scope: str, own_ns: FloatArray, transfer_
     )
 
 
-def _all_alike(replay: Replay, ideal_ns: FloatArray) -> tuple[WhatIf, ...]:
-    if not len(ideal_ns):
+def _all_alike(replay: Replay, peers: Peers) -> tuple[WhatIf, ...]:
+    if not len(peers.ideal_ns):
         return ()
-    return (_saved(replay, "every rank as its peers", "all ranks", ideal_ns, replay.transfer_ns),)
+    alike = _saved(replay, "every rank as its peers", "all ranks", peers.ideal_ns, replay.transfer_ns)
+    if not by_turns(peers):
+        return (alike,)
+    shared = _saved(replay, "the same work shared evenly", "all ranks", peers.shared_ns, replay.transfer_ns)
+    return (alike, shared)
 
 
 def _balanced(replay: Replay, rows: Table, pipe: Pipeline | None) -> tuple[WhatIf, ...]:
@@ -197,20 +207,30 @@ def _grounds(measured: Measured) -> Grounds:
         faithful=measured.faithful,
         uncompared_ns=measured.links.uncompared_ns,
         unlike=_unlike(measured),
+        seldom=measured.lateness.seldom,
         lacked_ratio=measured.lacked_ratio,
         starved=starved(measured.table.summaries),
+        turns=measured.turns,
     )
 
 
 def _unlike(measured: Measured) -> str:
-    """That of two equal groups one is much slower, in words; empty where none is, or where it costs little."""
+    """That of equal groups as many are much slower as are not, in words; empty where none is, or where it costs little."""
     unlike = measured.links.unlike
     if unlike is None or measured.unlike_ns < WORTH_RATIO * measured.step_ns:
         return ""
-    link, slower = unlike
+    name, kind, slower = link_name(unlike.link), unlike.link.kind, f"{unlike.slower:.1f} times as long"
+    less = f"the step takes {duration(measured.unlike_ns)} less"
+    if unlike.many > 1 or unlike.equals > 1:
+        among = name if unlike.many == 1 else f"{count(unlike.many, 'link')}, among them {name},"
+        takes = "takes" if unlike.many == 1 else "take"
+        return (
+            f"{among} {takes} {slower} for the same {kind} as {count(unlike.equals, 'equal one')}: as fast as those {less}; "
+            "which of them are as they should be cannot be told."
+        )
     return (
-        f"{link_name(link)} takes {slower:.1f} times as long for the same {link.kind} as the one equal to it: as fast as that the "
-        f"step takes {duration(measured.unlike_ns)} less; which of the two is as it should be cannot be told."
+        f"{name} takes {slower} for the same {kind} as the one equal to it: as fast as that {less}; which of the two is as it "
+        "should be cannot be told."
     )
 
 

@@ -17,6 +17,7 @@ SUMMARY_KIND = "advisor-rank-summary"
 # A summary may come from anybody: numbers fit into 64 bits with room to add some up, and no job has a million ranks.
 Whole = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 Moment = Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
+Amount = Annotated[float, msgspec.Meta(ge=0, le=1e30)]
 MOST_RANKS = 2**20
 Rank = Annotated[int, msgspec.Meta(ge=0, lt=MOST_RANKS)]
 RankCount = Annotated[int, msgspec.Meta(ge=0, le=MOST_RANKS)]
@@ -93,7 +94,9 @@ class CollectiveColumns(Part, frozen=True, kw_only=True, gc=False):
 class KernelRow(Part, frozen=True, kw_only=True, gc=False, array_like=True):
     """Kernels of one name and shape in the used steps (ops on a CPU): how many, and their time.
 
-    `beside_count` and `beside_ns` are of those that a collective runs beside. `shape` is a fingerprint, empty where unknown.
+    `beside_count` and `beside_ns` are of those that a collective runs beside. `shape` is a fingerprint, empty where unknown. `work`
+    is what one call of its op has to do, floating-point operations of products and bytes of all else: it compares calls of one op;
+    None where that is unknown.
     """
 
     name: str
@@ -102,6 +105,7 @@ class KernelRow(Part, frozen=True, kw_only=True, gc=False, array_like=True):
     dur_ns: Whole
     beside_count: Whole = 0
     beside_ns: Whole = 0
+    work: Amount | None = None
 
 
 class FindingPart(Part, frozen=True, kw_only=True, gc=False):

@@ -14,6 +14,8 @@ from analyzer.units import count, duration, share
 # Below this share of the step nothing that a change of links or stages saves is worth a sentence; and "nobody" is said only
 # where no more than that went unjudged.
 WORTH_RATIO = 0.05
+# A rank that is late in fewer of the steps is not so in most.
+_MOST_RATIO = 0.6
 
 
 class Grounds(msgspec.Struct, frozen=True):
@@ -28,6 +30,8 @@ class Grounds(msgspec.Struct, frozen=True):
         lacked_ratio: What ranks had no core for of their steps, where somebody is late by no more than that; else 0.
         unlike: That of two equal groups one is much slower, in words; else empty.
         starved: Which ranks had no core for how much of their steps, in words; else empty.
+        turns: What each step's latest rank does longer, where that is another one each time; None where it is not.
+        seldom: That a rank is late in so few steps that it may be chance, in words; else empty.
     """
 
     matched: int
@@ -38,6 +42,8 @@ class Grounds(msgspec.Struct, frozen=True):
     unlike: str = ""
     lacked_ratio: float = 0.0
     starved: str = ""
+    turns: str | None = None
+    seldom: str = ""
 
 
 def job_verdict(
@@ -55,6 +61,16 @@ def job_verdict(
     several = next((one for one in what_if if one.scope == "several ranks"), None)
     if several is not None and not any(one.of_rank for one in late):
         return _of_change(several, step_ns, roll)
+    alike = next((one for one in what_if if one.scope == "all ranks"), None)
+    if (
+        not late
+        and grounds.turns is not None
+        and alike is not None
+        and alike.saved_ns_per_step >= WORTH_RATIO * step_ns
+    ):
+        return _by_turns(alike, grounds.turns, step_ns, roll)
+    if not late and grounds.seldom and not grounds.lacked_ratio:
+        return _nothing("not clear", grounds.seldom + _scope(roll))
     if not late:
         return _nobody(roll, step_ns, grounds)
     return _of_rank(late, step_ns, roll)
@@ -66,7 +82,9 @@ def _of_rank(late: Sequence[LateRank], step_ns: int, roll: Roll) -> JobVerdict:
     why = first.cause_detail if first.cause != "not clear" else f"why is not clear: {first.cause_detail}"
     since = "" if first.since_step is None else f", late from step {first.since_step} on"
     waited, step = duration(first.waited_ns_per_step), duration(step_ns)
-    waited += "" if first.since_step is None else " on average"
+    seldom = first.of_rank and first.steps_late < _MOST_RATIO * first.of
+    waited += "" if first.since_step is None and not seldom else " on average"
+    since += f", late in {first.steps_late} of {first.of} steps" if seldom else ""
     text = (
         f"Of the ranks that are here the others wait up to {waited} of each {step} step for rank {first.rank}{since}: {why}."
         if first.at_most
@@ -131,6 +149,16 @@ def _of_change(best: WhatIf, step_ns: int, roll: Roll) -> JobVerdict:
     return JobVerdict(
         held_up_by=held.get(best.scope, "several ranks"), rank=None, ratio=ratio, text=text + _scope(roll)
     )
+
+
+def _by_turns(alike: WhatIf, why: str, step_ns: int, roll: Roll) -> JobVerdict:
+    ratio = alike.saved_ns_per_step / step_ns if step_ns else 0.0
+    least = "no less than " if alike.at_most else ""
+    text = (
+        f"Each step waits for another rank{f', mostly for {why}' if why else ''}: with {alike.ideal} it takes "
+        f"{least}{duration(alike.step_ns)}, {duration(alike.saved_ns_per_step)} less ({share(ratio)})."
+    )
+    return JobVerdict(held_up_by="several ranks", rank=None, ratio=ratio, text=text + _scope(roll))
 
 
 def _nothing(held: HeldUpBy, text: str) -> JobVerdict:

@@ -39,11 +39,13 @@ more than the others do; on any other rank in what that one waits.
 
 ## When it is wrong
 Ranks that do different work on purpose (pipeline stages). A few steps may hit one rank by chance; the same rank in at least 60 % of
-them is asked for. Ranks that are missing from the folder cannot be named.
+them is asked for, or so many of all late steps that chance gives them to one rank less than once in twenty times. Ranks that are
+missing from the folder cannot be named.
 
 ## Thresholds
 - `min_ratio`: share of the step that the rank has to cost the job.
 - `min_consistency_ratio`: share of the steps in which the same rank has to be late.
+- `max_chance_ratio`: below it a rank that is late in fewer steps is late all the same: how likely chance gives one as many of them.
 
 ## References
 - TraceML: 10 and 20 % of the step; HTA, straggler analysis; ByteDance, What-if analysis of stragglers (OSDI'25)
@@ -73,6 +75,7 @@ META = RuleMeta(
         Threshold(
             "min_consistency_ratio", 0.6, "ratio", "the same rank in most steps, or it is chance (rules.md CO003)"
         ),
+        Threshold("max_chance_ratio", 0.05, "ratio", "one in twenty, as tests of significance are held"),
     ),
     explains=("CO001", "CO002"),
     topics=frozenset({"late_rank"}),
@@ -110,7 +113,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         )
         return
     consistent = late.steps_late / late.of if late.of else 0.0
-    if consistent < limits["min_consistency_ratio"]:
+    if consistent < limits["min_consistency_ratio"] and late.chance_ratio >= limits["max_chance_ratio"]:
         yield clear(f"no rank is late in most steps: the latest one in {share(consistent)} of {late.of}")
         return
     yield _finding(facts, place, late, ratio)

@@ -26,6 +26,8 @@ _ERROR_QUANTILE = 0.95
 _ERRORS = 2
 _MEDIAN_ERROR = 1.2533
 _DEVIATIONS = 1.4826
+# A receiver that was there before its sender is in the message for longer than that by more than noise.
+_LONGER_RATIO = 1.1
 
 
 class Clocks(msgspec.Struct, frozen=True):
@@ -63,6 +65,9 @@ def fit_clocks(table: Table, matched: Matched) -> Clocks:
     _, instance = np.unique(matched.instance[used], return_inverse=True)
     at_host = host[rows.member[chosen]]
     end = (rows.start_ns[chosen] + rows.dur_ns[chosen]).astype(np.float64)
+    # Drifts are fitted to what is left: minutes that clocks are apart would be part of each.
+    apart_by = _along_tree(end, instance, at_host, hosts)
+    end -= apart_by[at_host]
     offset, slope, centre = _fitted(end, instance, at_host, hosts)
     moved = end - offset[at_host] - slope[at_host] * (end - centre)
     apart = moved - _medians(moved, instance)[instance]
@@ -70,6 +75,7 @@ def fit_clocks(table: Table, matched: Matched) -> Clocks:
     if hosts == 1:
         error = min(error, _always(apart, rows.member[chosen]))
     every = host[rows.member]
+    start -= apart_by[every]
     return Clocks(linked, error, hosts, start - offset[every] - slope[every] * (start - centre))
 
 
@@ -94,7 +100,8 @@ def _nearly_together(table: Table, matched: Matched) -> BoolArray:
     dur = table.rows.dur_ns[mine]
     sent = np.maximum.reduceat(np.where(sends, dur, 0), matched.first)
     alone = ~np.logical_or.reduceat(table.rows.batched[mine], matched.first)
-    waited = np.maximum.reduceat(np.where(sends, 0, dur), matched.first) >= sent
+    # One that comes when a buffer has the message already is in it for as long as its sender was, later.
+    waited = np.maximum.reduceat(np.where(sends, 0, dur), matched.first) > _LONGER_RATIO * sent
     pairs = table.pairwise[table.rows.kind[mine]]
     return np.asarray(~pairs | (alone & waited)[matched.instance], dtype=bool)
 
@@ -139,7 +146,7 @@ def _fitted(
     slope = np.zeros(hosts)
     if hosts < 2:
         return np.zeros(hosts), slope, centre
-    offset = _along_tree(end, instance, host, hosts)
+    offset = np.zeros(hosts)
     seen, place = np.unique(host, return_inverse=True)
     for round_ in range(_ROUNDS):
         left = end - offset[host] - slope[host] * (end - centre)

@@ -41,6 +41,22 @@ def factor(kind: str, members: int) -> float:
     return (members - 1) / members if kind in ("all_gather", "reduce_scatter", "all_to_all") else 1.0
 
 
+class Unlike(msgspec.Struct, frozen=True):
+    """Links of which nobody can say whether they are slow or their equals fast.
+
+    Args:
+        link: The busiest of them.
+        slower: How many times as long it takes as its equals.
+        many: How many there are.
+        equals: How many equal ones are as fast as that.
+    """
+
+    link: Link
+    slower: float
+    many: int
+    equals: int
+
+
 class Links(msgspec.Struct, frozen=True):
     """How fast data moves.
 
@@ -48,15 +64,15 @@ class Links(msgspec.Struct, frozen=True):
         every: The links, slow ones first, then the busiest.
         slow: Of each slow one the transfers of all instances with that one as fast as equal ones, shape (instances,).
         ideal_ns: The same with all slow ones as fast.
-        unlike: Of two equal ones alone the slower, where they differ as much as a slow one and the others do.
-        alike_ns: Transfers with that one as fast as its like, shape (instances,).
+        unlike: Those that differ from equal ones as much as slow ones do, where as many are slow as are not; None without any.
+        alike_ns: Transfers with those as fast as their like, shape (instances,).
         uncompared_ns: Exposed time in transfers that there are no equal ones for, nanoseconds a step, a mean over the ranks.
     """
 
     every: tuple[Link, ...]
     slow: tuple[tuple[Link, FloatArray], ...]
     ideal_ns: FloatArray
-    unlike: tuple[Link, float] | None
+    unlike: Unlike | None
     alike_ns: FloatArray
     uncompared_ns: float
 
@@ -76,13 +92,16 @@ def links(table: Table, matched: Matched, found: Arrivals) -> Links:
     for _, rows in median.groupby(_EQUAL, sort=False).indices.items():
         rates = median["median"].to_numpy()[rows]
         for place, row in enumerate(rows):
-            column = "peers" if len(rows) > _EQUAL_GROUPS else "like" if len(rows) == _EQUAL_GROUPS else None
-            if column is not None:
-                median.loc[median.index[row], column] = float(np.median(np.delete(rates, place)))
+            if len(rows) > _EQUAL_GROUPS:
+                median.loc[median.index[row], "peers"] = float(np.median(np.delete(rates, place)))
+                # Where most are slow the median is: two that are faster say that something differs.
+                median.loc[median.index[row], "like"] = float(np.sort(rates)[-2])
+            elif len(rows) == _EQUAL_GROUPS:
+                median.loc[median.index[row], "like"] = float(rates[1 - place])
+    median["busy"] = median["bytes"] * median["size"] / median["median"]
     weighs = (median["size"] >= _TIMES) & (median["bytes"] >= _LEAST_BYTES)
     median["slow"] = (weighs & (median["median"] < SLOW_RATIO * median["peers"])).to_numpy(dtype=bool)
-    unlike = median[weighs & (median["median"] < SLOW_RATIO * median["like"])]
-    median["busy"] = median["bytes"] * median["size"] / median["median"]
+    unlike = median[weighs & ~median["slow"] & (median["median"] < SLOW_RATIO * median["like"])]
     order = median.sort_values(["slow", "busy"], ascending=False, kind="stable")[:_LISTED]
     slow = order[order["slow"]]
     return Links(
@@ -91,10 +110,20 @@ def links(table: Table, matched: Matched, found: Arrivals) -> Links:
             (_link(table, row), _sped_up(ideal, frame, [row], "peers")) for row in slow[:_PLAYED].to_dict("records")
         ),
         ideal_ns=_sped_up(ideal, frame, median[median["slow"]].to_dict("records"), "peers"),
-        unlike=next(((_link(table, row), row["like"] / row["median"]) for row in unlike[:1].to_dict("records")), None),
+        unlike=_unlike(table, median, unlike),
         alike_ns=_sped_up(ideal, frame, unlike.to_dict("records"), "like"),
         uncompared_ns=_uncompared(table, matched, found, frame, median[weighs & median["peers"].notna()]),
     )
+
+
+def _unlike(table: Table, median: pd.DataFrame, unlike: pd.DataFrame) -> Unlike | None:
+    """The busiest link that is slower than its equals, and how many like it there are on either side."""
+    for row in unlike.sort_values("busy", ascending=False, kind="stable")[:1].to_dict("records"):
+        equal = np.logical_and.reduce([(median[key] == row[key]).to_numpy(dtype=bool) for key in _EQUAL])
+        fast = (median["median"] * SLOW_RATIO > row["median"]).to_numpy(dtype=bool)
+        many = int((equal & median.index.isin(unlike.index)).sum())
+        return Unlike(_link(table, row), float(row["like"] / row["median"]), many, int((equal & fast).sum()))
+    return None
 
 
 def _link(table: Table, row: Mapping[Hashable, Any]) -> Link:

@@ -9,6 +9,7 @@ import numpy as np
 
 from analyzer.ranks.document import CauseClass
 from analyzer.ranks.summary import RankSummary
+from analyzer.ranks.waiting.kernels import slower_and_more
 from analyzer.units import share
 
 # From this part of a rank's lateness on its cause is named (design, ranks.md).
@@ -37,6 +38,11 @@ _EFFECTS = ("communication", "device_wait")
 _WORK = ("compute", "copy")
 
 
+def cause_words(cause: str) -> str:
+    """What a rank that is late spends its time in, in words; empty for what is the effect of another's lateness."""
+    return "computing longer" if cause == "compute" else _WORDS.get(cause, "") if cause not in _EFFECTS else ""
+
+
 class Why(msgspec.Struct, frozen=True):
     """A class of cause and how much of the lateness it explains, 0..1."""
 
@@ -56,7 +62,7 @@ def why_late(late: RankSummary, peers: Sequence[RankSummary], excess_ns: float) 
     if excess_ns <= 0 or not peers:
         return Why("not clear", "it has no peers to hold it against", 0.0)
     others = peers[:_PEERS]
-    slower, more = _kernels(late, others)
+    slower, more = slower_and_more(late, others)
     more = max(more, _by_batch(late, others, slower + more))
     slower = slower if more < slower + more else 0.0
     host = _host(late, others)
@@ -131,38 +137,6 @@ def _causes(every: Sequence[RankSummary]) -> list[str]:
 def _mean(summary: RankSummary, cause: str) -> float:
     """What a cause owns of a step, the median over the steps: one odd step is not the rule."""
     return float(np.mean([step.causes.get(cause, 0) for step in summary.steps])) if summary.steps else 0.0
-
-
-def _kernels(late: RankSummary, peers: Sequence[RankSummary]) -> tuple[float, float]:
-    """What slower kernels cost the rank a step, and what more or larger ones do.
-
-    Kernels without a shape say neither: those of one name may be larger or slower.
-    """
-    mine = _by_shape(late)
-    theirs = [_by_shape(peer) for peer in peers]
-    slower = more = 0.0
-    for key, (count, ns) in mine.items():
-        same = [(peer[key][0], peer[key][1] / peer[key][0]) for peer in theirs if key in peer and peer[key][0]]
-        if not same or not count:
-            more += ns if key[1] else 0.0
-            continue
-        usual = float(np.median([each for _, each in same]))
-        if key[1]:
-            often = float(np.median([number for number, _ in same]))
-            slower += (ns / count - usual) * min(count, often)
-            more += (count - often) * usual if count > often else 0.0
-    absent = [
-        float(np.median([peer.get(key, (0.0, 0.0))[1] for peer in theirs]))
-        for key in {key for peer in theirs for key in peer}
-        if key not in mine and key[1]
-    ]
-    return slower, more - sum(absent)
-
-
-def _by_shape(summary: RankSummary) -> dict[tuple[str, str], tuple[float, float]]:
-    """Number and time a step of each name and shape."""
-    steps = _steps(summary)
-    return {(row.name, row.shape): (row.count / steps, row.dur_ns / steps) for row in summary.kernels}
 
 
 def _by_batch(late: RankSummary, peers: Sequence[RankSummary], work_ns: float) -> float:

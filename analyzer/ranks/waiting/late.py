@@ -10,23 +10,25 @@ import numpy as np
 
 from analyzer.ranks.alignment.matching import Matched
 from analyzer.ranks.alignment.table import Table
-from analyzer.ranks.document import ConfidenceLevel, LateRank, Link, WhatIf
+from analyzer.ranks.document import ConfidenceLevel, LateRank, WhatIf
 from analyzer.ranks.waiting.arrivals import Arrivals
-from analyzer.ranks.waiting.bandwidth import Links
 from analyzer.ranks.waiting.causes import EXPLAINED_RATIO, Why, why_late
 from analyzer.ranks.waiting.peers import Peers
 from analyzer.ranks.waiting.replay import Replay
-from analyzer.ranks.waiting.stages import SLOW_STAGE_RATIO, Pipeline
-from analyzer.spans.arrays import FloatArray
+from analyzer.ranks.waiting.turns import by_turns
+from analyzer.spans.arrays import BoolArray, FloatArray
+from analyzer.units import count, duration
 
 # What a late rank has to cost the job, as a share of the step: half of what TraceML warns from, which rule CO003 asks for.
 LATE_RATIO = 0.05
 # In so many of the steps the rank has to be late, or it is chance (rules.md, CO003).
 CONSISTENT_RATIO = 0.6
+# Or the rank has so many of all late steps that chance gives them to one so seldom: a stall that comes every few steps.
+_CHANCE_RATIO = 0.05
 # How many standard errors the mean lateness lies above nothing.
 _SURE = 2.0
 # In a step the rank is late where it does more than its peers by this share of the step.
-_STEP_RATIO = 0.02
+STEP_RATIO = 0.02
 # Each is one replay of the job: so many ranks can matter.
 _PLAYED = 8
 # Several ranks are named together where that saves so much more than the latest alone.
@@ -35,11 +37,15 @@ _SLOWEST_RATIO = 0.03
 
 
 class Lateness(msgspec.Struct, frozen=True):
-    """Late ranks, what the job would take without them, and what each rank that was played costs."""
+    """Late ranks, what the job would take without them, and what each rank that was played costs.
+
+    `seldom` says in words that a rank is late in so few steps that it may be chance, though that costs enough; else it is empty.
+    """
 
     late: tuple[LateRank, ...]
     what_if: tuple[WhatIf, ...]
     cost_ns: dict[int, float]
+    seldom: str = ""
 
 
 def lateness(
@@ -59,7 +65,7 @@ def lateness(
     step_ns = replay.as_recorded_ns
     counted = (~np.isnan(peers.excess_ns)).sum(axis=1)
     mean = np.nansum(peers.excess_ns, axis=1) / np.maximum(counted, 1)
-    floor = max(_STEP_RATIO * step_ns, float(error_ns))
+    floor = max(STEP_RATIO * step_ns, float(error_ns))
     ranked = np.argsort(-mean, kind="stable")
     worth = [int(place) for place in ranked[:_PLAYED] if mean[place] >= floor]
     costs = {
@@ -67,15 +73,30 @@ def lateness(
     }
     late = [_late(table, matched, found, peers, place, cost, floor) for place, cost in costs.items() if cost > 0]
     counted_ones = (one for one in late if one is not None and _counts(one, step_ns))
-    kept = tuple(sorted((msgspec.structs.replace(one, at_most=at_most) for one in counted_ones), key=_worst))
+    kept = tuple(sorted((msgspec.structs.replace(one, at_most=at_most) for one in counted_ones), key=worst_first))
     ranks = table.ranks
-    what_if = [_what_if(f"rank {one.rank} as its peers", "rank", step_ns, one.waited_ns_per_step) for one in kept]
-    what_if += _together(table, peers, replay, worth, kept)
+    what_if = [what_if_saved(f"rank {one.rank} as its peers", "rank", step_ns, one.waited_ns_per_step) for one in kept]
+    if not by_turns(peers):
+        what_if += _together(table, peers, replay, worth, kept)
     slowest = ranked[: max(math.ceil(_SLOWEST_RATIO * len(ranked)), 1)].tolist()
     if kept and len(slowest) > 1:
         saved = step_ns - replay.step_ns(_without(table, peers, slowest, replay), replay.transfer_ns)
-        what_if.append(_what_if("the slowest 3 % of ranks as their peers", "ranks", step_ns, saved))
-    return Lateness(kept, tuple(what_if), {ranks[place]: max(cost, 0.0) for place, cost in costs.items()})
+        what_if.append(what_if_saved("the slowest 3 % of ranks as their peers", "ranks", step_ns, saved))
+    every = {ranks[place]: max(cost, 0.0) for place, cost in costs.items()}
+    return Lateness(kept, tuple(what_if), every, "" if kept else _seldom(table, peers, costs, floor, step_ns))
+
+
+def _seldom(table: Table, peers: Peers, costs: dict[int, float], floor_ns: float, step_ns: float) -> str:
+    """That the rank which costs most is late in too few steps, in words; empty where it costs too little."""
+    place = max(costs, key=lambda one: costs[one], default=None)
+    if place is None or costs[place] < LATE_RATIO * step_ns:
+        return ""
+    mine = peers.excess_ns[place][~np.isnan(peers.excess_ns[place])]
+    times = int((mine >= floor_ns).sum())
+    return (
+        f"Rank {table.ranks[place]} is late in {times} of {count(len(mine), 'step')}, which costs {duration(costs[place])} of each "
+        f"{duration(step_ns)} step on average: so few may be chance, more recorded steps tell."
+    )
 
 
 def _together(
@@ -93,10 +114,11 @@ def _together(
     if saved < max(LATE_RATIO * step_ns, _MORE_RATIO * alone):
         return []
     names = ", ".join(str(table.ranks[place]) for place in sorted(worth))
-    return [_what_if(f"ranks {names} as their peers", "several ranks", step_ns, saved)]
+    return [what_if_saved(f"ranks {names} as their peers", "several ranks", step_ns, saved)]
 
 
-def _what_if(ideal: str, scope: str, step_ns: float, saved_ns: float) -> WhatIf:
+def what_if_saved(ideal: str, scope: str, step_ns: float, saved_ns: float) -> WhatIf:
+    """What the job's step of `step_ns` would be with so much saved."""
     left = max(step_ns - saved_ns, 1.0)
     return WhatIf(
         ideal=ideal, scope=scope, step_ns=int(left), saved_ns_per_step=int(saved_ns), slowdown=float(step_ns / left)
@@ -110,10 +132,12 @@ def _without(table: Table, peers: Peers, places: list[int], replay: Replay) -> F
 
 
 def _counts(late: LateRank, step_ns: float) -> bool:
-    return late.waited_ns_per_step >= LATE_RATIO * step_ns and late.steps_late >= CONSISTENT_RATIO * late.of
+    often = late.steps_late >= CONSISTENT_RATIO * late.of or late.chance_ratio < _CHANCE_RATIO
+    return late.waited_ns_per_step >= LATE_RATIO * step_ns and often
 
 
-def _worst(late: LateRank) -> tuple[int, int]:
+def worst_first(late: LateRank) -> tuple[int, int]:
+    """Sorts late ranks by what they cost, the most first."""
     return -late.waited_ns_per_step, late.rank
 
 
@@ -125,7 +149,7 @@ def _late(
     values = mine[seen]
     spread = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else 0.0
     late = values >= floor_ns
-    since, chosen = _since(values, late)
+    since, chosen = since_when(values, late)
     # What came on in the middle is late from there on; before it the rank is not what it is now.
     if float(values.mean()) < _SURE * spread and since is None:
         return None
@@ -144,7 +168,20 @@ def _late(
         cause_detail=why.detail,
         explained_ratio=why.explained_ratio,
         confidence=_confidence(why, of),
+        chance_ratio=_chance(peers.excess_ns[members] >= floor_ns, int(late.sum())),
     )
+
+
+def _chance(late: BoolArray, mine: int) -> float:
+    """How likely it is that of all late steps some rank has so many by chance, at most.
+
+    Args:
+        late: Which peers are late in which steps, shape (peers, steps).
+        mine: How many of them are one rank's.
+    """
+    every, share = int(late.sum()), 1 / len(late)
+    tail = sum(math.comb(every, n) * share**n * (1 - share) ** (every - n) for n in range(mine, every + 1))
+    return min(len(late) * tail, 1.0)
 
 
 def _steps_of(table: Table, peers: Peers, place: int) -> int:
@@ -154,7 +191,7 @@ def _steps_of(table: Table, peers: Peers, place: int) -> int:
     return max(whole - int(np.isnan(peers.excess_ns[place]).sum()), 1)
 
 
-def _since(values: FloatArray, late: np.ndarray) -> tuple[int | None, int]:
+def since_when(values: FloatArray, late: np.ndarray) -> tuple[int | None, int]:
     """The first of the late steps where the rank is not late before it and is from it on; and from which step on to count."""
     first = int(late.argmax()) if late.any() else 0
     if first == 0 or len(values) - first < 2 or not late[first:].all():
@@ -178,114 +215,3 @@ def _group_of(table: Table, matched: Matched, found: Arrivals, place: int) -> st
         return None
     group = table.rows.group[found.last[mine]]
     return table.groups[int(np.bincount(group, weights=waited[mine]).argmax())].name
-
-
-def slow_stage(table: Table, pipe: Pipeline | None, balanced: Sequence[WhatIf], replay: Replay) -> Lateness:
-    """The rank of the stage that sets the pace which works longest, where balancing that stage is worth it.
-
-    A stage of one rank has no peers; where what it does beyond the other stages is its device's or its host's doing, no balance
-    of layers mends that: then the rank itself is late.
-
-    Args:
-        table: The rows.
-        pipe: The stages.
-        balanced: What balancing them saves, that of the slowest first.
-        replay: The job, to be played again.
-    """
-    if pipe is None or not balanced or pipe.ratio < SLOW_STAGE_RATIO:
-        return Lateness((), (), {})
-    steps = max((len(one.steps) for one in table.summaries), default=0)
-    work = np.bincount(table.rows.member, weights=table.rows.own_ns, minlength=len(pipe.stage))
-    place = int(np.where(pipe.stage == pipe.slowest, work, -1).argmax())
-    late = LateRank(
-        rank=table.ranks[place],
-        group=None,
-        steps_late=steps,
-        of=steps,
-        since_step=None,
-        waited_ns_per_step=balanced[0].saved_ns_per_step,
-        cause="stage",
-        cause_detail=f"stage {pipe.slowest} of the pipeline works {pipe.ratio:.2f} times as long as the others do"
-        + ("" if pipe.stated else " (a pipeline by who sends to whom; it may be a ring)"),
-        explained_ratio=1.0,
-        confidence="high" if steps >= 3 else "medium",
-    )
-    step_ns = replay.as_recorded_ns
-    what_if: tuple[WhatIf, ...] = ()
-    own = why_stage_is_late(table, pipe, place)
-    if own is not None:
-        left = np.where(table.rows.member == place, replay.own_ns / pipe.ratio, replay.own_ns)
-        saved = step_ns - replay.step_ns(left, replay.transfer_ns)
-        what_if = (_what_if(f"rank {late.rank} as the other stages", "rank", step_ns, saved),)
-        late = msgspec.structs.replace(
-            late,
-            waited_ns_per_step=int(saved),
-            cause=own.cause,
-            cause_detail=own.detail,
-            explained_ratio=own.explained_ratio,
-        )
-    if late.waited_ns_per_step < LATE_RATIO * step_ns:
-        return Lateness((), (), {})
-    return Lateness((late,), what_if, {})
-
-
-def why_stage_is_late(table: Table, pipe: Pipeline, place: int) -> Why | None:
-    """The class of the cause where the only rank of a stage is slower by its device or its host; None where it has more to do."""
-    if int((pipe.stage == pipe.slowest).sum()) > 1:
-        return None
-    others = [one for at, one in enumerate(table.summaries) if at != place]
-    excess = float(pipe.work_ns[pipe.slowest] * (1 - 1 / pipe.ratio))
-    why = why_late(table.summaries[place], others, excess)
-    return why if why.cause in ("device", "host") else None
-
-
-def slow_links(table: Table, found: Links, replay: Replay) -> Lateness:
-    """Slow links that are worth it, as late ranks of cause link, and what all of them together cost.
-
-    Args:
-        table: The rows.
-        found: How fast data moves.
-        replay: The job, to be played again.
-    """
-    if not found.slow:
-        return Lateness((), (), {})
-    step_ns = replay.as_recorded_ns
-    steps = max((len(one.steps) for one in table.summaries), default=0)
-    by_place: dict[tuple[str | None, tuple[int, ...]], list[tuple[Link, FloatArray]]] = {}
-    for link, transfer_ns in found.slow:
-        by_place.setdefault((link.group, link.ranks), []).append((link, transfer_ns))
-    late = []
-    for (group, ranks), several in by_place.items():
-        together = np.minimum.reduce([transfer_ns for _, transfer_ns in several])
-        saved = step_ns - replay.step_ns(replay.own_ns, together)
-        if saved >= LATE_RATIO * step_ns and ranks:
-            late.append(_late_link(group, ranks, several[0][0], int(saved), steps))
-    everything = step_ns - replay.step_ns(replay.own_ns, found.ideal_ns)
-    names = ", ".join(dict.fromkeys(link_name(link) for link, _ in found.slow))
-    return Lateness(
-        tuple(sorted(late, key=_worst)), (_what_if(f"{names} as fast as equal ones", "links", step_ns, everything),), {}
-    )
-
-
-def _late_link(group: str | None, ranks: tuple[int, ...], link: Link, saved_ns: int, steps: int) -> LateRank:
-    slower = (link.peers_bytes_per_s or 0.0) / link.bytes_per_s
-    return LateRank(
-        rank=ranks[0],
-        group=group,
-        steps_late=steps,
-        of=steps,
-        since_step=None,
-        waited_ns_per_step=saved_ns,
-        cause="link",
-        cause_detail=f"{link_name(link)} takes {slower:.1f} times as long for the same {link.kind} as equal ones do",
-        explained_ratio=1.0,
-        confidence="high" if link.count >= 10 else "medium",
-    )
-
-
-def link_name(link: Link) -> str:
-    """The link in words."""
-    if link.kind == "send":
-        return f"the link between ranks {link.ranks[0]} and {link.ranks[1]}"
-    members = ", ".join(map(str, link.ranks[:4])) + (", ..." if len(link.ranks) > 4 else "")
-    return f"group {link.group} (ranks {members})"

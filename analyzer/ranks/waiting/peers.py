@@ -20,6 +20,7 @@ class Peers(msgspec.Struct, frozen=True):
 
     Args:
         ideal_ns: What peers do in front of each row, in the median, shape (rows,); as recorded where a rank has none.
+        shared_ns: What a rank and its peers do in front of each row, in the mean: the same work, shared evenly, shape (rows,).
         known: Which rows have peers, shape (rows,).
         label: A number that ranks share which are peers in their first step, shape (ranks,).
         steps: Numbers of the steps, sorted.
@@ -27,6 +28,7 @@ class Peers(msgspec.Struct, frozen=True):
     """
 
     ideal_ns: FloatArray
+    shared_ns: FloatArray
     known: BoolArray
     label: Int64Array
     steps: tuple[int, ...]
@@ -58,7 +60,7 @@ def hold_against_peers(table: Table, stage: Int64Array) -> Peers:
     first = np.zeros(len(table.summaries), dtype=np.int64)
     members, at = np.unique(rows.member, return_index=True)
     first[members] = label[at]
-    return Peers(ideal, known, first, tuple(steps.tolist()), excess)
+    return Peers(ideal, _mean(own, label, spot), known, first, tuple(steps.tolist()), excess)
 
 
 def _what(table: Table, stage: Int64Array) -> Int64Array:
@@ -85,6 +87,15 @@ def _labels(frame: pd.DataFrame, spot: Int64Array) -> Int64Array:
     return np.asarray(
         together.groupby(["sum", "count", "step"], sort=False).ngroup().to_numpy(dtype=np.int64), dtype=np.int64
     )
+
+
+def _mean(own: FloatArray, label: Int64Array, spot: Int64Array) -> FloatArray:
+    """For each row the mean of it and of the rows beside it in other ranks."""
+    if not len(own):
+        return own
+    _, group = np.unique(label * (int(spot.max()) + 1) + spot, return_inverse=True)
+    found: FloatArray = (np.bincount(group, weights=own) / np.bincount(group))[group]
+    return found
 
 
 def _median_of_others(own: FloatArray, label: Int64Array, spot: Int64Array, rows: int) -> tuple[FloatArray, BoolArray]:

@@ -28,7 +28,8 @@ def test_a_device_that_is_throttled_is_late_since_then(kind: str) -> None:
 
 
 def test_a_loader_that_stalls_in_every_fourth_step_is_named() -> None:
-    job = told("titan", program="ddp", dp=4, steps=16, loader={1: 40 * MS}, every=4)
+    # The first step of a recording is none of the used ones where it is unlike the others.
+    job = told("titan", program="ddp", dp=4, steps=16, loader={1: 40 * MS}, every=4, since=1)
     healthy = told("titan", program="ddp", dp=4, steps=16)
     assert blamed(job) == [(1, "host")], job.verdict.text
     assert [(one.steps_late, one.of) for one in job.late] == [(4, 16)]
@@ -37,7 +38,8 @@ def test_a_loader_that_stalls_in_every_fourth_step_is_named() -> None:
 
 def test_one_step_that_is_late_by_chance_is_no_stall() -> None:
     job = told("titan", program="ddp", dp=4, steps=16, loader={1: 40 * MS}, since=9, every=16)
-    assert blamed(job) == [], job.verdict.text
+    assert (blamed(job), job.verdict.held_up_by) == ([], "not clear"), job.verdict.text
+    assert "Rank 1 is late in 1 of 16 steps" in job.verdict.text
 
 
 @pytest.mark.parametrize("steps", [8, 16])
@@ -47,7 +49,8 @@ def test_a_pause_that_goes_round_is_nobodys_and_not_nothing(steps: int) -> None:
     assert (blamed(job), job.verdict.held_up_by) == ([], "several ranks"), job.verdict.text
     assert "another rank" in job.verdict.text
     assert "Python" in job.verdict.text
-    assert job.what_if[0].step_ns == pytest.approx(healthy.step_ns, rel=0.1)
+    lost = job.step_ns - healthy.step_ns
+    assert 0.8 * lost < job.what_if[0].saved_ns_per_step < 1.1 * lost
 
 
 def test_sequences_of_all_lengths_hold_up_every_step_by_another_rank() -> None:
@@ -55,7 +58,9 @@ def test_sequences_of_all_lengths_hold_up_every_step_by_another_rank() -> None:
     healthy = told("titan", **DDP)
     assert job.step_ns > 1.1 * healthy.step_ns
     assert (blamed(job), job.verdict.held_up_by) == ([], "several ranks"), job.verdict.text
-    assert "another rank" in job.verdict.text
+    assert "another rank, mostly for computing longer" in job.verdict.text
+    lost = job.step_ns - healthy.step_ns
+    assert 0.7 * lost < job.what_if[0].saved_ns_per_step < 1.2 * lost
     assert told("titan", **DDP, lengths=0.02).verdict.held_up_by == "nobody"
 
 

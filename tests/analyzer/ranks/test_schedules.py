@@ -1,4 +1,4 @@
-"""Pipelines of many microbatches, FSDP2, sequences: the rank at fault and its class, what the step takes without; nobody in healthy jobs."""
+"""Pipelines of many microbatches, FSDP2, sequences: the rank at fault, its class, and what the step takes without; or nobody."""
 
 from __future__ import annotations
 
@@ -46,9 +46,10 @@ def test_the_rank_at_fault_is_named_with_its_class(layout: str, fault: str) -> N
     # Of a stage of one rank more work than the other stages' is the stage's.
     alone = layout.endswith(" pp4") and cause == "imbalance"
     assert blamed(job) == [(1, "stage" if alone else cause)], job.verdict.text
-    healthy = told("titan", **LAYOUTS[layout])
-    # A balanced stage hands its work on to the others.
-    assert alone or job.what_if[0].step_ns == pytest.approx(healthy.step_ns, rel=0.1)
+    lost = job.step_ns - told("titan", **LAYOUTS[layout]).step_ns
+    # A balanced stage hands its work on to the others. Collectives that queue behind one that waits are played where they
+    # were: less is promised than comes.
+    assert alone or 0.35 * lost < job.what_if[0].saved_ns_per_step < 1.1 * lost
 
 
 @pytest.mark.parametrize("recorder", ["deepspeed, torch 2.4", "rccl", "no shapes", "torch 2.1", "torch 1.13"])

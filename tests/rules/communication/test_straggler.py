@@ -157,6 +157,25 @@ def test_boundary_of_consistency(limit: float, state: State) -> None:
     assert state is State.FIRED or "late in most steps: the latest one in 75 % of 4" in result.reason
 
 
+@pytest.mark.parametrize(("late", "state"), [(6, State.FIRED), (4, State.CLEAR)])
+def test_a_stall_that_comes_every_few_steps_is_no_chance(late: int, state: State) -> None:
+    """Of two ranks all six late steps fall to one by chance once in 32 times, all four once in eight."""
+
+    def stalls(number: int) -> Facts:
+        builder = TraceBuilder(top={"distributedInfo": {"rank": number, "world_size": 2, "backend": "nccl"}})
+        for index in range(20):
+            at = index * 10_000
+            compute = 9_900 if number == 1 and index % 3 == 1 and index < 3 * late else 3_000
+            builder.step(index, at, 10_000)
+            builder.launch(at, kernel_start=at + 10, kernel_dur=compute - 10, name="gemm")
+            builder.launch(at + 20, kernel_start=at + compute, kernel_dur=10_000 - compute, name=ALL_REDUCE, stream=20)
+        return Facts(builder.trace())
+
+    facts = among(stalls(0), stalls(1))
+    (result,) = run_rules(facts, (RULE,), grade(facts))
+    assert result.state is state, result.reason
+
+
 def test_one_rank_alone_cannot_tell() -> None:
     result = run(rank(0, 5_000))
     assert result.state is State.CANNOT_TELL

@@ -1,0 +1,88 @@
+"""The stage of a pipeline that sets the pace: its layers, or the device or the host of its only rank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from analyzer.ranks.alignment.table import Table
+from analyzer.ranks.document import LateRank, WhatIf
+from analyzer.ranks.waiting.causes import Why, why_late
+from analyzer.ranks.waiting.late import LATE_RATIO, STEP_RATIO, Lateness, since_when, what_if_saved
+from analyzer.ranks.waiting.replay import Replay
+from analyzer.ranks.waiting.stages import SLOW_STAGE_RATIO, Pipeline
+
+
+def slow_stage(table: Table, pipe: Pipeline | None, balanced: Sequence[WhatIf], replay: Replay) -> Lateness:
+    """The rank of the stage that sets the pace which works longest, where balancing that stage is worth it.
+
+    A stage of one rank has no peers; where what it does beyond the other stages is its device's or its host's doing, no balance
+    of layers mends that: then the rank itself is late.
+
+    Args:
+        table: The rows.
+        pipe: The stages.
+        balanced: What balancing them saves, that of the slowest first.
+        replay: The job, to be played again.
+    """
+    if pipe is None or not balanced or pipe.ratio < SLOW_STAGE_RATIO:
+        return Lateness((), (), {})
+    steps = max((len(one.steps) for one in table.summaries), default=0)
+    work = np.bincount(table.rows.member, weights=table.rows.own_ns, minlength=len(pipe.stage))
+    place = int(np.where(pipe.stage == pipe.slowest, work, -1).argmax())
+    since, of = _stage_since(table, pipe, place, STEP_RATIO * replay.as_recorded_ns)
+    late = LateRank(
+        rank=table.ranks[place],
+        group=None,
+        steps_late=steps if since is None else of,
+        of=steps if since is None else of,
+        since_step=since,
+        waited_ns_per_step=balanced[0].saved_ns_per_step,
+        cause="stage",
+        cause_detail=f"stage {pipe.slowest} of the pipeline works {pipe.ratio:.2f} times as long as the others do"
+        + ("" if pipe.stated else " (a pipeline by who sends to whom; it may be a ring)"),
+        explained_ratio=1.0,
+        confidence="high" if steps >= 3 else "medium",
+    )
+    step_ns = replay.as_recorded_ns
+    what_if: tuple[WhatIf, ...] = ()
+    own = why_stage_is_late(table, pipe, place)
+    if own is not None:
+        left = np.where(table.rows.member == place, replay.own_ns / pipe.ratio, replay.own_ns)
+        saved = step_ns - replay.step_ns(left, replay.transfer_ns)
+        what_if = (what_if_saved(f"rank {late.rank} as the other stages", "rank", step_ns, saved),)
+        late = msgspec.structs.replace(
+            late,
+            waited_ns_per_step=int(saved),
+            cause=own.cause,
+            cause_detail=own.detail,
+            explained_ratio=own.explained_ratio,
+        )
+    if late.waited_ns_per_step < LATE_RATIO * step_ns:
+        return Lateness((), (), {})
+    return Lateness((late,), what_if, {})
+
+
+def _stage_since(table: Table, pipe: Pipeline, place: int, floor_ns: float) -> tuple[int | None, int]:
+    """From which step on a rank works longer than those of other stages, None from the first; and how many steps that are."""
+    rows = table.rows
+    numbers, step = np.unique(rows.step, return_inverse=True)
+    shape = (len(table.summaries), len(numbers))
+    work = np.bincount(rows.member * len(numbers) + step, weights=rows.own_ns, minlength=shape[0] * shape[1]).reshape(
+        shape
+    )
+    beyond = work[place] - np.median(work[pipe.stage != pipe.stage[place]], axis=0)
+    since, chosen = since_when(beyond, beyond >= floor_ns)
+    return (None, len(numbers)) if since is None else (int(numbers[since]), len(numbers) - chosen)
+
+
+def why_stage_is_late(table: Table, pipe: Pipeline, place: int) -> Why | None:
+    """The class of the cause where the only rank of a stage is slower by its device or its host; None where it has more to do."""
+    if int((pipe.stage == pipe.slowest).sum()) > 1:
+        return None
+    others = [one for at, one in enumerate(table.summaries) if at != place]
+    excess = float(pipe.work_ns[pipe.slowest] * (1 - 1 / pipe.ratio))
+    why = why_late(table.summaries[place], others, excess)
+    return why if why.cause in ("device", "host") else None

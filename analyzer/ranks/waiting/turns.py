@@ -1,0 +1,55 @@
+"""Steps in which another rank is late each time: pauses that go round, sequences of all lengths, experts that get more by turns."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from analyzer.ranks.alignment.table import Table
+from analyzer.ranks.waiting.causes import EXPLAINED_RATIO, cause_words
+from analyzer.ranks.waiting.peers import Peers
+
+# What one rank does beyond its peers in every step is less than this part of what some rank does in each.
+_OWN_RATIO = 0.5
+
+
+def by_turns(peers: Peers) -> bool:
+    """Whether in each step another rank does more than its peers, and none does in all of them."""
+    known = ~np.isnan(peers.excess_ns)
+    if not known.any():
+        return False
+    excess = np.where(known, peers.excess_ns, 0.0)
+    always = float(excess.mean(axis=1).max())
+    return always < _OWN_RATIO * float(np.maximum(excess.max(axis=0), 0.0).mean())
+
+
+def why_by_turns(table: Table, peers: Peers) -> str:
+    """What the latest rank of each step does longer than its peers, in words; empty where no cause explains most of it."""
+    beyond: Counter[str] = Counter()
+    whole = 0.0
+    for place, number in enumerate(peers.steps):
+        excess = np.nan_to_num(peers.excess_ns[:, place], nan=0.0)
+        late = int(excess.argmax())
+        causes = [_causes(table, member, number) for member in range(len(excess))]
+        others = [
+            one for member, one in enumerate(causes) if member != late and peers.label[member] == peers.label[late]
+        ]
+        if not others or excess[late] <= 0:
+            continue
+        whole += float(excess[late])
+        for cause, ns in causes[late].items():
+            beyond[cause] += int(ns - float(np.median([one.get(cause, 0) for one in others])))
+    return next(
+        (
+            cause_words(cause)
+            for cause, ns in beyond.most_common()
+            if cause_words(cause) and ns >= EXPLAINED_RATIO * whole
+        ),
+        "",
+    )
+
+
+def _causes(table: Table, member: int, number: int) -> dict[str, int]:
+    """By cause, what a rank spends in a step; nothing where it has none of that number."""
+    return next((step.causes for step in table.summaries[member].steps if step.number == number), {})
