@@ -60,12 +60,14 @@ def _explained(facts: Facts, found: Verdict, *, unusable: bool) -> Verdict:
 
 def evidence(facts: Facts, trust: TrustGrade, runs: Sequence[RuleRun]) -> dict[str, Evidence]:
     """What the rules for each bound say; one that is switched off is asked all the same, or the verdict would depend on it."""
+    binding = [run for run in runs if run.rule.meta.binds]
+    # All at once: they hear one another, as without `--select`, and one thread runs them.
+    switched_off = [run.rule for run in binding if run.state is State.DISABLED]
+    known = [run for run in binding if run.state is not State.DISABLED]
     asked: dict[str, list[RuleRun]] = {}
-    for run in runs:
-        if run.rule.meta.binds:
-            known = run if run.state is not State.DISABLED else run_rules(facts, (run.rule,), trust)[0]
-            for bound in run.rule.meta.binds:
-                asked.setdefault(bound, []).append(known)
+    for run in (*known, *run_rules(facts, switched_off, trust)):
+        for bound in run.rule.meta.binds:
+            asked.setdefault(bound, []).append(run)
     return {
         bound: Evidence(any(run.state is State.FIRED for run in found), _why_not(bound, found), _claims(found))
         for bound, found in asked.items()
