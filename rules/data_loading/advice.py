@@ -174,6 +174,8 @@ def more_workers(facts: Facts) -> Advice:
 def _copies(facts: Facts, workers: int) -> str:
     """What several workers do with a stream, where nothing shows that they share it out; with a space before it."""
     known = facts.recording.collected
+    if words.framework_of(facts) == "webdataset":
+        return f" Workers share out the shards, not the samples: {workers} of them need as many .tar files."
     if not known.stream or known.stream_splits or workers < 2:
         return ""
     sure = "yields" if known.stream_splits is False else "may yield"

@@ -66,6 +66,8 @@ def in_memory(facts: Facts) -> Advice:
 
 def whole_batches(facts: Facts) -> Advice:
     """Keep the loader, fetch a batch at a time."""
+    if facts.recording.collected.stream:
+        return _streamed_batches(facts)
     batch_size = facts.recording.collected.batch_size or "batch_size"
     taken = _taken(facts, "        return ").replace("data", "self.data")
     prepares = facts.recording.frameworks.of_loop == "accelerate"  # which gives each rank its part of any loader
@@ -88,9 +90,27 @@ def whole_batches(facts: Facts) -> Advice:
     )
 
 
+def _streamed_batches(facts: Facts) -> Advice:
+    """Batches that a stream makes itself: it has no indices that a sampler could give it."""
+    rows = facts.recording.collected.batch_size or "batch_size"
+    return Advice(
+        "python",
+        "class Batches(IterableDataset):\n"
+        "    def __iter__(self):\n"
+        f"        for rows in read(self.path, {rows}):            # as many rows at once: a slice of each column\n"
+        "            yield [torch.as_tensor(column) for column in rows]\n\n"
+        "loader = DataLoader(Batches(), batch_size=None)",
+        "No Python for each sample: columns of a table, or one array for many samples, become tensors as they are. `read` stands "
+        "for what reads now.",
+    )
+
+
 def _has_all(facts: Facts) -> bool:
-    """Whether the one rank of the job takes all samples; of several, each takes those that its sampler gives it."""
-    return facts.recording.world_size is None
+    """Whether each rank takes all samples of its data set: of several, each takes those that its sampler gives it.
+
+    A stream has no sampler: what it yields to a rank is the rank's.
+    """
+    return facts.recording.world_size is None or facts.recording.collected.stream
 
 
 def _parts(facts: Facts) -> str:

@@ -216,7 +216,10 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
     # On several ranks Lightning puts a sampler of its own in the place of any: one that gives no batches.
     replaced = facts.recording.frameworks.of_loop == "lightning" and facts.recording.world_size is not None
     whole = () if replaced else (whole_batches(facts),)
-    return (*tiny_batches(facts), in_memory(facts), *whole, *last)
+    # What is streamed is seldom known to fit in memory: batches of the stream's own need no more of it.
+    known = facts.recording.collected
+    kept = (*whole, in_memory(facts)) if known.stream and known.dataset_bytes is None else (in_memory(facts), *whole)
+    return (*tiny_batches(facts), *kept, *last)
 
 
 RULE = Rule(META, check, __doc__)

@@ -101,6 +101,7 @@ def _around(framework: str | None) -> tuple[list[str], list[str], str, str]:
         "torch_geometric": "loader = torch_geometric.loader.DataLoader(",
         "dgl": "loader = dgl.dataloading.GraphDataLoader(",
         "monai": "loader = monai.data.DataLoader(",
+        "webdataset": "loader = webdataset.WebLoader(",
     }
     if framework in calls:
         kept = "     dataset, ...," if calls[framework].startswith("loader") else "     ...,"

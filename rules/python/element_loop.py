@@ -166,6 +166,14 @@ _ONE_COPY = Advice(
 )
 
 
+_READ_ONCE = Advice(
+    "diff",
+    "-for i in range(len(output)):\n-    if output[i].argmax().item() == target[i].item():\n-        correct += 1\n"
+    "+correct += (output.argmax(1) == target).sum()   # a tensor; `.item()` once, when it is printed",
+    "Each turn reads values into Python: compare, count and add up on whole tensors, and read one result.",
+)
+
+
 def _waiting(facts: Facts, loop: Loop) -> str:
     """A sentence on the waits of the loop's turns; empty where they are few."""
     waits = _waits(facts, loop)
@@ -203,6 +211,9 @@ def _at_once(loop: Loop) -> tuple[Advice, ...]:
         return (_GROUPS, _whole_tensor(loop))
     if _adds_rows_up(loop.unit):
         return (_NEIGHBOURS, _whole_tensor(loop))
+    if "aten::item" in loop.unit:
+        # What Python decides with a value that it has read is nothing that vmap takes, or that a compiled function holds.
+        return (_READ_ONCE, _whole_tensor(loop))
     if any(name in names for name in ("copy_", "fill_", "index_put_")):
         return (
             Advice(

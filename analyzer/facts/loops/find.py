@@ -75,8 +75,13 @@ def find_loops(trace: Trace, steps: Steps, host: HostFacts) -> tuple[Loop, ...]:
     for place, run in enumerate(runs.itertuples(index=False)):
         of_unit.setdefault(_key(codes, run), []).append(place)
     backward = BackwardTimes(trace, steps, tree)
+    start, end = (tree.frame[name].to_numpy()[rows] for name in ("start_ns", "end_ns"))
+    phases = [
+        _phase(trace, steps, backward.starts, int(start[first]), int(end[first + length - 1]))
+        for first, length in zip(runs["first"].tolist(), runs["length"].tolist(), strict=True)
+    ]
     loops = []
-    for places in of_unit.values():
+    for places in _joined(codes, runs, names, of_unit, phases):
         mine = runs.iloc[places]
         texts = tuple(names[code] for code in _as_written(codes, mine))
         if not any(_ENGINE.match(text) for text in texts):
@@ -89,6 +94,37 @@ def _key(codes: Int64Array, run: Any) -> tuple[int, ...]:
     if run.varies:
         return (-1, *np.unique(codes[run.first : run.first + run.length]).tolist())
     return canonical(tuple(codes[run.shown : run.shown + run.period].tolist()))
+
+
+def _joined(
+    codes: Int64Array,
+    runs: pd.DataFrame,
+    names: list[str],
+    of_unit: dict[tuple[int, ...], list[int]],
+    phases: list[str],
+) -> list[list[int]]:
+    """Places of runs by loop: what a branch makes of one loop in some steps is not told as another one.
+
+    A run without the branch, or without the rarest of several, has no other ops than a longer kind of the same loop, and begins
+    its turns alike.
+    """
+    first, length, varies = (runs[name].to_numpy() for name in ("first", "length", "varies"))
+    found: list[tuple[set[int], str, list[int]]] = []
+    groups = [
+        (
+            {int(code) for place in places for code in np.unique(codes[first[place] : first[place] + length[place]])},
+            places,
+        )
+        for places in of_unit.values()
+    ]
+    for ops, places in sorted(groups, key=lambda one: (not varies[one[1][0]], -len(one[0]), one[1][0])):
+        phase, turns = phases[places[0]], names[codes[int(first[places[0]])]] == _TURN
+        larger = [one for one in found if turns and one[1] == phase and ops <= one[0] and varies[one[2][0]]]
+        if larger:
+            larger[0][2].extend(places)
+        else:
+            found.append((ops, phase, list(places)))
+    return [places for _, _, places in found]
 
 
 def _as_written(codes: Int64Array, runs: pd.DataFrame) -> list[int]:
@@ -180,7 +216,7 @@ def _loop(
         backward=backward.of(members, run),
         ops=len(members),
         op_ns=int((end[members] - start[members]).sum()),
-        varies=bool(runs["varies"].iloc[0]),
+        varies=bool(runs["varies"].any()),
     )
 
 

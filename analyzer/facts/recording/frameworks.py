@@ -31,7 +31,7 @@ _LOOPS = (
     "accelerate",
 )
 # What makes batches, the most particular first.
-_DATA = ("torch_geometric", "dgl", "monai", "datasets", "timm")
+_DATA = ("torch_geometric", "dgl", "monai", "webdataset", "datasets", "timm")
 _ALIASES = {"pytorch_lightning": "lightning", "trl": "transformers"}
 # torch cuts what is on `sys.path` from a file's name: an installed package's begins with the package.
 _FRAME = re.compile(r"(?:.*[/\\](?:site|dist)-packages[/\\])?(?P<package>\w+)[/\\](?P<part>\w+)[^(]*\.py\(\d+\): ")

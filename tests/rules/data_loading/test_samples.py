@@ -136,3 +136,27 @@ def test_whole_batches_are_shared_out_by_accelerate() -> None:
 @pytest.mark.parametrize(("ranks", "kept"), [(None, True), (2, False)])
 def test_lightning_takes_the_sampler_of_batches_away_on_several_ranks(ranks: int | None, *, kept: bool) -> None:
     assert ("class" in of_ranks("lightning.pytorch", ranks=ranks)) is kept
+
+
+@pytest.mark.parametrize(("size", "first"), [(None, "class"), (12, "samples")])
+def test_a_stream_makes_its_batches_itself_unless_it_is_known_to_fit(size: int | None, first: str) -> None:
+    """Nothing gives it indices: a sampler of batches has nothing to ask it for."""
+    known = {"length": COUNT, "batch_kind": "tensors", "sample": {"form": "sequence", "parts": 2}, "random": False}
+    known |= {} if size is None else {"sample_bytes": size}
+    advisor = {"usable_cores": 2, "batch_size": BATCH, "dataset": known, "stream": {"splits": False}}
+    builder = TraceBuilder(None, advisor=advisor)
+    for number in range(3):
+        at = number * 1_000
+        builder.step(number, at, 1_000).loader(at, 400, workers=0)
+        builder.op("aten::linear", at + 400, 600)
+    fixes = judged(SMALL_SAMPLES, builder).finding.fix
+    assert fixes[0].code.split(" ")[0] == first
+    assert not any("BatchSampler" in one.code or "range(len(dataset))" in one.code for one in fixes)
+    names: dict[str, Any] = {"torch": torch, **vars(torch.utils.data)}
+    names["read"] = lambda _, rows: zip(torch.arange(COUNT).split(rows), torch.arange(COUNT).split(rows), strict=True)
+    torch.utils.data.IterableDataset.path = ""  # type: ignore[attr-defined]
+    try:
+        exec(next(one.code for one in fixes if "class Batches" in one.code), names)
+        assert [[len(column) for column in batch] for batch in names["loader"]] == [[BATCH, BATCH]] * 3
+    finally:
+        del torch.utils.data.IterableDataset.path  # type: ignore[attr-defined]

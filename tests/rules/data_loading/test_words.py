@@ -69,6 +69,7 @@ def codes(**given: Any) -> str:
         ({"loop": "keras.src"}, "+   num_workers="),
         ({"data": "torch_geometric.loader"}, "torch_geometric.loader.DataLoader("),
         ({"data": "monai.data"}, "monai.data.DataLoader("),
+        ({"data": "webdataset.compat"}, "webdataset.WebLoader("),
         ({"data": "timm.data"}, "timm.data.create_loader("),
         # The loop's framework has the loader's word, and the data's that of samples kept.
         ({"loop": "lightning.pytorch", "data": "monai.data"}, "def train_dataloader(self):"),
@@ -94,6 +95,14 @@ def test_a_loader_of_torchs_stays_one_whoever_made_the_batches(loader: list[str]
     told = known if loader is None else known | {"loader": loader}
     assert called in codes(data=data, frameworks=told)
     assert ("torch_geometric" in codes(data=data, frameworks=told)) is (loader != [])
+
+
+def test_workers_of_webdataset_share_out_shards() -> None:
+    """They do not each yield every sample, as those of a stream of the program's own may."""
+    notes = [one.note for one in fixes(data="webdataset.compat", stream={"splits": None})]
+    assert any("need as many .tar files" in note for note in notes)
+    assert not any("every sample" in note for note in notes)
+    assert any("every sample" in one.note for one in fixes(stream={"splits": None}))
 
 
 def test_arguments_that_a_framework_does_not_take_are_left_out() -> None:

@@ -142,6 +142,32 @@ def test_a_branch_in_the_loop_does_not_hide_it() -> None:
     assert found.finding.saving.total_ns == pytest.approx(loop * 1_000, rel=0.01)
 
 
+@pytest.mark.parametrize("rare", ["aten::roll", "aten::flip"])
+def test_a_loop_whose_branches_differ_between_steps_is_told_once(rare: str) -> None:
+    """One step takes a rarer branch as well, one none at all: each has other kinds of turns."""
+    builder = TraceBuilder(None)
+    for number, taken in enumerate(((), ("aten::flip",), ("aten::flip", rare))):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        when = float(at)
+        for turn in range(60):
+            more = taken[:1] if turn % 7 in (0, 2, 3) else taken[-1:] if turn % 7 == 5 else ()
+            for name in ("aten::select", "aten::div", *more, "aten::sub"):
+                builder.op(name, when, 18)
+                when += 20
+        builder.op("aten::linear", when, at + STEP - when)
+    assert len(Facts(builder.trace()).loops.found) == 1
+    assert run(RULE, builder).state is State.FIRED
+
+
+def test_values_that_each_turn_reads_are_read_once() -> None:
+    """Nothing that reads a value into Python runs under vmap."""
+    read = judged(RULE, world(unit=("aten::select", "aten::argmax", "aten::item"))).finding.fix
+    assert "(output.argmax(1) == target).sum()" in read[0].code
+    assert not any("vmap" in one.code for one in read)
+    assert any("vmap" in one.code for one in judged(RULE, world()).finding.fix)
+
+
 def test_turns_that_all_differ_and_layers_are_no_loop() -> None:
     assert run(RULE, branching(unlike=True)).state is State.CLEAR
     assert run(RULE, branching(layer="aten::conv2d")).state is State.CLEAR

@@ -44,6 +44,7 @@ FRAMEWORKS = {
     "transformers": "transformers",
     "trl": "trl",
     "ultralytics": "ultralytics",
+    "webdataset": "webdataset",
 }
 _DEEP = 200
 
