@@ -49,7 +49,8 @@ def slowing(kernels: Kernels, steps: Steps) -> Slowing:
     rows = rows[np.lexsort((frame["start_ns"].to_numpy()[rows], launched))]
     at = frame["launch_start_ns"].to_numpy()[rows].astype(np.int64)
     low, high = steps.host_slices(at)
-    sequences = [_sequence(frame, rows[first:last]) for first, last in zip(low.tolist(), high.tolist(), strict=True)]
+    told = _told(frame)[rows]
+    sequences = [told[first:last].tobytes() for first, last in zip(low.tolist(), high.tolist(), strict=True)]
     most = _most(sequences)
     same = [place for place, one in enumerate(sequences) if one == most and one]
     used = np.zeros(len(frame), dtype=bool)
@@ -60,11 +61,10 @@ def slowing(kernels: Kernels, steps: Steps) -> Slowing:
     return _compared(used, frame["dur_ns"].to_numpy()[mine].astype(np.float64))
 
 
-def _sequence(frame: pd.DataFrame, rows: Int64Array) -> bytes:
-    """Names and grids in order, as bytes that compare quickly; empty without kernels."""
-    names = codes_of(frame["name"])[rows].astype(np.int64)
-    blocks = frame["blocks_per_sm"].to_numpy()[rows]
-    return np.stack([names, np.nan_to_num(blocks * 100, nan=-1).astype(np.int64)]).tobytes() if len(rows) else b""
+def _told(frame: pd.DataFrame) -> Int64Array:
+    """Name and grid of each kernel as numbers, shape (kernels, 2): the bytes of two steps compare quickly."""
+    blocks = np.nan_to_num(frame["blocks_per_sm"].to_numpy() * 100, nan=-1).astype(np.int64)
+    return np.column_stack([codes_of(frame["name"]).astype(np.int64), blocks])
 
 
 def _most(sequences: list[bytes]) -> bytes:

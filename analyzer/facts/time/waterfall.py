@@ -140,15 +140,21 @@ def _divide_by_thread(
     divider.take("sync", during("blocking"))
     # The run-ahead a wait destroyed: after it the host must issue again what it could have issued before. Only slices in which
     # the thread works for the device count, not what it does on its own account: Python, or ops that compute on the host.
-    busy_issuing = (during("ops") | during("calls")) - during("transfer_call")
     caught_up = host.after_blocking(thread, kernel_starts)
-    divider.take("sync", (caught_up & busy_issuing) - host.own_work(thread, caught_up))
+    busy_issuing = _inside(divider.left & caught_up, during("ops"), during("calls")) - during("transfer_call")
+    if busy_issuing:
+        divider.take("sync", busy_issuing - host.own_work(thread, caught_up))
     divider.take("transfer_call", during("transfer_call"))
     divider.take("optimizer", during("optimizer"))
     divider.take("compile", during("compile"))
     divider.take("launch", during("launch"))
     # A call outside any op (a query, an event record) is host work for the device like an op's own.
-    divider.take("framework", during("ops") | during("calls") | during("collectives"))
+    divider.take("framework", _inside(divider.left, during("ops"), during("calls"), during("collectives")))
+
+
+def _inside(part: IntervalSet, *sets: IntervalSet) -> IntervalSet:
+    """What any of the sets holds of a part: of thousands of devices each has a small one, and the sets are the whole thread's."""
+    return IntervalSet.union(part & one for one in sets)
 
 
 def _take_collections(divider: _Divider, host: HostActivity, thread: int) -> None:

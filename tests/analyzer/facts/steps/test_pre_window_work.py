@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
+import numpy as np
+import pandas as pd
 import pytest
 
 from analyzer.facts import Facts
+from analyzer.facts.steps.pre_window_work import left_over
 from analyzer.views.operators import Operators
 from builders import TraceBuilder
 
@@ -145,3 +150,30 @@ def test_a_wait_that_begins_later_is_the_steps_own() -> None:
     builder = behind()
     builder.launch(1, kernel_start=8, kernel_dur=10)
     assert Facts(builder.trace()).steps.backlog_ns == 0
+
+
+def crowd(devices: int) -> pd.DataFrame:
+    """One kernel on each device before the first step's launches, one behind."""
+    device, start = np.tile(np.arange(devices), 2), np.repeat([0, 50_000], devices)
+    launched = np.repeat([-10, 10], devices)
+    return pd.DataFrame({"device": device, "start_ns": start, "end_ns": start + 40_000, "launch_start_ns": launched})
+
+
+def test_each_device_is_asked_by_itself() -> None:
+    work = crowd(3)
+    # The second device idles for long before its own work, and the third has none of its own.
+    work.loc[4, ["start_ns", "end_ns"]] = [900_000, 940_000]
+    work.loc[5, "launch_start_ns"] = -10
+    assert left_over(work, work, 0).tolist() == [True, False, False, False, False, False]
+
+
+def test_many_devices_cost_as_many_as_they_are() -> None:
+    def cpu_s(devices: int) -> float:
+        work = crowd(devices)
+        began = time.process_time()
+        assert left_over(work, work, 0).sum() == devices
+        return time.process_time() - began
+
+    # Four times as many take four times as long, or sixteen times where each looks through the work of all; a clock is coarse.
+    once, fourfold = (min(cpu_s(devices) for _ in range(3)) for devices in (5_000, 20_000))
+    assert fourfold < 8 * once + 0.02

@@ -1,0 +1,110 @@
+"""What very much of one thing costs grows as its number does. Calls and bytes are counted: a shared machine's clock is no test.
+
+What one call costs is seen by `tests/bench/crowds.py` only, at 100,000 of each.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import crowds
+from analyzer.analysis import Analysis
+from analyzer.explain import explain_facts
+from analyzer.facts import Facts
+from analyzer.report import formats
+from rules import RULES
+from traces.progress import silent
+from traces.reader.read import read_every
+
+# Each doubling may add twice the calls that the one before added, and what sorting adds; squares add four times as many.
+_FACTOR = 2.5
+# Beside what grows: another branch here and there, a table that is printed to its end.
+_CALLS_BESIDE = 4_000
+# A property of the fuzzer too (`tests/fuzz/properties.py`).
+_TIMES_THE_FILE = 20
+_SIZES = (300, 600, 1_200, 2_400)
+_LARGE = {"devices", "driven devices", "steps", "steps of a device"}
+_LARGE_SIZES = (1_250, 2_500, 5_000, 10_000)
+
+
+def explained(path: Path) -> Analysis:
+    facts = Facts(read_every(path, silent)[0])
+    analysis = explain_facts(facts, rules=RULES).analysis
+    assert not facts.failures
+    assert not [check for check in analysis.checks if check.state == "crashed"]
+    for name in ("json", "text", "html"):
+        formats.render(analysis, name)
+    return analysis
+
+
+def calls_of(what: Callable[[], object]) -> int:
+    """How many calls, of Python and of C, something takes."""
+    calls = 0
+
+    def count(frame: object, event: str, called: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    # Rules run in a thread of their own.
+    threading.setprofile(count)  # type: ignore[arg-type]
+    sys.setprofile(count)
+    try:
+        what()
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)  # type: ignore[arg-type]
+    return calls
+
+
+def peak_bytes_of(what: Callable[[], object]) -> int:
+    tracemalloc.start()
+    try:
+        what()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def grows_as_they_do(costs: list[int]) -> bool:
+    """Whether doublings add what they may. At one size something may begin that goes on from there; squares go on adding."""
+    added = [more - less for less, more in itertools.pairwise(costs)]
+    return any(more <= _FACTOR * max(less, 0) + _CALLS_BESIDE for less, more in itertools.pairwise(added))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", crowds.KINDS)
+def test_calls_grow_as_what_there_is_much_of(tmp_path: Path, kind: str) -> None:
+    paths = [
+        crowds.write(tmp_path / f"{many}.json", kind, many) for many in (_LARGE_SIZES if kind in _LARGE else _SIZES)
+    ]
+    # What is made once, imports and tables, is made before.
+    explained(crowds.write(tmp_path / "few.json", kind, 20))
+    costs = [calls_of(lambda path=path: explained(path)) for path in paths]
+    assert grows_as_they_do(costs), costs
+
+
+@pytest.mark.parametrize("kind", sorted(_LARGE))
+def test_memory_grows_no_faster_than_twenty_times_the_file(tmp_path: Path, kind: str) -> None:
+    few, many = (crowds.write(tmp_path / f"{size}.json", kind, size) for size in _LARGE_SIZES[2:])
+    explained(crowds.write(tmp_path / "first.json", kind, 20))
+    grown = peak_bytes_of(lambda: explained(many)) - peak_bytes_of(lambda: explained(few))
+    assert grown <= _TIMES_THE_FILE * (many.stat().st_size - few.stat().st_size)
+
+
+def test_squares_are_seen() -> None:
+    def pairs(many: int) -> None:
+        for _ in range(many):
+            for _ in range(many):
+                len(())
+
+    assert not grows_as_they_do([calls_of(lambda many=many: pairs(many)) for many in (50, 100, 200, 400)])
+    assert grows_as_they_do(
+        [calls_of(lambda many=many: [len(()) for _ in range(many)]) for many in (50, 100, 200, 400)]
+    )
