@@ -122,7 +122,14 @@ def started(command: str, place: Place, trace: Path, script: Path) -> subprocess
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # Under nohup every test would see that a signal is not heard: who asked for that gets it.
+        preexec_fn=_heard,
     )
+
+
+def _heard() -> None:
+    for kind in KINDS:
+        signal.signal(kind, signal.SIG_DFL)
 
 
 def last_words(process: subprocess.Popen[str]) -> str:
