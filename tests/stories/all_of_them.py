@@ -12,6 +12,7 @@ from stories import (
     of_guides,
     of_kernels,
     of_many,
+    of_many_fields,
     of_moving,
     of_other_software,
     of_serving,
@@ -30,6 +31,7 @@ PARTS: dict[str, tuple[Story, ...]] = {
     "at first sight": of_first_sight.STORIES,
     "serving": of_serving.STORIES,
     "other devices and software": of_other_software.STORIES,
+    "Apple, CPUs, fields of their own": of_many_fields.STORIES,
 }
 STORIES: tuple[Story, ...] = tuple(story for part in PARTS.values() for story in part)
 
