@@ -186,7 +186,7 @@ def _alone(name: str) -> TraceBuilder:
         at = number * _STEP
         builder.step(number, at, _STEP)
         builder.launch(at, kernel_start=at + 8, kernel_dur=5_990, name="gemm")
-        builder.launch(at + 30, kernel_start=at + 6_000, kernel_dur=3_995, name=name, stream=20)
+        builder.launch(at + 30, kernel_start=at + 6_000, kernel_dur=3_995, name=name, stream=20, op=None)
     return builder
 
 

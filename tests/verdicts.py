@@ -120,7 +120,7 @@ def _collectives(share: float) -> Callable[[TraceBuilder, float], object]:
 def _exchanges(builder: TraceBuilder, at: float, *, name: str) -> None:
     """Compute for 4 ms, then a kernel of 5.5 ms on a stream of its own, which no range on the host names."""
     builder.launch(at, kernel_start=at + 8, kernel_dur=3_990, name="gemm")
-    builder.launch(at + 30, kernel_start=at + 4_000, kernel_dur=5_500, name=name, stream=20)
+    builder.launch(at + 30, kernel_start=at + 4_000, kernel_dur=5_500, name=name, stream=20, op=None)
 
 
 def _allocates(builder: TraceBuilder, at: float, *, steps: frozenset[int]) -> None:

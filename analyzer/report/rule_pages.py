@@ -41,6 +41,9 @@ terminal. Thresholds are the defaults; `[tool.advisor.rules.CODE]` in pyproject.
   What the host does beside a busy device loses nothing by itself, but makes it late: the bound of such work holds the idle time
   behind as well, as much as the work took and until the host waits for the device, and "likely" does not.
   Time that several findings claim counts once in the headline, and the headline is never less than its largest finding.
+- **Communication** is told by a kernel's name, its arguments, the op that launched it and how many processes the job has. A kernel
+  whose name speaks of an exchange and of arithmetic, and of which nothing else tells, counts as neither: a verdict that hangs on it
+  is "Unclear".
 - **Start-up** is what later steps do not repeat, judged call by call and step by step; what recurs is the program's habit.
 - **Doubt** lowers a finding only where it touches it: a symptom that says which time it spoils matters to the findings that rest on
   that time. Why a severity was lowered stands beside it.

@@ -11,6 +11,7 @@ from analyzer.facts.host.dispatch_owner import dispatch_owner
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration, share
 from analyzer.verdict.case import Case
+from analyzer.verdict.left_open import device_not_recorded, in_doubt
 from analyzer.verdict.shares import BOUND_PART_OF_LOSS, BOUND_RATIO, COMPUTE_RATIO
 
 # The ranks of one job share their collectives, and differ by up to 5 points of compute (17 and 22 % in HTA's two ranks): this close
@@ -21,8 +22,6 @@ _DOUBTFUL_PART = 0.5
 # Fewer launches say nothing about a setting of the process (SY005).
 _MIN_LAUNCHES = 20
 
-# What the host's side alone cannot decide: either may be waiting for a device that was not recorded.
-_HOST_SIDE: dict[BoundBy, str] = {"python": "is outside any op", "compute": "is inside ops"}
 # What is inferred from where the host is while nothing else is known of an idle device; on a device, and without one.
 _INFERRED: dict[BoundBy, tuple[str, str]] = {
     "launch": (
@@ -36,19 +35,8 @@ _INFERRED: dict[BoundBy, tuple[str, str]] = {
 }
 # Waits that the program asks for, and could do without or do later.
 _PROGRAMS_WAITS = ("scalar", "copy_out", "copy_in", "explicit", "shape")
-_NAME_LENGTH = 60
 # Causes of launching on the host, as the verdict groups them.
 _DISPATCH = ("launch", "framework", "optimizer")
-
-
-def _device_not_recorded(case: Case) -> Verdict | None:
-    if case.found.bound_by not in _HOST_SIDE or not case.facts.device.unrecorded:
-        return None
-    text = (
-        f"Unclear: for {share(case.found.ratio)} of the step the host {_HOST_SIDE[case.found.bound_by]}; whether it waits for the "
-        "device there was not recorded."
-    )
-    return case.says("unknown", text)
 
 
 def _only_collectives(case: Case) -> Verdict | None:
@@ -263,26 +251,9 @@ def _at_the_border(case: Case) -> Verdict | None:
     return Verdict(bound_by="mixed", ratio=alone, text=text)
 
 
-def _in_doubt(case: Case) -> Verdict | None:
-    """Where most of what counts as computing is in kernels that may as well communicate: neither is said."""
-    facts, found = case.facts, case.found
-    if found.bound_by != "compute" or facts.device.main is None:
-        return None
-    kernels = facts.kernels.named
-    part = facts.steps.ratio((kernels.spans(kernels.doubtful) & facts.time.waterfall.owned("compute")).total_ns)
-    if part < BOUND_RATIO or found.ratio - part >= BOUND_PART_OF_LOSS:
-        return None
-    name = kernels.longest(kernels.doubtful, 1)[0][0][:_NAME_LENGTH]
-    text = (
-        f"Unclear: for {share(part)} of the step the device is in kernels such as `{name}`, which may compute or communicate; "
-        "neither their arguments nor what launched them tell which."
-    )
-    return Verdict(bound_by="unknown", ratio=part, text=text)
-
-
 OVERRIDES: tuple[Callable[[Case], Verdict | None], ...] = (
-    _in_doubt,
-    _device_not_recorded,
+    in_doubt,
+    device_not_recorded,
     _only_collectives,
     _without_ops,
     _without_core,

@@ -204,6 +204,14 @@ def _hide_more_in_training(facts: Facts) -> tuple[Advice, ...]:
                 "Try 10, 25 (the default), 50 and 100: small buckets start earlier, large ones transfer better.",
             ),
         )
+    if not len(facts.communication.collectives.calls) and len(facts.host.ops.ops):
+        return (
+            Advice(
+                "text",
+                "Look for the setting of what calls these collectives, on when it starts them and how much it sends at once: "
+                "torch.distributed would leave a range for each on the host, and the trace has none.",
+            ),
+        )
     return (
         Advice(
             "python",

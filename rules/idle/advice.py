@@ -82,8 +82,8 @@ def own_work(facts: Facts, owner: DispatchOwner) -> Advice:
     lines = " Record with `with_stack=True` to see the line that calls it." if not facts.recording.has_stacks else ""
     return Advice(
         "text",
-        f"Take the work of `{owner.name}` off the path to the next kernel: on tensors that lie on the GPU, less often, or in the "
-        "loader's workers.",
+        f"Take the work of `{owner.name}` off the path to the next kernel: on tensors that lie on the GPU, less often, or "
+        f"{'for the next input while the GPU works on this one' if facts.model.infers else 'in the workers of the loader'}.",
         f"Each call keeps the host for {duration(owner.each_ns)}: a larger batch or a CUDA graph does not end it.{lines}",
     )
 

@@ -59,10 +59,14 @@ META = RuleMeta(
     references=("https://github.com/pytorch/pytorch/releases",),
 )
 
+# The version that brought it, what it is, and whether only attention gains by it.
 _TORCH = (
-    ((2, 0), "`torch.compile`, optimizers with few launches by default, fused attention"),
-    ((2, 2), "FlashAttention-2 in `scaled_dot_product_attention`"),
+    ((2, 0), "`torch.compile`", False),
+    ((2, 0), "optimizers with few launches by default", False),
+    ((2, 0), "fused attention", True),
+    ((2, 2), "FlashAttention-2 in `scaled_dot_product_attention`", True),
 )
+_SOFTMAX = ("aten::softmax", "aten::_softmax", "softmax")
 # Compute capability (major, minor) and the first CUDA runtime that knows it, newest first.
 _CUDA = (((10, 0), 12080), ((8, 9), 11080), ((8, 6), 11010), ((8, 0), 11000))
 
@@ -77,7 +81,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if torch is None and runtime is None and before is None:
         yield cannot_tell("the trace states no versions; `advisor collect` records them")
         return
-    problems = [*_torch_lacks(torch, before), *_cuda_lacks(facts, runtime)]
+    problems = [*_torch_lacks(torch, before, attends=_attends(facts)), *_cuda_lacks(facts, runtime)]
     if not problems:
         yield clear("the versions the trace states know this device and what is advised")
         return
@@ -97,17 +101,29 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
-def _torch_lacks(version: tuple[int, int] | None, before: tuple[int, int] | None) -> list[str]:
+def _attends(facts: Facts) -> bool:
+    """Whether the program may compute attention: no op of the trace tells otherwise."""
+    ops = facts.host.ops
+    return not len(ops.ops) or bool(ops.named(lambda name: "attention" in name or name in _SOFTMAX).any())
+
+
+def _torch_lacks(version: tuple[int, int] | None, before: tuple[int, int] | None, *, attends: bool) -> list[str]:
     """What the version lacks; where it is not stated, what every version that writes such a file lacks."""
     if version is None and before is None:
         return []
     lacking = [
-        text for needed, text in _TORCH if (version < needed if version else before is not None and before <= needed)
+        text
+        for needed, text, of_attention in _TORCH
+        if (version < needed if version else before is not None and before <= needed) and (attends or not of_attention)
     ]
     which = f"torch {version[0]}.{version[1]}" if version else "this torch"
     if version is None and before is not None:
         which += f", older than {before[0]}.{before[1]} by how the file is written,"
-    return [f"{which} lacks {' and '.join(lacking)}"] if lacking else []
+    return [f"{which} lacks {_listed(lacking)}"] if lacking else []
+
+
+def _listed(parts: list[str]) -> str:
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def _cuda_lacks(facts: Facts, runtime: int | None) -> list[str]:

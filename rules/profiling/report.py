@@ -17,7 +17,7 @@ def _marked(facts: Facts) -> Advice:
     return Advice(
         "python",
         "with profile(\n"
-        "    activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],\n"
+        f"    activities=[{', '.join(_activities(facts))}],\n"
         "    schedule=schedule(wait=5, warmup=2, active=6, repeat=1),\n"
         '    on_trace_ready=lambda prof: prof.export_chrome_trace("trace.json"),\n'
         ") as prof:\n"
@@ -26,6 +26,14 @@ def _marked(facts: Facts) -> Advice:
         "        prof.step()",
         "Waits for five steps, warms up for two, records six, and exports them when they are done.",
     )
+
+
+def _activities(facts: Facts) -> tuple[str, ...]:
+    """What to record: the device where the program uses one."""
+    cpu = "ProfilerActivity.CPU"
+    if facts.device.main is None and not facts.device.unrecorded:
+        return (cpu,)
+    return (cpu, "ProfilerActivity.XPU" if facts.device.kind == "xpu" else "ProfilerActivity.CUDA")
 
 
 def scheduled(facts: Facts) -> Advice:

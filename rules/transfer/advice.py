@@ -19,7 +19,10 @@ def what_is_sent(facts: Facts) -> str:
     """A sentence on what the copies are, where they are no batches; empty where they may be."""
     if facts.transfer.piece_by_piece:
         return _PIECES
-    return _MODELS if facts.transfer.whole_models else ""
+    if facts.transfer.whole_models:
+        return _MODELS
+    computed = facts.transfer.computed_on_host
+    return f" Most of it is computed on the host just before, by `{computed}`; no loader's batch." if computed else ""
 
 
 def keep_on_device(facts: Facts) -> tuple[Advice, ...]:
@@ -61,10 +64,26 @@ def keep_on_device(facts: Facts) -> tuple[Advice, ...]:
     )
 
 
+def _computed_there(name: str) -> tuple[Advice, ...]:
+    """What an op computes on the host just before it is sent: no loader holds it."""
+    return (
+        Advice(
+            "text",
+            f"Compute it on the device: `{name}` of tensors that lie there, or with a generator of the device, sends nothing.",
+        ),
+        Advice(
+            "text",
+            "Where it has to be computed on the host: one ahead, while the device works on this one, into pinned memory made once.",
+        ),
+    )
+
+
 def pin_memory(facts: Facts) -> tuple[Advice, ...]:
     """Pinned batches, copied without waiting."""
     if facts.transfer.of_weights:
         return keep_on_device(facts)
+    if facts.transfer.computed_on_host is not None:
+        return _computed_there(facts.transfer.computed_on_host)
     batch_type = Advice(
         "python",
         "class Batch:\n    def pin_memory(self):\n        self.images = self.images.pin_memory()\n        return self",
@@ -103,6 +122,8 @@ def prefetch(facts: Facts, own_stream: bool) -> tuple[Advice, ...]:
     """
     if facts.transfer.of_weights:
         return keep_on_device(facts)
+    if facts.transfer.computed_on_host is not None:
+        return _computed_there(facts.transfer.computed_on_host)
     if own_stream:
         return (
             Advice(

@@ -33,6 +33,7 @@ images = images.to(memory_format=torch.channels_last)
 2. One memory format for the whole model (`channels_last` for convolutions).
 3. `torch.compile` fuses copies into their neighbours.
 4. Write into a tensor made once instead of concatenating.
+5. Weights that an LSTM or a GRU copies together at each call: `flatten_parameters()`.
 
 ## Expected gain
 At most the time of these copies; some are needed.
@@ -115,6 +116,15 @@ _CACHE_OF_TRANSFORMERS = Advice(
 )
 
 
+_FLAT = Advice(
+    "diff",
+    " self.rnn = apply_what_changes_its_weights(self.rnn)\n+self.rnn.flatten_parameters()   # behind what changes or moves them",
+    "The library takes a recurrent network's weights as one piece of memory; where they are not, as behind weight dropout, "
+    "`DataParallel` or a copy of the module, it copies them together at each call. Weights that are computed anew for each call "
+    "have to be written into the old ones in place.",
+)
+
+
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when moving data within the device takes at least `min_busy_ratio` of its busy time."""
     busy = facts.kernels.named.busy.total_ns
@@ -182,6 +192,8 @@ def _fix(facts: Facts, work: LayoutWork) -> tuple[Advice, ...]:
         place = _CACHE_OF_TRANSFORMERS if facts.recording.frameworks.may_use("transformers") else _CACHE
     fused = compiled(facts, "Fuses element-wise work and copies into their neighbours.")
     first = layout if convolves else strided
+    if work.recurrent_ns > _MOST * int(work.dur_ns.sum()):
+        return (_FLAT,)
     if work.replay_ns > _MOST * int(work.dur_ns.sum()):
         return (_IN_PLACE, place) if any(name == "aten::cat" for name, *_ in work.by_op) else (_IN_PLACE,)
     ordered = (place, fused, first) if work.by_op[0][0] == "aten::cat" else (first, fused, place)

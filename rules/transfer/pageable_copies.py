@@ -36,6 +36,7 @@ for images, labels in loader:
 1. `pin_memory=True` in the DataLoader and `non_blocking=True` in `.to()`; each alone changes little.
 2. A batch type of your own needs a `pin_memory()` method, or the loader leaves it pageable.
 3. With `num_workers=0` pinning happens in the training thread: move loading to workers first.
+4. What an op computes on the host just before it is sent is no loader's batch: compute it on the device.
 
 ## Expected gain
 At most the idle time inside the calls plus the shorter copy; where large copies take turns with kernels, as weights do that are
@@ -148,7 +149,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         evidence=(_evidence(facts, pageable, calls.total_ns, now, speed),),
         location=location(facts, pageable),
         caveats=_caveats(facts, calls.total_ns, claims.total_ns, inferred),
-        title="Data are sent from unpinned memory" if weights else None,
+        title="Data are sent from unpinned memory" if what_is_sent(facts) else None,
     )
 
 

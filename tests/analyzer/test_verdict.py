@@ -245,6 +245,19 @@ def test_a_host_whose_device_was_not_recorded_may_be_waiting_for_it(
     assert ("waits for the device there was not recorded" in found.text) is not known
 
 
+@pytest.mark.parametrize(("read", "named"), [(500, True), (200, False)])
+def test_a_read_that_takes_most_of_a_step_is_named_where_the_device_was_not_recorded(read: int, *, named: bool) -> None:
+    builder = TraceBuilder(None)
+    for number in range(4):
+        at = number * 1_000
+        builder.step(number, at, 1_000)
+        builder.op("aten::_mps_convolution", at, 300)
+        builder.op("aten::item", at + 400, read + 4)
+        builder.op("aten::_local_scalar_dense", at + 402, read)
+    text = verdict_of(Facts(builder.trace()), {"compute": 900}).text
+    assert ("`aten::_local_scalar_dense`, which reads a value" in text) is named
+
+
 @pytest.mark.parametrize(("second", "named"), [(50, True), (49, False)])
 def test_a_second_loss_is_named_from_a_twentieth_of_the_step_on(second: int, named: bool) -> None:
     small = dict.fromkeys(("launch", "python", "communication", "copy", "allocator", "compile"), 44)
@@ -433,7 +446,7 @@ def test_evidence_is_asked_for_no_other_bound() -> None:
     ("op", "each", "words"),
     [
         (None, 600, "dispatches its next work."),
-        ("aten::index_put_", 600, "dispatches its next work, 100 % of that inside `aten::index_put_`."),
+        ("aten::index_put_", 250, "dispatches its next work, 100 % of that inside `aten::index_put_`."),
         ("aten::index_put_", 1_200, "100 % of that inside `aten::index_put_`, 1.2 ms a call."),
     ],
 )

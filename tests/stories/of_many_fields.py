@@ -327,7 +327,7 @@ STORIES = (
         "LSTM weights compacted each call", "NLP, torch 1.9", GITHUB + "salesforce/awd-lstm-lm/issues/120",
         "weights are not one piece of memory: flatten_parameters behind what changes them", _weights_compacted, bound=("compute",),
         told=("~flatten_parameters|_cudnn_rnn.*cop|cop.*_cudnn_rnn",),
-        never=("GR004", "~scaled_dot_product", "~nn\\.LSTM", "XF005"),
+        never=("GR004", "~scaled_dot_product", "~nn\\.LSTM", "~\\.contiguous\\(\\)"),
     ),
     Story(
         "keys and values concatenated", "LLM inference", GITHUB + "huggingface/transformers/pull/24115",

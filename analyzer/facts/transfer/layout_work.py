@@ -18,6 +18,10 @@ from analyzer.spans.labels import codes_of, distinct_texts
 from analyzer.spans.open_spans import NONE
 from traces.trace import Trace
 
+# Forward passes of cuDNN's and MIOpen's recurrent networks, which take all weights as one piece of memory.
+_RECURRENT = ("aten::_cudnn_rnn", "aten::miopen_rnn")
+# A layer without biases has two; states are copied at most as often.
+_WEIGHTS = 4
 MOVERS = ("aten::contiguous", "aten::clone", "aten::copy_", "aten::_to_copy", "aten::cat")
 
 
@@ -32,6 +36,7 @@ class LayoutWork(msgspec.Struct, frozen=True):
         dur_ns: Its device time.
         replay_ns: Device time of what compiled regions copy in a program that replays graphs: their inputs, to where the graph
             reads them, and their results.
+        recurrent_ns: Device time of what calls of a recurrent network's library copy, several pieces each: its weights.
     """
 
     time: IntervalSet
@@ -40,6 +45,7 @@ class LayoutWork(msgspec.Struct, frozen=True):
     at_ns: Int64Array
     dur_ns: Int64Array
     replay_ns: int
+    recurrent_ns: int
 
 
 def layout_work(
@@ -70,6 +76,7 @@ def layout_work(
         int(dur[np.append(tree.nearest(tree.named(is_compiled)), NONE)[asking] != NONE].sum())
         if model.repetition.graphs
         else 0,
+        _weights_ns(np.append(tree.nearest(tree.named(lambda name: name in _RECURRENT)), NONE)[asking], dur),
     )
 
 
@@ -81,6 +88,12 @@ def _by_name(trace: Trace, ops: Int64Array, dur_ns: Int64Array) -> tuple[tuple[s
     counts, totals = sums_by(codes, dur_ns, len(known))
     rows = [(known[code], int(counts[code]), int(totals[code])) for code in np.flatnonzero(counts).tolist()]
     return tuple(sorted(rows, key=lambda row: (-row[2], row[0])))
+
+
+def _weights_ns(call: Int64Array, dur_ns: Int64Array) -> int:
+    """Nanoseconds of the pieces whose call copies no fewer than a layer has weights; `call` is -1 for pieces outside."""
+    calls, place, pieces = np.unique(call, return_inverse=True, return_counts=True)
+    return int(dur_ns[(calls[place] != NONE) & (pieces[place] >= _WEIGHTS)].sum())
 
 
 def _or_itself(nearest: Int64Array, rows: Int64Array) -> Int64Array:

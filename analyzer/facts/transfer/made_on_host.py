@@ -50,8 +50,8 @@ def made_on_host(trace: Trace, host: HostFacts, transfers: Transfers) -> MadeOnH
     if not len(copies) or not len(ops):
         return MadeOnHost(Copies(copies.iloc[:0]), (), IntervalSet())
     inner = tree.enclosing(copies["call_thread"].to_numpy(np.int64), copies["call_start_ns"].to_numpy(np.int64))
-    move = _outermost_move(tree, inner)
-    before = _op_before(ops, move)
+    move = outermost_move(tree, inner)
+    before = op_before(ops, move)
     found = (move != NONE) & (before != NONE)
     fill = tree.named(lambda name: name in _FILLS)
     found &= np.append(fill, False)[before]
@@ -65,7 +65,7 @@ def made_on_host(trace: Trace, host: HostFacts, transfers: Transfers) -> MadeOnH
     )
 
 
-def _outermost_move(tree: OpTree, inner: Int64Array) -> Int64Array:
+def outermost_move(tree: OpTree, inner: Int64Array) -> Int64Array:
     """For each op the outermost of the moves around it that is itself inside no other op but moves; -1 where there is none."""
     moves = tree.named(lambda name: name in _MOVES)
     nearest = np.append(tree.nearest(moves), NONE)[inner]
@@ -78,7 +78,7 @@ def _outermost_move(tree: OpTree, inner: Int64Array) -> Int64Array:
     return result
 
 
-def _op_before(ops: pd.DataFrame, rows: Int64Array) -> Int64Array:
+def op_before(ops: pd.DataFrame, rows: Int64Array) -> Int64Array:
     """For each op the one that starts last before it on its thread; -1 where there is none.
 
     What starts together with an op is not before it: torch 1.8 wrote every op twice.

@@ -11,6 +11,7 @@ from analyzer.facts.model.section import ModelFacts
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.sync.section import SyncFacts
+from analyzer.facts.transfer.computed_on_host import computed_on_host
 from analyzer.facts.transfer.copies import (
     BlockedAfter,
     Copies,
@@ -109,6 +110,11 @@ class TransferFacts(Section):
     def made_on_host(self) -> MadeOnHost:
         """Tensors filled on the host and moved at once."""
         return made_on_host(self.trace, self._host, self.copies)
+
+    @fact
+    def computed_on_host(self) -> str | None:
+        """The op that computes most of what is sent to the device, on the host and just before; None where none does."""
+        return computed_on_host(self.trace, self._host, self.copies)
 
     @fact
     def layout_work(self) -> LayoutWork:

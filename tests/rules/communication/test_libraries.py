@@ -57,3 +57,21 @@ def test_a_program_that_reduces_gradients_itself_may_wrap_its_model(frame: str) 
     assert "DistributedDataParallel(" in text
     assert "ds_config" not in text
     assert "HOROVOD" not in text
+
+
+@pytest.mark.parametrize(("ranges", "ops", "own"), [(True, True, True), (False, False, True), (False, True, False)])
+def test_what_calls_nothing_of_torch_is_not_told_to_call_it_otherwise(*, ranges: bool, ops: bool, own: bool) -> None:
+    """Horovod without stacks: its thread launches NCCL's kernels, and torch.distributed has no range on the host."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        builder.launch(at + 50, kernel_start=at + 100, kernel_dur=60_000, op="aten::mm" if ops else None)
+        if ops:
+            builder.zero_grad(at + 10, 20)
+        if ranges:
+            builder.annotation("nccl:all_reduce", at + 100, 20)
+        builder.launch(at + 105, kernel_start=at + 60_200, kernel_dur=39_000, name=REDUCED, stream=20, op=None)
+    text = "\n".join(fix.code for fix in judged(OVERLAP, builder).finding.fix)
+    assert ("torch.distributed.all_reduce(" in text) is own
+    assert ("torch.distributed would leave a range" in text) is not own

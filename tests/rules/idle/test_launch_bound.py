@@ -272,6 +272,23 @@ def test_one_op_that_computes_on_the_host_is_told_though_kernels_are_queued_afte
     assert not any("batch_size" in fix.code or "reduce-overhead" in fix.code for fix in finding.fix)
 
 
+@pytest.mark.parametrize(("each", "named"), [(400, True), (200, False)])
+def test_many_calls_that_launch_nothing_are_work_though_each_is_short(each: float, *, named: bool) -> None:
+    """Lookups on the host, of less than a millisecond each, half of a step; then eight kernels fill the queue."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = float(number * 10_000)
+        builder.step(number, at, 10_000)
+        for index in range(int(6_000 / each)):
+            builder.op("aten::_embedding_bag", at + index * each, each)
+        for index in range(8):
+            builder.launch(at + 6_010 + index * 10, kernel_start=at + 6_020 + index * 490, kernel_dur=490)
+    result = run(RULE, builder)
+    assert [("inside `aten::_embedding_bag`" in finding.why) for finding in result.findings] == (
+        [True] if named else []
+    )
+
+
 def test_one_op_that_launches_all_that_time_does_no_work_of_its_own() -> None:
     said = run(RULE, behind_one_op(launches=60))
     assert not any("its own work" in found.why for found in said.findings)

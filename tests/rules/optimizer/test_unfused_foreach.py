@@ -85,6 +85,22 @@ def test_passes_that_hold_the_device_up_on_the_host_are_told() -> None:
     ] * 2
 
 
+@pytest.mark.parametrize(("kernel", "found"), [(20, 1), (2_500, 2)], ids=["little of the step", "much of it"])
+def test_kernels_that_are_little_of_the_step_are_no_finding_beside_the_idle_time(kernel: float, found: int) -> None:
+    """Both have the same fix. A model of 50 us: even short passes are most of the time that the device is busy."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        builder.launch(at, kernel_start=at + 5, kernel_dur=50)
+        builder.optimizer(at + 100, STEP - 200, "AdamW")
+        for index in range(8):
+            begin = at + 110 + index * 12_000
+            builder.op(f"aten::_foreach_{('lerp_', 'mul_', 'addcmul_', 'addcdiv_')[index % 4]}", begin, 9_000)
+            builder.launch(begin + 8_900, kernel_start=begin + 8_906, kernel_dur=kernel, op=None)
+    assert len(run(RULE, builder).findings) == found
+
+
 def test_beside_a_busy_device_they_cost_nothing() -> None:
     assert run(RULE, held_up(busy=True)).state is State.CLEAR
 

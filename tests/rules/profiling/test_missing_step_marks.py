@@ -6,6 +6,7 @@ import pytest
 
 from analyzer.finding import Severity, State
 from builders import TraceBuilder
+from other_devices import xpu
 from rules.profiling.missing_step_marks import RULE
 from worlds import judged, run
 
@@ -38,3 +39,23 @@ def test_quiet_with_marks(steps: int) -> None:
     result = run(RULE, marked(steps))
     assert result.state is State.CLEAR
     assert str(steps) in result.reason
+
+
+def on_the_host(op: str) -> TraceBuilder:
+    builder = TraceBuilder(None)
+    builder.op(op, 0, 900)
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("builder", "activities"),
+    [
+        (unmarked(), "CPU, ProfilerActivity.CUDA]"),
+        (xpu(unmarked()), "CPU, ProfilerActivity.XPU]"),
+        (on_the_host("aten::cudnn_convolution"), "CPU, ProfilerActivity.CUDA]"),
+        (on_the_host("aten::mkldnn_convolution"), "CPU]"),
+    ],
+    ids=["a GPU", "Intel's", "a GPU, not recorded", "none"],
+)
+def test_what_is_advised_to_record_is_what_the_program_uses(builder: TraceBuilder, activities: str) -> None:
+    assert f"activities=[ProfilerActivity.{activities}" in judged(RULE, builder).finding.fix[0].code

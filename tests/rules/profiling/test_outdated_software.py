@@ -14,7 +14,12 @@ from worlds import judged, run
 
 
 def world(
-    torch: str | None = "2.9.0+cu126", cuda: int = 12060, major: int = 9, minor: int = 0, device: str | None = "cuda"
+    torch: str | None = "2.9.0+cu126",
+    cuda: int = 12060,
+    major: int = 9,
+    minor: int = 0,
+    device: str | None = "cuda",
+    op: str = "aten::_softmax",
 ) -> TraceBuilder:
     top: dict[str, Any] = {}
     if device == "cuda":
@@ -25,7 +30,7 @@ def world(
     builder = TraceBuilder(device, advisor={"versions": {"torch": torch}} if torch else None, top=top)
     builder.step(0, 0, 1_000)
     if device:
-        builder.launch(10, kernel_start=20, kernel_dur=900)
+        builder.launch(10, kernel_start=20, kernel_dur=900, op=op)
     else:
         builder.op("aten::linear", 0, 900)
     return builder
@@ -35,6 +40,15 @@ def test_fires_with_what_is_lacking() -> None:
     found = judged(RULE, world("1.13.1"))
     assert (found.severity, found.ns_per_step) == (Severity.INFO, 0)
     assert "torch 1.13 lacks `torch.compile`" in found.finding.why
+
+
+@pytest.mark.parametrize(
+    ("op", "told"), [("aten::_softmax", True), ("aten::lstm", False), ("aten::_log_softmax", False)]
+)
+def test_attention_is_no_word_for_a_program_without(op: str, *, told: bool) -> None:
+    why = judged(RULE, world("1.13.1", op=op)).finding.why
+    assert ("fused attention" in why) is told
+    assert "`torch.compile`" in why
 
 
 @pytest.mark.parametrize(

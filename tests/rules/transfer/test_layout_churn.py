@@ -123,3 +123,28 @@ def test_a_program_that_trains_keeps_no_cache() -> None:
     builder.launch(130, kernel_start=900, kernel_dur=50, op="aten::mm", name="flash_fwd_kernel")
     builder.optimizer(9_000, 100)
     assert not any("cache" in (fix.note or "") for fix in judged(RULE, builder).finding.fix)
+
+
+@pytest.mark.parametrize(
+    ("inside", "pieces", "told"),
+    [
+        ("aten::_cudnn_rnn", 8, True),
+        ("aten::miopen_rnn", 8, True),
+        ("aten::_cudnn_rnn", 2, False),
+        ("aten::mul", 8, False),
+    ],
+    ids=["weights", "weights, MIOpen", "states", "another op"],
+)
+def test_weights_that_a_recurrent_network_copies_are_kept_as_one_piece(inside: str, pieces: int, *, told: bool) -> None:
+    builder = TraceBuilder()
+    for number in range(4):
+        at = number * 10_000.0
+        builder.step(number, at, 10_000)
+        builder.op(inside, at, 500)
+        for index in range(pieces):
+            start = at + 1_000 + index * 3_000 / pieces
+            builder.launch(at + 5 + index * 20, kernel_start=start, kernel_dur=3_000 / pieces - 1, op="aten::copy_")
+        builder.launch(at + 490, kernel_start=at + 4_000, kernel_dur=6_900, name="ampere_sgemm_128x64_nn", op=None)
+    fixes = judged(RULE, builder).finding.fix
+    assert any("flatten_parameters()" in fix.code for fix in fixes) is told
+    assert any(".contiguous()" in fix.code for fix in fixes) is not told

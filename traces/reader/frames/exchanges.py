@@ -1,7 +1,7 @@
 """Kernels whose names leave open whether they communicate: the op that launched them says, and how many processes the job has.
 
 A word such as `all_reduce` may stand for the lanes of a warp, `all_gather_matmul` for an exchange and a product in one. What
-torch's own ops launch (`aten::`) never communicates, and a job of one process has nobody to talk to.
+torch's own ops launch (`aten::`) is not likely to, and a job of one process has nobody to talk to.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def settled(
     by = np.full(len(rows), _LOCAL) if world_size == 1 else _launched_by(kernels.iloc[rows], runtime, ops, collectives)
     collective, doubtful = (kernels[name].to_numpy().copy() for name in ("collective", "doubtful"))
     collective[rows] = (by == _EXCHANGE) | ((word == "worded") & (by == _UNKNOWN))
-    doubtful[rows] = (word == "either") & (by == _UNKNOWN)
+    # A word of the one, launched by the other's op: nothing tells, but that nobody is there to talk to.
+    doubtful[rows] = np.where(word == "either", by == _UNKNOWN, (word == "worded") & (by == _LOCAL) & (world_size != 1))
     return kernels.assign(collective=collective, doubtful=doubtful)
 
 

@@ -47,9 +47,11 @@ _LIBRARIES = re.compile(
 _WORDS = re.compile(
     r"(?:(?<![a-z])all|All|ALL)_?(?:[rR]educe|REDUCE|[gG]ather|GATHER|(?:[tT]o|TO|2)_?(?:[aA]ll|ALL))"
     r"|(?:(?<![a-z])r|R)educe_?[sS]catter|(?<![A-Za-z0-9])a2a(?![a-z0-9])|A2A(?=[A-Z_])"
-    # vllm::, sglang:: and aiter::cross_device_reduce_1stage, aiter::reduce_scatter_cross_device_store; multicast addresses and
-    # Lamport's flags exist only between devices (torch's symmetric memory; TensorRT-LLM and FlashInfer).
-    r"|cross_device_(?:reduce|all_gather|store)|(?:multimem|mnnvl)_\w*reduce|(?<![a-z])lamport|Lamport"
+)
+# vllm::, sglang:: and aiter::cross_device_reduce_1stage, aiter::reduce_scatter_cross_device_store; multicast addresses, Lamport's
+# flags exist only between devices (torch's symmetric memory; TensorRT-LLM and FlashInfer).
+_BETWEEN = re.compile(
+    r"cross_device_(?:reduce|all_gather|store)|(?:multimem|mnnvl)_\w*(?:reduce|gather)|(?<![a-z])lamport|Lamport"
 )
 # Handles of libraries among the parameters, where the function has a plain name: openucx/ucc, ec/cuda (executor_kernel,
 # wait_kernel), and what is written on the device interfaces of NCCL and MSCCL++.
@@ -84,6 +86,8 @@ def collective_word(name: str) -> str:
     if _LIBRARIES.match(function):
         return "collective"
     last = function.rpartition("::")[2]
+    if _BETWEEN.search(last) and not _ARITHMETIC.search(last):
+        return "collective"
     worded = _WORDS.search(last) is not None
     if _INSIDE.search(last):
         return "unsaid"

@@ -112,7 +112,8 @@ def collectives(name: str, **arguments: Any) -> list[bool]:
 # What launches a kernel, and how many processes the job has, against what its name leaves open: communicates, doubtful.
 LAUNCHED = {
     "a word alone": ("all_reduce_kernel", None, 8, (True, False)),
-    "a word, by torch's own op": ("all_reduce_kernel", "aten::native_layer_norm", 8, (False, False)),
+    "a word, by torch's own op": ("all_reduce_kernel", "aten::native_layer_norm", 8, (False, True)),
+    "multicast, by torch's own op": ("multimem_all_reduce_kernel<float>", "aten::add", 8, (True, False)),
     "a word, one process": ("all_reduce_kernel", None, 1, (False, False)),
     "a library, one process": ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(p)", None, 1, (True, False)),
     "a library, by torch's own op": ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(p)", "aten::mm", 8, (True, False)),

@@ -1,0 +1,53 @@
+"""What is sent to the device right behind the op that computed it on the host: no loader made it, and no loader can pin it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analyzer.facts.host.section import HostFacts
+from analyzer.facts.transfer.copies import Transfers
+from analyzer.facts.transfer.made_on_host import op_before, outermost_move
+from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.labels import codes_of, distinct_texts
+from analyzer.spans.open_spans import NONE
+from traces.trace import Trace
+
+# Views, and ops that only launch, take microseconds: what computes a tensor worth a word takes longer. Dispatch takes up to 150 us
+# in the mean of the slowest kind (recorded traces, `dispatch_owner`).
+_COMPUTES_NS = 300_000
+# Of the bytes sent, for the copies as a whole to be of that kind.
+_MOST = 0.5
+
+
+def computed_on_host(trace: Trace, host: HostFacts, transfers: Transfers) -> str | None:
+    """The op that computes most of what is sent, each time just before it is; None where that is less than half of the bytes.
+
+    Args:
+        trace: The trace.
+        host: What the host's threads do.
+        transfers: Copies between host and device; those to the device are looked at.
+    """
+    copies = transfers.to_device.with_call
+    ops, tree = trace.ops, host.ops
+    total = int(transfers.to_device.frame["size_bytes"].sum())
+    if not len(copies) or not len(ops) or not total:
+        return None
+    called = copies["call_start_ns"].to_numpy(np.int64)
+    inner = tree.enclosing(copies["call_thread"].to_numpy(np.int64), called)
+    before = op_before(ops, outermost_move(tree, inner))
+    # What the program called, around the last op inside it.
+    parent = np.append(tree.parent, NONE)
+    root = before
+    while (parent[root] != root).any():
+        root = parent[root]
+    start, end = (np.append(ops[name].to_numpy(), 0)[root] for name in ("start_ns", "end_ns"))
+    loading = IntervalSet.of_rows(trace.annotations, (trace.annotations["kind"] == "loader").to_numpy(dtype=bool))
+    launched = np.sort(trace.runtime["start_ns"].to_numpy())
+    quiet = np.searchsorted(launched, start) == np.searchsorted(launched, end)
+    found = (root != NONE) & (end - start >= _COMPUTES_NS) & quiet & ~loading.contains(start)
+    size = copies["size_bytes"].to_numpy(dtype=np.int64, na_value=0)
+    if size[found].sum() <= _MOST * total:
+        return None
+    names = distinct_texts(ops["name"])
+    sent = np.bincount(codes_of(ops["name"])[root[found]], weights=size[found], minlength=len(names))
+    return str(names[int(np.argmax(sent))])

@@ -1,0 +1,52 @@
+"""Verdicts that the recording leaves open: a device that was not recorded, kernels that may compute or communicate."""
+
+from __future__ import annotations
+
+from analyzer.analysis import BoundBy, Verdict
+from analyzer.facts import Facts
+from analyzer.units import share
+from analyzer.verdict.case import Case
+from analyzer.verdict.shares import BOUND_PART_OF_LOSS, BOUND_RATIO
+
+# What the host's side alone cannot decide: either may be waiting for a device that was not recorded.
+_HOST_SIDE: dict[BoundBy, str] = {"python": "is outside any op", "compute": "is inside ops"}
+_NAME_LENGTH = 60
+_STANDS_OUT = 1 / 3
+_READS = ("aten::_local_scalar_dense", "aten::item")
+
+
+def device_not_recorded(case: Case) -> Verdict | None:
+    """Where the host waits for may be a device of which nothing was recorded."""
+    if case.found.bound_by not in _HOST_SIDE or not case.facts.device.unrecorded:
+        return None
+    text = (
+        f"Unclear: for {share(case.found.ratio)} of the step the host {_HOST_SIDE[case.found.bound_by]}; whether it waits for the "
+        f"device there was not recorded.{_longest(case.facts)}"
+    )
+    return case.says("unknown", text)
+
+
+def _longest(facts: Facts) -> str:
+    """The op that takes a third of the steps or more: one that reads a value waits for all that was asked for before."""
+    longest = facts.kernels.longest_op
+    if longest is None or facts.steps.ratio(longest.ns) < _STANDS_OUT:
+        return ""
+    reads = " which reads a value off the device and waits until it has one," if longest.name in _READS else ""
+    return f" The op `{longest.name[:_NAME_LENGTH]}`,{reads} takes {share(min(facts.steps.ratio(longest.ns), 1.0))}."
+
+
+def in_doubt(case: Case) -> Verdict | None:
+    """Where most of what counts as computing is in kernels that may as well communicate: neither is said."""
+    facts, found = case.facts, case.found
+    if found.bound_by != "compute" or facts.device.main is None:
+        return None
+    kernels = facts.kernels.named
+    part = facts.steps.ratio((kernels.spans(kernels.doubtful) & facts.time.waterfall.owned("compute")).total_ns)
+    if part < BOUND_RATIO or found.ratio - part >= BOUND_PART_OF_LOSS:
+        return None
+    name = kernels.longest(kernels.doubtful, 1)[0][0][:_NAME_LENGTH]
+    text = (
+        f"Unclear: for {share(part)} of the step the device is in kernels such as `{name}`, which may compute or communicate; "
+        "neither their arguments nor what launched them tell which."
+    )
+    return Verdict(bound_by="unknown", ratio=part, text=text)

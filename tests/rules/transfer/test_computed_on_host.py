@@ -1,0 +1,52 @@
+"""What an op computes on the host just before it is sent is no loader's batch: XF001 and XF002 say so, and advise otherwise."""
+
+from __future__ import annotations
+
+import pytest
+
+from builders import TraceBuilder
+from rules.transfer.exposed_input_copies import RULE as EXPOSED
+from rules.transfer.pageable_copies import RULE as PAGEABLE
+from worlds import judged
+
+STEP = 20_000.0
+
+
+def world(*, computes: float = 6_000, launches: bool = False, loading: bool = False) -> TraceBuilder:
+    """An op works on the host for so long, or launches a kernel as well, or does so in the loader; then 8 MiB are sent."""
+    builder = TraceBuilder()
+    for number in range(4):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        if loading:
+            builder.loader(at, computes + 20)
+        builder.op("aten::randn", at + 5, computes)
+        builder.op("aten::normal_", at + 10, computes - 20)
+        if launches:
+            builder.launch(at + 20, kernel_start=at + 30, kernel_dur=50, op=None)
+        sent = at + computes + 40
+        builder.op("aten::to", sent, 2_000)
+        builder.op("aten::_to_copy", sent + 2, 1_990)
+        builder.copy("HtoD", sent + 5, 1_980, start=sent + 10, dur=1_970, size=8 << 20)
+        begin = sent + 2_005
+        builder.launch(begin, kernel_start=begin + 10, kernel_dur=at + STEP - begin - 10, name="gemm", op="aten::mm")
+    return builder
+
+
+@pytest.mark.parametrize("rule", [PAGEABLE, EXPOSED], ids=["XF001", "XF002"])
+def test_what_an_op_computes_on_the_host_is_told(rule: object) -> None:
+    finding = judged(rule, world()).finding  # type: ignore[arg-type]
+    assert "computed on the host just before, by `aten::randn`" in finding.why
+    assert "`aten::randn`" in finding.fix[0].code
+    assert not any("loader" in fix.code.lower() for fix in finding.fix)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [{"computes": 250}, {"launches": True}, {"loading": True}],
+    ids=["an instant", "it launches", "in the loader"],
+)
+def test_what_follows_anything_else_may_be_a_batch(how: dict[str, float]) -> None:
+    finding = judged(PAGEABLE, world(**how)).finding  # type: ignore[arg-type]
+    assert "computed on the host" not in finding.why
+    assert any("pin_memory=True" in fix.code for fix in finding.fix)
