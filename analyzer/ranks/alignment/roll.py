@@ -51,10 +51,11 @@ def call_the_roll(summaries: Sequence[RankSummary], failed: Sequence[Failed] = (
             lost.append(Failed(file=one.file, rank=None, reason=_NO_RANK))
         else:
             by_rank.setdefault(one.rank, []).append(one)
+    runs = _runs(summaries)
     used, untrusted, doubled = [], [], []
     for rank, several in sorted(by_rank.items()):
-        # The one that can be believed and has most steps; the first by name among equals.
-        best = max(several, key=lambda one: (one.trust != "unusable", len(one.steps)))
+        # The one that can be believed, of the run that is used of every rank, and has most steps; the first by name among equals.
+        best = max(several, key=lambda one: (one.trust != "unusable", runs[id(one)], len(one.steps)))
         others = [one for one in several if one is not best]
         doubled += others
         lost += [Failed(file=one.file, rank=rank, reason=_doubled(one, best)) for one in others]
@@ -68,6 +69,35 @@ def call_the_roll(summaries: Sequence[RankSummary], failed: Sequence[Failed] = (
     here = set(by_rank) | {one.rank for one in failed if one.rank is not None}
     missing = tuple(islice((rank for rank in range(world or 0) if rank not in here), _MOST_MISSING))
     return Roll(tuple(used), tuple(untrusted), tuple(doubled), missing, world, tuple(lost))
+
+
+def _runs(summaries: Sequence[RankSummary]) -> dict[int, tuple[int, int, int]]:
+    """Of each summary, by its identity, how good the run is that it is of: as many ranks, as many steps, as late.
+
+    A job that was started again leaves two recordings of each rank. Those of one run overlap in time; where the clocks of hosts are
+    apart, each host has runs of its own, in the same order.
+    """
+    spans = sorted(
+        ((_begins_ns(one), _begins_ns(one) + one.window_ns, one) for one in summaries), key=lambda span: span[:2]
+    )
+    runs: list[list[RankSummary]] = []
+    until = 0
+    for begin, end, one in spans:
+        if runs and begin <= until:
+            runs[-1].append(one)
+            until = max(until, end)
+        else:
+            runs.append([one])
+            until = end
+    return {
+        id(one): (len({each.rank for each in run}), min(len(each.steps) for each in run), place)
+        for place, run in enumerate(runs)
+        for one in run
+    }
+
+
+def _begins_ns(one: RankSummary) -> int:
+    return one.origin_ns + (one.steps[0].start_ns if one.steps else 0)
 
 
 # As many as a folder may hold files: each becomes a row of the document.

@@ -25,6 +25,7 @@ from recorded import ROOT
 from traces.errors import UnreadableTraceError
 
 distributed = pytest.importorskip("distributed")
+psutil = pytest.importorskip("psutil")
 pytestmark = [
     pytest.mark.slow,
     # Dask's own, of sockets and loops that its threads close later.
@@ -136,6 +137,15 @@ def test_a_local_cluster_gives_the_same_job(folder: Path, here: MergedJob) -> No
         assert told(folder, ClusterEngine(cluster.scheduler_address)) == here
 
 
+def test_one_of_three_workers_of_a_local_cluster_that_is_killed_loses_nothing(folder: Path, here: MergedJob) -> None:
+    with distributed.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=None, processes=True) as cluster:
+        file = folder.parent / "three.json"
+        file.write_text(json.dumps({"address": cluster.scheduler_address}))
+        killed = next(iter(cluster.workers.values())).pid
+        assert told(folder, KillingEngine(file, killed)) == here
+        until(lambda: not psutil.pid_exists(killed), 30)
+
+
 def interrupted(folder: Path, pipe: Path, file: Path) -> None:
     """Ctrl-C while a worker waits for what comes through a pipe: the task is over, and so is the thread that it ran in."""
     os.mkfifo(pipe)
@@ -203,8 +213,6 @@ def test_a_scheduler_that_goes_away_is_told(folder: Path, tmp_path: Path) -> Non
 
 def kill_listening(port: int) -> None:
     """Ends the process of this test's own that was started to listen there."""
-    import psutil
-
     for child in psutil.Process().children():
         if any(one.laddr.port == port and one.status == "LISTEN" for one in child.net_connections()):
             child.kill()

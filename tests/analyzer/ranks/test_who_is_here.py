@@ -49,6 +49,42 @@ def test_ranks_that_recorded_other_numbers_of_steps_are_held_against_each_other_
     assert len(job.steps) == 4
 
 
+def restarted(
+    folder: Path, steps: tuple[int, int] = (5, 5), ranks: tuple[int, int] = (4, 4), **plan: Any
+) -> list[Path]:
+    """Two runs of one job in one folder: the second began ten minutes after the first."""
+    paths = []
+    for run, (many, world) in enumerate(zip(steps, ranks, strict=True)):
+        play = Play(Plan(program="ddp", dp=world, steps=many, seed=run + 1, **plan))
+        (folder / f"{run}").mkdir()
+        paths += write_job(play, folder / f"{run}", "titan", clock=lambda _, ns, run=run: ns + run * 600_000 * MS)
+    return paths
+
+
+@pytest.mark.parametrize("fault", ["none", "python"])
+def test_of_a_job_that_was_started_again_one_run_is_told(tmp_path: Path, fault: str) -> None:
+    plan: dict[str, Any] = {"python": {1: 9 * MS}} if fault == "python" else {}
+    job = explained(*restarted(tmp_path, **plan))
+    assert blamed(job) == ([(1, "host")] if plan else []), job.verdict.text
+    assert job.verdict.held_up_by == ("late rank" if plan else "nobody"), job.verdict.text
+    assert sum(row.state == "doubled" for row in job.ranks) == 4
+
+
+@pytest.mark.parametrize("fault", ["none", "python"])
+def test_ranks_of_two_runs_are_never_mixed(tmp_path: Path, fault: str) -> None:
+    """Of the run before the restart ranks 0 and 3 recorded to the end, of the one after it ranks 1 and 2."""
+    plan: dict[str, Any] = {"python": {1: 9 * MS}} if fault == "python" else {}
+    paths = []
+    for run, kept in enumerate(({1: range(2), 2: range(2)}, {0: range(3), 3: range(3)})):
+        play = Play(Plan(program="ddp", dp=4, steps=5, seed=run + 1, **plan))
+        (tmp_path / f"{run}").mkdir()
+        clock = lambda _, ns, run=run: ns + run * 600_000 * MS  # noqa: E731
+        paths += write_job(play, tmp_path / f"{run}", "titan", clock=clock, kept=kept)
+    job = explained(*paths)
+    assert blamed(job) == ([(1, "host")] if plan else []), job.verdict.text
+    assert len({Path(row.file or "").parent.name for row in job.ranks if row.state == "ok"}) == 1
+
+
 @pytest.mark.parametrize("fault", ["none", "python"])
 def test_one_list_of_the_events_of_all_ranks_is_split(tmp_path: Path, fault: str) -> None:
     plan: dict[str, Any] = {"python": {1: 9 * MS}} if fault == "python" else {}
