@@ -115,4 +115,8 @@ PROGRAMS = (
     ),
     Program(file="timm_mixup", needs=("timm",), finds=(frozenset({"PY002"}),), never=INPUT),
     Program(file="tabnet_fits", needs=("pytorch_tabnet",), never=INPUT),
+    Program(
+        file="parquet_stream", needs=("pyarrow",), finds=(INPUT,), function="__iter__", says=("class Batches(IterableDataset)",),
+        never_says=("range(len(dataset))", "BatchSampler("),
+    ),
 )  # fmt: skip
