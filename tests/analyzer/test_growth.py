@@ -18,7 +18,10 @@ import crowds
 from analyzer.analysis import Analysis
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
+from analyzer.job import explain_job
+from analyzer.ranks.files import encode
 from analyzer.report import formats
+from jobs import Job
 from rules import RULES
 from traces.progress import silent
 from traces.reader.read import read_every
@@ -96,6 +99,20 @@ def test_memory_grows_no_faster_than_twenty_times_the_file(tmp_path: Path, kind:
     explained(crowds.write(tmp_path / "first.json", kind, 20))
     grown = peak_bytes_of(lambda: explained(many)) - peak_bytes_of(lambda: explained(few))
     assert grown <= _TIMES_THE_FILE * (many.stat().st_size - few.stat().st_size)
+
+
+def test_a_job_costs_as_many_ranks_as_it_has(tmp_path: Path) -> None:
+    """From their summaries: what each rank's trace takes does not know of the others."""
+    jobs = []
+    for ranks in (8, 16, 32, 64):
+        folder = tmp_path / str(ranks)
+        folder.mkdir()
+        for one in Job(dp=ranks, steps=2, layers=1).run().summaries():
+            (folder / f"rank_{one.rank}.summary.json").write_bytes(encode(one, compress=False))
+        jobs.append(sorted(folder.iterdir()))
+    explain_job(jobs[0])
+    costs = [calls_of(lambda paths=paths: explain_job(paths)) for paths in jobs]
+    assert grows_as_they_do(costs), costs
 
 
 def test_squares_are_seen() -> None:
