@@ -64,17 +64,18 @@ def _launched_by(
         np.concatenate([frame[name].to_numpy() for frame, _ in spans]) for name in ("thread", "start_ns", "end_ns")
     )
     says = np.concatenate([one for _, one in spans])
-    for one in np.unique(thread).tolist():
+    for one in np.intersect1d(thread, threads).tolist():
         mine = np.flatnonzero(threads == one)
         mine = mine[np.lexsort((-ends[mine], starts[mine]))]
         here = np.flatnonzero(thread == one)
-        last = np.searchsorted(starts[mine], at[here], side="right") - 1
+        start, end, moment = starts[mine], ends[mine], at[here]
+        last = np.searchsorted(start, moment, side="right") - 1
         for _ in range(_DEEPEST):
-            outside = (last >= 0) & (ends[mine][last] < at[here])
+            outside = (last >= 0) & (end[last] < moment)
             if not outside.any():
                 break
             last[outside] -= 1
-        inside = (last >= 0) & (ends[mine][last] >= at[here])
+        inside = (last >= 0) & (end[last] >= moment)
         found[known[here[inside]]] = says[mine[last[inside]]]
     return found
 
