@@ -123,11 +123,12 @@ def started(command: str, place: Place, trace: Path, script: Path) -> subprocess
         text=True,
         start_new_session=True,
         # Under nohup every test would see that a signal is not heard: who asked for that gets it.
-        preexec_fn=_heard,
+        preexec_fn=heard,
     )
 
 
-def _heard() -> None:
+def heard() -> None:
+    """Lets signals do what they do by default in a process about to begin, whatever its parent ignores."""
     for kind in KINDS:
         signal.signal(kind, signal.SIG_DFL)
 

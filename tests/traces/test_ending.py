@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from recorded import ROOT
+from signals import heard
 from traces.ending import Ended, code_of, interrupt_in
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has no SIGHUP")
@@ -34,7 +35,7 @@ def _run(then: str, first: str = "") -> tuple[int, str, str]:
     # Python warns of the program's own fork from 3.12 on.
     ignored = "ignore:This process:DeprecationWarning"
     run = [sys.executable, "-W", ignored, "-c", text]
-    done = subprocess.run(run, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(run, capture_output=True, text=True, timeout=60, check=False, preexec_fn=heard)
     return done.returncode, done.stdout.strip(), done.stderr.strip()
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from recorded import ROOT, SAMPLES
+from signals import PROGRAM, heard
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a pseudo-terminal")
-PROGRAM = "from analyzer.cli.entry import program; program()"
 _OTHER_SCREEN, _USUAL_SCREEN = b"\x1b[?1049h", b"\x1b[?1049l"
 
 
@@ -44,6 +44,7 @@ def _opened(words: list[str], folder: Path) -> tuple[subprocess.Popen[bytes], in
         env=surroundings,
         cwd=folder,
         start_new_session=True,
+        preexec_fn=heard,
     )
     os.close(its)
     return process, ours

@@ -24,6 +24,7 @@ def world(
             builder.annotation("DistributedDataParallel.forward", at, 40)
         builder.launch(at + 50, kernel_start=at + 100, kernel_dur=compute)
         start = at + 100 + compute - beside
+        builder.annotation("nccl:all_reduce", at + 101, 20)
         builder.launch(at + 105, kernel_start=start, kernel_dur=beside + alone, name=ALL_REDUCE, stream=stream, op=None)
     return builder
 
@@ -80,5 +81,7 @@ def test_only_sums_are_sent_to_a_wrapper_that_sums_gradients(kernel: str, wraps:
     builder = world()
     for event in builder.events:
         event["name"] = event["name"].replace(ALL_REDUCE, kernel)
+        if "AllGather" in kernel:
+            event["name"] = event["name"].replace("nccl:all_reduce", "nccl:all_gather")
     fixes = judged(RULE, builder).finding.fix
     assert any("DistributedDataParallel" in fix.code for fix in fixes) is wraps
