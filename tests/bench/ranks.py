@@ -60,9 +60,11 @@ def merged(folder: Path, total: int) -> None:
 
 def tracing(ranks: int, repeats: int) -> None:
     """Explains a folder of that many ranks, as a process, with one process and with two; memory is that of the largest one."""
-    run = Job(dp=ranks, tp=1, layers=40, microbatches=repeats, steps=4, late_host={0: 20 * MS}).run()
     with tempfile.TemporaryDirectory() as folder:
-        paths = run.write(Path(folder))
+        # Played elsewhere: a process counts as its own what its parent held when it began.
+        made = [sys.executable, __file__, "--write", folder, "--ranks", str(ranks), "--repeats", str(repeats)]
+        subprocess.run(made, check=True)
+        paths = list(Path(folder).iterdir())
         size = sum(path.stat().st_size for path in paths) / ranks / 1e6
         for jobs in ("1", "2"):
             began = time.perf_counter()
@@ -82,6 +84,12 @@ def tracing(ranks: int, repeats: int) -> None:
             )
 
 
+def writing(folder: Path, ranks: int, repeats: int) -> None:
+    """Writes the traces of a job, of which one rank is late."""
+    run = Job(dp=ranks, tp=1, layers=40, microbatches=repeats, steps=4, late_host={0: 20 * MS}).run()
+    run.write(folder)
+
+
 def summarizing(path: Path) -> None:
     """How large the summary of a trace is."""
     data = encode(summary_of(path))
@@ -92,12 +100,15 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--merge", nargs=2, metavar=("FOLDER", "BYTES"))
     parser.add_argument("--summary", type=Path, metavar="TRACE")
+    parser.add_argument("--write", type=Path, metavar="FOLDER", help=argparse.SUPPRESS)
     parser.add_argument("--ranks", type=int, nargs="*", default=[])
     parser.add_argument("--repeats", type=int, default=120, help="microbatches of a rank: 120 make 20 MB")
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
     given = parser.parse_args()
     if given.merge:
         merged(Path(given.merge[0]), int(given.merge[1]))
+    elif given.write:
+        writing(given.write, given.ranks[0], given.repeats)
     elif given.summary:
         summarizing(given.summary)
     elif given.ranks:
