@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 
 def _significant(value: float) -> str:
@@ -61,6 +62,11 @@ def figure(value: float) -> str:
 def count(number: int, noun: str, plural: str | None = None) -> str:
     """`1 step`, `6 steps`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Several things as a sentence names them: `a`, `a and b`, `a, b and c`."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def rate(per_s: float, unit: str) -> str:

@@ -16,6 +16,7 @@ from analyzer.hardware import products
 from analyzer.hardware.call import Work
 from analyzer.hardware.work import FORMULAS, PRODUCTS, work_of
 from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.grouping import distinct_columns
 from analyzer.spans.labels import codes_of, distinct_texts
 from analyzer.spans.open_spans import NONE
 
@@ -144,7 +145,7 @@ def _grouped(
     columns = [ops[name] for name in ("name", "input_dims", "input_types", "concrete_inputs")]
     stated = [pd.factorize(ops[name].to_numpy()[rows]) for name in ("stated_flops", "stated_bytes")]
     codes = np.stack([*(codes_of(column).astype(np.int64)[rows] for column in columns), *(code for code, _ in stated)])
-    keys, place = _told_apart(codes)
+    keys, place = distinct_columns(codes)
     calls = np.bincount(place, minlength=keys.shape[1])
     totals = np.bincount(place, weights=time, minlength=keys.shape[1])
     again = np.bincount(place, weights=facts.kernels.recomputation.ops[rows], minlength=keys.shape[1])
@@ -174,16 +175,6 @@ def _grouped(
     number = np.empty(len(found), dtype=np.int64)
     number[order] = np.arange(len(found))
     return tuple(found[one] for one in order), number[place] if len(found) else place.astype(np.int64)
-
-
-def _told_apart(codes: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """The distinct columns in order, shape (codes, distinct), and the place of each column among them, shape (columns,)."""
-    order = np.lexsort(codes[::-1])
-    ordered = codes[:, order]
-    new = np.append(True, np.any(ordered[:, 1:] != ordered[:, :-1], axis=0))[: len(order)]
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.cumsum(new) - 1
-    return ordered[:, new], place
 
 
 def _stated(flops: float | None, moved: float | None) -> Work:

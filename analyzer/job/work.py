@@ -15,6 +15,7 @@ from analyzer.hardware.call import Work
 from analyzer.hardware.work import FORMULAS, work_of
 from analyzer.ranks.summary import KernelRow
 from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array, ObjectArray
+from analyzer.spans.grouping import distinct_columns
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching, texts
 
@@ -84,21 +85,19 @@ def _ops(facts: Facts) -> pd.DataFrame:
 def _work(ops: pd.DataFrame) -> FloatArray:
     """What each op has to do, told once for each distinct op and inputs; NaN where that is unknown. Shape (ops,)."""
     keys = [ops[name] for name in ("name", "input_dims", "input_types")]
-    codes = pd.DataFrame({place: codes_of(one).astype(np.int64) for place, one in enumerate(keys)})
+    codes = np.stack([codes_of(one).astype(np.int64) for one in keys])
     # Neither an op without a formula nor one without shapes can be told.
     known = np.array([name in FORMULAS for name in (*distinct_texts(keys[0]), "")], dtype=bool)
-    told = known[codes[0].to_numpy()] & (codes[1].to_numpy() >= 0)
+    told = known[codes[0]] & (codes[1] >= 0)
     found = np.full(len(ops), np.nan)
-    chosen = codes[told]
-    if not len(chosen):
+    if not told.any():
         return found
-    numbers = chosen.groupby([0, 1, 2], sort=False).ngroup().to_numpy()
+    distinct, place = distinct_columns(codes[:, told])
     words = [[*distinct_texts(one), ""] for one in keys]
     each = [
-        _size(work_of(*(words[place][code] for place, code in enumerate(row))))
-        for row in chosen.drop_duplicates().to_numpy().tolist()
+        _size(work_of(*(texts[code] for texts, code in zip(words, one, strict=True)))) for one in distinct.T.tolist()
     ]
-    found[told] = np.array(each)[numbers]
+    found[told] = np.array(each)[place]
     return found
 
 

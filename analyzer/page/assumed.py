@@ -8,7 +8,7 @@ from analyzer.analysis import Analysis, Assumed
 from analyzer.page import headline
 from analyzer.page.findings import savings
 from analyzer.page.words import safe
-from analyzer.units import duration, share
+from analyzer.units import duration, listed, share
 
 HEADING = "What if"
 REST = "the rest staying as it is"
@@ -16,8 +16,7 @@ REST = "the rest staying as it is"
 
 def names(assumed: Assumed) -> str:
     """`DL002 and PR001`."""
-    codes = [safe.name(code, 12) for code in assumed.rules]
-    return " and ".join([", ".join(codes[:-1]), codes[-1]] if len(codes) > 1 else codes)
+    return listed([safe.name(code, 12) for code in assumed.rules])
 
 
 def heading(assumed: Assumed) -> str:

@@ -24,6 +24,20 @@ def distinct(values: Int64Array) -> Int64Array:
     return ordered[np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])]
 
 
+def distinct_columns(codes: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """The distinct columns in order, shape (rows, distinct), and the place of each column among them, shape (columns,).
+
+    Args:
+        codes: Shape (rows, columns).
+    """
+    order = np.lexsort(codes[::-1])
+    ordered = codes[:, order]
+    new = np.append(True, np.any(ordered[:, 1:] != ordered[:, :-1], axis=0))[: len(order)]
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.cumsum(new) - 1
+    return ordered[:, new], place
+
+
 def rows_by(values: Int64Array) -> dict[int, Int64Array]:
     """The rows of each distinct number, in order; the numbers in theirs.
 

@@ -50,6 +50,7 @@ from collections.abc import Iterator
 from analyzer.facts import Facts
 from analyzer.finding import Advice, Finding, Outcome, Saving, Severity, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta
+from analyzer.units import listed
 
 META = RuleMeta(
     code="PG011",
@@ -119,11 +120,7 @@ def _torch_lacks(version: tuple[int, int] | None, before: tuple[int, int] | None
     which = f"torch {version[0]}.{version[1]}" if version else "this torch"
     if version is None and before is not None:
         which += f", older than {before[0]}.{before[1]} by how the file is written,"
-    return [f"{which} lacks {_listed(lacking)}"] if lacking else []
-
-
-def _listed(parts: list[str]) -> str:
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+    return [f"{which} lacks {listed(lacking)}"] if lacking else []
 
 
 def _cuda_lacks(facts: Facts, runtime: int | None) -> list[str]:

@@ -6,8 +6,6 @@ What one call costs is seen by `tests/bench/crowds.py` only, at 100,000 of each.
 from __future__ import annotations
 
 import itertools
-import sys
-import threading
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +19,7 @@ from analyzer.facts import Facts
 from analyzer.job import explain_job
 from analyzer.ranks.files import encode
 from analyzer.report import formats
+from counted_calls import calls_of
 from jobs import Job
 from rules import RULES
 from traces.progress import silent
@@ -45,25 +44,6 @@ def explained(path: Path) -> Analysis:
     for name in ("json", "text", "html"):
         formats.render(analysis, name)
     return analysis
-
-
-def calls_of(what: Callable[[], object]) -> int:
-    """How many calls, of Python and of C, something takes."""
-    calls = 0
-
-    def count(frame: object, event: str, called: object) -> None:
-        nonlocal calls
-        calls += event in ("call", "c_call")
-
-    # Rules run in a thread of their own.
-    threading.setprofile(count)  # type: ignore[arg-type]
-    sys.setprofile(count)
-    try:
-        what()
-    finally:
-        sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
-    return calls
 
 
 def peak_bytes_of(what: Callable[[], object]) -> int:

@@ -16,6 +16,7 @@ CONV = "sm80_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize12
 CONV_BACK = "sm80_xmma_dgrad_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize128x128x32_stage4_warpsize2x2x1_g1"
 CONV_32 = "sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw_tilesize128x128x16_stage4_warpsize2x2x1_g1"
 BATCH_NORM = "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, int, 512, true, 1, true>"
+GATHER = "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 FUSED_ADAM = (
     "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous namespace)::"
     "FusedOptimizerTensorListMetadata<4>, at::native::(anonymous namespace)::FusedAdamMathFunctor<float, 4>>"
@@ -28,6 +29,9 @@ CONV_OPS = "aten::conv2d/aten::convolution/aten::_convolution/aten::cudnn_convol
 NORM_OPS = "aten::batch_norm/aten::_batch_norm_impl_index/aten::cudnn_batch_norm"
 SDPA = "aten::scaled_dot_product_attention/aten::_scaled_dot_product_flash_attention/aten::_flash_attention_forward"
 LINEAR = "aten::linear/aten::addmm"
+
+# The job of most stories with several ranks.
+RANKS = {"distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 8}}
 
 
 def layer(world: Clocked, scale: float = 1.0, *, host: float = 14, backward: bool = False, after: float = 0) -> None:

@@ -9,8 +9,10 @@ from stories.models import (
     CONV,
     FLASH,
     FLASH_BACK,
+    GATHER,
     LINEAR,
     NVJET,
+    RANKS,
     RELU,
     SGEMM,
     blocks,
@@ -22,10 +24,8 @@ from stories.models import (
     perceptron_back,
     update,
 )
-from stories.story import Story
+from stories.story import GITHUB, Story
 
-GITHUB = "https://github.com/"
-RANKS = {"distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 8}}
 TO = "aten::to/aten::_to_copy/aten::copy_"
 REDUCE = (
     "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::sum_functor<float, float, float>>>"
@@ -53,7 +53,6 @@ GEMV = (
     "void gemmSN_TN_kernel<float, 128, 16, 2, 4, 2, 2, true, cublasGemvTensorStridedBatched<__nv_bfloat16 const>, "
     "cublasGemvTensorStridedBatched<__nv_bfloat16 const>, cublasGemvTensorStridedBatched<__nv_bfloat16>>(cublasGemmSmallNParams)"
 )
-GATHER = "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 REDUCED = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 SEND = "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"
 

@@ -11,6 +11,7 @@ from stories.models import (
     LINEAR,
     NORM,
     NVJET,
+    RANKS,
     RELU,
     blocks,
     blocks_back,
@@ -21,11 +22,9 @@ from stories.models import (
     update,
     update_foreach,
 )
-from stories.story import Story
+from stories.story import GITHUB, Story
 
-GITHUB = "https://github.com/"
 TUNING = "https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html"
-RANKS = {"distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 8}}
 BROADCAST = "ncclDevKernel_Broadcast_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 SOFTMAX = "void (anonymous namespace)::cunn_SoftMaxForward<8, float, float>"

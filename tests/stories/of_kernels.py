@@ -19,9 +19,8 @@ from stories.models import (
     perceptron,
     update,
 )
-from stories.story import Story
+from stories.story import GITHUB, Story
 
-GITHUB = "https://github.com/"
 DEPTHWISE = "void at::native::(anonymous namespace)::conv_depthwise2d_"
 SORT = (
     "void at_cuda_detail::cub::DeviceSegmentedRadixSortKernel<at_cuda_detail::cub::DeviceRadixSortPolicy<float, long>>"

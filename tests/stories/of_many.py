@@ -8,6 +8,7 @@ from stories.models import (
     ADD,
     AMPERE,
     CONV_32,
+    GATHER,
     LINEAR,
     NVJET,
     blocks,
@@ -19,11 +20,9 @@ from stories.models import (
     update,
     update_foreach,
 )
-from stories.story import Story
+from stories.story import GITHUB, Story
 
-GITHUB = "https://github.com/"
 RANKS = {"distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 16}}
-GATHER = "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 SCATTER = "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 SEND = "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"

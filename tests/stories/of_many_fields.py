@@ -9,8 +9,10 @@ from stories.models import (
     ADD,
     AMPERE,
     FLASH,
+    GATHER,
     LINEAR,
     NVJET,
+    RANKS,
     RELU,
     SDPA,
     SGEMM,
@@ -23,11 +25,8 @@ from stories.models import (
     perceptron_back,
     update,
 )
-from stories.story import Story
+from stories.story import GITHUB, Story
 
-GITHUB = "https://github.com/"
-RANKS = {"distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 8}}
-GATHER = "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 REDUCE = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 CAT = (
     "void at::native::(anonymous namespace)::CatArrayBatchedCopy_aligned16_contig<at::native::(anonymous namespace)::"

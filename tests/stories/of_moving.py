@@ -8,7 +8,9 @@ from stories.models import (
     AMPERE,
     CONV,
     CONV_BACK,
+    GATHER,
     NVJET,
+    RANKS,
     SDPA,
     blocks,
     blocks_back,
@@ -19,11 +21,8 @@ from stories.models import (
     update,
     update_foreach,
 )
-from stories.story import Story
+from stories.story import GITHUB, Story
 
-GITHUB = "https://github.com/"
-RANKS = {"distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 8}}
-GATHER = "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 SCATTER = "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 EXCHANGE = "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"
 REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"

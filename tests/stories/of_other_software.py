@@ -12,16 +12,16 @@ from stories.models import (
     CONV_BACK,
     CONV_OPS,
     FUSED_ADAM,
+    GATHER,
     NORM_OPS,
+    RANKS,
     RELU,
     layer,
     layers,
     update,
 )
-from stories.story import Story
+from stories.story import GITHUB, Story
 
-GITHUB = "https://github.com/"
-RANKS = {"distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 8}}
 MI250X = {
     "id": 0, "name": "AMD Instinct MI250X", "totalGlobalMem": 68_702_699_520, "computeMajor": 9, "computeMinor": 0,
     "warpSize": 64, "numSms": 110,
@@ -39,7 +39,6 @@ SCALES = (
 )
 REDUCED_1_9 = "ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)"
 REDUCED = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
-GATHER = "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 HOROVOD = 5_600
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from clocked import Clocked
 from stories.models import ADD, CONV_32, FLASH, LINEAR, NVJET, SDPA, layers
-from stories.story import Story
+from stories.story import GITHUB, Story
 
-GITHUB = "https://github.com/"
 # What only training has.
 OF_TRAINING = (
     "~zero_grad",

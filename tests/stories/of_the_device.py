@@ -25,9 +25,8 @@ from stories.models import (
     update_foreach,
     update_one_by_one,
 )
-from stories.story import Story
+from stories.story import GITHUB, Story
 
-GITHUB = "https://github.com/"
 REDUCE = "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::NormTwoOps<float>>>"
 CAST = (
     "void at::native::vectorized_elementwise_kernel<4, at::native::bfloat16_copy_kernel_cuda(at::TensorIteratorBase&)::"

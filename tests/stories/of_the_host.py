@@ -20,9 +20,7 @@ from stories.models import (
     update,
     update_foreach,
 )
-from stories.story import Story
-
-GITHUB = "https://github.com/"
+from stories.story import GITHUB, Story
 
 
 def _tensorboard_tutorial() -> Clocked:

@@ -14,6 +14,9 @@ from analyzer.facts import Facts
 from builders import TraceBuilder
 from rules import RULES
 
+# Where most of them were published.
+GITHUB = "https://github.com/"
+
 Outcome = Literal["right", "wrong", "silent"]
 LARGE = ("high", "medium")
 

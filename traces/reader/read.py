@@ -111,9 +111,6 @@ def _trace(path: Path, decoded: Decoded, document: Document) -> Trace:
     if old:
         frames["ops"], frames["annotations"] = split_ranges(frames["ops"], frames["annotations"])
     frames["annotations"] = updates_only(frames["annotations"], frames["ops"])
-    frames["kernels"] = settled(
-        frames["kernels"], frames["runtime"], frames["ops"], frames["collectives"], _processes(top)
-    )
     filled = {name for name, frame in frames.items() if len(frame)} - {"threads"}
     if not filled - {"quarantined"}:
         beyond = beyond_clocks(decoded.name, document.repairs)
@@ -134,6 +131,9 @@ def _trace(path: Path, decoded: Decoded, document: Document) -> Trace:
         torch_before=(1, 13) if old else None,
         top=top,
     )
+    frames["kernels"] = settled(
+        frames["kernels"], frames["runtime"], frames["ops"], frames["collectives"], meta.world_size
+    )
     _place(path, decoded, document)
     met = unknown_categories(columns, frames)
     notes = decoded.notes + notes_of(met)
@@ -149,12 +149,6 @@ def _trace(path: Path, decoded: Decoded, document: Document) -> Trace:
         unfinished=builder.aside.unfinished,
         **frames,
     )
-
-
-def _processes(top: dict[str, Any]) -> int | None:
-    """Processes of the job, as torch.distributed states them; None where it does not."""
-    distributed = top.get("distributedInfo")
-    return _integer(distributed.get("world_size")) if isinstance(distributed, dict) else None
 
 
 def _place(path: Path, decoded: Decoded, document: Document) -> None:

@@ -18,7 +18,7 @@ _OWNING_PART = 0.5
 # at each call does work of its own on the host.
 _OWN_WORK_NS = 1_000_000
 # Where none of its calls launches anything there is nothing to dispatch: twice the slowest is enough.
-_OWN_WORK_ALONE_NS = 300_000
+OWN_WORK_ALONE_NS = 300_000
 # More than these, each a good part of the time, are no few.
 _MOST_OPS = 3
 _GOOD_PART = 0.1
@@ -51,7 +51,7 @@ class DispatchOwner(msgspec.Struct, frozen=True):
     @property
     def works(self) -> bool:
         """Whether its calls are too long to be dispatch: fewer launches, or a graph, would not end them."""
-        least = _OWN_WORK_NS if self.launches else _OWN_WORK_ALONE_NS
+        least = _OWN_WORK_NS if self.launches else OWN_WORK_ALONE_NS
         return self.time_ns // max(self.calls, self.launches) >= least
 
 

@@ -7,6 +7,7 @@ one node of the backward pass: that loop is not the program's.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -76,16 +77,17 @@ def find_loops(trace: Trace, steps: Steps, host: HostFacts) -> tuple[Loop, ...]:
         of_unit.setdefault(_key(codes, run), []).append(place)
     backward = BackwardTimes(trace, steps, tree)
     start, end = (tree.frame[name].to_numpy()[rows] for name in ("start_ns", "end_ns"))
-    phases = [
-        _phase(trace, steps, backward.starts, int(start[first]), int(end[first + length - 1]))
-        for first, length in zip(runs["first"].tolist(), runs["length"].tolist(), strict=True)
-    ]
+    first, last = runs["first"].to_numpy(), (runs["first"] + runs["length"] - 1).to_numpy()
+
+    def phase_of(place: int) -> str:
+        return _phase(trace, steps, backward.starts, int(start[first[place]]), int(end[last[place]]))
+
     loops = []
-    for places in _joined(codes, runs, names, of_unit, phases):
+    for phase, places in _joined(codes, runs, names, of_unit, phase_of):
         mine = runs.iloc[places]
         texts = tuple(names[code] for code in _as_written(codes, mine))
         if not any(_ENGINE.match(text) for text in texts):
-            loops.append(_loop(trace, steps, tree, rows, mine, texts, backward, names, codes))
+            loops.append(_loop(steps, tree, rows, mine, texts, phase, backward, names, codes))
     return tuple(sorted(loops, key=lambda loop: (-loop.spans.total_ns, loop.unit)))
 
 
@@ -101,9 +103,9 @@ def _joined(
     runs: pd.DataFrame,
     names: list[str],
     of_unit: dict[tuple[int, ...], list[int]],
-    phases: list[str],
-) -> list[list[int]]:
-    """Places of runs by loop: what a branch makes of one loop in some steps is not told as another one.
+    phase_of: Callable[[int], str],
+) -> list[tuple[str, list[int]]]:
+    """Places of runs by loop, and where in its step each loop lies: what a branch makes of one loop in some steps is no other one.
 
     A run without the branch, or without the rarest of several, has no other ops than a longer kind of the same loop, and begins
     its turns alike.
@@ -118,13 +120,13 @@ def _joined(
         for places in of_unit.values()
     ]
     for ops, places in sorted(groups, key=lambda one: (not varies[one[1][0]], -len(one[0]), one[1][0])):
-        phase, turns = phases[places[0]], names[codes[int(first[places[0]])]] == _TURN
+        phase, turns = phase_of(places[0]), names[codes[int(first[places[0]])]] == _TURN
         larger = [one for one in found if turns and one[1] == phase and ops <= one[0] and varies[one[2][0]]]
         if larger:
             larger[0][2].extend(places)
         else:
             found.append((ops, phase, list(places)))
-    return [places for _, _, places in found]
+    return [(phase, places) for _, phase, places in found]
 
 
 def _as_written(codes: Int64Array, runs: pd.DataFrame) -> list[int]:
@@ -185,12 +187,12 @@ def _at_an_end(start: Int64Array, end: Int64Array, group: Int64Array) -> BoolArr
 
 
 def _loop(
-    trace: Trace,
     steps: Steps,
     tree: HostTree,
     rows: Int64Array,
     runs: pd.DataFrame,
     unit: tuple[str, ...],
+    phase: str,
     backward: BackwardTimes,
     names: list[str],
     codes: Int64Array,
@@ -207,7 +209,7 @@ def _loop(
         unit=unit,
         indexed=_takes_elements(unit) or any(_SPLITTING.match(text) for text in split),
         of_layers=any(LAYER.match(text) for text in unit),
-        phase=_phase(trace, steps, backward.starts, int(starts[0]), int(ends[0])),
+        phase=phase,
         repeats=int(runs["repeats"].sum()),
         runs=len(runs),
         steps_seen=steps.count_of_host(starts),

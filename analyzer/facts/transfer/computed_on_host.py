@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from analyzer.facts.host.dispatch_owner import OWN_WORK_ALONE_NS
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.transfer.copies import Transfers
 from analyzer.facts.transfer.made_on_host import op_before, outermost_move
 from analyzer.spans.intervals import IntervalSet
-from analyzer.spans.labels import codes_of, distinct_texts
+from analyzer.spans.labels import codes_of, distinct_texts, is_any
 from analyzer.spans.open_spans import NONE
 from traces.trace import Trace
 
-# Views, and ops that only launch, take microseconds: what computes a tensor worth a word takes longer. Dispatch takes up to 150 us
-# in the mean of the slowest kind (recorded traces, `dispatch_owner`).
-_COMPUTES_NS = 300_000
 # Of the bytes sent, for the copies as a whole to be of that kind.
 _MOST = 0.5
 
@@ -41,10 +39,10 @@ def computed_on_host(trace: Trace, host: HostFacts, transfers: Transfers) -> str
     while (parent[root] != root).any():
         root = parent[root]
     start, end = (np.append(ops[name].to_numpy(), 0)[root] for name in ("start_ns", "end_ns"))
-    loading = IntervalSet.of_rows(trace.annotations, (trace.annotations["kind"] == "loader").to_numpy(dtype=bool))
+    loading = IntervalSet.of_rows(trace.annotations, is_any(trace.annotations["kind"], "loader"))
     launched = np.sort(trace.runtime["start_ns"].to_numpy())
     quiet = np.searchsorted(launched, start) == np.searchsorted(launched, end)
-    found = (root != NONE) & (end - start >= _COMPUTES_NS) & quiet & ~loading.contains(start)
+    found = (root != NONE) & (end - start >= OWN_WORK_ALONE_NS) & quiet & ~loading.contains(start)
     size = copies["size_bytes"].to_numpy(dtype=np.int64, na_value=0)
     if size[found].sum() <= _MOST * total:
         return None

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from trace_files import lines, read_text, repaired, sound
 
+from counted_calls import calls_of
 from traces.errors import UnreadableTraceError
 from traces.reader import limits, memory_left
 from traces.reader.input import source
@@ -160,21 +161,14 @@ BAD = {
 }
 
 
-def calls_of(tmp_path: Path, text: bytes) -> int:
+def calls_of_reading(tmp_path: Path, text: bytes) -> int:
     """How many calls, of Python and of C, reading takes."""
-    calls = 0
 
-    def count(frame: object, event: str, what: object) -> None:
-        nonlocal calls
-        calls += event in ("call", "c_call")
-
-    sys.setprofile(count)
-    try:
+    def reading() -> None:
         with contextlib.suppress(UnreadableTraceError):
             read_text(tmp_path, text)
-    finally:
-        sys.setprofile(None)
-    return calls
+
+    return calls_of(reading)
 
 
 def test_each_bad_event_costs_itself(tmp_path: Path) -> None:
@@ -187,7 +181,7 @@ def test_each_bad_event_costs_itself(tmp_path: Path) -> None:
 def test_bad_events_take_calls_in_proportion_to_the_file(tmp_path: Path, kind: str) -> None:
     """Calls are counted, not seconds; what one call costs is measured by `tests/bench/linear.py`."""
     once, fourfold = (
-        calls_of(tmp_path, START + b",".join([BAD[kind]] * many) + b"," + EVENT % (1, b"2") + b"]}")
+        calls_of_reading(tmp_path, START + b",".join([BAD[kind]] * many) + b"," + EVENT % (1, b"2") + b"]}")
         for many in (500, 2_000)
     )
     assert fourfold < 5 * once

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from traces.ordering import outer_first
 from traces.reader.names.collectives import collective_word, is_collective_op, may_exchange
 
 # Calls that one op makes before the one that launches: more of them in a row inside one op were not met.
@@ -66,7 +67,7 @@ def _launched_by(
     says = np.concatenate([one for _, one in spans])
     for one in np.intersect1d(thread, threads).tolist():
         mine = np.flatnonzero(threads == one)
-        mine = mine[np.lexsort((-ends[mine], starts[mine]))]
+        mine = mine[outer_first(starts[mine], ends[mine])]
         here = np.flatnonzero(thread == one)
         start, end, moment = starts[mine], ends[mine], at[here]
         last = np.searchsorted(start, moment, side="right") - 1

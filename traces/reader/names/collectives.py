@@ -96,11 +96,6 @@ def collective_word(name: str) -> str:
     return "worded" if worded else "collective" if _HANDLES.search(rest) else "unsaid"
 
 
-def is_collective_kernel(name: str) -> bool:
-    """Whether a device kernel belongs to a collective by its name (rules.md, family CO)."""
-    return collective_word(name) in ("collective", "worded")
-
-
 def are_collective(words: npt.NDArray[np.integer], named: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Which kernels communicate, by their names, or by their arguments where the name says nothing. Shape (kernels,).
 
