@@ -9,8 +9,10 @@ from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS, HostLoss, host_l
 from analyzer.finding import Bar, Bars, Column, Evidence, Saving, Table
 from analyzer.units import count, duration
 from rules.batched import with_kernels
+from rules.python.written import words_of
 
 _WHERE = {
+    "before": "before the model's first layer, or behind the update where that ends a step",
     "loss": "between the model's last layer and the backward pass, where the loss is computed",
     "forward": "in the forward pass",
     "after": "after the backward pass has begun",
@@ -23,9 +25,8 @@ LIST_RATIO = 0.05
 
 def line_of(facts: Facts, loop: Loop) -> CodeLine | None:
     """The user's line that runs the loop."""
-    # The first op of a run may be one that other lines call as often; then the next whose line is known tells.
-    at, until = loop.forward.start_ns, loop.forward.end_ns
-    return facts.host.stacks.commonest([loop.thread] * len(at), at, facts.host.main_thread, until_ns=until)
+    runs = loop.forward
+    return facts.host.stacks.loop([loop.thread] * len(runs), runs, facts.host.main_thread, words_of(loop.unit))
 
 
 def loss_of(facts: Facts, loop: Loop) -> HostLoss:

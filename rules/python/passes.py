@@ -7,8 +7,10 @@ from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS, host_loss
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Saving
 from analyzer.units import duration, share
 from rules.batched import with_kernels
-from rules.place import line_of, location, named
+from rules.place import location, named
 
+# What a line that runs a pass says.
+_PASS = frozenset({".backward(", "autograd.grad("})
 _FIX = (
     Advice(
         "python",
@@ -37,7 +39,8 @@ def passes_finding(facts: Facts) -> Finding:
         found.spans,
         dispatch_bound=found.mean_op_ns < DISPATCH_BOUND_OP_NS,
     )
-    line = line_of(facts, found.spans)
+    main = facts.host.main_thread
+    line = None if main is None else facts.host.stacks.loop([main] * len(found.spans), found.spans, main, _PASS)
     taken, step = facts.steps.per_step(found.spans.total_ns), facts.steps.per_step(facts.steps.total_ns)
     return Finding(
         why=f"The backward pass runs {found.passes / found.updates:,.0f} times for one update{named(line)}, as for gradients "

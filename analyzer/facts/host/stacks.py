@@ -127,9 +127,27 @@ class Stacks:
         if line is None:
             return None
         function = line.beginning()
-        begins = function.begins
-        called = None if begins is None else training_lines(self._trace.meta).calling(function.file, begins, words)
-        return CodeLine(function.file, called, function.function, begins)
+        called = training_lines(self._trace.meta).calling(function.file, function.function, function.begins, words)
+        return CodeLine(function.file, called, function.function, function.begins)
+
+    def loop(
+        self, threads: npt.ArrayLike, runs: IntervalSet, main: int | None, words: frozenset[str]
+    ) -> CodeLine | None:
+        """The user's loop that a time was spent in: its function, and its first line where lines were sampled and one loop fits.
+
+        Args:
+            threads: Row in `trace.threads` for each run, shape (n,).
+            runs: The runs of the loop.
+            main: The main thread, for threads without Python.
+            words: What the lines of the loop may say.
+        """
+        function = self.commonest(threads, runs.start_ns, main, until_ns=runs.end_ns)
+        if function is None or self._names_running_lines:
+            return function
+        taken = runs.total_ns / self._recorded_ns
+        lines = training_lines(self._trace.meta)
+        first = lines.loop(function.file, function.function, function.begins, taken, words)
+        return function if first is None else CodeLine(function.file, first, function.function, function.begins)
 
     @cached_property
     def _recorded_ns(self) -> int:

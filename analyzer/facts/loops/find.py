@@ -239,4 +239,6 @@ def _phase(trace: Trace, steps: Steps, backward_starts: Int64Array, start_ns: in
     ops = trace.ops
     layers = ops["start_ns"].to_numpy()[matching(ops["name"], LAYER.match)]
     layers = layers[(layers >= begin) & (layers < nodes[0])]
+    if len(layers) and end_ns <= layers.min():
+        return "before"
     return "loss" if len(layers) and start_ns >= layers.max() and end_ns <= nodes[0] else "forward"

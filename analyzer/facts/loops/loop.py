@@ -19,8 +19,8 @@ class Loop(msgspec.Struct, frozen=True):
         unit: Names of its ops, in order.
         indexed: Whether it takes or writes elements of a tensor.
         of_layers: Whether it holds an op of a layer: repeated layers and recurrences are the model's own.
-        phase: `loss` (between the model's last layer and the backward pass), `forward`, `after` (behind the backward pass) or
-            `step` (no backward pass).
+        phase: `before` (the model's first layer), `loss` (between its last layer and the backward pass), `forward`, `after`
+            (behind the backward pass) or `step` (no backward pass).
         repeats: Repetitions in all used steps.
         runs: Runs of repetitions in all used steps.
         steps_seen: Used steps with such a run.

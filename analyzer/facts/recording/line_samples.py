@@ -19,6 +19,8 @@ _MOST_OF_FUNCTION = 1 / 3
 _NEARLY_ALL = 0.8
 # The pass with samples is another one than that with times: shares of the same line differ by as much.
 _AS_MUCH = 0.6
+# Of a loop of many small ops the profiler makes the share larger, of one with long lines behind it smaller.
+_ABOUT = 3.0
 
 
 class SampledLine(msgspec.Struct, frozen=True):
@@ -32,6 +34,8 @@ class SampledLine(msgspec.Struct, frozen=True):
         text: The line's text; empty where the file was not at hand.
         loader: Whether it ran inside the loader.
         ns: Sampled time at it, in nanoseconds.
+        loops: First lines of the loops around it within its function, outermost first, that turn more than once a step; empty
+            where the file was not at hand, or the recording does not tell.
     """
 
     file: str
@@ -41,6 +45,18 @@ class SampledLine(msgspec.Struct, frozen=True):
     text: str
     loader: bool
     ns: int
+    loops: tuple[int, ...] = ()
+
+    def stands_in(self, file: str, function: str, begins: int | None) -> bool:
+        """Whether it is a line of a function, or of a module, which begins nowhere.
+
+        Args:
+            file: The file.
+            function: Name of the function.
+            begins: The line where it begins; None for a module.
+        """
+        where = self.function == function if begins is None else self.begins == begins
+        return self.file == file and where
 
 
 class LineSamples(msgspec.Struct, frozen=True):
@@ -79,9 +95,38 @@ class LineSamples(msgspec.Struct, frozen=True):
         enough = _NEARLY_ALL if taken_ratio is None else _MOST_OF_FUNCTION
         return most.line if most.ns >= enough * sum(line.ns for line in own) else None
 
-    def calling(self, file: str, begins: int, text: str) -> int | None:
-        """The line of a function whose text holds some words; None where there is none, or several are."""
-        found = {line.line for line in self.lines if (line.file, line.begins) == (file, begins) and text in line.text}
+    def loop(
+        self, file: str, function: str, begins: int | None, taken_ratio: float, words: frozenset[str]
+    ) -> int | None:
+        """The first line of the innermost loop of a function that may be one looked for; None where none or several may be.
+
+        Args:
+            file: The function's file.
+            function: Its name.
+            begins: The line where it begins; None for a module.
+            taken_ratio: Share of the recorded time that the loop takes.
+            words: What its lines say, of which one at least must stand there.
+        """
+        turned: dict[int, list[SampledLine]] = {}
+        for line in self.lines:
+            if not line.loader and line.stands_in(file, function, begins):
+                for first in line.loops:
+                    turned.setdefault(first, []).append(line)
+        may = {
+            first
+            for first, lines in turned.items()
+            if 1 / _ABOUT <= sum(line.ns for line in lines) / self.total_ns / taken_ratio <= _ABOUT
+            and any(word in line.text for line in lines for word in words)
+        }
+        # A loop inside another one that may be it as well is what turns most often.
+        chains = [[first for first in line.loops if first in may] for line in self.lines]
+        inner = may - {first for chain in chains for first in chain[:-1]}
+        return next(iter(inner)) if len(inner) == 1 else None
+
+    def calling(self, file: str, function: str, begins: int | None, text: str) -> int | None:
+        """The line of a function, or of a module, whose text holds some words; None where there is none, or several are."""
+        own = (line for line in self.lines if line.stands_in(file, function, begins))
+        found = {line.line for line in own if text in line.text}
         return next(iter(found)) if len(found) == 1 else None
 
 
@@ -130,7 +175,11 @@ def _line(row: Any) -> SampledLine | None:
         return None
     if not all(_is_count(row.get(key)) for key in ("line", "begins", "ns")):
         return None
-    return SampledLine(row["file"], row["line"], row["function"], row["begins"], row["text"], row["loader"], row["ns"])
+    loops = row.get("loops", [])
+    if not isinstance(loops, list) or not all(map(_is_count, loops)):
+        return None
+    told = {key: row[key] for key in ("file", "line", "function", "begins", "text", "loader", "ns")}
+    return SampledLine(**told, loops=tuple(loops))
 
 
 def _is_count(value: Any) -> bool:

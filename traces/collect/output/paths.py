@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -52,3 +53,15 @@ class PathCleaner:
         for prefix in self._prefixes:
             text = text.replace(prefix, "")
         return _ABSOLUTE.sub("", _INSTALLED.sub("", text))
+
+
+def own_path(file: str, roots: tuple[Path, ...]) -> str:
+    """The path of a file of the user's, the same however the program was called: relative to the first folder that it lies in.
+
+    Args:
+        file: The path, absolute or relative to the first folder.
+        roots: Folders that the user's files lie in.
+    """
+    whole = Path(os.path.normpath(roots[0] / file))
+    inside = [whole.relative_to(root) for root in roots if whole.is_relative_to(root)]
+    return inside[0].as_posix() if inside else PathCleaner(roots[0]).clean_text(str(whole))

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from traces.collect.output.paths import PathCleaner
+from traces.collect.output.paths import own_path
 
 _FRAME = re.compile(r"(?P<file>.+\.py)\((?P<line>\d+)\): (?P<function>.+)")
 _INSTALLED = re.compile(r"(?:site|dist)-packages[/\\]|[/\\]lib[/\\]python\d|(?:^|[/\\])trace_advisor_hook[/\\]")
@@ -51,23 +51,20 @@ def where_table(path: Path, roots: tuple[Path, ...]) -> list[dict[str, Any]]:
         events = msgspec.json.decode(path.read_bytes(), type=_Trace).trace_events
     except (OSError, msgspec.DecodeError):
         return []
-    cleaner = PathCleaner(roots[0])
     threads: dict[Any, list[_Event]] = {}
     for event in events:
         if event.cat in ("python_function", "cpu_op", "user_annotation"):
             threads.setdefault(event.tid, []).append(event)
     counts: Counter[tuple[str, str, int, str]] = Counter()
     for thread in threads.values():
-        _count(sorted(thread, key=lambda event: (event.ts, -event.dur)), cleaner, roots, counts)
+        _count(sorted(thread, key=lambda event: (event.ts, -event.dur)), roots, counts)
     return [
         {"op": op, "file": file, "line": line, "function": function, "count": count}
         for (op, file, line, function), count in counts.most_common(_MOST)
     ]
 
 
-def _count(
-    events: list[_Event], cleaner: PathCleaner, roots: tuple[Path, ...], counts: Counter[tuple[str, str, int, str]]
-) -> None:
+def _count(events: list[_Event], roots: tuple[Path, ...], counts: Counter[tuple[str, str, int, str]]) -> None:
     """Walk a thread in time order and credit each operator to the innermost open frame of the user's.
 
     What the backward pass calls has no line of its own: the frame around it only says `backward()`, and crediting that would
@@ -79,7 +76,7 @@ def _count(
         while open_frames and open_frames[-1][0] <= event.ts:
             open_frames.pop()
         if event.cat == "python_function":
-            open_frames.append((event.ts + event.dur, _own(event.name, cleaner, roots)))
+            open_frames.append((event.ts + event.dur, _own(event.name, roots)))
             continue
         if event.name.startswith(_NODE):
             node_end, outside = event.ts + event.dur, len(open_frames)
@@ -90,7 +87,7 @@ def _count(
             counts[(event.name, *place)] += 1
 
 
-def _own(name: str, cleaner: PathCleaner, roots: tuple[Path, ...]) -> tuple[str, int, str] | None:
+def _own(name: str, roots: tuple[Path, ...]) -> tuple[str, int, str] | None:
     """The place a frame's name states, where it is the user's own code.
 
     torch cuts what lies on `sys.path`, the script's own folder and the standard library alike, so we look for the file.
@@ -102,7 +99,7 @@ def _own(name: str, cleaner: PathCleaner, roots: tuple[Path, ...]) -> tuple[str,
     if source is None:
         return None
     line = _first_line(source, match["function"], int(match["line"]))
-    return cleaner.clean_text(match["file"]), line, match["function"]
+    return own_path(str(source), roots), line, match["function"]
 
 
 def _first_line(source: Path, function: str, line: int) -> int:

@@ -8,7 +8,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from traces.collect.output.paths import PathCleaner
+from traces.collect.output.paths import PathCleaner, own_path
+from traces.collect.script.loops import loops_around
 
 _MOST_ROWS, _MOST_TEXT = 40, 160
 
@@ -20,8 +21,7 @@ def loader_rows(rows: list[dict[str, Any]], roots: tuple[Path, ...]) -> list[dic
         rows: Role, name, file and first line of each, as the hook tells them.
         roots: Folders that the user's files lie in.
     """
-    cleaner = PathCleaner(roots[0])
-    return [row | {"file": cleaner.clean_text(row["file"])} for row in rows]
+    return [row | {"file": own_path(row["file"], roots)} for row in rows]
 
 
 def line_samples(told: dict[str, Any], workers: list[Path], roots: tuple[Path, ...]) -> dict[str, Any]:
@@ -34,16 +34,19 @@ def line_samples(told: dict[str, Any], workers: list[Path], roots: tuple[Path, .
 
     Returns:
         For the training process and its workers: nanoseconds in all, inside the loader, in its collate function, and rows of
-        loader (whether inside it), file, line, function, begins (the line where the function begins), text and ns, most first.
+        loader (whether inside it), file, line, function, begins (the line where the function begins), text, loops (first lines of
+        the loops around it in its function, but for those that turn once a step or less often) and ns, most first.
     """
-    cleaner = PathCleaner(roots[0])
+    ends: dict[str, frozenset[int]] = {}
+    for file, line in told["step_ends"]:
+        ends[file] = ends.get(file, frozenset()) | {line}
     others = [one for one in map(_read, workers) if one is not None]
     return {
         "interval_ns": told["interval_ns"],
         "steps": told["steps"],
         "step_ns": told["step_ns"],
-        "training": _part([told], cleaner),
-        "workers": _part(others, cleaner) if others else None,
+        "training": _part([told], roots, ends),
+        "workers": _part(others, roots, ends) if others else None,
     }
 
 
@@ -54,7 +57,8 @@ def _read(path: Path) -> dict[str, Any] | None:
         return None
 
 
-def _part(told: list[dict[str, Any]], cleaner: PathCleaner) -> dict[str, Any]:
+def _part(told: list[dict[str, Any]], roots: tuple[Path, ...], ends: dict[str, frozenset[int]]) -> dict[str, Any]:
+    cleaner = PathCleaner(roots[0])
     counts: Counter[tuple[bool, str, int, str, int]] = Counter()
     for one in told:
         for row in one["rows"]:
@@ -67,11 +71,12 @@ def _part(told: list[dict[str, Any]], cleaner: PathCleaner) -> dict[str, Any]:
         "rows": [
             {
                 "loader": loader,
-                "file": cleaner.clean_text(file),
+                "file": own_path(file, roots),
                 "line": line,
                 "function": function,
                 "begins": begins,
                 "text": cleaner.clean_text(linecache.getline(file, line).strip()[:_MOST_TEXT]),
+                "loops": loops_around(file, line, ends.get(file, frozenset())),
                 "ns": ns,
             }
             for (loader, file, line, function, begins), ns in counts.most_common(_MOST_ROWS)

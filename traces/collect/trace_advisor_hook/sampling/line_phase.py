@@ -7,8 +7,10 @@ import os
 import sys
 import threading
 import time
+import types
 from typing import Any
 
+from ..software.own_code import is_own
 from .line_sampler import INTERVAL_S, LineSampler
 from .worker_lines import request
 
@@ -30,6 +32,7 @@ class LinePass:
         loader: Any = sys.modules["torch.utils.data.dataloader"]
         self.sampler = LineSampler(threading.get_ident(), frozenset({(loader.__file__, "__next__")}))
         self.steps: list[int] = []
+        self.step_ends: set[tuple[str, int]] = set()
         self.began = time.monotonic()
         self.ended: float | None = None
         with contextlib.suppress(OSError), open(self.asked, "w", encoding="utf-8"):
@@ -45,6 +48,8 @@ class LinePass:
         now = time.monotonic()
         if self.ended is None:
             self.steps.append(duration)
+            if len(self.steps) <= _LEAST_STEPS:
+                self.step_ends |= _own_lines(sys._getframe(1))
             spent = now - self.began
             if (spent >= _ENOUGH_S and len(self.steps) >= _LEAST_STEPS) or spent >= _LONGEST_S:
                 self.end()
@@ -60,10 +65,22 @@ class LinePass:
             self.ended = time.monotonic()
 
     def told(self) -> dict[str, Any]:
-        """What was sampled in this process, and how long a step took meanwhile."""
+        """What was sampled in this process, how long a step took meanwhile, and the user's lines that run where a step ends."""
         steps = sorted(self.steps)
         return self.sampler.told() | {
             "interval_ns": round(INTERVAL_S * 1e9),
             "steps": len(steps),
             "step_ns": steps[len(steps) // 2] if steps else None,
+            "step_ends": sorted(self.step_ends),
         }
+
+
+def _own_lines(innermost: types.FrameType | None) -> set[tuple[str, int]]:
+    """File and line of the user's frames on a stack: what loops around them turns once a step, or less often."""
+    found = set()
+    frame = innermost
+    while frame is not None:
+        if is_own(frame.f_code.co_filename):
+            found.add((frame.f_code.co_filename, frame.f_lineno))
+        frame = frame.f_back
+    return found
