@@ -1,10 +1,11 @@
-"""Leaving the UI because a signal asks for it: the terminal gets back what it was, as after the key that leaves."""
+"""Leaving the UI because a signal asks for it, or the terminal is gone: it gets back what it was, as after the key that leaves."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,8 @@ from traces.ending import BY_SIGNAL, SIGNALS
 
 # Leaving takes a tenth of a second. Where the terminal is gone, Textual waits without end for a place in the queue to it.
 _PATIENCE_S = 5.0
+# Behind a terminal that is gone, Textual keeps a core busy.
+_LOOK_S = 1.0
 
 
 class Asked:
@@ -28,15 +31,20 @@ class Asked:
         self.number: int | None = None
         self._leave: Callable[[], object] | None = None
         self._last_resort: threading.Timer | None = None
+        self._left = threading.Event()
 
     @contextmanager
     def heard(self) -> Iterator[None]:
         """Inside, a signal makes the app leave."""
         listened = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
         before = {number: signal.signal(number, self._hear) for number in listened}
+        if _on_a_terminal():
+            # Not the event loop: it is held up by what it cannot write.
+            threading.Thread(target=self._look, daemon=True).start()
         try:
             yield
         finally:
+            self._left.set()
             if self._last_resort is not None:
                 self._last_resort.cancel()
             for number, handler in before.items():
@@ -53,6 +61,13 @@ class Asked:
         if self.number is not None:
             self._leave()
 
+    def _look(self) -> None:
+        # Who ignores SIGHUP, as under `nohup`, is not told that the terminal is gone.
+        while not self._left.wait(_LOOK_S):
+            if not _on_a_terminal():
+                self._hear(signal.SIGHUP, None)
+                return
+
     def _hear(self, number: int, _: Any) -> None:
         self.number = number
         if self._last_resort is None:
@@ -61,6 +76,11 @@ class Asked:
             self._last_resort.start()
         if self._leave is not None:
             self._leave()
+
+
+def _on_a_terminal() -> bool:
+    """Whether keys come from a terminal that is still there."""
+    return hasattr(signal, "SIGHUP") and sys.__stdin__ is not None and sys.__stdin__.isatty()
 
 
 def _end(number: int) -> None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,9 @@ def _drawn(terminal: int, until: bytes, seconds: float = 60) -> bytes:
     return seen
 
 
-def _opened(words: list[str], folder: Path) -> tuple[subprocess.Popen[bytes], int]:
+def _opened(
+    words: list[str], folder: Path, before: Callable[[], object] = heard
+) -> tuple[subprocess.Popen[bytes], int]:
     """The command on a terminal of its own, as the one whose end the kernel tells it of."""
     ours, its = os.openpty()
     surroundings = os.environ | {"TERM": "xterm-256color", "TMPDIR": str(folder), "PYTHONPATH": str(ROOT)}
@@ -44,7 +47,7 @@ def _opened(words: list[str], folder: Path) -> tuple[subprocess.Popen[bytes], in
         env=surroundings,
         cwd=folder,
         start_new_session=True,
-        preexec_fn=heard,
+        preexec_fn=before,
     )
     os.close(its)
     return process, ours
@@ -69,6 +72,21 @@ def test_a_terminal_that_is_gone(tmp_path: Path) -> None:
         assert _OTHER_SCREEN in _drawn(terminal, _OTHER_SCREEN)
         os.close(terminal)
         assert process.wait(60) == 129
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_terminal_that_is_gone_while_nobody_is_told(tmp_path: Path) -> None:
+    def ignored() -> None:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    process, terminal = _opened(["explain", str(SAMPLES / "baseline.json.gz")], tmp_path, ignored)
+    with process:
+        assert _OTHER_SCREEN in _drawn(terminal, _OTHER_SCREEN)
+        os.close(terminal)
+        try:
+            assert process.wait(60) == 129
+        finally:
+            process.kill()
     assert list(tmp_path.iterdir()) == []
 
 
