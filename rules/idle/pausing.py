@@ -1,8 +1,9 @@
-"""Fixes for what stops training now and then: saving, evaluating, logging, rollouts."""
+"""Fixes for what stops training now and then: saving, evaluating, logging, rollouts, starting workers."""
 
 from __future__ import annotations
 
 from analyzer.facts import Facts
+from analyzer.facts.recording.run_places import WORKER_STARTS
 from analyzer.finding import Advice
 from rules.framework_words import evaluated_seldom, saved_seldom
 
@@ -35,6 +36,13 @@ LOG_SELDOM = Advice(
     "Log every N steps.",
 )
 
+KEEP_WORKERS = Advice(
+    "diff",
+    " loader = DataLoader(\n     dataset, ...,\n+    persistent_workers=True,\n )",
+    "Each pass through a loader starts its worker processes and ends them again; so they stay until the next pass. A loader that "
+    "is passed through once, or in a few batches that take no time to make, is faster with `num_workers=0`.",
+)
+
 # More are rarely of use to a loop that only runs forward.
 _WORKERS = 4
 _FIXES: dict[str, tuple[Advice, ...]] = {
@@ -42,6 +50,7 @@ _FIXES: dict[str, tuple[Advice, ...]] = {
     "evaluation": (EVALUATE_SELDOM,),
     "rollouts": (ROLL_OUT_FASTER,),
     "plotting": (PLOT_LATER,),
+    WORKER_STARTS: (KEEP_WORKERS,),
     "logging": (LOG_SELDOM,),
 }
 
@@ -53,7 +62,7 @@ def fixes(facts: Facts, kind: str) -> tuple[Advice, ...]:
 
     Args:
         facts: The measurements.
-        kind: What they are for: saving, evaluation, rollouts, plotting or logging; nothing is known of another.
+        kind: What they are for: saving, evaluation, rollouts, plotting, logging or starts of workers; nothing is known of another.
     """
     if kind == "saving" and (said := saved_seldom(facts)) is not None:
         return (Advice("diff", said, SAVE_SELDOM.note),)

@@ -43,6 +43,7 @@ for step, batch in enumerate(loader):
 2. Do it faster: an evaluation is a loop of its own, with its own loader and batch size; rollouts run in many environments at once.
 3. Checkpoints beside training (`torch.distributed.checkpoint.async_save`): the writing takes cores, memory and disk from the steps
    after it, which may get slower. Compare whole runs.
+4. Workers that each pass through a loader starts and ends: `persistent_workers=True`, or none where batches are made in no time.
 
 ## Expected gain
 At most what lies between the steps. How much of it can go is yours to say: evaluations and rollouts are part of the work.

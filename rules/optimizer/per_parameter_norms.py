@@ -26,7 +26,7 @@ total = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm, foreach=Tru
 
 ## Fix
 1. `torch.nn.utils.clip_grad_norm_(parameters, max_norm, foreach=True)` without `error_if_nonfinite`; keep the result on the device.
-2. For logging: `torch._foreach_norm(grads)`, once every N steps.
+2. For logging: `torch._foreach_norm(grads)`, once every N steps; where each norm is read into Python, all in one read.
 
 ## Expected gain
 At most the idle time inside the runs and their kernels, and behind them as much as they took beside a busy device.
@@ -51,7 +51,7 @@ from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Sa
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
 from rules.batched import with_kernels
-from rules.place import line_of, location
+from rules.place import location
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -64,6 +64,30 @@ META = RuleMeta(
     explains=("ID001",),
     references=("https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_norm_.html",),
 )
+
+_CLIPPED = Advice(
+    "diff",
+    "-for p in model.parameters():\n-    total += p.grad.norm() ** 2\n"
+    "+total = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm, foreach=True)",
+    'Where gradients are clipped: it scales them, and with `max_norm=float("inf")` only tells their norm. Without '
+    "`error_if_nonfinite`, and keeping the norm on the device: reading it stalls the step.",
+)
+_ALONE = Advice(
+    "python",
+    "norms = torch._foreach_norm([p.grad for p in model.parameters()])",
+    "Only to log them, every N steps.",
+)
+_LOGGED = Advice(
+    "diff",
+    "-norms = [p.grad.norm().item() for p in model.parameters()]\n"
+    "+grads = [p.grad for p in model.parameters() if p.grad is not None]\n"
+    "+norms = torch.stack(torch._foreach_norm(grads)).tolist()      # all of them, and one read",
+    "As for a log: only at the steps that are looked at. Of all together: `torch.stack(torch._foreach_norm(grads)).norm().item()`.",
+)
+# A line that takes a norm says so.
+_WORDS = frozenset({"norm"})
+# Norms of which fewer are read are joined before.
+_MOST_READ = 0.5
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -85,11 +109,13 @@ def _finding(facts: Facts, loss: HostLoss, ratio: float) -> Finding:
     per_step = max(1, round(facts.steps.per_step(work.norms)))
     saved = loss.scaled(1 - 1 / per_step)
     who = "The GPU idles" if facts.device.main is not None else "The step spends"
-    line = line_of(facts, work.clipping)
+    main, runs = facts.host.main_thread, work.clipping
+    line = None if main is None else facts.host.stacks.loop([main] * len(runs), runs, main, _WORDS)
+    read = _read_each(facts)
     return Finding(
         why=(
             f"{who} {duration(facts.steps.per_step(loss.total_ns))} of {facts.steps.each} ({share(ratio)}) "
-            f"while {count(per_step, 'norm')} are computed one by one."
+            f"while {count(per_step, 'norm')} are computed one by one{', each read into Python by itself' if read else ''}."
         ),
         saving=with_kernels(
             facts,
@@ -97,19 +123,7 @@ def _finding(facts: Facts, loss: HostLoss, ratio: float) -> Finding:
             work.clipping,
             1 - 1 / per_step,
         ),
-        fix=(
-            Advice(
-                "diff",
-                "-for p in model.parameters():\n-    total += p.grad.norm() ** 2\n"
-                "+total = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm, foreach=True)",
-                "Without `error_if_nonfinite`, and keeping the norm on the device: reading it stalls the step.",
-            ),
-            Advice(
-                "python",
-                "norms = torch._foreach_norm([p.grad for p in model.parameters()])",
-                "Only to log them, every N steps.",
-            ),
-        ),
+        fix=(_LOGGED, _CLIPPED) if read else (_CLIPPED, _ALONE),
         verify="Record again: one `aten::_foreach_norm` instead of many norms.",
         steps_seen=facts.steps.count,
         confidence=Confidence.MEDIUM,
@@ -125,6 +139,13 @@ def _finding(facts: Facts, loss: HostLoss, ratio: float) -> Finding:
         ),
         location=location(line),
     )
+
+
+def _read_each(facts: Facts) -> bool:
+    """Whether about each norm is read into Python by itself."""
+    work, ops = facts.model.optimizing, facts.host.ops.ops
+    read = ops["start_ns"].to_numpy()[(ops["name"] == "aten::item").to_numpy()]
+    return int(work.clipping.contains(read).sum()) >= _MOST_READ * work.norms
 
 
 RULE = Rule(META, check, __doc__)

@@ -1,10 +1,13 @@
 """Backward passes that one update is made of: many of them are gradients taken sample by sample, or a batch cut very small.
 
 Each `backward()` of a scalar makes a gradient of one (`aten::ones_like`) directly before the first node of its pass. Passes are
-counted between two steps of the optimizer; where it leaves no range, between two marked steps.
+counted between two steps of the optimizer; where it leaves no range, between two marked steps. Those of an optimizer that calls its
+closure again and again are its own.
 """
 
 from __future__ import annotations
+
+import re
 
 import msgspec
 import numpy as np
@@ -22,6 +25,8 @@ from traces.trace import Trace
 MIN_PASSES = 10
 # Before torch 2.4 times are whole microseconds: an op may end behind the start of the next one, or before that of its last child.
 _ROUNDED_NS = 1_000
+# Searches along a line: each of its passes needs the result of the one before.
+_SEARCHES = re.compile("LBFGS", re.IGNORECASE)
 _NEVER = np.iinfo(np.int64).max
 
 
@@ -51,12 +56,14 @@ def many_passes(trace: Trace, steps: Steps) -> Passes:
     # What fills a gradient may seem to begin behind it.
     others = ops["start_ns"].to_numpy()[(ops["name"] != "aten::fill_").to_numpy()]
     begins = _begins(others, starts, made["start_ns"].to_numpy(), made["end_ns"].to_numpy())
-    optimizer = ranges["start_ns"].to_numpy()[(ranges["kind"] == "optimizer_step").to_numpy()]
+    ranges = ranges[(ranges["kind"] == "optimizer_step").to_numpy()]
+    optimizer = ranges["start_ns"].to_numpy()
     bounds = distinct(np.concatenate([optimizer, steps.used["host_start_ns"].to_numpy(), [_NEVER]]))
     update, first, number = np.unique(
         np.searchsorted(bounds, begins, side="right"), return_index=True, return_counts=True
     )
-    many = number >= MIN_PASSES
+    searching = optimizer[matching(ranges["name"], _SEARCHES.search)]
+    many = (number >= MIN_PASSES) & ~np.isin(bounds[update], searching)
     if not many.any():
         return Passes(EMPTY, 0, 0, 0.0)
     ended = np.maximum.accumulate(nodes["end_ns"].to_numpy())

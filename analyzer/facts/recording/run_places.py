@@ -22,6 +22,12 @@ _TELLS_NOTHING = re.compile(
 )
 # A rank that waits in a collective does nothing meanwhile; what the others do then is in their own files.
 _COLLECTIVE = re.compile(r"(?:^|/)torch/distributed/(?:c10d_logger|distributed_c10d)\.py$")
+# Each pass through a loader starts its workers and ends them, whatever the pass is for: evaluations and folds pay for it alike.
+_LOADER, _PROCESS = "torch/utils/data/dataloader.py", "multiprocessing/process.py"
+_STARTS = re.compile(r"_MultiProcessingDataLoaderIter\.__init__$|(?:^|\.)_shutdown_workers$")
+WORKER_STARTS = "worker starts"
+# An optimizer with a closure runs forward and backward as often as it likes (LBFGS searches along a line): that is the step itself.
+_OPTIMIZER = re.compile(r"(?:^|/)torch/optim/(?!swa_utils)")
 # Neither an evaluation nor a rollout runs backward: a step that takes longer there is one of training.
 _BACKWARD = {
     ("Tensor.backward", "torch/_tensor.py"),
@@ -70,8 +76,8 @@ class Place(msgspec.Struct, frozen=True):
     Args:
         function: Of the first functions that the stack of a usual step does not hold the one whose name tells what it does.
         file: Its file.
-        kind: What it does, by its name: saving, plotting, rollouts, evaluation, logging or loading; `ranks` where it waits for
-            others; `step` where usual steps do it as well; None where the name does not tell.
+        kind: What it does, by its name: saving, plotting, rollouts, evaluation, logging, loading or starts of the loader's
+            workers; `ranks` where it waits for others; `step` where usual steps do it as well; None where the name does not tell.
         ratio: Share of what lies between the steps.
         own_file: File of the program's own line that leads to it; None where no line of its own does.
         own_line: That line.
@@ -189,8 +195,13 @@ def _telling(functions: list[tuple[str, str]], loops: str | None) -> tuple[tuple
         functions: Name and file of each.
         loops: The program's own file that calls them: its name (`train_generator.py`) says what is trained, not what they do.
     """
-    if functions[0] in _BACKWARD:
+    if functions[0] in _BACKWARD or _OPTIMIZER.search(functions[0][1]):
         return functions[0], "step"
+    for name, file in functions:
+        if file.endswith(_LOADER) and _STARTS.search(name):
+            return (name, file), WORKER_STARTS
+        if file.endswith(_PROCESS) and functions[0][1].endswith(_LOADER):
+            return (name, file), WORKER_STARTS
     for name, file in functions:
         if _COLLECTIVE.search(file):
             return (name, file), "ranks"

@@ -465,3 +465,43 @@ def test_an_evaluations_loader_gets_no_more_workers_than_there_are_cores_for(cor
     builder.top["advisor"] |= {"usable_cores": cores} if cores else {}
     (code,) = (one.code for one in judged(RULE, builder).finding.fix if "valid_loader" in one.code)
     assert workers in code if workers else "num_workers" not in code
+
+
+_LOADER, _PROCESS = "torch/utils/data/dataloader.py", "multiprocessing/process.py"
+
+
+@pytest.mark.parametrize(
+    ("functions", "starts"),
+    [
+        ([["DataLoader.__iter__", _LOADER], ["_MultiProcessingDataLoaderIter.__init__", _LOADER]], True),
+        (
+            [["_BaseDataLoaderIter.__next__", _LOADER], ["_MultiProcessingDataLoaderIter._shutdown_workers", _LOADER]],
+            True,
+        ),
+        # Before Python 3.11 names have no class.
+        ([["__iter__", _LOADER], ["_get_iterator", _LOADER], ["start", _PROCESS]], True),
+        ([["_BaseDataLoaderIter.__next__", _LOADER], ["_SingleProcessDataLoaderIter._next_data", _LOADER]], False),
+        ([["evaluate", "train.py"], ["start", _PROCESS]], False),
+    ],
+)
+@pytest.mark.parametrize("other_ms", [0, 10_000])
+def test_workers_that_each_pass_starts_are_kept_whatever_the_pass_is_for(
+    functions: list[list[str]], starts: bool, other_ms: float
+) -> None:
+    """Evaluating less often would leave those of training; and an evaluation of few batches is nothing but the start."""
+    result = run(RULE, world(place=ROLLOUT | {"functions": functions}, other_ms=other_ms))
+    if starts:
+        (found,) = result.findings
+        assert found.title == "Worker starts between the steps"
+        assert "persistent_workers=True" in found.fix[0].code
+        assert not any("Validate" in advice.code for advice in found.fix)
+    else:
+        assert all(found.title != "Worker starts between the steps" for found in result.findings)
+
+
+def test_an_optimizer_that_runs_its_closure_more_often_is_no_work_between_steps() -> None:
+    """LBFGS far from a minimum evaluates twenty times a step, near it once."""
+    place = ROLLOUT | {"functions": [["LBFGS.step", "torch/optim/lbfgs.py"], ["closure", "train.py"]]}
+    result = run(RULE, world(place=place))
+    assert result.state is State.CLEAR
+    assert "lies in steps that take longer over what every step does" in result.reason

@@ -53,3 +53,17 @@ def test_boundary(run_us: float, state: State) -> None:
 
 def test_not_applicable_without_a_row_of_norms() -> None:
     assert run(RULE, world(norms=3)).state is State.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize("read", [False, True])
+def test_norms_that_are_each_read_are_logged_and_no_clipping_is_advised(read: bool) -> None:
+    """`clip_grad_norm_` would change the gradients of a program that only writes their norms to a log."""
+    builder = world(device=None)
+    for event in [event for event in builder.events if event["name"] == "aten::linalg_vector_norm"]:
+        event["dur"] = 300
+        if read:
+            builder.op("aten::item", event["ts"] + 310, 100)
+    found = judged(RULE, builder).finding
+    assert ("each read into Python by itself" in found.why) is read
+    assert ("clip_grad_norm_" in found.fix[0].code) is not read
+    assert (".tolist()" in found.fix[0].code) is read

@@ -331,3 +331,13 @@ def test_recorded_here_samples_one_by_one_are_named_and_a_batch_is_quiet(tmp_pat
     assert wanted in titles(record(tmp_path / "loop.json", model, looped))
     assert wanted not in titles(record(tmp_path / "once.json", model, at_once))
     assert wanted not in titles(record(tmp_path / "parts.json", model, in_parts))
+
+
+@pytest.mark.parametrize(("name", "state"), [("LBFGS", State.CLEAR), ("SGD", State.FIRED)])
+def test_passes_of_an_optimizer_that_searches_along_a_line_are_its_own(name: str, state: State) -> None:
+    """LBFGS calls its closure some twenty times a step: each pass needs the result of the one before."""
+    builder = sample_by_sample(each=10)
+    for event in builder.events:
+        if str(event["name"]).startswith("Optimizer.step#"):
+            event["name"] = f"Optimizer.step#{name}.step"
+    assert run(RULE, builder).state is state

@@ -79,7 +79,8 @@ class Watcher(LaterPhases):
         if self.phase == "skip" and self.turns.let_lead(optimizer):
             self.begin_loop("optimizer")
             ends = True
-        if ends:
+        # A recording under way is of one loop.
+        if ends or (self.phase != "profile" and self.turns.let_succeed(optimizer)):
             self.boundary("optimizer")
 
     def before_batch(self, iterator: Any) -> None:

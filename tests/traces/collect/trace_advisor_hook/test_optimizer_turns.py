@@ -81,3 +81,23 @@ def test_a_loop_of_one_optimizer_after_another_of_few_steps_is_the_one_recorded(
 def test_a_recording_under_way_keeps_its_optimizer() -> None:
     watcher = _Watcher().run("A" * 12 + "B" * 40)
     assert (watcher.phase, watcher.turns.lead, watcher.course.steps) == ("profile", OPTIMIZERS["A"], 11)
+
+
+@pytest.mark.parametrize(("elsewhere", "steps"), [(False, 11 + 32), (True, 11)])
+def test_the_next_fold_goes_on_with_the_run_another_loop_does_not(elsewhere: bool, steps: int) -> None:
+    """Each fold of a cross validation has an optimizer of its own, which steps at the same line; a later stage has another line."""
+    watcher = _Watcher().run("A" * 12)
+    watcher.profiler, watcher.phase = None, "done"
+    if elsewhere:
+        for _ in range(40):
+            watcher.after_optimizer(OPTIMIZERS["B"])
+    else:
+        watcher.run("B" * 40)
+    assert watcher.course.steps == steps
+
+
+def test_several_optimizers_at_one_line_take_turns_and_none_follows_another() -> None:
+    watcher = _Watcher().run("A" * 12)
+    watcher.profiler, watcher.phase = None, "done"
+    watcher.run("ABC" * 20)
+    assert watcher.turns.lead is OPTIMIZERS["A"]

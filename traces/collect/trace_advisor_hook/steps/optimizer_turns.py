@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+from types import CodeType, FrameType
 from typing import Any
+
+from ..software.own_code import is_own
 
 # A critic takes up to five steps to one of the generator (WGAN), a value network two to one of the policy (TD3). An optimizer that
 # comes less often than that is a rare guest of a loop whose steps are alike without it.
@@ -22,18 +26,21 @@ class OptimizerTurns:
         self.in_a_row = 0
         self.others_in_a_row = 0
         self.turn: int | None = None
+        self.place: tuple[CodeType, int] | None = None
+        self.next: Any = None
+        self.next_in_a_row = 0
 
     def ends_step(self, optimizer: Any) -> bool:
         """Whether the step that this optimizer has just taken ends one of the loop."""
         if self.lead is None:
-            self.lead = optimizer
+            self.lead, self.place = optimizer, _own_place(sys._getframe(1))
         if optimizer is not self.lead:
             if self.in_a_row:
                 self.turn, self.in_a_row = self.in_a_row, 0
             self.others_in_a_row += 1
             return False
         self.in_a_row += 1
-        self.others_in_a_row = 0
+        self.others_in_a_row = self.next_in_a_row = 0
         return self.in_a_row == 1 or self.turn is None or self.turn > MOST_IN_A_ROW or self.in_a_row > MOST_IN_A_ROW
 
     def let_lead(self, optimizer: Any) -> bool:
@@ -43,3 +50,28 @@ class OptimizerTurns:
         self.lead, self.turn = optimizer, None
         self.in_a_row = self.others_in_a_row = 0
         return True
+
+    def let_succeed(self, optimizer: Any) -> bool:
+        """Hand over to an optimizer that steps at the same line instead of the leading one; whether that was done.
+
+        So does that of the next fold of a cross validation, or of the next trial of a search: the loop goes on.
+        """
+        if optimizer is self.lead:
+            return False
+        self.next_in_a_row = self.next_in_a_row + 1 if optimizer is self.next else 1
+        self.next = optimizer
+        if self.next_in_a_row <= MOST_IN_A_ROW or self.place is None or self.place != _own_place(sys._getframe(1)):
+            return False
+        self.lead, self.next, self.turn = optimizer, None, None
+        self.in_a_row = self.others_in_a_row = self.next_in_a_row = 0
+        return True
+
+
+def _own_place(innermost: FrameType | None) -> tuple[CodeType, int] | None:
+    """The line of the program's own that a stack is at; None where none is on it."""
+    frame = innermost
+    while frame is not None:
+        if is_own(frame.f_code.co_filename):
+            return frame.f_code, frame.f_lineno
+        frame = frame.f_back
+    return None
