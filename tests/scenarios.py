@@ -63,6 +63,7 @@ SCENARIOS: dict[str, Scenario] = {
     "DL007": Scenario(quiet={"workers": 2, "cores": 16}),
     "DL008": Scenario(quiet={"workers": 3}),
     "DL009": Scenario(quiet={"lengths": (39, 40)}),
+    "DL010": Scenario(quiet={"draws": "aten::mul"}),
     "GR001": Scenario(quiet={"in_optimizer": True}),
     "GR002": Scenario(quiet={"frames": ("0/0", "0/0")}),
     "GR003": Scenario(quiet={"steps": frozenset()}),

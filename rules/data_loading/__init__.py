@@ -6,6 +6,7 @@ from rules.data_loading import (
     input_bound,
     iterator_restart,
     padded_batches,
+    prepared_in_step,
     single_process_loader,
     small_samples,
     starved_by_workers,
@@ -23,4 +24,5 @@ RULES: tuple[Rule, ...] = (
     too_few_cores.RULE,
     too_many_workers.RULE,
     padded_batches.RULE,
+    prepared_in_step.RULE,
 )

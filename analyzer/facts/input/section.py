@@ -8,6 +8,7 @@ from analyzer.facts.input.code import InputCode, input_code
 from analyzer.facts.input.float_images import FloatImages, float_images
 from analyzer.facts.input.loading import Loading, loading
 from analyzer.facts.input.padding import Padding, padding
+from analyzer.facts.input.prepared import Prepared, prepared
 from analyzer.facts.input.wait import InputWait, input_wait
 from analyzer.facts.input.wait_pattern import WaitPattern, wait_pattern
 from analyzer.facts.isolation import fact
@@ -71,6 +72,11 @@ class InputFacts(Section):
     def padding(self) -> Padding:
         """Padding of batches, and how their length changes, by recorded shapes."""
         return padding(self.trace, self._steps, self._host)
+
+    @fact
+    def prepared(self) -> Prepared:
+        """What the training loop does with a batch before the model gets it."""
+        return prepared(self.trace, self._steps, self._host.tree, self._host.main_thread)
 
     @fact
     def float_images(self) -> FloatImages:

@@ -1,0 +1,92 @@
+"""What a program does with a batch before its model gets it, by the ops between the loader and the first one that has a gradient.
+
+Ops carry the number that the next node of the graph will have: the last op with the lowest number among those that the backward
+pass goes back to is the first of the graph, and what runs between the loader and it keeps no graph.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+import numpy as np
+
+from analyzer.facts.host.tree import HostTree
+from analyzer.facts.steps.find import Steps
+from analyzer.spans.intervals import EMPTY, IntervalSet
+from analyzer.spans.labels import matching
+from traces.reader.names.vocabulary import is_backward_node
+from traces.trace import Trace
+
+# Augmentation draws random numbers; arithmetic and a frozen network do not.
+_DRAWS = re.compile(
+    r"aten::(?:uniform_?|bernoulli_?|random_|normal_?|rand|randn|randint|rand_like|randn_like|randperm|multinomial)$"
+)
+# What makes a network of what runs there; blurring is a convolution, too.
+_NETWORK = re.compile(
+    r"aten::(?:linear|addmm|\w*batch_norm|\w*layer_norm|\w*group_norm|\w*rms_norm|embedding\w*|lstm|gru|scaled_dot_product_attention"
+    r"|_native_multi_head_attention|relu_?|gelu|silu_?|max_pool\w*)$"
+)
+_NEVER = np.iinfo(np.int64).max
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """Preparing batches in the training loop.
+
+    Args:
+        spans: From the end of the loader's call to the first op of the graph, in the used steps.
+        batches: How many batches that is.
+        drawing: For how many of them random numbers are drawn.
+        of_network: Whether layers of a network run there: a frozen one, such as a teacher's.
+    """
+
+    spans: IntervalSet
+    batches: int
+    drawing: int
+    of_network: bool
+
+
+NONE = Prepared(EMPTY, 0, 0, False)
+
+
+def prepared(trace: Trace, steps: Steps, tree: HostTree, main: int | None) -> Prepared:
+    """What lies between the loader and the model, batch by batch; none without a loader or a backward pass."""
+    ranges, ops = trace.annotations, trace.ops
+    loads = ranges[(ranges["kind"] == "loader").to_numpy() & (ranges["thread"] == main).to_numpy()]
+    begins = loads["end_ns"].to_numpy()
+    begins = np.sort(begins[steps.host_window.contains(begins)])
+    if main is None or not len(begins):
+        return NONE
+    known = ops["sequence"].notna().to_numpy()
+    number = ops["sequence"].to_numpy(dtype=np.int64, na_value=-1)
+    start = ops["start_ns"].to_numpy()
+    node = matching(ops["name"], is_backward_node)
+    mine = known & ~node & (ops["thread"] == main).to_numpy()
+    draws, network = (matching(ops["name"], pattern.match) for pattern in (_DRAWS, _NETWORK))
+    roots = np.sort(tree.frame["start_ns"].to_numpy()[_outermost_ops(tree, main)])
+    spans, drawing, layers = [], 0, False
+    for begin, until in zip(begins.tolist(), [*begins[1:].tolist(), _NEVER], strict=True):
+        inside = (start >= begin) & (start < until)
+        going_back = number[inside & node & known]
+        if not len(going_back):
+            continue
+        first = start[inside & mine & (number == going_back.min())]
+        if not len(first):
+            continue
+        # The outermost op that holds it: what it calls carries its number as well.
+        end = int(roots[np.searchsorted(roots, first.max(), side="right") - 1])
+        here = inside & (start < end)
+        spans.append((begin, max(begin, end)))
+        drawing += bool((here & draws).any())
+        layers = layers or bool((here & network).any())
+    return Prepared(IntervalSet.of(spans) & steps.window, len(spans), drawing, layers)
+
+
+def _outermost_ops(tree: HostTree, main: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Ops of the main thread that no other op holds."""
+    ops = tree.of_source("ops")
+    root = tree.parent == np.arange(len(tree.parent))
+    found: np.ndarray[tuple[int], np.dtype[np.bool_]] = (
+        ops & (root | ~ops[tree.parent]) & (tree.frame["thread"].to_numpy() == main)
+    )
+    return found

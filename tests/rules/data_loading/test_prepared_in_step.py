@@ -1,0 +1,103 @@
+"""DL010: 40 of 100 ms between the loader and the model, in which random numbers are drawn for the batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from analyzer.finding import Confidence, State
+from builders import TraceBuilder
+from rules.data_loading.prepared_in_step import RULE
+from worlds import judged, run
+
+STEP = 100_000
+NODE = "autograd::engine::evaluate_function: "
+
+
+def world(
+    *,
+    draws: str = "aten::uniform_",
+    layer: str = "aten::grid_sampler",
+    taken: float = 40_000,
+    cores: int | None = 8,
+    workers: int = 0,
+    wait: float = 500,
+    device: str | None = None,
+    loads: bool = True,
+) -> TraceBuilder:
+    """Four steps: the loader, ops that keep no graph, a layer with its backward pass, an update.
+
+    Args:
+        draws: The op that draws numbers.
+        layer: The op that works on the batch.
+        taken: How long both take, in us.
+        cores: Cores that the run may use.
+        workers: Of the loader.
+        wait: What the loader's call takes, in us.
+        device: A device, or none.
+        loads: Whether there is a loader.
+    """
+    known: dict[str, Any] = {"usable_cores": cores, "loader": {"num_workers": workers}}
+    builder = TraceBuilder(device, advisor=known)
+    for number in range(4):
+        at, first = number * STEP, 10 * number
+        builder.step(number, at, STEP)
+        if loads:
+            builder.loader(at, wait, workers=workers)
+        builder.op(draws, at + wait + 10, 20, **{"Sequence number": first})
+        builder.op(layer, at + wait + 40, taken - 40, **{"Sequence number": first})
+        model = at + wait + taken
+        builder.op("aten::conv2d", model, 20_000, **{"Sequence number": first})
+        builder.op("aten::convolution", model + 5, 19_990, **{"Sequence number": first})
+        builder.op("aten::relu", model + 20_000, 5_000, **{"Sequence number": first + 1})
+        for place, name in enumerate(("ReluBackward0", "ConvolutionBackward0")):
+            at_node = model + 25_100 + 10_000 * place
+            builder.op(f"{NODE}{name}", at_node, 9_000, **{"Sequence number": first + 1 - place})
+        builder.optimizer(at + STEP - 2_000, 1_500)
+        if device:
+            builder.launch(model, kernel_start=model + 5, kernel_dur=20_000)
+    return builder
+
+
+def test_fires_with_what_lies_between_loader_and_model() -> None:
+    found = judged(RULE, world())
+    assert found.ratio == pytest.approx(0.4, abs=0.001)
+    assert found.finding.confidence is Confidence.MEDIUM
+    assert "collate_fn=collate" in found.finding.fix[0].code
+
+
+def test_with_few_cores_the_step_falls_no_further_than_they_allow() -> None:
+    found = judged(RULE, world(cores=2, taken=60_000, wait=100))
+    assert found.ratio == pytest.approx(0.5, abs=0.002)
+    assert found.finding.confidence is Confidence.LOW
+
+
+@pytest.mark.parametrize(("taken", "state"), [(9_900, State.CLEAR), (10_100, State.FIRED)])
+def test_boundary(taken: float, state: State) -> None:
+    assert run(RULE, world(taken=taken)).state is state
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"draws": "aten::mul"}, "no random numbers"),
+        ({"layer": "aten::linear"}, "a frozen one"),
+        ({"layer": "aten::batch_norm"}, "a frozen one"),
+        ({"cores": 1}, "one core"),
+        ({"workers": 2, "wait": 6_000}, "waits for the loader's workers already"),
+    ],
+)
+def test_quiet_where_it_is_something_else_or_could_not_move(options: dict[str, Any], said: str) -> None:
+    result = run(RULE, world(**options))
+    assert result.state is State.CLEAR
+    assert said in result.reason
+
+
+@pytest.mark.parametrize("options", [{"loads": False}, {"device": "cuda"}])
+def test_not_applicable_without_a_loader_or_with_a_device(options: dict[str, Any]) -> None:
+    assert run(RULE, world(**options)).state is State.NOT_APPLICABLE
+
+
+def test_a_loader_with_workers_that_keeps_up_takes_it_over() -> None:
+    assert "num_workers=2" in judged(RULE, world(workers=2)).finding.fix[0].code
