@@ -41,7 +41,7 @@ def verdict_on_run(
     """
     found = _explained(facts, verdict_of(facts, totals, unusable=unusable, evidence=evidence), unusable=unusable)
     run = facts.recording.run_course
-    if unusable or run is None or not run.judged or run.work_ratio < _WORTH_SAYING:
+    if unusable or run is None or not (run.judged and run.told_apart) or run.work_ratio < _WORTH_SAYING:
         return found
     kinds = f" ({', '.join(run.kinds)})" if run.kinds else ""
     of_run = (

@@ -28,6 +28,7 @@ def collate(samples):
     images, labels = default_collate(samples)
     return augment(images), labels
 
+
 loader = DataLoader(dataset, batch_size=64, collate_fn=collate, num_workers=2, persistent_workers=True)
 ```
 

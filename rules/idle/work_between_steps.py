@@ -52,6 +52,7 @@ At most what lies between the steps. How much of it can go is yours to say: eval
 Steps that differ by design (gradient accumulation over very different numbers of batches, sequences of any length) look like work
 between steps; the function that was seen tells. Where the system does not tell how long a thread had no core (Linux does), steps
 are long on a shared machine for no reason of their own.
+Where neither a name tells what long steps do, nor usual ones were looked at often enough to compare, nothing is said.
 A run that was ended early (`--stop`) may not have come to its evaluation yet.
 
 ## Thresholds
@@ -126,6 +127,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield clear(
             f"usual steps are {share(1 - run.work_ratio)} of the run's {count(run.steps, 'step')}: {share(run.work_ratio)} lies "
             f"between them, below {share(limits['min_ratio'])}{_as_usual(run)}{_outside(run)}"
+        )
+        return
+    if not run.told_apart:
+        yield cannot_tell(
+            f"{share(run.work_ratio)} of the run lies in {count(run.long_steps, 'step')} of three times the median and more, and "
+            "too few looks at the stack tell whether they do something else or more of the same: needs a longer run"
         )
         return
     each = duration(run.between_ns / run.long_steps)

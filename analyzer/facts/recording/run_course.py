@@ -14,6 +14,7 @@ import numpy as np
 from analyzer.facts.recording.run_places import (
     FEWEST_OF_A_KIND,
     FEWEST_SAMPLES,
+    FEWEST_USUAL,
     MOST,
     MOST_ROWS,
     OF_A_KIND,
@@ -52,6 +53,7 @@ class RunCourse(msgspec.Struct, frozen=True):
         profiled_ns: All steps with the profiler on; they are in no other figure.
         waited_ns: For how long the thread had no core in all of the steps; it is in no other figure.
         samples: Looks at the stack in long steps.
+        usual_samples: Looks at it in usual ones; None where the recording does not tell.
         places: What was seen there, most first.
         stopped: Whether the run was ended once its steps were recorded.
     """
@@ -67,6 +69,7 @@ class RunCourse(msgspec.Struct, frozen=True):
     profiled_ns: int
     waited_ns: int
     samples: int
+    usual_samples: int | None
     places: tuple[Place, ...]
     stopped: bool
 
@@ -74,6 +77,12 @@ class RunCourse(msgspec.Struct, frozen=True):
     def judged(self) -> bool:
         """Whether the steps are enough to tell what is usual."""
         return self.steps >= FEWEST_STEPS
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether long steps are known to do something else than usual ones: a name tells it, or both were looked at."""
+        looked = self.usual_samples is None or self.usual_samples >= FEWEST_USUAL
+        return bool(self.kinds) or (bool(self.places) and looked)
 
     @property
     def loading_ratio(self) -> float:
@@ -166,6 +175,7 @@ def run_course(meta: Meta) -> RunCourse | None:
         profiled_ns=int_of(told.get("profiled_ns")),
         waited_ns=int_of(told.get("waited_ns")),
         samples=int_of(between.get("samples")),
+        usual_samples=int_of(dict_of(between["usual"]).get("samples")) if "usual" in between else None,
         places=places,
         stopped=told.get("stopped") is True,
     )

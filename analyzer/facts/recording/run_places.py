@@ -11,7 +11,7 @@ import msgspec
 FEWEST_SAMPLES = 3
 # With fewer looks at usual steps nobody can tell what they do; a place that takes at least this part of its share of long steps in
 # usual ones too is work of every step.
-_FEWEST_USUAL, _AS_USUAL = 15, 1 / 3
+FEWEST_USUAL, _AS_USUAL = 15, 1 / 3
 # One look in twenty falls on what is next to it, and a single look is none to advise by.
 OF_A_KIND, FEWEST_OF_A_KIND = 0.05, 2
 # torch's own functions are called by whatever a program does (`_validate_sample` by any distribution), but for those that save;
@@ -147,7 +147,7 @@ def places_of(between: dict[str, Any], *, others: bool, usual_part: float) -> tu
 def _usual_shares(usual: dict[str, Any]) -> dict[tuple[str, ...], float]:
     """Share of usual steps by where it begins; empty where they were not looked at often enough."""
     rows, total = usual.get("places"), int_of(usual.get("samples"))
-    if not isinstance(rows, list) or total < _FEWEST_USUAL:
+    if not isinstance(rows, list) or total < FEWEST_USUAL:
         return {}
     return {start: samples / total for start, samples in _by_start(rows).items() if samples >= FEWEST_OF_A_KIND}
 
