@@ -18,6 +18,8 @@ from stories import (
     of_serving,
     of_the_device,
     of_the_host,
+    of_training,
+    of_updates,
 )
 from stories.story import Story
 
@@ -32,6 +34,8 @@ PARTS: dict[str, tuple[Story, ...]] = {
     "serving": of_serving.STORIES,
     "other devices and software": of_other_software.STORIES,
     "Apple, CPUs, fields of their own": of_many_fields.STORIES,
+    "updates": of_updates.STORIES,
+    "training": of_training.STORIES,
 }
 STORIES: tuple[Story, ...] = tuple(story for part in PARTS.values() for story in part)
 
