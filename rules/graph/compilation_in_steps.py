@@ -35,6 +35,7 @@ for batch in loader:
 1. Once: start recording later, `schedule(wait=5, warmup=2, active=6, repeat=1)`.
 2. Again and again: `TORCH_LOGS=recompiles python train.py` names the guard that failed.
 3. Sizes that change: `dynamic=True`, `torch._dynamo.mark_dynamic`, or pad to a few fixed lengths.
+4. Inside the optimizer's step: its learning rate as a tensor; as a number each value of a schedule is compiled anew.
 
 ## Expected gain
 At most the time that compiling owns in the steps, and idle time behind as much as it took beside a busy device.
@@ -48,6 +49,7 @@ where graphs are made all through the recording and replayed about once each.
 
 ## References
 - https://docs.pytorch.org/docs/stable/torch.compiler_troubleshooting.html
+- https://docs.pytorch.org/tutorials/recipes/compiling_optimizer_lr_scheduler.html
 """
 
 from __future__ import annotations
@@ -59,6 +61,7 @@ from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Sa
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
 from rules.commands import run
+from rules.optimizer.advice import FOREACH_CLASSES
 
 META = RuleMeta(
     code="GR003",
@@ -67,7 +70,10 @@ META = RuleMeta(
     title="Compiling inside the steps",
     binds=("compile",),
     thresholds=(Threshold("min_ratio", 0.01, "ratio", "rules.md GR003: steady training compiles nothing at all"),),
-    references=("https://docs.pytorch.org/docs/stable/torch.compiler_troubleshooting.html",),
+    references=(
+        "https://docs.pytorch.org/docs/stable/torch.compiler_troubleshooting.html",
+        "https://docs.pytorch.org/tutorials/recipes/compiling_optimizer_lr_scheduler.html",
+    ),
     measured=True,
 )
 
@@ -164,6 +170,23 @@ def _captured(facts: Facts, ratio: float) -> Finding:
     )
 
 
+def _tensor_rate(name: str) -> Advice:
+    """An update has no sizes that change: what does is its learning rate, which as a number of Python is compiled in."""
+    return Advice(
+        "diff",
+        f"-optimizer = torch.optim.{name}(model.parameters(), lr=lr)\n"
+        f"+optimizer = torch.optim.{name}(model.parameters(), lr=torch.tensor(lr))",
+        "What is compiled is the optimizer's step. A scheduler changes its learning rate, a number that the compiler takes for "
+        "fixed: as a tensor it may change.",
+    )
+
+
+def _of_update(facts: Facts) -> bool:
+    """Whether most of the compiling is done inside the optimizer's step."""
+    compiling = facts.model.compiled.compiling
+    return 2 * (compiling & facts.model.optimizing.step_time).total_ns > compiling.total_ns
+
+
 def _fix(facts: Facts, *, again: bool) -> tuple[Advice, ...]:
     later = Advice(
         "python",
@@ -172,12 +195,16 @@ def _fix(facts: Facts, *, again: bool) -> tuple[Advice, ...]:
     )
     if not again:
         return (later,)
+    names = Advice(
+        "shell",
+        run(facts, "TORCH_LOGS=recompiles"),
+        "Names the guard that failed: which input changed, and how.",
+    )
+    if _of_update(facts):
+        known = facts.model.optimizing.class_name in FOREACH_CLASSES
+        return (_tensor_rate(facts.model.optimizing.class_name), names) if known else (names,)
     return (
-        Advice(
-            "shell",
-            run(facts, "TORCH_LOGS=recompiles"),
-            "Names the guard that failed: which input changed, and how.",
-        ),
+        names,
         Advice(
             "python",
             "model = torch.compile(model, dynamic=True)",

@@ -36,7 +36,9 @@ CDIST = (
     "void at::native::(anonymous namespace)::cdist_backward_kernel_cuda_impl<float, at::native::(anonymous namespace)::"
     "dists<float>::two>(float*, float const*, float const*, float const*, float const*, float, long, long, long, long)"
 )
-DEPTHWISE = "void at::native::(anonymous namespace)::conv_depthwise2d_{}_kernel_generic<float, int>(at::PackedTensorAccessor)"
+DEPTHWISE = (
+    "void at::native::(anonymous namespace)::conv_depthwise2d_{}_kernel_generic<float, int>(at::PackedTensorAccessor)"
+)
 LOOKUP = "void split_embedding_codegen_forward_unweighted_kernel<float, float, float, long, 128>(p)"
 MINMAX = "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MinMaxOps<float, float, int>>>"
 SELECT = "void at_cuda_detail::cub::DeviceSelectSweepKernel<long>"

@@ -12,10 +12,11 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from analyzer.spans.arrays import Int64Array
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import numbered, rows_by
+from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, is_any, matching
-from traces.reader.names.vocabulary import accumulates_gradient
+from traces.reader.names.vocabulary import accumulates_gradient, is_backward_node
 from traces.trace import Trace
 
 # A critic takes up to five steps to one of the generator (WGAN). One that comes more often in a row does not take turns: the other
@@ -23,6 +24,8 @@ from traces.trace import Trace
 MOST_IN_A_ROW = 8
 # A generator, a discriminator, an encoder and a critic of its own: more kinds than this are one optimizer whose work varies.
 _MOST_OPTIMIZERS = 4
+# An optimizer for each layer of a large model.
+_MOST_TOGETHER = 128
 # What comes once is a first update, which makes the optimizer's states.
 _MIN_TURNS = 2
 # Rounds that are alike, of all: a regularisation now and then makes some longer. Of updates that vary by chance a quarter are.
@@ -46,14 +49,52 @@ def ends_of_rounds(trace: Trace, spans: pd.DataFrame) -> Int64Array | None:
 
 
 def outermost_steps(trace: Trace) -> pd.DataFrame:
-    """Steps of optimizers on the thread that takes most of them, without those inside another one: a wrapper's is one."""
+    """Steps of optimizers on the thread that takes most of them, without those inside another one: a wrapper's is one.
+
+    Those that follow one another without gradients of their own are one: a loop with an optimizer for each group of parameters.
+    """
     spans = trace.annotations[is_any(trace.annotations["kind"], "optimizer_step")]
+    nodes = trace.ops[matching(trace.ops["name"], is_backward_node)]
+    spans = spans[~_inside(spans, nodes)]
     if not len(spans):
         return spans
     mine = max(rows_by(spans["thread"].to_numpy()).values(), key=len)
     spans = spans.iloc[mine].sort_values(["start_ns", "end_ns"], ascending=[True, False], kind="stable")
     before = np.maximum.accumulate(np.append(np.iinfo(np.int64).min, spans["end_ns"].to_numpy()[:-1]))
-    return spans[spans["start_ns"].to_numpy() >= before]
+    return _together(trace, spans[spans["start_ns"].to_numpy() >= before], nodes["start_ns"].to_numpy())
+
+
+def _inside(spans: pd.DataFrame, nodes: pd.DataFrame) -> BoolArray:
+    """Which steps lie in a node of the backward pass: each updates one parameter as soon as its gradient is there (hooks)."""
+    found = np.zeros(len(spans), dtype=bool)
+    start, thread = spans["start_ns"].to_numpy(), spans["thread"].to_numpy()
+    begun, beyond, by = (nodes[name].to_numpy() for name in ("start_ns", "end_ns", "thread"))
+    for one in np.unique(thread).tolist():
+        here = by == one
+        found[thread == one] = IntervalSet(begun[here], beyond[here]).contains(start[thread == one])
+    return found
+
+
+def _together(trace: Trace, spans: pd.DataFrame, nodes: Int64Array) -> pd.DataFrame:
+    """One row for steps between which no gradient is computed and no batch is loaded; as given where no gradient is recorded.
+
+    Args:
+        trace: The trace.
+        spans: Steps of optimizers on one thread, sorted.
+        nodes: When nodes of the backward pass begin.
+    """
+    if not len(nodes) or len(spans) < _MIN_TURNS:
+        return spans
+    start, end = spans["start_ns"].to_numpy(), spans["end_ns"].to_numpy()
+    asked = trace.annotations["start_ns"].to_numpy()[is_any(trace.annotations["kind"], "loader")]
+    between = np.sort(np.concatenate([nodes, asked]))
+    apart = np.searchsorted(between, start[1:]) > np.searchsorted(between, end[:-1])
+    first = np.flatnonzero(np.append(True, apart))
+    # Steps of which hardly any has gradients before it: the backward pass was not recorded whole, and tells nothing.
+    if len(first) < _MIN_TURNS or len(spans) > _MOST_TOGETHER * len(first):
+        return spans
+    ends = np.append(first[1:], len(spans)) - 1
+    return spans.iloc[first].assign(end_ns=end[ends], dur_ns=end[ends] - start[first])
 
 
 def _rounds(kinds: Int64Array) -> Int64Array | None:

@@ -145,8 +145,9 @@ def _divide_by_thread(
     if busy_issuing:
         divider.take("sync", busy_issuing - host.own_work(thread, caught_up))
     divider.take("transfer_call", during("transfer_call"))
-    divider.take("optimizer", during("optimizer"))
+    # An update may be compiled as the model is.
     divider.take("compile", during("compile"))
+    divider.take("optimizer", during("optimizer"))
     divider.take("launch", during("launch"))
     # A call outside any op (a query, an event record) is host work for the device like an op's own.
     divider.take("framework", _inside(divider.left, during("ops"), during("calls"), during("collectives")))
@@ -217,8 +218,8 @@ def host_waterfall(host: HostActivity, main: int | None, window: IntervalSet) ->
     if main is not None:
         _take_collections(divider, host, main)
         divider.take("input", host.during("input", main))
-        divider.take("optimizer", host.during("optimizer", main))
         divider.take("compile", host.during("compile", main))
+        divider.take("optimizer", host.during("optimizer", main))
         divider.take("communication", host.during("collectives", main))
         divider.take("compute", host.during("ops", main))
         divider.take("communication", host.anywhere("collectives"))

@@ -48,6 +48,19 @@ def test_a_single_compilation_saves_nothing_in_training() -> None:
     assert "schedule" in found.finding.fix[0].code
 
 
+@pytest.mark.parametrize("name", ["AdamW", "Lion"])
+def test_an_update_that_is_compiled_again_wants_its_rate_as_a_tensor(name: str) -> None:
+    builder = world()
+    for number in range(4):
+        builder.optimizer(number * 100_000.0, 30_000, name)
+    found = judged(RULE, builder)
+    assert found.ns_per_step == 30_000_000
+    fix = found.finding.fix
+    assert ("lr=torch.tensor(lr)" in fix[0].code) is (name == "AdamW")
+    assert not any("dynamic" in one.code for one in fix)
+    assert any("TORCH_LOGS=recompiles" in one.code for one in fix)
+
+
 def test_several_versions_of_one_frame_are_recompilations() -> None:
     builder = world(steps=frozenset({1}))
     builder.op("Torch-Compiled Region: 0/0", 50, 10)

@@ -189,7 +189,7 @@ def test_after_the_last_work_the_main_thread_tells() -> None:
         ("input", "allocator", "input"),
         ("allocator", "sync", "allocator"),
         ("sync", "optimizer", "sync"),
-        ("optimizer", "compile", "optimizer"),
+        ("optimizer", "compile", "compile"),
         ("compile", "framework", "compile"),
         ("input", "sync", "input"),
     ],
