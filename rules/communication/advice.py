@@ -8,6 +8,7 @@ from analyzer.finding import Advice
 from analyzer.units import duration, share
 from rules.changes import memory_limits_the_batch, older_than
 from rules.communication import libraries, serving
+from rules.communication.buffers import of_buffers, other_exposed
 from rules.purpose import by_purpose
 
 
@@ -139,27 +140,7 @@ def _move_less_in_training(facts: Facts) -> tuple[Advice, ...]:
             return (_ZERO_IN_16_BITS,)
         return (_FSDP1_IN_16_BITS if older_than(facts, (2, 6)) else _SHARDED_IN_16_BITS,)
     if facts.communication.collectives.data_parallel:
-        full = memory_limits_the_batch(facts)
-        rarer = Advice(
-            "python",
-            "with model.no_sync() if (index + 1) % 4 else nullcontext():\n    (loss / 4).backward()",
-            "With gradient accumulation, reduce once per optimizer step. "
-            + (
-                "A larger batch per rank has the same effect."
-                if full is None
-                else f"A larger batch per rank would do the same, but tensors take {share(full)} of the card already."
-            ),
-        )
-        narrower = Advice(
-            "python",
-            "from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import bf16_compress_hook\n"
-            "model.register_comm_hook(state=None, hook=bf16_compress_hook)",
-            "Halves the bytes of float32 gradients; of no use where they are 16-bit already.",
-        )
-        if facts.communication.collectives.narrow:
-            return (rarer,)
-        # Where memory limits the batch, accumulating is the one way to communicate less often.
-        return (narrower, rarer) if full is None else (rarer, narrower)
+        return (*of_buffers(facts), *(_gradients_less(facts) if other_exposed(facts) else ()))
     return (
         Advice(
             "text",
@@ -167,6 +148,31 @@ def _move_less_in_training(facts: Facts) -> tuple[Advice, ...]:
             "The trace shows no DistributedDataParallel or FSDP module, so the change belongs where the collectives are called.",
         ),
     )
+
+
+def _gradients_less(facts: Facts) -> tuple[Advice, ...]:
+    """What DDP sums, in fewer bytes or less often."""
+    full = memory_limits_the_batch(facts)
+    rarer = Advice(
+        "python",
+        "with model.no_sync() if (index + 1) % 4 else nullcontext():\n    (loss / 4).backward()",
+        "With gradient accumulation, reduce once per optimizer step. "
+        + (
+            "A larger batch per rank has the same effect."
+            if full is None
+            else f"A larger batch per rank would do the same, but tensors take {share(full)} of the card already."
+        ),
+    )
+    narrower = Advice(
+        "python",
+        "from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import bf16_compress_hook\n"
+        "model.register_comm_hook(state=None, hook=bf16_compress_hook)",
+        "Halves the bytes of float32 gradients; of no use where they are 16-bit already.",
+    )
+    if facts.communication.collectives.narrow:
+        return (rarer,)
+    # Where memory limits the batch, accumulating is the one way to communicate less often.
+    return (narrower, rarer) if full is None else (rarer, narrower)
 
 
 def hide_more(facts: Facts) -> tuple[Advice, ...]:
@@ -196,6 +202,8 @@ def _hide_more_in_training(facts: Facts) -> tuple[Advice, ...]:
                 "one layer by itself; `block.set_modules_to_forward_prefetch([following])` for more.",
             ),
         )
+    if facts.communication.collectives.data_parallel and not other_exposed(facts):
+        return of_buffers(facts)
     if facts.communication.collectives.data_parallel:
         return (
             Advice(

@@ -12,7 +12,7 @@ and that length holds two things: moving the data, and waiting until the slowest
 trace: ranges such as `gloo:all_reduce` on any thread of the process while the step's thread is in no other op. A busy device is
 no proof of work: waiting inside a collective counts as busy everywhere else. The kind of a collective is what the range that
 launched it says, else what its kernel's name says. Fixes for embedding tables are given only where tables are looked up, those for
-gradients only where something is trained.
+gradients only where something is trained; what DDP sends of buffers before each forward pass has one of its own.
 
 ## Example
 Slow:
@@ -111,7 +111,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             claims=found.exposed,
             basis="collectives with nothing beside them; waiting for a slower rank shrinks only when that rank gets faster",
         ),
-        fix=(*look_at_all_ranks(facts), *move_less(facts), *hide_more(facts)),
+        fix=(*look_at_all_ranks(facts), *dict.fromkeys((*move_less(facts), *hide_more(facts)))),
         verify="Record every rank again with the same schedule: the share of CO001 should fall on all of them.",
         steps_seen=facts.steps.count_with(found.exposed),
         confidence=Confidence.HIGH,

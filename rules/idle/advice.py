@@ -9,6 +9,7 @@ from analyzer.facts.host.dispatch_owner import DispatchOwner
 from analyzer.finding import Advice
 from analyzer.units import duration, share
 from rules.changes import capture_by_hand, larger_batch, replay_as_graph
+from rules.communication.buffers import own_buffers
 from rules.framework_words import replayed
 from rules.optimizer.advice import FOREACH_CLASSES, FUSED_CLASSES, by_hand, foreach, fused
 from rules.optimizer.reading import ON_DEVICE, of_each_parameter
@@ -93,13 +94,5 @@ def _own_buffers(facts: Facts) -> tuple[Advice, ...]:
     idle = facts.communication.buffer_broadcasts & facts.time.idle
     if facts.steps.ratio(idle.total_ns) < _WORTH_NAMING:
         return ()
-    return (
-        Advice(
-            "diff",
-            " model = DistributedDataParallel(\n     model,\n+    broadcast_buffers=False,\n )",
-            f"The GPU idles {duration(facts.steps.per_step(idle.total_ns))} of {facts.steps.each} "
-            f"({share(facts.steps.ratio(idle.total_ns))}) while "
-            "DDP copies the model's buffers (running statistics) from rank 0 before the forward pass. Without that each rank keeps "
-            "its own: evaluate and save those of rank 0, as now.",
-        ),
-    )
+    lost = f"The GPU idles {duration(facts.steps.per_step(idle.total_ns))} of {facts.steps.each} "
+    return (own_buffers(f"{lost}({share(facts.steps.ratio(idle.total_ns))}) while"),)

@@ -1,0 +1,52 @@
+"""Fixes where DistributedDataParallel sends buffers from rank 0 before each pass: no setting of the gradients helps."""
+
+from __future__ import annotations
+
+from analyzer.facts import Facts
+from analyzer.finding import Advice
+from analyzer.units import duration
+
+# Less of the step than this is on no card of its own (CO001).
+_WORTH_ADVICE = 0.05
+
+
+def own_buffers(lost: str, doubt: str = "") -> Advice:
+    """Do without the copies of the model's buffers that DistributedDataParallel sends from rank 0 before each forward pass.
+
+    Args:
+        lost: What they cost, as the beginning of a sentence that ends in `while`.
+        doubt: When that does not help; a sentence.
+    """
+    return Advice(
+        "diff",
+        " model = DistributedDataParallel(\n     model,\n+    broadcast_buffers=False,\n )",
+        f"{lost} DDP copies the model's buffers (running statistics) from rank 0 before the forward pass. Without that each rank "
+        f"keeps its own: evaluate and save those of rank 0, as now.{doubt}",
+    )
+
+
+def buffers_exposed_ns(facts: Facts) -> int:
+    """Time a step in which nothing runs but the sending of those buffers; 0 where DDP sends none."""
+    if not facts.communication.buffer_broadcasts:
+        return 0
+    sent = facts.communication.collectives.exposed_ns.items()
+    return sum(ns for kind, ns in sent if "broadcast" in kind)
+
+
+def of_buffers(facts: Facts) -> tuple[Advice, ...]:
+    """Where a good part of the exposed time is DDP's sending of buffers, which no setting of the gradients touches."""
+    exposed_ns = buffers_exposed_ns(facts)
+    if facts.steps.ratio(exposed_ns) < _WORTH_ADVICE:
+        return ()
+    return (
+        own_buffers(
+            f"{duration(facts.steps.per_step(exposed_ns))} {facts.steps.a_unit} nothing runs on the GPU while",
+            " Where it is another rank that comes late, the wait goes on in the next collective.",
+        ),
+    )
+
+
+def other_exposed(facts: Facts) -> bool:
+    """Whether anything else than those buffers is worth advice."""
+    rest = facts.communication.collectives.exposed.total_ns - buffers_exposed_ns(facts)
+    return facts.steps.ratio(rest) >= _WORTH_ADVICE or not of_buffers(facts)
