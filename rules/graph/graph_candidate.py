@@ -180,7 +180,7 @@ def _nothing_to_capture(facts: Facts, limits: Limits, found: Repetition) -> Outc
     unsaid = _unsaid(facts, found)
     if unsaid:
         return cannot_tell(unsaid)
-    obstacle = _obstacle(found) or _own_work(facts, found.claims)
+    obstacle = _obstacle(found) or _own_work(facts, found.claims) or _updating(facts, found.claims)
     if obstacle:
         return clear(obstacle)
     ratio = facts.steps.ratio(found.claims.total_ns)
@@ -228,6 +228,18 @@ def _own_work(facts: Facts, claims: IntervalSet) -> str:
     if owner is None or not owner.works:
         return ""
     return f"the host works inside `{owner.name}` for {share(owner.part)} of the idle time, which no graph can hold"
+
+
+def _updating(facts: Facts, claims: IntervalSet) -> str:
+    """Whether most of the time lies in an optimizer's step, which a graph of the model leaves as it is; empty elsewhere."""
+    work = facts.model.optimizing
+    inside = (claims & work.step_time).total_ns
+    if 2 * inside <= claims.total_ns:
+        return ""
+    return (
+        f"{share(inside / claims.total_ns)} of that idle time lies inside `{work.class_name}.step`, which a graph of the model "
+        "leaves as it is"
+    )
 
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:

@@ -68,6 +68,8 @@ def _in_fewer_launches(facts: Facts) -> tuple[Advice, ...]:
         return (ON_DEVICE, by_hand())
     if facts.steps.per_step(work.launches) < _MANY_LAUNCHES:
         return ()
+    if work.products:
+        return (_TOGETHER,)
     return (
         Advice(
             "text",
@@ -76,6 +78,16 @@ def _in_fewer_launches(facts: Facts) -> tuple[Advice, ...]:
             "wants a learning rate of its own.",
         ),
     )
+
+
+_TOGETHER = Advice(
+    "python",
+    "for group in groups_of_one_shape:                    # or padded to one\n"
+    "    updates = orthogonalize(torch.stack(group))      # torch.bmm, torch.baddbmm: all matrices of the group at once\n"
+    "    torch._foreach_add_(parameters_of[group], updates.unbind(), alpha=-lr)",
+    "It multiplies matrices, each by itself, as Newton-Schulz iterations of Muon do: those of one shape together, and the rest in "
+    "lists (`torch._foreach_`). Where a library brings the optimizer, look for a version that does.",
+)
 
 
 def own_work(facts: Facts, owner: DispatchOwner) -> Advice:

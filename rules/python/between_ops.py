@@ -21,7 +21,10 @@ def between(facts: Facts, time: IntervalSet) -> str:
     first = found[0]
     if first.before == BACKWARD:
         return f"; {share(first.total_ns / time.total_ns)} of it lies between nodes of the backward pass"
-    return f"; {share(first.total_ns / time.total_ns)} of it lies after `{first.before}` and before `{first.after}`"
+    place = ", between the backward pass and the update" if behind_backward(facts, time) else ""
+    return (
+        f"; {share(first.total_ns / time.total_ns)} of it lies after `{first.before}` and before `{first.after}`{place}"
+    )
 
 
 def in_backward(facts: Facts, time: IntervalSet) -> bool:
@@ -32,10 +35,23 @@ def in_backward(facts: Facts, time: IntervalSet) -> bool:
 
 def in_update(facts: Facts, time: IntervalSet) -> bool:
     """Whether the time, or the place that is named of it, lies where no program prepares data: from the loss to its update."""
+    if behind_backward(facts, time):
+        return True
     found = facts.sync.silences(time)
     within = sum(one.total_ns for one in found if _leads_to_update(one.after))
     named = bool(found) and found[0].total_ns >= WORTH_A_PLACE * time.total_ns and _leads_to_update(found[0].after)
     return named or within > MOST * time.total_ns
+
+
+def behind_backward(facts: Facts, time: IntervalSet) -> bool:
+    """Whether most of the time lies between a backward pass and the end of the update behind it."""
+    return (facts.model.before_updates & time).total_ns > MOST * time.total_ns
+
+
+def clips(facts: Facts, time: IntervalSet) -> bool:
+    """Whether that time holds a row of norms of gradients, or follows one: gradients are clipped there, tensor by tensor."""
+    leading, work = facts.model.before_updates, facts.model.optimizing
+    return behind_backward(facts, time) and bool(work.norms) and bool(leading & work.clipping)
 
 
 def _leads_to_update(name: str) -> bool:

@@ -84,8 +84,18 @@ from rules.commands import collect
 from rules.place import location
 from rules.purpose import by_purpose
 from rules.python import after_reads, called, sampled
-from rules.python.advice import BESIDE, IN_ITS_WORKERS, IN_WORKERS, PROCESSES, SIMULATOR, engine_ahead, look, move
-from rules.python.between_ops import MOST, WORTH_A_PLACE, acts_on_values, between, in_backward, in_update
+from rules.python.advice import (
+    BESIDE,
+    CLIPPED_IN_PARTS,
+    IN_ITS_WORKERS,
+    IN_WORKERS,
+    PROCESSES,
+    SIMULATOR,
+    engine_ahead,
+    look,
+    move,
+)
+from rules.python.between_ops import MOST, WORTH_A_PLACE, acts_on_values, between, clips, in_backward, in_update
 from rules.python.outside_ops import evidence_of
 from rules.python.stretches import (
     counted,
@@ -243,7 +253,7 @@ def _fix(facts: Facts, time: IntervalSet, moved: Advice | None) -> tuple[Advice,
     if _shares_interpreter(facts):
         return (PROCESSES, moved if moved is not None else look(facts))
     if moved is None and in_update(facts, time):
-        return (look(facts),)
+        return (CLIPPED_IN_PARTS, look(facts)) if clips(facts, time) else (look(facts),)
     late = after_reads.one_step_late(facts, time)
     has_workers = facts.input.wait.multi_process or bool(facts.recording.collected.num_workers)
     elsewhere = by_purpose(facts, (BESIDE,), (IN_ITS_WORKERS if has_workers else IN_WORKERS,))

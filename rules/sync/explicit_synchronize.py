@@ -35,7 +35,8 @@ timings.append((start, end))
 ```
 
 ## Fix
-1. Delete the call.
+1. Delete the call. Where results were copied to the host before it, wait for that copy alone and later; inside the step of an
+   optimizer look for a version without.
 2. To time work, record `torch.cuda.Event(enable_timing=True)` and read the events after the loop.
 
 ## Expected gain
@@ -44,6 +45,7 @@ reason: without the wait the host does meanwhile what it did late. Likely is wha
 host would have waited anyway.
 
 ## When it is wrong
+Before an update on the CPU (OP005) the host waits for the gradients, which is needed: then nothing is said.
 A benchmark that synchronises every step on purpose. Another library (a C++ extension, a communication backend) may make the call:
 the stack tells. With one process per device that shares memory with others the wait may be needed.
 
@@ -61,6 +63,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
+from analyzer.facts.sync.waiting_calls import WaitingCalls
 from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import share
@@ -87,6 +90,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         own = " (the profiler's own at the end is not counted)" if len(facts.sync.waits.of("profiler")) else ""
         yield not_applicable(f"no synchronize call outside an op in the used steps{own}")
         return
+    brings = 2 * facts.sync.awaited_copies.blocked_ns > calls.blocked_ns
+    if brings and facts.model.optimizing.on_host:
+        yield clear("the host waits for gradients that are copied to it: its own update needs them (OP005)")
+        return
     ratio = facts.steps.ratio(facts.sync.waits.owned("explicit").total_ns)
     if not fires(facts, "explicit", limits["min_ratio"], limits["behind_ratio"]):
         yield clear(
@@ -98,13 +105,31 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         facts,
         calls,
         "explicit",
-        f"`{name}` outside any op, as `{_caller(name, module)}` calls it",
-        (_LATER,) if "Event" in name else (_deleted(facts, module), _timed(facts, module)),
+        f"`{name}` outside any op{_inside_update(facts, calls)}, as `{_caller(name, module)}` calls it",
+        _fix(facts, calls, name, module, brings=brings),
         "Record again: no synchronize call inside the steps; the share of SY003 should fall below 2 %.",
         ()
         if facts.host.stacks.known
         else ("Without stacks the caller is unknown: it may be a library. Record with `with_stack=True`.",),
     )
+
+
+def _fix(facts: Facts, calls: WaitingCalls, name: str, module: str, *, brings: bool) -> tuple[Advice, ...]:
+    """What to do about the calls: which of them are needed is asked first."""
+    if "Event" in name:
+        return (_LATER,)
+    if brings:
+        return (_AFTER_COPIES,)
+    if _inside_update(facts, calls):
+        return (_OF_OTHERS,)
+    return (_deleted(facts, module), _timed(facts, module))
+
+
+def _inside_update(facts: Facts, calls: WaitingCalls) -> str:
+    """Where most of the calls lie inside the optimizer's step: which; else empty."""
+    if 2 * calls.inside(facts.model.optimizing.step_time).waits <= calls.waits:
+        return ""
+    return f" and inside `{facts.model.optimizing.class_name}.step`"
 
 
 # Where torch keeps the functions of a device; those of AMD's cards bear CUDA's names.
@@ -133,6 +158,21 @@ _LATER = Advice(
     "     copied.record()\n-    copied.synchronize()\n-    use(result)\n     prepare_the_next_batch()\n"
     "+    copied.synchronize()\n+    use(result)",
     "Wait as late as possible: first whatever does not need the result, best one step later.",
+)
+
+
+_AFTER_COPIES = Advice(
+    "diff",
+    "     pinned.copy_(result, non_blocking=True)\n-    torch.cuda.synchronize()\n-    use(pinned)\n+    copied.record()\n"
+    "     launch_what_follows()\n+    copied.synchronize()\n+    use(pinned)",
+    "Results are copied to the host before these calls, so a wait is needed before they are used: for the copy alone, by an event, "
+    "and as late as possible, best one step later.",
+)
+_OF_OTHERS = Advice(
+    "text",
+    "Take the waits out of the optimizer's step, or look for a version of its library without them: work on one stream keeps its "
+    "order, and the next parameter's update needs no wait for the last one's.",
+    "Needed are they only where its states lie in memory that host and device share (paged optimizers).",
 )
 
 

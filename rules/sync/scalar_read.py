@@ -61,10 +61,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
+from analyzer.facts.sync.waiting_calls import WaitingCalls
 from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import count, share
-from rules.optimizer.reading import ON_DEVICE, mostly_in_updates
+from rules.optimizer.reading import ON_DEVICE, counters, mostly_in_updates, where
 from rules.sync.judging import BEHIND_RATIO, MIN_RATIO, beside_work, finding, fires
 from traces.trace import Capability
 
@@ -100,8 +101,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         facts,
         calls,
         "scalar",
-        "reading single values off the device, as `.item()`, `float()`, `if tensor:` and `print` do",
-        (ON_DEVICE,) if mostly_in_updates(facts) else _fix_running() if facts.model.infers else _fix(),
+        f"reading single values off the device{where(facts)}, as `.item()`, `float()`, `if tensor:` and `print` do"
+        f"{_next_to(facts, calls)}",
+        _fixes(facts),
         "Record again: fewer device-to-host copies a step, and a longer launch lead; the share of SY001 should fall below 2 %.",
         _caveats(facts),
     )
@@ -112,6 +114,20 @@ def _none(facts: Facts) -> str:
     if number:
         return f"{count(number, '`aten::item`', '`aten::item`')} in the used steps, all of CPU tensors: none waits for the device"
     return "no single value is read off the device in the used steps"
+
+
+def _fixes(facts: Facts) -> tuple[Advice, ...]:
+    if mostly_in_updates(facts):
+        return (ON_DEVICE,)
+    return counters(facts) or (_fix_running() if facts.model.infers else _fix())
+
+
+def _next_to(facts: Facts, calls: WaitingCalls) -> str:
+    """The op that most reads stand in front of, or behind, where the trace has no stacks to name a line; empty where none does."""
+    if facts.host.stacks.known or where(facts):
+        return ""
+    beside = facts.sync.neighbour_of(calls)
+    return f"; {share(beside[1])} of them right {beside[0]}" if beside else ""
 
 
 def _fix() -> tuple[Advice, ...]:

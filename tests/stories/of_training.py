@@ -130,7 +130,7 @@ def _splits_awaited() -> Clocked:
             world.kernel_of("fbgemm::split_embedding_codegen_lookup_rowwise_adagrad_function", LOOKUP, 500, host=60)
         perceptron(world, 8, 220)
         with world.inside("## start_sparse_data_dist ##"), world.inside("## all2all_data:kjt splits ##"):
-            world.collective("all_to_allv", 7_000, kernel=EXCHANGE, stream=22, elements=26 * 8, dtype="Int", size=8)
+            world.collective("all_to_allv", 14_000, kernel=EXCHANGE, stream=22, elements=26 * 8, dtype="Int", size=8)
             world.copied("DtoH", 26 * 8 * 4, stream=22)
         with world.inside("## all2all_data:kjt values ##"):
             world.collective("all_to_allv", 900, kernel=EXCHANGE, stream=22, elements=4 << 20, dtype="Int", size=8)
@@ -317,13 +317,13 @@ STORIES = (
     ),
     Story(
         "block masks made for each pass", "LLM, flex attention", GITHUB + "lightseekorg/TorchSpec/pull/187",
-        "create_block_mask runs op by op for each pass: compile it, or keep the mask", _masks_anew, bound=("launch", "python"),
-        told=("~create_block_mask",), never=("DL001", "~num_workers", "PR001", "OP001"),
+        "create_block_mask runs op by op for each pass: compile it, or keep the mask", _masks_anew,
+        bound=("launch", "python", "compute"), told=("~create_block_mask",), never=("DL001", "~num_workers", "PR001", "OP001"),
     ),
     Story(
         "flags of fake quantisation read", "vision, QAT, torch 1.9", GITHUB + "pytorch/pytorch/pull/61318",
         "each module reads its flags, scale and zero point: parameters as tensors, the fused module", _observed,
-        bound=("sync", "launch", "mixed"), told=("SY001", "~fake_quant"), never=("DL001", "PY002", "PR001", "GR004"),
+        bound=("sync", "launch", "mixed", "compute"), told=("SY001", "~fake_quant"), never=("DL001", "PY002", "PR001", "GR004"),
     ),
     Story(
         "sizes of the next exchange awaited", "recommender, TorchRec", GITHUB + "meta-pytorch/torchrec/pull/1112",

@@ -241,7 +241,7 @@ STORIES = (
     Story(
         "clipping of DTensors", "recommender, FSDP2", GITHUB + "meta-pytorch/torchrec/pull/2091",
         "ops on DTensors are dispatched in Python, 150 us each: clip the local parts together", _clipped_as_dtensors,
-        told=("OP004|PY003|ID001", "~clip"), never=("DL001", "~num_workers|DataLoader\\(", "GR004", "PR003"),
+        told=("OP004|PY003|ID001|PY001", "~clip"), never=("DL001", "~num_workers|DataLoader\\(", "GR004", "PR003"),
     ),
     Story(
         "update compiled for each learning rate", "compiled optimizer", GITHUB + "pytorch/pytorch/issues/120934",
@@ -256,7 +256,7 @@ STORIES = (
     Story(
         "8-bit updates and a wait for each", "LLM fine-tuning", GITHUB + "bitsandbytes-foundation/bitsandbytes/pull/2050",
         "torch.cuda.synchronize() for each parameter: on the current stream without", _eight_bits_and_waits,
-        told=("SY003", "~AdamW8bit"), never=("~fused=True|foreach=True", "DL001", "GR004", "PG005"),
+        told=("SY003", "~AdamW8bit"), never=("~foreach=True", "DL001", "GR004", "PG005"),
     ),
     Story(
         "average of weights on Apple's GPU", "detection, MPS", GITHUB + "ultralytics/ultralytics/pull/25315",

@@ -13,6 +13,7 @@ from analyzer.facts.device.launches import from_source
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.tree import HostTree
+from analyzer.facts.kernels.names import family_of
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import numbered, sums_by
@@ -54,6 +55,7 @@ class Optimizing(msgspec.Struct, frozen=True):
         clipping: Time of runs of norms, one per gradient, outside the spans.
         norms: How many norms are in those runs, over all used steps.
         zero_runs: Fills of gradients in a row outside any zero_grad span (`model.zero_grad()` leaves no range).
+        products: Kernels that multiply matrices launched inside the spans, over all used steps.
         launch_calls: Calls inside the spans that launch kernels or graphs, linked to their work or not.
     """
 
@@ -72,6 +74,7 @@ class Optimizing(msgspec.Struct, frozen=True):
     clipping: IntervalSet
     norms: int
     zero_runs: IntervalSet
+    products: int
     launch_calls: int
 
     @property
@@ -180,8 +183,14 @@ def optimizing(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts)
         clipping=clipping,
         norms=norms,
         zero_runs=_zero_runs(measure, in_zero | measure.in_steps),
+        products=int(_multiplies(measure)[measure.device.launched["row"].to_numpy()[kernels]].sum()),
         launch_calls=int((is_any(measure.tree.frame["kind"], "launch", "graph_launch") & measure.in_steps).sum()),
     )
+
+
+def _multiplies(measure: _Measuring) -> BoolArray:
+    """Which kernels multiply matrices."""
+    return matching(measure.trace.kernels["name"], lambda name: family_of(name) == "gemm")
 
 
 def _time(measure: _Measuring, mask: BoolArray) -> IntervalSet:

@@ -8,6 +8,7 @@ from analyzer.facts.generation.section import GenerationFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.stacks import CodeLine
 from analyzer.facts.isolation import fact
+from analyzer.facts.model.before_updates import before_updates
 from analyzer.facts.model.compiled import Compiled, compiled
 from analyzer.facts.model.modules import Modules, modules
 from analyzer.facts.model.optimizing import Optimizing, optimizing
@@ -16,6 +17,7 @@ from analyzer.facts.recording.section import RecordingFacts
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.section import TimeFacts
+from analyzer.spans.intervals import IntervalSet
 
 
 class ModelFacts(Section):
@@ -63,6 +65,11 @@ class ModelFacts(Section):
     def optimizing(self) -> Optimizing:
         """How the optimizer updates and zeroes, and what that costs."""
         return optimizing(self.trace, self._device, self._steps, self._host)
+
+    @fact
+    def before_updates(self) -> IntervalSet:
+        """Host time between a backward pass and the end of the update behind it."""
+        return before_updates(self.trace, self.optimizing.spans)
 
     @fact
     def optimizer_line(self) -> CodeLine | None:

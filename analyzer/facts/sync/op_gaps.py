@@ -50,7 +50,7 @@ def silences(trace: Trace, host: HostFacts, time: IntervalSet) -> tuple[Silence,
         host: What the threads of the host do.
         time: The stretches; those before the thread's first op or after its last one are left out.
     """
-    code, start, end, names = _outermost(trace, host)
+    code, start, end, names = outermost(trace, host)
     if not len(start) or not time:
         return ()
     before = np.searchsorted(end, time.start_ns, side="right") - 1
@@ -91,7 +91,7 @@ def after_reads(trace: Trace, host: HostFacts, waits: Waits, time: IntervalSet) 
     return IntervalSet(time.start_ns[follows], time.end_ns[follows])
 
 
-def _outermost(trace: Trace, host: HostFacts) -> tuple[Int64Array, Int64Array, Int64Array, list[str]]:
+def outermost(trace: Trace, host: HostFacts) -> tuple[Int64Array, Int64Array, Int64Array, list[str]]:
     """Ops, calls and torch's own ranges of the training thread that nothing is around, in order.
 
     Returns:

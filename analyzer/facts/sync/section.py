@@ -9,8 +9,10 @@ from analyzer.facts.isolation import fact
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.sync.anomaly import AnomalyChecks, EagerChecks, anomaly, eager_checks
+from analyzer.facts.sync.awaited_copies import awaited_copies
 from analyzer.facts.sync.behind import behind, waiting_beside
 from analyzer.facts.sync.op_gaps import Silence, after_reads, silences
+from analyzer.facts.sync.read_places import neighbour
 from analyzer.facts.sync.removable import removable
 from analyzer.facts.sync.waiting_calls import WaitingCalls
 from analyzer.facts.sync.waits import Waits, scalar_ops, waits
@@ -45,6 +47,10 @@ class SyncFacts(Section):
         threads, start, weight = (frame[name].to_numpy() for name in ("thread", "start_ns", "idle_ns"))
         return self._host.stacks.commonest(threads, start, self._host.main_thread, weight + 1)
 
+    def neighbour_of(self, calls: WaitingCalls) -> tuple[str, float] | None:
+        """The op that most of these calls stand next to, with the word for the side, and their share; None where none does."""
+        return neighbour(self.trace, self._host, calls) if len(calls) else None
+
     def removable(self, *reasons: str, copied: IntervalSet = EMPTY) -> IntervalSet:
         """Device-idle time that may end with the calls that have these reasons; see `removable.removable`."""
         return removable(self.waits, reasons, copied)
@@ -65,6 +71,11 @@ class SyncFacts(Section):
         """
         calls = IntervalSet.of_rows(self.waits.of(*reasons).frame) - self.waits.copied(*reasons)
         return ((calls - self._time.idle) & self._steps.window).total_ns
+
+    @fact
+    def awaited_copies(self) -> WaitingCalls:
+        """The program's own waits behind which it finds what was copied to the host."""
+        return awaited_copies(self.trace, self.waits)
 
     @fact
     def anomaly(self) -> AnomalyChecks:

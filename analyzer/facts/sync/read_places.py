@@ -1,0 +1,57 @@
+"""Next to which op values are read off the device: all that a trace without stacks tells of the line that reads them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import numpy as np
+
+from analyzer.facts.host.section import HostFacts
+from analyzer.facts.sync.op_gaps import outermost
+from analyzer.facts.sync.waiting_calls import WaitingCalls
+from analyzer.spans.arrays import BoolArray, Int64Array
+from traces.trace import Trace
+
+# Of the reads, a place that fewer have in common is one of many.
+_MOST = 0.5
+_READS = re.compile(r"aten::(?:item|_local_scalar_dense|is_nonzero|equal|to|cpu|detach_?|view|reshape|select)$")
+# Ops of libraries and of torch that say by their name what the program does there; arithmetic does not.
+_OP = re.compile(r"[a-zA-Z_]\w*::\w+$")
+_SAYS_NOTHING = re.compile(
+    r"aten::(?:add|sub|rsub|mul|div|pow|sqrt|neg|abs|sum|mean|max|min|amax|amin|any|all|eq|ne|lt|le|gt|ge|cat|stack|zero|fill|copy"
+    r"|empty|zeros|ones|full|clone|where|exp|log|clamp\w*|index|slice|squeeze|unsqueeze|expand|transpose|t|permute|contiguous"
+    r"|linear|mm|bmm|matmul|addmm|arange|isnan|isfinite|_\w*like|\w+_like|empty_strided|logical_\w+|bitwise_\w+)_?$"
+)
+
+
+def neighbour(trace: Trace, host: HostFacts, calls: WaitingCalls) -> tuple[str, float] | None:
+    """The op that most of these calls stand before or behind, as `` before `op` ``, and the share of them; None where none does.
+
+    Args:
+        trace: The trace.
+        host: What the threads of the host do.
+        calls: Calls that read values.
+    """
+    code, start, _, names = outermost(trace, host)
+    frame = calls.frame[(calls.frame["thread"] == host.main_thread).to_numpy()]
+    begun = frame.groupby("unit", sort=False)["start_ns"].min().to_numpy()
+    if len(begun) < 2 or not len(start):
+        return None
+    own = np.searchsorted(start, begun, side="right") - 1
+    reads = np.array([_READS.match(name) is not None for name in names])[code]
+    for word, step in (("before", 1), ("behind", -1)):
+        found = Counter(names[code[at]] for at in _beyond(own, reads, step).tolist() if 0 <= at < len(code))
+        for name, count in found.most_common(1):
+            if count > _MOST * len(begun) and _OP.match(name) and not _SAYS_NOTHING.match(name):
+                return f"{word} `{name}`", count / len(begun)
+    return None
+
+
+def _beyond(place: Int64Array, reads: BoolArray, step: int) -> Int64Array:
+    """The next span, or the last one, that reads nothing; outside of the array where there is none."""
+    others = np.flatnonzero(~reads)
+    if not len(others):
+        return np.full(len(place), -1)
+    side = np.searchsorted(others, place, side="right") if step > 0 else np.searchsorted(others, place, side="left") - 1
+    return np.append(others, len(reads))[np.where(side >= 0, side, len(others))]
