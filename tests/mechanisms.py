@@ -15,6 +15,7 @@ from builders import AUTOGRAD, TraceBuilder
 from late_hosts import LATE
 from other_devices import graphed, mps, private_use, xpu
 from sayings import Saying, explained, found
+from updating import groups, in_update, kept_alike, scaled, sent_home
 
 _STEP = 10_000.0
 _NCCL = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
@@ -26,6 +27,11 @@ def _bound_by(builder: TraceBuilder) -> BoundBy:
 
 def _fires(code: str, builder: TraceBuilder) -> bool:
     return any(one.rule == code for one in explained(builder).findings)
+
+
+def _advises(code: str, builder: TraceBuilder, words: str) -> bool:
+    fixes = [fix for one in explained(builder).findings if one.rule == code for fix in one.fix]
+    return any(words in f"{fix.code} {fix.note}" for fix in fixes)
 
 
 # Steps that nothing marks.
@@ -421,6 +427,16 @@ MECHANISMS = (
     _said("a round of updates is a step", "five of the critic to one", True, lambda: _counts(_updates("aaaaab" * 4), 4)),
     _said("a round of updates is a step", "one optimizer", False, lambda: _counts(_updates("a" * 10), 5)),
     _said("a round of updates is a step", "tasks with a batch each", False, lambda: _counts(_updates("ab" * 5, batches="ab"), 5)),
+    _said("a round of updates is a step", "one for each group of parameters", True, lambda: _counts(groups(), 5)),
+    _said("a round of updates is a step", "gradients before each", False, lambda: _counts(groups(between=True), 5)),
+    _said("a wait is to be deleted", "nothing needs it", True, lambda: _advises("SY003", sent_home(copies=False), "Delete")),
+    _said("a wait is to be deleted", "behind copies to the host", False, lambda: _advises("SY003", sent_home(copies=True), "Delete")),
+    _said("a scaler's read stalls", "in front of passes", True, lambda: _fires("SY001", scaled(fused=False))),
+    _said("a scaler's read stalls", "in front of a fused update", False, lambda: _fires("SY001", scaled(fused=True))),
+    _said("a graph would help", "1,500 launches of a model", True, lambda: _fires("GR004", in_update(updating=False))),
+    _said("a graph would help", "1,500 launches of an update", False, lambda: _fires("GR004", in_update())),
+    _said("keep own buffers", "sent for 6 ms", True, lambda: _advises("CO001", kept_alike(6_000, sums=200), "broadcast_b")),
+    _said("keep own buffers", "sums for 3 ms", False, lambda: _advises("CO001", kept_alike(0, sums=3_000), "broadcast_b")),
     _said("it is launch-bound", "Intel's runtime, each kernel waits", True, lambda: _bound_by(_of_intel(late=True)) == "launch"),
     _said("it is launch-bound", "Intel's runtime, a filled queue", False, lambda: _bound_by(_of_intel(late=False)) == "launch"),
     _said("it is copy-bound", "a kernel waits for a copy", True, lambda: _bound_by(_on_another_stream(copies=True)) == "copy"),

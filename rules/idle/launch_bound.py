@@ -89,7 +89,7 @@ from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
 from rules.idle import after_waits
 from rules.idle.advice import feed_faster, own_work
-from rules.idle.launching import after_launch, calls, evidence, owned, skew
+from rules.idle.launching import after_launch, calls, evidence, owned, skew, within
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -149,6 +149,7 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
             f"The GPU idles {duration(facts.steps.per_step(claims.total_ns))} of {facts.steps.each} "
             f"({share(ratio)}) while the host dispatches {count(round(facts.steps.per_step(kernels)), 'kernel')}: each starts "
             f"{after_launch(facts.time.lead_ns)}, so none ever waits in a queue.{owned(facts, owner)}"
+            f"{within(facts, claims)}"
             f"{after_waits.sentence(facts, claims)}"
         ),
         saving=Saving(

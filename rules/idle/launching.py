@@ -5,7 +5,9 @@ from __future__ import annotations
 from analyzer.facts import Facts
 from analyzer.facts.host.dispatch_owner import DispatchOwner
 from analyzer.finding import Bar, Bars, Column, Table
+from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
+from rules.python import called
 
 
 def calls(facts: Facts, owner: DispatchOwner) -> str:
@@ -32,6 +34,16 @@ def owned(facts: Facts, owner: DispatchOwner | None) -> str:
         if owner.works
         else f"{told}, {_how_often(facts, owner)}."
     )
+
+
+def within(facts: Facts, time: IntervalSet) -> str:
+    """In which function most of that time lies, where stacks tell, as a sentence; empty where none holds most of it."""
+    main = facts.host.main_thread
+    places = facts.host.stacks.inside(main, time) if main is not None else []
+    if not places or 2 * places[0][1] < time.total_ns:
+        return ""
+    line, ns = places[0]
+    return f" {share(ns / time.total_ns)} of that lies in `{line.function}` ({line.place}){called.sentence(facts, time, line)}."
 
 
 def skew(facts: Facts) -> tuple[str, ...]:

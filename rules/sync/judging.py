@@ -35,7 +35,7 @@ _MAX_ROWS = 5
 _WORTH_A_NOTE = 0.05
 
 
-def idle_behind(facts: Facts, reason: str) -> IntervalSet:
+def idle_behind(facts: Facts, *reasons: str) -> IntervalSet:
     """Device-idle time in which the host does what it would have done while it waited, had it not waited.
 
     The host stands in a call while the device computes what is queued. When the device is done nothing is queued behind it, and it
@@ -43,10 +43,10 @@ def idle_behind(facts: Facts, reason: str) -> IntervalSet:
 
     Args:
         facts: The measurements.
-        reason: Of the calls.
+        reasons: Of the calls.
     """
     own = facts.time.waterfall.owned(*_OWN_WORK)
-    return facts.sync.removable(reason) & (own | facts.sync.waits.owned(reason))
+    return facts.sync.removable(*reasons) & (own | facts.sync.waits.owned(*reasons))
 
 
 def fires(facts: Facts, reason: str, min_ratio: float, behind_ratio: float) -> bool:
@@ -64,6 +64,7 @@ def finding(
     verify: str,
     caveats: tuple[str, ...] = (),
     copied: IntervalSet = EMPTY,
+    also: tuple[str, ...] = (),
 ) -> Finding:
     """A finding on waiting calls of one reason.
 
@@ -76,9 +77,10 @@ def finding(
         verify: How to see that it worked.
         caveats: When this may be a false alarm here.
         copied: When the device does nothing but the copies that the calls wait for, as far as they could go.
+        also: Further reasons of the calls.
     """
-    idle = facts.sync.waits.owned(reason)
-    behind = EMPTY if copied else idle_behind(facts, reason)
+    idle = facts.sync.waits.owned(reason, *also)
+    behind = EMPTY if copied else idle_behind(facts, reason, *also)
     # What lies inside the calls is the smaller part: then it is what they leave behind that is told.
     leaves = 2 * idle.total_ns < behind.total_ns
     claims = behind if leaves else idle | copied
@@ -97,7 +99,7 @@ def finding(
             f"{duration(facts.steps.per_step(calls.blocked_ns))} {facts.steps.a_unit})."
         ),
         saving=Saving(
-            claims=facts.sync.removable(reason, copied=copied) | copied,
+            claims=facts.sync.removable(reason, *also, copied=copied) | copied,
             usual_claims=claims,
             basis=f"{BASIS}{_AND_COPIES if copied else ''}",
         ),

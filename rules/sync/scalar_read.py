@@ -43,9 +43,10 @@ reason: without the wait the host does meanwhile what it did late. Likely is wha
 of a step that the device fills anyway costs nothing and is not counted.
 
 ## When it is wrong
-With `CUDA_LAUNCH_BLOCKING=1` everything waits (SY005). GradScaler reads its found-inf flag once a step by design: that read is not
-counted. Checks by anomaly mode belong to SY006, ops with data-dependent shapes to SY004. The for-loop Adam reads its CPU `step`
-tensor once per parameter: no wait, not counted.
+With `CUDA_LAUNCH_BLOCKING=1` everything waits (SY005). GradScaler reads its found-inf flag once a step by design: that read is
+counted only where it leaves as much idle time behind as other reads would have to, for a fused update does without. Checks by
+anomaly mode belong to SY006, ops with data-dependent shapes to SY004. The for-loop Adam reads its CPU `step` tensor once per
+parameter: no wait, not counted.
 
 ## Thresholds
 - `min_ratio`: share of the used steps, as idle time inside the calls and until the next kernel, from which the rule fires.
@@ -65,8 +66,9 @@ from analyzer.facts.sync.waiting_calls import WaitingCalls
 from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import count, share
+from rules.optimizer.advice import FUSED_CLASSES, fused
 from rules.optimizer.reading import ON_DEVICE, counters, mostly_in_updates, where
-from rules.sync.judging import BEHIND_RATIO, MIN_RATIO, beside_work, finding, fires
+from rules.sync.judging import BEHIND_RATIO, MIN_RATIO, beside_work, finding, fires, idle_behind
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -87,6 +89,9 @@ META = RuleMeta(
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when reads of single values own `min_ratio` of the used steps, or leave `behind_ratio` idle behind."""
     calls = facts.sync.waits.of("scalar")
+    if _scaler_stalls(facts, limits):
+        yield _scalers(facts)
+        return
     if not len(calls):
         yield not_applicable(_none(facts))
         return
@@ -106,6 +111,42 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         _fixes(facts),
         "Record again: fewer device-to-host copies a step, and a longer launch lead; the share of SY001 should fall below 2 %.",
         _caveats(facts),
+    )
+
+
+def _scaler_stalls(facts: Facts, limits: Limits) -> bool:
+    """Whether only with GradScaler's own read, which a fused update does without, reads leave enough idle time behind them."""
+    work = facts.model.optimizing
+    if work.class_name not in FUSED_CLASSES or work.style == "fused":
+        return False
+    if not len(facts.sync.waits.of("scaler")) or fires(facts, "scalar", limits["min_ratio"], limits["behind_ratio"]):
+        return False
+    return facts.steps.ratio(idle_behind(facts, "scaler", "scalar").total_ns) >= limits["behind_ratio"]
+
+
+def _scalers(facts: Facts) -> Finding:
+    """A finding on all reads around a scaled update."""
+    name = facts.model.optimizing.class_name
+    bare = Advice(
+        "diff",
+        '-with torch.autocast("cuda", dtype=torch.float16):\n+with torch.autocast("cuda", dtype=torch.bfloat16):\n'
+        "     loss = criterion(model(x), target)\n-scaler.scale(loss).backward()\n-scaler.step(optimizer)\n-scaler.update()\n"
+        "+loss.backward()\n+optimizer.step()",
+        "bfloat16 needs no scaler. Compute capability 8.0 or newer has tensor cores for it.",
+    )
+    kept = Advice(
+        "text",
+        "A fused update takes scale and flag on the device, and the scaler reads nothing. What else reads the scale "
+        "(`scaler.get_scale()`, or a framework to see whether a step was left out) has to go as well: log it every N steps.",
+    )
+    return finding(
+        facts,
+        facts.sync.waits.of("scaler", "scalar"),
+        "scaler",
+        "reading GradScaler's flag, and what else is read around the update",
+        (fused(facts, name), kept, bare),
+        "Record again: no read of a value between the backward pass and the update; a longer launch lead.",
+        also=("scalar",),
     )
 
 

@@ -225,8 +225,8 @@ STORIES = (
     Story(
         "loss scale read around each update", "vision, AMP, Accelerate", GITHUB + "huggingface/accelerate/issues/1714",
         "scaler.get_scale() waits for the device in front of the update and behind it: keep it there",
-        _scale_read, bound=("sync", "launch", "mixed", "compute", "python"), told=("SY001",),
-        never=("DL001", "DL002", "PY002", "GR004", "~DataLoader waits|num_workers"),
+        _scale_read, bound=("sync", "launch", "mixed", "compute", "python"), told=("SY001", "~[Ss]caler"),
+        never=("DL001", "DL002", "PY002", "GR004"),
     ),
     Story(
         "FSDP's shards updated on the CPU", "torch 1.11, FSDP", GITHUB + "pytorch/pytorch/issues/74588",

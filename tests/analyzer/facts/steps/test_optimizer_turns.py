@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from analyzer.facts import Facts
-from builders import AUTOGRAD, MAIN, TraceBuilder
-
-TURN = 2_000
+from builders import AUTOGRAD, TraceBuilder
+from updating import TURN, groups
 
 
 def loop(
@@ -96,40 +95,17 @@ def test_a_batch_for_each_round_is_no_batch_for_each_update() -> None:
     assert turns(loop("aBaB" + "aBaB", loader="a")) == [2] * 4
 
 
-def _groups(*, nodes: bool = True, between: bool = False, inside: bool = False) -> TraceBuilder:
-    """Five turns of a loop with three optimizers of one class.
-
-    Args:
-        nodes: Whether nodes of the backward pass are recorded.
-        between: Whether there are some before each optimizer's step, not only before the first.
-        inside: Whether the steps are taken by hooks of the backward pass, inside its nodes.
-    """
-    builder = TraceBuilder()
-    for turn in range(5):
-        at = turn * TURN
-        for index in range(5):
-            start = at + 100 + index * 100
-            builder.launch(start, kernel_start=start + 10, kernel_dur=90)
-        for index in range(3):
-            start = at + 800 + index * 300
-            if nodes and (index == 0 or between or inside):
-                name = "autograd::engine::evaluate_function: AddBackward0"
-                builder.op(name, start, 250 if inside else 50, thread=MAIN if inside else AUTOGRAD)
-            builder.optimizer(start + 100, 100)
-    return builder
-
-
 def test_optimizers_of_groups_of_parameters_end_one_step() -> None:
-    assert turns(_groups()) == [1] * 5
+    assert turns(groups()) == [1] * 5
 
 
 def test_optimizers_with_gradients_of_their_own_end_a_step_each() -> None:
-    assert len(turns(_groups(between=True))) == 15
+    assert len(turns(groups(between=True))) == 15
 
 
 def test_without_gradients_in_the_trace_each_update_counts() -> None:
-    assert len(turns(_groups(nodes=False))) == 15
+    assert len(turns(groups(nodes=False))) == 15
 
 
 def test_updates_inside_the_backward_pass_end_no_step() -> None:
-    assert "Optimizer.step" not in Facts(_groups(inside=True).trace()).steps.source
+    assert "Optimizer.step" not in Facts(groups(inside=True).trace()).steps.source

@@ -1,0 +1,50 @@
+"""PY001 between the backward pass and the update: no data is prepared there; where norms are, gradients are clipped."""
+
+from __future__ import annotations
+
+import pytest
+
+from clocked import Clocked
+from rules.python.python_overhead import RULE
+from stories.models import ADD, layers, layers_back, update
+from worlds import judged
+
+NORM = (
+    "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::NormTwoOps<float, float, float>>>"
+)
+
+
+def world(*, norms: bool, ahead: bool = False) -> Clocked:
+    """Python between small ops, 200 times a step: behind the backward pass, or ahead of the forward pass."""
+    program = Clocked()
+
+    def small() -> None:
+        for _ in range(200):
+            program.idle(140)
+            program.kernel_of("aten::linalg_vector_norm" if norms else "aten::mul", NORM if norms else ADD, 4)
+        for _ in range(200):
+            program.idle(140)
+            program.kernel_of("aten::mul_", ADD, 4)
+
+    for _ in program.steps(4):
+        program.load(80, workers=4)
+        if ahead:
+            small()
+        layers(program, 4)
+        layers_back(program, 4)
+        if not ahead:
+            small()
+        update(program, dur=300)
+    return program
+
+
+@pytest.mark.parametrize(
+    ("norms", "ahead", "loader", "clipped"),
+    [(True, False, False, True), (False, False, False, False), (False, True, True, False), (True, True, True, False)],
+)
+def test_advice_by_the_place(norms: bool, ahead: bool, loader: bool, clipped: bool) -> None:
+    found = judged(RULE, world(norms=norms, ahead=ahead)).finding
+    text = "\n".join(f"{one.code}\n{one.note}" for one in found.fix)
+    assert ("prepare" in text) is loader
+    assert ("to_local" in text) is clipped
+    assert ("between the backward pass and the update" in found.why) is not ahead
